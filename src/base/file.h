@@ -1,0 +1,46 @@
+/*
+ * file — reading whole files through mmap, writing files so that nobody sees half of one.
+ */
+#ifndef NL_FILE_H
+#define NL_FILE_H
+
+#include <stdio.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* A read-only mapping of a regular file. An empty file gives bytes == NULL, size == 0. */
+struct nl_map {
+    const unsigned char *bytes;
+    size_t size;
+};
+
+/* Fails with NL_IO (missing, no permission, a directory, not regular), naming path and reason. */
+NL_MUST_CHECK bool nl_map_open(struct nl_map *map, const char *path, struct nl_err *err);
+void nl_map_close(struct nl_map *map);
+
+/*
+ * Atomic replacement: write to nl_out.stream, then nl_out_commit (fsync-free rename over path) or
+ * nl_out_abort (removes the temporary). The temporary lies beside the target.
+ */
+struct nl_out {
+    FILE *stream;
+    char *path, *temporary;
+};
+NL_MUST_CHECK bool nl_out_open(struct nl_out *out, const char *path, struct nl_err *err);
+NL_MUST_CHECK bool nl_out_commit(struct nl_out *out, struct nl_err *err);
+void nl_out_abort(struct nl_out *out);
+
+/* mkdir -p with mode 0700 for what it makes. */
+NL_MUST_CHECK bool nl_make_folders(const char *path, struct nl_err *err);
+
+/* Identity of a file's content without reading all of it: hash of size, mtime and the first and
+ * last MiB. Used as the key of the import cache. */
+struct nl_fingerprint {
+    uint64_t size, mtime_ns, hash;
+};
+NL_MUST_CHECK bool nl_fingerprint_file(struct nl_fingerprint *print, const char *path,
+                                       struct nl_err *err);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * job — one piece of long work as seen by the person who waits: progress, cancel, limits.
+ *
+ * cli/ owns one struct nl_job per command and passes it down; everything long calls nl_job_add now
+ * and then (every few MiB or 100,000 rows) and stops when nl_job_cancelled says so, returning
+ * NL_INTERRUPTED. All members may be read and bumped from several threads.
+ */
+#ifndef NL_JOB_H
+#define NL_JOB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nl_job {
+    _Atomic uint64_t done, total;   /* in `unit`s; total 0 = not known */
+    _Atomic(const char *) phase;    /* static text such as "reading" */
+    atomic_bool cancelled;          /* set by a signal handler or another thread */
+    unsigned threads;               /* workers to use, at least 1 */
+    uint64_t memory_bytes;          /* budget for the whole command */
+};
+
+static inline bool nl_job_cancelled(struct nl_job *job)
+{
+    return job && atomic_load_explicit(&job->cancelled, memory_order_relaxed);
+}
+
+static inline void nl_job_add(struct nl_job *job, uint64_t units)
+{
+    if (job)
+        atomic_fetch_add_explicit(&job->done, units, memory_order_relaxed);
+}
+
+static inline void nl_job_phase(struct nl_job *job, const char *phase, uint64_t total)
+{
+    if (!job)
+        return;
+    atomic_store(&job->done, 0);
+    atomic_store(&job->total, total);
+    atomic_store(&job->phase, phase);
+}
+
+static inline unsigned nl_job_threads(const struct nl_job *job)
+{
+    return job && job->threads ? job->threads : 1;
+}
+
+#endif

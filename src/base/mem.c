@@ -1,0 +1,195 @@
+/* Allocation, arenas, and what the machine has left. */
+#define _GNU_SOURCE
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define NL_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NL_ASAN 1
+#endif
+#endif
+#ifdef NL_ASAN
+#include <sanitizer/asan_interface.h>
+#define RED_ZONE 32
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define RED_ZONE 0
+#endif
+
+#define BLOCK_BYTES ((size_t)64 << 10)
+
+struct nl_arena_block {
+    struct nl_arena_block *next;
+    size_t used, size;
+    _Alignas(16) char bytes[];
+};
+
+static _Noreturn void out_of_memory(size_t bytes)
+{
+    fprintf(stderr, "neurolens: out of memory (%zu bytes); free some or use --memory\n", bytes);
+    abort();
+}
+
+void *nl_alloc(size_t bytes)
+{
+    void *memory = malloc(bytes ? bytes : 1);
+    if (!memory)
+        out_of_memory(bytes);
+    return memory;
+}
+
+void *nl_zalloc(size_t bytes)
+{
+    void *memory = calloc(1, bytes ? bytes : 1);
+    if (!memory)
+        out_of_memory(bytes);
+    return memory;
+}
+
+void *nl_realloc(void *old, size_t bytes)
+{
+    void *memory = realloc(old, bytes ? bytes : 1);
+    if (!memory)
+        out_of_memory(bytes);
+    return memory;
+}
+
+void nl_free(void *memory)
+{
+    free(memory);
+}
+
+char *nl_strdup(const char *text)
+{
+    size_t len = strlen(text) + 1;
+    return memcpy(nl_alloc(len), text, len);
+}
+
+void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item)
+{
+    if (need <= *cap)
+        return;
+    size_t cells = *cap ? *cap * 2 : 16;
+    if (cells < need)
+        cells = need;
+    if (cells > SIZE_MAX / item)
+        out_of_memory(SIZE_MAX);
+    *memory = nl_realloc(*memory, cells * item);
+    *cap = cells;
+}
+
+void *nl_pages(size_t bytes)
+{
+    if (!bytes)
+        return NULL;
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (bytes >= (size_t)4 << 20)
+        madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
+}
+
+void nl_pages_free(void *memory, size_t bytes)
+{
+    if (memory && bytes)
+        munmap(memory, bytes);
+}
+
+void nl_arena_init(struct nl_arena *arena)
+{
+    arena->blocks = NULL;
+    arena->used = 0;
+}
+
+void nl_arena_free(struct nl_arena *arena)
+{
+    while (arena->blocks) {
+        struct nl_arena_block *next = arena->blocks->next;
+        nl_free(arena->blocks);
+        arena->blocks = next;
+    }
+    arena->used = 0;
+}
+
+void *nl_arena_alloc(struct nl_arena *arena, size_t bytes)
+{
+    size_t room = ((bytes + 15) & ~(size_t)15) + RED_ZONE;
+    struct nl_arena_block *block = arena->blocks;
+    if (!block || block->size - block->used < room) {
+        size_t size = room > BLOCK_BYTES ? room : BLOCK_BYTES;
+        block = nl_alloc(sizeof *block + size);
+        block->next = arena->blocks;
+        block->used = 0;
+        block->size = size;
+        arena->blocks = block;
+    }
+    char *memory = block->bytes + block->used;
+    block->used += room;
+    arena->used += room;
+    memset(memory, 0, room);
+    ASAN_POISON_MEMORY_REGION(memory + bytes, room - bytes);
+    return memory;
+}
+
+char *nl_arena_text(struct nl_arena *arena, const char *bytes, size_t len)
+{
+    char *text = nl_arena_alloc(arena, len + 1);
+    if (len)
+        memcpy(text, bytes, len);
+    text[len] = '\0';
+    return text;
+}
+
+char *nl_arena_format(struct nl_arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    size_t bytes = len < 0 ? 1 : (size_t)len + 1;
+    char *text = nl_arena_alloc(arena, bytes);
+    vsnprintf(text, bytes, format, again);
+    va_end(again);
+    return text;
+}
+
+/* Reads the first unsigned number after `key` in a small /proc or /sys file; 0 when absent. */
+static uint64_t number_in_file(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    char line[256];
+    uint64_t value = 0;
+    size_t len = strlen(key);
+    while (fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, len) == 0) {
+            value = strtoull(line + len, NULL, 10);
+            break;
+        }
+    }
+    fclose(file);
+    return value;
+}
+
+uint64_t nl_memory_available(void)
+{
+    uint64_t free_bytes = number_in_file("/proc/meminfo", "MemAvailable:") * 1024;
+    if (!free_bytes)
+        free_bytes = (uint64_t)2 << 30;
+    uint64_t limit = number_in_file("/sys/fs/cgroup/memory.max", "");
+    uint64_t used = number_in_file("/sys/fs/cgroup/memory.current", "");
+    if (limit > used && limit - used < free_bytes)
+        free_bytes = limit - used;
+    return free_bytes;
+}

@@ -1,0 +1,51 @@
+/*
+ * mem — the only place that calls malloc.
+ *
+ * Allocation of small, bounded things aborts the program when the system has no memory left (a
+ * profile tool cannot continue, and Linux over-commits anyway). Growth that comes from *input* goes
+ * through nl_grow with a ceiling, or through nl_column (store), whose callers keep the budget.
+ */
+#ifndef NL_MEM_H
+#define NL_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void *nl_alloc(size_t bytes);         /* never NULL; contents undefined */
+void *nl_zalloc(size_t bytes);        /* never NULL; zeroed */
+void *nl_realloc(void *old, size_t bytes);
+void nl_free(void *memory);           /* NULL is fine */
+char *nl_strdup(const char *text);
+
+/* Makes room for `need` items of `item` bytes in *memory (capacity *cap items), doubling. */
+void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item);
+#define nl_grow(pointer, cap, need)                                                                \
+    nl_grow_bytes((void **)(pointer), (cap), (need), sizeof **(pointer))
+
+/* Page-aligned memory straight from the kernel; returned to it by nl_pages_free with the same
+ * size. Large arrays live here so that freeing them really lowers the resident size. NULL when
+ * bytes is 0 or the kernel refuses. */
+void *nl_pages(size_t bytes);
+void nl_pages_free(void *memory, size_t bytes);
+
+/*
+ * arena — many small things with one life time. nl_arena_free releases all at once. Blocks are
+ * separated by red zones under ASan.
+ */
+struct nl_arena_block;
+struct nl_arena {
+    struct nl_arena_block *blocks;
+    size_t used; /* bytes handed out in all, for budgets */
+};
+void nl_arena_init(struct nl_arena *arena);
+void nl_arena_free(struct nl_arena *arena);
+void *nl_arena_alloc(struct nl_arena *arena, size_t bytes); /* 16-byte aligned, zeroed */
+char *nl_arena_text(struct nl_arena *arena, const char *bytes, size_t len); /* NUL-terminated copy */
+char *nl_arena_format(struct nl_arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Bytes of memory free for us now: the smaller of MemAvailable and the cgroup's limit. */
+uint64_t nl_memory_available(void);
+
+#endif

@@ -1,0 +1,132 @@
+/* Text views, the bounded builder, and the hash of every table in the program. */
+#define _GNU_SOURCE
+#include "base/str.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+
+bool nl_str_starts(struct nl_str text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return text.len >= len && memcmp(text.ptr, prefix, len) == 0;
+}
+
+bool nl_str_contains(struct nl_str text, const char *part)
+{
+    return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
+}
+
+ptrdiff_t nl_str_find_nocase(struct nl_str text, const char *part)
+{
+    size_t len = strlen(part);
+    for (size_t i = 0; i + len <= text.len; i++) {
+        size_t k = 0;
+        while (k < len &&
+               tolower((unsigned char)text.ptr[i + k]) == tolower((unsigned char)part[k]))
+            k++;
+        if (k == len)
+            return (ptrdiff_t)i;
+    }
+    return -1;
+}
+
+void nl_buf_init(struct nl_buf *buf, size_t max)
+{
+    *buf = (struct nl_buf){.max = max};
+}
+
+void nl_buf_release(struct nl_buf *buf)
+{
+    nl_free(buf->ptr);
+    buf->ptr = NULL;
+    buf->len = buf->cap = 0;
+}
+
+void nl_buf_clear(struct nl_buf *buf)
+{
+    buf->len = 0;
+    buf->overflow = false;
+    if (buf->ptr)
+        buf->ptr[0] = '\0';
+}
+
+static bool buf_room(struct nl_buf *buf, size_t len)
+{
+    if (len > buf->max - buf->len) {
+        buf->overflow = true;
+        return false;
+    }
+    nl_grow(&buf->ptr, &buf->cap, buf->len + len + 1);
+    return true;
+}
+
+void nl_buf_add(struct nl_buf *buf, const char *bytes, size_t len)
+{
+    if (!buf_room(buf, len))
+        return;
+    if (len)
+        memcpy(buf->ptr + buf->len, bytes, len);
+    buf->len += len;
+    buf->ptr[buf->len] = '\0';
+}
+
+void nl_buf_text(struct nl_buf *buf, const char *text)
+{
+    nl_buf_add(buf, text, strlen(text));
+}
+
+void nl_buf_char(struct nl_buf *buf, char c)
+{
+    nl_buf_add(buf, &c, 1);
+}
+
+void nl_buf_format(struct nl_buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len > 0 && buf_room(buf, (size_t)len)) {
+        vsnprintf(buf->ptr + buf->len, (size_t)len + 1, format, again);
+        buf->len += (size_t)len;
+    }
+    va_end(again);
+}
+
+static inline uint64_t read64(const unsigned char *p)
+{
+    uint64_t value;
+    memcpy(&value, p, 8);
+    return value;
+}
+
+__extension__ typedef unsigned __int128 uint128;
+
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint128 product = (uint128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t nl_hash(const void *bytes, size_t len)
+{
+    const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xe7037ed1a0b428dbu;
+    const unsigned char *p = bytes;
+    uint64_t hash = len * k0 ^ k1;
+    size_t left = len;
+    for (; left >= 16; left -= 16, p += 16)
+        hash = mix(read64(p) ^ k0, read64(p + 8) ^ hash);
+    if (left >= 8) {
+        hash = mix(read64(p) ^ k1, hash ^ k0);
+        p += 8;
+        left -= 8;
+    }
+    uint64_t tail = 0;
+    if (left)
+        memcpy(&tail, p, left);
+    return mix(hash ^ tail ^ k0, k1 ^ len);
+}

@@ -1,0 +1,59 @@
+/*
+ * str — text as (pointer, length) views, and a bounded text builder.
+ *
+ * A struct nl_str borrows its bytes and may hold NUL bytes; it is not NUL-terminated. A struct
+ * nl_buf owns its bytes, is always NUL-terminated when not empty, and refuses to grow over `max`
+ * (it then drops what does not fit and sets `overflow`; callers check once at the end).
+ */
+#ifndef NL_STR_H
+#define NL_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct nl_str {
+    const char *ptr;
+    size_t len;
+};
+
+static inline struct nl_str nl_str(const char *text)
+{
+    return (struct nl_str){text, text ? strlen(text) : 0};
+}
+
+static inline bool nl_str_eq(struct nl_str a, struct nl_str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool nl_str_is(struct nl_str a, const char *text)
+{
+    return nl_str_eq(a, nl_str(text));
+}
+
+bool nl_str_starts(struct nl_str text, const char *prefix);
+bool nl_str_contains(struct nl_str text, const char *part);
+/* Like strcasestr on a view: position of `part` (ASCII case ignored), or -1. */
+ptrdiff_t nl_str_find_nocase(struct nl_str text, const char *part);
+
+struct nl_buf {
+    char *ptr;
+    size_t len, cap, max;
+    bool overflow;
+};
+
+void nl_buf_init(struct nl_buf *buf, size_t max);
+void nl_buf_release(struct nl_buf *buf);
+void nl_buf_clear(struct nl_buf *buf);
+void nl_buf_add(struct nl_buf *buf, const char *bytes, size_t len);
+void nl_buf_text(struct nl_buf *buf, const char *text);
+void nl_buf_char(struct nl_buf *buf, char c);
+void nl_buf_format(struct nl_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* 64-bit hash of bytes (wyhash-like mixing); good enough for tables, not for secrets. */
+uint64_t nl_hash(const void *bytes, size_t len);
+
+#endif

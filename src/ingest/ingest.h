@@ -1,0 +1,59 @@
+/*
+ * ingest — any profile in, one trace out.
+ *
+ * formats[] (ingest.c) has a row per format; a format is one file NAME.c with a sniff and a load
+ * function. Recognition is by content: each sniff sees the first 64 KiB (decompressed) and gives a
+ * score. Nothing above this room knows formats.
+ */
+#ifndef NL_INGEST_H
+#define NL_INGEST_H
+
+#include "base/job.h"
+#include "store/builder.h"
+
+#define NL_SNIFF_BYTES 65536
+
+/* One input as a format sees it. */
+struct nl_input {
+    const char *path;     /* to open; "-" is stdin */
+    const char *name;     /* file name without folders, for messages and sources */
+    const char *encoding; /* "plain", "gzip", "zstd" */
+    const unsigned char *head;
+    size_t head_len;
+    uint64_t bytes; /* size on disk, 0 = unknown */
+    int64_t rank;   /* from option or file name, NL_NULL_I64 unknown */
+};
+
+struct nl_format {
+    const char *name;  /* "nsys", "kineto" */
+    const char *title; /* "Nsight Systems SQLite export" */
+    /* 0 = surely not, 100 = surely; over 50 is taken. `why` gets a short reason for a nearest
+     * miss ("a SQLite file without nsys tables"), or stays NULL. */
+    int (*sniff)(const struct nl_input *input, const char **why);
+    /* Stages everything into the builder under `source`. Damage: load what is whole and say so in
+     * coverage; fail only when nothing sensible can be had. */
+    bool (*load)(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
+                 struct nl_job *job, struct nl_err *err);
+    const char *doc; /* page in docs/ */
+};
+
+/* NULL-terminated. */
+extern const struct nl_format *const nl_formats[];
+
+extern const struct nl_format nl_format_nsys;    /* nsys.c */
+extern const struct nl_format nl_format_kineto;  /* chrome.c: Kineto and every Chrome trace */
+
+struct nl_ingest_options {
+    const char *cache_folder; /* NULL = no cache */
+    uint64_t cache_bytes;     /* bound of that folder */
+    int64_t rank;             /* NL_NULL_I64 = find out */
+    bool verify;              /* check CRCs of .nlt input */
+};
+
+/* Loads one profile from files, folders and globs (each file a rank or host). Names that cannot be
+ * opened fail the whole; files of unknown format inside a folder are skipped with coverage. */
+struct nl_trace *nl_ingest(const char *const *paths, size_t count,
+                           const struct nl_ingest_options *options, struct nl_job *job,
+                           struct nl_err *err);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * trace — a finished profile: all tables as columns, the dictionary, and the facts everybody asks.
+ *
+ * A trace is immutable and may be read from several threads. It comes from nl_builder_finish or
+ * from a trace file (store/tracefile.h) and is freed by nl_trace_free. Slices are sorted by
+ * (lane, depth, ts), so a lane's slices at one depth are a contiguous, time-ordered run.
+ *
+ * References in columns are checked when a trace file is opened, so code may follow them after
+ * testing for NL_NULL_ROW / NL_NO_NAME alone.
+ */
+#ifndef NL_TRACE_H
+#define NL_TRACE_H
+
+#include "base/err.h"
+#include "base/job.h"
+#include "base/str.h"
+#include "store/dict.h"
+#include "store/schema.h"
+
+struct nl_trace {
+#define NL_TABLE(table, sql, doc) struct nl_##table##_table table;
+#define NL_COLUMN(table, column, type, unit, doc)
+#define NL_REF(table, column, target, doc)
+#define NL_VIA(table, column, hop, target, target_column, unit, doc)
+#define NL_TABLE_END(table)
+#include "store/schema.def"
+    struct nl_dict names;
+    int64_t first_ts, last_ts; /* earliest start and latest end of any slice; 0,0 when empty */
+    const void *map;           /* mapping of a trace file, or NULL when columns are owned */
+    size_t map_size;
+};
+
+void nl_trace_free(struct nl_trace *trace);
+
+/* Bytes of memory (or mapping) that the columns and the dictionary take. */
+uint64_t nl_trace_bytes(const struct nl_trace *trace);
+
+static inline struct nl_str nl_trace_name(const struct nl_trace *trace, uint32_t id)
+{
+    return nl_dict_text(&trace->names, id);
+}
+
+static inline uint32_t nl_trace_rows(const struct nl_trace *trace, enum nl_table_id table)
+{
+    return *(const uint32_t *)((const char *)trace + nl_tables[table].offset);
+}
+
+/* Array that stores a column's values (for NL_VIA columns: in the target table). */
+static inline const void *nl_trace_column(const struct nl_trace *trace,
+                                          const struct nl_column_def *column)
+{
+    const char *table = (const char *)trace + nl_tables[column->storage].offset;
+    return *(void *const *)(table + column->array);
+}
+
+/* Column of a table by its name; NULL when there is none. */
+const struct nl_column_def *nl_table_column(enum nl_table_id table, const char *name);
+
+/* Lane, process rank and device of a slice, NL_NULL_ROW / NL_NULL_I64 when unknown. */
+static inline uint32_t nl_slice_process(const struct nl_trace *trace, uint32_t slice)
+{
+    return trace->lane.process[trace->slice.lane[slice]];
+}
+static inline uint32_t nl_slice_device(const struct nl_trace *trace, uint32_t slice)
+{
+    return trace->lane.device[trace->slice.lane[slice]];
+}
+int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice);
+
+/* End of a slice (ts + dur; ts when dur is unknown). */
+static inline int64_t nl_slice_end(const struct nl_trace *trace, uint32_t slice)
+{
+    int64_t dur = trace->slice.dur[slice];
+    return trace->slice.ts[slice] + (dur == NL_NULL_I64 ? 0 : dur);
+}
+
+/* Innermost slice that contains time `ts` on a lane and its sub-lane 0; NL_NULL_ROW when none. */
+uint32_t nl_lane_slice_at(const struct nl_trace *trace, uint32_t lane, int64_t ts);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * tracefile — the .nlt file: a trace's columns as chunks that can be mapped and used in place.
+ *
+ * Layout (all little endian, chunks 64-byte aligned):
+ *   header   64 B: magic "NLTRACE\n", version, schema hash, table-of-contents offset, size and CRC
+ *   chunks   one per stored column, two for the dictionary, one of facts
+ *   contents rows {table, column, rows, offset, bytes, crc32c}
+ * The file is written front to back and never rewritten; the header's last 16 bytes point to the
+ * newest table of contents, so a file can be appended to.
+ *
+ * Opening checks the contents (bounds, alignment, order, sizes against row counts), and every
+ * reference and dictionary id against what it refers to, so a foreign or damaged file cannot
+ * crash a reader. CRCs of the chunks are checked when `verify` is set.
+ */
+#ifndef NL_TRACEFILE_H
+#define NL_TRACEFILE_H
+
+#include "store/trace.h"
+
+/* Writes atomically (temporary + rename). Returns false with NL_WRITE (e.g. disk full). */
+NL_MUST_CHECK bool nl_trace_save(const struct nl_trace *trace, const char *path,
+                                 struct nl_err *err);
+
+/* NL_FORMAT with the offset of what is wrong; another schema version is NL_FORMAT too. */
+struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads,
+                               struct nl_err *err);
+
+/* True when the bytes begin like a .nlt file. */
+bool nl_trace_recognise(const void *bytes, size_t len);
+
+#endif
