@@ -92,8 +92,8 @@ void *nl_pages(size_t bytes)
     void *memory =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-        return NULL;
-    if (bytes >= (size_t)4 << 20)
+        out_of_memory(bytes);
+    if (bytes >= (size_t)2 << 20)
         madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;
 }

@@ -41,6 +41,7 @@ struct nl_format {
 extern const struct nl_format *const nl_formats[];
 
 extern const struct nl_format nl_format_nsys;    /* nsys.c */
+extern const struct nl_format nl_format_nsysrep; /* nsysrep.c: .nsys-rep through nsys export */
 extern const struct nl_format nl_format_kineto;  /* chrome.c: Kineto and every Chrome trace */
 
 struct nl_ingest_options {

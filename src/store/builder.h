@@ -56,6 +56,8 @@ void nl_builder_correlation_per_process(struct nl_builder *builder, uint32_t sou
 void nl_builder_clock(struct nl_builder *builder, uint32_t source, const char *clock,
                       int64_t epoch_ns);
 void nl_builder_tool(struct nl_builder *builder, uint32_t source, struct nl_str tool);
+/* Corrects the format name given at first, once the content is known better. */
+void nl_builder_format(struct nl_builder *builder, uint32_t source, const char *format);
 void nl_builder_rank(struct nl_builder *builder, uint32_t source, int64_t rank);
 void nl_builder_source_bytes(struct nl_builder *builder, uint32_t source, uint64_t bytes);
 

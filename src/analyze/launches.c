@@ -1,0 +1,182 @@
+/*
+ * launches — from the CPU's call to the start on the device, per stream.
+ *
+ * Definitions follow Holistic Trace Analysis (its launch statistics and queue length), with three
+ * deliberate differences: every call that launched device work counts, not a list of names; only
+ * the first piece of work of a call counts for the delay (the rest of a graph waits for the graph,
+ * not for the launch); the mean queue length is weighted by time instead of averaging change points.
+ *
+ *   delay  = max(0, start on the device - end of the call)
+ *   queue  = launched and not started yet: +1 at the call's start, -1 at the start on the device
+ *   short  = device work shorter than the call that launched it
+ */
+#include "analyze/answer.h"
+#include "analyze/places.h"
+#include "analyze/scope.h"
+#include "base/sort.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"stream", NULL, NL_MEANS_INTEGER},
+    {"context", NULL, NL_MEANS_INTEGER},
+    {"events", NULL, NL_MEANS_COUNT},
+    {"launches", NULL, NL_MEANS_COUNT},
+    {"unlinked", "no launch", NL_MEANS_COUNT},
+    {"cpu_ns", "CPU time", NL_MEANS_NS},
+    {"gpu_ns", "device time", NL_MEANS_NS},
+    {"delay_mean_ns", "delay mean", NL_MEANS_NS},
+    {"delay_p50_ns", "delay p50", NL_MEANS_NS},
+    {"delay_p99_ns", "delay p99", NL_MEANS_NS},
+    {"short", NULL, NL_MEANS_COUNT},
+    {"queue_mean", "queue mean", NL_MEANS_NUMBER},
+    {"queue_max", "queue max", NL_MEANS_COUNT},
+};
+
+struct stream_tally {
+    uint64_t events, launches, unlinked, shorter;
+    int64_t cpu_ns, gpu_ns;
+    int64_t *delays;
+    size_t delay_count, delay_cap;
+    int64_t *enters, *leaves; /* of the queue, one each per linked event */
+    size_t queued, enter_cap, leave_cap;
+};
+
+/* One piece of device work with a known launch. */
+static void add_linked(struct stream_tally *tally, const struct nl_trace *trace, uint32_t slice,
+                       uint32_t launch, int64_t length)
+{
+    int64_t call = trace->slice.dur[launch], called = trace->slice.ts[launch];
+    int64_t started = trace->slice.ts[slice];
+    nl_grow(&tally->enters, &tally->enter_cap, tally->queued + 1);
+    nl_grow(&tally->leaves, &tally->leave_cap, tally->queued + 1);
+    tally->enters[tally->queued] = called < started ? called : started;
+    tally->leaves[tally->queued++] = started;
+    if (call == NL_NULL_I64)
+        return;
+    tally->shorter += length < call;
+    if (trace->slice.link[launch] != slice)
+        return; /* a later piece of the same launch */
+    tally->launches++;
+    tally->cpu_ns += call;
+    nl_grow(&tally->delays, &tally->delay_cap, tally->delay_count + 1);
+    int64_t delay = started - called - call;
+    tally->delays[tally->delay_count++] = delay > 0 ? delay : 0;
+}
+
+static void collect(struct stream_tally *tallies, const struct nl_scope *scope,
+                    const struct nl_places *places, const uint32_t *slices, uint32_t rows)
+{
+    const struct nl_trace *trace = scope->trace;
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t slice = slices[row], stream = places->lane_stream[trace->slice.lane[slice]];
+        int64_t length = nl_scope_length(scope, slice);
+        if (stream == NL_NULL_ROW || length < 0)
+            continue;
+        struct stream_tally *tally = &tallies[stream];
+        uint32_t launch = trace->slice.link[slice];
+        tally->events++;
+        tally->gpu_ns += length;
+        if (launch == NL_NULL_ROW || trace->slice.kind[launch] != NL_KIND_API)
+            tally->unlinked++;
+        else
+            add_linked(tally, trace, slice, launch, length);
+    }
+}
+
+/* Time-weighted mean and maximum of the queue. At one moment, work leaves before other enters. */
+static double queue_of(struct stream_tally *tally, int64_t *max)
+{
+    size_t in = 0, out = 0;
+    double area = 0;
+    *max = 0;
+    nl_sort_i64(tally->enters, tally->queued);
+    nl_sort_i64(tally->leaves, tally->queued);
+    int64_t last = tally->enters[0];
+    while (out < tally->queued) {
+        bool enters = in < tally->queued && (in == out || tally->enters[in] < tally->leaves[out]);
+        int64_t now = enters ? tally->enters[in] : tally->leaves[out];
+        area += (double)(in - out) * (double)(now - last);
+        last = now;
+        if (enters)
+            in++;
+        else
+            out++;
+        if ((int64_t)(in - out) > *max)
+            *max = (int64_t)(in - out);
+    }
+    int64_t span = last - tally->enters[0];
+    return span > 0 ? area / (double)span : 0;
+}
+
+static void add_row(struct nl_result *result, const struct nl_places *places,
+                    const struct nl_stream_place *stream, struct stream_tally *tally)
+{
+    const struct nl_place *place = &places->items[stream->place];
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_i64(place->rank);
+    cells[1] = nl_cell_i64(place->ordinal);
+    cells[2] = nl_cell_i64(stream->stream);
+    cells[3] = nl_cell_i64(stream->context);
+    cells[4] = nl_answer_count(tally->events);
+    cells[5] = nl_answer_count(tally->launches);
+    cells[6] = nl_answer_count(tally->unlinked);
+    cells[8] = nl_cell_i64(tally->gpu_ns);
+    if (tally->delay_count) {
+        size_t count = tally->delay_count;
+        nl_sort_i64(tally->delays, count);
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (double)tally->delays[i];
+        cells[7] = nl_cell_i64(tally->cpu_ns);
+        cells[9] = nl_cell_f64(sum / (double)count);
+        cells[10] = nl_answer_percentile(tally->delays, count, 50);
+        cells[11] = nl_answer_percentile(tally->delays, count, 99);
+    }
+    if (tally->queued) {
+        int64_t max;
+        cells[12] = nl_answer_count(tally->shorter);
+        cells[13] = nl_cell_f64(queue_of(tally, &max));
+        cells[14] = nl_cell_i64(max);
+    }
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct nl_places places;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_places_init(&places, trace);
+    struct stream_tally *tallies = nl_zalloc((places.stream_count + 1) * sizeof *tallies);
+    collect(tallies, &scope, &places, trace->kernel.slice, trace->kernel.rows);
+    collect(tallies, &scope, &places, trace->copy.slice, trace->copy.rows);
+    collect(tallies, &scope, &places, trace->memset.slice, trace->memset.rows);
+    collect(tallies, &scope, &places, trace->graph.slice, trace->graph.rows);
+    struct nl_result *result = NL_ANSWER_NEW("launches", NULL, columns);
+    for (size_t i = 0; i < places.stream_count; i++) {
+        if (tallies[i].events)
+            add_row(result, &places, &places.streams[i], &tallies[i]);
+        nl_free(tallies[i].delays);
+        nl_free(tallies[i].enters);
+        nl_free(tallies[i].leaves);
+    }
+    nl_free(tallies);
+    nl_places_release(&places);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_launches = {
+    .name = "launches",
+    .key = "launches",
+    .title = "Launches by stream",
+    .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
+    .need_count = 2,
+    .run = run,
+    .doc = "Per stream: device work, the calls that launched it, their CPU time, the delay from the "
+           "end of the call to the start on the device (0 when it starts earlier), work shorter "
+           "than its call, and the queue of launched but not started work (mean over time, max).",
+};

@@ -1,0 +1,120 @@
+/*
+ * selftime — see selftime.h. Only direct relations are subtracted: every child takes its length
+ * from the nearest ancestor that is one of the kinds looked at, so each ns is owned once.
+ */
+#include "analyze/selftime.h"
+
+#include <stdlib.h>
+
+#include "analyze/answer.h"
+#include "base/mem.h"
+
+static const uint32_t *slices_of(const struct nl_trace *trace, unsigned kind, uint32_t *rows)
+{
+    switch (kind) {
+    case NL_KIND_OP: *rows = trace->op.rows; return trace->op.slice;
+    case NL_KIND_LAYER: *rows = trace->layer.rows; return trace->layer.slice;
+    case NL_KIND_PYTHON: *rows = trace->python.rows; return trace->python.slice;
+    case NL_KIND_NVTX: *rows = trace->nvtx.rows; return trace->nvtx.slice;
+    default: *rows = 0; return NULL;
+    }
+}
+
+/* Row of the nest's table that owns the time of `slice`'s parent, or NL_NULL_ROW. */
+static uint32_t owner_of(const struct nl_trace *trace, const struct nl_nest *nest, uint32_t slice)
+{
+    uint32_t at = trace->slice.parent[slice];
+    while (at != NL_NULL_ROW && !(nest->children >> trace->slice.kind[at] & 1u))
+        at = trace->slice.parent[at];
+    if (at == NL_NULL_ROW || trace->slice.kind[at] != nest->kind)
+        return NL_NULL_ROW;
+    uint32_t row = trace->slice.detail[at];
+    return row < nest->rows && nest->slices[row] == at ? row : NL_NULL_ROW;
+}
+
+int64_t *nl_self_times(const struct nl_scope *scope, const struct nl_nest *nest)
+{
+    const struct nl_trace *trace = scope->trace;
+    int64_t *self = nl_alloc((nest->rows + (size_t)1) * sizeof *self);
+    for (uint32_t row = 0; row < nest->rows; row++)
+        self[row] = nl_scope_length(scope, nest->slices[row]);
+    for (unsigned kind = 0; kind < NL_KIND_COUNT; kind++) {
+        if (!(nest->children >> kind & 1u))
+            continue;
+        uint32_t rows;
+        const uint32_t *slices = slices_of(trace, kind, &rows);
+        for (uint32_t row = 0; row < rows; row++) {
+            uint32_t owner = owner_of(trace, nest, slices[row]);
+            int64_t length = owner == NL_NULL_ROW ? -1 : trace->slice.dur[slices[row]];
+            if (length > 0 && self[owner] >= length)
+                self[owner] -= length;
+        }
+    }
+    return self;
+}
+
+static int by_self(const void *left, const void *right)
+{
+    const struct nl_group *a = left, *b = right;
+    if (a->sums[0] != b->sums[0])
+        return a->sums[0] > b->sums[0] ? -1 : 1;
+    if (a->stats.total_ns != b->stats.total_ns)
+        return a->stats.total_ns > b->stats.total_ns ? -1 : 1;
+    if (a->a != b->a)
+        return a->a < b->a ? -1 : 1;
+    return a->b < b->b ? -1 : a->b > b->b;
+}
+
+void nl_groups_by_self(struct nl_groups *groups)
+{
+    if (groups->count)
+        qsort(groups->items, groups->count, sizeof *groups->items, by_self);
+}
+
+void nl_self_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole_self)
+{
+    struct nl_cell stats[NL_STATS_COUNT];
+    nl_answer_stats(stats, &group->stats, 0);
+    cells[0] = stats[0];
+    cells[1] = stats[1];
+    cells[2] = nl_cell_i64(group->sums[0]);
+    cells[3] = nl_answer_share(group->sums[0], whole_self);
+    for (size_t i = 3; i < NL_STATS_COUNT; i++)
+        cells[1 + i] = stats[i];
+}
+
+static const struct nl_result_column columns[] = {
+    {"name", NULL, NL_MEANS_TEXT},
+    NL_SELF_COLUMNS,
+};
+
+struct nl_result *nl_self_answer(const struct nl_trace *trace,
+                                 const struct nl_analyze_options *options,
+                                 const struct nl_nest *nest)
+{
+    struct nl_scope scope;
+    struct nl_groups groups;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_groups_init(&groups);
+    int64_t *self = nl_self_times(&scope, nest), whole = 0;
+    for (uint32_t row = 0; row < nest->rows; row++) {
+        int64_t length = nl_scope_length(&scope, nest->slices[row]);
+        if (length < 0)
+            continue;
+        nl_groups_add(&groups, trace->slice.name[nest->slices[row]], 0, length)->sums[0] +=
+            self[row];
+        whole += self[row];
+    }
+    nl_groups_finish(&groups);
+    nl_groups_by_self(&groups);
+    struct nl_result *result = NL_ANSWER_NEW("self", NULL, columns);
+    for (size_t i = 0; i < groups.count; i++) {
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_answer_name(result, trace, (uint32_t)groups.items[i].a);
+        nl_self_cells(&cells[1], &groups.items[i], whole);
+    }
+    nl_free(self);
+    nl_groups_release(&groups);
+    nl_scope_release(&scope);
+    return result;
+}

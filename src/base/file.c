@@ -1,0 +1,173 @@
+/* Files: mapping, atomic replacement, folders, fingerprints. */
+#define _GNU_SOURCE
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* Opens a regular file for reading and gives its stat; explains what it is when it is not one. */
+static int open_regular(const char *path, struct stat *info, struct nl_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        nl_err_at(err, path, -1);
+        (void)nl_fail(err, NL_IO, "cannot open: %s", strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, info) != 0 || !S_ISREG(info->st_mode)) {
+        nl_err_at(err, path, -1);
+        (void)nl_fail(err, NL_IO, "%s, not a regular file",
+                      S_ISDIR(info->st_mode) ? "is a folder" : "is a device or pipe");
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+bool nl_map_open(struct nl_map *map, const char *path, struct nl_err *err)
+{
+    *map = (struct nl_map){0};
+    struct stat info;
+    int fd = open_regular(path, &info, err);
+    if (fd < 0)
+        return false;
+    if (info.st_size == 0) {
+        close(fd);
+        return true;
+    }
+    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    int failure = errno;
+    close(fd);
+    if (bytes == MAP_FAILED) {
+        nl_err_at(err, path, -1);
+        return nl_fail(err, NL_IO, "cannot map: %s", strerror(failure));
+    }
+    map->bytes = bytes;
+    map->size = (size_t)info.st_size;
+    return true;
+}
+
+void nl_map_close(struct nl_map *map)
+{
+    if (map->bytes)
+        munmap((void *)(uintptr_t)map->bytes, map->size);
+    *map = (struct nl_map){0};
+}
+
+bool nl_out_open(struct nl_out *out, const char *path, struct nl_err *err)
+{
+    *out = (struct nl_out){0};
+    size_t room = strlen(path) + 8;
+    out->temporary = nl_alloc(room);
+    snprintf(out->temporary, room, "%s.XXXXXX", path);
+    int fd = mkostemp(out->temporary, O_CLOEXEC);
+    if (fd >= 0) {
+        mode_t mask = umask(0);
+        umask(mask);
+        if (fchmod(fd, 0666 & ~mask) != 0) {
+            close(fd);
+            unlink(out->temporary);
+            fd = -1;
+        }
+    }
+    if (fd < 0) {
+        nl_free(out->temporary);
+        out->temporary = NULL;
+        nl_err_at(err, path, -1);
+        return nl_fail(err, NL_WRITE, "cannot write here: %s", strerror(errno));
+    }
+    out->stream = fdopen(fd, "w");
+    out->path = nl_strdup(path);
+    return true;
+}
+
+bool nl_out_commit(struct nl_out *out, struct nl_err *err)
+{
+    bool bad = fflush(out->stream) != 0 || ferror(out->stream);
+    int failure = errno;
+    if (fclose(out->stream) != 0 && !bad) {
+        bad = true;
+        failure = errno;
+    }
+    out->stream = NULL;
+    if (!bad && rename(out->temporary, out->path) != 0) {
+        bad = true;
+        failure = errno;
+    }
+    if (bad) {
+        nl_err_at(err, out->path, -1);
+        (void)nl_fail(err, NL_WRITE, "cannot write: %s; nothing was left behind",
+                      strerror(failure));
+        nl_out_abort(out);
+        return false;
+    }
+    nl_free(out->path);
+    nl_free(out->temporary);
+    *out = (struct nl_out){0};
+    return true;
+}
+
+void nl_out_abort(struct nl_out *out)
+{
+    if (out->stream)
+        fclose(out->stream);
+    if (out->temporary)
+        unlink(out->temporary);
+    nl_free(out->path);
+    nl_free(out->temporary);
+    *out = (struct nl_out){0};
+}
+
+bool nl_make_folders(const char *path, struct nl_err *err)
+{
+    char *part = nl_strdup(path);
+    bool done = true;
+    for (char *at = part + 1; done; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char end = *at;
+        *at = '\0';
+        if (mkdir(part, 0700) != 0 && errno != EEXIST) {
+            nl_err_at(err, part, -1);
+            done = nl_fail(err, NL_WRITE, "cannot make this folder: %s", strerror(errno));
+        }
+        *at = end;
+        if (end == '\0')
+            break;
+    }
+    nl_free(part);
+    return done;
+}
+
+bool nl_fingerprint_file(struct nl_fingerprint *print, const char *path, struct nl_err *err)
+{
+    enum { PART = 1 << 20 };
+    struct stat info;
+    int fd = open_regular(path, &info, err);
+    if (fd < 0)
+        return false;
+    char *bytes = nl_alloc(PART);
+    uint64_t hash = 0;
+    ssize_t got = pread(fd, bytes, PART, 0);
+    if (got > 0)
+        hash = nl_hash(bytes, (size_t)got);
+    if (info.st_size > PART) {
+        got = pread(fd, bytes, PART, info.st_size - PART);
+        if (got > 0)
+            hash = hash * 31 + nl_hash(bytes, (size_t)got);
+    }
+    nl_free(bytes);
+    close(fd);
+    print->size = (uint64_t)info.st_size;
+    print->mtime_ns = (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec;
+    print->hash = hash;
+    return true;
+}

@@ -1,0 +1,202 @@
+/* The JSON writer. */
+#include "base/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+
+static void put(struct nl_json *json, const char *bytes, size_t len)
+{
+    if (json->stream)
+        fwrite(bytes, 1, len, json->stream);
+    else
+        nl_buf_add(json->buf, bytes, len);
+}
+
+static void new_line(struct nl_json *json)
+{
+    static const char spaces[] = "                                                        ";
+    if (!json->indent)
+        return;
+    put(json, "\n", 1);
+    size_t want = (size_t)(json->depth * json->indent);
+    while (want) {
+        size_t n = want < sizeof spaces - 1 ? want : sizeof spaces - 1;
+        put(json, spaces, n);
+        want -= n;
+    }
+}
+
+/* Comma and line break before an item, as its place asks. */
+static void before_item(struct nl_json *json)
+{
+    if (json->after_key) {
+        json->after_key = false;
+        return;
+    }
+    if (json->depth == 0)
+        return;
+    uint64_t bit = (uint64_t)1 << (json->depth & 63);
+    if (json->filled & bit)
+        put(json, ",", 1);
+    json->filled |= bit;
+    new_line(json);
+}
+
+void nl_json_to_stream(struct nl_json *json, FILE *stream, int indent)
+{
+    *json = (struct nl_json){.stream = stream, .indent = indent};
+}
+
+void nl_json_to_buf(struct nl_json *json, struct nl_buf *buf, int indent)
+{
+    *json = (struct nl_json){.buf = buf, .indent = indent};
+}
+
+void nl_json_open(struct nl_json *json, char bracket)
+{
+    before_item(json);
+    put(json, &bracket, 1);
+    json->depth++;
+    if (json->depth > 62)
+        NL_BUG("JSON output nested too deep");
+    json->filled &= ~((uint64_t)1 << json->depth);
+}
+
+void nl_json_close(struct nl_json *json, char bracket)
+{
+    bool filled = json->filled & ((uint64_t)1 << json->depth);
+    json->depth--;
+    if (filled)
+        new_line(json);
+    put(json, &bracket, 1);
+    if (json->depth == 0 && json->indent)
+        put(json, "\n", 1);
+}
+
+static void number(struct nl_json *json, const char *text)
+{
+    before_item(json);
+    put(json, text, strlen(text));
+}
+
+void nl_json_i64(struct nl_json *json, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    number(json, text);
+}
+
+void nl_json_u64(struct nl_json *json, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    number(json, text);
+}
+
+void nl_json_f64(struct nl_json *json, double value)
+{
+    char text[32];
+    if (!isfinite(value)) {
+        nl_json_null(json);
+        return;
+    }
+    /* The shortest of 15..17 digits that reads back as the same number. */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    number(json, text);
+}
+
+void nl_json_bool(struct nl_json *json, bool value)
+{
+    number(json, value ? "true" : "false");
+}
+
+void nl_json_null(struct nl_json *json)
+{
+    number(json, "null");
+}
+
+/* Length of the well-formed UTF-8 sequence at p, or 0. */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    static const struct {
+        unsigned char low, high, second_low, second_high;
+        size_t len;
+    } forms[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+                 {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
+                 {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+                 {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (p[0] < forms[i].low || p[0] > forms[i].high || left < forms[i].len)
+            continue;
+        if (p[1] < forms[i].second_low || p[1] > forms[i].second_high)
+            return 0;
+        for (size_t k = 2; k < forms[i].len; k++)
+            if ((p[k] & 0xC0) != 0x80)
+                return 0;
+        return forms[i].len;
+    }
+    return 0;
+}
+
+static void put_escape(struct nl_json *json, unsigned char c)
+{
+    static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *at = c ? strchr(named, c) : NULL;
+    char text[8];
+    if (at)
+        snprintf(text, sizeof text, "\\%c", letters[at - named]);
+    else
+        snprintf(text, sizeof text, "\\u%04x", c);
+    put(json, text, strlen(text));
+}
+
+static void quoted(struct nl_json *json, struct nl_str text)
+{
+    const unsigned char *p = (const unsigned char *)text.ptr;
+    size_t start = 0, i = 0;
+    put(json, "\"", 1);
+    while (i < text.len) {
+        unsigned char c = p[i];
+        size_t len = c < 0x80 ? 1 : utf8_length(p + i, text.len - i);
+        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f && len) {
+            i += len;
+            continue;
+        }
+        put(json, text.ptr + start, i - start);
+        if (len)
+            put_escape(json, c);
+        else
+            put(json, "\xEF\xBF\xBD", 3);
+        start = ++i;
+    }
+    put(json, text.ptr + start, i - start);
+    put(json, "\"", 1);
+}
+
+void nl_json_key(struct nl_json *json, const char *key)
+{
+    before_item(json);
+    quoted(json, nl_str(key));
+    put(json, ": ", json->indent ? 2 : 1);
+    json->after_key = true;
+}
+
+void nl_json_str(struct nl_json *json, struct nl_str text)
+{
+    before_item(json);
+    quoted(json, text);
+}
+
+void nl_json_text(struct nl_json *json, const char *text)
+{
+    if (text)
+        nl_json_str(json, nl_str(text));
+    else
+        nl_json_null(json);
+}

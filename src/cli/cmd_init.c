@@ -1,0 +1,56 @@
+/* init: make .neurolens/, which the other commands then find from here and below. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/output.h"
+
+/* Keeps the ledger out of the project's own version control. */
+static bool write_ignore(const char *folder, struct nl_err *err)
+{
+    struct nl_arena arena;
+    struct nl_out out;
+    nl_arena_init(&arena);
+    bool done = nl_out_open(&out, nl_arena_format(&arena, "%s/.gitignore", folder), err);
+    if (done) {
+        fputs("*\n", out.stream);
+        done = nl_out_commit(&out, err);
+    }
+    nl_arena_free(&arena);
+    return done;
+}
+
+static bool make_ledger(const char *folder, bool *existed, struct nl_err *err)
+{
+    struct stat info;
+    *existed = stat(folder, &info) == 0;
+    if (*existed && S_ISDIR(info.st_mode))
+        return true;
+    if (*existed) {
+        nl_err_at(err, folder, -1);
+        return nl_fail(err, NL_WRITE, "exists and is no folder; move it away");
+    }
+    return nl_make_folders(folder, err) && write_ignore(folder, err);
+}
+
+bool nl_cmd_init(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_output output;
+    struct nl_arena arena;
+    bool existed;
+    nl_arena_init(&arena);
+    const char *folder =
+        nl_arena_format(&arena, "%s/.neurolens", call->count ? call->argument[0] : ".");
+    bool done = make_ledger(folder, &existed, err) && nl_output_open(&output, call, NULL, 0, err);
+    if (done) {
+        fprintf(output.stream, "%s %s\n",
+                existed ? "there is already a ledger in" : "made the ledger", folder);
+        done = nl_output_close(&output, call, true, err);
+    }
+    nl_arena_free(&arena);
+    return done;
+}

@@ -1,0 +1,65 @@
+/* info and analyze: load the profile, run the plan of that name, show the report. */
+#include "analyze/report.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+static bool show(const struct nl_call *call, struct nl_output *output,
+                 const struct nl_profile *profile, const struct nl_report *report,
+                 struct nl_err *err)
+{
+    struct nl_view_options options = {.section = call->settings.section,
+                                      .width = output->width,
+                                      .color = output->color,
+                                      .all = call->settings.all,
+                                      .rows = (size_t)call->settings.limit};
+    return output->view->render_report(output->stream, profile, report, &options, err);
+}
+
+/* From the loaded trace to the last line. */
+static bool report(const struct nl_input_words *input, const struct nl_trace *trace,
+                   const char *plan, const struct nl_call *call, struct nl_output *output,
+                   struct nl_err *err)
+{
+    struct nl_analyze_options options = {.limit = (size_t)call->settings.limit};
+    if (!nl_input_window(input, trace, call, &options.window, err))
+        return false;
+    nl_job_phase(call->job, "analyzing", 0);
+    struct nl_report *answer = nl_report_new(trace, plan, &options, call->job, err);
+    if (!answer)
+        return false;
+    struct nl_profile *profile = nl_profile_new(trace, &options.window);
+    nl_progress_quiet(call->progress);
+    bool done = show(call, output, profile, answer, err);
+    nl_profile_free(profile);
+    nl_report_free(answer);
+    return done;
+}
+
+static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
+{
+    struct nl_input_words input;
+    struct nl_output output;
+    struct nl_trace *trace = NULL;
+    bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
+                nl_output_open(&output, call, input.paths, input.count, err);
+    if (done) {
+        trace = nl_input_load(&input, call, err);
+        done = trace && report(&input, trace, plan, call, &output, err);
+        done = nl_output_close(&output, call, done, err);
+    }
+    if (trace)
+        nl_trace_free(trace);
+    nl_input_release(&input);
+    return done;
+}
+
+bool nl_cmd_info(struct nl_call *call, struct nl_err *err)
+{
+    return run("info", call, err);
+}
+
+bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err)
+{
+    return run("analyze", call, err);
+}

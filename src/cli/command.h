@@ -1,0 +1,79 @@
+/*
+ * command — what a command of the command line is, and one call of it.
+ *
+ * A command is a row of nl_commands[] (commands.c) and a run function in cmd_NAME.c. The row says
+ * everything that `-h`, `--help`, `help` and the completions show, which options it takes beside
+ * the common ones, and how many arguments. run gets the words already parsed; it returns false with
+ * err filled, and main prints that one line and exits with the status of its code.
+ */
+#ifndef NL_COMMAND_H
+#define NL_COMMAND_H
+
+#include "base/job.h"
+#include "cli/options.h"
+
+enum nl_color { NL_COLOR_AUTO, NL_COLOR_ALWAYS, NL_COLOR_NEVER };
+enum nl_progress_mode { NL_PROGRESS_AUTO, NL_PROGRESS_JSON, NL_PROGRESS_NEVER };
+
+/* Where the options go. Zero (or NULL) = not given, except where said. */
+struct nl_settings {
+    bool help, short_help, version;
+    bool quiet;
+    unsigned verbose;
+    int format; /* position in nl_format_names[] */
+    int color;  /* enum nl_color */
+    int progress;
+    const char *output;
+    const char *ledger;
+    uint64_t memory_bytes;
+    int64_t threads;
+    bool no_cache, absolute, all;
+    int64_t rank; /* NL_NULL_I64 = not given */
+    int64_t limit;
+    int64_t timeout_ns;
+    const char *section;
+    bool dry_run;       /* gc */
+    uint64_t max_bytes; /* gc; UINT64_MAX = not given */
+};
+
+struct nl_call {
+    const struct nl_command *command;
+    struct nl_settings settings;
+    char **argument;
+    int count;
+    struct nl_job *job;
+    struct nl_progress *progress; /* runs while run does */
+    int status;                   /* exit status when run returns true; 1 = the answer is "no" */
+};
+
+struct nl_command {
+    const char *name, *group, *summary;
+    const char *usage;                     /* the arguments: "PROFILE… [QUERY]" */
+    int least, most;                       /* number of arguments; most -1 = any */
+    const struct nl_option *const *tables; /* NULL-terminated */
+    const char *help;                      /* paragraphs of --help */
+    const char *examples;                  /* lines "command line   # what it does" */
+    const char *const *words;              /* what the argument can be, NULL-terminated, or NULL */
+    bool (*run)(struct nl_call *call, struct nl_err *err);
+};
+
+extern const struct nl_command nl_commands[]; /* ends with a NULL name */
+extern const char *const nl_command_groups[]; /* order of the groups in help, NULL-terminated */
+extern const char *const nl_format_names[];
+extern const struct nl_option nl_common_options[];
+
+/* NULL when there is none of that name. */
+const struct nl_command *nl_command_find(const char *name);
+
+/* One per command, in cmd_NAME.c. */
+bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
+bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
+bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
+bool nl_cmd_init(struct nl_call *call, struct nl_err *err);
+bool nl_cmd_gc(struct nl_call *call, struct nl_err *err);
+bool nl_cmd_schema(struct nl_call *call, struct nl_err *err);
+bool nl_cmd_completion(struct nl_call *call, struct nl_err *err);
+bool nl_cmd_help(struct nl_call *call, struct nl_err *err);
+bool nl_cmd_version(struct nl_call *call, struct nl_err *err);
+
+#endif

@@ -1,0 +1,149 @@
+/* Help pages from the tables of commands. */
+#include "cli/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *summary, *text;
+} topics[] = {
+    {"profile", "how to name a profile and a window of it",
+     "PROFILE is a file of any supported format, recognised by its content and never by its name;\n"
+     "gzip and zstd are read through, `-` is the standard input. A folder, a quoted pattern or\n"
+     "several files are one profile with a rank per file.\n"
+     "\n"
+     "A window limits the answer to a part of it; parts are joined with commas:\n"
+     "\n"
+     "  'PROFILE[1.2s:1.5s]'        from 1.2 s to 1.5 s after the first event; an end may be "
+     "empty\n"
+     "  'PROFILE[step=10:20]'       steps 10 to 19, as Python counts; step=10 is one\n"
+     "  'PROFILE[nvtx=\"forward*\"]'  from the first to the last range whose text matches\n"
+     "  'PROFILE[rank=3]'           one rank\n"
+     "  'PROFILE[gpu=0]'            one device of each rank\n"
+     "  'PROFILE[rank=3,step=10:20]'\n"
+     "\n"
+     "Quote it: [ and * are the shell's. A file that really ends in ] is taken as it is.\n"},
+    {"exit", "the exit statuses",
+     "  0    done\n"
+     "  1    the answer is no: a check failed\n"
+     "  2    wrong words on the command line, or wrong SQL\n"
+     "  3    inconclusive or incomparable\n"
+     "  4    an input cannot be read\n"
+     "  5    something around is missing: a tool, a permission, room on the disk, time\n"
+     "  70   a bug of ours; please report it\n"
+     "  130  stopped by Ctrl-C\n"},
+    {"environment", "the environment variables that are read",
+     "  NEUROLENS_LEDGER  ledger folder when --ledger is not given\n"
+     "  NO_COLOR          when set and not empty: no colour unless --color always\n"
+     "  XDG_DATA_HOME     default ledger: $XDG_DATA_HOME/neurolens (~/.local/share/neurolens)\n"
+     "  XDG_STATE_HOME    the shell's history: $XDG_STATE_HOME/neurolens "
+     "(~/.local/state/neurolens)\n"
+     "  COLUMNS           width of text when the terminal does not tell\n"},
+    {"format", "the output formats",
+     "  text  for eyes; may change from version to version\n"
+     "  json  one object {schema, profile, coverage, result}; names ending in _ns are integer\n"
+     "        nanoseconds, _bytes bytes, _share 0 to 1; unknown is null\n"
+     "  csv   one table with a header row; --section picks which\n"
+     "  md    Markdown, to paste\n"},
+};
+#define TOPICS (sizeof topics / sizeof topics[0])
+
+/* "  -o, --output FILE" */
+static void option_words(char *text, size_t room, const struct nl_option *option)
+{
+    char letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(text, room, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+}
+
+static void options_of(FILE *out, const struct nl_option *table)
+{
+    for (; table->name; table++) {
+        char words[64];
+        if (!table->help)
+            continue;
+        option_words(words, sizeof words, table);
+        fprintf(out, "%-26s %s\n", words, table->help);
+    }
+}
+
+static void usage_line(FILE *out, const struct nl_command *command)
+{
+    fprintf(out, "usage: neurolens %s [options]%s%s\n", command->name, *command->usage ? " " : "",
+            command->usage);
+}
+
+static void all_options(FILE *out, const struct nl_command *command)
+{
+    for (size_t t = 0; command->tables[t]; t++) {
+        bool common = command->tables[t] == nl_common_options;
+        if (t == 0 || common)
+            fprintf(out, "\n%soptions:\n", common ? "common " : "");
+        options_of(out, command->tables[t]);
+    }
+}
+
+void nl_help_short(FILE *out, const struct nl_command *command)
+{
+    usage_line(out, command);
+    fprintf(out, "%s\n", command->summary);
+    all_options(out, command);
+}
+
+void nl_help_long(FILE *out, const struct nl_command *command)
+{
+    fprintf(out, "neurolens %s: %s\n\n", command->name, command->summary);
+    usage_line(out, command);
+    fprintf(out, "\n%s\n", command->help);
+    all_options(out, command);
+    fprintf(out, "\nexamples:\n");
+    for (const char *line = command->examples; *line;) {
+        size_t len = strcspn(line, "\n");
+        fprintf(out, "  %.*s\n", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+    if (strstr(command->usage, "PROFILE"))
+        fprintf(out, "\nSee also: neurolens help profile, neurolens help exit\n");
+}
+
+void nl_help_program(FILE *out, bool full)
+{
+    fprintf(out, "usage: neurolens COMMAND [options] [arguments]\n"
+                 "       neurolens PROFILE\n");
+    for (size_t g = 0; nl_command_groups[g]; g++) {
+        fprintf(out, "\n%s\n", nl_command_groups[g]);
+        for (const struct nl_command *command = nl_commands; command->name; command++)
+            if (strcmp(command->group, nl_command_groups[g]) == 0)
+                fprintf(out, "  %-12s %s\n", command->name, command->summary);
+    }
+    if (full) {
+        fprintf(out, "\ncommon options:\n");
+        options_of(out, nl_common_options);
+        fprintf(out, "\ntopics:\n");
+        for (size_t i = 0; i < TOPICS; i++)
+            fprintf(out, "  %-12s %s\n", topics[i].name, topics[i].summary);
+    }
+    fprintf(out, "\n`neurolens COMMAND -h` shows a command's options, `neurolens help COMMAND` "
+                 "all about it.\n");
+}
+
+bool nl_help_topic(FILE *out, const char *name)
+{
+    for (size_t i = 0; i < TOPICS; i++) {
+        if (strcmp(topics[i].name, name) == 0) {
+            fprintf(out, "%s: %s\n\n%s", topics[i].name, topics[i].summary, topics[i].text);
+            return true;
+        }
+    }
+    return false;
+}
+
+void nl_help_offer(struct nl_nearest *nearest)
+{
+    for (const struct nl_command *command = nl_commands; command->name; command++)
+        nl_nearest_offer(nearest, command->name);
+    for (size_t i = 0; i < TOPICS; i++)
+        nl_nearest_offer(nearest, topics[i].name);
+}

@@ -1,0 +1,143 @@
+/*
+ * main: from the words of the command line to a command's run function and an exit status.
+ *
+ * The only global state of the program is here: the job that a signal handler cancels.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "cli/help.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+
+static struct nl_job the_job;
+static volatile sig_atomic_t the_signal;
+
+static void on_signal(int number)
+{
+    the_signal = number;
+    atomic_store(&the_job.cancelled, true);
+}
+
+static void set_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    /* A reader that has seen enough (| head) ends us without a word. */
+    signal(SIGPIPE, SIG_DFL);
+}
+
+static const struct nl_option *const common_tables[] = {nl_common_options, NULL};
+
+static bool unknown_command(const char *word, struct nl_err *err)
+{
+    struct nl_nearest nearest;
+    nl_nearest_init(&nearest, word);
+    for (const struct nl_command *command = nl_commands; command->name; command++)
+        nl_nearest_offer(&nearest, command->name);
+    const char *best = nl_nearest_best(&nearest);
+    if (strpbrk(word, "./["))
+        return nl_fail(err, NL_USAGE, "'%s' is neither a command nor an existing file", word);
+    if (best)
+        return nl_fail(err, NL_USAGE, "unknown command '%s'; did you mean %s?", word, best);
+    return nl_fail(err, NL_USAGE, "unknown command '%s'; `neurolens help` lists them", word);
+}
+
+static bool right_count(const struct nl_call *call, struct nl_err *err)
+{
+    const struct nl_command *command = call->command;
+    bool few = call->count < command->least;
+    if (!few && (command->most < 0 || call->count <= command->most))
+        return true;
+    return nl_fail(err, NL_USAGE, "%s: %s arguments; usage: neurolens %s [options]%s%s",
+                   command->name, few ? "too few" : "too many", command->name,
+                   *command->usage ? " " : "", command->usage);
+}
+
+static void set_job(struct nl_call *call)
+{
+    unsigned processors = nl_processors();
+    int64_t threads = call->settings.threads;
+    call->job = &the_job;
+    the_job.threads = threads > 0 && threads <= 1024 ? (unsigned)threads : processors;
+    the_job.memory_bytes =
+        call->settings.memory_bytes ? call->settings.memory_bytes : nl_memory_available() / 2;
+}
+
+/* The command's own help, or its work. */
+static bool run_command(struct nl_call *call, struct nl_err *err)
+{
+    if (call->settings.help || call->settings.short_help) {
+        (call->settings.help ? nl_help_long : nl_help_short)(stdout, call->command);
+        return true;
+    }
+    if (!right_count(call, err))
+        return false;
+    set_job(call);
+    call->progress = nl_progress_start(call);
+    bool done = call->command->run(call, err);
+    nl_progress_stop(call->progress);
+    return done;
+}
+
+/* Without a command: a profile to look at, a call for help, or a mistake. */
+static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_err *err)
+{
+    if (!words->count) {
+        if (call->settings.version)
+            return nl_cmd_version(call, err);
+        bool asked = call->settings.help || call->settings.short_help;
+        nl_help_program(asked ? stdout : stderr, call->settings.help);
+        call->status = asked ? 0 : nl_err_exit_status(NL_USAGE);
+        return true;
+    }
+    call->command = nl_command_find(words->word[0]);
+    if (call->command) {
+        words->word++;
+        words->count--;
+    } else if (nl_input_plausible(words->word[0])) {
+        call->command = nl_command_find("info");
+    } else {
+        return unknown_command(words->word[0], err);
+    }
+    if (!nl_options_parse(call->command->tables, words, false, &call->settings, err))
+        return false;
+    call->argument = words->word;
+    call->count = words->count;
+    return run_command(call, err);
+}
+
+/* Standard output may hold the end of an answer; it counts only when it arrived. */
+static bool flush_output(struct nl_err *err)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    return nl_fail(err, NL_WRITE, "cannot write to standard output");
+}
+
+int main(int argc, char **argv)
+{
+    struct nl_call call = {.settings = {.rank = NL_NULL_I64, .max_bytes = UINT64_MAX}};
+    struct nl_words words = {argv + 1, argc > 0 ? argc - 1 : 0};
+    struct nl_err err;
+    nl_err_clear(&err);
+    set_signals();
+    bool done = nl_options_parse(common_tables, &words, true, &call.settings, &err) &&
+                run_words(&call, &words, &err) && flush_output(&err);
+    if (done)
+        return call.status;
+    if (nl_job_cancelled(&the_job) && err.code != NL_INTERNAL)
+        err.code = NL_INTERRUPTED;
+    nl_message_error(&err, call.settings.verbose);
+    return err.code == NL_INTERRUPTED && the_signal ? 128 + the_signal
+                                                    : nl_err_exit_status(err.code);
+}

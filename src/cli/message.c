@@ -1,0 +1,68 @@
+/* Messages: put together in one buffer and written at once, so that lines do not mix. */
+#include "cli/message.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/str.h"
+
+#define MESSAGE_MAX 2048
+
+static void write_line(struct nl_buf *line)
+{
+    for (size_t i = 0; i < line->len; i++) {
+        unsigned char c = (unsigned char)line->ptr[i];
+        if (c < 0x20 || c == 0x7f)
+            line->ptr[i] = c == '\n' || c == '\t' ? ' ' : '?';
+    }
+    fprintf(stderr, "neurolens: %s\n", line->ptr ? line->ptr : "");
+    nl_buf_release(line);
+}
+
+void nl_message_error(const struct nl_err *err, unsigned verbose)
+{
+    struct nl_buf line;
+    if (err->code == NL_INTERRUPTED && !verbose)
+        return;
+    nl_buf_init(&line, MESSAGE_MAX);
+    if (err->file[0])
+        nl_buf_format(&line, "%s: ", err->file);
+    if (err->offset >= 0)
+        nl_buf_format(&line, "at byte %" PRId64 ": ", err->offset);
+    nl_buf_text(&line, err->text[0] ? err->text : "failed without a reason");
+    write_line(&line);
+    if (verbose)
+        fprintf(stderr, "neurolens: (%s, exit %d)\n", nl_err_name(err->code),
+                nl_err_exit_status(err->code));
+}
+
+static void say(const char *format, va_list args)
+{
+    char text[MESSAGE_MAX];
+    struct nl_buf line;
+    vsnprintf(text, sizeof text, format, args);
+    nl_buf_init(&line, MESSAGE_MAX);
+    nl_buf_text(&line, text);
+    write_line(&line);
+}
+
+void nl_message_note(const struct nl_call *call, const char *format, ...)
+{
+    va_list args;
+    if (call->settings.quiet)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void nl_message_detail(const struct nl_call *call, const char *format, ...)
+{
+    va_list args;
+    if (!call->settings.verbose)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}

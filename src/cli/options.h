@@ -1,0 +1,65 @@
+/*
+ * options — from words to settings, by tables.
+ *
+ * An option is one row: names, type, where its value goes, and its help. Parsing, `-h`, `--help`
+ * and the shell completions all read the same rows. Options may stand before, between or after
+ * arguments; `--` ends them; `--name=value`, `--name value`, `-n value` and `-nvalue` are the same;
+ * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one.
+ *
+ * The target is an offset into the caller's settings struct, so the tables are constants.
+ */
+#ifndef NL_OPTIONS_H
+#define NL_OPTIONS_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum nl_option_type {
+    NL_OPTION_FLAG,   /* bool: set to true */
+    NL_OPTION_COUNT,  /* unsigned: one more each time */
+    NL_OPTION_TEXT,   /* const char *: borrows the word */
+    NL_OPTION_CHOICE, /* int: position in `choices` */
+    NL_OPTION_NUMBER, /* int64_t, 0 or more */
+    NL_OPTION_SIZE,   /* uint64_t bytes: 512M, 4GiB */
+    NL_OPTION_TIME    /* int64_t ns: 30s, 500ms; a bare number is seconds */
+};
+
+struct nl_option {
+    const char *name; /* "format" for --format; NULL ends a table */
+    char letter;      /* 'f' for -f, or 0 */
+    enum nl_option_type type;
+    size_t target;              /* offset in the settings */
+    const char *argument;       /* "FILE" in help; NULL for flags */
+    const char *help;           /* one line, no full stop; NULL = not listed */
+    const char *const *choices; /* NULL-terminated, for NL_OPTION_CHOICE */
+};
+
+struct nl_words {
+    char **word;
+    int count;
+};
+
+/*
+ * Reads the options among `words` into `settings`, following the tables (a NULL-terminated list;
+ * earlier ones win). Words that are no options are moved to the front, in order; `words->count`
+ * becomes their number. With `leading`, parsing stops at the first of them and what follows is kept
+ * as it is. Fails with NL_USAGE, naming the nearest known option for an unknown one.
+ */
+NL_MUST_CHECK bool nl_options_parse(const struct nl_option *const *tables, struct nl_words *words,
+                                    bool leading, void *settings, struct nl_err *err);
+
+/*
+ * nearest — the candidate most like a mistyped word (insertions, deletions, replacements and
+ * swaps of neighbours), or NULL when none is close: at most a third of the word may differ.
+ */
+struct nl_nearest {
+    const char *word;
+    const char *best;
+    size_t distance;
+};
+void nl_nearest_init(struct nl_nearest *nearest, const char *word);
+void nl_nearest_offer(struct nl_nearest *nearest, const char *candidate);
+const char *nl_nearest_best(const struct nl_nearest *nearest);
+
+#endif

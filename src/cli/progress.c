@@ -1,0 +1,213 @@
+/* Progress: ten looks a second at the job's counters. */
+#define _GNU_SOURCE
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/units.h"
+
+#define TICK_NS   ((int64_t)50 * 1000 * 1000)
+#define DRAW_NS   ((int64_t)100 * 1000 * 1000)
+#define FIRST_NS  ((int64_t)500 * 1000 * 1000)
+#define GRACE_NS  ((int64_t)120 * 1000 * 1000)
+#define BAR_CELLS 24
+
+struct nl_progress {
+    struct nl_job *job;
+    enum nl_progress_mode mode;
+    bool draws; /* under the lock, like all below */
+    bool drawn; /* there is something on the line */
+    bool guards, stop;
+    const char *temporary;
+    int64_t started, cancelled, last_draw;
+    const char *phase; /* as of the last look, with when it began */
+    int64_t phase_started;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void clear_line(struct nl_progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\033[K", stderr);
+    progress->drawn = false;
+}
+
+/* "reading  [#####.....]  45.0 %  1.20 GB/s  0:03 left" */
+static void draw_bar(struct nl_progress *progress, uint64_t done, uint64_t total, int64_t elapsed)
+{
+    char bar[BAR_CELLS + 1], rate[NL_UNIT_TEXT], percent[NL_UNIT_TEXT];
+    double seconds = (double)elapsed / 1e9;
+    double speed = seconds > 0 ? (double)done / seconds : 0;
+    double share = total ? (double)done / (double)total : 0;
+    share = share > 1 ? 1 : share;
+    if (!total) {
+        fprintf(stderr, "\r\033[K%s  %s", progress->phase, nl_format_count(rate, done));
+        return;
+    }
+    size_t full = (size_t)(share * BAR_CELLS);
+    memset(bar, '#', full);
+    memset(bar + full, '.', BAR_CELLS - full);
+    bar[BAR_CELLS] = '\0';
+    fprintf(stderr, "\r\033[K%s  [%s] %s", progress->phase, bar, nl_format_percent(percent, share));
+    if (strcmp(progress->phase, "reading") == 0)
+        fprintf(stderr, "  %s", nl_format_rate(rate, speed));
+    if (speed > 0 && share > 0.02) {
+        int64_t left = (int64_t)((double)(total - (done < total ? done : total)) / speed);
+        fprintf(stderr, "  %" PRId64 ":%02d left", left / 60, (int)(left % 60));
+    }
+}
+
+static void draw_json(struct nl_progress *progress, uint64_t done, uint64_t total, int64_t elapsed)
+{
+    fprintf(stderr, "{\"progress\": {\"phase\": \"%s\", \"done\": %" PRIu64 ", \"total\": ",
+            progress->phase, done);
+    if (total)
+        fprintf(stderr, "%" PRIu64, total);
+    else
+        fputs("null", stderr);
+    fprintf(stderr, ", \"elapsed_ns\": %" PRId64 "}}\n", elapsed);
+}
+
+static void draw(struct nl_progress *progress, int64_t now)
+{
+    const char *phase = atomic_load(&progress->job->phase);
+    if (!phase)
+        return;
+    if (phase != progress->phase) {
+        progress->phase = phase;
+        progress->phase_started = now;
+    }
+    bool json = progress->mode == NL_PROGRESS_JSON;
+    if (!progress->draws || (!json && now - progress->started < FIRST_NS) ||
+        now - progress->last_draw < DRAW_NS)
+        return;
+    progress->last_draw = now;
+    uint64_t done = atomic_load(&progress->job->done);
+    uint64_t total = atomic_load(&progress->job->total);
+    if (json) {
+        draw_json(progress, done, total, now - progress->started);
+        return;
+    }
+    draw_bar(progress, done, total, now - progress->phase_started);
+    fflush(stderr);
+    progress->drawn = true;
+}
+
+/* The worker did not stop in time: leave without it, and without traces. */
+static void guard(struct nl_progress *progress, int64_t now)
+{
+    if (!nl_job_cancelled(progress->job)) {
+        progress->cancelled = 0;
+        return;
+    }
+    if (!progress->cancelled)
+        progress->cancelled = now;
+    if (!progress->guards || now - progress->cancelled < GRACE_NS)
+        return;
+    if (progress->temporary)
+        unlink(progress->temporary);
+    clear_line(progress);
+    fflush(stderr);
+    _exit(nl_err_exit_status(NL_INTERRUPTED));
+}
+
+static void *watch(void *context)
+{
+    struct nl_progress *progress = context;
+    pthread_mutex_lock(&progress->lock);
+    while (!progress->stop) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += TICK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&progress->changed, &progress->lock, &until);
+        int64_t now = now_ns();
+        draw(progress, now);
+        guard(progress, now);
+    }
+    pthread_mutex_unlock(&progress->lock);
+    return NULL;
+}
+
+struct nl_progress *nl_progress_start(const struct nl_call *call)
+{
+    struct nl_progress *progress = nl_zalloc(sizeof *progress);
+    progress->job = call->job;
+    progress->mode = (enum nl_progress_mode)call->settings.progress;
+    progress->draws =
+        progress->mode == NL_PROGRESS_JSON ||
+        (progress->mode == NL_PROGRESS_AUTO && !call->settings.quiet && isatty(STDERR_FILENO));
+    progress->guards = true;
+    progress->started = now_ns();
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&progress->lock, NULL);
+    pthread_cond_init(&progress->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (pthread_create(&progress->thread, NULL, watch, progress) != 0) {
+        nl_free(progress); /* work goes on unwatched */
+        return NULL;
+    }
+    return progress;
+}
+
+void nl_progress_quiet(struct nl_progress *progress)
+{
+    if (!progress)
+        return;
+    pthread_mutex_lock(&progress->lock);
+    progress->draws = false;
+    clear_line(progress);
+    pthread_mutex_unlock(&progress->lock);
+}
+
+void nl_progress_temporary(struct nl_progress *progress, const char *path)
+{
+    if (!progress)
+        return;
+    pthread_mutex_lock(&progress->lock);
+    progress->temporary = path;
+    pthread_mutex_unlock(&progress->lock);
+}
+
+void nl_progress_guard(struct nl_progress *progress, bool on)
+{
+    if (!progress)
+        return;
+    pthread_mutex_lock(&progress->lock);
+    progress->guards = on;
+    pthread_mutex_unlock(&progress->lock);
+}
+
+void nl_progress_stop(struct nl_progress *progress)
+{
+    if (!progress)
+        return;
+    nl_progress_quiet(progress);
+    pthread_mutex_lock(&progress->lock);
+    progress->stop = true;
+    pthread_cond_signal(&progress->changed);
+    pthread_mutex_unlock(&progress->lock);
+    pthread_join(progress->thread, NULL);
+    pthread_mutex_destroy(&progress->lock);
+    pthread_cond_destroy(&progress->changed);
+    nl_free(progress);
+}

@@ -1,0 +1,39 @@
+/*
+ * cache — finished traces of imported profiles, so that the second look costs milliseconds.
+ *
+ * A cached trace is <folder>/<key>.nlt; the key is a hash of every input's fingerprint (size, time,
+ * first and last MiB), of the options that matter and of the schema. Files appear by rename, so two
+ * processes importing the same profile at once both succeed and one of the equal files stays. The
+ * cache never fails a command: what cannot be written is simply not kept.
+ */
+#ifndef NL_CACHE_H
+#define NL_CACHE_H
+
+#include "ingest/inputs.h"
+#include "store/trace.h"
+
+struct nl_cache_key {
+    uint64_t hash;
+    uint64_t bytes; /* of the inputs */
+};
+
+/* False when the inputs cannot be cached (stdin, too small to be worth it). */
+bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs, int64_t rank);
+
+/* The cached trace, or NULL. Marks it as used now. A damaged one is removed. */
+struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder,
+                               unsigned threads);
+
+/* Keeps a trace; then removes the longest unused ones until the folder is within `max_bytes`. */
+void nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
+                   const struct nl_trace *trace);
+
+struct nl_cache_sweep {
+    uint64_t removed, removed_bytes, kept, kept_bytes;
+};
+
+/* Removes the longest unused traces until at most max_bytes are left, and temporaries of writers
+ * that died more than a day ago. With `dry` nothing is removed, only counted. */
+struct nl_cache_sweep nl_cache_sweep(const char *folder, uint64_t max_bytes, bool dry);
+
+#endif

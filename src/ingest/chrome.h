@@ -1,0 +1,217 @@
+/*
+ * chrome — what the files of the Chrome/Kineto reader share. Not for other rooms.
+ *
+ * chrome.c      formats, sniffing, top level of a file      chrome_feed    buffered bytes
+ * chrome_scan   SIMD scans: event boundaries                chrome_event   one event as text
+ * chrome_repair damaged events → clean JSON                 chrome_names   texts → name ids
+ * chrome_work   blocks of events, worker threads            chrome_rows    Kineto kinds → rows
+ * chrome_phase  the other phases (B/E, C, s/t/f, M, ...)    chrome_lanes   pids, tids → lanes
+ * chrome_pair   begins with ends, arrows, after all blocks  chrome_head    top-level metadata
+ *
+ * One struct chrome_worker per thread: it owns a stage, the event being parsed, caches and the
+ * notes for coverage. struct chrome_load is shared and only read while workers run.
+ */
+#ifndef CHROME_H
+#define CHROME_H
+
+#include "base/job.h"
+#include "base/stream.h"
+#include "ingest/chrome_event.h"
+#include "ingest/chrome_names.h"
+#include "ingest/chrome_scan.h"
+#include "ingest/ingest.h"
+
+#define CHROME_ARGS_MOST 4096 /* bytes kept of an event's raw arguments */
+
+enum chrome_note {
+#define CHROME_NOTE(id, item, advice) CHROME_NOTE_##id,
+#include "ingest/chrome_notes.def"
+#undef CHROME_NOTE
+    CHROME_NOTE_COUNT
+};
+
+struct chrome_worker;
+struct chrome_cat;
+
+/* Stages an X event of a category. */
+typedef void chrome_row_fn(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
+                           int64_t dur);
+
+/* A category with a meaning: a row of chrome_cats[]. */
+struct chrome_cat {
+    const char *text;
+    enum nl_kind kind;
+    enum nl_lanekind lane;
+    chrome_row_fn *row;
+    int needs; /* argument that must be there, else the event is generic; -1 = none */
+};
+
+/* A pid or tid: a number, or a name given a number that no system gives out. */
+struct chrome_actor {
+    int64_t number; /* NL_NULL_I64 = absent */
+    const struct chrome_value *name;
+};
+
+struct chrome_lane_key {
+    int64_t pid, tid, context, rank; /* on a device: device, stream */
+    uint32_t kind, domain;
+};
+
+#define CHROME_LANE_SLOTS 1024
+
+struct chrome_lane_slot {
+    struct chrome_lane_key key;
+    uint32_t lane; /* + 1; 0 = empty */
+};
+
+/* Begins, ends and arrows wait here until all blocks are read. */
+struct chrome_half {
+    int64_t ts;
+    uint64_t order; /* place in the file: (unit, number within it) */
+    uint64_t id;    /* async, flow */
+    uint32_t lane, name, args, cat;
+    uint8_t phase, bind;
+};
+
+struct chrome_halves {
+    struct chrome_half *items;
+    size_t count, cap;
+};
+
+/* ph M: names of processes and threads, applied when all of them are known. */
+enum chrome_label_kind {
+    CHROME_PROCESS_NAME,
+    CHROME_PROCESS_LABEL,
+    CHROME_THREAD_NAME
+};
+
+struct chrome_label {
+    enum chrome_label_kind kind;
+    int64_t pid, tid;
+    uint64_t order;
+    char *text; /* in the worker's arena */
+    size_t len;
+};
+
+struct chrome_key_count { /* argument keys that no column takes */
+    char text[64];
+    uint32_t len;
+    uint64_t count;
+};
+
+#define CHROME_KEYS_MOST 64
+
+struct chrome_load {
+    struct nl_builder *builder;
+    uint32_t source;
+    const struct nl_input *input;
+    struct nl_job *job;
+    struct nl_stream *stream;
+    struct chrome_words args, cats;
+    bool kineto;      /* known categories were seen in the first block */
+    int64_t main_pid; /* process that device work belongs to, NL_NULL_I64 unknown */
+};
+
+struct chrome_worker {
+    struct chrome_load *load;
+    struct nl_stage *stage;
+    struct chrome_event event;
+    struct chrome_names names;  /* ids of this stage */
+    struct chrome_names shared; /* ids for all stages: halves */
+    struct chrome_lane_slot *lanes, *last_lane;
+    struct nl_buf repaired;
+    uint64_t unit, number; /* number of the event within its unit */
+    uint64_t offset;       /* of the event being read, in the decompressed file */
+    uint64_t notes[CHROME_NOTE_COUNT], note_offset[CHROME_NOTE_COUNT];
+    uint64_t phases[128], other_phases;
+    uint64_t device_ids, device_ids_equal; /* "External id" on device work, see chrome_rows.c */
+    int64_t first_ts;
+    struct chrome_halves spans, asyncs, flows;
+    struct chrome_label *labels;
+    size_t label_count, label_cap;
+    struct nl_arena texts;
+    struct chrome_key_count *keys;
+    unsigned key_count;
+};
+
+/* ---- chrome_work.c ---- */
+
+void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load);
+void chrome_worker_release(struct chrome_worker *worker);
+static inline void chrome_note(struct chrome_worker *worker, enum chrome_note note)
+{
+    if (worker->notes[note]++ == 0 || worker->offset < worker->note_offset[note])
+        worker->note_offset[note] = worker->offset;
+}
+
+/* Takes the events of a block: text between two events up to `end`, with CHROME_PAD bytes of '"'
+ * behind it; `offset` is the place of `text` in the file. Returns where it stopped: at `end`, or,
+ * unless `last`, at an event that is not whole. *list_end is set when the list's ']' was met. */
+const char *chrome_take_block(struct chrome_worker *worker, const char *text, const char *end,
+                              uint64_t offset, bool last, bool *list_end);
+/* Looks at the first events without staging: fills load->kineto and load->main_pid. */
+void chrome_peek(struct chrome_worker *worker, const char *text, const char *end);
+
+/* ---- chrome_repair.c ---- */
+
+/* Rewrites a damaged event at *text into worker->repaired as clean JSON (padded). True when that
+ * succeeded; then *text is after it. */
+bool chrome_repair(struct chrome_worker *worker, const char **text, const char *end);
+
+/* ---- chrome_lanes.c ---- */
+
+struct chrome_actor chrome_actor(const struct chrome_event *event, enum chrome_field field);
+/* Lane of the event's pid and tid. */
+uint32_t chrome_thread_lane(struct chrome_worker *worker, enum nl_lanekind kind, uint32_t domain);
+/* Lane of the event's process alone; in Kineto files, of the main process for named pids. */
+uint32_t chrome_process_lane(struct chrome_worker *worker, enum nl_lanekind kind, uint32_t domain);
+/* Lane of the event's device and stream. */
+uint32_t chrome_device_lane(struct chrome_worker *worker, enum nl_lanekind kind);
+
+/* ---- chrome_rows.c ---- */
+
+extern const struct chrome_cat chrome_cats[];
+extern const size_t chrome_cat_count;
+void chrome_cats_init(struct chrome_words *words);
+/* The event's category, NULL when it has no known one. */
+const struct chrome_cat *chrome_category(struct chrome_worker *worker);
+/* Stages an X event, whatever its category. */
+void chrome_take_complete(struct chrome_worker *worker);
+/* The event's time; false (and noted) when it has none. */
+bool chrome_event_time(struct chrome_worker *worker, int64_t *ts);
+uint32_t chrome_event_name(struct chrome_worker *worker);
+/* Raw text of the event's arguments as a name id, 0 when there are none; cut at 4 KiB. */
+uint32_t chrome_args_text(struct chrome_worker *worker, struct chrome_names *names);
+
+/* ---- chrome_device.c ---- */
+
+chrome_row_fn chrome_row_kernel, chrome_row_copy, chrome_row_memset, chrome_row_sync,
+    chrome_row_range, chrome_row_mtia;
+void chrome_collective(struct chrome_worker *worker, uint32_t slice);
+uint32_t chrome_slice(struct chrome_worker *worker, const struct chrome_cat *cat, uint32_t lane,
+                      int64_t ts, int64_t dur);
+int64_t chrome_arg_integer(struct chrome_worker *worker, enum chrome_arg arg);
+uint64_t chrome_arg_unsigned(struct chrome_worker *worker, enum chrome_arg arg);
+uint32_t chrome_arg_u32(struct chrome_worker *worker, enum chrome_arg arg);
+uint32_t chrome_arg_name(struct chrome_worker *worker, enum chrome_arg arg);
+uint64_t chrome_correlation(struct chrome_worker *worker);
+int64_t chrome_external_id(struct chrome_worker *worker);
+
+/* ---- chrome_phase.c ---- */
+
+/* Stages or sets aside the parsed event by its phase. */
+void chrome_take_event(struct chrome_worker *worker);
+
+/* ---- chrome_pair.c ---- */
+
+/* After all blocks: pairs halves, applies labels, reports notes. `unit` is the next free one. */
+void chrome_finish(struct chrome_load *load, struct chrome_worker *workers, unsigned count,
+                   uint64_t unit);
+
+/* ---- chrome.c ---- */
+
+/* Loads from an open stream (for the formats' load functions, tests and fuzzing). */
+bool chrome_load_stream(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
+                        struct nl_stream *stream, struct nl_job *job, struct nl_err *err);
+
+#endif

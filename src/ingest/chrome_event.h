@@ -1,0 +1,125 @@
+/*
+ * chrome_event — one trace event as text: its fields and known arguments, nothing interpreted but
+ * numbers and times.
+ *
+ * Texts borrow from the block they were parsed from (or from the repair buffer) and live as long
+ * as it. String values are without their quotes and still escaped (`escaped` tells). Duplicate
+ * keys: the last one wins, as in JavaScript.
+ */
+#ifndef CHROME_EVENT_H
+#define CHROME_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "ingest/chrome_words.h"
+
+enum chrome_arg {
+#define CHROME_ARG(id, key, use) CHROME_ARG_##id,
+#include "ingest/chrome_args.def"
+#undef CHROME_ARG
+    CHROME_ARG_COUNT
+};
+
+enum chrome_type {
+    CHROME_ABSENT,
+    CHROME_NULL,
+    CHROME_INTEGER, /* `number` holds it, wrapped to 64 bits when above INT64_MAX */
+    CHROME_DECIMAL, /* any other number */
+    CHROME_BOOL,
+    CHROME_STRING,
+    CHROME_ARRAY,
+    CHROME_OBJECT
+};
+
+struct chrome_value {
+    const char *ptr;
+    uint32_t len;
+    uint8_t type; /* enum chrome_type */
+    bool escaped;
+    int64_t number;
+};
+
+/* Fields of an event that are kept as values. */
+enum chrome_field {
+    CHROME_F_PH,
+    CHROME_F_CAT,
+    CHROME_F_NAME,
+    CHROME_F_PID,
+    CHROME_F_TID,
+    CHROME_F_TS,
+    CHROME_F_DUR,
+    CHROME_F_ID,
+    CHROME_F_ID2,
+    CHROME_F_SCOPE, /* "scope" */
+    CHROME_F_S,     /* "s" */
+    CHROME_F_ARGS,
+    CHROME_F_COUNT
+};
+
+#define CHROME_UNKNOWN_MAX 12
+
+struct chrome_event {
+    struct chrome_value field[CHROME_F_COUNT]; /* valid where `seen` has the bit */
+    uint32_t seen;
+    bool duplicate, trailing_comma;
+    uint64_t args[2]; /* bit per enum chrome_arg */
+    struct chrome_value arg[CHROME_ARG_COUNT];
+    unsigned unknown; /* keys of args that are not known, the first CHROME_UNKNOWN_MAX kept */
+    struct nl_str unknown_key[CHROME_UNKNOWN_MAX];
+};
+
+enum chrome_status {
+    CHROME_OK,
+    CHROME_MORE, /* the text ends inside the event */
+    CHROME_BAD   /* not JSON */
+};
+
+/* Word set of the argument keys, for chrome_parse. */
+void chrome_args_init(struct chrome_words *words);
+/* Is the argument known but kept nowhere? */
+bool chrome_arg_skipped(enum chrome_arg arg);
+
+/* Parses the event whose '{' is at *text; on CHROME_OK *text is after its '}'. The text up to
+ * `end` must be followed by CHROME_PAD bytes of '"'. */
+enum chrome_status chrome_parse(struct chrome_event *event, const struct chrome_words *args,
+                                const char **text, const char *end);
+
+/* Parses one value at *text (no white space before it). */
+enum chrome_status chrome_parse_value(struct chrome_value *value, const char **text,
+                                      const char *end);
+
+static inline bool chrome_has(const struct chrome_event *event, enum chrome_field field)
+{
+    return event->seen >> field & 1;
+}
+
+/* The argument, or NULL when the event does not have it. */
+static inline const struct chrome_value *chrome_arg(const struct chrome_event *event,
+                                                    enum chrome_arg arg)
+{
+    return event->args[arg / 64] >> (arg % 64) & 1 ? &event->arg[arg] : NULL;
+}
+
+/* Microseconds of a number or a string with a number → exact ns. False when there is none, or it
+ * is out of range. */
+bool chrome_time(const struct chrome_value *value, int64_t *ns);
+
+/* Integer of a number, of a string with one (decimal or 0x…), or of a decimal without fraction. */
+bool chrome_integer(const struct chrome_value *value, int64_t *number);
+
+/* Finite number of a number or a string with one. */
+bool chrome_number(const struct chrome_value *value, double *number);
+
+/* Iterates over the members of an object's text: key (raw) and value; *p starts at object.ptr.
+ * False at the end or at damage. */
+bool chrome_member(const char **p, const char *end, struct nl_str *key,
+                   struct chrome_value *value);
+
+static inline struct nl_str chrome_text(const struct chrome_value *value)
+{
+    return (struct nl_str){value->ptr, value->len};
+}
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * From names to a trace: expand folders and globs, recognise each file by content, take it from the
+ * cache or load it, and put all of them into one profile.
+ */
+#define _GNU_SOURCE
+#include "ingest/ingest.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/stream.h"
+#include "ingest/cache.h"
+#include "ingest/inputs.h"
+#include "store/tracefile.h"
+
+/* In order of certainty: a format whose magic number is sure comes first. */
+const struct nl_format *const nl_formats[] = {
+    &nl_format_nsys,
+    &nl_format_nsysrep,
+    &nl_format_kineto,
+    NULL,
+};
+
+/* Reads the first bytes, decompressed, and fills an nl_input. */
+static bool look(struct nl_input *input, const char *path, unsigned char *head,
+                 struct nl_err *err)
+{
+    nl_err_at(err, path, -1);
+    struct nl_stream *stream = nl_stream_open(path, NULL, err);
+    if (!stream)
+        return false;
+    ssize_t got = nl_stream_read(stream, head, NL_SNIFF_BYTES, err);
+    const char *slash = strrchr(path, '/');
+    *input = (struct nl_input){.path = path,
+                               .name = slash ? slash + 1 : path,
+                               .encoding = nl_stream_encoding(stream),
+                               .head = head,
+                               .head_len = got > 0 ? (size_t)got : 0,
+                               .rank = nl_rank_in_name(slash ? slash + 1 : path)};
+    nl_stream_close(stream);
+    if (got < 0)
+        return false;
+    if (got == 0) {
+        nl_err_at(err, path, 0);
+        return nl_fail(err, NL_FORMAT, "the file is empty");
+    }
+    return true;
+}
+
+static const struct nl_format *recognise(const struct nl_input *input, struct nl_err *err)
+{
+    const struct nl_format *best = NULL, *nearest = NULL;
+    const char *reason = NULL;
+    int best_score = 50;
+    for (size_t i = 0; nl_formats[i]; i++) {
+        const char *why = NULL;
+        int score = nl_formats[i]->sniff(input, &why);
+        if (score > best_score) {
+            best = nl_formats[i];
+            best_score = score;
+        } else if (why && !reason) {
+            nearest = nl_formats[i];
+            reason = why;
+        }
+    }
+    if (best)
+        return best;
+    nl_err_at(err, input->path, 0);
+    if (reason)
+        (void)nl_fail(err, NL_FORMAT, "of no known format; nearest is %s, but it is %s",
+                      nearest->title, reason);
+    else
+        (void)nl_fail(err, NL_FORMAT,
+                      "of no known format; NeuroLens reads Nsight Systems SQLite exports and "
+                      "Chrome trace JSON (PyTorch profiler), plain, gzip or zstd");
+    return NULL;
+}
+
+/* Whether a file that failed may be left out: one of many inside a folder that is of no format. */
+static bool may_skip(const struct nl_inputs *inputs, size_t i, const struct nl_err *err)
+{
+    return inputs->items[i].from_folder && (err->code == NL_FORMAT || err->code == NL_ENVIRONMENT);
+}
+
+struct load {
+    struct nl_builder *builder;
+    const struct nl_ingest_options *options;
+    struct nl_job *job;
+    unsigned char *head;
+    size_t loaded;
+    char *skipped; /* text of the first file left out */
+    int64_t skips;
+    struct nl_err last;
+};
+
+static bool load_one(struct load *load, const char *path, struct nl_err *err)
+{
+    struct nl_input input;
+    if (!look(&input, path, load->head, err))
+        return false;
+    if (load->options->rank != NL_NULL_I64)
+        input.rank = load->options->rank;
+    input.bytes = nl_file_bytes(path);
+    const struct nl_format *format = recognise(&input, err);
+    if (!format)
+        return false;
+    uint32_t source = nl_builder_source(load->builder, input.name, format->name);
+    nl_builder_source_bytes(load->builder, source, input.bytes);
+    if (input.rank != NL_NULL_I64)
+        nl_builder_rank(load->builder, source, input.rank);
+    nl_err_at(err, path, -1);
+    return format->load(load->builder, source, &input, load->job, err);
+}
+
+static bool load_all(struct load *load, const struct nl_inputs *inputs, struct nl_err *err)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (nl_job_cancelled(load->job))
+            return nl_fail(err, NL_INTERRUPTED, "interrupted");
+        if (load_one(load, inputs->items[i].path, err)) {
+            load->loaded++;
+            continue;
+        }
+        if (!may_skip(inputs, i, err))
+            return false;
+        if (!load->skips++)
+            load->skipped = nl_strdup(inputs->items[i].path);
+        load->last = *err;
+        nl_err_clear(err);
+    }
+    if (load->loaded)
+        return true;
+    *err = load->last;
+    return false;
+}
+
+static struct nl_trace *load_inputs(const struct nl_inputs *inputs,
+                                    const struct nl_ingest_options *options, struct nl_job *job,
+                                    struct nl_err *err)
+{
+    struct load load = {.builder = nl_builder_new(job),
+                        .options = options,
+                        .job = job,
+                        .head = nl_alloc(NL_SNIFF_BYTES)};
+    bool done = load_all(&load, inputs, err);
+    nl_free(load.head);
+    if (load.skips) {
+        const char *slash = strrchr(load.skipped, '/');
+        nl_builder_coverage(load.builder, NL_NULL_ROW, "files of unknown format skipped",
+                            load.skips, slash ? slash + 1 : load.skipped);
+    }
+    nl_free(load.skipped);
+    if (!done) {
+        nl_builder_free(load.builder);
+        return NULL;
+    }
+    nl_err_at(err, "", -1);
+    return nl_builder_finish(load.builder, err);
+}
+
+/* A single .nlt file is a finished trace; it is opened as it is. */
+static bool is_trace_file(const struct nl_inputs *inputs)
+{
+    unsigned char magic[8];
+    return inputs->count == 1 && nl_file_start(inputs->items[0].path, magic, sizeof magic) == 8 &&
+           nl_trace_recognise(magic, sizeof magic);
+}
+
+struct nl_trace *nl_ingest(const char *const *paths, size_t count,
+                           const struct nl_ingest_options *options, struct nl_job *job,
+                           struct nl_err *err)
+{
+    struct nl_inputs inputs;
+    if (!nl_inputs_expand(&inputs, paths, count, err))
+        return NULL;
+    struct nl_trace *trace = NULL;
+    struct nl_cache_key key;
+    bool cached = false;
+    if (is_trace_file(&inputs)) {
+        trace = nl_trace_open(inputs.items[0].path, options->verify, nl_job_threads(job), err);
+    } else {
+        cached = options->cache_folder && nl_cache_key(&key, &inputs, options->rank);
+        if (cached)
+            trace = nl_cache_find(&key, options->cache_folder, nl_job_threads(job));
+        if (!trace) {
+            trace = load_inputs(&inputs, options, job, err);
+            if (trace && cached)
+                nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
+        }
+    }
+    nl_inputs_free(&inputs);
+    return trace;
+}

@@ -1,0 +1,36 @@
+/*
+ * inputs — the files that a profile's name stands for: files, folders, globs.
+ */
+#ifndef NL_INPUTS_H
+#define NL_INPUTS_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct nl_inputs {
+    struct nl_path {
+        const char *path;
+        bool from_folder; /* found inside a folder or by a glob, not named */
+    } *items;
+    size_t count, cap;
+    struct nl_arena arena;
+};
+
+/* Folders give their regular files (not hidden ones), sorted by name with numbers in numeric
+ * order; a glob gives its matches likewise. A name that exists is never taken as a glob. Two
+ * names for one file count once. Fails when nothing is found. */
+NL_MUST_CHECK bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths,
+                                    size_t count, struct nl_err *err);
+void nl_inputs_free(struct nl_inputs *inputs);
+
+/* Rank as people write it in file names: "rank-34.…", "rank0_trace", "worker3.", "_rank_7"; else
+ * INT64_MIN. */
+int64_t nl_rank_in_name(const char *name);
+
+/* Size of a regular file, 0 when it is none. */
+uint64_t nl_file_bytes(const char *path);
+
+/* First bytes of a file; returns how many there were. */
+size_t nl_file_start(const char *path, void *bytes, size_t room);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * nsys — inside the reader of Nsight Systems exports; other rooms see only the rows of formats[]
+ * (ingest.h).
+ *
+ * How a load goes: nsysdb opens the database; nsysinfo reads what describes the recording
+ * (strings, enums, devices, domains, metadata) in one thread; nsystables lists which table is
+ * loaded by which handler and runs the handlers over units of leaf pages on all threads;
+ * nsysnames gives names to the processes, threads and streams that turned up and writes coverage.
+ * Handlers live in nsysgpu (device work), nsyshost (calls of the CPU), nsysnvtx (ranges) and
+ * nsysseries (counters, memory, scheduling, samples).
+ *
+ * Nothing depends on the release that wrote the file: a table or column that is not there reads as
+ * unknown.
+ */
+#ifndef NSYS_H
+#define NSYS_H
+
+#include "ingest/ingest.h"
+#include "ingest/nsysids.h"
+
+/* ---- Oddities, counted per worker and told once (nsysnames.c has the words) ---- */
+
+enum nsys_odd {
+    NSYS_ODD_NO_START,
+    NSYS_ODD_TIME_RANGE,
+    NSYS_ODD_NEGATIVE,
+    NSYS_ODD_NO_STRING,
+    NSYS_ODD_OPEN_RANGE,
+    NSYS_ODD_EVENT_NO_TIME,
+    NSYS_ODD_NVTX_TYPE,
+    NSYS_ODD_SCHED,
+    NSYS_ODD_NO_STACK,
+    NSYS_ODDITIES
+};
+
+/* ---- Workers: one per thread ---- */
+
+struct nsys_lane_slot {
+    uint64_t who; /* globalTid, globalPid, or NSYS_NOBODY */
+    int64_t device, context, stream;
+    uint32_t domain, lane;
+    uint8_t kind;
+    bool thread, used;
+};
+
+/* A range whose end was not recorded; staged when the end of the trace is known. */
+struct nsys_open_range {
+    struct nl_slice_row slice;
+    struct nl_nvtx_row nvtx;
+    bool is_nvtx;
+    uint64_t sequence;
+};
+
+struct nsys_load;
+struct nsys_table_def;
+
+struct nsys_worker {
+    struct nsys_load *load;
+    struct nl_stage *stage;
+    struct sqlitepages_scratch scratch;
+    struct sqlitepages_damage damage;
+    struct nsys_lane_slot *lanes; /* open addressing */
+    uint32_t lane_count, lane_slots, last_lane;
+    const struct nsys_table_def *def; /* of the rows at hand */
+    uint32_t domain;                  /* lane domain of that table, builder's name */
+    uint64_t sequence;                /* of the unit at hand */
+    uint64_t rows, odd[NSYS_ODDITIES];
+    int64_t last_end;
+    struct nsys_open_range *open;
+    size_t open_count, open_cap;
+};
+
+struct nsys_load {
+    struct nl_builder *builder;
+    uint32_t source;
+    struct nl_job *job;
+    const struct nl_input *input;
+    struct nsys_db db;
+    struct nsys_strings strings;
+    struct nsys_enum_map enums[NSYS_ENUMS];
+    struct nsys_named_list domains, categories, metrics, nvtx_threads;
+    struct nsys_gpu *gpus;
+    size_t gpu_count, gpu_cap;
+    struct nsys_worker *workers;
+    unsigned worker_count;
+    bool per_process;       /* correlation ids are */
+    bool times_normalized;  /* event times are UTC already */
+    int64_t time_shift;
+};
+
+/* How rows of a table become rows of the store. A row is handled by `row`; a table whose rows make
+ * sense only together is given to `whole` instead. */
+struct nsys_handler {
+    const char *const *columns; /* cells in this order, "a|b" = either name; NULL ends the list */
+    void (*row)(struct nsys_worker *worker, nsys_cells cells);
+    void (*whole)(struct nsys_worker *worker, struct nsys_table *table);
+};
+
+struct nsys_table_def {
+    const char *tables; /* "A|B": every one of them that the file has */
+    const struct nsys_handler *handler;
+    enum nl_kind kind;     /* of slices, for handlers that serve several tables */
+    enum nl_lanekind lane; /* of their lanes */
+    const char *domain;    /* of their lanes, or NULL */
+};
+
+/* ---- nsysids.c ---- */
+
+void nsys_strings_load(struct nsys_load *load);
+void nsys_enums_load(struct nsys_load *load);
+
+/* A name cell: an id of StringIds or text. For use in rows of this worker's stage. */
+uint32_t nsys_name(struct nsys_worker *worker, nsys_cells cell);
+/* The same for a function name: cudaLaunchKernel_v7000 → cudaLaunchKernel. */
+uint32_t nsys_api_name(struct nsys_worker *worker, nsys_cells cell);
+/* Text of a name cell; empty when unknown. Borrows. */
+struct nl_str nsys_text(const struct nsys_load *load, nsys_cells cell);
+/* Device row of a process's CUDA device number. */
+uint32_t nsys_device(struct nsys_load *load, uint64_t global, int64_t cuda);
+/* Lane of a stream; and of a thread, or, with thread = false, of its process. */
+uint32_t nsys_stream_lane(struct nsys_worker *worker, enum nl_lanekind kind, nsys_cells process,
+                          nsys_cells device, nsys_cells context, nsys_cells stream);
+uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, nsys_cells who,
+                          bool thread, uint32_t domain);
+
+/* Start and length from two cells. False: the row has no usable start (counted). An end before its
+ * start gives length 0 (counted), a missing one an unknown length. */
+bool nsys_times(struct nsys_worker *worker, nsys_cells start, nsys_cells end,
+                struct nl_slice_row *slice);
+
+/* ---- nsysinfo.c: before; nsysnames.c: after ---- */
+
+void nsys_info_load(struct nsys_load *load);
+void nsys_names_load(struct nsys_load *load);
+void nsys_coverage_load(struct nsys_load *load);
+
+/* A whole small table, in this thread, into `row` with `context`. False when there is none. */
+bool nsys_each(struct nsys_load *load, const char *table, const char *const *columns,
+               sqlitepages_row_fn *row, void *context);
+/* Domain, category and thread names of NVTX_EVENTS. */
+void nsys_nvtx_prepare(struct nsys_load *load);
+/* Stages the ranges whose ends were not recorded, clamped to the end of the trace. */
+void nsys_open_ranges_stage(struct nsys_load *load);
+
+/* ---- nsystables.c ---- */
+
+/* Loads every event table. False: interrupted. */
+bool nsys_tables_load(struct nsys_load *load);
+/* True when a table's rows are looked at by some part of this reader, or need no look. */
+bool nsys_table_is_known(const char *name);
+
+/* ---- nsys.c ---- */
+
+/* What nsys_load does, with a choice of way; for tests. */
+NL_MUST_CHECK bool nsys_load_way(struct nl_builder *builder, uint32_t source,
+                                 const struct nl_input *input, enum nsys_way way,
+                                 struct nl_job *job, struct nl_err *err);
+/* Loads a plain file that stands for `input` (a converted or decompressed copy of it). */
+NL_MUST_CHECK bool nsys_load_copy(struct nl_builder *builder, uint32_t source,
+                                  const struct nl_input *input, const char *path,
+                                  struct nl_job *job, struct nl_err *err);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * nsysspool — private temporary copies, for inputs that cannot be read where they are: compressed,
+ * piped in, in need of recovery, or converted by another program. They lie in a folder of mode 0700
+ * below $TMPDIR (or /tmp).
+ */
+#ifndef NSYSSPOOL_H
+#define NSYSSPOOL_H
+
+#include "base/err.h"
+#include "base/job.h"
+
+/* Makes a folder; *folder is its name, given back with nsys_spool_remove. */
+NL_MUST_CHECK bool nsys_spool_folder(char **folder, struct nl_err *err);
+
+/* Copies a file byte by byte. */
+NL_MUST_CHECK bool nsys_spool_file(const char *from, const char *to, struct nl_err *err);
+
+/* Writes the decompressed content of `from` (any encoding, "-" = stdin) to `to`. */
+NL_MUST_CHECK bool nsys_spool_stream(const char *from, const char *to, struct nl_job *job,
+                                     const char **damage, struct nl_err *err);
+
+/* Removes the folder and the files in it, and frees the name. */
+void nsys_spool_remove(char *folder);
+
+#endif

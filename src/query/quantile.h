@@ -1,0 +1,27 @@
+/*
+ * quantile — order statistics of many values without sorting them.
+ */
+#ifndef NL_QUANTILE_H
+#define NL_QUANTILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a quantile of `count` values lies: between the values of rank `rank` and rank + 1, at
+ * `fraction` of the way (0 = at the first). p in hundredths, 0..100. Linear interpolation between
+ * closest ranks: position p/100 × (count - 1), in integers so that no rounding moves it. */
+struct nl_quantile {
+    size_t rank;
+    double fraction;
+};
+struct nl_quantile nl_quantile_at(size_t count, unsigned hundredths);
+
+/* The quantile's value in values[0..count), 0 < count, none over `most`. `scratch` has room for
+ * `count` values; `values` stays as it is. */
+double nl_quantile_u32(const uint32_t *values, size_t count, uint32_t most,
+                       struct nl_quantile quantile, uint32_t *scratch);
+
+/* The same for values in ascending order. */
+double nl_quantile_sorted(const int64_t *values, struct nl_quantile quantile);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * build — what builder.c, finish.c, nest.c and link.c share: the builder's inside. Not for other
+ * rooms.
+ */
+#ifndef NL_BUILD_H
+#define NL_BUILD_H
+
+#include <pthread.h>
+
+#include "store/builder.h"
+#include "store/entity.h"
+
+#define NL_SHARED_NAME 0x80000000u /* bit of a name id that lives in the builder's dictionary */
+
+/* A unit of work: rows staged between two nl_stage_begin calls. */
+struct nl_unit {
+    struct nl_unit *next;
+    struct nl_stage *stage;
+    uint64_t sequence;
+    uint32_t source, order;
+    uint32_t slices;     /* staged by this unit */
+    uint32_t slice_base; /* number of its first slice among all, in unit order */
+};
+
+/* A run of rows of one table from one unit, contiguous in a block. */
+struct nl_segment {
+    struct nl_unit *unit;
+    char *rows;
+    uint32_t count;
+    bool last_in_block;
+    char *block;
+    size_t block_bytes;
+};
+
+struct nl_staged {
+    char *block; /* being filled */
+    size_t block_bytes;
+    uint32_t used, room;
+    struct nl_segment *segments;
+    size_t count, cap;
+    uint32_t unit_rows; /* rows of the current unit */
+};
+
+struct nl_stage {
+    struct nl_builder *builder;
+    struct nl_stage *next;
+    struct nl_dict names;
+    uint32_t *remap; /* local name id → final id, during finishing */
+    struct nl_unit *unit;
+    struct nl_staged tables[NL_TABLE_COUNT];
+    uint64_t rows;
+};
+
+/* A slice while staged: what finishing does not compute. */
+struct nl_slice_packed {
+    int64_t ts, dur;
+    uint32_t name, lane;
+    uint8_t kind, flags;
+};
+
+/* Rows of the entity tables, by the number that the builder gave out. */
+struct nl_builder {
+    struct nl_job *job;
+    pthread_mutex_t lock;
+    struct nl_dict names;   /* shared names */
+    uint32_t *shared_remap; /* shared name → final id, during finishing */
+    struct nl_stage *stages;
+    struct nl_stage *own; /* the builder's own stage, for rows it makes itself */
+    struct nl_unit *units;
+    uint32_t unit_count;
+    struct nl_entities process_keys, thread_keys, device_keys, lane_keys, series_keys;
+    struct nl_source_row *sources;
+    bool *per_process; /* per source: correlation scope */
+    uint32_t source_count;
+    size_t source_cap, per_process_cap;
+    struct nl_process_row *processes;
+    struct nl_thread_row *threads;
+    struct nl_device_row *devices;
+    struct nl_lane_row *lanes;
+    struct nl_series_row *series;
+    size_t process_cap, thread_cap, device_cap, lane_cap, series_cap;
+    struct nl_meta_row *metas;
+    size_t meta_count, meta_cap;
+    struct nl_coverage_row *coverages;
+    size_t coverage_count, coverage_cap;
+};
+
+/* Maps of numbers given out by the builder to final rows, indexed by table; NULL = unchanged. */
+struct nl_remaps {
+    uint32_t *map[NL_TABLE_COUNT];
+    uint32_t count[NL_TABLE_COUNT];
+};
+
+/* order.c: final numbers of processes, threads, devices, lanes and series: sorted by what they are,
+ * so that they do not depend on which thread asked first. Lanes get base numbers here; finishing
+ * adds sub-lanes. `sequence[T]` lists the old numbers in the new order. */
+void nl_entities_order(struct nl_builder *builder, struct nl_remaps *remaps,
+                       uint32_t *sequence[NL_TABLE_COUNT]);
+
+/* order.c: the time that is added to each source's times (NL rows in builder->sources). */
+void nl_align_sources(struct nl_builder *builder, const int64_t *first_ts);
+
+/* Gives the blocks back to the system and empties it. */
+void nl_staged_release(struct nl_staged *staged);
+
+/* Bytes of a staged row of a table. */
+size_t nl_staged_size(enum nl_table_id table);
+
+/* nest.c: depth, parent, sub-lane and final position of every slice. Arrays are indexed by staged
+ * slice number; `lane` holds sorted base lanes. */
+struct nl_nesting {
+    uint32_t count;       /* slices */
+    uint32_t lane_count;  /* base lanes */
+    const int64_t *ts, *dur;
+    const uint32_t *lane;
+    uint8_t *flags;
+    /* results */
+    uint16_t *depth;
+    uint8_t *sub;
+    uint32_t *parent;     /* staged number or NL_NULL_ROW */
+    uint32_t *position;   /* final row */
+    uint32_t *lane_first; /* lane_count + 1: start of each base lane's slices, final and staged */
+    uint32_t *subs;       /* per base lane: number of sub-lanes (at least 1) */
+    uint64_t unnested;    /* slices flagged NL_SLICE_OVERFLOW */
+};
+void nl_nest(struct nl_nesting *nesting, unsigned threads);
+void nl_nesting_release(struct nl_nesting *nesting);
+
+/* link.c: fills kernel.class, slice.link, flows' slices. `per_process` is indexed by source. */
+void nl_link(struct nl_trace *trace, const bool *per_process, uint64_t *unlinked,
+             uint64_t *duplicates);
+
+/* Final id of a staged name. */
+uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id);
+
+#endif

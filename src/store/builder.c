@@ -1,0 +1,398 @@
+/*
+ * The builder's front: entities under a lock, and stages that copy rows into blocks without
+ * one. Blocks come from the kernel and go back table by table while the trace is finished, which
+ * keeps the peak near the size of the result.
+ */
+#include "store/builder.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/build.h"
+#include "store/redact.h"
+
+/* Small first, for small traces; huge-page sized later, because touching fresh memory is what
+ * staging costs. */
+#define FIRST_BLOCK ((size_t)64 << 10)
+#define LAST_BLOCK  ((size_t)2 << 20)
+#define META_BYTES  4096
+
+struct nl_builder *nl_builder_new(struct nl_job *job)
+{
+    struct nl_builder *b = nl_zalloc(sizeof *b);
+    b->job = job;
+    pthread_mutex_init(&b->lock, NULL);
+    nl_dict_init(&b->names);
+    b->own = nl_stage_new(b);
+    return b;
+}
+
+void nl_staged_release(struct nl_staged *staged)
+{
+    for (size_t i = 0; i < staged->count; i++)
+        if (staged->segments[i].last_in_block)
+            nl_pages_free(staged->segments[i].block, staged->segments[i].block_bytes);
+    nl_pages_free(staged->block, staged->block_bytes);
+    nl_free(staged->segments);
+    *staged = (struct nl_staged){0};
+}
+
+static void stage_free(struct nl_stage *stage)
+{
+    for (int t = 0; t < NL_TABLE_COUNT; t++)
+        nl_staged_release(&stage->tables[t]);
+    nl_dict_release(&stage->names);
+    nl_free(stage->remap);
+    nl_free(stage);
+}
+
+void nl_builder_free(struct nl_builder *b)
+{
+    if (!b)
+        return;
+    while (b->stages) {
+        struct nl_stage *next = b->stages->next;
+        stage_free(b->stages);
+        b->stages = next;
+    }
+    while (b->units) {
+        struct nl_unit *next = b->units->next;
+        nl_free(b->units);
+        b->units = next;
+    }
+    struct nl_entities *sets[] = {&b->process_keys, &b->thread_keys, &b->device_keys,
+                                  &b->lane_keys, &b->series_keys};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+        nl_entities_release(sets[i]);
+    void *rows[] = {b->sources, b->per_process, b->processes, b->threads,  b->devices,
+                    b->lanes,   b->series,      b->metas,     b->coverages};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        nl_free(rows[i]);
+    nl_dict_release(&b->names);
+    nl_free(b->shared_remap);
+    pthread_mutex_destroy(&b->lock);
+    nl_free(b);
+}
+
+static uint32_t shared(struct nl_builder *b, struct nl_str text)
+{
+    uint32_t id = nl_dict_add(&b->names, text);
+    return id ? id | NL_SHARED_NAME : 0;
+}
+
+uint32_t nl_builder_name(struct nl_builder *b, struct nl_str text)
+{
+    pthread_mutex_lock(&b->lock);
+    uint32_t id = shared(b, text);
+    pthread_mutex_unlock(&b->lock);
+    return id;
+}
+
+/* ---- sources ---- */
+
+uint32_t nl_builder_source(struct nl_builder *b, const char *file, const char *format)
+{
+    pthread_mutex_lock(&b->lock);
+    uint32_t source = b->source_count++;
+    nl_grow(&b->sources, &b->source_cap, b->source_count);
+    nl_grow(&b->per_process, &b->per_process_cap, b->source_count);
+    b->sources[source] = nl_source_row();
+    b->sources[source].file = shared(b, nl_str(file));
+    b->sources[source].format = shared(b, nl_str(format));
+    b->sources[source].offset_ns = 0;
+    b->per_process[source] = false;
+    pthread_mutex_unlock(&b->lock);
+    return source;
+}
+
+void nl_builder_correlation_per_process(struct nl_builder *b, uint32_t source)
+{
+    b->per_process[source] = true;
+}
+
+void nl_builder_clock(struct nl_builder *b, uint32_t source, const char *clock, int64_t epoch_ns)
+{
+    b->sources[source].clock = nl_builder_name(b, nl_str(clock));
+    b->sources[source].epoch_ns = epoch_ns;
+}
+
+void nl_builder_tool(struct nl_builder *b, uint32_t source, struct nl_str tool)
+{
+    b->sources[source].tool = nl_builder_name(b, tool);
+}
+
+void nl_builder_format(struct nl_builder *b, uint32_t source, const char *format)
+{
+    b->sources[source].format = nl_builder_name(b, nl_str(format));
+}
+
+void nl_builder_rank(struct nl_builder *b, uint32_t source, int64_t rank)
+{
+    b->sources[source].rank = rank;
+}
+
+void nl_builder_source_bytes(struct nl_builder *b, uint32_t source, uint64_t bytes)
+{
+    b->sources[source].bytes = bytes;
+}
+
+/* ---- entities ---- */
+
+uint32_t nl_builder_process(struct nl_builder *b, uint32_t source, int64_t pid)
+{
+    struct nl_entity_key key = {{source, pid}};
+    int added;
+    pthread_mutex_lock(&b->lock);
+    uint32_t row = nl_entities_get(&b->process_keys, &key, &added);
+    if (added) {
+        nl_grow(&b->processes, &b->process_cap, (size_t)row + 1);
+        b->processes[row] = nl_process_row();
+        b->processes[row].pid = pid;
+        b->processes[row].source = source;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return row;
+}
+
+uint32_t nl_builder_thread(struct nl_builder *b, uint32_t process, int64_t tid)
+{
+    struct nl_entity_key key = {{process, tid}};
+    int added;
+    pthread_mutex_lock(&b->lock);
+    uint32_t row = nl_entities_get(&b->thread_keys, &key, &added);
+    if (added) {
+        nl_grow(&b->threads, &b->thread_cap, (size_t)row + 1);
+        b->threads[row] = nl_thread_row();
+        b->threads[row].process = process;
+        b->threads[row].tid = tid;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return row;
+}
+
+void nl_builder_process_name(struct nl_builder *b, uint32_t process, struct nl_str name)
+{
+    pthread_mutex_lock(&b->lock);
+    b->processes[process].name = shared(b, name);
+    pthread_mutex_unlock(&b->lock);
+}
+
+void nl_builder_process_label(struct nl_builder *b, uint32_t process, struct nl_str label)
+{
+    pthread_mutex_lock(&b->lock);
+    b->processes[process].label = shared(b, label);
+    pthread_mutex_unlock(&b->lock);
+}
+
+void nl_builder_process_rank(struct nl_builder *b, uint32_t process, int64_t rank)
+{
+    pthread_mutex_lock(&b->lock);
+    b->processes[process].rank = rank;
+    pthread_mutex_unlock(&b->lock);
+}
+
+void nl_builder_thread_name(struct nl_builder *b, uint32_t thread, struct nl_str name)
+{
+    pthread_mutex_lock(&b->lock);
+    b->threads[thread].name = shared(b, name);
+    pthread_mutex_unlock(&b->lock);
+}
+
+uint32_t nl_builder_device(struct nl_builder *b, uint32_t source, int64_t key, int64_t ordinal)
+{
+    struct nl_entity_key full = {{source, key}};
+    int added;
+    pthread_mutex_lock(&b->lock);
+    uint32_t row = nl_entities_get(&b->device_keys, &full, &added);
+    if (added) {
+        nl_grow(&b->devices, &b->device_cap, (size_t)row + 1);
+        b->devices[row] = nl_device_row();
+        b->devices[row].ordinal = ordinal;
+        b->devices[row].source = source;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return row;
+}
+
+struct nl_device_row *nl_builder_device_row(struct nl_builder *b, uint32_t device)
+{
+    return &b->devices[device];
+}
+
+uint32_t nl_builder_lane(struct nl_builder *b, const struct nl_lane_key *lane)
+{
+    struct nl_entity_key key = {{(int64_t)lane->kind, lane->process, lane->thread, lane->device,
+                                 lane->context, lane->stream, lane->domain}};
+    int added;
+    pthread_mutex_lock(&b->lock);
+    uint32_t row = nl_entities_get(&b->lane_keys, &key, &added);
+    if (added) {
+        nl_grow(&b->lanes, &b->lane_cap, (size_t)row + 1);
+        b->lanes[row] = nl_lane_row();
+        b->lanes[row].kind = (uint8_t)lane->kind;
+        b->lanes[row].process = lane->process;
+        b->lanes[row].thread = lane->thread;
+        b->lanes[row].device = lane->device;
+        b->lanes[row].context = lane->context;
+        b->lanes[row].stream = lane->stream;
+        b->lanes[row].domain = lane->domain;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return row;
+}
+
+void nl_builder_lane_name(struct nl_builder *b, uint32_t lane, struct nl_str name)
+{
+    pthread_mutex_lock(&b->lock);
+    b->lanes[lane].name = shared(b, name);
+    pthread_mutex_unlock(&b->lock);
+}
+
+uint32_t nl_builder_series(struct nl_builder *b, uint32_t lane, struct nl_str name,
+                           struct nl_str unit)
+{
+    int added;
+    pthread_mutex_lock(&b->lock);
+    struct nl_entity_key key = {{lane, shared(b, name)}};
+    uint32_t row = nl_entities_get(&b->series_keys, &key, &added);
+    if (added) {
+        nl_grow(&b->series, &b->series_cap, (size_t)row + 1);
+        b->series[row] = (struct nl_series_row){
+            .name = shared(b, name), .unit = shared(b, unit), .lane = lane};
+    }
+    pthread_mutex_unlock(&b->lock);
+    return row;
+}
+
+/* ---- metadata and coverage ---- */
+
+void nl_builder_coverage(struct nl_builder *b, uint32_t source, const char *item, int64_t count,
+                         const char *detail)
+{
+    pthread_mutex_lock(&b->lock);
+    uint32_t name = shared(b, nl_str(item));
+    size_t i = 0;
+    while (i < b->coverage_count &&
+           !(b->coverages[i].item == name && b->coverages[i].source == source))
+        i++;
+    if (i == b->coverage_count) {
+        nl_grow(&b->coverages, &b->coverage_cap, ++b->coverage_count);
+        b->coverages[i] = (struct nl_coverage_row){
+            .item = name, .detail = shared(b, nl_str(detail)), .source = source};
+    }
+    if (__builtin_add_overflow(b->coverages[i].count, count, &b->coverages[i].count))
+        b->coverages[i].count = INT64_MAX;
+    pthread_mutex_unlock(&b->lock);
+}
+
+void nl_builder_meta(struct nl_builder *b, uint32_t source, const char *key, struct nl_str value)
+{
+    bool secret = nl_is_secret_key(nl_str(key));
+    if (secret)
+        nl_builder_coverage(b, source, "metadata values redacted", 1,
+                            "the key looks like a secret");
+    if (value.len > META_BYTES)
+        value.len = META_BYTES;
+    pthread_mutex_lock(&b->lock);
+    nl_grow(&b->metas, &b->meta_cap, ++b->meta_count);
+    b->metas[b->meta_count - 1] =
+        (struct nl_meta_row){.key = shared(b, nl_str(key)),
+                             .value = shared(b, secret ? nl_str("(redacted)") : value),
+                             .source = source};
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- stages ---- */
+
+struct nl_stage *nl_stage_new(struct nl_builder *b)
+{
+    struct nl_stage *stage = nl_zalloc(sizeof *stage);
+    stage->builder = b;
+    nl_dict_init(&stage->names);
+    pthread_mutex_lock(&b->lock);
+    stage->next = b->stages;
+    b->stages = stage;
+    pthread_mutex_unlock(&b->lock);
+    return stage;
+}
+
+void nl_stage_begin(struct nl_stage *stage, uint32_t source, uint64_t sequence)
+{
+    struct nl_unit *unit = nl_zalloc(sizeof *unit);
+    unit->stage = stage;
+    unit->source = source;
+    unit->sequence = sequence;
+    stage->unit = unit;
+    for (int t = 0; t < NL_TABLE_COUNT; t++)
+        stage->tables[t].unit_rows = 0;
+    struct nl_builder *b = stage->builder;
+    pthread_mutex_lock(&b->lock);
+    unit->next = b->units;
+    b->units = unit;
+    b->unit_count++;
+    pthread_mutex_unlock(&b->lock);
+}
+
+uint32_t nl_stage_name(struct nl_stage *stage, struct nl_str text)
+{
+    return nl_dict_add(&stage->names, text);
+}
+
+size_t nl_staged_size(enum nl_table_id table)
+{
+    return table == NL_T_slice ? sizeof(struct nl_slice_packed) : nl_tables[table].row_size;
+}
+
+/* Opens a segment for the current unit, in a new block when the old one is full. */
+static struct nl_segment *new_segment(struct nl_stage *stage, struct nl_staged *staged,
+                                      size_t row_size)
+{
+    if (!staged->block || staged->used == staged->room) {
+        if (staged->count)
+            staged->segments[staged->count - 1].last_in_block = staged->block != NULL;
+        size_t bytes = staged->block_bytes ? staged->block_bytes * 2 : FIRST_BLOCK;
+        staged->block_bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
+        staged->block = nl_pages(staged->block_bytes);
+        staged->used = 0;
+        staged->room = (uint32_t)(staged->block_bytes / row_size);
+    }
+    nl_grow(&staged->segments, &staged->cap, ++staged->count);
+    struct nl_segment *segment = &staged->segments[staged->count - 1];
+    *segment = (struct nl_segment){.unit = stage->unit,
+                                   .rows = staged->block + staged->used * row_size,
+                                   .block = staged->block,
+                                   .block_bytes = staged->block_bytes};
+    return segment;
+}
+
+uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void *row)
+{
+    struct nl_staged *staged = &stage->tables[table];
+    size_t size = nl_staged_size(table);
+    struct nl_segment *segment =
+        staged->count ? &staged->segments[staged->count - 1] : NULL;
+    if (!segment || segment->unit != stage->unit || staged->used == staged->room)
+        segment = new_segment(stage, staged, size);
+    char *to = staged->block + staged->used * size;
+    if (table == NL_T_slice) {
+        const struct nl_slice_row *slice = row;
+        *(struct nl_slice_packed *)(void *)to =
+            (struct nl_slice_packed){slice->ts,   slice->dur,  slice->name,
+                                     slice->lane, slice->kind, slice->flags};
+        stage->unit->slices++;
+    } else {
+        memcpy(to, row, size);
+    }
+    staged->used++;
+    segment->count++;
+    stage->rows++;
+    return staged->unit_rows++;
+}
+
+uint64_t nl_builder_staged_rows(const struct nl_builder *b)
+{
+    uint64_t rows = 0;
+    for (const struct nl_stage *stage = b->stages; stage; stage = stage->next)
+        rows += stage->rows;
+    return rows;
+}

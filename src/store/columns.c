@@ -1,0 +1,210 @@
+/*
+ * Columns: staged rows, or rows that the builder kept as arrays, → the columns of a finished table,
+ * in unit order, with names, references and times settled.
+ */
+#include "base/mem.h"
+#include "store/finish.h"
+
+uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
+{
+    if (id == 0)
+        return 0;
+    const struct nl_dict *dict = &stage->names;
+    uint32_t *map = stage->remap;
+    if (id & NL_SHARED_NAME) {
+        id &= ~NL_SHARED_NAME;
+        dict = &stage->builder->names;
+        map = stage->builder->shared_remap;
+    }
+    if (id >= dict->count)
+        NL_BUG("a staged name id is out of range");
+    if (!map[id])
+        map[id] = nl_dict_add(&trace->names, nl_dict_text(dict, id));
+    return map[id];
+}
+
+/* All segments of a table in unit order (owned by the caller), and their rows in all. */
+struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id table,
+                                          size_t *count, uint64_t *rows)
+{
+    size_t cap = 0;
+    struct nl_segment *all = NULL;
+    *count = 0;
+    *rows = 0;
+    bool sorted = true;
+    for (struct nl_stage *stage = b->stages; stage; stage = stage->next) {
+        struct nl_staged *staged = &stage->tables[table];
+        nl_grow(&all, &cap, *count + staged->count);
+        for (size_t i = 0; i < staged->count; i++) {
+            if (*count && all[*count - 1].unit->order > staged->segments[i].unit->order)
+                sorted = false;
+            *rows += staged->segments[i].count;
+            all[(*count)++] = staged->segments[i];
+        }
+    }
+    if (sorted || !*count)
+        return all;
+    /* A unit's segments were appended one after the other, so a stable sort by unit suffices. */
+    struct nl_segment *merged = nl_alloc(*count * sizeof *merged);
+    uint32_t *next = nl_zalloc(((size_t)b->unit_count + 1) * sizeof *next);
+    for (size_t i = 0; i < *count; i++)
+        next[all[i].unit->order + 1]++;
+    for (uint32_t u = 0; u < b->unit_count; u++)
+        next[u + 1] += next[u];
+    for (size_t i = 0; i < *count; i++)
+        merged[next[all[i].unit->order]++] = all[i];
+    nl_free(next);
+    nl_free(all);
+    return merged;
+}
+
+/* Gives a table's blocks back to the system. */
+void nl_release_staged(struct nl_builder *b, enum nl_table_id table)
+{
+    for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
+        nl_staged_release(&stage->tables[table]);
+}
+
+int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
+{
+    int64_t sum;
+    if (ts == NL_NULL_I64)
+        return ts;
+    if (__builtin_add_overflow(ts, offset, &sum) || sum > NL_TIME_LIMIT || sum < -NL_TIME_LIMIT) {
+        f->clamped_times++;
+        return ts < 0 ? -NL_TIME_LIMIT : NL_TIME_LIMIT;
+    }
+    return sum;
+}
+
+/* ---- other tables ---- */
+
+static void fill_unknown(const struct nl_column_def *column, void *cells, size_t from, size_t to)
+{
+    switch (column->type) {
+    case NL_TYPE_TIME:
+    case NL_TYPE_DUR:
+    case NL_TYPE_I64:
+        for (size_t i = from; i < to; i++)
+            ((int64_t *)cells)[i] = NL_NULL_I64;
+        break;
+    case NL_TYPE_F64:
+        for (size_t i = from; i < to; i++)
+            ((double *)cells)[i] = NL_NULL_F64;
+        break;
+    case NL_TYPE_U64:
+    case NL_TYPE_U32:
+    case NL_TYPE_REF: memset((char *)cells + from * column->size, 0xff, (to - from) * column->size);
+    case NL_TYPE_U16:
+    case NL_TYPE_U8:
+    case NL_TYPE_NAME:
+    case NL_TYPE_ENUM: break;
+    }
+}
+
+/* A reference as staged → final row. */
+uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
+                                enum nl_table_id target, uint32_t row)
+{
+    if (row == NL_NULL_ROW)
+        return row;
+    if (target == NL_T_slice) {
+        if (row >= unit->slices)
+            NL_BUG("a staged row refers to a slice outside its unit");
+        return f->nest.position[unit->slice_base + row];
+    }
+    const uint32_t *map = f->remaps.map[target];
+    if (map && row >= f->remaps.count[target])
+        NL_BUG("a staged reference is out of range");
+    return map ? map[row] : row;
+}
+
+/* Copies one column of `count` rows that lie `stride` bytes apart. */
+static void copy_column(struct nl_finish *f, const struct nl_column_def *column,
+                        const struct nl_unit *unit, const char *rows, uint32_t count, void *cells,
+                        size_t at)
+{
+    size_t stride = nl_tables[column->table].row_size;
+    const char *from = rows + column->field;
+    int64_t offset = f->b->sources ? f->b->sources[unit->source].offset_ns : 0;
+    for (uint32_t i = 0; i < count; i++, at++, from += stride) {
+        switch (column->type) {
+        case NL_TYPE_TIME:
+            ((int64_t *)cells)[at] = nl_shifted(f, *(const int64_t *)(const void *)from, offset);
+            break;
+        case NL_TYPE_NAME:
+            ((uint32_t *)cells)[at] =
+                nl_final_name(f->trace, unit->stage, *(const uint32_t *)(const void *)from);
+            break;
+        case NL_TYPE_REF:
+            ((uint32_t *)cells)[at] = nl_final_reference(f, unit, column->target,
+                                                      *(const uint32_t *)(const void *)from);
+            break;
+        default: memcpy((char *)cells + at * column->size, from, column->size); break;
+        }
+    }
+}
+
+static void **column_array(struct nl_trace *trace, const struct nl_column_def *column)
+{
+    return (void **)(void *)((char *)trace + nl_tables[column->table].offset + column->array);
+}
+
+static void set_rows(struct nl_trace *trace, enum nl_table_id table, uint64_t rows)
+{
+    *(uint32_t *)(void *)((char *)trace + nl_tables[table].offset) = (uint32_t)rows;
+}
+
+/* Staged rows of a table → columns, with `extra` unknown rows behind them. */
+bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
+                        struct nl_err *err)
+{
+    size_t count;
+    uint64_t rows;
+    struct nl_segment *segments = nl_gather_segments(f->b, table, &count, &rows);
+    if (rows + extra >= UINT32_MAX - 1) {
+        nl_free(segments);
+        return nl_fail(err, NL_LIMIT, "more than 2^32 rows in table %s", nl_tables[table].sql);
+    }
+    set_rows(f->trace, table, rows + extra);
+    const struct nl_table_def *def = &nl_tables[table];
+    for (unsigned c = def->first; c < def->first + def->count; c++) {
+        const struct nl_column_def *column = &nl_columns[c];
+        if (column->hop != NL_HOP_NONE)
+            continue;
+        void *cells = nl_pages((rows + extra) * column->size);
+        *column_array(f->trace, column) = cells;
+        size_t at = 0;
+        for (size_t i = 0; i < count; i++) {
+            copy_column(f, column, segments[i].unit, segments[i].rows, segments[i].count, cells,
+                        at);
+            at += segments[i].count;
+        }
+        fill_unknown(column, cells, rows, rows + extra);
+    }
+    nl_free(segments);
+    nl_release_staged(f->b, table);
+    return true;
+}
+
+/* Rows that the builder keeps as an array → columns, in the order of `sequence` (or as they are). */
+void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows,
+                           size_t count)
+{
+    struct nl_unit unit = {.stage = f->b->own};
+    size_t size = nl_tables[table].row_size;
+    const uint32_t *sequence = f->sequence[table];
+    set_rows(f->trace, table, count);
+    const struct nl_table_def *def = &nl_tables[table];
+    for (unsigned c = def->first; c < def->first + def->count; c++) {
+        const struct nl_column_def *column = &nl_columns[c];
+        if (column->hop != NL_HOP_NONE)
+            continue;
+        void *cells = nl_pages(count * column->size);
+        *column_array(f->trace, column) = cells;
+        for (size_t i = 0; i < count; i++)
+            copy_column(f, column, &unit, (const char *)rows + (sequence ? sequence[i] : i) * size,
+                        1, cells, i);
+    }
+}
+

@@ -1,0 +1,444 @@
+/*
+ * Finishing: staged rows → columns. Slices first (they need sorting and nesting), then every other
+ * table in unit order, then links. Staging blocks are returned to the system as soon as their rows
+ * are copied, so the peak stays near one copy of the result.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "store/finish.h"
+#include "store/kernelclass.h"
+
+static int by_unit(const void *x, const void *y)
+{
+    const struct nl_unit *a = *(struct nl_unit *const *)x, *b = *(struct nl_unit *const *)y;
+    if (a->source != b->source)
+        return a->source < b->source ? -1 : 1;
+    return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+}
+
+/* Units in order of (source, sequence), with the number of their first slice. */
+static bool order_units(struct nl_finish *f, struct nl_err *err)
+{
+    struct nl_builder *b = f->b;
+    f->units = nl_alloc(b->unit_count * sizeof *f->units);
+    uint32_t count = 0;
+    for (struct nl_unit *unit = b->units; unit; unit = unit->next)
+        f->units[count++] = unit;
+    if (count)
+        qsort(f->units, count, sizeof *f->units, by_unit);
+    uint64_t slices = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        f->units[i]->order = i;
+        f->units[i]->slice_base = (uint32_t)slices;
+        slices += f->units[i]->slices;
+        if (slices >= UINT32_MAX - 1)
+            return nl_fail(err, NL_LIMIT, "more than 2^32 slices; split the input by rank or time");
+    }
+    f->slices = (uint32_t)slices;
+    return true;
+}
+
+/* ---- slices ---- */
+
+/* Earliest start per source, before any shift. */
+static void first_times(struct nl_finish *f, const struct nl_segment *segments, size_t count,
+                        int64_t *first)
+{
+    for (uint32_t s = 0; s < f->b->source_count; s++)
+        first[s] = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct nl_slice_packed *rows = (const void *)segments[i].rows;
+        int64_t *earliest = &first[segments[i].unit->source];
+        for (uint32_t k = 0; k < segments[i].count; k++)
+            if (rows[k].ts < *earliest && rows[k].ts != NL_NULL_I64)
+                *earliest = rows[k].ts;
+    }
+}
+
+static void flatten_segment(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
+{
+    const struct nl_slice_packed *rows = (const void *)segment->rows;
+    struct nl_stage *stage = segment->unit->stage;
+    int64_t offset = f->b->sources[segment->unit->source].offset_ns;
+    const uint32_t *lanes = f->remaps.map[NL_T_lane];
+    for (uint32_t k = 0; k < segment->count; k++, at++) {
+        f->ts[at] = nl_shifted(f, rows[k].ts == NL_NULL_I64 ? 0 : rows[k].ts, offset);
+        int64_t dur = rows[k].dur;
+        if (dur < 0 && dur != NL_NULL_I64) {
+            f->negative++;
+            dur = 0;
+        }
+        f->dur[at] = dur;
+        f->name[at] = nl_final_name(f->trace, stage, rows[k].name);
+        if (rows[k].lane >= f->remaps.count[NL_T_lane])
+            NL_BUG("a staged slice has no lane");
+        f->lane[at] = lanes[rows[k].lane];
+        f->kind[at] = rows[k].kind;
+        f->flags[at] = rows[k].flags;
+    }
+}
+
+/* Ends that were never recorded go to the end of the trace; overlong ones are cut at the limit. */
+static void settle_ends(struct nl_finish *f)
+{
+    int64_t last = INT64_MIN;
+    for (uint32_t i = 0; i < f->slices; i++) {
+        int64_t dur = f->dur[i] == NL_NULL_I64 ? 0 : f->dur[i];
+        if (dur > NL_TIME_LIMIT - (f->ts[i] > 0 ? f->ts[i] : 0)) {
+            dur = NL_TIME_LIMIT - (f->ts[i] > 0 ? f->ts[i] : 0);
+            f->dur[i] = dur;
+            f->clamped_times++;
+        }
+        if (f->ts[i] + dur > last)
+            last = f->ts[i] + dur;
+    }
+    for (uint32_t i = 0; i < f->slices; i++) {
+        if (f->dur[i] != NL_NULL_I64)
+            continue;
+        f->dur[i] = last - f->ts[i];
+        f->flags[i] |= NL_SLICE_CLAMPED;
+        f->unfinished++;
+    }
+}
+
+static void flatten_slices(struct nl_finish *f)
+{
+    size_t n = f->slices, count;
+    uint64_t rows;
+    struct nl_segment *segments = nl_gather_segments(f->b, NL_T_slice, &count, &rows);
+    int64_t *first = nl_alloc((f->b->source_count + 1u) * sizeof *first);
+    first_times(f, segments, count, first);
+    nl_align_sources(f->b, first);
+    nl_free(first);
+    f->ts = nl_pages(n * sizeof *f->ts);
+    f->dur = nl_pages(n * sizeof *f->dur);
+    f->name = nl_pages(n * sizeof *f->name);
+    f->lane = nl_pages(n * sizeof *f->lane);
+    f->kind = nl_pages(n);
+    f->flags = nl_pages(n);
+    uint32_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        flatten_segment(f, &segments[i], at);
+        at += segments[i].count;
+    }
+    nl_free(segments);
+    nl_release_staged(f->b, NL_T_slice);
+    settle_ends(f);
+}
+
+/* One column of slices moved to its final order; the old array is freed. */
+struct move {
+    struct nl_finish *f;
+    void *from, **to;
+    unsigned size;
+};
+
+static void move_column(void *context, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct move *move = &((struct move *)context)[index];
+    size_t n = move->f->slices;
+    const uint32_t *position = move->f->nest.position;
+    void *out = nl_pages(n * move->size);
+#define MOVE(type)                                                                                 \
+    for (size_t i = 0; i < n; i++)                                                                 \
+    ((type *)out)[position[i]] = ((const type *)move->from)[i]
+    switch (move->size) {
+    case 1: MOVE(uint8_t); break;
+    case 2: MOVE(uint16_t); break;
+    case 4: MOVE(uint32_t); break;
+    default: MOVE(uint64_t); break;
+    }
+#undef MOVE
+    nl_pages_free(move->from, n * move->size);
+    *move->to = out;
+}
+
+/* Parents as final rows; final lanes (base + sub). */
+static void settle_references(struct nl_finish *f, uint32_t *base)
+{
+    struct nl_nesting *nest = &f->nest;
+    for (uint32_t i = 0; i < f->slices; i++) {
+        if (nest->parent[i] != NL_NULL_ROW)
+            nest->parent[i] = nest->position[nest->parent[i]];
+        f->lane[i] = base[f->lane[i]] + nest->sub[i];
+    }
+}
+
+static void place_slices(struct nl_finish *f, uint32_t *base)
+{
+    struct nl_slice_table *slice = &f->trace->slice;
+    size_t n = f->slices;
+    settle_references(f, base);
+    slice->rows = f->slices;
+    struct move moves[] = {{f, f->ts, (void **)&slice->ts, 8},
+                           {f, f->dur, (void **)&slice->dur, 8},
+                           {f, f->name, (void **)&slice->name, 4},
+                           {f, f->lane, (void **)&slice->lane, 4},
+                           {f, f->nest.parent, (void **)&slice->parent, 4},
+                           {f, f->nest.depth, (void **)&slice->depth, 2},
+                           {f, f->kind, (void **)&slice->kind, 1},
+                           {f, f->flags, (void **)&slice->flags, 1}};
+    if (n)
+        nl_parallel(nl_job_threads(f->b->job), sizeof moves / sizeof moves[0], move_column, moves);
+    f->nest.parent = NULL;
+    f->nest.depth = NULL;
+    slice->link = nl_pages(n * sizeof *slice->link);
+    slice->detail = nl_pages(n * sizeof *slice->detail);
+    for (size_t i = 0; i < n; i++)
+        slice->link[i] = slice->detail[i] = NL_NULL_ROW;
+}
+
+/* Sub-lanes become lanes of their own behind their base lane. `base[l]` is the final number of
+ * sorted base lane l; the remap of lanes is made to point there. */
+static uint32_t *build_lanes(struct nl_finish *f)
+{
+    struct nl_builder *b = f->b;
+    struct nl_nesting *nest = &f->nest;
+    uint32_t bases = b->lane_keys.count, total = 0;
+    uint32_t *base = nl_alloc((bases + 1u) * sizeof *base);
+    for (uint32_t l = 0; l < bases; l++) {
+        base[l] = total;
+        total += nest->subs[l] ? nest->subs[l] : 1;
+    }
+    struct nl_lane_row *rows = nl_alloc(total * sizeof *rows);
+    for (uint32_t l = 0; l < bases; l++) {
+        uint32_t end = l + 1 < bases ? base[l + 1] : total;
+        for (uint32_t row = base[l]; row < end; row++) {
+            rows[row] = b->lanes[f->sequence[NL_T_lane][l]];
+            rows[row].sub = row - base[l];
+            rows[row].first = nest->lane_first[l];
+            rows[row].count = 0;
+            rows[row].depth = 0;
+        }
+    }
+    for (uint32_t i = 0; i < f->slices; i++) {
+        struct nl_lane_row *row = &rows[base[f->lane[i]] + nest->sub[i]];
+        row->count++;
+        if (nest->depth[i] + 1u > row->depth)
+            row->depth = (uint16_t)(nest->depth[i] + 1u < UINT16_MAX ? nest->depth[i] + 1u
+                                                                     : UINT16_MAX);
+    }
+    for (uint32_t row = 1; row < total; row++)
+        if (rows[row].sub)
+            rows[row].first = rows[row - 1].first + rows[row - 1].count;
+    uint32_t *sorted = f->sequence[NL_T_lane];
+    f->sequence[NL_T_lane] = NULL;
+    nl_build_entities(f, NL_T_lane, rows, total);
+    nl_free(rows);
+    nl_free(sorted);
+    for (uint32_t i = 0; i < bases; i++)
+        f->remaps.map[NL_T_lane][i] = base[f->remaps.map[NL_T_lane][i]];
+    return base;
+}
+
+static void inherit_ranks(struct nl_builder *b)
+{
+    for (uint32_t p = 0; p < b->process_keys.count; p++)
+        if (b->processes[p].rank == NL_NULL_I64)
+            b->processes[p].rank = b->sources[b->processes[p].source].rank;
+}
+
+static void cover(struct nl_finish *f, const char *item, uint64_t count, const char *detail)
+{
+    if (count)
+        nl_builder_coverage(f->b, NL_NULL_ROW, item, (int64_t)count, detail);
+}
+
+static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
+{
+    static const enum nl_table_id tables[] = {
+        NL_T_kernel, NL_T_copy,  NL_T_memset, NL_T_sync,    NL_T_api,  NL_T_op,
+        NL_T_layer,  NL_T_nvtx,  NL_T_python, NL_T_graph,   NL_T_memory, NL_T_counter,
+        NL_T_flow,   NL_T_step,  NL_T_sample, NL_T_stack,   NL_T_arg};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        if (nl_job_cancelled(f->b->job))
+            return nl_fail(err, NL_INTERRUPTED, "interrupted");
+        if (!nl_build_table(f, tables[i], 0, err))
+            return false;
+    }
+    return true;
+}
+
+/* slice.detail of every slice that a side table describes. */
+static void point_to_details(struct nl_trace *t)
+{
+    const struct {
+        const uint32_t *slices;
+        uint32_t rows;
+    } sides[] = {{t->kernel.slice, t->kernel.rows}, {t->copy.slice, t->copy.rows},
+                 {t->memset.slice, t->memset.rows}, {t->sync.slice, t->sync.rows},
+                 {t->api.slice, t->api.rows},       {t->op.slice, t->op.rows},
+                 {t->layer.slice, t->layer.rows},   {t->nvtx.slice, t->nvtx.rows},
+                 {t->python.slice, t->python.rows}, {t->graph.slice, t->graph.rows}};
+    for (size_t s = 0; s < sizeof sides / sizeof sides[0]; s++)
+        for (uint32_t i = 0; i < sides[s].rows; i++)
+            if (sides[s].slices[i] != NL_NULL_ROW)
+                t->slice.detail[sides[s].slices[i]] = i;
+}
+
+/* Classes of kernels, decided once per distinct name. */
+static void class_kernels(struct nl_trace *t)
+{
+    uint8_t *known = nl_zalloc(t->names.count);
+    for (uint32_t i = 0; i < t->kernel.rows; i++) {
+        uint32_t slice = t->kernel.slice[i];
+        if (t->kernel.class[i] || slice == NL_NULL_ROW)
+            continue;
+        uint32_t name = t->slice.name[slice];
+        if (!known[name])
+            known[name] = (uint8_t)nl_kernel_class(nl_trace_name(t, name));
+        t->kernel.class[i] = known[name];
+    }
+    nl_free(known);
+}
+
+/* Communication kernels that no staged collective describes get a row from their name. */
+static bool build_collectives(struct nl_finish *f, struct nl_err *err)
+{
+    struct nl_trace *t = f->trace;
+    size_t count;
+    uint64_t staged_rows, extra = 0;
+    struct nl_segment *segments = nl_gather_segments(f->b, NL_T_collective, &count, &staged_rows);
+    uint8_t *has = nl_zalloc((size_t)t->kernel.rows + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct nl_collective_row *rows = (const void *)segments[i].rows;
+        for (uint32_t k = 0; k < segments[i].count; k++) {
+            uint32_t slice = nl_final_reference(f, segments[i].unit, NL_T_slice, rows[k].slice);
+            if (slice != NL_NULL_ROW && t->slice.kind[slice] == NL_KIND_KERNEL &&
+                t->slice.detail[slice] < t->kernel.rows)
+                has[t->slice.detail[slice]] = 1;
+        }
+    }
+    nl_free(segments);
+    for (uint32_t i = 0; i < t->kernel.rows; i++)
+        extra += t->kernel.class[i] == NL_CLASS_COMMUNICATION && !has[i];
+    if (!nl_build_table(f, NL_T_collective, extra, err)) {
+        nl_free(has);
+        return false;
+    }
+    uint32_t at = (uint32_t)staged_rows;
+    for (uint32_t i = 0; i < t->kernel.rows; i++) {
+        if (t->kernel.class[i] != NL_CLASS_COMMUNICATION || has[i])
+            continue;
+        struct nl_str name = nl_trace_name(t, t->slice.name[t->kernel.slice[i]]);
+        const char *operation = nl_collective_operation(name);
+        t->collective.slice[at] = t->kernel.slice[i];
+        t->collective.operation[at++] = nl_dict_add(&t->names, nl_str(operation));
+    }
+    nl_free(has);
+    return true;
+}
+
+static void find_extent(struct nl_trace *t)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    for (uint32_t i = 0; i < t->slice.rows; i++) {
+        if (t->slice.ts[i] < first)
+            first = t->slice.ts[i];
+        if (t->slice.ts[i] + t->slice.dur[i] > last)
+            last = t->slice.ts[i] + t->slice.dur[i];
+    }
+    for (uint32_t i = 0; t->slice.rows == 0 && i < t->counter.rows; i++) {
+        first = t->counter.ts[i] < first ? t->counter.ts[i] : first;
+        last = t->counter.ts[i] > last ? t->counter.ts[i] : last;
+    }
+    t->first_ts = first == INT64_MAX ? 0 : first;
+    t->last_ts = last == INT64_MIN ? 0 : last;
+}
+
+static void report_coverage(struct nl_finish *f, uint64_t unlinked, uint64_t duplicates)
+{
+    cover(f, "slices without an end", f->unfinished, "clamped to the end of the trace");
+    cover(f, "negative durations", f->negative, "set to 0");
+    cover(f, "times out of range", f->clamped_times, "clamped to +-146 years");
+    cover(f, "slices left un-nested", f->nest.unnested,
+          "they overlap more than 64 others on one lane");
+    cover(f, "device work without a launch", unlinked,
+          "launched before the recording began, or its API record was dropped");
+    cover(f, "API calls sharing a correlation id", duplicates, "the outermost call is the launch");
+}
+
+static int by_coverage(const void *x, const void *y, void *context)
+{
+    const struct nl_builder *b = context;
+    const struct nl_coverage_row *a = x, *c = y;
+    if (a->source != c->source)
+        return a->source < c->source ? -1 : 1;
+    struct nl_str p = nl_dict_text(&b->names, a->item & ~NL_SHARED_NAME);
+    struct nl_str q = nl_dict_text(&b->names, c->item & ~NL_SHARED_NAME);
+    size_t len = p.len < q.len ? p.len : q.len;
+    int order = memcmp(p.ptr, q.ptr, len);
+    return order ? order : (p.len > q.len) - (p.len < q.len);
+}
+
+static bool run(struct nl_finish *f, struct nl_err *err)
+{
+    struct nl_builder *b = f->b;
+    if (!order_units(f, err))
+        return false;
+    nl_job_phase(b->job, "sorting", 0);
+    nl_entities_order(b, &f->remaps, f->sequence);
+    inherit_ranks(b);
+    flatten_slices(f);
+    f->nest = (struct nl_nesting){.count = f->slices,
+                                  .lane_count = b->lane_keys.count,
+                                  .ts = f->ts,
+                                  .dur = f->dur,
+                                  .lane = f->lane,
+                                  .flags = f->flags};
+    nl_nest(&f->nest, nl_job_threads(b->job));
+    if (nl_job_cancelled(b->job))
+        return nl_fail(err, NL_INTERRUPTED, "interrupted");
+    uint32_t *base = build_lanes(f);
+    place_slices(f, base);
+    nl_free(base);
+    if (!build_staged_tables(f, err))
+        return false;
+    point_to_details(f->trace);
+    class_kernels(f->trace);
+    if (!build_collectives(f, err))
+        return false;
+    nl_build_entities(f, NL_T_process, b->processes, b->process_keys.count);
+    nl_build_entities(f, NL_T_thread, b->threads, b->thread_keys.count);
+    nl_build_entities(f, NL_T_device, b->devices, b->device_keys.count);
+    nl_build_entities(f, NL_T_series, b->series, b->series_keys.count);
+    nl_build_entities(f, NL_T_source, b->sources, b->source_count);
+    nl_build_entities(f, NL_T_meta, b->metas, b->meta_count);
+    uint64_t unlinked, duplicates;
+    nl_link(f->trace, b->per_process, &unlinked, &duplicates);
+    report_coverage(f, unlinked, duplicates);
+    if (b->coverage_count)
+        qsort_r(b->coverages, b->coverage_count, sizeof *b->coverages, by_coverage, b);
+    nl_free(b->shared_remap);
+    b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
+    nl_build_entities(f, NL_T_coverage, b->coverages, b->coverage_count);
+    find_extent(f->trace);
+    return true;
+}
+
+struct nl_trace *nl_builder_finish(struct nl_builder *b, struct nl_err *err)
+{
+    struct nl_finish f = {.b = b};
+    f.trace = nl_zalloc(sizeof *f.trace);
+    nl_dict_init(&f.trace->names);
+    b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
+    for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
+        stage->remap = nl_zalloc(stage->names.count * sizeof *stage->remap);
+    bool done = run(&f, err);
+    nl_nesting_release(&f.nest);
+    for (int t = 0; t < NL_TABLE_COUNT; t++) {
+        nl_free(f.remaps.map[t]);
+        nl_free(f.sequence[t]);
+    }
+    nl_free(f.units);
+    nl_builder_free(b);
+    if (!done) {
+        nl_trace_free(f.trace);
+        return NULL;
+    }
+    return f.trace;
+}

@@ -1,0 +1,48 @@
+/*
+ * finish — what finish.c and columns.c share while a trace is being finished. Not for other rooms.
+ */
+#ifndef NL_FINISH_H
+#define NL_FINISH_H
+
+#include "store/build.h"
+
+#define NL_TIME_LIMIT ((int64_t)1 << 62)
+
+struct nl_finish {
+    struct nl_builder *b;
+    struct nl_trace *trace;
+    struct nl_remaps remaps;
+    uint32_t *sequence[NL_TABLE_COUNT];
+    struct nl_unit **units; /* in order */
+    struct nl_nesting nest;
+    int64_t *ts, *dur; /* staged order, freed once placed */
+    uint32_t *name, *lane;
+    uint8_t *kind, *flags;
+    uint32_t slices;
+    uint64_t clamped_times, negative, unfinished;
+};
+
+/* All segments of a table in unit order (nl_free'd by the caller), and their rows in all. */
+struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id table, size_t *count,
+                                      uint64_t *rows);
+
+/* Gives a table's staging blocks back to the system. */
+void nl_release_staged(struct nl_builder *b, enum nl_table_id table);
+
+/* ts + offset, clamped to +-2^62 (counted); unknown stays unknown. */
+int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset);
+
+/* A reference as staged → final row. */
+uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
+                            enum nl_table_id target, uint32_t row);
+
+/* Staged rows of a table → columns, with `extra` unknown rows behind them. NL_LIMIT when there are
+ * too many. */
+NL_MUST_CHECK bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
+                                  struct nl_err *err);
+
+/* Rows kept as an array → columns, in the order of f->sequence[table] (or as they are). */
+void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows,
+                       size_t count);
+
+#endif

@@ -1,0 +1,91 @@
+/* What everybody asks of a finished trace. */
+#include "store/trace.h"
+
+#include <sys/mman.h>
+
+#include "base/mem.h"
+
+void nl_trace_free(struct nl_trace *trace)
+{
+    if (!trace)
+        return;
+    if (trace->map) {
+        munmap((void *)(uintptr_t)trace->map, trace->map_size);
+    } else {
+        for (unsigned i = 0; i < nl_column_count; i++) {
+            const struct nl_column_def *column = &nl_columns[i];
+            if (column->hop != NL_HOP_NONE)
+                continue;
+            void *cells = (void *)(uintptr_t)nl_trace_column(trace, column);
+            nl_pages_free(cells, (size_t)nl_trace_rows(trace, column->table) * column->size);
+        }
+        nl_dict_release(&trace->names);
+    }
+    nl_free(trace);
+}
+
+uint64_t nl_trace_bytes(const struct nl_trace *trace)
+{
+    uint64_t bytes = trace->names.offsets[trace->names.count] + 8u * trace->names.count;
+    for (unsigned i = 0; i < nl_column_count; i++)
+        if (nl_columns[i].hop == NL_HOP_NONE)
+            bytes += (uint64_t)nl_trace_rows(trace, nl_columns[i].table) * nl_columns[i].size;
+    return bytes;
+}
+
+const struct nl_column_def *nl_table_column(enum nl_table_id table, const char *name)
+{
+    const struct nl_table_def *def = &nl_tables[table];
+    for (unsigned i = def->first; i < def->first + def->count; i++)
+        if (nl_str_is(nl_str(nl_columns[i].name), name))
+            return &nl_columns[i];
+    return NULL;
+}
+
+int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice)
+{
+    uint32_t process = nl_slice_process(trace, slice);
+    return process == NL_NULL_ROW ? NL_NULL_I64 : trace->process.rank[process];
+}
+
+/* First row in [low, high) whose depth exceeds `depth`. */
+static uint32_t after_depth(const struct nl_trace *t, uint32_t low, uint32_t high, unsigned depth)
+{
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->slice.depth[middle] <= depth)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Last row in [low, high) that starts at or before ts, or NL_NULL_ROW. */
+static uint32_t last_start(const struct nl_trace *t, uint32_t low, uint32_t high, int64_t ts)
+{
+    uint32_t first = low;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->slice.ts[middle] <= ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == first ? NL_NULL_ROW : low - 1;
+}
+
+uint32_t nl_lane_slice_at(const struct nl_trace *t, uint32_t lane, int64_t ts)
+{
+    uint32_t row = t->lane.first[lane], end = row + t->lane.count[lane];
+    uint32_t found = NL_NULL_ROW;
+    for (unsigned depth = 0; row < end; depth++) {
+        uint32_t next = after_depth(t, row, end, depth);
+        uint32_t at = last_start(t, row, next, ts);
+        if (at == NL_NULL_ROW || (nl_slice_end(t, at) <= ts && t->slice.ts[at] != ts))
+            break;
+        found = at;
+        row = next;
+    }
+    return found;
+}

@@ -1,0 +1,369 @@
+/*
+ * Writing is one pass front to back through a FILE. Opening maps the file and points the trace's
+ * columns into it: the cost is checking the contents and the references, not reading the data.
+ */
+#define _GNU_SOURCE
+#include "store/tracefile.h"
+
+#include <errno.h>
+#include <isa-l/crc.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/pool.h"
+
+#define MAGIC      "NLTRACE\n"
+#define ALIGNMENT  64u
+#define FORMAT     1u
+#define MAX_CHUNKS 4096u
+
+/* Chunks that are no column have these numbers in `column`. */
+#define DICT_OFFSETS 0xffff0001u
+#define DICT_BYTES   0xffff0002u
+#define FACTS        0xffff0003u
+
+struct header {
+    char magic[8];
+    uint32_t format, reserved;
+    uint64_t schema;
+    uint64_t contents_offset;
+    uint32_t chunks, contents_crc;
+    uint32_t header_crc, padding[5];
+};
+
+struct chunk {
+    uint32_t column; /* index in nl_columns[] or one of the numbers above */
+    uint32_t crc;
+    uint64_t rows, offset, bytes;
+};
+
+struct facts {
+    int64_t first_ts, last_ts;
+};
+
+static uint32_t crc_of(const void *bytes, size_t len)
+{
+    uint32_t crc = 0xffffffffu;
+    const unsigned char *at = bytes;
+    while (len) {
+        int part = len > (1u << 30) ? 1 << 30 : (int)len;
+        crc = crc32_iscsi((unsigned char *)(uintptr_t)at, part, crc);
+        at += part;
+        len -= (size_t)part;
+    }
+    return ~crc;
+}
+
+static uint32_t header_crc(const struct header *header)
+{
+    return crc_of(header, offsetof(struct header, header_crc));
+}
+
+/* ---- writing ---- */
+
+struct writer {
+    FILE *out;
+    uint64_t at;
+    struct chunk chunks[MAX_CHUNKS];
+    uint32_t count;
+};
+
+static void put(struct writer *w, const void *bytes, size_t len)
+{
+    if (len)
+        fwrite(bytes, 1, len, w->out);
+    w->at += len;
+}
+
+static void pad(struct writer *w)
+{
+    static const char zeros[ALIGNMENT];
+    put(w, zeros, (ALIGNMENT - w->at % ALIGNMENT) % ALIGNMENT);
+}
+
+static void put_chunk(struct writer *w, uint32_t column, uint64_t rows, const void *bytes,
+                      size_t len)
+{
+    pad(w);
+    w->chunks[w->count++] = (struct chunk){
+        .column = column, .crc = crc_of(bytes, len), .rows = rows, .offset = w->at, .bytes = len};
+    put(w, bytes, len);
+}
+
+static void write_all(struct writer *w, const struct nl_trace *trace)
+{
+    struct header header = {.format = FORMAT, .schema = nl_schema_hash()};
+    memcpy(header.magic, MAGIC, sizeof header.magic);
+    put(w, &header, sizeof header);
+    struct facts facts = {trace->first_ts, trace->last_ts};
+    put_chunk(w, FACTS, 1, &facts, sizeof facts);
+    const struct nl_dict *names = &trace->names;
+    put_chunk(w, DICT_OFFSETS, names->count + 1u, names->offsets,
+              (names->count + 1u) * sizeof *names->offsets);
+    put_chunk(w, DICT_BYTES, names->offsets[names->count], names->bytes,
+              names->offsets[names->count]);
+    for (unsigned c = 0; c < nl_column_count; c++) {
+        const struct nl_column_def *column = &nl_columns[c];
+        uint64_t rows = nl_trace_rows(trace, column->table);
+        if (column->hop == NL_HOP_NONE && rows)
+            put_chunk(w, c, rows, nl_trace_column(trace, column), rows * column->size);
+    }
+    pad(w);
+    header.contents_offset = w->at;
+    header.chunks = w->count;
+    header.contents_crc = crc_of(w->chunks, w->count * sizeof *w->chunks);
+    put(w, w->chunks, w->count * sizeof *w->chunks);
+    header.header_crc = header_crc(&header);
+    rewind(w->out);
+    fwrite(&header, sizeof header, 1, w->out);
+}
+
+bool nl_trace_save(const struct nl_trace *trace, const char *path, struct nl_err *err)
+{
+    struct nl_out out;
+    if (!nl_out_open(&out, path, err))
+        return false;
+    struct writer *w = nl_zalloc(sizeof *w);
+    w->out = out.stream;
+    write_all(w, trace);
+    nl_free(w);
+    return nl_out_commit(&out, err);
+}
+
+/* ---- opening ---- */
+
+struct reader {
+    const unsigned char *bytes;
+    size_t size;
+    const struct chunk *chunks;
+    uint32_t count;
+    struct nl_err *err;
+};
+
+static bool bad(const struct reader *r, uint64_t offset, const char *what)
+{
+    if (r->err)
+        r->err->offset = (int64_t)offset;
+    return nl_fail(r->err, NL_FORMAT, "not a whole NeuroLens trace file: %s; import it again", what);
+}
+
+static bool read_contents(struct reader *r)
+{
+    struct header header;
+    if (r->size < sizeof header || memcmp(r->bytes, MAGIC, 8) != 0)
+        return bad(r, 0, "no trace file header");
+    memcpy(&header, r->bytes, sizeof header);
+    if (header.header_crc != header_crc(&header))
+        return bad(r, 0, "the header's checksum does not match");
+    if (header.format != FORMAT || header.schema != nl_schema_hash())
+        return bad(r, 8, "written by another version");
+    if (header.chunks > MAX_CHUNKS || header.contents_offset % ALIGNMENT ||
+        header.contents_offset > r->size ||
+        (r->size - header.contents_offset) / sizeof(struct chunk) < header.chunks)
+        return bad(r, 24, "its table of contents lies outside the file");
+    r->chunks = (const void *)(r->bytes + header.contents_offset);
+    r->count = header.chunks;
+    if (crc_of(r->chunks, r->count * sizeof *r->chunks) != header.contents_crc)
+        return bad(r, header.contents_offset, "the checksum of its contents does not match");
+    return true;
+}
+
+/* Bytes that a chunk must have, or SIZE_MAX for an unknown chunk. */
+static uint64_t bytes_expected(const struct chunk *chunk)
+{
+    switch (chunk->column) {
+    case FACTS: return chunk->rows * sizeof(struct facts);
+    case DICT_OFFSETS: return chunk->rows * sizeof(uint64_t);
+    case DICT_BYTES: return chunk->rows;
+    default: break;
+    }
+    if (chunk->column >= nl_column_count || nl_columns[chunk->column].hop != NL_HOP_NONE)
+        return UINT64_MAX;
+    return chunk->rows * nl_columns[chunk->column].size;
+}
+
+/* Places a chunk in the trace. All columns of a table must agree on its rows. */
+static bool take_chunk(struct reader *r, struct nl_trace *trace, const struct chunk *chunk)
+{
+    void *cells = (void *)(uintptr_t)(r->bytes + chunk->offset);
+    switch (chunk->column) {
+    case FACTS:
+        if (chunk->rows != 1)
+            return bad(r, chunk->offset, "odd facts");
+        trace->first_ts = ((const struct facts *)cells)->first_ts;
+        trace->last_ts = ((const struct facts *)cells)->last_ts;
+        return true;
+    case DICT_OFFSETS:
+        if (chunk->rows < 2)
+            return bad(r, chunk->offset, "an empty dictionary");
+        trace->names.offsets = cells;
+        trace->names.count = (uint32_t)(chunk->rows - 1);
+        return true;
+    case DICT_BYTES:
+        trace->names.bytes = cells;
+        trace->names.bytes_cap = chunk->bytes;
+        return true;
+    default: break;
+    }
+    const struct nl_column_def *column = &nl_columns[chunk->column];
+    char *table = (char *)trace + nl_tables[column->table].offset;
+    uint32_t *rows = (uint32_t *)(void *)table;
+    if (*rows && *rows != chunk->rows)
+        return bad(r, chunk->offset, "columns of a table differ in length");
+    *rows = (uint32_t)chunk->rows;
+    *(void **)(void *)(table + column->array) = cells;
+    return true;
+}
+
+static bool place_chunks(struct reader *r, struct nl_trace *trace)
+{
+    uint64_t end = sizeof(struct header);
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct chunk *chunk = &r->chunks[i];
+        bool many = chunk->rows >= UINT32_MAX && chunk->column != DICT_BYTES;
+        if (chunk->offset % ALIGNMENT || chunk->offset < end || chunk->offset > r->size ||
+            chunk->bytes > r->size - chunk->offset || many)
+            return bad(r, chunk->offset, "a chunk lies outside the file or overlaps another");
+        if (chunk->bytes != bytes_expected(chunk))
+            return bad(r, chunk->offset, "a chunk has the wrong size");
+        end = chunk->offset + chunk->bytes;
+        if (!take_chunk(r, trace, chunk))
+            return false;
+    }
+    for (unsigned c = 0; c < nl_column_count; c++)
+        if (nl_columns[c].hop == NL_HOP_NONE && nl_trace_rows(trace, nl_columns[c].table) &&
+            !nl_trace_column(trace, &nl_columns[c]))
+            return bad(r, 0, "a column is missing");
+    if (!trace->names.offsets || (!trace->names.bytes && trace->names.count > 1))
+        return bad(r, 0, "the dictionary is missing");
+    return true;
+}
+
+static bool check_dictionary(struct reader *r, const struct nl_dict *names)
+{
+    if (names->offsets[0] != 0 || names->offsets[names->count] > names->bytes_cap)
+        return bad(r, 0, "the dictionary points outside its text");
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->offsets[i] > names->offsets[i + 1])
+            return bad(r, 0, "the dictionary is out of order");
+    return true;
+}
+
+/* ---- references ---- */
+
+struct check {
+    const struct nl_trace *trace;
+    atomic_int failed; /* column + 1 */
+};
+
+/* True when every value is below `limit`, or NULL_ROW where `null` allows it. Written so that the
+ * compiler vectorises it. */
+static bool all_below(const uint32_t *values, size_t count, uint32_t limit, uint32_t null)
+{
+    uint32_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong |= (uint32_t)(values[i] >= limit) & (uint32_t)(values[i] != null);
+    return !wrong;
+}
+
+static bool all_below_u8(const uint8_t *values, size_t count, unsigned limit)
+{
+    uint8_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong |= (uint8_t)(values[i] >= limit);
+    return !wrong;
+}
+
+static void check_column(void *context, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct check *check = context;
+    const struct nl_column_def *column = &nl_columns[index];
+    const struct nl_trace *t = check->trace;
+    size_t rows = nl_trace_rows(t, column->table);
+    if (column->hop != NL_HOP_NONE || !rows)
+        return;
+    const void *cells = nl_trace_column(t, column);
+    bool fine = true;
+    if (column->type == NL_TYPE_NAME)
+        fine = all_below(cells, rows, t->names.count, 0);
+    else if (column->type == NL_TYPE_REF)
+        fine = all_below(cells, rows, nl_trace_rows(t, column->target), NL_NULL_ROW);
+    else if (column->type == NL_TYPE_ENUM)
+        fine = all_below_u8(cells, rows, nl_enum_count(column->enumeration));
+    if (!fine)
+        atomic_store(&check->failed, (int)index + 1);
+}
+
+/* What code relies on beyond single references: slices have lanes, lanes hold runs of slices,
+ * durations are settled, parents come from the same lane. */
+static bool check_lanes(struct reader *r, const struct nl_trace *t)
+{
+    if (t->slice.rows && !all_below(t->slice.lane, t->slice.rows, t->lane.rows, 0))
+        return bad(r, 0, "a slice has no lane");
+    for (uint32_t l = 0; l < t->lane.rows; l++)
+        if (t->lane.first[l] > t->slice.rows || t->lane.count[l] > t->slice.rows - t->lane.first[l])
+            return bad(r, 0, "a lane points outside the slices");
+    const int64_t limit = (int64_t)1 << 62;
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < t->slice.rows; i++)
+        wrong |= (uint32_t)(t->slice.dur[i] < 0) | (uint32_t)(t->slice.ts[i] > limit) |
+                 (uint32_t)(t->slice.dur[i] > limit) | (uint32_t)(t->slice.ts[i] < -limit) |
+                 ((uint32_t)(t->slice.parent[i] >= i) &
+                  (uint32_t)(t->slice.parent[i] != NL_NULL_ROW));
+    for (uint32_t i = 0; i < t->stack.rows; i++)
+        wrong |= (uint32_t)(t->stack.parent[i] >= i) & (uint32_t)(t->stack.parent[i] != NL_NULL_ROW);
+    if (wrong)
+        return bad(r, 0, "a slice has impossible times or an impossible parent");
+    return true;
+}
+
+static bool check_references(struct reader *r, struct nl_trace *trace, unsigned threads)
+{
+    struct check check = {.trace = trace};
+    nl_parallel(threads, nl_column_count, check_column, &check);
+    if (check.failed) {
+        const struct nl_column_def *column = &nl_columns[check.failed - 1];
+        char what[96];
+        snprintf(what, sizeof what, "%s.%s refers to a row that is not there",
+                 nl_tables[column->table].sql, column->name);
+        return bad(r, 0, what);
+    }
+    return check_lanes(r, trace);
+}
+
+static bool verify_chunks(struct reader *r)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (crc_of(r->bytes + r->chunks[i].offset, r->chunks[i].bytes) != r->chunks[i].crc)
+            return bad(r, r->chunks[i].offset, "the checksum of a chunk does not match");
+    return true;
+}
+
+struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads,
+                               struct nl_err *err)
+{
+    struct nl_map map;
+    if (!nl_map_open(&map, path, err))
+        return NULL;
+    nl_err_at(err, path, -1);
+    struct reader r = {.bytes = map.bytes, .size = map.size, .err = err};
+    struct nl_trace *trace = nl_zalloc(sizeof *trace);
+    if (!read_contents(&r) || !place_chunks(&r, trace) || !check_dictionary(&r, &trace->names) ||
+        !check_references(&r, trace, threads) || (verify && !verify_chunks(&r))) {
+        nl_free(trace);
+        nl_map_close(&map);
+        return NULL;
+    }
+    trace->map = map.bytes;
+    trace->map_size = map.size;
+    return trace;
+}
+
+bool nl_trace_recognise(const void *bytes, size_t len)
+{
+    return len >= 8 && memcmp(bytes, MAGIC, 8) == 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * view — answers on paper: results and reports as text for eyes, JSON, CSV or Markdown.
+ *
+ * A view is a row of nl_views[]: two functions that write to a FILE. `profile` gives the facts that
+ * go with the answer (may be NULL only for csv and md). JSON is the contract of the command line:
+ *
+ *   {"schema": "neurolens.NAME/1", "profile": {...}, "coverage": {"items": [...]}, "result": ...}
+ *
+ *   - a named analysis: result = [{column: value, ...}, ...]
+ *   - SQL (options.matrix): result = {"columns": [{"name", "unit"}, ...], "rows": [[...], ...],
+ *     "truncated": bool}
+ *   - a report: result = {"headline": [...], KEY: [{...}, ...] for every result, and with
+ *     has_findings "findings": [], "abstained": []}
+ *
+ * CSV is RFC 4180 with a header row: one result, or the section of a report that
+ * options.section names. Text is made for eyes: it fits the width, elides long names in the middle
+ * and shows the first options.rows rows of each table, saying how many it left out.
+ */
+#ifndef NL_VIEW_H
+#define NL_VIEW_H
+
+#include <stdio.h>
+
+#include "analyze/profile.h"
+#include "analyze/report.h"
+
+/* Zeroed = 100 columns, no colour, 12 rows per table, names elided. */
+struct nl_view_options {
+    const char *schema;  /* NAME of the JSON schema; NULL = the report's or result's name */
+    const char *section; /* csv of a report: which result; NULL = "kernels", or the first with rows */
+    bool matrix;         /* JSON: rows as arrays (SQL) instead of objects */
+    unsigned width;      /* columns of the screen (text only); 0 = 100 */
+    bool color;          /* ANSI emphasis (text only); meaning never hangs on it */
+    bool all;            /* text and md: every row and every empty section */
+    size_t rows;         /* text and md: rows shown per table; 0 = 12 in reports, all for results */
+    bool compact;        /* JSON on one line */
+};
+
+struct nl_view {
+    const char *name; /* "text", "json", "csv", "md" */
+    /* Both fail with NL_WRITE when the stream does, and NL_USAGE for an unknown section. */
+    bool (*render_result)(FILE *out, const struct nl_profile *profile,
+                          const struct nl_result *result, const struct nl_view_options *options,
+                          struct nl_err *err);
+    bool (*render_report)(FILE *out, const struct nl_profile *profile,
+                          const struct nl_report *report, const struct nl_view_options *options,
+                          struct nl_err *err);
+    const char *doc;
+};
+
+extern const struct nl_view *const nl_views[]; /* NULL-terminated */
+
+/* NULL when there is none of that name. */
+const struct nl_view *nl_view_find(const char *name);
+
+#endif
