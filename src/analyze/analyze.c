@@ -76,9 +76,8 @@ struct nl_result *nl_analysis_run(const struct nl_analysis *analysis, const stru
     if (options->limit && result->rows > options->limit) {
         const char *cut = nl_arena_format(&result->arena, "the first %zu of %zu rows",
                                           options->limit, result->rows);
-        result->note = result->note
-                           ? nl_arena_format(&result->arena, "%s; %s", cut, result->note)
-                           : cut;
+        result->note =
+            result->note ? nl_arena_format(&result->arena, "%s; %s", cut, result->note) : cut;
         result->rows = options->limit;
         result->truncated = true;
     }

@@ -38,9 +38,8 @@ struct nl_analysis {
     struct nl_need needs[NL_NEEDS_MAX];
     unsigned need_count;
     /* NULL with err filled when cancelled or out of budget. `job` may be NULL. */
-    struct nl_result *(*run)(const struct nl_trace *trace,
-                             const struct nl_analyze_options *options, struct nl_job *job,
-                             struct nl_err *err);
+    struct nl_result *(*run)(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err);
     const char *doc; /* one or two sentences: what a row is, the definitions used */
 };
 

@@ -13,7 +13,10 @@
     {"count", NULL, NL_MEANS_COUNT}, {"total_ns", "total", NL_MEANS_NS},                           \
         {"share", NULL, NL_MEANS_SHARE}, {"min_ns", "min", NL_MEANS_NS},                           \
         {"median_ns", "median", NL_MEANS_NS}, {"p95_ns", "p95", NL_MEANS_NS},                      \
-        {"max_ns", "max", NL_MEANS_NS}, {"stddev_ns", "stddev", NL_MEANS_NS}
+        {"max_ns", "max", NL_MEANS_NS},                                                            \
+    {                                                                                              \
+        "stddev_ns", "stddev", NL_MEANS_NS                                                         \
+    }
 #define NL_STATS_COUNT 8
 
 /* `share` is total / whole; NULL when whole is 0. Medians, percentiles and deviations in ns are
@@ -23,9 +26,9 @@ void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, 
 /* NULL for id 0. The text is copied into the result. */
 struct nl_cell nl_answer_name(struct nl_result *result, const struct nl_trace *trace, uint32_t id);
 struct nl_cell nl_answer_enum(enum nl_enum_id id, unsigned value);
-struct nl_cell nl_answer_static(const char *text); /* borrowed; NULL → NULL */
-struct nl_cell nl_answer_count(uint64_t value);    /* NL_NULL_U64 → NULL */
-struct nl_cell nl_answer_u32(uint32_t value);      /* NL_NULL_U32 → NULL */
+struct nl_cell nl_answer_static(const char *text);           /* borrowed; NULL → NULL */
+struct nl_cell nl_answer_count(uint64_t value);              /* NL_NULL_U64 → NULL */
+struct nl_cell nl_answer_u32(uint32_t value);                /* NL_NULL_U32 → NULL */
 struct nl_cell nl_answer_share(int64_t part, int64_t whole); /* NULL when whole is 0 */
 
 /* Whole percentile of ascending values, count > 0, as the statistics' median and p95. */

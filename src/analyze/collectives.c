@@ -34,8 +34,7 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope)
         bool host = trace->lane.kind[lane] != NL_LANE_STREAM;
         uint64_t what = (uint64_t)table->operation[row] << 32 | table->dtype[row];
         uint64_t who = (uint64_t)(uint32_t)nl_lane_rank(trace, lane) << 32 | table->group_name[row];
-        struct nl_group *group =
-            nl_groups_add(groups, what | (host ? HOST_SIDE : 0), who, length);
+        struct nl_group *group = nl_groups_add(groups, what | (host ? HOST_SIDE : 0), who, length);
         group->sums[SUM_ROW] = row;
         if (table->bytes[row] == NL_NULL_U64)
             continue;
@@ -59,8 +58,8 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[5] = nl_answer_u32(table->ranks[row]);
     if (group->sums[SUM_TIMED_NS] > 0) {
         cells[6] = nl_cell_i64(group->sums[SUM_BYTES]);
-        cells[7] = nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 /
-                               (double)group->sums[SUM_TIMED_NS]);
+        cells[7] =
+            nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 / (double)group->sums[SUM_TIMED_NS]);
     }
     nl_answer_stats(&cells[8], &group->stats, whole);
 }
@@ -94,7 +93,8 @@ const struct nl_analysis nl_analysis_collectives = {
     .needs = {{NL_T_collective, NULL}},
     .need_count = 1,
     .run = run,
-    .doc = "Per rank, side (device kernels, host calls), operation, process group and element type: "
-           "bytes, bandwidth = bytes / time where bytes are known (time includes waiting for other "
-           "ranks), statistics of time, and share within the side.",
+    .doc =
+        "Per rank, side (device kernels, host calls), operation, process group and element type: "
+        "bytes, bandwidth = bytes / time where bytes are known (time includes waiting for other "
+        "ranks), statistics of time, and share within the side.",
 };

@@ -60,7 +60,8 @@ static void add_row(struct nl_result *result, const struct nl_places *places,
                     const struct nl_group *group, int64_t whole)
 {
     unsigned src = group->a >> 8 & 0xff, dst = group->a & 0xff;
-    bool placed = group->b != NL_NULL_ROW, sized = group->stats.count > (uint64_t)group->sums[SUM_UNSIZED];
+    bool placed = group->b != NL_NULL_ROW,
+         sized = group->stats.count > (uint64_t)group->sums[SUM_UNSIZED];
     const struct nl_place *place = placed ? &places->items[group->b] : NULL;
     struct nl_cell *cells = nl_result_row(result);
     cells[0] = nl_cell_i64(placed ? place->rank : NL_NULL_I64);
@@ -76,8 +77,8 @@ static void add_row(struct nl_result *result, const struct nl_places *places,
     cells[10] = nl_cell_f64(group->stats.median_ns);
     cells[11] = nl_cell_i64(group->stats.max_ns);
     if (sized && group->sums[SUM_TIMED_NS] > 0)
-        cells[12] = nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 /
-                                (double)group->sums[SUM_TIMED_NS]);
+        cells[12] =
+            nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 / (double)group->sums[SUM_TIMED_NS]);
     cells[13] = pageable(src, dst);
 }
 

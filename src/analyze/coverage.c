@@ -6,8 +6,8 @@
 static const struct nl_result_column columns[] = {
     {"item", NULL, NL_MEANS_TEXT},
     {"count", NULL, NL_MEANS_COUNT},
-    {"detail", NULL, NL_MEANS_TEXT},
     {"file", NULL, NL_MEANS_TEXT},
+    {"detail", NULL, NL_MEANS_TEXT},
 };
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -23,9 +23,9 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_answer_name(result, trace, coverage->item[row]);
         cells[1] = nl_cell_i64(coverage->count[row]);
-        cells[2] = nl_answer_name(result, trace, coverage->detail[row]);
         if (source != NL_NULL_ROW)
-            cells[3] = nl_answer_name(result, trace, trace->source.file[source]);
+            cells[2] = nl_answer_name(result, trace, trace->source.file[source]);
+        cells[3] = nl_answer_name(result, trace, coverage->detail[row]);
     }
     return result;
 }
@@ -35,6 +35,7 @@ const struct nl_analysis nl_analysis_coverage = {
     .key = "coverage",
     .title = "Coverage",
     .run = run,
-    .doc = "What the files did not contain, and what was dropped, cut short or repaired on reading, "
-           "with counts and an example. Without rows, everything was read as it is.",
+    .doc =
+        "What the files did not contain, and what was dropped, cut short or repaired on reading, "
+        "with counts and an example. Without rows, everything was read as it is.",
 };

@@ -37,6 +37,7 @@ const struct nl_analysis nl_analysis_files = {
     .key = "files",
     .title = "Files",
     .run = run,
-    .doc = "Every input: format, the program that wrote it, size, rank, clock, UTC time of its time "
-           "0 (ns since 1970), and what was added to its own times to get the profile's.",
+    .doc =
+        "Every input: format, the program that wrote it, size, rank, clock, UTC time of its time "
+        "0 (ns since 1970), and what was added to its own times to get the profile's.",
 };

@@ -22,9 +22,9 @@ struct tally {
 static void add_rows(struct nl_result *result, const struct nl_place *place, struct tally *tallies)
 {
     int64_t whole = 0;
-    for (unsigned class = 0; class < NL_CLASS_COUNT; class++)
+    for (unsigned class = 0; class < NL_CLASS_COUNT; class ++)
         whole += tallies[class].sum;
-    for (unsigned class = 0; class < NL_CLASS_COUNT; class++) {
+    for (unsigned class = 0; class < NL_CLASS_COUNT; class ++) {
         struct tally *tally = &tallies[class];
         if (!tally->count && !tally->busy.count)
             continue;

@@ -25,8 +25,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     (void)job;
     (void)err;
     size_t count;
-    struct nl_group_stats *stats =
-        nl_name_stats(trace, &options->window, NL_KIND_KERNEL, &count);
+    struct nl_group_stats *stats = nl_name_stats(trace, &options->window, NL_KIND_KERNEL, &count);
     uint8_t *classes = classes_of(trace);
     struct nl_result *result = NL_ANSWER_NEW("kernels", NULL, columns);
     int64_t whole = 0;

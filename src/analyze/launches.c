@@ -176,7 +176,8 @@ const struct nl_analysis nl_analysis_launches = {
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .run = run,
-    .doc = "Per stream: device work, the calls that launched it, their CPU time, the delay from the "
-           "end of the call to the start on the device (0 when it starts earlier), work shorter "
-           "than its call, and the queue of launched but not started work (mean over time, max).",
+    .doc =
+        "Per stream: device work, the calls that launched it, their CPU time, the delay from the "
+        "end of the call to the start on the device (0 when it starts earlier), work shorter "
+        "than its call, and the queue of launched but not started work (mean over time, max).",
 };

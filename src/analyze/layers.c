@@ -22,6 +22,7 @@ const struct nl_analysis nl_analysis_layers = {
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
     .run = run,
-    .doc = "Per module or layer: count, total and self time (without layers inside), share of all self "
+    .doc = "Per module or layer: count, total and self time (without layers inside), share of all "
+           "self "
            "time, and statistics of the total time per call.",
 };

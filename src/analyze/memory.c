@@ -129,8 +129,9 @@ const struct nl_analysis nl_analysis_memory = {
     .needs = {{NL_T_memory, NULL}},
     .need_count = 1,
     .run = run,
-    .doc = "Per rank, device and kind of memory: allocations and frees while recording. Peak net is "
-           "the highest running sum since the profile's start (what was allocated before is not in "
-           "it); peak allocated and reserved are the allocator's own totals where recorded. Device "
-           "types are the framework's numbers: 0 CPU, 1 CUDA.",
+    .doc =
+        "Per rank, device and kind of memory: allocations and frees while recording. Peak net is "
+        "the highest running sum since the profile's start (what was allocated before is not in "
+        "it); peak allocated and reserved are the allocator's own totals where recorded. Device "
+        "types are the framework's numbers: 0 CPU, 1 CUDA.",
 };

@@ -7,8 +7,10 @@
 #include "analyze/scope.h"
 
 static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER}, {"device", NULL, NL_MEANS_INTEGER},
-    {"memory", NULL, NL_MEANS_TEXT},  {"bytes", NULL, NL_MEANS_BYTES},
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"memory", NULL, NL_MEANS_TEXT},
+    {"bytes", NULL, NL_MEANS_BYTES},
     {"bandwidth_bytes_per_s", "bandwidth", NL_MEANS_RATE},
     NL_STATS_COLUMNS,
 };
@@ -46,8 +48,8 @@ static void add_row(struct nl_result *result, const struct nl_places *places,
     cells[2] = nl_answer_enum(NL_ENUM_memory, (unsigned)group->a);
     cells[3] = nl_cell_i64(group->sums[SUM_SIZED] ? group->sums[SUM_BYTES] : NL_NULL_I64);
     if (group->sums[SUM_TIMED_NS] > 0)
-        cells[4] = nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 /
-                               (double)group->sums[SUM_TIMED_NS]);
+        cells[4] =
+            nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 / (double)group->sums[SUM_TIMED_NS]);
     nl_answer_stats(&cells[5], &group->stats, whole);
 }
 

@@ -22,6 +22,7 @@ const struct nl_analysis nl_analysis_ops = {
     .needs = {{NL_T_op, NULL}},
     .need_count = 1,
     .run = run,
-    .doc = "Per operator name: count, total and self time on the CPU (without operators called from "
-           "inside), share of all self time, and statistics of the total time per call.",
+    .doc =
+        "Per operator name: count, total and self time on the CPU (without operators called from "
+        "inside), share of all self time, and statistics of the total time per call.",
 };

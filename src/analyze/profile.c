@@ -63,8 +63,7 @@ struct nl_profile *nl_profile_new(const struct nl_trace *trace, const struct nl_
     profile->devices = must_run(&nl_analysis_devices, trace);
     profile->events = must_run(&nl_analysis_events, trace);
     profile->coverage = must_run(&nl_analysis_coverage, trace);
-    profile->formats =
-        distinct_names(profile, trace, trace->source.format, &profile->format_count);
+    profile->formats = distinct_names(profile, trace, trace->source.format, &profile->format_count);
     profile->tools = distinct_names(profile, trace, trace->source.tool, &profile->tool_count);
     find_ranks(profile, trace);
     profile->processes = trace->process.rows;

@@ -20,7 +20,7 @@ struct nl_profile {
     uint32_t processes, threads;
     int64_t first_ns, last_ns, duration_ns; /* store time; duration = last - first */
     uint64_t slices;
-    struct nl_window window; /* what answers are limited to; zeroed = nothing */
+    struct nl_window window;                /* what answers are limited to; zeroed = nothing */
     int64_t window_start_ns, window_end_ns; /* relative to first_ns; only with window.has_time */
     struct nl_arena arena;
 };

@@ -22,6 +22,7 @@ const struct nl_analysis nl_analysis_python = {
     .needs = {{NL_T_python, NULL}},
     .need_count = 1,
     .run = run,
-    .doc = "Per Python function: count, total and self time (without functions and modules called from "
+    .doc = "Per Python function: count, total and self time (without functions and modules called "
+           "from "
            "inside), share of all self time, and statistics of the total time per call.",
 };

@@ -55,8 +55,8 @@ static inline int64_t nl_scope_length(const struct nl_scope *scope, uint32_t sli
 {
     const struct nl_slice_table *table = &scope->trace->slice;
     int64_t dur = table->dur[slice];
-    bool counts = dur != NL_NULL_I64 &&
-                  nl_scope_moment(scope, table->lane[slice], table->ts[slice]);
+    bool counts =
+        dur != NL_NULL_I64 && nl_scope_moment(scope, table->lane[slice], table->ts[slice]);
     return counts ? dur : -1;
 }
 

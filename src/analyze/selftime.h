@@ -40,6 +40,8 @@ void nl_self_cells(struct nl_cell *cells, const struct nl_group *group, int64_t 
         {"self_ns", "self", NL_MEANS_NS}, {"share", NULL, NL_MEANS_SHARE},                         \
         {"min_ns", "min", NL_MEANS_NS}, {"median_ns", "median", NL_MEANS_NS},                      \
         {"p95_ns", "p95", NL_MEANS_NS}, {"max_ns", "max", NL_MEANS_NS},                            \
-        {"stddev_ns", "stddev", NL_MEANS_NS}
+    {                                                                                              \
+        "stddev_ns", "stddev", NL_MEANS_NS                                                         \
+    }
 
 #endif

@@ -8,16 +8,11 @@
 #include "base/sort.h"
 
 static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS},
-    {"min_ns", "min", NL_MEANS_NS},
-    {"p50_ns", "p50", NL_MEANS_NS},
-    {"p90_ns", "p90", NL_MEANS_NS},
-    {"p95_ns", "p95", NL_MEANS_NS},
-    {"p99_ns", "p99", NL_MEANS_NS},
-    {"max_ns", "max", NL_MEANS_NS},
-    {"mean_ns", "mean", NL_MEANS_NS},
+    {"rank", NULL, NL_MEANS_INTEGER},     {"count", NULL, NL_MEANS_COUNT},
+    {"total_ns", "total", NL_MEANS_NS},   {"min_ns", "min", NL_MEANS_NS},
+    {"p50_ns", "p50", NL_MEANS_NS},       {"p90_ns", "p90", NL_MEANS_NS},
+    {"p95_ns", "p95", NL_MEANS_NS},       {"p99_ns", "p99", NL_MEANS_NS},
+    {"max_ns", "max", NL_MEANS_NS},       {"mean_ns", "mean", NL_MEANS_NS},
     {"stddev_ns", "stddev", NL_MEANS_NS},
 };
 
@@ -89,6 +84,7 @@ const struct nl_analysis nl_analysis_step_summary = {
     .needs = {{NL_T_step, NULL}},
     .need_count = 1,
     .run = run,
-    .doc = "Per rank: number of marked iterations and the distribution of their lengths. All marked "
-           "steps count, warm-up included.",
+    .doc =
+        "Per rank: number of marked iterations and the distribution of their lengths. All marked "
+        "steps count, warm-up included.",
 };

@@ -8,8 +8,8 @@
 #include "base/sort.h"
 
 static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER}, {"index", NULL, NL_MEANS_INTEGER},
-    {"name", NULL, NL_MEANS_TEXT},    {"start_ns", "start", NL_MEANS_NS},
+    {"rank", NULL, NL_MEANS_INTEGER},  {"index", NULL, NL_MEANS_INTEGER},
+    {"name", NULL, NL_MEANS_TEXT},     {"start_ns", "start", NL_MEANS_NS},
     {"dur_ns", "length", NL_MEANS_NS},
 };
 
@@ -41,10 +41,10 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (uint32_t row = 0; row < step->rows; row++) {
         uint32_t lane = step->lane[row];
         if (nl_scope_moment(&scope, lane, step->ts[row]))
-            marks[count++] = (struct mark){
-                .rank = lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane),
-                .ts = step->ts[row],
-                .row = row};
+            marks[count++] =
+                (struct mark){.rank = lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane),
+                              .ts = step->ts[row],
+                              .row = row};
     }
     qsort(marks, count, sizeof *marks, by_rank_and_time);
     struct nl_result *result = NL_ANSWER_NEW("steps", NULL, columns);

@@ -6,18 +6,12 @@
 #include "analyze/scope.h"
 
 static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"process", NULL, NL_MEANS_INTEGER},
-    {"context", NULL, NL_MEANS_INTEGER},
-    {"stream", NULL, NL_MEANS_INTEGER},
-    {"name", NULL, NL_MEANS_TEXT},
-    {"kernels", NULL, NL_MEANS_COUNT},
-    {"copies", NULL, NL_MEANS_COUNT},
-    {"memsets", NULL, NL_MEANS_COUNT},
-    {"start_ns", "first", NL_MEANS_NS},
-    {"end_ns", "last", NL_MEANS_NS},
-    {"busy_ns", "busy", NL_MEANS_NS},
+    {"rank", NULL, NL_MEANS_INTEGER},    {"device", NULL, NL_MEANS_INTEGER},
+    {"process", NULL, NL_MEANS_INTEGER}, {"context", NULL, NL_MEANS_INTEGER},
+    {"stream", NULL, NL_MEANS_INTEGER},  {"name", NULL, NL_MEANS_TEXT},
+    {"kernels", NULL, NL_MEANS_COUNT},   {"copies", NULL, NL_MEANS_COUNT},
+    {"memsets", NULL, NL_MEANS_COUNT},   {"start_ns", "first", NL_MEANS_NS},
+    {"end_ns", "last", NL_MEANS_NS},     {"busy_ns", "busy", NL_MEANS_NS},
     {"share", NULL, NL_MEANS_SHARE},
 };
 
@@ -71,7 +65,8 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
         cells[10] = nl_cell_i64(tally->busy.items[tally->busy.count - 1].end - trace->first_ts);
     }
     cells[11] = nl_cell_i64(busy);
-    cells[12] = nl_answer_share(busy, device->end > device->start ? device->end - device->start : 0);
+    cells[12] =
+        nl_answer_share(busy, device->end > device->start ? device->end - device->start : 0);
 }
 
 /* First start and last end of the work of every place. */

@@ -5,11 +5,11 @@
 #include "analyze/scope.h"
 
 static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},  {"process", NULL, NL_MEANS_INTEGER},
+    {"rank", NULL, NL_MEANS_INTEGER},   {"process", NULL, NL_MEANS_INTEGER},
     {"thread", NULL, NL_MEANS_INTEGER}, {"name", NULL, NL_MEANS_TEXT},
-    {"events", NULL, NL_MEANS_COUNT},  {"ops", NULL, NL_MEANS_COUNT},
-    {"calls", NULL, NL_MEANS_COUNT},   {"start_ns", "first", NL_MEANS_NS},
-    {"busy_ns", "busy", NL_MEANS_NS},  {"share", NULL, NL_MEANS_SHARE},
+    {"events", NULL, NL_MEANS_COUNT},   {"ops", NULL, NL_MEANS_COUNT},
+    {"calls", NULL, NL_MEANS_COUNT},    {"start_ns", "first", NL_MEANS_NS},
+    {"busy_ns", "busy", NL_MEANS_NS},   {"share", NULL, NL_MEANS_SHARE},
 };
 
 struct tally {

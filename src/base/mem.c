@@ -93,7 +93,7 @@ void *nl_pages(size_t bytes)
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         out_of_memory(bytes);
-    if (bytes >= (size_t)2 << 20)
+    if (bytes >= (size_t)4 << 20)
         madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;
 }

@@ -66,14 +66,14 @@ extern const struct nl_option nl_common_options[];
 const struct nl_command *nl_command_find(const char *name);
 
 /* One per command, in cmd_NAME.c. */
-bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
-bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
-bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
-bool nl_cmd_init(struct nl_call *call, struct nl_err *err);
-bool nl_cmd_gc(struct nl_call *call, struct nl_err *err);
-bool nl_cmd_schema(struct nl_call *call, struct nl_err *err);
-bool nl_cmd_completion(struct nl_call *call, struct nl_err *err);
-bool nl_cmd_help(struct nl_call *call, struct nl_err *err);
-bool nl_cmd_version(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_init(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_gc(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_schema(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_completion(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_help(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_version(struct nl_call *call, struct nl_err *err);
 
 #endif

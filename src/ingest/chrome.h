@@ -78,6 +78,16 @@ struct chrome_halves {
     size_t count, cap;
 };
 
+struct chrome_flow_end { /* beside each half of an arrow */
+    int64_t pid, tid;
+};
+
+/* A lane of a device, as arrows and labels may refer to it. */
+struct chrome_device_lane {
+    int64_t device, stream;
+    uint32_t lane;
+};
+
 /* ph M: names of processes and threads, applied when all of them are known. */
 enum chrome_label_kind {
     CHROME_PROCESS_NAME,
@@ -99,7 +109,8 @@ struct chrome_key_count { /* argument keys that no column takes */
     uint64_t count;
 };
 
-#define CHROME_KEYS_MOST 64
+#define CHROME_KEYS_MOST   64
+#define CHROME_LABEL_SLOTS 1024
 
 struct chrome_load {
     struct nl_builder *builder;
@@ -119,7 +130,7 @@ struct chrome_worker {
     struct chrome_names names;  /* ids of this stage */
     struct chrome_names shared; /* ids for all stages: halves */
     struct chrome_lane_slot *lanes, *last_lane;
-    struct nl_buf repaired;
+    struct nl_buf repaired, text;
     uint64_t unit, number; /* number of the event within its unit */
     uint64_t offset;       /* of the event being read, in the decompressed file */
     uint64_t notes[CHROME_NOTE_COUNT], note_offset[CHROME_NOTE_COUNT];
@@ -127,8 +138,15 @@ struct chrome_worker {
     uint64_t device_ids, device_ids_equal; /* "External id" on device work, see chrome_rows.c */
     int64_t first_ts;
     struct chrome_halves spans, asyncs, flows;
+    struct chrome_flow_end *flow_ends;
+    size_t flow_end_cap;
     struct chrome_label *labels;
     size_t label_count, label_cap;
+    uint64_t *label_hashes; /* CHROME_LABEL_SLOTS */
+    int64_t *pids;          /* processes made */
+    size_t pid_count, pid_cap;
+    struct chrome_device_lane *device_lanes;
+    size_t device_lane_count, device_lane_cap;
     struct nl_arena texts;
     struct chrome_key_count *keys;
     unsigned key_count;
@@ -168,6 +186,12 @@ uint32_t chrome_process_lane(struct chrome_worker *worker, enum nl_lanekind kind
 /* Lane of the event's device and stream. */
 uint32_t chrome_device_lane(struct chrome_worker *worker, enum nl_lanekind kind);
 
+/* Lane of a pid and tid after all blocks: a stream where they name one, else a thread. */
+uint32_t chrome_find_lane(struct chrome_load *load, struct chrome_worker *workers, unsigned count,
+                          struct chrome_flow_end end);
+/* Did any worker make a process of this pid? */
+bool chrome_pid_seen(const struct chrome_worker *workers, unsigned count, int64_t pid);
+
 /* ---- chrome_rows.c ---- */
 
 extern const struct chrome_cat chrome_cats[];
@@ -201,12 +225,28 @@ int64_t chrome_external_id(struct chrome_worker *worker);
 
 /* Stages or sets aside the parsed event by its phase. */
 void chrome_take_event(struct chrome_worker *worker);
+/* Are events of this phase loaded at all? */
+bool chrome_phase_loaded(unsigned char phase);
 
 /* ---- chrome_pair.c ---- */
 
-/* After all blocks: pairs halves, applies labels, reports notes. `unit` is the next free one. */
-void chrome_finish(struct chrome_load *load, struct chrome_worker *workers, unsigned count,
-                   uint64_t unit);
+/* After all blocks: pairs begins and ends, asyncs and arrows of all workers. */
+void chrome_pair(struct chrome_load *load, struct chrome_worker *workers, unsigned count,
+                 uint64_t unit);
+
+/* ---- chrome_report.c ---- */
+
+/* Names of processes and threads, notes, phases and keys of all workers → builder. */
+void chrome_report(struct chrome_load *load, struct chrome_worker *workers, unsigned count);
+
+/* ---- chrome_queue.c ---- */
+
+struct chrome_feed;
+/* Reads the events of one list from the feed with as many workers as the load has. *unit is the
+ * next free unit number. False with err when reading failed or was cancelled. */
+bool chrome_read_events(struct chrome_load *load, struct chrome_feed *feed,
+                        struct chrome_worker *workers, unsigned count, bool lines, uint64_t *unit,
+                        struct nl_err *err);
 
 /* ---- chrome.c ---- */
 

@@ -7,10 +7,10 @@ void chrome_words_init(struct chrome_words *words, const char *const *text, size
 {
     if (count > CHROME_WORDS_MAX)
         NL_BUG("too many words");
-    words->text = text;
     memset(words->slots, CHROME_NO_WORD, sizeof words->slots);
     for (size_t i = 0; i < count; i++) {
         size_t len = strlen(text[i]);
+        words->text[i] = text[i];
         char padded[256 + 8] = {0};
         if (len > 255)
             NL_BUG("a word is too long");

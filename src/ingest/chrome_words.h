@@ -16,7 +16,7 @@
 #define CHROME_NO_WORD     255
 
 struct chrome_words {
-    const char *const *text;
+    const char *text[CHROME_WORDS_MAX];
     uint8_t slots[CHROME_WORDS_SLOTS]; /* number of a word, or CHROME_NO_WORD */
     uint64_t first[CHROME_WORDS_MAX], last[CHROME_WORDS_MAX];
     uint8_t len[CHROME_WORDS_MAX];

@@ -25,7 +25,6 @@ enum nsys_odd {
     NSYS_ODD_TIME_RANGE,
     NSYS_ODD_NEGATIVE,
     NSYS_ODD_NO_STRING,
-    NSYS_ODD_OPEN_RANGE,
     NSYS_ODD_EVENT_NO_TIME,
     NSYS_ODD_NVTX_TYPE,
     NSYS_ODD_SCHED,
@@ -43,14 +42,6 @@ struct nsys_lane_slot {
     bool thread, used;
 };
 
-/* A range whose end was not recorded; staged when the end of the trace is known. */
-struct nsys_open_range {
-    struct nl_slice_row slice;
-    struct nl_nvtx_row nvtx;
-    bool is_nvtx;
-    uint64_t sequence;
-};
-
 struct nsys_load;
 struct nsys_table_def;
 
@@ -63,11 +54,11 @@ struct nsys_worker {
     uint32_t lane_count, lane_slots, last_lane;
     const struct nsys_table_def *def; /* of the rows at hand */
     uint32_t domain;                  /* lane domain of that table, builder's name */
-    uint64_t sequence;                /* of the unit at hand */
     uint64_t rows, odd[NSYS_ODDITIES];
-    int64_t last_end;
-    struct nsys_open_range *open;
-    size_t open_count, open_cap;
+    bool stop;
+    uint32_t nvtx_domain; /* name of the domain asked for last */
+    int64_t nvtx_number;
+    uint64_t nvtx_process;
 };
 
 struct nsys_load {
@@ -78,14 +69,18 @@ struct nsys_load {
     struct nsys_db db;
     struct nsys_strings strings;
     struct nsys_enum_map enums[NSYS_ENUMS];
-    struct nsys_named_list domains, categories, metrics, nvtx_threads;
+    struct nsys_named_list domains, categories, nvtx_threads, metrics, nic_metrics;
+    struct nsys_table *frames; /* SAMPLING_CALLCHAINS */
     struct nsys_gpu *gpus;
     size_t gpu_count, gpu_cap;
     struct nsys_worker *workers;
     unsigned worker_count;
-    bool per_process;       /* correlation ids are */
+    struct nl_str version;  /* of the program that wrote the file */
     bool times_normalized;  /* event times are UTC already */
-    int64_t time_shift;
+    int64_t time_shift;     /* added to them by the export */
+    int64_t rank;           /* from the environment of the launched program */
+    unsigned rank_variable; /* which variable told it */
+    uint64_t variables, mpi_ranks;
 };
 
 /* How rows of a table become rows of the store. A row is handled by `row`; a table whose rows make
@@ -123,8 +118,11 @@ uint32_t nsys_stream_lane(struct nsys_worker *worker, enum nl_lanekind kind, nsy
 uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, nsys_cells who,
                           bool thread, uint32_t domain);
 
+/* Lane of the GPU that a type of GPU_METRICS is about. */
+uint32_t nsys_metric_lane(struct nsys_load *load, int64_t type, uint32_t domain);
+
 /* Start and length from two cells. False: the row has no usable start (counted). An end before its
- * start gives length 0 (counted), a missing one an unknown length. */
+ * start gives length 0 (counted); a missing one is left to the builder, which clamps it. */
 bool nsys_times(struct nsys_worker *worker, nsys_cells start, nsys_cells end,
                 struct nl_slice_row *slice);
 
@@ -139,15 +137,13 @@ bool nsys_each(struct nsys_load *load, const char *table, const char *const *col
                sqlitepages_row_fn *row, void *context);
 /* Domain, category and thread names of NVTX_EVENTS. */
 void nsys_nvtx_prepare(struct nsys_load *load);
-/* Stages the ranges whose ends were not recorded, clamped to the end of the trace. */
-void nsys_open_ranges_stage(struct nsys_load *load);
 
 /* ---- nsystables.c ---- */
 
 /* Loads every event table. False: interrupted. */
 bool nsys_tables_load(struct nsys_load *load);
 /* True when a table's rows are looked at by some part of this reader, or need no look. */
-bool nsys_table_is_known(const char *name);
+bool nsys_table_is_known(const struct nsys_table *table);
 
 /* ---- nsys.c ---- */
 

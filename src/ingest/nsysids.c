@@ -317,7 +317,7 @@ uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, nsy
 
 /* ---- Times ---- */
 
-#define TIME_MAX ((int64_t)1 << 62)
+#define TIME_MAX ((int64_t)1 << 61)
 
 bool nsys_times(struct nsys_worker *worker, nsys_cells start, nsys_cells end,
                 struct nl_slice_row *slice)
@@ -334,17 +334,12 @@ bool nsys_times(struct nsys_worker *worker, nsys_cells start, nsys_cells end,
     }
     slice->ts = from;
     slice->dur = NL_NULL_I64;
-    int64_t last = from;
-    if (to != NL_NULL_I64) {
-        slice->dur = to - from;
-        last = to;
-        if (to < from) {
-            worker->odd[NSYS_ODD_NEGATIVE]++;
-            slice->dur = 0;
-            last = from;
-        }
+    if (to == NL_NULL_I64)
+        return true;
+    slice->dur = to - from;
+    if (to < from) {
+        worker->odd[NSYS_ODD_NEGATIVE]++;
+        slice->dur = 0;
     }
-    if (last > worker->last_end)
-        worker->last_end = last;
     return true;
 }

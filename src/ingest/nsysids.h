@@ -68,6 +68,7 @@ struct nsys_named {
     uint64_t process; /* globalPid */
     int64_t a, b;     /* domain, category; or list, index of a metric */
     uint32_t name;    /* the builder's, or a series */
+    struct nl_str text, unit; /* where the text itself is needed (in the arena) */
     uint32_t order;   /* in which they were added */
 };
 struct nsys_named_list {

@@ -2,7 +2,8 @@
  * vtab — the tables of schema.def as SQLite virtual tables. One module serves all of them.
  *
  *   vtab_column.c   how a value is reached (hops), shown, and put in order
- *   vtab_filter.c   a WHERE constraint as a test on stored values; tests on blocks of 1,024 rows
+ *   vtab_filter.c   a WHERE constraint as a test on stored values
+ *   vtab_scan.c     tests on blocks of 1,024 rows
  *   vtab_plan.c     xBestIndex: which constraints and which order are ours
  *   vtab_lookup.c   sorted indexes (made when a lookup repeats) and native ORDER BY / GROUP BY
  *   vtab.c          the module: cursors that put these together
@@ -113,7 +114,10 @@ struct nl_filter {
 bool nl_filter_set(struct nl_vtab *vtab, struct nl_filter *filter, struct nl_vcolumn *column,
                    enum nl_op op, sqlite3_value *value, int *code);
 void nl_filter_release(struct nl_filter *filter);
-/* Keeps of rows[0..count) those that pass; returns how many. */
+
+/* ---- vtab_scan.c ---- */
+
+/* Keeps of rows[0..count) (count <= NL_BLOCK_ROWS) those that pass; returns how many. */
 size_t nl_filter_rows(const struct nl_filter *filter, uint32_t *rows, size_t count);
 
 /* ---- vtab_plan.c ---- */

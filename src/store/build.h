@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "base/pagepool.h"
 #include "store/builder.h"
 #include "store/entity.h"
 
@@ -83,6 +84,7 @@ struct nl_builder {
     size_t meta_count, meta_cap;
     struct nl_coverage_row *coverages;
     size_t coverage_count, coverage_cap;
+    struct nl_pagepool pages; /* of staging, for the columns */
 };
 
 /* Maps of numbers given out by the builder to final rows, indexed by table; NULL = unchanged. */
@@ -100,8 +102,8 @@ void nl_entities_order(struct nl_builder *builder, struct nl_remaps *remaps,
 /* order.c: the time that is added to each source's times (NL rows in builder->sources). */
 void nl_align_sources(struct nl_builder *builder, const int64_t *first_ts);
 
-/* Gives the blocks back to the system and empties it. */
-void nl_staged_release(struct nl_staged *staged);
+/* Gives the blocks to the pool and empties it. */
+void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
 
 /* Bytes of a staged row of a table. */
 size_t nl_staged_size(enum nl_table_id table);
@@ -114,6 +116,7 @@ struct nl_nesting {
     const int64_t *ts, *dur;
     const uint32_t *lane;
     uint8_t *flags;
+    struct nl_pagepool *pages;
     /* results */
     uint16_t *depth;
     uint8_t *sub;

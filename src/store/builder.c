@@ -11,10 +11,10 @@
 #include "store/build.h"
 #include "store/redact.h"
 
-/* Small first, for small traces; huge-page sized later, because touching fresh memory is what
- * staging costs. */
+/* Small first, for small traces. Huge pages were tried and are no faster: fresh memory is what
+ * staging costs, whatever the page size. */
 #define FIRST_BLOCK ((size_t)64 << 10)
-#define LAST_BLOCK  ((size_t)2 << 20)
+#define LAST_BLOCK  ((size_t)1 << 20)
 #define META_BYTES  4096
 
 struct nl_builder *nl_builder_new(struct nl_job *job)
@@ -23,16 +23,17 @@ struct nl_builder *nl_builder_new(struct nl_job *job)
     b->job = job;
     pthread_mutex_init(&b->lock, NULL);
     nl_dict_init(&b->names);
+    nl_pagepool_init(&b->pages);
     b->own = nl_stage_new(b);
     return b;
 }
 
-void nl_staged_release(struct nl_staged *staged)
+void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool)
 {
     for (size_t i = 0; i < staged->count; i++)
         if (staged->segments[i].last_in_block)
-            nl_pages_free(staged->segments[i].block, staged->segments[i].block_bytes);
-    nl_pages_free(staged->block, staged->block_bytes);
+            nl_pagepool_give(pool, staged->segments[i].block, staged->segments[i].block_bytes);
+    nl_pagepool_give(pool, staged->block, staged->block_bytes);
     nl_free(staged->segments);
     *staged = (struct nl_staged){0};
 }
@@ -40,7 +41,7 @@ void nl_staged_release(struct nl_staged *staged)
 static void stage_free(struct nl_stage *stage)
 {
     for (int t = 0; t < NL_TABLE_COUNT; t++)
-        nl_staged_release(&stage->tables[t]);
+        nl_staged_release(&stage->tables[t], &stage->builder->pages);
     nl_dict_release(&stage->names);
     nl_free(stage->remap);
     nl_free(stage);
@@ -70,6 +71,7 @@ void nl_builder_free(struct nl_builder *b)
         nl_free(rows[i]);
     nl_dict_release(&b->names);
     nl_free(b->shared_remap);
+    nl_pagepool_release(&b->pages);
     pthread_mutex_destroy(&b->lock);
     nl_free(b);
 }

@@ -62,7 +62,7 @@ struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id tab
 void nl_release_staged(struct nl_builder *b, enum nl_table_id table)
 {
     for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
-        nl_staged_release(&stage->tables[table]);
+        nl_staged_release(&stage->tables[table], &b->pages);
 }
 
 int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
@@ -81,6 +81,8 @@ int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
 
 static void fill_unknown(const struct nl_column_def *column, void *cells, size_t from, size_t to)
 {
+    if (from == to)
+        return;
     switch (column->type) {
     case NL_TYPE_TIME:
     case NL_TYPE_DUR:
@@ -95,10 +97,11 @@ static void fill_unknown(const struct nl_column_def *column, void *cells, size_t
     case NL_TYPE_U64:
     case NL_TYPE_U32:
     case NL_TYPE_REF: memset((char *)cells + from * column->size, 0xff, (to - from) * column->size);
+        break;
     case NL_TYPE_U16:
     case NL_TYPE_U8:
     case NL_TYPE_NAME:
-    case NL_TYPE_ENUM: break;
+    case NL_TYPE_ENUM: memset((char *)cells + from * column->size, 0, (to - from) * column->size);
     }
 }
 
@@ -172,7 +175,7 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
         const struct nl_column_def *column = &nl_columns[c];
         if (column->hop != NL_HOP_NONE)
             continue;
-        void *cells = nl_pages((rows + extra) * column->size);
+        void *cells = nl_pagepool_take(&f->b->pages, (rows + extra) * column->size);
         *column_array(f->trace, column) = cells;
         size_t at = 0;
         for (size_t i = 0; i < count; i++) {

@@ -113,12 +113,12 @@ static void flatten_slices(struct nl_finish *f)
     first_times(f, segments, count, first);
     nl_align_sources(f->b, first);
     nl_free(first);
-    f->ts = nl_pages(n * sizeof *f->ts);
-    f->dur = nl_pages(n * sizeof *f->dur);
-    f->name = nl_pages(n * sizeof *f->name);
-    f->lane = nl_pages(n * sizeof *f->lane);
-    f->kind = nl_pages(n);
-    f->flags = nl_pages(n);
+    f->ts = nl_pagepool_take(&f->b->pages, n * sizeof *f->ts);
+    f->dur = nl_pagepool_take(&f->b->pages, n * sizeof *f->dur);
+    f->name = nl_pagepool_take(&f->b->pages, n * sizeof *f->name);
+    f->lane = nl_pagepool_take(&f->b->pages, n * sizeof *f->lane);
+    f->kind = nl_pagepool_take(&f->b->pages, n);
+    f->flags = nl_pagepool_take(&f->b->pages, n);
     uint32_t at = 0;
     for (size_t i = 0; i < count; i++) {
         flatten_segment(f, &segments[i], at);
@@ -142,7 +142,7 @@ static void move_column(void *context, size_t index, unsigned worker)
     struct move *move = &((struct move *)context)[index];
     size_t n = move->f->slices;
     const uint32_t *position = move->f->nest.position;
-    void *out = nl_pages(n * move->size);
+    void *out = nl_pagepool_take(&move->f->b->pages, n * move->size);
 #define MOVE(type)                                                                                 \
     for (size_t i = 0; i < n; i++)                                                                 \
     ((type *)out)[position[i]] = ((const type *)move->from)[i]
@@ -153,7 +153,7 @@ static void move_column(void *context, size_t index, unsigned worker)
     default: MOVE(uint64_t); break;
     }
 #undef MOVE
-    nl_pages_free(move->from, n * move->size);
+    nl_pagepool_give(&move->f->b->pages, move->from, n * move->size);
     *move->to = out;
 }
 
@@ -186,8 +186,8 @@ static void place_slices(struct nl_finish *f, uint32_t *base)
         nl_parallel(nl_job_threads(f->b->job), sizeof moves / sizeof moves[0], move_column, moves);
     f->nest.parent = NULL;
     f->nest.depth = NULL;
-    slice->link = nl_pages(n * sizeof *slice->link);
-    slice->detail = nl_pages(n * sizeof *slice->detail);
+    slice->link = nl_pagepool_take(&f->b->pages, n * sizeof *slice->link);
+    slice->detail = nl_pagepool_take(&f->b->pages, n * sizeof *slice->detail);
     for (size_t i = 0; i < n; i++)
         slice->link[i] = slice->detail[i] = NL_NULL_ROW;
 }
@@ -389,7 +389,8 @@ static bool run(struct nl_finish *f, struct nl_err *err)
                                   .ts = f->ts,
                                   .dur = f->dur,
                                   .lane = f->lane,
-                                  .flags = f->flags};
+                                  .flags = f->flags,
+                                  .pages = &b->pages};
     nl_nest(&f->nest, nl_job_threads(b->job));
     if (nl_job_cancelled(b->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");

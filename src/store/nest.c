@@ -173,7 +173,7 @@ static void place_lane(void *context, size_t lane, unsigned worker)
 /* `order` = staged numbers grouped by lane, stable. */
 static uint32_t *group_by_lane(struct nl_nesting *n)
 {
-    uint32_t *order = nl_pages((size_t)n->count * sizeof *order);
+    uint32_t *order = nl_pagepool_take(n->pages, (size_t)n->count * sizeof *order);
     uint32_t *next = nl_zalloc(((size_t)n->lane_count + 1) * sizeof *next);
     for (uint32_t i = 0; i < n->count; i++)
         next[n->lane[i] + 1]++;
@@ -189,25 +189,27 @@ static uint32_t *group_by_lane(struct nl_nesting *n)
 void nl_nest(struct nl_nesting *n, unsigned threads)
 {
     size_t count = n->count;
-    n->depth = nl_pages(count * sizeof *n->depth);
-    n->sub = nl_pages(count * sizeof *n->sub);
-    n->parent = nl_pages(count * sizeof *n->parent);
-    n->position = nl_pages(count * sizeof *n->position);
+    n->depth = nl_pagepool_take(n->pages, count * sizeof *n->depth);
+    n->sub = nl_pagepool_take(n->pages, count * sizeof *n->sub);
+    n->parent = nl_pagepool_take(n->pages, count * sizeof *n->parent);
+    n->position = nl_pagepool_take(n->pages, count * sizeof *n->position);
     n->lane_first = nl_zalloc(((size_t)n->lane_count + 1) * sizeof *n->lane_first);
     n->subs = nl_zalloc(((size_t)n->lane_count + 1) * sizeof *n->subs);
     struct nest_run run = {.n = n, .order = group_by_lane(n)};
     nl_parallel(threads, n->lane_count, place_lane, &run);
-    nl_pages_free(run.order, count * sizeof *run.order);
+    nl_pagepool_give(n->pages, run.order, count * sizeof *run.order);
     n->unnested = atomic_load(&run.unnested);
 }
 
 void nl_nesting_release(struct nl_nesting *n)
 {
     size_t count = n->count;
-    nl_pages_free(n->depth, count * sizeof *n->depth);
-    nl_pages_free(n->sub, count * sizeof *n->sub);
-    nl_pages_free(n->parent, count * sizeof *n->parent);
-    nl_pages_free(n->position, count * sizeof *n->position);
+    if (!n->pages)
+        return;
+    nl_pagepool_give(n->pages, n->depth, count * sizeof *n->depth);
+    nl_pagepool_give(n->pages, n->sub, count * sizeof *n->sub);
+    nl_pagepool_give(n->pages, n->parent, count * sizeof *n->parent);
+    nl_pagepool_give(n->pages, n->position, count * sizeof *n->position);
     nl_free(n->lane_first);
     nl_free(n->subs);
 }

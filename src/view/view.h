@@ -26,14 +26,15 @@
 
 /* Zeroed = 100 columns, no colour, 12 rows per table, names elided. */
 struct nl_view_options {
-    const char *schema;  /* NAME of the JSON schema; NULL = the report's or result's name */
-    const char *section; /* csv of a report: which result; NULL = "kernels", or the first with rows */
-    bool matrix;         /* JSON: rows as arrays (SQL) instead of objects */
-    unsigned width;      /* columns of the screen (text only); 0 = 100 */
-    bool color;          /* ANSI emphasis (text only); meaning never hangs on it */
-    bool all;            /* text and md: every row and every empty section */
-    size_t rows;         /* text and md: rows shown per table; 0 = 12 in reports, all for results */
-    bool compact;        /* JSON on one line */
+    const char *schema; /* NAME of the JSON schema; NULL = the report's or result's name */
+    const char
+        *section;   /* csv of a report: which result; NULL = "kernels", or the first with rows */
+    bool matrix;    /* JSON: rows as arrays (SQL) instead of objects */
+    unsigned width; /* columns of the screen (text only); 0 = 100 */
+    bool color;     /* ANSI emphasis (text only); meaning never hangs on it */
+    bool all;       /* text and md: every row and every empty section */
+    size_t rows;    /* text and md: rows shown per table; 0 = 12 in reports, all for results */
+    bool compact;   /* JSON on one line */
 };
 
 struct nl_view {
@@ -48,6 +49,7 @@ struct nl_view {
     const char *doc;
 };
 
+extern const struct nl_view nl_view_text, nl_view_json, nl_view_csv, nl_view_md;
 extern const struct nl_view *const nl_views[]; /* NULL-terminated */
 
 /* NULL when there is none of that name. */

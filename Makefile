@@ -1,0 +1,65 @@
+# The words people type; meson and ninja do the work. `make` leaves the command at build/neurolens.
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+DEMO = tests/fixtures/torch_cpu_train.json.gz
+
+.PHONY: all demo test bench fuzz lint format install asan tsan test-frameworks docs clean
+
+# Configuring again finds new unit tests.
+define compile
+	@test -f $(1)/build.ninja || meson setup $(1) $(2) >/dev/null
+	@test $(1)/build.ninja -nt tests/unit || meson setup --reconfigure $(1) >/dev/null
+	@ninja -C $(1) --quiet
+endef
+
+all:
+	@tools/setup.sh build
+	$(call compile,build)
+
+demo: all
+	build/neurolens analyze $(DEMO)
+	@build/neurolens analyze $(DEMO) --all --format md -o build/demo-report.md
+	@build/neurolens analyze $(DEMO) --format json -o build/demo-report.json
+	@echo "report: build/demo-report.md and build/demo-report.json"
+
+test:
+	@tools/test.sh
+
+bench: all
+	@python3 bench/bench.py
+
+fuzz:
+	@tools/setup.sh
+	$(call compile,build-asan,$(ASAN_FLAGS))
+	@tools/fuzz.sh build-asan $(FUZZ_SECONDS)
+
+lint:
+	@python3 tools/lint.py
+
+format:
+	@clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
+
+# Address and undefined-behaviour sanitizers, with the fuzz targets where clang has libFuzzer.
+ASAN_FLAGS = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
+  $(shell tools/fuzz.sh flags)
+TSAN_FLAGS = --buildtype=debugoptimized -Db_sanitize=thread
+asan: export CC = $(shell command -v clang || echo gcc)
+fuzz: export CC = clang
+asan:
+	$(call compile,build-asan,$(ASAN_FLAGS))
+tsan:
+	$(call compile,build-tsan,$(TSAN_FLAGS))
+
+docs: all
+	build/neurolens schema sql -o docs/sql.md
+
+test-frameworks:
+	tools/test_frameworks.sh
+
+install: all
+	@meson configure build -Dprefix=$(PREFIX) >/dev/null
+	DESTDIR=$(DESTDIR) meson install -C build
+
+clean:
+	rm -rf build build-*

@@ -1,0 +1,290 @@
+/*
+ * headline — see headline.h. Each sentence is a function that writes into a buffer and leaves it
+ * empty when it has nothing to say; the first few that say something are kept.
+ */
+#include "analyze/headline.h"
+
+#include "analyze/lookup.h"
+#include "base/units.h"
+
+#define SENTENCE_BYTES 2000
+#define NAME_BYTES     64
+
+struct story {
+    const struct nl_report *report;
+    const struct nl_trace *trace;
+    struct nl_buf *out;
+};
+
+static const struct nl_result *part(const struct story *story, const char *name)
+{
+    const struct nl_result *result = nl_report_result(story->report, name);
+    return result && result->rows ? result : NULL;
+}
+
+/* A name on one line, its middle left out when long; never cuts inside a UTF-8 sequence. */
+static void put_name(struct nl_buf *out, struct nl_str name)
+{
+    if (!name.len)
+        name = nl_str("(unnamed)");
+    size_t head = name.len, tail = name.len;
+    if (name.len > NAME_BYTES) {
+        head = NAME_BYTES * 2 / 3;
+        tail = name.len - NAME_BYTES / 3;
+        while (head && ((unsigned char)name.ptr[head] & 0xC0) == 0x80)
+            head--;
+        while (tail < name.len && ((unsigned char)name.ptr[tail] & 0xC0) == 0x80)
+            tail++;
+    }
+    nl_buf_add(out, name.ptr, head);
+    if (head < tail)
+        nl_buf_text(out, "…");
+    nl_buf_add(out, name.ptr + tail, name.len - tail);
+}
+
+static void put_ns(struct nl_buf *out, const char *before, int64_t ns)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_format(out, "%s%s", before, nl_format_ns(text, ns));
+}
+
+static void put_percent(struct nl_buf *out, const char *before, double share)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_format(out, "%s%s", before, nl_format_percent(text, share));
+}
+
+static void put_count(struct nl_buf *out, const char *before, int64_t count, const char *one,
+                      const char *many)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_format(out, "%s%s %s", before, nl_format_count(text, (uint64_t)count),
+                  count == 1 ? one : many);
+}
+
+/* "Rank 3 GPU 0" for a row that has the columns rank and device. */
+static void put_place(struct nl_buf *out, const struct nl_result *result, size_t row)
+{
+    int64_t rank = nl_lookup_i64(result, row, "rank");
+    int64_t device = nl_lookup_i64(result, row, "device");
+    if (rank != NL_NULL_I64)
+        nl_buf_format(out, "rank %lld ", (long long)rank);
+    if (device != NL_NULL_I64)
+        nl_buf_format(out, "GPU %lld", (long long)device);
+    else
+        nl_buf_text(out, "device");
+}
+
+static void capitalise(struct nl_buf *out)
+{
+    if (out->len && out->ptr[0] >= 'a' && out->ptr[0] <= 'z')
+        out->ptr[0] = (char)(out->ptr[0] - 'a' + 'A');
+}
+
+static double share_of(const struct nl_result *breakdown, const char *column)
+{
+    int64_t wall = nl_lookup_sum(breakdown, "wall_ns");
+    return wall > 0 ? (double)nl_lookup_sum(breakdown, column) / (double)wall : 0;
+}
+
+/* "; exposed communication 5.3 %; exposed copies 0.2 %; idle 77.2 %" */
+static void put_rest(struct nl_buf *out, const struct nl_result *breakdown)
+{
+    if (nl_lookup_sum(breakdown, "exposed_comm_ns"))
+        put_percent(out, "; exposed communication ", share_of(breakdown, "exposed_comm_ns"));
+    if (nl_lookup_sum(breakdown, "exposed_copy_ns"))
+        put_percent(out, "; exposed copies ", share_of(breakdown, "exposed_copy_ns"));
+    put_percent(out, "; idle ", share_of(breakdown, "idle_ns"));
+    nl_buf_char(out, '.');
+}
+
+static void tell_one_device(struct nl_buf *out, const struct nl_result *breakdown)
+{
+    struct nl_str name = nl_lookup_text(breakdown, 0, "device_name");
+    put_place(out, breakdown, 0);
+    capitalise(out);
+    if (name.len) {
+        nl_buf_text(out, " (");
+        put_name(out, name);
+        nl_buf_char(out, ')');
+    }
+    put_percent(out, " computes ", share_of(breakdown, "compute_ns"));
+    put_ns(out, " of ", nl_lookup_i64(breakdown, 0, "wall_ns"));
+    put_rest(out, breakdown);
+}
+
+static void tell_devices(const struct story *story)
+{
+    const struct nl_result *breakdown = part(story, "breakdown");
+    if (!breakdown)
+        return;
+    if (breakdown->rows == 1) {
+        tell_one_device(story->out, breakdown);
+        return;
+    }
+    size_t least = 0, most = 0;
+    for (size_t row = 1; row < breakdown->rows; row++) {
+        double share = nl_lookup_f64(breakdown, row, "compute_share");
+        if (share < nl_lookup_f64(breakdown, least, "compute_share"))
+            least = row;
+        if (share > nl_lookup_f64(breakdown, most, "compute_share"))
+            most = row;
+    }
+    put_count(story->out, "", (int64_t)breakdown->rows, "device", "devices");
+    put_percent(story->out, " compute ", share_of(breakdown, "compute_ns"));
+    put_ns(story->out, " of their time (", nl_lookup_sum(breakdown, "wall_ns"));
+    put_percent(story->out, " in all; from ", nl_lookup_f64(breakdown, least, "compute_share"));
+    nl_buf_text(story->out, " on ");
+    put_place(story->out, breakdown, least);
+    put_percent(story->out, " to ", nl_lookup_f64(breakdown, most, "compute_share"));
+    nl_buf_text(story->out, " on ");
+    put_place(story->out, breakdown, most);
+    nl_buf_char(story->out, ')');
+    put_rest(story->out, breakdown);
+}
+
+static void tell_kernels(const struct story *story)
+{
+    const struct nl_result *kernels = part(story, "kernels");
+    if (!kernels)
+        return;
+    nl_buf_text(story->out, "Top kernel: ");
+    put_name(story->out, nl_lookup_text(kernels, 0, "name"));
+    put_percent(story->out, ", ", nl_lookup_f64(kernels, 0, "share"));
+    put_ns(story->out, " of ", nl_lookup_sum(kernels, "total_ns"));
+    put_count(story->out, " kernel time (", nl_lookup_i64(kernels, 0, "count"), "call", "calls");
+    put_ns(story->out, ", median ", nl_lookup_i64(kernels, 0, "median_ns"));
+    put_count(story->out, "); ", nl_lookup_sum(kernels, "count"), "kernel", "kernels");
+    put_count(story->out, " of ", (int64_t)kernels->rows, "name.", "names.");
+}
+
+static void tell_steps(const struct story *story)
+{
+    const struct nl_result *steps = part(story, "step_summary");
+    if (!steps)
+        return;
+    size_t slowest = 0;
+    for (size_t row = 1; row < steps->rows; row++)
+        if (nl_lookup_f64(steps, row, "p50_ns") > nl_lookup_f64(steps, slowest, "p50_ns"))
+            slowest = row;
+    put_count(story->out, "", nl_lookup_i64(steps, slowest, "count"), "step", "steps");
+    if (steps->rows > 1)
+        nl_buf_format(story->out, " on the slowest of %zu ranks (%lld)", steps->rows,
+                      (long long)nl_lookup_i64(steps, slowest, "rank"));
+    put_ns(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
+    put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
+    nl_buf_text(story->out, ".");
+}
+
+static void tell_communication(const struct story *story)
+{
+    const struct nl_result *overlap = part(story, "overlap");
+    int64_t communication = nl_lookup_sum(overlap, "comm_ns");
+    if (!communication)
+        return;
+    double hidden = (double)nl_lookup_sum(overlap, "overlap_ns") / (double)communication;
+    put_ns(story->out, "Communication runs ", communication);
+    put_percent(story->out, ", ", hidden);
+    nl_buf_text(story->out, " of it hidden behind compute.");
+}
+
+static void tell_copies(const struct story *story)
+{
+    const struct nl_result *copies = part(story, "copies");
+    char text[NL_UNIT_TEXT];
+    if (!copies)
+        return;
+    int64_t bytes = nl_lookup_i64(copies, 0, "bytes");
+    double rate = nl_lookup_f64(copies, 0, "bandwidth_bytes_per_s");
+    struct nl_str kind = nl_lookup_text(copies, 0, "kind");
+    put_count(story->out, "", nl_lookup_sum(copies, "count"), "copy takes", "copies take");
+    put_ns(story->out, " ", nl_lookup_sum(copies, "total_ns"));
+    if (copies->rows > 1 || bytes != NL_NULL_I64)
+        nl_buf_format(story->out, "; most: %.*s", (int)kind.len, kind.ptr);
+    if (bytes != NL_NULL_I64)
+        nl_buf_format(story->out, " %s", nl_format_bytes(text, (uint64_t)bytes));
+    if (rate == rate)
+        nl_buf_format(story->out, " at %s", nl_format_rate(text, rate));
+    nl_buf_char(story->out, '.');
+}
+
+static void tell_cpu_only(const struct story *story)
+{
+    const struct nl_result *threads = part(story, "threads");
+    if (part(story, "breakdown"))
+        return;
+    if (!story->trace->slice.rows) {
+        nl_buf_text(story->out, "Nothing with a length was recorded.");
+        return;
+    }
+    nl_buf_text(story->out, "No device work was recorded: CPU side only");
+    put_ns(story->out, ", ", story->trace->last_ts - story->trace->first_ts);
+    if (threads)
+        put_count(story->out, " on ", (int64_t)threads->rows, "thread", "threads");
+    nl_buf_char(story->out, '.');
+}
+
+/* Whatever the CPU's time is best told by. */
+static void tell_cpu_top(const struct story *story)
+{
+    static const struct {
+        const char *name, *what;
+    } tables[] = {
+        {"ops", "operator"}, {"layers", "layer"}, {"nvtx", "range"}, {"python", "Python function"}};
+    if (part(story, "breakdown"))
+        return;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        const struct nl_result *result = part(story, tables[i].name);
+        if (!result)
+            continue;
+        nl_buf_format(story->out, "Top %s by self time: ", tables[i].what);
+        put_name(story->out, nl_lookup_text(result, 0, "name"));
+        put_percent(story->out, ", ", nl_lookup_f64(result, 0, "share"));
+        put_ns(story->out, " of ", nl_lookup_sum(result, "self_ns"));
+        put_count(story->out, " (", nl_lookup_i64(result, 0, "count"), "call).", "calls).");
+        return;
+    }
+}
+
+static void tell_contents(const struct story *story)
+{
+    const struct nl_trace *trace = story->trace;
+    put_count(story->out, "", trace->slice.rows, "slice", "slices");
+    put_ns(story->out, " over ", trace->last_ts - trace->first_ts);
+    put_count(story->out, ", ", trace->source.rows, "file", "files");
+    put_count(story->out, ", ", trace->process.rows, "process", "processes");
+    put_count(story->out, ", ", trace->thread.rows, "thread", "threads");
+    put_count(story->out, ", ", trace->device.rows, "device", "devices");
+    put_count(story->out, ", ", trace->kernel.rows, "kernel.", "kernels.");
+}
+
+static void tell_coverage(const struct story *story)
+{
+    const struct nl_trace *trace = story->trace;
+    if (trace->coverage.rows == 0)
+        nl_buf_text(story->out, "Everything in the input was read as it is.");
+    else
+        put_count(story->out, "Coverage has ", trace->coverage.rows, "remark, listed below.",
+                  "remarks, listed below.");
+}
+
+typedef void tell_fn(const struct story *story);
+
+static tell_fn *const analyze_story[] = {tell_devices, tell_cpu_only, tell_kernels,
+                                         tell_cpu_top, tell_steps,    tell_communication,
+                                         tell_copies,  NULL};
+static tell_fn *const info_story[] = {tell_contents, tell_coverage, NULL};
+
+void nl_headlines(struct nl_report *report, const struct nl_trace *trace)
+{
+    tell_fn *const *story = report->has_findings ? analyze_story : info_story;
+    for (size_t i = 0; story[i] && report->headline_count < NL_HEADLINES_MAX; i++) {
+        struct nl_buf out;
+        nl_buf_init(&out, SENTENCE_BYTES);
+        story[i](&(struct story){.report = report, .trace = trace, .out = &out});
+        if (out.len)
+            report->headlines[report->headline_count++] =
+                nl_arena_text(&report->arena, out.ptr, out.len);
+        nl_buf_release(&out);
+    }
+}

@@ -1,0 +1,45 @@
+/*
+ * chrome_feed — a window on the decompressed bytes of the input.
+ *
+ * feed->at .. feed->end are the bytes not used yet; behind `end` lie CHROME_PAD bytes of '"' (as
+ * the scans want), before `at` at least 8 readable bytes. chrome_feed_more reads on, moving and
+ * growing as needed; pointers into the window are stale after it.
+ */
+#ifndef CHROME_FEED_H
+#define CHROME_FEED_H
+
+#include "base/stream.h"
+
+#define CHROME_BLOCK ((size_t)1 << 20)   /* usual size of a window */
+#define CHROME_MOST  ((size_t)256 << 20) /* no event or value may be larger */
+
+struct chrome_feed {
+    struct nl_stream *stream;
+    char *bytes; /* the buffer; `room` bytes of data fit */
+    size_t room;
+    char *at, *end;
+    uint64_t offset; /* of `at` in the file */
+    bool ended;      /* nothing follows `end` */
+};
+
+void chrome_feed_init(struct chrome_feed *feed, struct nl_stream *stream);
+void chrome_feed_release(struct chrome_feed *feed);
+
+/* Uses up everything before `to`. */
+void chrome_feed_use(struct chrome_feed *feed, const char *to);
+
+/* Reads more behind the unused bytes; doubles the room when they fill it. Sets feed->ended at the
+ * end. False with err when reading failed; NL_LIMIT when the window is at its ceiling. */
+NL_MUST_CHECK bool chrome_feed_more(struct chrome_feed *feed, struct nl_err *err);
+
+/* Replaces the buffer by `bytes` of `room`; the unused bytes from `cut` on are moved there, and
+ * what is left in the old buffer (up to `cut`) is padded. Returns the old buffer. */
+char *chrome_feed_swap(struct chrome_feed *feed, const char *cut, char *bytes, size_t room);
+
+/* The next byte that is no white space, '\0' at the end. */
+NL_MUST_CHECK bool chrome_feed_peek(struct chrome_feed *feed, char *c, struct nl_err *err);
+
+/* A buffer for `room` bytes of data, and its size in memory. */
+char *chrome_feed_buffer(size_t room);
+
+#endif

@@ -1,0 +1,207 @@
+/* celltext — see celltext.h. */
+#include "view/celltext.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/units.h"
+
+#define REPLACEMENT "\xEF\xBF\xBD"
+
+/* Length of the valid UTF-8 sequence at text.ptr, its code point in *point; 0 when invalid. */
+static size_t decode(struct nl_str text, uint32_t *point)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *bytes = (const unsigned char *)text.ptr;
+    size_t len = bytes[0] < 0x80   ? 1
+                 : bytes[0] < 0xC0 ? 0
+                 : bytes[0] < 0xE0 ? 2
+                 : bytes[0] < 0xF0 ? 3
+                 : bytes[0] < 0xF8 ? 4
+                                   : 0;
+    if (!len || len > text.len)
+        return 0;
+    *point = len == 1 ? bytes[0] : bytes[0] & (0x7Fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((bytes[i] & 0xC0) != 0x80)
+            return 0;
+        *point = *point << 6 | (bytes[i] & 0x3F);
+    }
+    bool surrogate = *point >= 0xD800 && *point < 0xE000;
+    return *point < least[len] || *point > 0x10FFFF || surrogate ? 0 : len;
+}
+
+/* Characters that steer terminals or reorder text: C0, DEL, C1, bidirectional controls. */
+static bool steers(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7F && point < 0xA0) ||
+           (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
+           (point >= 0x2066 && point <= 0x2069) || point == 0xFEFF;
+}
+
+void nl_celltext_safe(struct nl_buf *out, struct nl_str text)
+{
+    while (text.len) {
+        uint32_t point = 0;
+        size_t len = decode(text, &point);
+        if (len && (point == '\n' || point == '\r' || point == '\t'))
+            nl_buf_char(out, ' ');
+        else if (!len || steers(point))
+            nl_buf_text(out, REPLACEMENT);
+        else
+            nl_buf_add(out, text.ptr, len);
+        text.ptr += len ? len : 1;
+        text.len -= len ? len : 1;
+    }
+}
+
+/* Code points that take no column, or two, in order; all others take one. */
+static const struct {
+    uint32_t first, last;
+    size_t width;
+} widths[] = {
+    {0x300, 0x36F, 0},     {0x1100, 0x115F, 2},   {0x2E80, 0xA4CF, 2}, {0xAC00, 0xD7A3, 2},
+    {0xF900, 0xFAFF, 2},   {0xFE00, 0xFE0F, 0},   {0xFE30, 0xFE6F, 2}, {0xFF00, 0xFF60, 2},
+    {0x1F300, 0x1FAFF, 2}, {0x20000, 0x3FFFD, 2},
+};
+
+static size_t width_of(uint32_t point)
+{
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0] && point >= widths[i].first; i++)
+        if (point <= widths[i].last)
+            return widths[i].width;
+    return 1;
+}
+
+size_t nl_celltext_width(struct nl_str text)
+{
+    size_t width = 0;
+    while (text.len) {
+        uint32_t point = 0xFFFD;
+        size_t len = decode(text, &point);
+        width += width_of(point);
+        text.ptr += len ? len : 1;
+        text.len -= len ? len : 1;
+    }
+    return width;
+}
+
+/* Byte position after at most `width` screen columns. */
+static size_t advance(struct nl_str text, size_t width)
+{
+    size_t at = 0;
+    while (at < text.len) {
+        uint32_t point = 0xFFFD;
+        size_t len = decode((struct nl_str){text.ptr + at, text.len - at}, &point);
+        if (width_of(point) > width)
+            break;
+        width -= width_of(point);
+        at += len ? len : 1;
+    }
+    return at;
+}
+
+void nl_celltext_elide(struct nl_buf *out, struct nl_str text, size_t width)
+{
+    size_t whole = nl_celltext_width(text);
+    if (whole <= width) {
+        nl_buf_add(out, text.ptr, text.len);
+        return;
+    }
+    if (!width)
+        return;
+    size_t head = (width - 1) * 2 / 3, tail = width - 1 - head;
+    nl_buf_add(out, text.ptr, advance(text, head));
+    nl_buf_text(out, "…");
+    size_t rest = advance(text, whole - tail);
+    if (nl_celltext_width((struct nl_str){text.ptr + rest, text.len - rest}) <= tail)
+        nl_buf_add(out, text.ptr + rest, text.len - rest);
+}
+
+/* The shortest decimal that reads back as the same double. */
+static void add_f64(struct nl_buf *out, double value)
+{
+    char text[40];
+    if (!isfinite(value))
+        return;
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    nl_buf_text(out, text);
+}
+
+struct nl_cell nl_celltext_exact(const struct nl_result_column *column, struct nl_cell cell)
+{
+    if (column->meaning == NL_MEANS_NS && cell.type == NL_CELL_F64 && fabs(cell.f64) < 9.2e18)
+        return nl_cell_i64(llround(cell.f64));
+    return cell;
+}
+
+void nl_celltext_plain(struct nl_buf *out, const struct nl_result_column *column,
+                       const struct nl_cell *cell)
+{
+    struct nl_cell exact = nl_celltext_exact(column, *cell);
+    switch (exact.type) {
+    case NL_CELL_NULL: break;
+    case NL_CELL_I64: nl_buf_format(out, "%lld", (long long)exact.i64); break;
+    case NL_CELL_F64: add_f64(out, exact.f64); break;
+    case NL_CELL_TEXT: nl_buf_add(out, exact.text.ptr, exact.text.len); break;
+    }
+}
+
+static void add_rounded(struct nl_buf *out, double value)
+{
+    nl_buf_format(out, "%.*g", fabs(value) < 1e6 ? 4 : 6, value);
+}
+
+static void add_number(struct nl_buf *out, enum nl_meaning meaning, int64_t whole, double broken)
+{
+    char text[NL_UNIT_TEXT];
+    switch (meaning) {
+    case NL_MEANS_NS: nl_buf_text(out, nl_format_ns(text, whole)); break;
+    case NL_MEANS_SHARE: nl_buf_text(out, nl_format_percent(text, broken)); break;
+    case NL_MEANS_RATE: nl_buf_text(out, nl_format_rate(text, broken)); break;
+    case NL_MEANS_BYTES:
+        nl_buf_format(out, "%s%s", whole < 0 ? "-" : "",
+                      nl_format_bytes(text, whole < 0 ? 0 - (uint64_t)whole : (uint64_t)whole));
+        break;
+    case NL_MEANS_COUNT:
+        nl_buf_format(out, "%s%s", whole < 0 ? "-" : "",
+                      nl_format_count(text, whole < 0 ? 0 - (uint64_t)whole : (uint64_t)whole));
+        break;
+    default: nl_buf_format(out, "%lld", (long long)whole);
+    }
+}
+
+void nl_celltext_eyes(struct nl_buf *out, const struct nl_result_column *column,
+                      const struct nl_cell *cell)
+{
+    bool plain = column->meaning == NL_MEANS_ANY || column->meaning == NL_MEANS_NUMBER ||
+                 column->meaning == NL_MEANS_TEXT || column->meaning == NL_MEANS_INTEGER;
+    switch (cell->type) {
+    case NL_CELL_NULL: nl_buf_char(out, '-'); break;
+    case NL_CELL_TEXT: nl_celltext_safe(out, cell->text); break;
+    case NL_CELL_I64: add_number(out, column->meaning, cell->i64, (double)cell->i64); break;
+    case NL_CELL_F64:
+        if (plain)
+            add_rounded(out, cell->f64);
+        else
+            add_number(out, column->meaning,
+                       fabs(cell->f64) < 9.2e18 ? llround(cell->f64) : INT64_MAX, cell->f64);
+        break;
+    }
+}
+
+bool nl_celltext_is_number(const struct nl_result *result, size_t column)
+{
+    enum nl_meaning meaning = result->columns[column].meaning;
+    if (meaning != NL_MEANS_ANY)
+        return meaning != NL_MEANS_TEXT;
+    for (size_t row = 0; row < result->rows; row++)
+        if (nl_result_cell(result, row, column)->type == NL_CELL_TEXT)
+            return false;
+    return true;
+}

@@ -1,0 +1,205 @@
+/* grid — see grid.h. */
+#include "view/grid.h"
+
+#include "view/celltext.h"
+
+#define GAP        2  /* between columns */
+#define LEAST_TEXT 24 /* text columns shrink no further while others can go */
+#define CELL_BYTES ((size_t)1 << 20)
+
+const char *nl_grid_heading(const struct nl_result_column *column)
+{
+    return column->head ? column->head : column->name;
+}
+
+static bool has_value(const struct nl_result *result, size_t column)
+{
+    for (size_t row = 0; row < result->rows; row++)
+        if (nl_result_cell(result, row, column)->type != NL_CELL_NULL)
+            return true;
+    return false;
+}
+
+static void fill_column(struct nl_grid *grid, struct nl_grid_column *column)
+{
+    const struct nl_result *result = grid->result;
+    struct nl_buf text;
+    nl_buf_init(&text, CELL_BYTES);
+    column->texts = nl_arena_alloc(&grid->arena, (grid->rows + 1) * sizeof *column->texts);
+    column->width = nl_celltext_width(nl_str(nl_grid_heading(&result->columns[column->source])));
+    for (size_t row = 0; row < grid->rows; row++) {
+        nl_buf_clear(&text);
+        nl_celltext_eyes(&text, &result->columns[column->source],
+                         nl_result_cell(result, row, column->source));
+        column->texts[row].ptr = nl_arena_text(&grid->arena, text.len ? text.ptr : "", text.len);
+        column->texts[row].len = text.len;
+        size_t width = nl_celltext_width(column->texts[row]);
+        column->width = width > column->width ? width : column->width;
+    }
+    nl_buf_release(&text);
+}
+
+static size_t total_width(const struct nl_grid *grid)
+{
+    size_t width = 0, shown = 0;
+    for (size_t i = 0; i < grid->column_count; i++) {
+        if (!grid->columns[i].shown)
+            continue;
+        width += grid->columns[i].width;
+        shown++;
+    }
+    return shown ? width + GAP * (shown - 1) : 0;
+}
+
+static struct nl_grid_column *widest_text(const struct nl_grid *grid)
+{
+    struct nl_grid_column *widest = NULL;
+    for (size_t i = 0; i < grid->column_count; i++) {
+        struct nl_grid_column *column = &grid->columns[i];
+        if (column->shown && !column->number && (!widest || column->width > widest->width))
+            widest = column;
+    }
+    return widest;
+}
+
+/* Takes from the widest text column until the grid fits or it is as narrow as `least`. */
+static void shrink(struct nl_grid *grid, size_t least)
+{
+    for (size_t total = total_width(grid); total > grid->width; total--) {
+        struct nl_grid_column *column = widest_text(grid);
+        if (!column || column->width <= least)
+            return;
+        column->width--;
+    }
+}
+
+/* Drops shown columns from the right, keeping the first two. */
+static void drop(struct nl_grid *grid)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < grid->column_count; i++)
+        shown += grid->columns[i].shown;
+    for (size_t i = grid->column_count; i-- > 0 && shown > 2;) {
+        if (total_width(grid) <= grid->width)
+            return;
+        shown -= grid->columns[i].shown;
+        grid->columns[i].shown = false;
+    }
+}
+
+static bool is_share(const struct nl_grid *grid, const struct nl_grid_column *column)
+{
+    return column->shown && !strcmp(grid->result->columns[column->source].name, "share");
+}
+
+static void decide_bars(struct nl_grid *grid)
+{
+    for (size_t i = 0; i < grid->column_count && grid->rows > 1; i++)
+        if (is_share(grid, &grid->columns[i]) && total_width(grid) + 1 + NL_GRID_BAR <= grid->width)
+            grid->bars = true;
+}
+
+void nl_grid_init(struct nl_grid *grid, const struct nl_result *result, size_t rows, size_t width,
+                  bool keep_empty, const bool *skip)
+{
+    *grid = (struct nl_grid){
+        .result = result, .rows = rows < result->rows ? rows : result->rows, .width = width};
+    nl_arena_init(&grid->arena);
+    grid->columns =
+        nl_arena_alloc(&grid->arena, (result->column_count + 1) * sizeof *grid->columns);
+    for (size_t i = 0; i < result->column_count; i++) {
+        bool empty = !keep_empty && result->rows && !has_value(result, i);
+        if (empty || (skip && skip[i]))
+            continue;
+        struct nl_grid_column *column = &grid->columns[grid->column_count++];
+        *column = (struct nl_grid_column){
+            .source = i, .number = nl_celltext_is_number(result, i), .shown = true};
+        fill_column(grid, column);
+    }
+    shrink(grid, LEAST_TEXT);
+    drop(grid);
+    shrink(grid, 1);
+    decide_bars(grid);
+}
+
+void nl_grid_release(struct nl_grid *grid)
+{
+    nl_arena_free(&grid->arena);
+    *grid = (struct nl_grid){0};
+}
+
+static void spaces(struct nl_buf *out, size_t count)
+{
+    while (count--)
+        nl_buf_char(out, ' ');
+}
+
+static void put_aligned(struct nl_buf *out, struct nl_str text, size_t width, bool right, bool last)
+{
+    struct nl_buf cut;
+    nl_buf_init(&cut, CELL_BYTES);
+    nl_celltext_elide(&cut, text, width);
+    struct nl_str fits = {cut.len ? cut.ptr : "", cut.len};
+    size_t pad = width - nl_celltext_width(fits);
+    if (right)
+        spaces(out, pad);
+    nl_buf_add(out, fits.ptr, fits.len);
+    if (!right && !last)
+        spaces(out, pad);
+    nl_buf_release(&cut);
+}
+
+static bool is_last(const struct nl_grid *grid, size_t at)
+{
+    for (size_t i = at + 1; i < grid->column_count; i++)
+        if (grid->columns[i].shown)
+            return false;
+    return true;
+}
+
+static void put_row(struct nl_buf *out, const struct nl_grid *grid, size_t row, bool head)
+{
+    bool first = true;
+    for (size_t i = 0; i < grid->column_count; i++) {
+        const struct nl_grid_column *column = &grid->columns[i];
+        if (!column->shown)
+            continue;
+        if (!first)
+            spaces(out, GAP);
+        first = false;
+        bool bar = grid->bars && is_share(grid, column), last = is_last(grid, i);
+        struct nl_str text = head ? nl_str(nl_grid_heading(&grid->result->columns[column->source]))
+                                  : column->texts[row];
+        put_aligned(out, text, column->width, column->number, last && !bar);
+        if (!bar)
+            continue;
+        const struct nl_cell *cell = nl_result_cell(grid->result, row, column->source);
+        bool known = !head && cell->type == NL_CELL_F64;
+        nl_buf_char(out, ' ');
+        nl_grid_bar(out, known ? cell->f64 : 0, NL_GRID_BAR, !last);
+    }
+}
+
+void nl_grid_head(struct nl_buf *out, const struct nl_grid *grid)
+{
+    put_row(out, grid, 0, true);
+}
+
+void nl_grid_line(struct nl_buf *out, const struct nl_grid *grid, size_t row)
+{
+    put_row(out, grid, row, false);
+}
+
+void nl_grid_bar(struct nl_buf *out, double share, size_t width, bool pad)
+{
+    static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    double bounded = share > 1 ? 1 : share > 0 ? share : 0;
+    size_t eighths = (size_t)(bounded * (double)(width * 8) + 0.5);
+    if (!eighths && bounded > 0)
+        eighths = 1;
+    for (size_t i = 0; i < eighths / 8; i++)
+        nl_buf_text(out, "█");
+    nl_buf_text(out, parts[eighths % 8]);
+    if (pad)
+        spaces(out, width - (eighths + 7) / 8);
+}

@@ -1,0 +1,142 @@
+/*
+ * markdown — answers as GitHub-flavoured Markdown: a document for an issue, a wiki or a mail.
+ */
+#include "view/celltext.h"
+#include "view/finish.h"
+#include "view/grid.h"
+#include "view/view.h"
+
+#define REPORT_ROWS 12
+#define NAME_WIDTH  100 /* longer names lose their middle, unless `all` */
+#define CELL_BYTES  ((size_t)1 << 20)
+
+/* Text that means nothing to Markdown: the characters that could start markup are escaped. */
+static void put_escaped(FILE *out, struct nl_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        switch (text.ptr[i]) {
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '&': fputs("&amp;", out); break;
+        case '|':
+        case '*':
+        case '_':
+        case '`':
+        case '[':
+        case ']':
+        case '#':
+        case '~':
+        case '\\':
+            putc('\\', out);
+            putc(text.ptr[i], out);
+            break;
+        default: putc(text.ptr[i], out);
+        }
+    }
+}
+
+static void put_cell(FILE *out, const struct nl_result *result, size_t row, size_t column,
+                     bool whole)
+{
+    struct nl_buf text, cut;
+    nl_buf_init(&text, CELL_BYTES);
+    nl_buf_init(&cut, CELL_BYTES);
+    nl_celltext_eyes(&text, &result->columns[column], nl_result_cell(result, row, column));
+    nl_celltext_elide(&cut, (struct nl_str){text.ptr, text.len}, whole ? SIZE_MAX : NAME_WIDTH);
+    put_escaped(out, (struct nl_str){cut.ptr, cut.len});
+    nl_buf_release(&cut);
+    nl_buf_release(&text);
+}
+
+static void put_table(FILE *out, const struct nl_result *result, size_t rows, bool whole)
+{
+    for (size_t column = 0; column < result->column_count; column++) {
+        fputs("| ", out);
+        put_escaped(out, nl_str(nl_grid_heading(&result->columns[column])));
+        putc(' ', out);
+    }
+    fputs("|\n", out);
+    for (size_t column = 0; column < result->column_count; column++)
+        fputs(nl_celltext_is_number(result, column) ? "|---:" : "|---", out);
+    fputs("|\n", out);
+    size_t shown = rows < result->rows ? rows : result->rows;
+    for (size_t row = 0; row < shown; row++) {
+        for (size_t column = 0; column < result->column_count; column++) {
+            fputs("| ", out);
+            put_cell(out, result, row, column, whole);
+            putc(' ', out);
+        }
+        fputs("|\n", out);
+    }
+    if (shown < result->rows)
+        fprintf(out, "\n%zu more rows are left out.\n", result->rows - shown);
+    if (result->note) {
+        putc('\n', out);
+        put_escaped(out, nl_str(result->note));
+        putc('\n', out);
+    }
+}
+
+static bool render_result(FILE *out, const struct nl_profile *profile,
+                          const struct nl_result *result, const struct nl_view_options *options,
+                          struct nl_err *err)
+{
+    (void)profile;
+    if (result->title && *result->title)
+        fprintf(out, "## %s\n\n", result->title);
+    put_table(out, result, options->rows && !options->all ? options->rows : SIZE_MAX, options->all);
+    return nl_view_finish(out, err);
+}
+
+static void put_section(FILE *out, const struct nl_result *result, size_t rows, bool all)
+{
+    if (!result->rows && !all)
+        return;
+    fprintf(out, "\n## %s\n\n", result->title);
+    if (result->rows)
+        put_table(out, result, rows, all);
+    else
+        fputs("Nothing.\n", out);
+}
+
+static void put_files(FILE *out, const struct nl_profile *profile)
+{
+    fputs("Profile:", out);
+    for (size_t row = 0; row < profile->files->rows; row++) {
+        fputs(row ? ", " : " ", out);
+        put_cell(out, profile->files, row, 0, true);
+    }
+    putc('\n', out);
+}
+
+static bool render_report(FILE *out, const struct nl_profile *profile,
+                          const struct nl_report *report, const struct nl_view_options *options,
+                          struct nl_err *err)
+{
+    size_t rows = options->all ? SIZE_MAX : options->rows ? options->rows : REPORT_ROWS;
+    fprintf(out, "# %s\n\n", report->title);
+    for (size_t i = 0; i < report->headline_count; i++) {
+        struct nl_buf safe;
+        nl_buf_init(&safe, CELL_BYTES);
+        nl_celltext_safe(&safe, nl_str(report->headlines[i]));
+        fputs("- ", out);
+        put_escaped(out, (struct nl_str){safe.ptr, safe.len});
+        putc('\n', out);
+        nl_buf_release(&safe);
+    }
+    putc('\n', out);
+    if (profile)
+        put_files(out, profile);
+    for (size_t i = 0; i < report->result_count; i++)
+        put_section(out, report->results[i], rows, options->all);
+    if (profile)
+        put_section(out, profile->coverage, rows, options->all);
+    return nl_view_finish(out, err);
+}
+
+const struct nl_view nl_view_md = {
+    .name = "md",
+    .render_result = render_result,
+    .render_report = render_report,
+    .doc = "Markdown tables",
+};

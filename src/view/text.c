@@ -1,0 +1,233 @@
+/*
+ * text — answers for eyes: the sentences first, then tables that fit the screen. Free to change;
+ * scripts read json or csv.
+ */
+#include "view/celltext.h"
+#include "view/finish.h"
+#include "view/grid.h"
+#include "view/notes.h"
+#include "view/partition.h"
+#include "view/view.h"
+#include "base/units.h"
+
+#define DEFAULT_WIDTH 100
+#define REPORT_ROWS   12
+#define NOTE_ROWS     20
+#define PAGE_BYTES    ((size_t)1 << 31)
+
+#define BOLD  "\033[1m"
+#define DIM   "\033[2m"
+#define PLAIN "\033[0m"
+
+struct page {
+    FILE *out;
+    const struct nl_view_options *options;
+    size_t width;
+    struct nl_buf line;
+};
+
+static void page_open(struct page *page, FILE *out, const struct nl_view_options *options)
+{
+    *page = (struct page){
+        .out = out, .options = options, .width = options->width ? options->width : DEFAULT_WIDTH};
+    nl_buf_init(&page->line, PAGE_BYTES);
+}
+
+static bool page_close(struct page *page, struct nl_err *err)
+{
+    nl_buf_release(&page->line);
+    return nl_view_finish(page->out, err);
+}
+
+/* Writes the collected text and starts anew. */
+static void flush(struct page *page, const char *style)
+{
+    bool styled = style && page->options->color;
+    if (styled)
+        fputs(style, page->out);
+    if (page->line.len)
+        fwrite(page->line.ptr, 1, page->line.len, page->out);
+    if (styled)
+        fputs(PLAIN, page->out);
+    nl_buf_clear(&page->line);
+}
+
+static void put_line(struct page *page, const char *style)
+{
+    flush(page, style);
+    putc('\n', page->out);
+}
+
+static void put_title(struct page *page, const char *title)
+{
+    size_t wide = nl_celltext_width(nl_str(title));
+    nl_buf_text(&page->line, title);
+    put_line(page, BOLD);
+    for (size_t i = 0; i < wide; i++)
+        nl_buf_text(&page->line, "─");
+    put_line(page, DIM);
+}
+
+/* Below a table: rows and columns left out, and the result's own note. */
+static void put_rest(struct page *page, const struct nl_result *result, const struct nl_grid *grid)
+{
+    char count[NL_UNIT_TEXT];
+    size_t hidden = 0;
+    if (grid->rows < result->rows)
+        nl_buf_format(&page->line, "… %s more rows (--all)",
+                      nl_format_count(count, result->rows - grid->rows));
+    for (size_t i = 0; i < grid->column_count; i++) {
+        if (grid->columns[i].shown)
+            continue;
+        nl_buf_text(&page->line, hidden++         ? ", "
+                                 : page->line.len ? "; no room for "
+                                                  : "no room for ");
+        nl_buf_text(&page->line, nl_grid_heading(&result->columns[grid->columns[i].source]));
+    }
+    if (page->line.len)
+        put_line(page, DIM);
+    if (result->note) {
+        nl_notes_wrap(&page->line, nl_str(result->note), page->width, 0);
+        flush(page, DIM);
+    }
+}
+
+static void put_table(struct page *page, const struct nl_result *result, size_t rows,
+                      const bool *skip)
+{
+    struct nl_grid grid;
+    nl_grid_init(&grid, result, rows, page->width, page->options->all, skip);
+    nl_grid_head(&page->line, &grid);
+    put_line(page, DIM);
+    for (size_t row = 0; row < grid.rows; row++) {
+        nl_grid_line(&page->line, &grid, row);
+        put_line(page, NULL);
+    }
+    put_rest(page, result, &grid);
+    nl_grid_release(&grid);
+}
+
+static void put_partition(struct page *page, const struct nl_result *result, size_t rows)
+{
+    if (result->rows > NL_PARTITION_ROWS) {
+        bool *skip = nl_zalloc(result->column_count * sizeof *skip);
+        nl_partition_skip(result, skip);
+        put_table(page, result, rows, skip);
+        nl_free(skip);
+        return;
+    }
+    for (size_t row = 0; row < result->rows; row++)
+        nl_partition_block(&page->line, result, row, page->width);
+    if (result->note)
+        nl_notes_wrap(&page->line, nl_str(result->note), page->width, 0);
+    flush(page, NULL);
+}
+
+/* The body of a result in the form that suits it. */
+static void put_result(struct page *page, const struct nl_result *result, size_t rows)
+{
+    if (nl_partition_is(result)) {
+        put_partition(page, result, rows);
+    } else if (!strcmp(result->name, "missing")) {
+        nl_notes_missing(&page->line, result, page->width);
+        flush(page, NULL);
+    } else if (!strcmp(result->name, "coverage")) {
+        nl_notes_coverage(&page->line, result, page->width, rows);
+        flush(page, NULL);
+    } else {
+        put_table(page, result, rows, NULL);
+    }
+}
+
+static void add_joined(struct nl_buf *out, const char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        nl_buf_text(out, i ? ", " : " · ");
+        nl_celltext_safe(out, nl_str(texts[i]));
+    }
+}
+
+/* "trace.json · kineto · 2 ranks · 12,345 slices · 435.6 ms" */
+static void put_profile(struct page *page, const struct nl_profile *profile)
+{
+    char text[NL_UNIT_TEXT];
+    struct nl_buf *line = &page->line;
+    if (profile->files->rows == 1)
+        nl_celltext_safe(line, nl_result_cell(profile->files, 0, 0)->type == NL_CELL_TEXT
+                                   ? nl_result_cell(profile->files, 0, 0)->text
+                                   : nl_str("(unnamed)"));
+    else
+        nl_buf_format(line, "%zu files", profile->files->rows);
+    add_joined(line, profile->formats, profile->format_count);
+    add_joined(line, profile->tools, profile->tool_count);
+    if (profile->rank_count)
+        nl_buf_format(line, profile->rank_count == 1 ? " · rank %lld" : " · %lld ranks",
+                      profile->rank_count == 1 ? (long long)profile->ranks[0]
+                                               : (long long)profile->rank_count);
+    nl_buf_format(line, " · %s slices", nl_format_count(text, profile->slices));
+    nl_buf_format(line, " · %s", nl_format_ns(text, profile->duration_ns));
+    put_line(page, DIM);
+    if (profile->window.has_time) {
+        nl_buf_format(line, "limited to %s", nl_format_ns(text, profile->window_start_ns));
+        nl_buf_format(line, " … %s", nl_format_ns(text, profile->window_end_ns));
+        put_line(page, DIM);
+    }
+}
+
+static bool render_result(FILE *out, const struct nl_profile *profile,
+                          const struct nl_result *result, const struct nl_view_options *options,
+                          struct nl_err *err)
+{
+    struct page page;
+    (void)profile;
+    page_open(&page, out, options);
+    if (result->title && *result->title)
+        put_title(&page, result->title);
+    put_result(&page, result, options->rows && !options->all ? options->rows : SIZE_MAX);
+    return page_close(&page, err);
+}
+
+static void put_section(struct page *page, const struct nl_result *result, size_t rows)
+{
+    if (!result->rows && !page->options->all)
+        return;
+    putc('\n', page->out);
+    put_title(page, result->title);
+    if (result->rows)
+        put_result(page, result, rows);
+    else
+        fputs("(nothing)\n", page->out);
+}
+
+static bool render_report(FILE *out, const struct nl_profile *profile,
+                          const struct nl_report *report, const struct nl_view_options *options,
+                          struct nl_err *err)
+{
+    struct page page;
+    size_t rows = options->all ? SIZE_MAX : options->rows ? options->rows : REPORT_ROWS;
+    page_open(&page, out, options);
+    for (size_t i = 0; i < report->headline_count; i++) {
+        nl_celltext_safe(&page.line, nl_str(report->headlines[i]));
+        struct nl_buf wrapped;
+        nl_buf_init(&wrapped, PAGE_BYTES);
+        nl_notes_wrap(&wrapped, (struct nl_str){page.line.ptr, page.line.len}, page.width, 2);
+        nl_buf_clear(&page.line);
+        nl_buf_add(&page.line, wrapped.ptr, wrapped.len);
+        nl_buf_release(&wrapped);
+        flush(&page, i ? NULL : BOLD);
+    }
+    if (profile)
+        put_profile(&page, profile);
+    for (size_t i = 0; i < report->result_count; i++)
+        put_section(&page, report->results[i], rows);
+    if (profile)
+        put_section(&page, profile->coverage, options->all ? SIZE_MAX : NOTE_ROWS);
+    return page_close(&page, err);
+}
+
+const struct nl_view nl_view_text = {
+    .name = "text",
+    .render_result = render_result,
+    .render_report = render_report,
+    .doc = "tables and bars for a screen",
+};

@@ -1,0 +1,26 @@
+/* view — the list of renderers. */
+#include "view/view.h"
+
+#include <errno.h>
+
+#include "view/finish.h"
+
+const struct nl_view *const nl_views[] = {&nl_view_text, &nl_view_json, &nl_view_csv, &nl_view_md,
+                                          NULL};
+
+const struct nl_view *nl_view_find(const char *name)
+{
+    for (size_t i = 0; nl_views[i]; i++)
+        if (!strcmp(nl_views[i]->name, name))
+            return nl_views[i];
+    return NULL;
+}
+
+bool nl_view_finish(FILE *out, struct nl_err *err)
+{
+    errno = 0;
+    if (fflush(out) == 0 && !ferror(out))
+        return true;
+    return nl_fail(err, NL_WRITE, "the output could not be written: %s",
+                   errno ? strerror(errno) : "the stream reports an error");
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Properties that must hold whatever the trace: a second, brute-force implementation agrees on
+random traces, and shifting times, permuting events, using other thread counts, compressing, or
+splitting ranks over files change no answer.
+"""
+import gzip
+import json
+import random
+import tempfile
+from pathlib import Path
+
+from harness import Tally, neurolens
+
+tally = Tally("invariants")
+
+
+def report(name, good, detail=""):
+    tally.check(name, good, detail)
+
+
+def ask(*arguments):
+    """Runs neurolens with JSON output and gives the parsed document."""
+    call = neurolens([*arguments, "--format", "json", "--no-cache"])
+    if call.status != 0:
+        raise SystemExit(f"{arguments}: {call.describe()}")
+    return json.loads(call.stdout)
+
+
+def micros(ns):
+    """ns as the decimal number of microseconds that Kineto writes."""
+    return f"{ns // 1000}.{ns % 1000:03d}"
+
+
+NAMES = ["gemm_kernel", "void elementwise<int>(int)", "softmax", "layer_norm"]
+
+
+def random_events(rng, rank=0, count=300):
+    """Launch + device event pairs on three streams: kernels, NCCL kernels, copies, memsets."""
+    events, correlation = [], 1
+    for _ in range(count):
+        ts = rng.randrange(0, 2_000_000)
+        dur = rng.choice([0, 1, 7, rng.randrange(0, 4000), rng.randrange(0, 40_000)])
+        kind = rng.choice(["kernel", "kernel", "kernel", "nccl", "copy", "memset"])
+        stream = {"kernel": rng.choice([7, 7, 13]), "nccl": 20, "copy": 13, "memset": 7}[kind]
+        name = {"kernel": rng.choice(NAMES), "nccl": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                "copy": "Memcpy HtoD (Pinned -> Device)", "memset": "Memset (Device)"}[kind]
+        cat = {"copy": "gpu_memcpy", "memset": "gpu_memset"}.get(kind, "kernel")
+        events.append({"kind": kind, "ts": ts, "dur": dur, "name": name, "cat": cat,
+                       "stream": stream, "correlation": correlation, "rank": rank})
+        correlation += 1
+    return events
+
+
+def document(events, rank=None, shift=0, permute=None):
+    """The events as Kineto JSON text, times exact to the ns."""
+    lines = []
+    for e in events:
+        lines.append('{"ph":"X","cat":"%s","name":"%s","pid":0,"tid":%d,"ts":%s,"dur":%s,"args":'
+                     '{"device":0,"context":1,"stream":%d,"correlation":%d,"bytes":64}}'
+                     % (e["cat"], e["name"], e["stream"], micros(e["ts"] + shift),
+                        micros(e["dur"]), e["stream"], e["correlation"]))
+        lines.append('{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":50,"tid":50,'
+                     '"ts":%s,"dur":0.900,"args":{"correlation":%d}}'
+                     % (micros(e["correlation"] * 1000 + shift), e["correlation"]))
+    if permute:
+        permute.shuffle(lines)
+    head = {"schemaVersion": 1, "baseTimeNanoseconds": 1727743122000000000}
+    if rank is not None:
+        head["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 2}
+    return json.dumps(head)[:-1] + ', "traceEvents": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def expected(events):
+    """Breakdown by painting every nanosecond boundary: slow, obvious, independent."""
+    bounds = sorted({t for e in events for t in (e["ts"], e["ts"] + e["dur"])})
+    classes = {"kernel": 0, "nccl": 1, "copy": 2, "memset": 2}
+    sums = [0, 0, 0, 0]
+    starts = sorted(events, key=lambda e: e["ts"])
+    active, at = [], 0
+    for low, high in zip(bounds, bounds[1:]):
+        while at < len(starts) and starts[at]["ts"] <= low:
+            active.append(starts[at])
+            at += 1
+        active = [e for e in active if e["ts"] + e["dur"] > low]
+        busy = {classes[e["kind"]] for e in active}
+        sums[min(busy) if busy else 3] += high - low
+    wall = bounds[-1] - bounds[0]
+    return {"wall_ns": wall, "compute_ns": sums[0], "exposed_comm_ns": sums[1],
+            "exposed_copy_ns": sums[2], "idle_ns": sums[3]}
+
+
+def write(folder, name, text):
+    path = Path(folder) / name
+    path.write_text(text)
+    return str(path)
+
+
+def answers(path, *options):
+    """What must not change: every table of the report that is about time and counts."""
+    result = ask("analyze", path, *options)["result"]
+    keep = {}
+    for key in ("breakdown", "kernels", "copies", "overlap"):
+        rows = result.get(key) or []
+        keep[key] = sorted(json.dumps({k: v for k, v in row.items() if k != "start_ns"},
+                                      sort_keys=True) for row in rows)
+    return keep
+
+
+def check_random(folder, seed):
+    rng = random.Random(seed)
+    events = random_events(rng)
+    path = write(folder, f"r{seed}.json", document(events))
+    rows = ask("sql", path, "SELECT wall_ns, compute_ns, exposed_comm_ns, exposed_copy_ns, idle_ns"
+               " FROM time_breakdown")["result"]["rows"]
+    want = list(expected(events).values())
+    report(f"breakdown seed {seed}", rows == [want], f"expected {want} got {rows}")
+    wall, *parts = rows[0]
+    report(f"identity seed {seed}", wall == sum(parts), f"{wall} != {sum(parts)}")
+    linked = ask("sql", path, "SELECT count(*), count(launch) FROM kernels")["result"]["rows"][0]
+    report(f"linked seed {seed}", linked[0] == linked[1], str(linked))
+
+
+def check_same(folder, name, base, path, *options):
+    got = answers(path, *options)
+    report(name, got == base, "the answers differ" if got.keys() == base.keys() else "sections")
+
+
+def check_metamorphic(folder):
+    events = random_events(random.Random(99), count=800)
+    base_path = write(folder, "base.json", document(events))
+    base = answers(base_path)
+    shift = 86_400_000_000_123
+    check_same(folder, "times shifted by a day and 123 ns", base,
+               write(folder, "shift.json", document(events, shift=shift)))
+    check_same(folder, "events permuted", base,
+               write(folder, "permuted.json", document(events, permute=random.Random(5))))
+    for threads in ("1", "2", "7"):
+        check_same(folder, f"--threads {threads}", base, base_path, "--threads", threads)
+    packed = Path(folder) / "packed"
+    packed.write_bytes(gzip.compress(document(events).encode()))
+    check_same(folder, "gzip under a name without extension", base, str(packed))
+
+
+def check_ranks(folder):
+    """Two ranks in one folder give what each gives alone."""
+    ranks = Path(folder) / "ranks"
+    ranks.mkdir()
+    alone = []
+    for rank in (0, 1):
+        events = random_events(random.Random(rank + 1000), rank)
+        path = write(ranks, f"rank{rank}.json", document(events, rank=rank))
+        rows = ask("sql", path, "SELECT * FROM time_breakdown")["result"]["rows"]
+        alone += rows
+    both = ask("sql", str(ranks), "SELECT * FROM time_breakdown")["result"]["rows"]
+    report("two ranks in a folder", both == alone, f"expected {alone} got {both}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(8):
+            check_random(folder, seed)
+        check_metamorphic(folder)
+        check_ranks(folder)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""What the oracle scripts share: asking neurolens, comparing numbers, and where the answers lie.
+
+The answers of the reference tools lie outside the repository, in ../shared/oracles and their inputs
+in ../shared/samples (NEUROLENS_SHARED names another folder). Without them a script says so and
+ends with status 0.
+"""
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SHARED = os.environ.get("NEUROLENS_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
+csv.field_size_limit(1 << 30)
+
+
+def shared_or_leave(*parts):
+    path = os.path.join(SHARED, *parts)
+    if not os.path.exists(path):
+        print("skipped: no ../shared (%s)" % os.path.join(*parts))
+        print("0 passed, 0 failed, 1 skipped")
+        sys.exit(0)
+    return path
+
+
+class Checker:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def ok(self, name):
+        self.passed += 1
+        print("ok %s" % name, flush=True)
+
+    def fail(self, name, expected, got):
+        self.failed += 1
+        print("FAIL %s: expected %s got %s" % (name, expected, got), flush=True)
+
+    def skip(self, name, why):
+        self.skipped += 1
+        print("skipped %s: %s" % (name, why), flush=True)
+
+    def equal(self, name, expected, got):
+        self.ok(name) if expected == got else self.fail(name, expected, got)
+
+    def near(self, name, expected, got, within):
+        same = got is not None and expected is not None and abs(expected - got) <= within
+        self.ok(name) if same or expected is got is None else self.fail(name, expected, got)
+
+    def rows(self, name, expected, got):
+        """Dictionaries key -> tuple of numbers: one line for all, or the first differences."""
+        wrong = [k for k in sorted(set(expected) | set(got), key=str)
+                 if expected.get(k) != got.get(k)]
+        if not wrong:
+            self.ok("%s (%d rows)" % (name, len(expected)))
+        for key in wrong[:5]:
+            self.fail("%s %s" % (name, str(key)[:100]), expected.get(key), got.get(key))
+        if len(wrong) > 5:
+            print("     ... and %d more rows of %s" % (len(wrong) - 5, name))
+
+    def finish(self):
+        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped))
+        sys.exit(1 if self.failed else 0)
+
+
+class Neurolens:
+    """The program under test, in a home folder of its own."""
+
+    def __init__(self, argv):
+        self.program = os.path.abspath(argv[1] if len(argv) > 1
+                                       else os.path.join(ROOT, "build", "neurolens"))
+        self.home = tempfile.TemporaryDirectory(prefix="neurolens-oracle-")
+        if not os.path.exists(self.program):
+            print("FAIL oracle: no program at %s" % self.program)
+            sys.exit(1)
+
+    def run(self, *words):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.home.name, "LC_ALL": "C.UTF-8"}
+        environment.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
+        done = subprocess.run([self.program, *words], env=environment, capture_output=True)
+        if done.returncode:
+            raise RuntimeError("%s: status %d: %s" % (
+                " ".join(words[:2]), done.returncode, done.stderr.decode(errors="replace")[-500:]))
+        return json.loads(done.stdout)
+
+    def sql(self, profile, query, *options):
+        """Rows as lists."""
+        return self.run("sql", profile, query, "--format", "json", *options)["result"]["rows"]
+
+    def analyze(self, profile):
+        return self.run("analyze", profile, "--format", "json")["result"]
+
+
+def read_csv(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def quantile(values, q):
+    """Linear interpolation between closest ranks, as numpy and pandas do by default."""
+    ordered = sorted(values)
+    at = q * (len(ordered) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+def stddev(values):
+    """Of a sample: n - 1."""
+    if len(values) < 2:
+        return None
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
+
+
+def union(intervals):
+    """Sorted, disjoint, touching ones joined; without empty ones."""
+    out = []
+    for start, end in sorted(i for i in intervals if i[1] > i[0]):
+        if out and start <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], end)
+        else:
+            out.append([start, end])
+    return out
+
+
+def length(intervals):
+    return sum(end - start for start, end in intervals)
+
+
+def intersect(a, b):
+    out, i, j = [], 0, 0
+    while i < len(a) and j < len(b):
+        start, end = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
+        if start < end:
+            out.append([start, end])
+        if a[i][1] < b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return out

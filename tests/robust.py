@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Damaged inputs: cut at every KiB, and with random bits flipped.
+
+Whatever is done to a file, the program ends with 0 (it loaded what is whole and says so) or 4 (it
+cannot be read), within five seconds and never by a signal. --flips N sets how many flips per file
+(200), --cuts N how many KiB apart the cuts are (1).
+"""
+import argparse
+import gzip
+import os
+import random
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from harness import FIXTURES, ROOT, TESTS, Tally, neurolens, scratch
+
+LIMIT_S = float(os.environ.get("ROBUST_LIMIT_S", "5"))
+
+
+def generated_nsys():
+    """A small nsys-shaped database, or None when the generator is not there."""
+    for place in (os.path.join(ROOT, "tools", "make_nsys.py"),
+                  os.path.join(TESTS, "fixtures", "make_nsys.py")):
+        if os.path.exists(place):
+            path = os.path.join(scratch(), "generated.sqlite")
+            done = subprocess.run([sys.executable, place, path], stdout=subprocess.DEVNULL)
+            if done.returncode == 0:
+                return path
+    return None
+
+
+def inputs():
+    """(name, bytes) of what is damaged."""
+    with gzip.open(os.path.join(FIXTURES, "ort_cpu_mlp.json.gz")) as file:
+        yield "ort_cpu_mlp.json", file.read()
+    with open(os.path.join(FIXTURES, "torch_cpu_ddp_rank0.json.gz"), "rb") as file:
+        yield "torch_cpu_ddp_rank0.json.gz", file.read()
+    database = generated_nsys()
+    if database:
+        with open(database, "rb") as file:
+            yield "generated.sqlite", file.read()
+
+
+def attempt(job):
+    label, name, data = job
+    folder = os.path.join(scratch(), "robust-%s" % label.replace(" ", "-"))
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(data)
+    result = neurolens(["analyze", "--no-cache", "--format", "json", path], timeout=LIMIT_S)
+    shutil.rmtree(folder, True)
+    good = result.status in (0, 4)
+    return None if good else "%s: %s" % (label, result.describe())
+
+
+def many(tally, title, jobs, threads):
+    jobs = list(jobs)
+    with ThreadPoolExecutor(threads) as pool:
+        bad = [answer for answer in pool.map(attempt, jobs) if answer]
+    tally.check("%s (%d files)" % (title, len(jobs)), not bad, "\n".join(bad[:5]))
+
+
+def cuts(name, data, step):
+    for end in range(0, len(data), step * 1024):
+        yield "%s cut %d" % (name, end), name, data[:end]
+
+
+def flips(name, data, count):
+    chance = random.Random("neurolens " + name)
+    for i in range(count):
+        damaged = bytearray(data)
+        for _ in range(chance.choice((1, 1, 2, 8))):
+            # Half of the flips near the front, where the structure is.
+            end = len(data) if chance.random() < 0.5 else min(len(data), 4096)
+            damaged[chance.randrange(end)] ^= 1 << chance.randrange(8)
+        yield "%s flip %d" % (name, i), name, bytes(damaged)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--flips", type=int, default=200)
+    parser.add_argument("--cuts", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    wanted = parser.parse_args()
+    tally = Tally("robust")
+    seen = set()
+    for name, data in inputs():
+        seen.add(name)
+        many(tally, "%s cut at every %d KiB" % (name, wanted.cuts), cuts(name, data, wanted.cuts),
+             wanted.threads)
+        many(tally, "%s with bits flipped" % name, flips(name, data, wanted.flips), wanted.threads)
+    if "generated.sqlite" not in seen:
+        tally.skip("generated nsys database", "no generator")
+    tally.finish()
+
+
+main()

@@ -1,0 +1,117 @@
+/* str: views, the bounded builder, hashes; and arenas, which the texts live in. */
+#include "check.h"
+
+#include "base/mem.h"
+
+static void views_compare(void)
+{
+    CHECK(nl_str_eq(nl_str("ab"), nl_str("ab")));
+    CHECK(!nl_str_eq(nl_str("ab"), nl_str("abc")));
+    CHECK(nl_str_eq(nl_str(NULL), nl_str("")));
+    CHECK(nl_str_starts(nl_str("kernel"), "ker"));
+    CHECK(nl_str_starts(nl_str("kernel"), ""));
+    CHECK(!nl_str_starts(nl_str("ke"), "ker"));
+    CHECK(nl_str_contains(nl_str("a nccl kernel"), "nccl"));
+    CHECK(!nl_str_contains(nl_str(""), "x"));
+}
+
+static void finds_without_case(void)
+{
+    static const struct {
+        const char *text, *part;
+        ptrdiff_t at;
+    } cases[] = {
+        {"NCCL_AllReduce", "allreduce", 5},
+        {"abc", "c", 2},
+        {"abc", "abcd", -1},
+        {"abc", "", 0},
+        {"", "a", -1},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        check_case(cases[i].text);
+        CHECK_INT(nl_str_find_nocase(nl_str(cases[i].text), cases[i].part), cases[i].at);
+    }
+}
+
+static void builder_appends(void)
+{
+    struct nl_buf buf;
+    nl_buf_init(&buf, 100);
+    nl_buf_text(&buf, "a");
+    nl_buf_char(&buf, 'b');
+    nl_buf_add(&buf, "cd", 1);
+    nl_buf_format(&buf, "%d-%s", 12, "x");
+    CHECK_TEXT(buf.ptr, "abc12-x");
+    CHECK_INT(buf.len, 7);
+    CHECK(!buf.overflow);
+    nl_buf_clear(&buf);
+    CHECK_INT(buf.len, 0);
+    CHECK_TEXT(buf.ptr, "");
+    nl_buf_release(&buf);
+}
+
+static void builder_is_bounded(void)
+{
+    struct nl_buf buf;
+    nl_buf_init(&buf, 4);
+    nl_buf_text(&buf, "abc");
+    nl_buf_text(&buf, "de"); /* does not fit: dropped whole */
+    CHECK_TEXT(buf.ptr, "abc");
+    CHECK(buf.overflow);
+    nl_buf_char(&buf, 'd');
+    CHECK_TEXT(buf.ptr, "abcd");
+    nl_buf_format(&buf, "%s", "more");
+    CHECK_TEXT(buf.ptr, "abcd");
+    nl_buf_release(&buf);
+}
+
+static void hashes_differ(void)
+{
+    char text[64];
+    uint64_t seen[65];
+    memset(text, 'a', sizeof text);
+    for (size_t len = 0; len <= sizeof text; len++) {
+        seen[len] = nl_hash(text, len);
+        for (size_t k = 0; k < len; k++)
+            CHECK(seen[k] != seen[len]);
+    }
+    CHECK(nl_hash("abc", 3) == nl_hash("abc", 3));
+    CHECK(nl_hash("abc", 3) != nl_hash("abd", 3));
+    CHECK(nl_hash("0123456789abcdefX", 17) != nl_hash("0123456789abcdefY", 17));
+}
+
+static void arena_keeps_texts(void)
+{
+    struct nl_arena arena;
+    nl_arena_init(&arena);
+    char *first = nl_arena_text(&arena, "first", 5);
+    char *big = nl_arena_alloc(&arena, 1 << 20);
+    memset(big, 1, 1 << 20);
+    CHECK_INT((uintptr_t)nl_arena_alloc(&arena, 3) % 16, 0);
+    char *zeroed = nl_arena_alloc(&arena, 100);
+    for (size_t i = 0; i < 100; i++)
+        CHECK_INT(zeroed[i], 0);
+    CHECK_TEXT(first, "first");
+    CHECK_TEXT(nl_arena_format(&arena, "%d %s", 7, "seven"), "7 seven");
+    CHECK(arena.used >= 1 << 20);
+    nl_arena_free(&arena);
+    CHECK_INT(arena.used, 0);
+}
+
+static void grows(void)
+{
+    int *numbers = NULL;
+    size_t cap = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        nl_grow(&numbers, &cap, i + 1);
+        numbers[i] = (int)i;
+    }
+    for (size_t i = 0; i < 1000; i++)
+        CHECK_INT(numbers[i], i);
+    nl_free(numbers);
+}
+
+CHECK_MAIN("str", {"views compare", views_compare}, {"finds without case", finds_without_case},
+           {"builder appends", builder_appends}, {"builder is bounded", builder_is_bounded},
+           {"hashes differ", hashes_differ}, {"arena keeps texts", arena_keeps_texts},
+           {"arrays grow", grows})

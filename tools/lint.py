@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""The rules of the house that a script can check. One line per rule, details for breaches.
+
+    tools/lint.py            all rules
+    tools/lint.py layers     the rules whose name contains the word
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+os.chdir(ROOT)
+
+# Rooms from bottom to top. A room includes rooms of lower rows only, and never those named beside it.
+ROOMS = [
+    {"base": ()},
+    {"store": ()},
+    {"ingest": (), "capture": ()},
+    {"query": ("ingest", "capture")},
+    {"analyze": ()},
+    {"ledger": (), "compare": ()},
+    {"view": ()},
+    {"assist": ()},
+    {"serve": (), "tui": ()},
+    {"cli": ()},
+]
+
+MOST_LINES = {".c": 600, ".h": 200}
+MOST_FUNCTION_LINES = 60
+MOST_COMPLEXITY = 15
+
+
+def sources(folders=("src",), endings=(".c", ".h")):
+    for folder in folders:
+        for path, _, names in sorted(os.walk(folder)):
+            for name in sorted(names):
+                if name.endswith(endings):
+                    yield os.path.join(path, name)
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def blank(match):
+    """Same length and lines, nothing in it."""
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+def code_of(path):
+    """The text without comments, strings and character constants; lines stay where they are."""
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank,
+                  read(path), flags=re.S)
+
+
+def room_of(path):
+    return path.split(os.sep)[1] if path.startswith("src" + os.sep) else None
+
+
+def find(pattern, paths, why):
+    """Breaches "path:line: why" where the pattern stands in code."""
+    breaches = []
+    for path in paths:
+        code = code_of(path)
+        for match in re.finditer(pattern, code, re.M):
+            line = code.count("\n", 0, match.start()) + 1
+            breaches.append("%s:%d: %s: %s" % (path, line, why, " ".join(match.group(0).split())))
+    return breaches
+
+
+def file_sizes():
+    """.c at most 600 lines, .h at most 200"""
+    breaches = []
+    for path in sources(("src", "tests/unit", "fuzz", "bench")):
+        lines, most = read(path).count("\n"), MOST_LINES[os.path.splitext(path)[1]]
+        if lines > most:
+            breaches.append("%s: %d lines, at most %d" % (path, lines, most))
+    return breaches
+
+
+def functions():
+    """functions at most 60 lines, complexity at most 15"""
+    if not shutil.which("pmccabe"):
+        return "pmccabe is not installed"
+    done = subprocess.run(["pmccabe"] + list(sources(("src", "fuzz"), (".c",))),
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    breaches = []
+    for line in done.stdout.decode().splitlines():
+        complexity, _, _, _, length, where = line.split("\t")[:6]
+        if int(complexity) > MOST_COMPLEXITY or int(length) > MOST_FUNCTION_LINES:
+            breaches.append("%s: %s lines, complexity %s" % (where, length, complexity))
+    return breaches
+
+
+def file_names():
+    """file names are unique in src"""
+    seen, breaches = {}, []
+    for path in sources():
+        name = os.path.basename(path)
+        if name in seen:
+            breaches.append("%s and %s" % (seen[name], path))
+        seen[name] = path
+    return breaches
+
+
+def layers():
+    """a room includes rooms below it only"""
+    rank = {room: row for row, rooms in enumerate(ROOMS) for room in rooms}
+    never = {room: others for rooms in ROOMS for room, others in rooms.items()}
+    breaches = []
+    for path in sources(endings=(".c", ".h", ".def")):
+        room = room_of(path)
+        if room not in rank:
+            breaches.append("%s: unknown room %s" % (path, room))
+            continue
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', read(path), re.M):
+            other = name.split("/")[0]
+            if other not in rank:
+                breaches.append('%s: "%s" does not name its room' % (path, name))
+            elif other != room and (rank[other] >= rank[room] or other in never[room]):
+                breaches.append('%s: %s must not use "%s"' % (path, room, name))
+    return breaches
+
+
+def memory():
+    """malloc and its kin only in base"""
+    paths = [p for p in sources() if room_of(p) != "base"]
+    return find(r"(?<![\w.>])(?:malloc|calloc|realloc|free|strdup|strndup|asprintf|alloca)\s*\(",
+                paths, "memory is had from base/mem.h")
+
+
+def printing():
+    """only cli prints and exits"""
+    exempt = {"src/base/err.c", "src/base/mem.c"}
+    paths = [p for p in sources() if room_of(p) != "cli" and p not in exempt]
+    return find(r"(?<![\w.>])(?:printf|puts|putchar|vprintf|perror|exit|_exit|_Exit|abort|assert)"
+                r"\s*\(|\b(?:stdout|stderr)\b", paths, "only cli prints and exits")
+
+
+def must_check():
+    """functions that return bool and take an error last are NL_MUST_CHECK"""
+    breaches = []
+    for path in sources(endings=(".h",)):
+        code = re.sub(r"^\s*#.*(?:\\\n.*)*", blank, code_of(path), flags=re.M)
+        for match in re.finditer(r"(?:^|(?<=[;}]))\s*((?:\w+\s+)*bool\s+\w+\s*\([^;{}]*"
+                                 r"struct\s+nl_err\s*\*\s*\w*\s*\)\s*[^;{}]*;)", code):
+            text = " ".join(match.group(1).split())
+            if "NL_MUST_CHECK" not in text and "typedef" not in text:
+                line = code.count("\n", 0, match.start(1)) + 1
+                breaches.append("%s:%d: %s" % (path, line, text))
+    return breaches
+
+
+def no_constructors():
+    """no hidden constructors, no variable-length arrays on the stack by alloca"""
+    return find(r"__attribute__\s*\(\(\s*(?:constructor|destructor)", sources(), "hidden constructor")
+
+
+def no_state():
+    """no global mutable state outside cli"""
+    paths = [p for p in sources() if room_of(p) != "cli"]
+    # Not meant: functions declared through a type ending in _fn, and arrays of constant pointers.
+    return find(r"^[ \t]*static\s+(?!const\b|inline\b|_Noreturn\b|_Thread_local\b|\w+_fn\s+\w)"
+                r"(?![^;=]*\*\s*const\b)[^;(){}]*[;=]", paths, "mutable static")
+
+
+def notes():
+    """TODO and FIXME name an issue"""
+    breaches = []
+    for path in sources(("src", "tests", "fuzz", "bench", "tools"), (".c", ".h", ".py", ".sh")):
+        if path == "tools/lint.py":
+            continue
+        for number, line in enumerate(read(path).splitlines(), 1):
+            if re.search(r"\b(TODO|FIXME)\b(?!\(#\d+\))", line):
+                breaches.append("%s:%d: %s" % (path, number, line.strip()))
+    return breaches
+
+
+def machine_paths():
+    """no paths of somebody's machine"""
+    breaches = []
+    for path in sources((".",), (".c", ".h", ".def", ".py", ".sh", ".md", ".build", "Makefile")):
+        if path.startswith(("./build", "./.git")) or path == "./tools/lint.py":
+            continue
+        for number, line in enumerate(read(path).splitlines(), 1):
+            if re.search(r"(?<![\w.$}])/(?:work|root|home/\w+)/", line):
+                breaches.append("%s:%d: %s" % (path, number, line.strip()[:100]))
+    return breaches
+
+
+def pages():
+    """a page in docs for every room"""
+    rooms = sorted(d for d in os.listdir("src") if os.path.isdir(os.path.join("src", d)))
+    return ["docs/%s.md is missing" % room for room in rooms
+            if not os.path.exists("docs/%s.md" % room)]
+
+
+def formatted():
+    """clang-format has nothing to say"""
+    if not shutil.which("clang-format"):
+        return "clang-format is not installed"
+    done = subprocess.run(["clang-format", "--dry-run", "-Werror"] +
+                          list(sources(("src", "tests/unit", "fuzz", "bench"))),
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    files = sorted(set(re.findall(r"^([^\s:]+):\d+:\d+: error", done.stdout.decode(), re.M)))
+    return ["%s: run `make format`" % path for path in files]
+
+
+RULES = [file_sizes, functions, file_names, layers, memory, printing, must_check, no_constructors,
+         no_state, notes, machine_paths, pages, formatted]
+
+
+def main():
+    passed = failed = skipped = 0
+    for rule in RULES:
+        name = rule.__name__.replace("_", " ")
+        if len(sys.argv) > 1 and not any(word in name for word in sys.argv[1:]):
+            continue
+        answer = rule()
+        if isinstance(answer, str):
+            skipped += 1
+            print("skipped lint: %s: %s" % (name, answer))
+        elif answer:
+            failed += 1
+            for breach in answer:
+                print("    " + breach)
+            print("FAIL lint: %s (%s)" % (name, rule.__doc__))
+        else:
+            passed += 1
+            print("ok lint: %s" % name)
+    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
+    sys.exit(1 if failed else 0)
+
+
+main()
