@@ -133,12 +133,15 @@ static void tell_devices(const struct story *story)
     put_count(story->out, "", (int64_t)breakdown->rows, "device", "devices");
     put_percent(story->out, " compute ", share_of(breakdown, "compute_ns"));
     put_ns(story->out, " of their time (", nl_lookup_sum(breakdown, "wall_ns"));
-    put_percent(story->out, " in all; from ", nl_lookup_f64(breakdown, least, "compute_share"));
-    nl_buf_text(story->out, " on ");
-    put_place(story->out, breakdown, least);
-    put_percent(story->out, " to ", nl_lookup_f64(breakdown, most, "compute_share"));
-    nl_buf_text(story->out, " on ");
-    put_place(story->out, breakdown, most);
+    nl_buf_text(story->out, " in all");
+    if (least != most) {
+        put_percent(story->out, "; from ", nl_lookup_f64(breakdown, least, "compute_share"));
+        nl_buf_text(story->out, " on ");
+        put_place(story->out, breakdown, least);
+        put_percent(story->out, " to ", nl_lookup_f64(breakdown, most, "compute_share"));
+        nl_buf_text(story->out, " on ");
+        put_place(story->out, breakdown, most);
+    }
     nl_buf_char(story->out, ')');
     put_rest(story->out, breakdown);
 }

@@ -40,8 +40,8 @@ static const struct advice advices[] = {
     {NL_T_python, NULL, "nsys profile --python-sampling=true (samples, not calls)",
      "torch.profiler.profile(with_stack=True)"},
     {NL_T_sync, NULL, NULL,
-     "torch.profiler.profile(experimental_config=torch._C._profiler._ExperimentalConfig("
-     "enable_cuda_sync_events=True))"},
+     "torch.profiler.profile(experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)"
+     ")"},
     {NL_T_memory, NULL, "nsys profile --cuda-memory-usage=true",
      "torch.profiler.profile(profile_memory=True)"},
     {NL_T_counter, NULL, "nsys profile --gpu-metrics-devices=all (older: --gpu-metrics-device=all)",

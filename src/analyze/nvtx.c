@@ -2,7 +2,9 @@
  * nvtx — user ranges and marks by text, domain and style.
  */
 #include "analyze/answer.h"
+#include "analyze/scope.h"
 #include "analyze/selftime.h"
+#include "query/attribution.h"
 
 static const struct nl_result_column columns[] = {
     {"name", "range", NL_MEANS_TEXT},
@@ -26,21 +28,17 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     (void)job;
     (void)err;
     const struct nl_nvtx_table *nvtx = &trace->nvtx;
-    const struct nl_nest nest = {.kind = NL_KIND_NVTX,
-                                 .slices = nvtx->slice,
-                                 .rows = nvtx->rows,
-                                 .children = 1u << NL_KIND_NVTX};
     struct nl_scope scope;
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    int64_t *self = nl_self_times(&scope, &nest), whole = 0;
+    int64_t *self = nl_nest_self_times(&scope, &nest), whole = 0;
     for (uint32_t row = 0; row < nvtx->rows; row++) {
         int64_t length = length_of(&scope, nvtx->slice[row]);
         if (length < 0)
             continue;
         uint64_t text = (uint64_t)trace->slice.name[nvtx->slice[row]] << 32 | nvtx->domain[row];
-        int64_t own = self[row] > 0 ? self[row] : 0;
+        int64_t own = self[nvtx->slice[row]] > 0 ? self[nvtx->slice[row]] : 0;
         nl_groups_add(&groups, text, nvtx->style[row], length)->sums[0] += own;
         whole += own;
     }

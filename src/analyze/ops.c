@@ -8,10 +8,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    const struct nl_nest nest = {.kind = NL_KIND_OP,
-                                 .slices = trace->op.slice,
-                                 .rows = trace->op.rows,
-                                 .children = 1u << NL_KIND_OP};
+    const struct nl_nest nest = {.slices = trace->op.slice, .rows = trace->op.rows};
     return nl_self_answer(trace, options, &nest);
 }
 

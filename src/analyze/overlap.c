@@ -10,8 +10,6 @@ static const struct nl_result_column columns[] = {
     {"overlap_ns", "hidden", NL_MEANS_NS},
     {"overlap_share", "hidden %", NL_MEANS_SHARE},
     {"exposed_comm_ns", "exposed", NL_MEANS_NS},
-    {"compute_ns", "compute", NL_MEANS_NS},
-    {"wall_ns", "wall", NL_MEANS_NS},
 };
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -33,8 +31,6 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         cells[3] = nl_cell_i64(device->overlap_ns);
         cells[4] = nl_answer_share(device->overlap_ns, device->comm_ns);
         cells[5] = nl_cell_i64(device->exposed_comm_ns);
-        cells[6] = nl_cell_i64(device->compute_ns);
-        cells[7] = nl_cell_i64(device->wall_ns);
     }
     if (count && !any)
         result->note = "no communication kernels in this profile";

@@ -1,57 +1,12 @@
-/*
- * selftime — see selftime.h. Only direct relations are subtracted: every child takes its length
- * from the nearest ancestor that is one of the kinds looked at, so each ns is owned once.
- */
+/* selftime — see selftime.h. */
 #include "analyze/selftime.h"
 
 #include <stdlib.h>
 
 #include "analyze/answer.h"
+#include "analyze/scope.h"
 #include "base/mem.h"
-
-static const uint32_t *slices_of(const struct nl_trace *trace, unsigned kind, uint32_t *rows)
-{
-    switch (kind) {
-    case NL_KIND_OP: *rows = trace->op.rows; return trace->op.slice;
-    case NL_KIND_LAYER: *rows = trace->layer.rows; return trace->layer.slice;
-    case NL_KIND_PYTHON: *rows = trace->python.rows; return trace->python.slice;
-    case NL_KIND_NVTX: *rows = trace->nvtx.rows; return trace->nvtx.slice;
-    default: *rows = 0; return NULL;
-    }
-}
-
-/* Row of the nest's table that owns the time of `slice`'s parent, or NL_NULL_ROW. */
-static uint32_t owner_of(const struct nl_trace *trace, const struct nl_nest *nest, uint32_t slice)
-{
-    uint32_t at = trace->slice.parent[slice];
-    while (at != NL_NULL_ROW && !(nest->children >> trace->slice.kind[at] & 1u))
-        at = trace->slice.parent[at];
-    if (at == NL_NULL_ROW || trace->slice.kind[at] != nest->kind)
-        return NL_NULL_ROW;
-    uint32_t row = trace->slice.detail[at];
-    return row < nest->rows && nest->slices[row] == at ? row : NL_NULL_ROW;
-}
-
-int64_t *nl_self_times(const struct nl_scope *scope, const struct nl_nest *nest)
-{
-    const struct nl_trace *trace = scope->trace;
-    int64_t *self = nl_alloc((nest->rows + (size_t)1) * sizeof *self);
-    for (uint32_t row = 0; row < nest->rows; row++)
-        self[row] = nl_scope_length(scope, nest->slices[row]);
-    for (unsigned kind = 0; kind < NL_KIND_COUNT; kind++) {
-        if (!(nest->children >> kind & 1u))
-            continue;
-        uint32_t rows;
-        const uint32_t *slices = slices_of(trace, kind, &rows);
-        for (uint32_t row = 0; row < rows; row++) {
-            uint32_t owner = owner_of(trace, nest, slices[row]);
-            int64_t length = owner == NL_NULL_ROW ? -1 : trace->slice.dur[slices[row]];
-            if (length > 0 && self[owner] >= length)
-                self[owner] -= length;
-        }
-    }
-    return self;
-}
+#include "query/attribution.h"
 
 static int by_self(const void *left, const void *right)
 {
@@ -96,14 +51,14 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    int64_t *self = nl_self_times(&scope, nest), whole = 0;
+    int64_t *self = nl_nest_self_times(&scope, nest), whole = 0;
     for (uint32_t row = 0; row < nest->rows; row++) {
         int64_t length = nl_scope_length(&scope, nest->slices[row]);
         if (length < 0)
             continue;
-        nl_groups_add(&groups, trace->slice.name[nest->slices[row]], 0, length)->sums[0] +=
-            self[row];
-        whole += self[row];
+        int64_t own = self[nest->slices[row]];
+        nl_groups_add(&groups, trace->slice.name[nest->slices[row]], 0, length)->sums[0] += own;
+        whole += own;
     }
     nl_groups_finish(&groups);
     nl_groups_by_self(&groups);

@@ -1,27 +1,19 @@
 /*
  * selftime — what remains of nested slices when their children are taken out: the answer that
- * operators, modules, ranges and Python functions share.
+ * operators, modules, ranges and Python functions share. Children are whatever lies inside on the
+ * same lane (an operator's API calls too), as SQL's self_time has it.
  */
 #ifndef NL_SELFTIME_H
 #define NL_SELFTIME_H
 
+#include "analyze/analyze.h"
 #include "analyze/groups.h"
-#include "analyze/scope.h"
 
-/* One kind of nested slices: its side table's `slice` column, and which kinds of slices below one
- * take time away from it (bits 1 << NL_KIND_...). */
+/* One kind of nested slices: its side table's `slice` column. */
 struct nl_nest {
-    unsigned kind;
     const uint32_t *slices;
     uint32_t rows;
-    uint32_t children;
 };
-
-/*
- * Self time of every row, ns: length minus the lengths of the nearest slices below it whose kind is
- * among `children`. Rows that the scope does not count have -1. The caller nl_frees it.
- */
-int64_t *nl_self_times(const struct nl_scope *scope, const struct nl_nest *nest);
 
 /* Name-keyed answer from the nest: columns name, count, total_ns, self_ns, share (of all self
  * time), min_ns, median_ns, p95_ns, max_ns, stddev_ns; sorted by self time. */

@@ -23,9 +23,9 @@ bool nl_cmd_help(struct nl_call *call, struct nl_err *err)
         nl_nearest_init(&nearest, topic);
         nl_help_offer(&nearest);
         const char *best = nl_nearest_best(&nearest);
-        done = nl_fail(err, NL_USAGE, "no help on '%s'; %s%s", topic,
+        done = nl_fail(err, NL_USAGE, "no help on '%s'; %s%s%s", topic,
                        best ? "did you mean " : "`neurolens help` lists commands and topics",
-                       best ? best : "");
+                       best ? best : "", best ? "?" : "");
     }
     return nl_output_close(&output, call, done, err);
 }

@@ -97,8 +97,9 @@ static bool dot_schema(struct nl_shell *shell, const char *argument, struct nl_e
     if (result->rows)
         done = show(shell, result, false, err);
     else
-        done = nl_fail(err, NL_QUERY, "no table '%s'; %s%s", argument,
-                       best ? "did you mean " : ".tables lists them", best ? best : "");
+        done = nl_fail(err, NL_QUERY, "no table '%s'; %s%s%s", argument,
+                       best ? "did you mean " : ".tables lists them", best ? best : "",
+                       best ? "?" : "");
     nl_result_free(result);
     return done;
 }
@@ -165,8 +166,8 @@ static bool run_dot(struct nl_shell *shell, const char *text, size_t len, struct
         nl_nearest_offer(&nearest, dots[i].name);
     }
     const char *best = nl_nearest_best(&nearest);
-    return nl_fail(err, NL_QUERY, "no command '%s'; %s%s", words,
-                   best ? "did you mean " : ".help lists them", best ? best : "");
+    return nl_fail(err, NL_QUERY, "no command '%s'; %s%s%s", words,
+                   best ? "did you mean " : ".help lists them", best ? best : "", best ? "?" : "");
 }
 
 /* ---- Text, from wherever ---- */

@@ -133,6 +133,7 @@ struct chrome_worker {
     struct nl_buf repaired, text;
     uint64_t unit, number; /* number of the event within its unit */
     uint64_t offset;       /* of the event being read, in the decompressed file */
+    bool at_file_end;      /* nothing follows the block being read */
     uint64_t notes[CHROME_NOTE_COUNT], note_offset[CHROME_NOTE_COUNT];
     uint64_t phases[128], other_phases;
     uint64_t device_ids, device_ids_equal; /* "External id" on device work, see chrome_rows.c */
@@ -167,6 +168,8 @@ static inline void chrome_note(struct chrome_worker *worker, enum chrome_note no
  * unless `last`, at an event that is not whole. *list_end is set when the list's ']' was met. */
 const char *chrome_take_block(struct chrome_worker *worker, const char *text, const char *end,
                               uint64_t offset, bool last, bool *list_end);
+/* Does text behind a ']' show that the list goes on? */
+bool chrome_list_goes_on(const char *after, const char *end);
 /* Looks at the first events without staging: fills load->kineto and load->main_pid. */
 void chrome_peek(struct chrome_worker *worker, const char *text, const char *end);
 

@@ -9,10 +9,6 @@
  */
 #include "ingest/chrome_event.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/units.h"
 #include "ingest/chrome_scan.h"
 
 #define NEAR_END 16 /* an error this close to the end may be a cut token */
@@ -59,6 +55,74 @@ static inline bool in_number(char c)
     return is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '-' || c == '+';
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* How many of the 8 characters are digits before the first that is none. */
+static inline unsigned digit_run(uint64_t word)
+{
+    uint64_t value = word ^ 0x3030303030303030u;
+    uint64_t other = ((value + 0x7676767676767676u) | value) & 0x8080808080808080u;
+    return other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
+}
+
+/* Value of the first `count` (1..8) characters, which are digits. */
+static inline uint64_t digits_value(uint64_t word, unsigned count)
+{
+    word = (word << (64 - count * 8)) & 0x0F0F0F0F0F0F0F0Fu;
+    word = (word * 2561) >> 8 & 0x00FF00FF00FF00FFu;
+    word = (word * 6553601) >> 16 & 0x0000FFFF0000FFFFu;
+    return (word * 42949672960001u) >> 32;
+}
+
+static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
+                                  100000, 1000000, 10000000, 100000000};
+
+/* Sums digits at p, 8 at a time; returns where they end. */
+static inline const char *sum_digits(const char *p, uint64_t *sum)
+{
+    unsigned count = 8;
+    *sum = 0;
+    while (count == 8) {
+        uint64_t word = chrome_load8(p);
+        count = digit_run(word);
+        if (!count)
+            break;
+        *sum = *sum * powers[count] + digits_value(word, count);
+        p += count;
+    }
+    return p;
+}
+#else
+static inline const char *sum_digits(const char *p, uint64_t *sum)
+{
+    for (*sum = 0; is_digit(*p); p++)
+        *sum = *sum * 10 + (uint64_t)(*p - '0');
+    return p;
+}
+#endif
+
+#define THOUSANDS_DIGITS 15 /* so many before the point, times 1000, fit 64 bits */
+
+/* What follows the digits of a number: a short fraction is kept as thousandths. */
+static inline const char *parse_fraction(struct chrome_value *value, const char *p,
+                                         ptrdiff_t digits, uint64_t *sum)
+{
+    static const uint64_t scale[] = {0, 100, 10, 1};
+    uint64_t fraction;
+    value->type = CHROME_DECIMAL;
+    if (*p == '.') {
+        const char *start = p + 1;
+        p = sum_digits(start, &fraction);
+        if (p > start && p - start <= 3 && digits <= THOUSANDS_DIGITS && !in_number(*p)) {
+            value->type = CHROME_THOUSANDTHS;
+            *sum = *sum * 1000 + fraction * scale[p - start];
+            return p;
+        }
+    }
+    while (in_number(*p))
+        p++;
+    return p;
+}
+
 /* A number at p; what follows the digits decides whether it is an integer. */
 static inline const char *parse_number(struct chrome_value *value, const char *p)
 {
@@ -66,19 +130,19 @@ static inline const char *parse_number(struct chrome_value *value, const char *p
     bool negative = *p == '-';
     p += negative;
     const char *digits = p;
-    uint64_t sum = 0;
-    for (; is_digit(*p); p++)
-        sum = sum * 10 + (uint64_t)(*p - '0');
+    uint64_t sum;
+    p = sum_digits(p, &sum);
     value->type = CHROME_INTEGER;
-    if (in_number(*p) || p - digits > 19) {
+    if (p == digits)
+        return NULL;
+    if (in_number(*p))
+        p = parse_fraction(value, p, p - digits, &sum);
+    else if (p - digits > 19)
         value->type = CHROME_DECIMAL;
-        while (in_number(*p))
-            p++;
-    }
     value->number = (int64_t)(negative ? 0 - sum : sum);
     value->ptr = start;
     value->len = (uint32_t)(p - start);
-    return p > digits ? p : NULL;
+    return p;
 }
 
 static const char *parse_word(struct chrome_value *value, const char *p)
@@ -291,100 +355,6 @@ enum chrome_status chrome_parse(struct chrome_event *event, const struct chrome_
     }
     *text = p;
     return CHROME_OK;
-}
-
-/* ---- Values as numbers and times. ---- */
-
-#define MOST_US (INT64_MAX / 1000 - 1)
-
-bool chrome_time(const struct chrome_value *value, int64_t *ns)
-{
-    const char *p = value->ptr, *end = p + value->len;
-    if (value->type == CHROME_INTEGER && !__builtin_mul_overflow(value->number, 1000, ns))
-        return value->len < 20;
-    if (value->type != CHROME_DECIMAL && value->type != CHROME_STRING)
-        return false;
-    int64_t sum = 0;
-    while (p < end && is_digit(*p) && sum < MOST_US / 10)
-        sum = sum * 10 + (*p++ - '0');
-    if (p == value->ptr || p == end || *p != '.' || end - p > 4 || end - p < 2)
-        return nl_decimal_us_to_ns(chrome_text(value), ns);
-    int64_t fraction = 0, scale = 1000;
-    for (p++; p < end && is_digit(*p); p++) {
-        fraction = fraction * 10 + (*p - '0');
-        scale /= 10;
-    }
-    if (p != end)
-        return nl_decimal_us_to_ns(chrome_text(value), ns);
-    *ns = sum * 1000 + fraction * scale;
-    return true;
-}
-
-static bool hex_integer(const char *p, const char *end, int64_t *number)
-{
-    uint64_t sum = 0;
-    if (end - p < 3 || end - p > 18 || p[0] != '0' || (p[1] | 0x20) != 'x')
-        return false;
-    for (p += 2; p < end; p++) {
-        int c = *p | 0x20;
-        int digit = is_digit(*p) ? *p - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit < 0)
-            return false;
-        sum = sum << 4 | (uint64_t)digit;
-    }
-    *number = (int64_t)sum;
-    return true;
-}
-
-/* 2^63 .. 2^64 - 1, wrapped. */
-static bool wide_integer(const char *p, const char *end, int64_t *number)
-{
-    uint64_t sum = 0;
-    if (p == end)
-        return false;
-    for (; p < end; p++)
-        if (!is_digit(*p) || __builtin_mul_overflow(sum, 10, &sum) ||
-            __builtin_add_overflow(sum, (uint64_t)(*p - '0'), &sum))
-            return false;
-    *number = (int64_t)sum;
-    return true;
-}
-
-bool chrome_integer(const struct chrome_value *value, int64_t *number)
-{
-    if (value->type == CHROME_INTEGER) {
-        *number = value->number;
-        return true;
-    }
-    if (value->type != CHROME_STRING && value->type != CHROME_DECIMAL)
-        return false;
-    if (nl_parse_i64(chrome_text(value), number) ||
-        hex_integer(value->ptr, value->ptr + value->len, number))
-        return true;
-    if (wide_integer(value->ptr, value->ptr + value->len, number))
-        return true;
-    double whole;
-    if (!chrome_number(value, &whole) || whole != floor(whole) || fabs(whole) > 9e15)
-        return false;
-    *number = (int64_t)whole;
-    return true;
-}
-
-bool chrome_number(const struct chrome_value *value, double *number)
-{
-    if (value->type == CHROME_INTEGER) {
-        bool wrapped = value->number < 0 && *value->ptr != '-';
-        *number = wrapped ? (double)(uint64_t)value->number : (double)value->number;
-        return true;
-    }
-    char copy[64], *stop;
-    if ((value->type != CHROME_STRING && value->type != CHROME_DECIMAL) || value->len == 0 ||
-        value->len >= sizeof copy)
-        return false;
-    memcpy(copy, value->ptr, value->len);
-    copy[value->len] = '\0';
-    *number = strtod(copy, &stop);
-    return *stop == '\0' && stop != copy && isfinite(*number);
 }
 
 bool chrome_member(const char **text, const char *end, struct nl_str *key,

@@ -26,7 +26,8 @@ enum chrome_type {
     CHROME_ABSENT,
     CHROME_NULL,
     CHROME_INTEGER, /* `number` holds it, wrapped to 64 bits when above INT64_MAX */
-    CHROME_DECIMAL, /* any other number */
+    CHROME_THOUSANDTHS, /* up to 3 decimals: `number` is a thousand times the value */
+    CHROME_DECIMAL,     /* any other number */
     CHROME_BOOL,
     CHROME_STRING,
     CHROME_ARRAY,

@@ -78,6 +78,7 @@ static bool read_inline(struct chrome_load *load, struct chrome_feed *feed,
         if (feed->at < feed->end) {
             worker->unit = *unit;
             worker->number = 0;
+            worker->at_file_end = feed->ended;
             nl_stage_begin(worker->stage, load->source, (*unit)++);
             const char *stop = chrome_take_block(worker, feed->at, feed->end, feed->offset,
                                                  feed->ended, &list_end);
@@ -166,6 +167,7 @@ static void *run(void *context)
             const char *p = block.text;
             worker->unit = block.unit;
             worker->number = 0;
+            worker->at_file_end = block.last;
             nl_stage_begin(worker->stage, worker->load->source, block.unit);
             while (p < block.end) { /* brackets inside come from damage or lines of documents */
                 bool bracket = false;
@@ -190,12 +192,14 @@ static bool is_sound(struct chrome_load *load, struct chrome_worker *scratch,
            chrome_parse(&scratch->event, &load->args, &p, feed->end) != CHROME_BAD;
 }
 
+#define SUSPECT ((size_t)4 << 20) /* an unfinished event this long may be a lost quote */
+
 /* Where to cut a window that has no clean cut: before the last text that looks like an event.
  * NULL = read more first. */
 static const char *guess_cut(struct chrome_load *load, struct chrome_feed *feed,
                              struct chrome_worker *scratch)
 {
-    if (is_sound(load, scratch, feed))
+    if ((size_t)(feed->end - feed->at) < SUSPECT && is_sound(load, scratch, feed))
         return NULL;
     const char *guess = chrome_guess_last_event(feed->at, feed->end);
     if (!guess || guess == feed->at)
@@ -226,6 +230,8 @@ static void send(struct queue *q, struct chrome_feed *feed, const char *cut, uin
     put(q, &block);
 }
 
+#define LOOK_BEHIND_LIST 256 /* bytes wanted after a ']' to tell whether the list ends */
+
 /* Cuts blocks until the list ends. `scratch` is for looking and noting only. */
 static bool cut_blocks(struct queue *q, struct chrome_feed *feed, struct chrome_worker *scratch,
                        bool lines, uint64_t *unit, struct nl_err *err)
@@ -233,13 +239,19 @@ static bool cut_blocks(struct queue *q, struct chrome_feed *feed, struct chrome_
     struct chrome_load *load = q->load;
     for (;;) {
         struct chrome_cut cut = chrome_find_cut(feed->at, feed->end);
-        if (cut.list_end && lines) {
-            send(q, feed, cut.list_end + 1, unit, true);
+        if (cut.list_end && !feed->ended && feed->end - cut.list_end < LOOK_BEHIND_LIST) {
+            if (!read_on(feed, load, err))
+                return false;
+            continue;
+        }
+        if (cut.list_end && (lines || *cut.list_end == '}' ||
+                             chrome_list_goes_on(cut.list_end + 1, feed->end))) {
+            send(q, feed, cut.list_end + 1, unit, false);
             continue;
         }
         if (cut.list_end) {
             if (cut.list_end > feed->at)
-                send(q, feed, cut.list_end, unit, true);
+                send(q, feed, cut.list_end, unit, false);
             return true;
         }
         const char *to = feed->ended ? feed->end : cut.events_end;

@@ -57,7 +57,8 @@ static bool take_damaged(struct chrome_worker *worker, const char **text, const 
     const char *next = chrome_guess_event(*text + 1, end);
     if (!next && !last)
         return false;
-    chrome_note(worker, CHROME_NOTE_BAD_EVENT);
+    bool cut = !next && worker->at_file_end;
+    chrome_note(worker, cut ? CHROME_NOTE_CUT : CHROME_NOTE_BAD_EVENT);
     *text = next ? next : end;
     return true;
 }
@@ -90,6 +91,25 @@ static inline const char *next_event(const char *p, const char *end)
     return p;
 }
 
+/* Text after a ']' that shows it to be a stray one: more events. */
+bool chrome_list_goes_on(const char *after, const char *end)
+{
+    const char *p = after;
+    bool comma = false;
+    while (p < end && ((unsigned char)*p <= ' ' || (*p == ',' && !comma)))
+        comma |= *p++ == ',';
+    return comma && p < end && *p == '{';
+}
+
+#define LOOK_BEHIND_LIST 256 /* bytes wanted after a ']' to tell */
+#define SUSPECT          ((size_t)4 << 20) /* an unfinished event this long may be a lost quote */
+
+/* The event at `start` goes on behind the window. Wait for more? */
+static bool wait_for_more(const char *start, const char *end)
+{
+    return (size_t)(end - start) < SUSPECT || !chrome_guess_event(start + 1, end);
+}
+
 const char *chrome_take_block(struct chrome_worker *worker, const char *text, const char *end,
                               uint64_t offset, bool last, bool *list_end)
 {
@@ -104,13 +124,16 @@ const char *chrome_take_block(struct chrome_worker *worker, const char *text, co
                 chrome_take_event(worker);
             } else {
                 p = start;
-                if (status == CHROME_MORE && !last)
+                if (status == CHROME_MORE && !last && wait_for_more(start, end))
                     return start;
                 if (!take_damaged(worker, &p, end, last))
                     return start;
             }
-        } else if (*p == ']' || *p == '}') {
-            *list_end = true;
+        } else if (*p == '}' || (*p == ']' && chrome_list_goes_on(p + 1, end))) {
+            chrome_note(worker, CHROME_NOTE_SEPARATORS);
+            p++;
+        } else if (*p == ']') {
+            *list_end = last || end - p >= LOOK_BEHIND_LIST;
             return p;
         } else if (!skip_stray(worker, &p, end, last)) {
             return start;

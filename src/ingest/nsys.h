@@ -69,7 +69,7 @@ struct nsys_load {
     struct nsys_db db;
     struct nsys_strings strings;
     struct nsys_enum_map enums[NSYS_ENUMS];
-    struct nsys_named_list domains, categories, nvtx_threads, metrics, nic_metrics;
+    struct nsys_named_list domains, categories, nvtx_threads, metrics, nic_metrics, contexts;
     struct nsys_table *frames; /* SAMPLING_CALLCHAINS */
     struct nsys_gpu *gpus;
     size_t gpu_count, gpu_cap;

@@ -8,9 +8,27 @@
 
 /* CUPTI_ACTIVITY_KIND_KERNEL. Cut-down files lack contexts, processes, and more. */
 enum {
-    K_START, K_END, K_DEVICE, K_CONTEXT, K_STREAM, K_CORRELATION, K_PROCESS, K_NAME, K_SHORT,
-    K_REGISTERS, K_GRID_X, K_GRID_Y, K_GRID_Z, K_BLOCK_X, K_BLOCK_Y, K_BLOCK_Z, K_STATIC,
-    K_DYNAMIC, K_GRAPH_NODE, K_GRAPH, K_CELLS
+    K_START,
+    K_END,
+    K_DEVICE,
+    K_CONTEXT,
+    K_STREAM,
+    K_CORRELATION,
+    K_PROCESS,
+    K_NAME,
+    K_SHORT,
+    K_REGISTERS,
+    K_GRID_X,
+    K_GRID_Y,
+    K_GRID_Z,
+    K_BLOCK_X,
+    K_BLOCK_Y,
+    K_BLOCK_Z,
+    K_STATIC,
+    K_DYNAMIC,
+    K_GRAPH_NODE,
+    K_GRAPH,
+    K_CELLS
 };
 static const char *const kernel_columns[K_CELLS + 1] = {
     [K_START] = "start",
@@ -68,8 +86,21 @@ const struct nsys_handler nsys_kernels = {.columns = kernel_columns, .row = kern
 
 /* CUPTI_ACTIVITY_KIND_MEMCPY */
 enum {
-    C_START, C_END, C_DEVICE, C_CONTEXT, C_STREAM, C_CORRELATION, C_PROCESS, C_BYTES, C_KIND,
-    C_FROM, C_TO, C_FROM_DEVICE, C_TO_DEVICE, C_GRAPH_NODE, C_CELLS
+    C_START,
+    C_END,
+    C_DEVICE,
+    C_CONTEXT,
+    C_STREAM,
+    C_CORRELATION,
+    C_PROCESS,
+    C_BYTES,
+    C_KIND,
+    C_FROM,
+    C_TO,
+    C_FROM_DEVICE,
+    C_TO_DEVICE,
+    C_GRAPH_NODE,
+    C_CELLS
 };
 static const char *const memcpy_columns[C_CELLS + 1] = {
     [C_START] = "start",
@@ -116,20 +147,25 @@ const struct nsys_handler nsys_memcpys = {.columns = memcpy_columns, .row = memc
 
 /* CUPTI_ACTIVITY_KIND_MEMSET */
 enum {
-    M_START, M_END, M_DEVICE, M_CONTEXT, M_STREAM, M_CORRELATION, M_PROCESS, M_VALUE, M_BYTES,
-    M_GRAPH_NODE, M_KIND, M_CELLS
+    M_START,
+    M_END,
+    M_DEVICE,
+    M_CONTEXT,
+    M_STREAM,
+    M_CORRELATION,
+    M_PROCESS,
+    M_VALUE,
+    M_BYTES,
+    M_GRAPH_NODE,
+    M_KIND,
+    M_CELLS
 };
 static const char *const memset_columns[M_CELLS + 1] = {
-    [M_START] = "start",
-    [M_END] = "end",
-    [M_DEVICE] = "deviceId",
-    [M_CONTEXT] = "contextId",
-    [M_STREAM] = "streamId",
-    [M_CORRELATION] = "correlationId",
-    [M_PROCESS] = "globalPid",
-    [M_VALUE] = "value",
-    [M_BYTES] = "bytes",
-    [M_GRAPH_NODE] = "graphNodeId",
+    [M_START] = "start",       [M_END] = "end",
+    [M_DEVICE] = "deviceId",   [M_CONTEXT] = "contextId",
+    [M_STREAM] = "streamId",   [M_CORRELATION] = "correlationId",
+    [M_PROCESS] = "globalPid", [M_VALUE] = "value",
+    [M_BYTES] = "bytes",       [M_GRAPH_NODE] = "graphNodeId",
     [M_KIND] = "memKind",
 };
 
@@ -155,18 +191,22 @@ const struct nsys_handler nsys_memsets = {.columns = memset_columns, .row = mems
 
 /* CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: waits of the CPU, told of the stream waited for. */
 enum {
-    S_START, S_END, S_DEVICE, S_CONTEXT, S_STREAM, S_CORRELATION, S_PROCESS, S_TYPE, S_EVENT,
+    S_START,
+    S_END,
+    S_DEVICE,
+    S_CONTEXT,
+    S_STREAM,
+    S_CORRELATION,
+    S_PROCESS,
+    S_TYPE,
+    S_EVENT,
     S_CELLS
 };
 static const char *const sync_columns[S_CELLS + 1] = {
-    [S_START] = "start",
-    [S_END] = "end",
-    [S_DEVICE] = "deviceId",
-    [S_CONTEXT] = "contextId",
-    [S_STREAM] = "streamId",
-    [S_CORRELATION] = "correlationId",
-    [S_PROCESS] = "globalPid",
-    [S_TYPE] = "syncType|deprecatedSyncType",
+    [S_START] = "start",       [S_END] = "end",
+    [S_DEVICE] = "deviceId",   [S_CONTEXT] = "contextId",
+    [S_STREAM] = "streamId",   [S_CORRELATION] = "correlationId",
+    [S_PROCESS] = "globalPid", [S_TYPE] = "syncType|deprecatedSyncType",
     [S_EVENT] = "eventId",
 };
 
@@ -194,12 +234,8 @@ const struct nsys_handler nsys_syncs = {.columns = sync_columns, .row = sync_row
 /* CUPTI_ACTIVITY_KIND_CUDA_EVENT: most releases record no time for it; 0 means the same. */
 enum { E_TIME, E_DEVICE, E_CONTEXT, E_STREAM, E_PROCESS, E_EVENT, E_CELLS };
 static const char *const cuda_event_columns[E_CELLS + 1] = {
-    [E_TIME] = "timestamp|start",
-    [E_DEVICE] = "deviceId",
-    [E_CONTEXT] = "contextId",
-    [E_STREAM] = "streamId",
-    [E_PROCESS] = "globalPid",
-    [E_EVENT] = "eventId",
+    [E_TIME] = "timestamp|start", [E_DEVICE] = "deviceId",   [E_CONTEXT] = "contextId",
+    [E_STREAM] = "streamId",      [E_PROCESS] = "globalPid", [E_EVENT] = "eventId",
 };
 
 static void cuda_event_row(struct nsys_worker *worker, nsys_cells cells)
@@ -219,24 +255,25 @@ static void cuda_event_row(struct nsys_worker *worker, nsys_cells cells)
     slice.name = worker->domain; /* "CUDA event" */
     nl_stage_slice(worker->stage, &slice);
 }
-const struct nsys_handler nsys_cuda_events = {.columns = cuda_event_columns,
-                                              .row = cuda_event_row};
+const struct nsys_handler nsys_cuda_events = {.columns = cuda_event_columns, .row = cuda_event_row};
 
 /* CUPTI_ACTIVITY_KIND_GRAPH_TRACE: one interval for a whole graph; its kernels are not recorded. */
 enum {
-    G_START, G_END, G_DEVICE, G_CONTEXT, G_STREAM, G_CORRELATION, G_PROCESS, G_GRAPH, G_EXEC,
+    G_START,
+    G_END,
+    G_DEVICE,
+    G_CONTEXT,
+    G_STREAM,
+    G_CORRELATION,
+    G_PROCESS,
+    G_GRAPH,
+    G_EXEC,
     G_CELLS
 };
 static const char *const graph_trace_columns[G_CELLS + 1] = {
-    [G_START] = "start",
-    [G_END] = "end",
-    [G_DEVICE] = "deviceId",
-    [G_CONTEXT] = "contextId",
-    [G_STREAM] = "streamId",
-    [G_CORRELATION] = "correlationId",
-    [G_PROCESS] = "globalPid",
-    [G_GRAPH] = "graphId",
-    [G_EXEC] = "graphExecId",
+    [G_START] = "start",       [G_END] = "end",         [G_DEVICE] = "deviceId",
+    [G_CONTEXT] = "contextId", [G_STREAM] = "streamId", [G_CORRELATION] = "correlationId",
+    [G_PROCESS] = "globalPid", [G_GRAPH] = "graphId",   [G_EXEC] = "graphExecId",
 };
 
 static void graph_trace_row(struct nsys_worker *worker, nsys_cells cells)
@@ -273,8 +310,8 @@ static void gpu_fault_row(struct nsys_worker *worker, nsys_cells cells)
     if (!nsys_times(worker, &cells[F_START], &cells[F_END], &slice))
         return;
     slice.kind = NL_KIND_DEVICE_OTHER;
-    slice.lane = nsys_stream_lane(worker, NL_LANE_DEVICE, &cells[F_PROCESS], &cells[F_DEVICE],
-                                  &none, &none);
+    slice.lane =
+        nsys_stream_lane(worker, NL_LANE_DEVICE, &cells[F_PROCESS], &cells[F_DEVICE], &none, &none);
     slice.name = worker->domain; /* "GPU page faults" */
     nl_stage_slice(worker->stage, &slice);
 }

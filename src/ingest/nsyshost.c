@@ -11,12 +11,9 @@
 /* CUPTI_ACTIVITY_KIND_RUNTIME: runtime and driver API. */
 enum { A_START, A_END, A_THREAD, A_CORRELATION, A_NAME, A_RESULT, A_CELLS };
 static const char *const api_columns[A_CELLS + 1] = {
-    [A_START] = "start",
-    [A_END] = "end",
-    [A_THREAD] = "globalTid",
-    [A_CORRELATION] = "correlationId",
-    [A_NAME] = "nameId|name",
-    [A_RESULT] = "returnValue",
+    [A_START] = "start",      [A_END] = "end",
+    [A_THREAD] = "globalTid", [A_CORRELATION] = "correlationId",
+    [A_NAME] = "nameId|name", [A_RESULT] = "returnValue",
 };
 
 static void api_row(struct nsys_worker *worker, nsys_cells cells)
@@ -50,8 +47,8 @@ static void host_row(struct nsys_worker *worker, nsys_cells cells)
     if (!nsys_times(worker, &cells[H_START], &cells[H_END], &slice))
         return;
     slice.kind = (uint8_t)worker->def->kind;
-    slice.lane = nsys_thread_lane(worker, worker->def->lane, &cells[H_THREAD], true,
-                                  worker->domain);
+    slice.lane =
+        nsys_thread_lane(worker, worker->def->lane, &cells[H_THREAD], true, worker->domain);
     slice.name = nsys_name(worker, &cells[H_NAME]);
     if (slice.name == NL_NO_NAME)
         slice.name = worker->domain;
@@ -62,11 +59,8 @@ const struct nsys_handler nsys_host_calls = {.columns = host_columns, .row = hos
 /* CUPTI_ACTIVITY_KIND_OVERHEAD, PROFILER_OVERHEAD */
 enum { O_START, O_END, O_THREAD, O_NAME, O_TYPE, O_CELLS };
 static const char *const overhead_columns[O_CELLS + 1] = {
-    [O_START] = "start",
-    [O_END] = "end",
-    [O_THREAD] = "globalTid",
-    [O_NAME] = "nameId|name",
-    [O_TYPE] = "overheadType",
+    [O_START] = "start",      [O_END] = "end",           [O_THREAD] = "globalTid",
+    [O_NAME] = "nameId|name", [O_TYPE] = "overheadType",
 };
 
 static void overhead_row(struct nsys_worker *worker, nsys_cells cells)
@@ -168,8 +162,8 @@ static void mark_row(struct nsys_worker *worker, nsys_cells cells)
         return;
     slice.kind = (uint8_t)worker->def->kind;
     slice.flags = NL_SLICE_INSTANT;
-    slice.lane = nsys_thread_lane(worker, worker->def->lane, &cells[T_THREAD], false,
-                                  worker->domain);
+    slice.lane =
+        nsys_thread_lane(worker, worker->def->lane, &cells[T_THREAD], false, worker->domain);
     slice.name = worker->domain;
     uint32_t staged = nl_stage_slice(worker->stage, &slice);
     if (cells[T_DATA].type != SQLITEPAGES_TEXT)

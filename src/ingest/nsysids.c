@@ -225,19 +225,20 @@ uint32_t nsys_device(struct nsys_load *load, uint64_t global, int64_t cuda)
 static uint32_t slot_of(const struct nsys_worker *worker, const struct nsys_lane_slot *key)
 {
     uint64_t hash = key->who * 0x9E3779B97F4A7C15u;
-    hash ^= ((uint64_t)key->stream + ((uint64_t)key->context << 20) +
-             ((uint64_t)key->device << 40)) * 0xD6E8FEB86659FD93u;
-    hash ^= ((uint64_t)key->domain << 8 | (uint64_t)key->kind << 1 | key->thread) *
-            0xA0761D6478BD642Fu;
+    hash ^=
+        ((uint64_t)key->stream + ((uint64_t)key->context << 20) + ((uint64_t)key->device << 40)) *
+        0xD6E8FEB86659FD93u;
+    hash ^=
+        ((uint64_t)key->domain << 8 | (uint64_t)key->kind << 1 | key->thread) * 0xA0761D6478BD642Fu;
     hash ^= hash >> 32;
     uint32_t mask = worker->lane_slots - 1;
     uint32_t at = (uint32_t)hash & mask;
     for (;; at = (at + 1) & mask) {
         const struct nsys_lane_slot *slot = &worker->lanes[at];
-        if (!slot->used || (slot->who == key->who && slot->stream == key->stream &&
-                            slot->context == key->context && slot->device == key->device &&
-                            slot->domain == key->domain && slot->kind == key->kind &&
-                            slot->thread == key->thread))
+        if (!slot->used ||
+            (slot->who == key->who && slot->stream == key->stream &&
+             slot->context == key->context && slot->device == key->device &&
+             slot->domain == key->domain && slot->kind == key->kind && slot->thread == key->thread))
             return at;
     }
 }
@@ -265,7 +266,14 @@ static uint32_t make_lane(struct nsys_load *load, const struct nsys_lane_slot *k
     lane.process = nl_builder_process(load->builder, load->source, nsys_pid(key->who));
     if (key->thread && key->who != NSYS_NOBODY)
         lane.thread = nl_builder_thread(load->builder, lane.process, nsys_tid(key->who));
-    lane.device = nsys_device(load, key->who, key->device);
+    int64_t cuda = key->device;
+    if (key->kind == NL_LANE_SYNC) {
+        /* Waits are recorded with device 0 whatever their context's device is. */
+        const struct nsys_named *known =
+            nsys_named_find(&load->contexts, nsys_process_of(key->who), key->context, 0);
+        cuda = known ? known->device : cuda;
+    }
+    lane.device = nsys_device(load, key->who, cuda);
     return nl_builder_lane(load->builder, &lane);
 }
 

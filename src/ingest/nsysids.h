@@ -65,11 +65,12 @@ struct nsys_enum_map {
 /* ---- Small sorted tables of what the file tells beforehand ---- */
 
 struct nsys_named {
-    uint64_t process; /* globalPid */
-    int64_t a, b;     /* domain, category; or list, index of a metric */
-    uint32_t name;    /* the builder's, or a series */
+    uint64_t process;         /* globalPid */
+    int64_t a, b;             /* domain, category; or list, index of a metric */
+    int64_t device;           /* CUDA's number of it, of a context */
+    uint32_t name;            /* the builder's, or a series */
     struct nl_str text, unit; /* where the text itself is needed (in the arena) */
-    uint32_t order;   /* in which they were added */
+    uint32_t order;           /* in which they were added */
 };
 struct nsys_named_list {
     struct nsys_named *list;

@@ -29,24 +29,53 @@ bool nsys_each(struct nsys_load *load, const char *name, const char *const *colu
     return true;
 }
 
+/* A copy that outlives the row. */
+static struct nl_str kept(struct nsys_load *load, struct nl_str text)
+{
+    return (struct nl_str){nl_arena_text(&load->db.arena, text.ptr, text.len), text.len};
+}
+
 /* ---- Metadata ---- */
 
 /* Keys that may be shown: whole names, or beginnings that end in *. */
 static const char *const shown_keys[] = {
-    "EXPORT_PRODUCT_NAME", "EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION", "EXPORT_PLATFORM",
-    "EXPORT_ARCH", "EXPORT_TIME_UTC", "EXPORT_PARAM_LAZY", "EXPORT_PARAM_INCLUDE_*",
-    "EXPORT_PARAM_TIME_*", "EXPORT_PARAM_TABLES_TO_EXPORT", "EXPORT_PARAM_TIMES_TO_EXPORT",
-    "CAPTURE_EVENT_TYPE", "RATE_HZ", "START_TRIGGER", "STOP_TRIGGER", "START_DELAY_MS",
-    "RUN_DURATION_MS", "CUDA_GRAPH_TRACE_OPTIONS:*", "CUDA_*", "COLLECT_*",
-    "OS_RUNTIME_OPTIONS:*", "COMMAND", "OsDescription", "KernelVersion", "CpuDescription",
-    "CpuCores", "CpuSpeedMhz", "CpuArchitecture", "NvDriverVersion", "CudaDriverVersion",
+    "EXPORT_PRODUCT_NAME",
+    "EXPORT_PRODUCT_VERSION",
+    "EXPORT_SCHEMA_VERSION",
+    "EXPORT_PLATFORM",
+    "EXPORT_ARCH",
+    "EXPORT_TIME_UTC",
+    "EXPORT_PARAM_LAZY",
+    "EXPORT_PARAM_INCLUDE_*",
+    "EXPORT_PARAM_TIME_*",
+    "EXPORT_PARAM_TABLES_TO_EXPORT",
+    "EXPORT_PARAM_TIMES_TO_EXPORT",
+    "CAPTURE_EVENT_TYPE",
+    "RATE_HZ",
+    "START_TRIGGER",
+    "STOP_TRIGGER",
+    "START_DELAY_MS",
+    "RUN_DURATION_MS",
+    "CUDA_GRAPH_TRACE_OPTIONS:*",
+    "CUDA_*",
+    "COLLECT_*",
+    "OS_RUNTIME_OPTIONS:*",
+    "COMMAND",
+    "OsDescription",
+    "KernelVersion",
+    "CpuDescription",
+    "CpuCores",
+    "CpuSpeedMhz",
+    "CpuArchitecture",
+    "NvDriverVersion",
+    "CudaDriverVersion",
     "HardwarePlatform",
 };
 
 /* Where the launched program's own rank stands, best first. */
 static const char *const rank_variables[] = {
-    "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
-    "LOCAL_RANK",
+    "RANK",         "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+    "SLURM_PROCID", "LOCAL_RANK",
 };
 #define RANK_VARIABLES (sizeof rank_variables / sizeof rank_variables[0])
 
@@ -98,7 +127,7 @@ static void meta_row(void *context, const struct sqlitepages_cell *cells)
         return;
     }
     if (nl_str_is(key, "EXPORT_PRODUCT_VERSION"))
-        load->version = value;
+        load->version = kept(load, value);
     if (nl_str_is(key, "EXPORT_PARAM_TIME_NORMALIZE"))
         load->times_normalized = nl_str_is(value, "true");
     if (nl_str_is(key, "EXPORT_PARAM_TIME_SHIFT"))
@@ -117,7 +146,6 @@ static void start_row(void *context, const struct sqlitepages_cell *cells)
     *(int64_t *)context = nsys_i64(&cells[0]);
 }
 
-/* Texts of StringIds and of the mapping last as long as the load. */
 static void load_session(struct nsys_load *load)
 {
     load->rank = NL_NULL_I64;
@@ -147,8 +175,21 @@ static void load_session(struct nsys_load *load)
 /* ---- GPUs ---- */
 
 enum {
-    U_ID, U_CUDA, U_NAME, U_BUS, U_UUID, U_MEMORY, U_BANDWIDTH, U_CLOCK, U_SMS, U_MAJOR, U_MINOR,
-    U_WARPS, U_WARP_SIZE, U_PID, U_CELLS
+    U_ID,
+    U_CUDA,
+    U_NAME,
+    U_BUS,
+    U_UUID,
+    U_MEMORY,
+    U_BANDWIDTH,
+    U_CLOCK,
+    U_SMS,
+    U_MAJOR,
+    U_MINOR,
+    U_WARPS,
+    U_WARP_SIZE,
+    U_PID,
+    U_CELLS
 };
 static const char *const gpu_columns[U_CELLS + 1] = {
     [U_ID] = "id|deviceId",
@@ -230,8 +271,8 @@ static const char *const cuda_device_columns[] = {"gpuId", "cudaId", "pid", NULL
 static void cuda_device_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct nsys_load *load = context;
-    struct nsys_gpu gpu = {.gpu = nsys_i64(&cells[0]), .cuda = nsys_i64(&cells[1]),
-                           .pid = nsys_i64(&cells[2])};
+    struct nsys_gpu gpu = {
+        .gpu = nsys_i64(&cells[0]), .cuda = nsys_i64(&cells[1]), .pid = nsys_i64(&cells[2])};
     if (gpu.gpu == NL_NULL_I64 || gpu.cuda == NL_NULL_I64 || gpu.pid == NL_NULL_I64)
         return;
     nl_grow(&load->gpus, &load->gpu_cap, load->gpu_count + 1);
@@ -246,6 +287,54 @@ static void load_gpus(struct nsys_load *load)
     nsys_each(load, "TARGET_INFO_CUDA_GPU", gpu_columns, gpu_row, load);
 }
 
+/* ---- Contexts ---- */
+
+#define CONTEXTS_MAX   4096
+#define CONTEXT_LEAVES 512 /* looked at per table: contexts live long */
+
+enum { X_PROCESS, X_CONTEXT, X_DEVICE, X_CELLS };
+static const char *const context_columns[X_CELLS] = {
+    [X_PROCESS] = "globalPid", [X_CONTEXT] = "contextId", [X_DEVICE] = "deviceId"};
+
+static void context_row(void *to, const struct sqlitepages_cell *cells)
+{
+    struct nsys_load *load = to;
+    struct nsys_named context = {.process = nsys_process_of(nsys_global(&cells[X_PROCESS])),
+                                 .a = nsys_i64(&cells[X_CONTEXT]),
+                                 .device = nsys_i64(&cells[X_DEVICE])};
+    if (context.a == NL_NULL_I64 || context.device == NL_NULL_I64)
+        return;
+    for (size_t i = load->contexts.count; i-- > 0;)
+        if (load->contexts.list[i].a == context.a &&
+            load->contexts.list[i].process == context.process)
+            return;
+    if (load->contexts.count < CONTEXTS_MAX)
+        nsys_named_add(&load->contexts, context);
+}
+
+/* Which device a context belongs to, from the work done in it. */
+static void load_contexts(struct nsys_load *load)
+{
+    static const char *const work[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                       "CUPTI_ACTIVITY_KIND_MEMSET"};
+    struct nsys_reader *reader = nl_zalloc(sizeof *reader);
+    struct sqlitepages_damage ignored = {0}; /* met again when the rows are loaded */
+    for (size_t i = 0; i < sizeof work / sizeof work[0]; i++) {
+        struct nsys_table *table = nsys_db_table(&load->db, work[i]);
+        if (!table)
+            continue;
+        struct sqlitepages_scratch *scratch = &load->workers[0].scratch;
+        nsys_reader_init(reader, &load->db, table, context_columns, X_CELLS);
+        size_t leaves = table->leaves.count, stride = leaves / CONTEXT_LEAVES + 1;
+        for (size_t leaf = 0; table->fast && leaf < leaves; leaf += stride)
+            nsys_reader_leaves(reader, leaf, 1, scratch, context_row, load, &ignored);
+        if (!table->fast)
+            nsys_reader_all(reader, scratch, context_row, load, &ignored);
+    }
+    nl_free(reader);
+    nsys_named_sort(&load->contexts);
+}
+
 /* ---- Metrics ---- */
 
 uint32_t nsys_metric_lane(struct nsys_load *load, int64_t type, uint32_t domain)
@@ -257,8 +346,7 @@ uint32_t nsys_metric_lane(struct nsys_load *load, int64_t type, uint32_t domain)
                                .context = NL_NULL_I64,
                                .stream = NL_NULL_I64,
                                .domain = domain};
-    lane.device =
-        nl_builder_device(load->builder, load->source, gpu, ordinal_of(load, gpu, gpu));
+    lane.device = nl_builder_device(load->builder, load->source, gpu, ordinal_of(load, gpu, gpu));
     return nl_builder_lane(load->builder, &lane);
 }
 
@@ -282,17 +370,12 @@ static void metric_row(void *context, const struct sqlitepages_cell *cells)
     int64_t type = nsys_i64(&cells[0]);
     uint32_t domain = nl_builder_name(load->builder, nl_str("GPU metrics"));
     struct nsys_named named = {.process = NSYS_NOBODY, .a = type, .b = nsys_i64(&cells[1])};
-    named.name = nl_builder_series(load->builder, nsys_metric_lane(load, type, domain), name,
-                                   unit_in(name));
+    named.name =
+        nl_builder_series(load->builder, nsys_metric_lane(load, type, domain), name, unit_in(name));
     nsys_named_add(&load->metrics, named);
 }
 
 static const char *const nic_columns[] = {"metricsListId", "metricsIdx", "name", "unit", NULL};
-
-static struct nl_str kept(struct nsys_load *load, struct nl_str text)
-{
-    return (struct nl_str){nl_arena_text(&load->db.arena, text.ptr, text.len), text.len};
-}
 
 static void nic_metric_row(void *context, const struct sqlitepages_cell *cells)
 {
@@ -339,6 +422,7 @@ void nsys_info_load(struct nsys_load *load)
     nsys_enums_load(load);
     load_session(load);
     load_gpus(load);
+    load_contexts(load);
     nsys_each(load, "TARGET_INFO_GPU_METRICS", metric_columns, metric_row, load);
     nsys_each(load, "TARGET_INFO_NETWORK_METRICS", nic_columns, nic_metric_row, load);
     nsys_named_sort(&load->metrics);

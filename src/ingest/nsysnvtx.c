@@ -12,28 +12,33 @@
 #include "ingest/nsysrows.h"
 
 enum {
-    N_START, N_END, N_TYPE, N_CATEGORY, N_COLOR, N_TEXT, N_TEXT_ID, N_THREAD, N_END_THREAD,
-    N_DOMAIN, N_U64, N_I64, N_F64, N_U32, N_I32, N_F32, N_JSON, N_JSON_ID, N_CELLS
+    N_START,
+    N_END,
+    N_TYPE,
+    N_CATEGORY,
+    N_COLOR,
+    N_TEXT,
+    N_TEXT_ID,
+    N_THREAD,
+    N_END_THREAD,
+    N_DOMAIN,
+    N_U64,
+    N_I64,
+    N_F64,
+    N_U32,
+    N_I32,
+    N_F32,
+    N_JSON,
+    N_JSON_ID,
+    N_CELLS
 };
 static const char *const nvtx_columns[N_CELLS + 1] = {
-    [N_START] = "start",
-    [N_END] = "end",
-    [N_TYPE] = "eventType",
-    [N_CATEGORY] = "category",
-    [N_COLOR] = "color",
-    [N_TEXT] = "text",
-    [N_TEXT_ID] = "textId",
-    [N_THREAD] = "globalTid",
-    [N_END_THREAD] = "endGlobalTid",
-    [N_DOMAIN] = "domainId",
-    [N_U64] = "uint64Value",
-    [N_I64] = "int64Value",
-    [N_F64] = "doubleValue",
-    [N_U32] = "uint32Value",
-    [N_I32] = "int32Value",
-    [N_F32] = "floatValue",
-    [N_JSON] = "jsonText",
-    [N_JSON_ID] = "jsonTextId",
+    [N_START] = "start",       [N_END] = "end",          [N_TYPE] = "eventType",
+    [N_CATEGORY] = "category", [N_COLOR] = "color",      [N_TEXT] = "text",
+    [N_TEXT_ID] = "textId",    [N_THREAD] = "globalTid", [N_END_THREAD] = "endGlobalTid",
+    [N_DOMAIN] = "domainId",   [N_U64] = "uint64Value",  [N_I64] = "int64Value",
+    [N_F64] = "doubleValue",   [N_U32] = "uint32Value",  [N_I32] = "int32Value",
+    [N_F32] = "floatValue",    [N_JSON] = "jsonText",    [N_JSON_ID] = "jsonTextId",
 };
 
 static enum nsys_nvtx type_of(const struct nsys_load *load, nsys_cells cell)
@@ -73,6 +78,7 @@ static void keep_name(void *context, const struct sqlitepages_cell *cells)
     if (type == NSYS_NVTX_THREAD) {
         named.process = thread;
         named.a = 0;
+        named.text = (struct nl_str){nl_arena_text(&load->db.arena, text.ptr, text.len), text.len};
         nsys_named_add(&load->nvtx_threads, named);
     } else if (type == NSYS_NVTX_DOMAIN) {
         nsys_named_add(&load->domains, named);
@@ -171,8 +177,8 @@ static uint32_t category_name(struct nsys_worker *worker, nsys_cells cells)
     if (number == 0)
         return 0;
     uint64_t process = nsys_process_of(nsys_global(&cells[N_THREAD]));
-    const struct nsys_named *named = nsys_named_find(&worker->load->categories, process,
-                                                     number_of(&cells[N_DOMAIN]), number);
+    const struct nsys_named *named =
+        nsys_named_find(&worker->load->categories, process, number_of(&cells[N_DOMAIN]), number);
     if (named)
         return named->name;
     char text[32];

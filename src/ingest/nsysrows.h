@@ -12,8 +12,8 @@ extern const struct nsys_handler nsys_kernels, nsys_memcpys, nsys_memsets, nsys_
     nsys_cuda_events, nsys_graph_traces, nsys_gpu_faults;
 
 /* nsyshost.c: what threads did. */
-extern const struct nsys_handler nsys_api_calls, nsys_host_calls, nsys_overheads,
-    nsys_graph_events, nsys_mpi_calls, nsys_marks;
+extern const struct nsys_handler nsys_api_calls, nsys_host_calls, nsys_overheads, nsys_graph_events,
+    nsys_mpi_calls, nsys_marks;
 
 /* nsysnvtx.c */
 extern const struct nsys_handler nsys_nvtx_ranges;

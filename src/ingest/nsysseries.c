@@ -54,11 +54,8 @@ const struct nsys_handler nsys_gpu_metrics = {.columns = metric_columns, .row = 
 /* NET_NIC_METRIC: lanes are network cards. */
 enum { I_TIME, I_CARD, I_LIST, I_METRIC, I_VALUE, I_CELLS };
 static const char *const nic_columns[I_CELLS + 1] = {
-    [I_TIME] = "start|timestamp",
-    [I_CARD] = "globalId",
-    [I_LIST] = "metricsListId",
-    [I_METRIC] = "metricsIdx",
-    [I_VALUE] = "value",
+    [I_TIME] = "start|timestamp", [I_CARD] = "globalId", [I_LIST] = "metricsListId",
+    [I_METRIC] = "metricsIdx",    [I_VALUE] = "value",
 };
 
 static void nic_row(struct nsys_worker *worker, nsys_cells cells)
@@ -76,16 +73,24 @@ static void nic_row(struct nsys_worker *worker, nsys_cells cells)
                                .context = NL_NULL_I64,
                                .stream = card,
                                .domain = worker->domain};
-    uint32_t series = nl_builder_series(load->builder, nl_builder_lane(load->builder, &lane),
-                                        named ? named->text : nl_str(text),
-                                        named ? named->unit : nl_str(""));
+    uint32_t series =
+        nl_builder_series(load->builder, nl_builder_lane(load->builder, &lane),
+                          named ? named->text : nl_str(text), named ? named->unit : nl_str(""));
     stage_value(worker, &cells[I_TIME], &cells[I_VALUE], series);
 }
 const struct nsys_handler nsys_nic_metrics = {.columns = nic_columns, .row = nic_row};
 
 /* CUDA_GPU_MEMORY_USAGE_EVENTS */
 enum {
-    M_TIME, M_PROCESS, M_DEVICE, M_ADDRESS, M_BYTES, M_KIND, M_OPERATION, M_RESERVED, M_USED,
+    M_TIME,
+    M_PROCESS,
+    M_DEVICE,
+    M_ADDRESS,
+    M_BYTES,
+    M_KIND,
+    M_OPERATION,
+    M_RESERVED,
+    M_USED,
     M_CELLS
 };
 static const char *const memory_columns[M_CELLS + 1] = {
@@ -111,8 +116,7 @@ static void memory_row(struct nsys_worker *worker, nsys_cells cells)
     row.lane = nsys_thread_lane(worker, NL_LANE_PROCESS, &cells[M_PROCESS], false, worker->domain);
     row.address = nsys_u64(&cells[M_ADDRESS]);
     row.bytes = nsys_i64(&cells[M_BYTES]);
-    bool is_free =
-        operations->value[nsys_enum_index(&cells[M_OPERATION])] == NSYS_MEMORY_FREE;
+    bool is_free = operations->value[nsys_enum_index(&cells[M_OPERATION])] == NSYS_MEMORY_FREE;
     if (is_free && row.bytes > 0)
         row.bytes = -row.bytes;
     row.device_type = 1; /* CUDA, as PyTorch numbers kinds of devices */

@@ -37,6 +37,7 @@ struct nl_db {
     struct nl_db_options options;
     struct nl_job *job;
     struct nl_db_table tables[NL_TABLE_COUNT];
+    bool declaring; /* a module tells SQLite its columns; not the user's doing */
     int64_t origin; /* subtracted from times that SQL sees */
 
     /* Of the statement that runs. */
@@ -48,7 +49,12 @@ struct nl_db {
 
     /* Made when first needed, kept. */
     uint32_t *name_ranks; /* place of each dictionary id in the order of texts */
+    uint32_t *name_order; /* and the ids in that order */
+    unsigned name_lookups;
 };
+
+/* sqlite3_declare_vtab past the authorizer, which would see a CREATE TABLE. */
+int nl_db_declare(struct nl_db *db, const char *sql);
 
 /* True when the statement has to stop (cancelled or out of time); remembers why. */
 bool nl_db_must_stop(struct nl_db *db);
@@ -61,6 +67,9 @@ void nl_db_free_sets(struct nl_db *db);
 
 /* Place of each name in the order of texts, unknown first. */
 const uint32_t *nl_db_name_ranks(struct nl_db *db);
+/* Id of a name, NL_NO_NAME when no row can have it. Fast also for trace files, whose dictionary has
+ * no hash table: after a few lookups by halves. */
+uint32_t nl_db_find_name(struct nl_db *db, struct nl_str text);
 
 #define NL_SET_POINTER "neurolens intervals" /* type tag of sqlite3_value_pointer */
 
@@ -68,7 +77,8 @@ const uint32_t *nl_db_name_ranks(struct nl_db *db);
 int nl_vtab_register(struct nl_db *db);      /* vtab.c: one module per table */
 int nl_functions_register(struct nl_db *db); /* functions.c: scalars and aggregates */
 int nl_tablefunctions_register(struct nl_db *db);
-void nl_guard_install(struct nl_db *db); /* guard.c: authorizer, limits, progress handler */
+void nl_guard_install(struct nl_db *db);  /* guard.c: authorizer, limits, progress handler */
+int64_t nl_deadline_ns(int64_t limit_ms); /* guard.c: from now, 0 for no limit */
 
 /* What a statement error means, as an error of ours: the message, where, and the nearest name. */
 bool nl_db_explain(struct nl_db *db, const char *sql, size_t at, int code, struct nl_err *err);

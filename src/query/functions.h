@@ -29,6 +29,8 @@ static inline struct nl_db *nl_context_db(sqlite3_context *context)
 /* Whether `bytes` more may be used by one statement's aggregates; sets the error when not. */
 bool nl_context_room(sqlite3_context *context, uint64_t bytes);
 
+#define NL_MESSAGE 240 /* bytes of an error message */
+
 /* ---- Table functions ---- */
 
 #define NL_MOST_ARGUMENTS 4
@@ -42,7 +44,7 @@ struct nl_tf_call {
     struct nl_db *db;
     void *state;
     size_t rows;
-    char message[200]; /* why `open` failed */
+    char message[NL_MESSAGE]; /* why `open` failed */
 };
 
 struct nl_table_function {
@@ -63,7 +65,7 @@ extern const struct nl_table_function nl_tf_time_breakdown, nl_tf_kernel_summary
     nl_tf_self_time, nl_tf_launch_ranges, nl_tf_union, nl_tf_intersect, nl_tf_subtract, nl_tf_gaps;
 
 /* The set an SQL value carries; NULL (and `message` filled, if given) when it is none. */
-const struct nl_intervals *nl_value_set(sqlite3_value *value, char message[200]);
+const struct nl_intervals *nl_value_set(sqlite3_value *value, char message[NL_MESSAGE]);
 
 /* Binary operators on sets as shared by scalar and table functions. */
 typedef void nl_set_operator(const struct nl_intervals *a, const struct nl_intervals *b,

@@ -16,13 +16,15 @@ struct gather {
     struct nl_intervals local;  /* busy() */
 };
 
-const struct nl_intervals *nl_value_set(sqlite3_value *value, char message[200])
+const struct nl_intervals *nl_value_set(sqlite3_value *value, char message[NL_MESSAGE])
 {
     const struct nl_intervals *set = value ? sqlite3_value_pointer(value, NL_SET_POINTER) : NULL;
     if (!set && message)
-        sqlite3_snprintf(200, message,
-                         "this argument has to be a set of intervals, as intervals(ts, dur) makes "
-                         "one: (SELECT intervals(ts, dur) FROM kernels)");
+        sqlite3_snprintf(NL_MESSAGE, message,
+                         "this argument has to be a set of intervals, as in (SELECT intervals(ts, "
+                         "dur) FROM kernels); a "
+                         "set does not outlive the SELECT that makes it when that has a GROUP BY "
+                         "or is a stored CTE");
     return set;
 }
 
@@ -93,7 +95,7 @@ static void busy_final(sqlite3_context *context)
 static bool take_sets(sqlite3_context *context, sqlite3_value **argv, int count,
                       const struct nl_intervals **sets)
 {
-    char message[200];
+    char message[NL_MESSAGE];
     for (int i = 0; i < count; i++) {
         sets[i] = nl_value_set(argv[i], message);
         if (!sets[i]) {

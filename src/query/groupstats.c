@@ -163,11 +163,10 @@ static struct nl_group_stats narrow_stats(const struct group *group, const uint3
     struct nl_group_stats stats = start_stats(group);
     size_t count = group->count;
     uint32_t most = (uint32_t)((uint64_t)group->most - (uint64_t)group->least);
-    double least = (double)group->least;
     stats.median_ns =
-        least + nl_quantile_u32(distance, count, most, nl_quantile_at(count, 50), scratch);
+        nl_quantile_u32(distance, count, group->least, most, nl_quantile_at(count, 50), scratch);
     stats.p95_ns =
-        least + nl_quantile_u32(distance, count, most, nl_quantile_at(count, 95), scratch);
+        nl_quantile_u32(distance, count, group->least, most, nl_quantile_at(count, 95), scratch);
     if (count < 2)
         return stats;
     uint64_t sum = 0;

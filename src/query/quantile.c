@@ -105,14 +105,14 @@ static uint32_t value_after(const uint32_t *values, size_t count, uint32_t value
     return rank < up_to ? value : above;
 }
 
-double nl_quantile_u32(const uint32_t *values, size_t count, uint32_t most,
+double nl_quantile_u32(const uint32_t *values, size_t count, int64_t base, uint32_t most,
                        struct nl_quantile quantile, uint32_t *scratch)
 {
     uint32_t at = value_at(values, count, most, quantile.rank, scratch);
     if (quantile.fraction <= 0)
-        return at;
+        return (double)(base + at);
     uint32_t next = value_after(values, count, at, quantile.rank + 1);
-    return at + quantile.fraction * (double)(next - at);
+    return (double)(base + at) + quantile.fraction * (double)(next - at);
 }
 
 double nl_quantile_sorted(const int64_t *values, struct nl_quantile quantile)

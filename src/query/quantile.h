@@ -16,9 +16,9 @@ struct nl_quantile {
 };
 struct nl_quantile nl_quantile_at(size_t count, unsigned hundredths);
 
-/* The quantile's value in values[0..count), 0 < count, none over `most`. `scratch` has room for
- * `count` values; `values` stays as it is. */
-double nl_quantile_u32(const uint32_t *values, size_t count, uint32_t most,
+/* The quantile's value of `base` + values[0..count), 0 < count, none of `values` over `most`.
+ * `scratch` has room for `count` values; `values` stays as it is. */
+double nl_quantile_u32(const uint32_t *values, size_t count, int64_t base, uint32_t most,
                        struct nl_quantile quantile, uint32_t *scratch);
 
 /* The same for values in ascending order. */

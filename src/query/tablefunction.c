@@ -33,8 +33,9 @@ struct cursor {
     size_t row;
 };
 
-static int declare(sqlite3 *sqlite, const struct nl_table_function *function)
+static int declare(const struct module *module)
 {
+    const struct nl_table_function *function = module->function;
     struct nl_buf sql;
     nl_buf_init(&sql, 1 << 14);
     nl_buf_text(&sql, "CREATE TABLE t(");
@@ -44,7 +45,7 @@ static int declare(sqlite3 *sqlite, const struct nl_table_function *function)
     for (const struct nl_tf_column *argument = function->arguments; argument->name; argument++)
         nl_buf_format(&sql, ", \"%s\" HIDDEN", argument->name);
     nl_buf_char(&sql, ')');
-    int rc = sqlite3_declare_vtab(sqlite, sql.ptr);
+    int rc = nl_db_declare(module->db, sql.ptr);
     nl_buf_release(&sql);
     return rc;
 }
@@ -56,7 +57,7 @@ static int connect(sqlite3 *sqlite, void *context, int argc, const char *const *
     (void)argv;
     (void)message;
     struct module *module = context;
-    int rc = declare(sqlite, module->function);
+    int rc = declare(module);
     if (rc != SQLITE_OK)
         return rc;
     struct table *table = nl_zalloc(sizeof *table);

@@ -49,7 +49,7 @@ static int connect(sqlite3 *sqlite, void *module, int argc, const char *const *a
     nl_vcolumns_resolve(vtab);
     nl_buf_init(&sql, 1 << 16);
     declare(vtab, &sql);
-    int rc = sqlite3_declare_vtab(sqlite, sql.ptr);
+    int rc = nl_db_declare(vtab->db, sql.ptr);
     nl_buf_release(&sql);
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(sqlite));

@@ -185,8 +185,7 @@ static uint64_t id_of(const struct nl_vtab *vtab, const struct nl_vcolumn *colum
         int value = nl_enum_value(column->def->enumeration, text.ptr, text.len);
         return value < 0 ? 0 : (uint64_t)value;
     }
-    uint32_t id = nl_dict_find(&vtab->db->trace->names, text);
-    return id == UINT32_MAX ? 0 : id;
+    return nl_db_find_name(vtab->db, text);
 }
 
 static void clear_bits(struct nl_filter *filter, uint64_t count)

@@ -159,19 +159,52 @@ static int by_text(const void *left, const void *right)
     return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
-const uint32_t *nl_db_name_ranks(struct nl_db *db)
+static void sort_names(struct nl_db *db)
 {
     uint32_t count = db->trace->names.count;
-    if (db->name_ranks)
-        return db->name_ranks;
     struct named *names = nl_alloc(((size_t)count + 1) * sizeof *names);
     for (uint32_t i = 0; i < count; i++)
         names[i] = (struct named){nl_trace_name(db->trace, i), i};
     if (count > 1)
         qsort(names + 1, count - 1, sizeof *names, by_text);
-    db->name_ranks = nl_zalloc(((size_t)count + 1) * sizeof *db->name_ranks);
-    for (uint32_t i = 0; i < count; i++)
+    db->name_order = nl_alloc(((size_t)count + 1) * sizeof *db->name_order);
+    db->name_ranks = nl_alloc(((size_t)count + 1) * sizeof *db->name_ranks);
+    for (uint32_t i = 0; i < count; i++) {
+        db->name_order[i] = names[i].id;
         db->name_ranks[names[i].id] = i;
+    }
     nl_free(names);
+}
+
+const uint32_t *nl_db_name_ranks(struct nl_db *db)
+{
+    if (!db->name_ranks)
+        sort_names(db);
     return db->name_ranks;
+}
+
+uint32_t nl_db_find_name(struct nl_db *db, struct nl_str text)
+{
+    const struct nl_dict *names = &db->trace->names;
+    if (text.len == 0)
+        return NL_NO_NAME;
+    if (names->slot_count || (!db->name_ranks && db->name_lookups++ < SCANS_FIRST)) {
+        uint32_t id = nl_dict_find(names, text);
+        return id == UINT32_MAX ? NL_NO_NAME : id;
+    }
+    (void)nl_db_name_ranks(db);
+    uint32_t low = 1, high = names->count;
+    const struct named wanted = {text, 0};
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct named other = {nl_trace_name(db->trace, db->name_order[middle]), 0};
+        int order = by_text(&other, &wanted);
+        if (order == 0)
+            return db->name_order[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NL_NO_NAME;
 }

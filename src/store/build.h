@@ -72,8 +72,9 @@ struct nl_builder {
     struct nl_entities process_keys, thread_keys, device_keys, lane_keys, series_keys;
     struct nl_source_row *sources;
     bool *per_process; /* per source: correlation scope */
+    bool *forget_ids;  /* per source: external ids are no operators */
     uint32_t source_count;
-    size_t source_cap, per_process_cap;
+    size_t source_cap, per_process_cap, forget_cap;
     struct nl_process_row *processes;
     struct nl_thread_row *threads;
     struct nl_device_row *devices;
@@ -132,6 +133,9 @@ void nl_nesting_release(struct nl_nesting *nesting);
 /* link.c: fills kernel.class, slice.link, flows' slices. `per_process` is indexed by source. */
 void nl_link(struct nl_trace *trace, const bool *per_process, uint64_t *unlinked,
              uint64_t *duplicates);
+
+/* link.c: makes external ids of device work and API calls of the marked sources unknown. */
+void nl_forget_external_ids(struct nl_trace *trace, const bool *forget);
 
 /* Final id of a staged name. */
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id);

@@ -65,7 +65,7 @@ void nl_builder_free(struct nl_builder *b)
                                   &b->lane_keys, &b->series_keys};
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
         nl_entities_release(sets[i]);
-    void *rows[] = {b->sources, b->per_process, b->processes, b->threads,  b->devices,
+    void *rows[] = {b->sources, b->per_process, b->forget_ids, b->processes, b->threads,  b->devices,
                     b->lanes,   b->series,      b->metas,     b->coverages};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         nl_free(rows[i]);
@@ -103,6 +103,8 @@ uint32_t nl_builder_source(struct nl_builder *b, const char *file, const char *f
     b->sources[source].format = shared(b, nl_str(format));
     b->sources[source].offset_ns = 0;
     b->per_process[source] = false;
+    nl_grow(&b->forget_ids, &b->forget_cap, b->source_count);
+    b->forget_ids[source] = false;
     pthread_mutex_unlock(&b->lock);
     return source;
 }
@@ -110,6 +112,11 @@ uint32_t nl_builder_source(struct nl_builder *b, const char *file, const char *f
 void nl_builder_correlation_per_process(struct nl_builder *b, uint32_t source)
 {
     b->per_process[source] = true;
+}
+
+void nl_builder_forget_external_ids(struct nl_builder *b, uint32_t source)
+{
+    b->forget_ids[source] = true;
 }
 
 void nl_builder_clock(struct nl_builder *b, uint32_t source, const char *clock, int64_t epoch_ns)

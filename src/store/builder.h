@@ -51,6 +51,10 @@ uint32_t nl_builder_source(struct nl_builder *builder, const char *file, const c
  * file (Kineto; the default) or only per process (nsys). */
 void nl_builder_correlation_per_process(struct nl_builder *builder, uint32_t source);
 
+/* The external ids that this source's device work and API calls carry turned out to be something
+ * else than operators: finishing makes them unknown. */
+void nl_builder_forget_external_ids(struct nl_builder *builder, uint32_t source);
+
 /* UTC ns of the source's time 0 (NL_NULL_I64 unknown) and the name of its clock. When all sources
  * of a profile know it, finishing moves them onto one time axis. */
 void nl_builder_clock(struct nl_builder *builder, uint32_t source, const char *clock,

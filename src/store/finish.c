@@ -409,6 +409,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_build_entities(f, NL_T_series, b->series, b->series_keys.count);
     nl_build_entities(f, NL_T_source, b->sources, b->source_count);
     nl_build_entities(f, NL_T_meta, b->metas, b->meta_count);
+    nl_forget_external_ids(f->trace, b->forget_ids);
     uint64_t unlinked, duplicates;
     nl_link(f->trace, b->per_process, &unlinked, &duplicates);
     report_coverage(f, unlinked, duplicates);

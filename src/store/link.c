@@ -129,3 +129,26 @@ void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked,
     nl_pages_free(table.slots, (table.mask + 1) * sizeof *table.slots);
     link_flows(t);
 }
+
+void nl_forget_external_ids(struct nl_trace *trace, const bool *forget)
+{
+    const struct {
+        const uint32_t *slices;
+        int64_t *ids;
+        uint32_t rows;
+    } tables[] = {{trace->kernel.slice, trace->kernel.external_id, trace->kernel.rows},
+                  {trace->copy.slice, trace->copy.external_id, trace->copy.rows},
+                  {trace->memset.slice, trace->memset.external_id, trace->memset.rows},
+                  {trace->api.slice, trace->api.external_id, trace->api.rows}};
+    bool any = false;
+    for (uint32_t s = 0; s < trace->source.rows; s++)
+        any |= forget[s];
+    for (size_t t = 0; any && t < sizeof tables / sizeof tables[0]; t++)
+        for (uint32_t i = 0; i < tables[t].rows; i++) {
+            uint32_t slice = tables[t].slices[i];
+            uint32_t process = slice == NL_NULL_ROW ? NL_NULL_ROW : nl_slice_process(trace, slice);
+            uint32_t source = process == NL_NULL_ROW ? NL_NULL_ROW : trace->process.source[process];
+            if (source != NL_NULL_ROW && forget[source])
+                tables[t].ids[i] = NL_NULL_I64;
+        }
+}

@@ -13,6 +13,8 @@ static void put_field(FILE *out, struct nl_str text)
     bool quote = false;
     for (size_t i = 0; i < text.len && !quote; i++)
         quote = strchr(",\"\r\n", text.ptr[i]) != NULL;
+    if (!text.len)
+        return;
     if (!quote) {
         fwrite(text.ptr, 1, text.len, out);
         return;

@@ -175,6 +175,8 @@ static void put_row(struct nl_buf *out, const struct nl_grid *grid, size_t row, 
             continue;
         const struct nl_cell *cell = nl_result_cell(grid->result, row, column->source);
         bool known = !head && cell->type == NL_CELL_F64;
+        if (head && last)
+            continue;
         nl_buf_char(out, ' ');
         nl_grid_bar(out, known ? cell->f64 : 0, NL_GRID_BAR, !last);
     }

@@ -42,8 +42,8 @@ void nl_partition_skip(const struct nl_result *result, bool *skip)
     }
 }
 
-/* "rank 0 · GPU 0 · NVIDIA H100 · wall 435.6 ms · 2,345 kernels": counts come after their number,
- * texts stand alone, unknown cells are left out. */
+/* "rank 0 · device 0 · NVIDIA H100 · wall 435.6 ms · kernels 2,345": texts stand alone, unknown
+ * cells and counts of 0 are left out. */
 static void put_heading(struct nl_buf *out, const struct nl_result *result, size_t row)
 {
     const char *between = "";
@@ -54,16 +54,14 @@ static void put_heading(struct nl_buf *out, const struct nl_result *result, size
             column++;
             continue;
         }
-        if (cell->type == NL_CELL_NULL)
+        bool zero = def->meaning == NL_MEANS_COUNT && cell->type == NL_CELL_I64 && !cell->i64;
+        if (cell->type == NL_CELL_NULL || zero)
             continue;
         nl_buf_text(out, between);
         between = " · ";
-        bool counted = def->meaning == NL_MEANS_COUNT;
-        if (!counted && def->meaning != NL_MEANS_TEXT)
+        if (def->meaning != NL_MEANS_TEXT)
             nl_buf_format(out, "%s ", nl_grid_heading(def));
         nl_celltext_eyes(out, def, cell);
-        if (counted)
-            nl_buf_format(out, " %s", nl_grid_heading(def));
     }
     nl_buf_char(out, '\n');
 }

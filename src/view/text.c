@@ -92,6 +92,20 @@ static void put_rest(struct page *page, const struct nl_result *result, const st
     }
 }
 
+/* Whether nothing but zeros was measured: then a table's note says more than the table. */
+static bool is_all_zero(const struct nl_result *result)
+{
+    for (size_t row = 0; row < result->rows; row++)
+        for (size_t column = 0; column < result->column_count; column++) {
+            const struct nl_cell *cell = nl_result_cell(result, row, column);
+            bool id = result->columns[column].meaning == NL_MEANS_INTEGER;
+            if (cell->type == NL_CELL_TEXT || (cell->type == NL_CELL_F64 && cell->f64 != 0) ||
+                (cell->type == NL_CELL_I64 && cell->i64 != 0 && !id))
+                return false;
+        }
+    return true;
+}
+
 static void put_table(struct page *page, const struct nl_result *result, size_t rows,
                       const bool *skip)
 {
@@ -133,6 +147,9 @@ static void put_result(struct page *page, const struct nl_result *result, size_t
         flush(page, NULL);
     } else if (!strcmp(result->name, "coverage")) {
         nl_notes_coverage(&page->line, result, page->width, rows);
+        flush(page, NULL);
+    } else if (result->note && !page->options->all && is_all_zero(result)) {
+        nl_notes_wrap(&page->line, nl_str(result->note), page->width, 0);
         flush(page, NULL);
     } else {
         put_table(page, result, rows, NULL);

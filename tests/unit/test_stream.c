@@ -1,7 +1,7 @@
 /* stream: the same bytes come out whatever the encoding, the member boundaries and the reads. */
 #include "check.h"
 
-#include <igzip_lib.h>
+#include <isa-l/igzip_lib.h>
 #include <unistd.h>
 #include <zstd.h>
 

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Speed and memory beside yardsticks measured in the same run.
+
+    make bench
+    bench/bench.py [--json-mb 500] [--gz-mb 200] [--nsys-rows 2000000] [--profile FILE]
+
+Every row is ours, the yardstick's and their ratio, and the goal where there is one. Files are made
+in build/bench and kept. All reading is warm: the page cache holds the input, as it does for a file
+that was just written.
+"""
+import argparse
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGRAM = os.environ.get("NEUROLENS", os.path.join(ROOT, "build", "neurolens"))
+FOLDER = os.path.join(ROOT, "build", "bench")
+FIXTURE = os.path.join(ROOT, "tests", "fixtures", "torch_cpu_train.json.gz")
+
+
+class Run:
+    """One command: wall seconds, peak memory, and what it said."""
+
+    def __init__(self, command, out=subprocess.PIPE):
+        start = time.monotonic()
+        self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE,
+                                        stdin=subprocess.DEVNULL)
+        self.stdout = self.process.stdout.read() if self.process.stdout else b""
+        self.stderr = self.process.stderr.read().decode("utf-8", "replace")
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.wall = time.monotonic() - start
+        self.peak = usage.ru_maxrss * 1024
+        if self.process.returncode != 0:
+            sys.exit("%s: exit %d\n%s" % (" ".join(command), self.process.returncode, self.stderr))
+
+
+def best(make, times=3):
+    runs = [make() for _ in range(times)]
+    return min(runs, key=lambda run: run.wall)
+
+
+def ours(*words):
+    return Run([PROGRAM, *words, "-v", "--ledger", os.path.join(FOLDER, "ledger")])
+
+
+def loaded(run):
+    """Seconds of loading alone, as -v tells them."""
+    return float(re.search(r"loaded .* in ([\d.]+) s", run.stderr).group(1))
+
+
+def row(job, own, yardstick, ratio, goal=""):
+    print("%-44s %-18s %-34s %-10s %s" % (job, own, yardstick, ratio, goal), flush=True)
+
+
+def rate(size, seconds):
+    return "%.2f GB/s" % (size / seconds / 1e9)
+
+
+def make_json(megabytes, suffix=""):
+    path = os.path.join(FOLDER, "train-%d.json%s" % (megabytes, suffix))
+    if not os.path.exists(path):
+        subprocess.run([sys.executable, os.path.join(ROOT, "tools", "scale_chrome.py"), FIXTURE,
+                        path + ".part" + suffix, str(megabytes)], check=True,
+                       stdout=subprocess.DEVNULL)
+        os.rename(path + ".part" + suffix, path)
+    return path
+
+
+NSYS_TABLES = """
+CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
+CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL,
+  eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL,
+  returnValue INTEGER NOT NULL, callchainId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL,
+  deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER,
+  streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,
+  demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER,
+  launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL,
+  gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL,
+  blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL,
+  staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL,
+  localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL,
+  gridId INTEGER NOT NULL, sharedMemoryExecuted INTEGER, graphNodeId INTEGER,
+  sharedMemoryLimitConfig INTEGER);
+"""
+
+
+def make_nsys(rows):
+    path = os.path.join(FOLDER, "nsys-%d.sqlite" % rows)
+    if os.path.exists(path):
+        return path
+    chance = random.Random(1)
+    partial = path + ".part"
+    if os.path.exists(partial):
+        os.unlink(partial)
+    db = sqlite3.connect(partial)
+    db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + NSYS_TABLES)
+    db.executemany("INSERT INTO META_DATA_EXPORT VALUES (?, ?)",
+                   [("EXPORT_PRODUCT_NAME", "NVIDIA Nsight Systems"),
+                    ("EXPORT_PRODUCT_VERSION", "2025.1.3.140"),
+                    ("EXPORT_SCHEMA_VERSION", "3.17.2")])
+    db.execute("INSERT INTO TARGET_INFO_GPU VALUES (0, 'made up')")
+    db.executemany("INSERT INTO StringIds VALUES (?, ?)",
+                   [(i, "kernel_%d<float, %d>" % (i, i)) for i in range(1, 400)] +
+                   [(400, "cudaLaunchKernel_v7000")])
+    pid = 1234 << 24
+    half = rows // 2
+    starts = [1000 * i + chance.randrange(500) for i in range(half)]
+    db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,0,?,?,400,0,NULL)",
+                   ((t, t + 400, pid + 1234, i + 1) for i, t in enumerate(starts)))
+    db.executemany(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
+        "(?,?,0,1,NULL,7,?,?,?,?,NULL,0,0,32,128,1,1,256,1,1,0,16384,0,0,?,NULL,NULL,0)",
+        ((t + 600, t + 1400, i + 1, pid, 1 + i % 399, 1 + i % 399, i) for i, t in
+         enumerate(starts)))
+    db.commit()
+    db.close()
+    os.rename(partial, path)
+    return path
+
+
+def bench_json(path):
+    size = os.path.getsize(path)
+    one = best(lambda: ours("info", "--no-cache", "-j1", path))
+    two = best(lambda: ours("info", "--no-cache", path))
+    words = best(lambda: Run(["wc", "-l", path]))
+    row("JSON to store, one thread", rate(size, loaded(one)), "wc -l " + rate(size, words.wall),
+        "%.2f x" % (words.wall / loaded(one)), "goal >= 2.0 GB/s")
+    row("JSON to store, all threads", rate(size, loaded(two)),
+        "one thread " + rate(size, loaded(one)), "%.2f x" % (loaded(one) / loaded(two)),
+        "goal >= 3.2 GB/s on two cores")
+    row("  peak memory / size of the JSON", "%.0f MB" % (two.peak / 1e6), "%.0f MB" % (size / 1e6),
+        "%.2f x" % (two.peak / size), "goal <= 0.25 x")
+    simdjson(path, size, loaded(one))
+    slice_of_python(path, size, loaded(one))
+
+
+def simdjson(path, size, own):
+    program = os.path.join(FOLDER, "yardstick_simdjson")
+    if not shutil.which("c++") or subprocess.run(["pkg-config", "--exists", "simdjson"]).returncode:
+        row("  simdjson", "", "not installed (libsimdjson-dev)", "")
+        return
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "simdjson"],
+                           stdout=subprocess.PIPE).stdout.decode().split()
+    built = subprocess.run(["c++", "-O3", "-std=c++17", os.path.join(
+        ROOT, "bench", "yardstick_simdjson.cpp"), "-o", program, *flags])
+    if built.returncode == 0:
+        took = min(float(Run([program, path]).stdout.split()[0]) for _ in range(3))
+        row("  the same beside simdjson (parses only)", rate(size, own), rate(size, took),
+            "%.2f x" % (took / own))
+
+
+def slice_of_python(path, size, own):
+    with open(make_json(20)) as file:
+        text = file.read()
+    start = time.monotonic()
+    json.loads(text)
+    took = time.monotonic() - start
+    row("  the same beside Python's json (20 MB)", rate(size, own), rate(len(text), took),
+        "%.1f x" % ((took / len(text)) / (own / size)))
+
+
+def bench_gz(path, megabytes):
+    with gzip.open(path) as file:
+        size = 0
+        while True:
+            part = file.read(1 << 24)
+            if not part:
+                break
+            size += len(part)
+    run = best(lambda: ours("info", "--no-cache", path))
+    unpack = best(lambda: Run(["gzip", "-dc", path], out=subprocess.DEVNULL))
+    row("JSON.gz to store (of JSON)", rate(size, loaded(run)), "gzip -dc " +
+        rate(size, unpack.wall), "%.2f x" % (unpack.wall / loaded(run)), "goal >= 1.5 GB/s")
+
+
+def bench_nsys(path, rows):
+    run = best(lambda: ours("info", "--no-cache", path))
+    program = os.path.join(ROOT, "build", "bench", "yardstick_sqlite")
+    took = min(float(Run([program, path]).stdout.split()[0]) for _ in range(3))
+    row("nsys SQLite to store", "%.1f M rows/s" % (rows / loaded(run) / 1e6),
+        "sqlite3_step %.1f M rows/s" % (rows / took / 1e6), "%.2f x" % (took / loaded(run)),
+        "goal >= 15 M rows/s")
+
+
+def bench_report(path):
+    size = os.path.getsize(path)
+    cold = best(lambda: ours("analyze", "--no-cache", path))
+    row("analyze, JSON to report", "%.2f s" % cold.wall, "%.0f MB of JSON" % (size / 1e6),
+        rate(size, cold.wall), "goal <= 3 s for 3 GB")
+    ours("analyze", path)
+    warm = best(lambda: ours("info", path), 5)
+    row("re-open an imported profile", "%.0f ms" % (loaded(warm) * 1e3),
+        "import %.0f ms" % (loaded(cold) * 1e3), "%.0f x" % (loaded(cold) / loaded(warm)),
+        "goal <= 50 ms")
+    query = "SELECT name, count(*), sum(dur) FROM slices GROUP BY name ORDER BY 3 DESC LIMIT 5"
+    asked = best(lambda: ours("sql", path, query))
+    row("  sql: group all slices by name", "%.0f ms" % (asked.wall * 1e3), "", "")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json-mb", type=int, default=500)
+    parser.add_argument("--gz-mb", type=int, default=200)
+    parser.add_argument("--nsys-rows", type=int, default=2000000)
+    parser.add_argument("--profile", help="a Kineto JSON to use instead of the made one")
+    wanted = parser.parse_args()
+    os.makedirs(FOLDER, exist_ok=True)
+    print("%s, %d processors" % (PROGRAM, len(os.sched_getaffinity(0))))
+    row("job", "ours", "yardstick", "ratio", "")
+    path = wanted.profile or make_json(wanted.json_mb)
+    bench_json(path)
+    bench_gz(make_json(wanted.gz_mb, ".gz"), wanted.gz_mb)
+    bench_nsys(make_nsys(wanted.nsys_rows), wanted.nsys_rows)
+    bench_report(path)
+
+
+main()
