@@ -32,7 +32,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    int64_t *self = nl_nest_self_times(&scope, &nest), whole = 0;
+    int64_t *self = nvtx->rows ? nl_self_times(trace, 0, trace->slice.rows) : NULL, whole = 0;
     for (uint32_t row = 0; row < nvtx->rows; row++) {
         int64_t length = length_of(&scope, nvtx->slice[row]);
         if (length < 0)

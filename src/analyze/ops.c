@@ -20,6 +20,6 @@ const struct nl_analysis nl_analysis_ops = {
     .need_count = 1,
     .run = run,
     .doc =
-        "Per operator name: count, total and self time on the CPU (without operators called from "
+        "Per operator name: count, total and self time on the CPU (without operators and API calls "
         "inside), share of all self time, and statistics of the total time per call.",
 };

@@ -51,7 +51,7 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    int64_t *self = nl_nest_self_times(&scope, nest), whole = 0;
+    int64_t *self = nest->rows ? nl_self_times(trace, 0, trace->slice.rows) : NULL, whole = 0;
     for (uint32_t row = 0; row < nest->rows; row++) {
         int64_t length = nl_scope_length(&scope, nest->slices[row]);
         if (length < 0)

@@ -42,7 +42,7 @@ static unsigned char on_cancel(EditLine *edit, int key)
 {
     (void)key;
     line_of(edit)->cancelled = true;
-    fputs("^C", stdout);
+    fputs("^C\n", stdout);
     return CC_NEWLINE;
 }
 

@@ -22,7 +22,7 @@ static bool show(struct nl_shell *shell, const struct nl_result *result, bool sq
                                       .matrix = sql,
                                       .width = output->width,
                                       .color = output->color};
-    if (shell->answers++ && strcmp(output->view->name, "json") != 0)
+    if (shell->answers++ && !shell->talks && strcmp(output->view->name, "json") != 0)
         fputc('\n', output->stream);
     return output->view->render_result(output->stream, shell->profile, result, &options, err);
 }
@@ -227,7 +227,7 @@ static void talk(struct nl_shell *shell, struct nl_line *line)
     struct nl_buf typed;
     char *text;
     nl_buf_init(&typed, TEXT_MAX);
-    while (!shell->quit) {
+    while (!shell->quit && !nl_job_cancelled(shell->call->job)) {
         enum nl_line_what what = nl_line_read(line, typed.len ? "   ...> " : "neurolens> ", &text);
         if (what == NL_LINE_END)
             break;
@@ -256,6 +256,7 @@ void nl_shell_talk(struct nl_shell *shell)
 {
     char *history = nl_history_file();
     struct nl_line *line = nl_line_new(history, complete, shell);
+    shell->talks = true;
     nl_progress_guard(shell->call->progress, false);
     nl_progress_quiet(shell->call->progress);
     if (!shell->call->settings.quiet)

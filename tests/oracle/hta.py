@@ -71,32 +71,32 @@ class Rank:
     """One file, filtered as HTA does."""
 
     def __init__(self, tool, path, min_ts, name):
-        self.tool, self.path = tool, path
+        self.tool, self.path, self.first = tool, path, tool.first_ns(path)
         self.gpu, self.api, self.steps = [], [], []
         for table, kind in (("kernels", "kernel"), ("copies", "memcpy"), ("memsets", "memset"),
                             ("syncs", "sync")):
-            for ts, dur, text, stream, correlation, what in self.rows(table):
+            for ts, dur, text, stream, correlation, what in self.device_rows(table):
                 if kind == "sync" and stream is None:
                     if name not in CONTEXT_SYNC_HAS_STREAM or what != "context":
                         continue
                     stream = 4294967295
                 self.gpu.append(Event(ts, dur, text, stream, correlation, kind))
-        for ts, dur, text, correlation in self.sql("SELECT ts, dur, name, correlation FROM api"):
+        for ts, dur, text, correlation in self.rows("SELECT ts, dur, name, correlation FROM api"):
             self.api.append(Event(ts, dur, text, None, correlation, "api"))
-        for ts, dur, text in self.sql(
+        for ts, dur, text in self.rows(
                 "SELECT ts, dur, name FROM slices WHERE name LIKE '%ProfilerStep%'"):
             self.steps.append(Event(ts, dur, text, None, None, "step"))
-        first = self.sql("SELECT min(ts) FROM slices")[0][0]
-        base = round((first - min_ts * 1000) / BASE_PERIOD_NS) * BASE_PERIOD_NS
+        base = round((self.first - min_ts * 1000) / BASE_PERIOD_NS) * BASE_PERIOD_NS
         for event in self.gpu + self.api + self.steps:
             event.round(base)
 
-    def sql(self, query):
-        return self.tool.sql(self.path, query, "--absolute")
+    def rows(self, query):
+        """Rows whose first column is a time, in the file's own clock."""
+        return [[row[0] + self.first] + row[1:] for row in self.tool.sql(self.path, query)]
 
-    def rows(self, table):
+    def device_rows(self, table):
         what = "kind" if table == "syncs" else "NULL"
-        return self.sql("SELECT ts, dur, name, stream, correlation, %s FROM %s" % (what, table))
+        return self.rows("SELECT ts, dur, name, stream, correlation, %s FROM %s" % (what, table))
 
     def drop_last_step(self):
         last = max(step.ts for step in self.steps)
@@ -379,9 +379,9 @@ def check_own_launches(check, name, tool, path, launches):
         calls.setdefault((rank, correlation), (ts, dur))
     work = {}
     for table in ("kernels", "copies", "memsets"):
-        for rank, device, context, stream, correlation, ts, dur in tool.sql(
-                path, "SELECT rank, device, context, stream, correlation, ts, dur FROM " + table):
-            work.setdefault((rank, device, context, stream), []).append((correlation, ts, dur))
+        for rank, device, stream, correlation, ts, dur in tool.sql(
+                path, "SELECT rank, device, stream, correlation, ts, dur FROM " + table):
+            work.setdefault((rank, device, stream), []).append((correlation, ts, dur))
     expected = {}
     for place, events in work.items():
         seen, delays, cpu, unlinked, shorter = set(), [], 0, 0, 0
@@ -398,7 +398,7 @@ def check_own_launches(check, name, tool, path, launches):
         tail = (cpu, round_half(quantile(delays, .5)), round_half(quantile(delays, .99)),
                 shorter) if delays else (None, None, None, None)
         expected[place] = (len(events), len(delays), unlinked, sum(e[2] for e in events)) + tail
-    got = {(row["rank"], row["device"], row["context"], row["stream"]): (
+    got = {(row["rank"], row["device"], row["stream"]): (
         row["events"], row["launches"], row["unlinked"], row["gpu_ns"], row["cpu_ns"],
         row["delay_p50_ns"], row["delay_p99_ns"], row["short"]) for row in launches}
     check.rows("%s own launches" % name, expected, got)

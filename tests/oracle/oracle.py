@@ -85,9 +85,13 @@ class Neurolens:
                 " ".join(words[:2]), done.returncode, done.stderr.decode(errors="replace")[-500:]))
         return json.loads(done.stdout)
 
-    def sql(self, profile, query, *options):
+    def sql(self, profile, query):
         """Rows as lists."""
-        return self.run("sql", profile, query, "--format", "json", *options)["result"]["rows"]
+        return self.run("sql", profile, query, "--format", "json")["result"]["rows"]
+
+    def first_ns(self, profile):
+        """What to add to times in rows to get the file's own."""
+        return self.run("sql", profile, "SELECT 1", "--format", "json")["profile"]["first_ns"]
 
     def analyze(self, profile):
         return self.run("analyze", profile, "--format", "json")["result"]
