@@ -17,8 +17,7 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL",
-                                         "CUPTI_ACTIVITY_KIND_MEMCPY",
+    static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                          "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
     double start = now();
     sqlite3 *db;

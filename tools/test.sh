@@ -25,17 +25,21 @@ trap 'rm -f "$log"' EXIT
 export PYTHONDONTWRITEBYTECODE=1
 started=$SECONDS
 
-# part NAME SECONDS COMMAND...: run it, show its lines, add its sums
+# wants NAME: was this part asked for?
+wants() {
+    local word
+    [ ${#wanted[@]} -gt 0 ] || return 0
+    for word in "${wanted[@]}"; do
+        case $1 in *"$word"*) return 0 ;; esac
+    done
+    return 1
+}
+
+# part NAME SECONDS COMMAND...: run it, show its lines, add its sums; false when it failed
 part() {
     local name=$1 limit=$2 status=0 sums
     shift 2
-    if [ ${#wanted[@]} -gt 0 ]; then
-        local word hit=
-        for word in "${wanted[@]}"; do
-            case $name in *"$word"*) hit=1 ;; esac
-        done
-        [ -n "$hit" ] || return 0
-    fi
+    wants "$name" || return 0
     timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
     sums=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -1)
     grep -vE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log"
@@ -46,7 +50,8 @@ part() {
         failed=$((failed + $3))
         skipped=$((skipped + $5))
         if [ "$3" -gt 0 ] || [ $status -eq 0 ]; then
-            return 0
+            [ $status -eq 0 ]
+            return
         fi
     fi
     if [ $status -eq 124 ] || [ $status -eq 137 ]; then
@@ -55,13 +60,15 @@ part() {
     elif [ $status -ne 0 ]; then
         echo "FAIL $name: exit $status"
         failed=$((failed + 1))
-    elif [ -z "$sums" ]; then
+    else
         echo "ok $name"
         passed=$((passed + 1))
     fi
+    [ $status -eq 0 ]
 }
 
 skip() {
+    wants "$1" || return 0
     echo "skipped $1: $2"
     skipped=$((skipped + 1))
 }
@@ -70,11 +77,9 @@ skip() {
 build() {
     local folder=$1 compiler=$2
     shift 2
-    if [ ! -f "$folder/build.ninja" ]; then
-        CC=$compiler meson setup "$folder" "$@" || return 1
-    else
-        meson setup --reconfigure "$folder" "$@" || return 1
-    fi
+    local again=()
+    [ ! -f "$folder/build.ninja" ] || again=(--reconfigure)
+    CC=$compiler meson setup "${again[@]}" "$folder" "$@" || return 1
     ninja -C "$folder"
 }
 
@@ -83,7 +88,7 @@ quiet() {
     local text
     text=$("$@" 2>&1) || {
         local status=$?
-        printf '%s\n' "$text" | grep -E 'error|warning|FAILED|undefined|ERROR' | head -30 |
+        printf '%s\n' "$text" | grep -E ' error: | warning: |undefined reference|multiple definition|ERROR:' | head -30 |
             sed 's/^/    /'
         return $status
     }
@@ -142,34 +147,54 @@ if [ -n "$(tools/fuzz.sh flags)" ]; then
     asan_compiler=$clang
 fi
 
-part "build with gcc" 600 bash -c 'quiet build build "$@"' - "$gcc" -Dwerror="$werror"
-export NEUROLENS=$PWD/build/neurolens
+tests_of_the_program() {
+    local oracle
+    part "unit tests" 300 bash -c 'units build'
+    part "query tests" 300 python3 tests/query/run.py
+    part "cli tests" 300 python3 tests/cli/run.py
+    part corpus 300 python3 tests/corpus.py
+    part robust 300 python3 tests/robust.py
+    part "bad input" 300 python3 tests/badinput.py
+    part invariants 300 python3 tests/invariants.py
+    for oracle in tests/oracle/*.py; do
+        case $(basename "$oracle") in
+        oracle.py | _*) ;; # what they share
+        *) part "oracle $(basename "$oracle" .py)" 600 python3 "$oracle" ;;
+        esac
+    done
+}
+
+tests_under_sanitizers() {
+    export NEUROLENS=$PWD/build-asan/neurolens
+    part "sanitizers: unit tests" 600 bash -c 'units build-asan'
+    part "sanitizers: corpus" 300 python3 tests/corpus.py
+    part "sanitizers: robust" 300 env ROBUST_LIMIT_S=20 python3 tests/robust.py --flips 100 --cuts 4
+    part "sanitizers: fuzz targets" 300 tools/fuzz.sh build-asan 5
+}
+
 part lint 120 python3 tools/lint.py
-part "unit tests" 300 bash -c 'units build'
-[ -e tests/query/run.py ] && part "query tests" 300 python3 tests/query/run.py
-part "cli tests" 300 python3 tests/cli/run.py
-part corpus 300 python3 tests/corpus.py
-part robust 300 python3 tests/robust.py
-part invariants 300 python3 tests/invariants.py
-part "bad input" 300 python3 tests/badinput.py
-part invariants 300 python3 tests/invariants.py
-for oracle in tests/oracle/*.py; do
-    case $(basename "$oracle") in
-    oracle.py | _* | '*.py') ;; # what they share
-    *) part "oracle $(basename "$oracle" .py)" 600 python3 "$oracle" ;;
-    esac
-done
+export NEUROLENS=$PWD/build/neurolens
+if part "build with gcc" 600 bash -c 'quiet build build "$@"' - "$gcc" -Dwerror="$werror"; then
+    tests_of_the_program
+else
+    skip "tests of the program" "it was not built"
+fi
 
 part "build with clang" 600 bash -c 'quiet build build-clang "$@"' - "$clang" -Dwerror="$werror"
-part "sanitizers: build" 600 bash -c 'quiet build build-asan "$@"' - "$asan_compiler" "${asan_flags[@]}"
-part "sanitizers: unit tests" 600 bash -c 'units build-asan'
-export NEUROLENS=$PWD/build-asan/neurolens
-part "sanitizers: corpus" 300 python3 tests/corpus.py
-part "sanitizers: robust" 300 env ROBUST_LIMIT_S=20 python3 tests/robust.py --flips 100 --cuts 4
-part "sanitizers: fuzz targets" 300 tools/fuzz.sh build-asan 5
-part "threads: build" 600 bash -c 'quiet build build-tsan "$@"' - "$gcc" --buildtype=debugoptimized \
-    -Db_sanitize=thread
-part "threads: four workers" 300 bash -c 'four_threads build-tsan/neurolens'
+
+if part "sanitizers: build" 600 bash -c 'quiet build build-asan "$@"' - "$asan_compiler" \
+    "${asan_flags[@]}"; then
+    tests_under_sanitizers
+else
+    skip "sanitizers" "not built"
+fi
+
+if part "threads: build" 600 bash -c 'quiet build build-tsan "$@"' - "$gcc" \
+    --buildtype=debugoptimized -Db_sanitize=thread; then
+    part "threads: four workers" 300 bash -c 'four_threads build-tsan/neurolens'
+else
+    skip "threads" "not built"
+fi
 
 echo "took $((SECONDS - started)) s"
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -56,11 +56,11 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[3] = nl_answer_name(result, trace, table->group_name[row]);
     cells[4] = nl_answer_name(result, trace, table->dtype[row]);
     cells[5] = nl_answer_u32(table->ranks[row]);
-    if (group->sums[SUM_TIMED_NS] > 0) {
+    if (group->sums[SUM_TIMED_NS] > 0)
         cells[6] = nl_cell_i64(group->sums[SUM_BYTES]);
+    if (group->sums[SUM_TIMED_NS] > 0 && group->sums[SUM_BYTES] > 0)
         cells[7] =
             nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 / (double)group->sums[SUM_TIMED_NS]);
-    }
     nl_answer_stats(&cells[8], &group->stats, whole);
 }
 
@@ -79,8 +79,10 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (size_t i = 0; i < groups.count; i++)
         whole[groups.items[i].a & HOST_SIDE ? 1 : 0] += groups.items[i].stats.total_ns;
     struct nl_result *result = NL_ANSWER_NEW("collectives", NULL, columns);
-    for (size_t i = 0; i < groups.count; i++)
-        add_row(result, trace, &groups.items[i], whole[groups.items[i].a & HOST_SIDE ? 1 : 0]);
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < groups.count; i++)
+            if (side == (groups.items[i].a & HOST_SIDE ? 1 : 0))
+                add_row(result, trace, &groups.items[i], whole[side]);
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;

@@ -5,6 +5,7 @@
 #include "analyze/headline.h"
 
 #include "analyze/lookup.h"
+#include "analyze/shortname.h"
 #include "base/units.h"
 
 #define SENTENCE_BYTES 2000
@@ -134,7 +135,9 @@ static void tell_devices(const struct story *story)
     put_percent(story->out, " compute ", share_of(breakdown, "compute_ns"));
     put_ns(story->out, " of their time (", nl_lookup_sum(breakdown, "wall_ns"));
     nl_buf_text(story->out, " in all");
-    if (least != most) {
+    if (nl_lookup_f64(breakdown, most, "compute_share") -
+            nl_lookup_f64(breakdown, least, "compute_share") >=
+        0.005) {
         put_percent(story->out, "; from ", nl_lookup_f64(breakdown, least, "compute_share"));
         nl_buf_text(story->out, " on ");
         put_place(story->out, breakdown, least);
@@ -152,7 +155,7 @@ static void tell_kernels(const struct story *story)
     if (!kernels)
         return;
     nl_buf_text(story->out, "Top kernel: ");
-    put_name(story->out, nl_lookup_text(kernels, 0, "name"));
+    put_name(story->out, nl_short_kernel(nl_lookup_text(kernels, 0, "name")));
     put_percent(story->out, ", ", nl_lookup_f64(kernels, 0, "share"));
     put_ns(story->out, " of ", nl_lookup_sum(kernels, "total_ns"));
     put_count(story->out, " kernel time (", nl_lookup_i64(kernels, 0, "count"), "call", "calls");
@@ -191,23 +194,29 @@ static void tell_communication(const struct story *story)
     nl_buf_text(story->out, " of it hidden behind compute.");
 }
 
+/* The direction that takes most time, over all devices. */
 static void tell_copies(const struct story *story)
 {
     const struct nl_result *copies = part(story, "copies");
     char text[NL_UNIT_TEXT];
     if (!copies)
         return;
-    int64_t bytes = nl_lookup_i64(copies, 0, "bytes");
-    double rate = nl_lookup_f64(copies, 0, "bandwidth_bytes_per_s");
     struct nl_str kind = nl_lookup_text(copies, 0, "kind");
+    int64_t bytes = 0, ns = 0;
+    for (size_t row = 0; row < copies->rows; row++) {
+        int64_t size = nl_lookup_i64(copies, row, "bytes");
+        if (!nl_str_eq(nl_lookup_text(copies, row, "kind"), kind) || size == NL_NULL_I64)
+            continue;
+        bytes += size;
+        ns += nl_lookup_i64(copies, row, "total_ns");
+    }
     put_count(story->out, "", nl_lookup_sum(copies, "count"), "copy takes", "copies take");
     put_ns(story->out, " ", nl_lookup_sum(copies, "total_ns"));
-    if (copies->rows > 1 || bytes != NL_NULL_I64)
-        nl_buf_format(story->out, "; most: %.*s", (int)kind.len, kind.ptr);
-    if (bytes != NL_NULL_I64)
-        nl_buf_format(story->out, " %s", nl_format_bytes(text, (uint64_t)bytes));
-    if (rate == rate)
-        nl_buf_format(story->out, " at %s", nl_format_rate(text, rate));
+    if (ns > 0 && kind.len) {
+        nl_buf_format(story->out, "; most of it %.*s", (int)kind.len, kind.ptr);
+        nl_buf_format(story->out, ", %s", nl_format_bytes(text, (uint64_t)bytes));
+        nl_buf_format(story->out, " at %s", nl_format_rate(text, (double)bytes * 1e9 / (double)ns));
+    }
     nl_buf_char(story->out, '.');
 }
 
@@ -232,8 +241,11 @@ static void tell_cpu_top(const struct story *story)
 {
     static const struct {
         const char *name, *what;
-    } tables[] = {
-        {"ops", "operator"}, {"layers", "layer"}, {"nvtx", "range"}, {"python", "Python function"}};
+    } tables[] = {{"ops", "operator"},
+                  {"layers", "layer"},
+                  {"nvtx", "range"},
+                  {"python", "Python function"},
+                  {"others", "slice"}};
     if (part(story, "breakdown"))
         return;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {

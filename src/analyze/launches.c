@@ -16,21 +16,14 @@
 #include "base/sort.h"
 
 static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"stream", NULL, NL_MEANS_INTEGER},
-    {"context", NULL, NL_MEANS_INTEGER},
-    {"events", NULL, NL_MEANS_COUNT},
-    {"launches", NULL, NL_MEANS_COUNT},
-    {"unlinked", "no launch", NL_MEANS_COUNT},
-    {"cpu_ns", "CPU time", NL_MEANS_NS},
-    {"gpu_ns", "device time", NL_MEANS_NS},
-    {"delay_mean_ns", "delay mean", NL_MEANS_NS},
-    {"delay_p50_ns", "delay p50", NL_MEANS_NS},
-    {"delay_p99_ns", "delay p99", NL_MEANS_NS},
-    {"short", NULL, NL_MEANS_COUNT},
-    {"queue_mean", "queue mean", NL_MEANS_NUMBER},
-    {"queue_max", "queue max", NL_MEANS_COUNT},
+    {"rank", NULL, NL_MEANS_INTEGER},          {"device", NULL, NL_MEANS_INTEGER},
+    {"stream", NULL, NL_MEANS_INTEGER},        {"context", NULL, NL_MEANS_INTEGER},
+    {"events", NULL, NL_MEANS_COUNT},          {"launches", NULL, NL_MEANS_COUNT},
+    {"unlinked", "no launch", NL_MEANS_COUNT}, {"cpu_ns", "CPU", NL_MEANS_NS},
+    {"gpu_ns", "device", NL_MEANS_NS},         {"delay_mean_ns", "delay mean", NL_MEANS_NS},
+    {"delay_p50_ns", "p50", NL_MEANS_NS},      {"delay_p99_ns", "p99", NL_MEANS_NS},
+    {"short", NULL, NL_MEANS_COUNT},           {"queue_mean", "queue", NL_MEANS_NUMBER},
+    {"queue_max", "longest", NL_MEANS_COUNT},
 };
 
 struct stream_tally {

@@ -8,7 +8,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    const struct nl_nest nest = {.slices = trace->layer.slice, .rows = trace->layer.rows};
+    const struct nl_nest nest = {
+        .slices = trace->layer.slice, .rows = trace->layer.rows, .same_kind = true};
     return nl_self_answer(trace, options, &nest);
 }
 

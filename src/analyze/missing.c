@@ -30,9 +30,7 @@ static const struct advice advices[] = {
      "nsys profile --trace=cuda,nvtx, and ranges in the program: torch.cuda.nvtx.range(\"...\") or "
      "torch.autograd.profiler.emit_nvtx()",
      "ranges in the program: torch.profiler.record_function(\"...\")"},
-    {NL_T_op, NULL,
-     "nsys profile --trace=cuda,nvtx with torch.autograd.profiler.emit_nvtx() in the program "
-     "(operators then appear as ranges)",
+    {NL_T_op, NULL, NULL, /* nsys records operators as ranges */
      "torch.profiler.profile(activities=[ProfilerActivity.CPU, ...])"},
     {NL_T_step, NULL, "an NVTX range around each iteration: torch.cuda.nvtx.range(\"step\")",
      "torch.profiler.profile(schedule=...) and prof.step() after each iteration"},
@@ -48,9 +46,13 @@ static const struct advice advices[] = {
      NULL},
 };
 
-static bool is_nsys(const struct nl_trace *trace, uint32_t source)
+/* What the tool that wrote this format does to record it; NULL when there is no such thing, or the
+ * tool is not known. */
+static const char *record_with(const struct advice *advice, struct nl_str format)
 {
-    return nl_str_is(nl_trace_name(trace, trace->source.format[source]), "nsys");
+    if (nl_str_is(format, "nsys"))
+        return advice->nsys;
+    return nl_str_is(format, "kineto") ? advice->torch : NULL;
 }
 
 /* Whether the trace has any work on a device: without it, only the CPU side can be missing. */
@@ -95,7 +97,7 @@ static void add_advice(struct nl_result *result, const struct nl_trace *trace,
         return;
     for (uint32_t source = 0; source < trace->source.rows; source++) {
         struct nl_str format = nl_trace_name(trace, trace->source.format[source]);
-        const char *record = is_nsys(trace, source) ? advice->nsys : advice->torch;
+        const char *record = record_with(advice, format);
         if (!record || is_said(result, first_row, format))
             continue;
         const char *table = nl_tables[advice->table].sql;

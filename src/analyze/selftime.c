@@ -8,6 +8,33 @@
 #include "base/mem.h"
 #include "query/attribution.h"
 
+/* Self time per slice of the trace when only slices of the same kind are children. */
+static int64_t *same_kind_times(const struct nl_trace *trace, const struct nl_nest *nest)
+{
+    const struct nl_slice_table *slice = &trace->slice;
+    int64_t *self = nl_zalloc(((size_t)slice->rows + 1) * sizeof *self);
+    for (uint32_t row = 0; row < nest->rows; row++)
+        self[nest->slices[row]] = slice->dur[nest->slices[row]];
+    for (uint32_t row = 0; row < nest->rows; row++) {
+        uint32_t child = nest->slices[row], above = slice->parent[child];
+        while (above != NL_NULL_ROW && slice->kind[above] != slice->kind[child])
+            above = slice->parent[above];
+        bool known = above != NL_NULL_ROW && slice->dur[child] != NL_NULL_I64 &&
+                     slice->dur[above] != NL_NULL_I64;
+        if (known && self[above] >= slice->dur[child])
+            self[above] -= slice->dur[child];
+    }
+    return self;
+}
+
+static int64_t *self_times(const struct nl_trace *trace, const struct nl_nest *nest)
+{
+    if (!nest->rows)
+        return NULL;
+    return nest->same_kind ? same_kind_times(trace, nest)
+                           : nl_self_times(trace, 0, trace->slice.rows);
+}
+
 static int by_self(const void *left, const void *right)
 {
     const struct nl_group *a = left, *b = right;
@@ -51,7 +78,7 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    int64_t *self = nest->rows ? nl_self_times(trace, 0, trace->slice.rows) : NULL, whole = 0;
+    int64_t *self = self_times(trace, nest), whole = 0;
     for (uint32_t row = 0; row < nest->rows; row++) {
         int64_t length = nl_scope_length(&scope, nest->slices[row]);
         if (length < 0)

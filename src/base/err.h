@@ -25,7 +25,7 @@ struct nl_err {
     int64_t offset;  /* byte offset in that file (decompressed text for gz/zst), or -1 */
 };
 
-#define NL_MUST_CHECK __attribute__((warn_unused_result))
+#define NL_MUST_CHECK        __attribute__((warn_unused_result))
 #define NL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Fills err and returns false, so that `return nl_fail(err, NL_IO, "...")` reads well. The file

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 struct nl_job {
-    _Atomic uint64_t done, total;   /* in `unit`s; total 0 = not known */
-    _Atomic(const char *) phase;    /* static text such as "reading" */
-    atomic_bool cancelled;          /* set by a signal handler or another thread */
-    unsigned threads;               /* workers to use, at least 1 */
-    uint64_t memory_bytes;          /* budget for the whole command */
+    _Atomic uint64_t done, total; /* in `unit`s; total 0 = not known */
+    _Atomic(const char *) phase;  /* static text such as "reading" */
+    atomic_bool cancelled;        /* set by a signal handler or another thread */
+    unsigned threads;             /* workers to use, at least 1 */
+    uint64_t memory_bytes;        /* budget for the whole command */
 };
 
 static inline bool nl_job_cancelled(struct nl_job *job)

@@ -20,7 +20,7 @@
 #define RED_ZONE 32
 #else
 #define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
-#define RED_ZONE 0
+#define RED_ZONE                                 0
 #endif
 
 #define BLOCK_BYTES ((size_t)64 << 10)
@@ -89,8 +89,7 @@ void *nl_pages(size_t bytes)
 {
     if (!bytes)
         return NULL;
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         out_of_memory(bytes);
     if (bytes >= (size_t)4 << 20)

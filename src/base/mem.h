@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *nl_alloc(size_t bytes);         /* never NULL; contents undefined */
-void *nl_zalloc(size_t bytes);        /* never NULL; zeroed */
+void *nl_alloc(size_t bytes);  /* never NULL; contents undefined */
+void *nl_zalloc(size_t bytes); /* never NULL; zeroed */
 void *nl_realloc(void *old, size_t bytes);
-void nl_free(void *memory);           /* NULL is fine */
+void nl_free(void *memory); /* NULL is fine */
 char *nl_strdup(const char *text);
 
 /* Makes room for `need` items of `item` bytes in *memory (capacity *cap items), doubling. */
@@ -41,7 +41,8 @@ struct nl_arena {
 void nl_arena_init(struct nl_arena *arena);
 void nl_arena_free(struct nl_arena *arena);
 void *nl_arena_alloc(struct nl_arena *arena, size_t bytes); /* 16-byte aligned, zeroed */
-char *nl_arena_text(struct nl_arena *arena, const char *bytes, size_t len); /* NUL-terminated copy */
+char *nl_arena_text(struct nl_arena *arena, const char *bytes,
+                    size_t len); /* NUL-terminated copy */
 char *nl_arena_format(struct nl_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

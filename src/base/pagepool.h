@@ -15,7 +15,7 @@ struct nl_pagepool {
     struct nl_span {
         char *at;
         size_t bytes;
-    } *spans;
+    } * spans;
     size_t count, cap;
     pthread_mutex_t lock;
 };

@@ -174,54 +174,63 @@ bool nl_parse_ns(struct nl_str text, int64_t *ns)
     return false;
 }
 
-/* Reads the digits of a decimal as an integer mantissa and a power of ten. Digits beyond the 19th
- * significant one only move the exponent. */
-static bool read_decimal(struct nl_str text, bool *negative, uint64_t *mantissa, int *power)
+/* A decimal number as mantissa × 10^power. Digits beyond the 19th only move the power. */
+struct decimal {
+    bool negative, any;
+    uint64_t mantissa;
+    int power;
+};
+
+static void take_digit(struct decimal *decimal, int digit, bool after_point)
+{
+    decimal->any = true;
+    if (decimal->mantissa < 999999999999999999u) {
+        decimal->mantissa = decimal->mantissa * 10 + (uint64_t)digit;
+        decimal->power -= after_point;
+    } else {
+        decimal->power += !after_point;
+    }
+}
+
+static bool take_exponent(struct decimal *decimal, struct nl_str text)
+{
+    int64_t exponent;
+    if (!nl_parse_i64(text, &exponent) || exponent > 400 || exponent < -400)
+        return false;
+    decimal->power += (int)exponent;
+    return true;
+}
+
+static bool read_decimal(struct nl_str text, struct decimal *decimal)
 {
     size_t i = 0;
-    *negative = text.len && text.ptr[0] == '-';
+    bool point = false;
+    *decimal = (struct decimal){.negative = text.len && text.ptr[0] == '-'};
     if (text.len && (text.ptr[0] == '-' || text.ptr[0] == '+'))
         i++;
-    bool any = false, point = false;
-    *mantissa = 0;
-    *power = 0;
     for (; i < text.len; i++) {
         char c = text.ptr[i];
-        if (c == '.' && !point) {
+        if (c == '.' && !point)
             point = true;
-            continue;
-        }
-        if (!isdigit((unsigned char)c))
+        else if (isdigit((unsigned char)c))
+            take_digit(decimal, c - '0', point);
+        else
             break;
-        any = true;
-        if (*mantissa < 999999999999999999u) {
-            *mantissa = *mantissa * 10 + (uint64_t)(c - '0');
-            *power -= point;
-        } else {
-            *power += !point;
-        }
     }
-    if (!any)
+    if (!decimal->any)
         return false;
-    if (i < text.len && (text.ptr[i] == 'e' || text.ptr[i] == 'E')) {
-        int64_t exponent;
-        if (!nl_parse_i64((struct nl_str){text.ptr + i + 1, text.len - i - 1}, &exponent) ||
-            exponent > 400 || exponent < -400)
-            return false;
-        *power += (int)exponent;
-        i = text.len;
-    }
+    if (i < text.len && (text.ptr[i] == 'e' || text.ptr[i] == 'E'))
+        return take_exponent(decimal, (struct nl_str){text.ptr + i + 1, text.len - i - 1});
     return i == text.len;
 }
 
 bool nl_decimal_us_to_ns(struct nl_str text, int64_t *ns)
 {
-    bool negative;
-    uint64_t value;
-    int power;
-    if (!read_decimal(text, &negative, &value, &power))
+    struct decimal decimal;
+    if (!read_decimal(text, &decimal))
         return false;
-    power += 3; /* µs → ns */
+    uint64_t value = decimal.mantissa;
+    int power = decimal.power + 3; /* µs → ns */
     for (; power > 0 && value; power--)
         if (__builtin_mul_overflow(value, (uint64_t)10, &value))
             return false;
@@ -234,6 +243,6 @@ bool nl_decimal_us_to_ns(struct nl_str text, int64_t *ns)
         value++;
     if (value > (uint64_t)INT64_MAX)
         return false;
-    *ns = negative ? -(int64_t)value : (int64_t)value;
+    *ns = decimal.negative ? -(int64_t)value : (int64_t)value;
     return true;
 }

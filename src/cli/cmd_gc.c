@@ -25,6 +25,10 @@ static void print_json(FILE *out, const char *folder, const struct nl_cache_swee
     nl_json_open(&json, '{');
     nl_json_key(&json, "schema");
     nl_json_text(&json, "neurolens.gc/1");
+    nl_json_key(&json, "profile");
+    nl_json_null(&json);
+    nl_json_key(&json, "coverage");
+    nl_json_null(&json);
     nl_json_key(&json, "result");
     nl_json_open(&json, '{');
     nl_json_key(&json, "folder");
@@ -37,7 +41,6 @@ static void print_json(FILE *out, const char *folder, const struct nl_cache_swee
     }
     nl_json_close(&json, '}');
     nl_json_close(&json, '}');
-    fputc('\n', out);
 }
 
 static void print_text(FILE *out, const char *folder, const struct nl_cache_sweep *sweep,

@@ -17,7 +17,7 @@ struct nl_shell {
     const struct nl_profile *profile;
     struct nl_db *db;
     uint64_t answers; /* printed so far */
-    bool talks; /* with a person */
+    bool talks;       /* with a person */
     bool quit;
 };
 

@@ -121,8 +121,9 @@ static bool parse_part(struct nl_str part, struct nl_window_words *words, struct
         nl_nearest_offer(&nearest, keys[i].name);
     }
     const char *best = nl_nearest_best(&nearest);
-    return nl_fail(err, NL_USAGE, "window: unknown key '%.*s'; %s%s", SHOWN(key),
-                   best ? "did you mean " : "there are step, nvtx, rank and gpu", best ? best : "");
+    return nl_fail(err, NL_USAGE, "window: unknown key '%.*s'; %s%s%s", SHOWN(key),
+                   best ? "did you mean " : "there are step, nvtx, rank and gpu", best ? best : "",
+                   best ? "?" : "");
 }
 
 bool nl_window_parse(struct nl_str text, struct nl_window_words *words, struct nl_arena *arena,

@@ -43,8 +43,7 @@ static char *path_of(const struct nl_cache_key *key, const char *folder)
     return path;
 }
 
-struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder,
-                               unsigned threads)
+struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder, unsigned threads)
 {
     char *path = path_of(key, folder);
     struct nl_trace *trace = NULL;

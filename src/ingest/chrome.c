@@ -203,7 +203,7 @@ static bool is_event(struct reader *r)
 {
     struct chrome_worker *scratch = &r->workers[r->total - 1];
     const char *p = r->feed.at;
-    if (chrome_parse(&scratch->event, &r->load.args, &p, r->feed.end) == CHROME_OK)
+    if (chrome_parse(&scratch->parser, &scratch->event, &p, r->feed.end) == CHROME_OK)
         return chrome_has(&scratch->event, CHROME_F_PH);
     return false;
 }
@@ -323,7 +323,6 @@ bool chrome_load_stream(struct nl_builder *builder, uint32_t source, const struc
     unsigned threads = nl_job_threads(job);
     r.count = threads < THREADS_MOST ? threads : THREADS_MOST;
     r.total = r.count == 1 ? 1 : r.count + 1;
-    chrome_args_init(&r.load.args);
     chrome_cats_init(&r.load.cats);
     chrome_head_init(&r.head);
     chrome_feed_init(&r.feed, stream);

@@ -118,7 +118,7 @@ struct chrome_load {
     const struct nl_input *input;
     struct nl_job *job;
     struct nl_stream *stream;
-    struct chrome_words args, cats;
+    struct chrome_words cats;
     bool kineto;      /* known categories were seen in the first block */
     int64_t main_pid; /* process that device work belongs to, NL_NULL_I64 unknown */
 };
@@ -126,6 +126,7 @@ struct chrome_load {
 struct chrome_worker {
     struct chrome_load *load;
     struct nl_stage *stage;
+    struct chrome_parser parser;
     struct chrome_event event;
     struct chrome_names names;  /* ids of this stage */
     struct chrome_names shared; /* ids for all stages: halves */

@@ -11,6 +11,8 @@
 
 #include "ingest/chrome_scan.h"
 
+#define MATCHES_NOTHING 0x10000u
+
 #define NEAR_END 16 /* an error this close to the end may be a cut token */
 
 static const char *const arg_keys[] = {
@@ -19,25 +21,24 @@ static const char *const arg_keys[] = {
 #undef CHROME_ARG
 };
 
-enum arg_use {
-    KEEP,
-    SKIP
-};
+static const char *const field_keys[CHROME_F_COUNT] = {
+    [CHROME_F_PH] = "ph",   [CHROME_F_CAT] = "cat",   [CHROME_F_NAME] = "name",
+    [CHROME_F_PID] = "pid", [CHROME_F_TID] = "tid",   [CHROME_F_TS] = "ts",
+    [CHROME_F_DUR] = "dur", [CHROME_F_ID] = "id",     [CHROME_F_ID2] = "id2",
+    [CHROME_F_SCOPE] = "scope", [CHROME_F_S] = "s",   [CHROME_F_ARGS] = "args",
+    [CHROME_F_BP] = "bp",   [CHROME_F_TTS] = "tts",   [CHROME_F_TDUR] = "tdur",
+    [CHROME_F_CNAME] = "cname"};
 
-static const uint8_t arg_uses[] = {
-#define CHROME_ARG(id, key, use) use,
-#include "ingest/chrome_args.def"
-#undef CHROME_ARG
-};
-
-void chrome_args_init(struct chrome_words *words)
+void chrome_parser_init(struct chrome_parser *parser)
 {
-    chrome_words_init(words, arg_keys, CHROME_ARG_COUNT);
-}
-
-bool chrome_arg_skipped(enum chrome_arg arg)
-{
-    return arg_uses[arg] == SKIP;
+    memset(parser, 0, sizeof *parser);
+    for (size_t i = 0; i < CHROME_F_COUNT + 2; i++)
+        parser->field_steps[i].mask[0] = MATCHES_NOTHING;
+    for (size_t c = 0; c < CHROME_CONTEXTS; c++)
+        for (size_t i = 0; i < CHROME_ARG_COUNT + 2; i++)
+            parser->arg_steps[c][i].mask[0] = MATCHES_NOTHING;
+    chrome_words_init(&parser->args, arg_keys, CHROME_ARG_COUNT);
+    chrome_words_init(&parser->fields, field_keys, CHROME_F_COUNT);
 }
 
 static inline enum chrome_status fail_at(const char *p, const char *end)
@@ -79,10 +80,12 @@ static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
 /* Sums digits at p, 8 at a time; returns where they end. */
 static inline const char *sum_digits(const char *p, uint64_t *sum)
 {
-    unsigned count = 8;
-    *sum = 0;
+    uint64_t word = chrome_load8(p);
+    unsigned count = digit_run(word);
+    *sum = count ? digits_value(word, count) : 0;
+    p += count;
     while (count == 8) {
-        uint64_t word = chrome_load8(p);
+        word = chrome_load8(p);
         count = digit_run(word);
         if (!count)
             break;
@@ -160,23 +163,59 @@ static const char *parse_word(struct chrome_value *value, const char *p)
     return NULL;
 }
 
-enum chrome_status chrome_parse_value(struct chrome_value *value, const char **text,
-                                      const char *end)
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+static inline bool ends_number(char c)
+{
+    return c == ',' || c == '}' || (unsigned char)c <= ' ';
+}
+
+/* The usual numbers: up to 15 digits, with up to 3 decimals. NULL for all others. */
+static inline const char *parse_usual_number(struct chrome_value *value, const char *p)
+{
+    uint64_t word = chrome_load8(p);
+    unsigned count = digit_run(word);
+    uint64_t sum = digits_value(word, count);
+    const char *stop = p + count;
+    if (count == 8) {
+        word = chrome_load8(stop);
+        count = digit_run(word);
+        if (count == 8)
+            return NULL;
+        if (count) {
+            sum = sum * powers[count] + digits_value(word, count);
+            stop += count;
+        }
+    }
+    value->type = CHROME_INTEGER;
+    if (*stop == '.') {
+        static const uint32_t scale[] = {0, 100, 10, 1};
+        word = chrome_load8(stop + 1);
+        count = digit_run(word);
+        if (count - 1 >= 3)
+            return NULL;
+        sum = sum * 1000 + digits_value(word, count) * scale[count];
+        stop += count + 1;
+        value->type = CHROME_THOUSANDTHS;
+    }
+    value->ptr = p;
+    value->len = (uint32_t)(stop - p);
+    value->number = (int64_t)sum;
+    return ends_number(*stop) ? stop : NULL;
+}
+#else
+static inline const char *parse_usual_number(struct chrome_value *value, const char *p)
+{
+    (void)value;
+    (void)p;
+    return NULL;
+}
+#endif
+
+static enum chrome_status parse_rare(struct chrome_value *value, const char **text,
+                                     const char *end)
 {
     const char *p = *text, *stop;
-    value->escaped = false;
-    switch (*p) {
-    case '"':
-        stop = chrome_string_end(p + 1, end, &value->escaped);
-        if (stop >= end)
-            return CHROME_MORE;
-        value->ptr = p + 1;
-        value->len = (uint32_t)(stop - p - 1);
-        value->type = CHROME_STRING;
-        *text = stop + 1;
-        return CHROME_OK;
-    case '[':
-    case '{':
+    if (*p == '[' || *p == '{') {
         stop = chrome_container_end(p, end);
         if (!stop)
             return CHROME_MORE;
@@ -185,16 +224,52 @@ enum chrome_status chrome_parse_value(struct chrome_value *value, const char **t
         value->type = *p == '[' ? CHROME_ARRAY : CHROME_OBJECT;
         *text = stop;
         return CHROME_OK;
-    case 't':
-    case 'f':
-    case 'n': stop = parse_word(value, p); break;
-    default: stop = parse_number(value, p); break;
     }
+    stop = *p == 't' || *p == 'f' || *p == 'n' ? parse_word(value, p) : parse_number(value, p);
     if (!stop)
         return fail_at(p, end);
     if (stop >= end)
         return CHROME_MORE;
     *text = stop;
+    return CHROME_OK;
+}
+
+static inline enum chrome_status parse_value(struct chrome_value *value, const char **text,
+                                             const char *end)
+{
+    const char *p = *text, *stop;
+    value->escaped = false;
+    if (is_digit(*p) && (stop = parse_usual_number(value, p)) && stop < end) {
+        *text = stop;
+        return CHROME_OK;
+    }
+    if (*p != '"')
+        return parse_rare(value, text, end);
+    stop = chrome_string_end(p + 1, end, &value->escaped);
+    if (stop >= end)
+        return CHROME_MORE;
+    value->ptr = p + 1;
+    value->len = (uint32_t)(stop - p - 1);
+    value->type = CHROME_STRING;
+    *text = stop + 1;
+    return CHROME_OK;
+}
+
+enum chrome_status chrome_parse_value(struct chrome_value *value, const char **text,
+                                      const char *end)
+{
+    return parse_value(value, text, end);
+}
+
+/* After a key's closing quote: the colon, and where the value begins. */
+static inline enum chrome_status parse_colon(const char *p, const char *end, const char **value)
+{
+    if (*p != ':') {
+        p = chrome_skip_space(p);
+        if (*p != ':')
+            return fail_at(p, end);
+    }
+    *value = chrome_skip_space(p + 1);
     return CHROME_OK;
 }
 
@@ -209,14 +284,7 @@ static inline enum chrome_status parse_key(const char *p, const char *end, struc
     if (stop >= end)
         return CHROME_MORE;
     *key = (struct nl_str){p + 1, (size_t)(stop - p - 1)};
-    p = stop + 1;
-    if (*p != ':') {
-        p = chrome_skip_space(p);
-        if (*p != ':')
-            return fail_at(p, end);
-    }
-    *value = chrome_skip_space(p + 1);
-    return CHROME_OK;
+    return parse_colon(stop + 1, end, value);
 }
 
 /* After a value: ',' moves on to the next key (true), '}' ends the object (*closed). */
@@ -239,68 +307,123 @@ static inline enum chrome_status next_member(const char **text, const char *end,
     return CHROME_OK;
 }
 
-static enum chrome_status parse_args(struct chrome_event *event, const struct chrome_words *words,
-                                     const char **text, const char *end)
+static inline bool step_matches(const struct chrome_step *step, const char *p)
 {
-    const char *p = chrome_skip_space(*text + 1);
-    bool closed = *p == '}' && p < end;
-    if (closed)
-        p++;
-    while (!closed) {
-        struct nl_str key;
-        const char *at;
-        enum chrome_status status = parse_key(p, end, &key, &at);
+#ifdef __SSE2__
+    for (unsigned i = 0; i < 2; i++) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)(p + i * 16));
+        __m128i want = _mm_loadu_si128((const __m128i *)(const void *)(step->text + i * 16));
+        uint32_t same = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(text, want));
+        if ((same & step->mask[i]) != step->mask[i])
+            return false;
+        if (!step->mask[1])
+            return true;
+    }
+    return true;
+#else
+    return step->mask[0] != MATCHES_NOTHING && memcmp(p, step->text, step->len) == 0;
+#endif
+}
+
+static void learn(struct chrome_step *step, const char *from, const char *to, unsigned word)
+{
+    size_t len = (size_t)(to - from);
+    if (word == CHROME_NO_WORD || len == 0 || len > CHROME_STEP_MOST)
+        return;
+    memset(step->text, 0, sizeof step->text);
+    memcpy(step->text, from, len);
+    uint64_t bits = ((uint64_t)1 << len) - 1;
+    step->mask[0] = (uint32_t)(bits & 0xFFFF);
+    step->mask[1] = (uint32_t)(bits >> 16);
+    step->len = (uint8_t)len;
+    step->word = (uint8_t)word;
+}
+
+/* The members of an object, as its parsing goes on. */
+struct members {
+    const struct chrome_words *words;
+    struct chrome_step *steps;
+    unsigned before, none; /* the key before; `none` at the start, one more when unknown */
+    unsigned word;         /* the key */
+    bool closed, *trailing;
+    struct nl_str key; /* its text, when the word is CHROME_NO_WORD */
+};
+
+/* From the end of a value (or the object's start) to the start of the next, the long way. */
+static enum chrome_status search_member(struct members *m, const char **at, const char *end)
+{
+    const char *p = chrome_skip_space(*at), *value;
+    enum chrome_status status;
+    if (m->before == m->none) {
+        m->closed = *p == '}' && p < end;
+        p += m->closed;
+    } else {
+        status = next_member(&p, end, &m->closed, m->trailing);
         if (status != CHROME_OK)
             return status;
-        struct chrome_value skipped, *value = &skipped;
-        unsigned arg = chrome_words_find(words, key.ptr, key.len);
-        if (arg != CHROME_NO_WORD) {
-            value = &event->arg[arg];
-            event->args[arg / 64] |= (uint64_t)1 << (arg % 64);
-        } else if (event->unknown++ < CHROME_UNKNOWN_MAX) {
-            event->unknown_key[event->unknown - 1] = key;
-        }
-        if ((status = chrome_parse_value(value, &at, end)) != CHROME_OK ||
-            (status = next_member(&at, end, &closed, &event->trailing_comma)) != CHROME_OK)
-            return status;
-        p = at;
     }
-    *text = p;
+    if (m->closed) {
+        *at = p;
+        return CHROME_OK;
+    }
+    status = parse_key(p, end, &m->key, &value);
+    if (status != CHROME_OK)
+        return status;
+    m->word = chrome_words_find(m->words, m->key.ptr, m->key.len);
+    learn(&m->steps[m->before], *at, value, m->word);
+    *at = value;
     return CHROME_OK;
 }
 
-#define KEY2(a, b)    ((unsigned)(a) | (unsigned)(b) << 8)
-#define KEY3(a, b, c) (KEY2(a, b) | (unsigned)(c) << 16)
-
-/* Field of a key, CHROME_F_COUNT when it is none that is kept. */
-static inline enum chrome_field field_of(struct nl_str key)
+static inline enum chrome_status next_key(struct members *m, const char **at, const char *end)
 {
-    unsigned word = (unsigned)chrome_load8(key.ptr);
-    switch (key.len) {
-    case 1: return *key.ptr == 's' ? CHROME_F_S : CHROME_F_COUNT;
-    case 2:
-        switch (word & 0xffff) {
-        case KEY2('p', 'h'): return CHROME_F_PH;
-        case KEY2('t', 's'): return CHROME_F_TS;
-        case KEY2('i', 'd'): return CHROME_F_ID;
-        default: return CHROME_F_COUNT;
-        }
-    case 3:
-        switch (word & 0xffffff) {
-        case KEY3('c', 'a', 't'): return CHROME_F_CAT;
-        case KEY3('p', 'i', 'd'): return CHROME_F_PID;
-        case KEY3('t', 'i', 'd'): return CHROME_F_TID;
-        case KEY3('d', 'u', 'r'): return CHROME_F_DUR;
-        case KEY3('i', 'd', '2'): return CHROME_F_ID2;
-        default: return CHROME_F_COUNT;
-        }
-    case 4:
-        if (memcmp(key.ptr, "name", 4) == 0)
-            return CHROME_F_NAME;
-        return memcmp(key.ptr, "args", 4) == 0 ? CHROME_F_ARGS : CHROME_F_COUNT;
-    case 5: return memcmp(key.ptr, "scope", 5) == 0 ? CHROME_F_SCOPE : CHROME_F_COUNT;
-    default: return CHROME_F_COUNT;
+    const struct chrome_step *step = &m->steps[m->before];
+    if (!step_matches(step, *at)) {
+        enum chrome_status status = search_member(m, at, end);
+        m->before = m->word < m->none ? m->word : m->none + 1;
+        return status;
     }
+    *at += step->len;
+    m->word = m->before = step->word;
+    return CHROME_OK;
+}
+
+/* Events with the same kind of arguments, by a few bits of their category. */
+static inline unsigned context_of(const struct chrome_event *event)
+{
+    if (!(event->seen >> CHROME_F_CAT & 1))
+        return 0;
+    const struct chrome_value *cat = &event->field[CHROME_F_CAT];
+    return ((unsigned)(unsigned char)*cat->ptr ^ cat->len) % CHROME_CONTEXTS;
+}
+
+static enum chrome_status parse_args(struct chrome_parser *parser, struct chrome_event *event,
+                                     const char **text, const char *end)
+{
+    struct members m = {.words = &parser->args,
+                        .steps = parser->arg_steps[context_of(event)],
+                        .before = CHROME_ARG_COUNT,
+                        .none = CHROME_ARG_COUNT,
+                        .trailing = &event->trailing_comma};
+    const char *at = *text + 1;
+    for (;;) {
+        enum chrome_status status = next_key(&m, &at, end);
+        if (status != CHROME_OK)
+            return status;
+        if (m.closed)
+            break;
+        struct chrome_value skipped, *value = &skipped;
+        if (m.word != CHROME_NO_WORD) {
+            value = &event->arg[m.word];
+            event->args[m.word / 64] |= (uint64_t)1 << (m.word % 64);
+        } else if (event->unknown++ < CHROME_UNKNOWN_MAX) {
+            event->unknown_key[event->unknown - 1] = m.key;
+        }
+        if ((status = parse_value(value, &at, end)) != CHROME_OK)
+            return status;
+    }
+    *text = at;
+    return CHROME_OK;
 }
 
 static inline void forget_args(struct chrome_event *event)
@@ -309,51 +432,50 @@ static inline void forget_args(struct chrome_event *event)
     event->unknown = 0;
 }
 
-/* One member: key already read, *at is its value. */
-static inline enum chrome_status parse_field(struct chrome_event *event,
-                                             const struct chrome_words *args, struct nl_str key,
+/* The value at *at of a field. */
+static inline enum chrome_status parse_field(struct chrome_parser *parser,
+                                             struct chrome_event *event, unsigned field,
                                              const char **at, const char *end)
 {
-    enum chrome_field field = field_of(key);
     struct chrome_value skipped;
-    if (field == CHROME_F_COUNT)
-        return chrome_parse_value(&skipped, at, end);
+    if (field >= CHROME_F_KEPT)
+        return parse_value(&skipped, at, end);
     struct chrome_value *value = &event->field[field];
     event->duplicate |= event->seen >> field & 1;
     event->seen |= 1u << field;
     if (field != CHROME_F_ARGS)
-        return chrome_parse_value(value, at, end);
+        return parse_value(value, at, end);
     forget_args(event);
     if (**at != '{')
-        return chrome_parse_value(value, at, end);
+        return parse_value(value, at, end);
     const char *start = *at;
-    enum chrome_status status = parse_args(event, args, at, end);
+    enum chrome_status status = parse_args(parser, event, at, end);
     *value = (struct chrome_value){start, (uint32_t)(*at - start), CHROME_OBJECT, false, 0};
     return status;
 }
 
-enum chrome_status chrome_parse(struct chrome_event *event, const struct chrome_words *args,
+enum chrome_status chrome_parse(struct chrome_parser *parser, struct chrome_event *event,
                                 const char **text, const char *end)
 {
     event->seen = 0;
     event->duplicate = event->trailing_comma = false;
     forget_args(event);
-    const char *p = chrome_skip_space(*text + 1);
-    bool closed = *p == '}' && p < end;
-    if (closed)
-        p++;
-    while (!closed) {
-        struct nl_str key;
-        const char *at;
-        enum chrome_status status = parse_key(p, end, &key, &at);
+    struct members m = {.words = &parser->fields,
+                        .steps = parser->field_steps,
+                        .before = CHROME_F_COUNT,
+                        .none = CHROME_F_COUNT,
+                        .trailing = &event->trailing_comma};
+    const char *at = *text + 1;
+    for (;;) {
+        enum chrome_status status = next_key(&m, &at, end);
         if (status != CHROME_OK)
             return status;
-        if ((status = parse_field(event, args, key, &at, end)) != CHROME_OK ||
-            (status = next_member(&at, end, &closed, &event->trailing_comma)) != CHROME_OK)
+        if (m.closed)
+            break;
+        if ((status = parse_field(parser, event, m.word, &at, end)) != CHROME_OK)
             return status;
-        p = at;
     }
-    *text = p;
+    *text = at;
     return CHROME_OK;
 }
 

@@ -56,13 +56,18 @@ enum chrome_field {
     CHROME_F_SCOPE, /* "scope" */
     CHROME_F_S,     /* "s" */
     CHROME_F_ARGS,
+    CHROME_F_KEPT, /* the fields from here on are known, but not kept */
+    CHROME_F_BP = CHROME_F_KEPT,
+    CHROME_F_TTS,
+    CHROME_F_TDUR,
+    CHROME_F_CNAME,
     CHROME_F_COUNT
 };
 
 #define CHROME_UNKNOWN_MAX 12
 
 struct chrome_event {
-    struct chrome_value field[CHROME_F_COUNT]; /* valid where `seen` has the bit */
+    struct chrome_value field[CHROME_F_KEPT]; /* valid where `seen` has the bit */
     uint32_t seen;
     bool duplicate, trailing_comma;
     uint64_t args[2]; /* bit per enum chrome_arg */
@@ -77,14 +82,32 @@ enum chrome_status {
     CHROME_BAD   /* not JSON */
 };
 
-/* Word set of the argument keys, for chrome_parse. */
-void chrome_args_init(struct chrome_words *words);
-/* Is the argument known but kept nowhere? */
-bool chrome_arg_skipped(enum chrome_arg arg);
+#define CHROME_CONTEXTS  32
+#define CHROME_STEP_MOST 32
+
+/* The text from the end of one value to the start of the next (", \"pid\": "), as it was met after
+ * a certain key before, and the key in it. Events of a kind have the same keys in the same order
+ * and layout, so one comparison mostly replaces looking for the comma, the key, its end, its
+ * meaning, the colon and the value. */
+struct chrome_step {
+    char text[CHROME_STEP_MOST];
+    uint32_t mask[2]; /* of its bytes, 16 each; a bit over 16 matches nothing */
+    uint8_t len, word;
+};
+
+/* Words and steps. One per thread. Steps are by the key before: a number of the set, one more for
+ * none (the object's start), one more for an unknown key. */
+struct chrome_parser {
+    struct chrome_words args, fields;
+    struct chrome_step field_steps[CHROME_F_COUNT + 2];
+    struct chrome_step arg_steps[CHROME_CONTEXTS][CHROME_ARG_COUNT + 2]; /* by kind of event */
+};
+
+void chrome_parser_init(struct chrome_parser *parser);
 
 /* Parses the event whose '{' is at *text; on CHROME_OK *text is after its '}'. The text up to
  * `end` must be followed by CHROME_PAD bytes of '"'. */
-enum chrome_status chrome_parse(struct chrome_event *event, const struct chrome_words *args,
+enum chrome_status chrome_parse(struct chrome_parser *parser, struct chrome_event *event,
                                 const char **text, const char *end);
 
 /* Parses one value at *text (no white space before it). */

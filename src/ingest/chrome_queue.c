@@ -182,24 +182,22 @@ static void *run(void *context)
 }
 
 /* Is the text at the window's start a whole or cut event (true), or damaged (false)? */
-static bool is_sound(struct chrome_load *load, struct chrome_worker *scratch,
-                     const struct chrome_feed *feed)
+static bool is_sound(struct chrome_worker *scratch, const struct chrome_feed *feed)
 {
     const char *p = feed->at;
     while (p < feed->end && ((unsigned char)*p <= ' ' || *p == ','))
         p++;
     return p == feed->end || *p != '{' ||
-           chrome_parse(&scratch->event, &load->args, &p, feed->end) != CHROME_BAD;
+           chrome_parse(&scratch->parser, &scratch->event, &p, feed->end) != CHROME_BAD;
 }
 
 #define SUSPECT ((size_t)4 << 20) /* an unfinished event this long may be a lost quote */
 
 /* Where to cut a window that has no clean cut: before the last text that looks like an event.
  * NULL = read more first. */
-static const char *guess_cut(struct chrome_load *load, struct chrome_feed *feed,
-                             struct chrome_worker *scratch)
+static const char *guess_cut(struct chrome_feed *feed, struct chrome_worker *scratch)
 {
-    if ((size_t)(feed->end - feed->at) < SUSPECT && is_sound(load, scratch, feed))
+    if ((size_t)(feed->end - feed->at) < SUSPECT && is_sound(scratch, feed))
         return NULL;
     const char *guess = chrome_guess_last_event(feed->at, feed->end);
     if (!guess || guess == feed->at)
@@ -256,7 +254,7 @@ static bool cut_blocks(struct queue *q, struct chrome_feed *feed, struct chrome_
         }
         const char *to = feed->ended ? feed->end : cut.events_end;
         if (!to && (size_t)(feed->end - feed->at) >= CHROME_BLOCK)
-            to = guess_cut(load, feed, scratch);
+            to = guess_cut(feed, scratch);
         if (to && to > feed->at)
             send(q, feed, to, unit, feed->ended);
         if (feed->ended)

@@ -7,6 +7,7 @@
 #ifndef CHROME_WORDS_H
 #define CHROME_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,44 +16,56 @@
 #define CHROME_WORDS_SLOTS 512
 #define CHROME_NO_WORD     255
 
+struct chrome_word {
+    uint64_t first, mask;     /* its first 8 bytes, and which of them count */
+    uint64_t tail, tail_mask; /* its last 8 bytes; nothing where it is shorter than 8 */
+    const char *text;
+    uint32_t len;
+};
+
 struct chrome_words {
-    const char *text[CHROME_WORDS_MAX];
+    struct chrome_word word[CHROME_WORDS_MAX];
     uint8_t slots[CHROME_WORDS_SLOTS]; /* number of a word, or CHROME_NO_WORD */
-    uint64_t first[CHROME_WORDS_MAX], last[CHROME_WORDS_MAX];
-    uint8_t len[CHROME_WORDS_MAX];
 };
 
 void chrome_words_init(struct chrome_words *words, const char *const *text, size_t count);
 
-static inline uint32_t chrome_words_slot(uint64_t first, uint64_t last, size_t len)
+static inline uint64_t chrome_word_load(const char *p)
 {
-    uint64_t mix = (first ^ (last << 1) ^ len) * 0x9E3779B97F4A7C15u;
+    uint64_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return bytes;
+}
+
+static inline uint64_t chrome_word_mask(size_t len)
+{
+    return len >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << (len * 8)) - 1;
+}
+
+static inline uint32_t chrome_words_slot(uint64_t first, uint64_t tail, size_t len)
+{
+    uint64_t mix = (first ^ (tail << 1) ^ len) * 0x9E3779B97F4A7C15u;
     return (uint32_t)(mix >> (64 - 9));
 }
 
-/* The first and last 8 bytes of a text, zeros where it is shorter. */
-static inline void chrome_word_ends(const char *p, size_t len, uint64_t *first, uint64_t *last)
+/* Does the text at p begin with the word? */
+static inline bool chrome_word_is(const struct chrome_word *word, const char *p)
 {
-    memcpy(first, p, 8);
-    if (len >= 8) {
-        memcpy(last, p + len - 8, 8);
-        return;
-    }
-    *first &= ((uint64_t)1 << (len * 8)) - 1;
-    *last = *first;
+    return (chrome_word_load(p) & word->mask) == word->first &&
+           (chrome_word_load(p + word->len - 8) & word->tail_mask) == word->tail &&
+           (word->len <= 16 || memcmp(p, word->text, word->len) == 0);
 }
 
 /* Number of the word, or CHROME_NO_WORD. */
-static inline unsigned chrome_words_find(const struct chrome_words *words, const char *p, size_t len)
+static inline unsigned chrome_words_find(const struct chrome_words *words, const char *p,
+                                         size_t len)
 {
-    uint64_t first, last;
-    chrome_word_ends(p, len, &first, &last);
-    for (uint32_t at = chrome_words_slot(first, last, len);; at++) {
+    uint64_t first = chrome_word_load(p) & chrome_word_mask(len);
+    uint64_t tail = len >= 8 ? chrome_word_load(p + len - 8) : 0;
+    for (uint32_t at = chrome_words_slot(first, tail, len);; at++) {
         unsigned word = words->slots[at % CHROME_WORDS_SLOTS];
-        if (word == CHROME_NO_WORD)
-            return word;
-        if (words->first[word] == first && words->last[word] == last && words->len[word] == len &&
-            (len <= 16 || memcmp(p, words->text[word], len) == 0))
+        if (word == CHROME_NO_WORD ||
+            (words->word[word].len == len && chrome_word_is(&words->word[word], p)))
             return word;
     }
 }

@@ -9,6 +9,7 @@
 void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load)
 {
     *worker = (struct chrome_worker){.load = load, .first_ts = INT64_MAX};
+    chrome_parser_init(&worker->parser);
     worker->stage = nl_stage_new(load->builder);
     chrome_names_init(&worker->names, load->builder, worker->stage);
     chrome_names_init(&worker->shared, load->builder, NULL);
@@ -47,7 +48,7 @@ static bool take_damaged(struct chrome_worker *worker, const char **text, const 
         const char *clean = worker->repaired.ptr;
         const char *clean_end = clean + worker->repaired.len - CHROME_PAD;
         clean += strspn(clean, " ");
-        if (chrome_parse(&worker->event, &worker->load->args, &clean, clean_end) == CHROME_OK) {
+        if (chrome_parse(&worker->parser, &worker->event, &clean, clean_end) == CHROME_OK) {
             chrome_take_event(worker);
             *text = p;
             return true;
@@ -113,13 +114,12 @@ static bool wait_for_more(const char *start, const char *end)
 const char *chrome_take_block(struct chrome_worker *worker, const char *text, const char *end,
                               uint64_t offset, bool last, bool *list_end)
 {
-    const struct chrome_words *args = &worker->load->args;
     const char *p = next_event(text, end);
     while (p < end) {
         worker->offset = offset + (uint64_t)(p - text);
         const char *start = p;
         if (*p == '{') {
-            enum chrome_status status = chrome_parse(&worker->event, args, &p, end);
+            enum chrome_status status = chrome_parse(&worker->parser, &worker->event, &p, end);
             if (status == CHROME_OK) {
                 chrome_take_event(worker);
             } else {
@@ -161,7 +161,7 @@ void chrome_peek(struct chrome_worker *worker, const char *text, const char *end
     const char *stop = (size_t)(end - text) > PEEK_BYTES ? text + PEEK_BYTES : end;
     unsigned most = 0;
     for (const char *p = next_event(text, end); p < stop && *p == '{'; p = next_event(p, end)) {
-        if (chrome_parse(&worker->event, &load->args, &p, end) != CHROME_OK)
+        if (chrome_parse(&worker->parser, &worker->event, &p, end) != CHROME_OK)
             break;
         const struct chrome_cat *cat = chrome_category(worker);
         if (!cat)

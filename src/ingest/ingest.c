@@ -22,8 +22,7 @@ const struct nl_format *const nl_formats[] = {
 };
 
 /* Reads the first bytes, decompressed, and fills an nl_input. */
-static bool look(struct nl_input *input, const char *path, unsigned char *head,
-                 struct nl_err *err)
+static bool look(struct nl_input *input, const char *path, unsigned char *head, struct nl_err *err)
 {
     nl_err_at(err, path, -1);
     struct nl_stream *stream = nl_stream_open(path, NULL, err);

@@ -22,8 +22,8 @@ static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
         if (strcmp(inputs->items[i].path, path) == 0)
             return;
     nl_grow(&inputs->items, &inputs->cap, inputs->count + 1);
-    inputs->items[inputs->count++] = (struct nl_path){
-        nl_arena_text(&inputs->arena, path, strlen(path)), from_folder};
+    inputs->items[inputs->count++] =
+        (struct nl_path){nl_arena_text(&inputs->arena, path, strlen(path)), from_folder};
 }
 
 static bool is_regular(const char *path)
@@ -46,9 +46,9 @@ static bool add_folder(struct nl_inputs *inputs, const char *folder, struct nl_e
         char *path = nl_arena_format(&inputs->arena, "%s/%s", folder, name);
         if (name[0] != '.' && inputs->count < MAX_FILES && is_regular(path))
             add(inputs, path, true);
-        free(entries[i]);
+        nl_free(entries[i]); /* scandir's memory is malloc's, as ours */
     }
-    free(entries);
+    nl_free(entries);
     if (inputs->count > before)
         return true;
     nl_err_at(err, folder, -1);

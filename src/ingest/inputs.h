@@ -11,7 +11,7 @@ struct nl_inputs {
     struct nl_path {
         const char *path;
         bool from_folder; /* found inside a folder or by a glob, not named */
-    } *items;
+    } * items;
     size_t count, cap;
     struct nl_arena arena;
 };

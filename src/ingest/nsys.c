@@ -11,6 +11,33 @@
 static const char *const marks[] = {"StringIds", "META_DATA_EXPORT", "EXPORT_META_DATA",
                                     "TARGET_INFO_SESSION_START_TIME", "CUPTI_ACTIVITY_KIND_"};
 
+static int score(unsigned found, bool strings)
+{
+    if (found > 1)
+        return strings ? 95 : 70;
+    return strings ? 80 : 0;
+}
+
+/* The names lie on later pages than the head shows, or in a write-ahead log. */
+static int sniff_tables(const struct nl_input *input)
+{
+    struct nsys_db db;
+    unsigned found = 0;
+    if (strcmp(input->path, "-") == 0 ||
+        (input->encoding && strcmp(input->encoding, "plain") != 0) ||
+        !nsys_db_open(&db, input->path, NSYS_FASTEST, NULL))
+        return 0;
+    bool strings = nsys_db_table(&db, marks[0]) != NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        for (size_t t = 0; t < db.count; t++)
+            if (nl_str_starts(nl_str(db.tables[t].name), marks[i])) {
+                found++;
+                break;
+            }
+    nsys_db_close(&db);
+    return score(found, strings);
+}
+
 static int sniff(const struct nl_input *input, const char **why)
 {
     if (input->head_len < 16 || memcmp(input->head, "SQLite format 3", 16) != 0)
@@ -19,12 +46,12 @@ static int sniff(const struct nl_input *input, const char **why)
     unsigned found = 0;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         found += nl_str_contains(head, marks[i]);
-    if (found > 0 && nl_str_contains(head, marks[0]))
-        return found > 1 ? 95 : 80;
-    if (found > 1)
-        return 70;
-    *why = "a SQLite file without the tables of Nsight Systems";
-    return 0;
+    int sure = score(found, nl_str_contains(head, marks[0]));
+    if (sure == 0)
+        sure = sniff_tables(input);
+    if (sure == 0)
+        *why = "a SQLite file without the tables of Nsight Systems";
+    return sure;
 }
 
 static void start_workers(struct nsys_load *load)
@@ -45,7 +72,7 @@ static void release(struct nsys_load *load)
     }
     nl_free(load->workers);
     nsys_strings_release(&load->strings);
-    struct nsys_named_list *lists[] = {&load->domains, &load->categories, &load->nvtx_threads,
+    struct nsys_named_list *lists[] = {&load->domains, &load->categories,  &load->nvtx_threads,
                                        &load->metrics, &load->nic_metrics, &load->contexts};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         nl_free(lists[i]->list);

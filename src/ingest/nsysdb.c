@@ -381,8 +381,8 @@ void nsys_reader_leaves(const struct nsys_reader *reader, size_t first, size_t c
 {
     /* Cells of missing columns are never written by the pages' reader. */
     memset(scratch->cells, 0, reader->plan.cells * sizeof scratch->cells[0]);
-    const uint32_t *leaves = reader->table->leaves.page + first;
-    for (size_t i = 0; i < count; i++)
+    const uint32_t *leaves = reader->table->leaves.page;
+    for (size_t i = first; i < first + count; i++)
         sqlitepages_read(&reader->db->pages, leaves[i], &reader->plan, scratch, row, context,
                          damage);
 }

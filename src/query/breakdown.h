@@ -12,7 +12,7 @@
 /* Limits what an aggregate looks at. Zeroed = everything. */
 struct nl_window {
     bool has_time;
-    int64_t start, end;  /* absolute store time; a slice counts where it lies in [start, end) */
+    int64_t start, end; /* absolute store time; a slice counts where it lies in [start, end) */
     bool has_rank, has_device;
     int64_t rank, device; /* device = ordinal */
 };
@@ -27,7 +27,8 @@ struct nl_device_breakdown {
     uint32_t device, process; /* rows; NL_NULL_ROW unknown */
     int64_t rank, ordinal;    /* NL_NULL_I64 unknown */
     int64_t start_ns, wall_ns, compute_ns, exposed_comm_ns, exposed_copy_ns, idle_ns;
-    int64_t comm_ns, copy_ns, overlap_ns; /* unions: communication, copies+memsets, comm ∩ compute */
+    int64_t comm_ns, copy_ns,
+        overlap_ns; /* unions: communication, copies+memsets, comm ∩ compute */
     uint64_t kernels, copies, memsets;
 };
 

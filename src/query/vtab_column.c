@@ -190,7 +190,7 @@ bool nl_vcolumn_ascending(struct nl_vtab *vtab, struct nl_vcolumn *column)
     column->ascending = 0;
     if (column->hop_count || column->shown != NL_SHOWN_INTEGER)
         return false;
-    uint64_t before = 0, key;
+    uint64_t before = 0, key = 0;
     for (uint32_t row = 0; row < vtab->rows; row++) {
         if (!nl_vcolumn_key(column, row, &key) || key < before)
             return false;

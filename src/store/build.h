@@ -112,8 +112,8 @@ size_t nl_staged_size(enum nl_table_id table);
 /* nest.c: depth, parent, sub-lane and final position of every slice. Arrays are indexed by staged
  * slice number; `lane` holds sorted base lanes. */
 struct nl_nesting {
-    uint32_t count;       /* slices */
-    uint32_t lane_count;  /* base lanes */
+    uint32_t count;      /* slices */
+    uint32_t lane_count; /* base lanes */
     const int64_t *ts, *dur;
     const uint32_t *lane;
     uint8_t *flags;

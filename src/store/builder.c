@@ -61,12 +61,12 @@ void nl_builder_free(struct nl_builder *b)
         nl_free(b->units);
         b->units = next;
     }
-    struct nl_entities *sets[] = {&b->process_keys, &b->thread_keys, &b->device_keys,
-                                  &b->lane_keys, &b->series_keys};
+    struct nl_entities *sets[] = {&b->process_keys, &b->thread_keys, &b->device_keys, &b->lane_keys,
+                                  &b->series_keys};
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
         nl_entities_release(sets[i]);
-    void *rows[] = {b->sources, b->per_process, b->forget_ids, b->processes, b->threads,  b->devices,
-                    b->lanes,   b->series,      b->metas,     b->coverages};
+    void *rows[] = {b->sources, b->per_process, b->forget_ids, b->processes, b->threads,
+                    b->devices, b->lanes,       b->series,     b->metas,     b->coverages};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         nl_free(rows[i]);
     nl_dict_release(&b->names);
@@ -266,8 +266,8 @@ uint32_t nl_builder_series(struct nl_builder *b, uint32_t lane, struct nl_str na
     uint32_t row = nl_entities_get(&b->series_keys, &key, &added);
     if (added) {
         nl_grow(&b->series, &b->series_cap, (size_t)row + 1);
-        b->series[row] = (struct nl_series_row){
-            .name = shared(b, name), .unit = shared(b, unit), .lane = lane};
+        b->series[row] =
+            (struct nl_series_row){.name = shared(b, name), .unit = shared(b, unit), .lane = lane};
     }
     pthread_mutex_unlock(&b->lock);
     return row;
@@ -378,16 +378,14 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
 {
     struct nl_staged *staged = &stage->tables[table];
     size_t size = nl_staged_size(table);
-    struct nl_segment *segment =
-        staged->count ? &staged->segments[staged->count - 1] : NULL;
+    struct nl_segment *segment = staged->count ? &staged->segments[staged->count - 1] : NULL;
     if (!segment || segment->unit != stage->unit || staged->used == staged->room)
         segment = new_segment(stage, staged, size);
     char *to = staged->block + staged->used * size;
     if (table == NL_T_slice) {
         const struct nl_slice_row *slice = row;
-        *(struct nl_slice_packed *)(void *)to =
-            (struct nl_slice_packed){slice->ts,   slice->dur,  slice->name,
-                                     slice->lane, slice->kind, slice->flags};
+        *(struct nl_slice_packed *)(void *)to = (struct nl_slice_packed){
+            slice->ts, slice->dur, slice->name, slice->lane, slice->kind, slice->flags};
         stage->unit->slices++;
     } else {
         memcpy(to, row, size);

@@ -3,7 +3,7 @@
  * in unit order, with names, references and times settled.
  */
 #include "base/mem.h"
-#include "store/finish.h"
+#include "store/columns.h"
 
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
 {
@@ -24,8 +24,8 @@ uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t 
 }
 
 /* All segments of a table in unit order (owned by the caller), and their rows in all. */
-struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id table,
-                                          size_t *count, uint64_t *rows)
+struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id table, size_t *count,
+                                      uint64_t *rows)
 {
     size_t cap = 0;
     struct nl_segment *all = NULL;
@@ -96,7 +96,8 @@ static void fill_unknown(const struct nl_column_def *column, void *cells, size_t
         break;
     case NL_TYPE_U64:
     case NL_TYPE_U32:
-    case NL_TYPE_REF: memset((char *)cells + from * column->size, 0xff, (to - from) * column->size);
+    case NL_TYPE_REF:
+        memset((char *)cells + from * column->size, 0xff, (to - from) * column->size);
         break;
     case NL_TYPE_U16:
     case NL_TYPE_U8:
@@ -107,7 +108,7 @@ static void fill_unknown(const struct nl_column_def *column, void *cells, size_t
 
 /* A reference as staged → final row. */
 uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
-                                enum nl_table_id target, uint32_t row)
+                            enum nl_table_id target, uint32_t row)
 {
     if (row == NL_NULL_ROW)
         return row;
@@ -140,8 +141,8 @@ static void copy_column(struct nl_finish *f, const struct nl_column_def *column,
                 nl_final_name(f->trace, unit->stage, *(const uint32_t *)(const void *)from);
             break;
         case NL_TYPE_REF:
-            ((uint32_t *)cells)[at] = nl_final_reference(f, unit, column->target,
-                                                      *(const uint32_t *)(const void *)from);
+            ((uint32_t *)cells)[at] =
+                nl_final_reference(f, unit, column->target, *(const uint32_t *)(const void *)from);
             break;
         default: memcpy((char *)cells + at * column->size, from, column->size); break;
         }
@@ -159,8 +160,7 @@ static void set_rows(struct nl_trace *trace, enum nl_table_id table, uint64_t ro
 }
 
 /* Staged rows of a table → columns, with `extra` unknown rows behind them. */
-bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
-                        struct nl_err *err)
+bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra, struct nl_err *err)
 {
     size_t count;
     uint64_t rows;
@@ -191,8 +191,7 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
 }
 
 /* Rows that the builder keeps as an array → columns, in the order of `sequence` (or as they are). */
-void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows,
-                           size_t count)
+void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows, size_t count)
 {
     struct nl_unit unit = {.stage = f->b->own};
     size_t size = nl_tables[table].row_size;
@@ -210,4 +209,3 @@ void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *
                         1, cells, i);
     }
 }
-

@@ -47,8 +47,8 @@ static struct call *find(const struct call_table *table, uint64_t correlation, u
     return &table->slots[at];
 }
 
-static void index_calls(const struct nl_trace *t, const bool *per_process,
-                        struct call_table *table, uint64_t *duplicates)
+static void index_calls(const struct nl_trace *t, const bool *per_process, struct call_table *table,
+                        uint64_t *duplicates)
 {
     uint64_t size = 16;
     while (size < (uint64_t)t->api.rows * 2)
@@ -110,18 +110,17 @@ static void link_flows(struct nl_trace *t)
     }
 }
 
-void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked,
-             uint64_t *duplicates)
+void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked, uint64_t *duplicates)
 {
     struct call_table table;
     *duplicates = 0;
     index_calls(t, per_process, &table, duplicates);
-    *unlinked = link_rows(t, per_process, &table, t->kernel.slice, t->kernel.correlation,
-                          t->kernel.rows);
+    *unlinked =
+        link_rows(t, per_process, &table, t->kernel.slice, t->kernel.correlation, t->kernel.rows);
     *unlinked +=
         link_rows(t, per_process, &table, t->copy.slice, t->copy.correlation, t->copy.rows);
-    *unlinked += link_rows(t, per_process, &table, t->memset.slice, t->memset.correlation,
-                           t->memset.rows);
+    *unlinked +=
+        link_rows(t, per_process, &table, t->memset.slice, t->memset.correlation, t->memset.rows);
     *unlinked +=
         link_rows(t, per_process, &table, t->graph.slice, t->graph.correlation, t->graph.rows);
     /* Waits have a call, but a wait without one is nothing to report. */

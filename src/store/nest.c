@@ -57,8 +57,8 @@ static void order_ties(const struct nl_nesting *n, uint32_t *rows, uint32_t coun
             uint32_t len = end - start;
             struct nl_keyed *items = nl_alloc(2 * (size_t)len * sizeof *items);
             for (uint32_t i = 0; i < len; i++)
-                items[i] = (struct nl_keyed){~nl_sort_key(n->dur[rows[start + i]]),
-                                             rows[start + i]};
+                items[i] =
+                    (struct nl_keyed){~nl_sort_key(n->dur[rows[start + i]]), rows[start + i]};
             nl_sort_keyed(items, items + len, len);
             for (uint32_t i = 0; i < len; i++)
                 rows[start + i] = items[i].row;
@@ -149,7 +149,7 @@ static void place_lane(void *context, size_t lane, unsigned worker)
     struct nest_run *run = context;
     struct nl_nesting *n = run->n;
     uint32_t first = n->lane_first[lane], count = n->lane_first[lane + 1] - first;
-    uint32_t *rows = run->order + first;
+    uint32_t *rows = count ? run->order + first : NULL; /* no array at all without slices */
     struct sub_lane *subs = nl_zalloc(MAX_SUBS * sizeof *subs);
     order_lane(n, rows, count);
     n->subs[lane] = nest_lane(run, subs, rows, count);

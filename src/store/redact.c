@@ -2,8 +2,20 @@
 #include "store/redact.h"
 
 static const char *const secret_words[] = {
-    "token", "secret", "password", "passwd", "credential", "api_key", "apikey", "access_key",
-    "private_key", "auth", "cookie", "session_key", "environment_variable", "environ",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "credential",
+    "api_key",
+    "apikey",
+    "access_key",
+    "private_key",
+    "auth",
+    "cookie",
+    "session_key",
+    "environment_variable",
+    "environ",
 };
 
 bool nl_is_secret_key(struct nl_str key)

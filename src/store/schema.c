@@ -8,7 +8,7 @@
 
 static const char *const kind_text[] = {
 #define NL_ENUM(enumeration, identifier, text) NL_TEXT_##enumeration(text)
-#define NL_TEXT_kind(t) t,
+#define NL_TEXT_kind(t)                        t,
 #define NL_TEXT_class(t)
 #define NL_TEXT_copykind(t)
 #define NL_TEXT_memory(t)
@@ -131,7 +131,7 @@ unsigned nl_enum_count(enum nl_enum_id id)
  * its target column, whose type macros are generated here as TYPEOF_<table>_<column> constants. */
 enum {
 #define NL_TABLE(table, sql, doc)
-#define FIRST_OF2(...) FIRST_OF_(__VA_ARGS__)
+#define FIRST_OF2(...)  FIRST_OF_(__VA_ARGS__)
 #define FIRST_OF_(a, b) a
 #define NL_COLUMN(table, column, type, unit, doc)                                                  \
     TYPE_OF_##table##_##column = FIRST_OF2(TYPE_##type),
@@ -142,7 +142,7 @@ enum {
 };
 enum {
 #define NL_TABLE(table, sql, doc)
-#define SECOND_OF2(...) SECOND_OF_(__VA_ARGS__)
+#define SECOND_OF2(...)  SECOND_OF_(__VA_ARGS__)
 #define SECOND_OF_(a, b) b
 #define NL_COLUMN(table, column, type, unit, doc)                                                  \
     ENUM_OF_##table##_##column = (int)SECOND_OF2(TYPE_##type),
@@ -204,11 +204,11 @@ const unsigned nl_column_count = LENGTH(nl_columns);
 
 /* Position of each table's first column, as enumeration constants. */
 enum {
-#define NL_TABLE(table, sql, doc)                 FIRST_##table, BEFORE_##table = FIRST_##table - 1,
-#define NL_COLUMN(table, column, type, unit, doc) AT_##table##_##column,
-#define NL_REF(table, column, target, doc)        AT_##table##_##column,
+#define NL_TABLE(table, sql, doc)                                    FIRST_##table, BEFORE_##table = FIRST_##table - 1,
+#define NL_COLUMN(table, column, type, unit, doc)                    AT_##table##_##column,
+#define NL_REF(table, column, target, doc)                           AT_##table##_##column,
 #define NL_VIA(table, column, hop, target, target_column, unit, doc) AT_##table##_##column,
-#define NL_TABLE_END(table) END_##table, LAST_##table = END_##table - 1,
+#define NL_TABLE_END(table)                                          END_##table, LAST_##table = END_##table - 1,
 #include "store/schema.def"
 };
 

@@ -21,7 +21,7 @@
 #define NL_NULL_U32 UINT32_MAX
 #define NL_NULL_F64 ((double)NAN)
 #define NL_NULL_ROW UINT32_MAX /* a reference to no row */
-#define NL_NO_NAME 0u          /* dictionary id of "unknown" */
+#define NL_NO_NAME  0u         /* dictionary id of "unknown" */
 
 /* Flags of a slice. */
 #define NL_SLICE_CLAMPED  1u /* end never recorded; clamped to the end of the trace */
@@ -118,7 +118,7 @@ enum nl_hop {
 #include "store/schema.def"
 
 /* struct nl_T_row: one row, for staging. */
-#define NL_TABLE(table, sql, doc) struct nl_##table##_row {
+#define NL_TABLE(table, sql, doc)                 struct nl_##table##_row {
 #define NL_COLUMN(table, column, type, unit, doc) NL_CTYPE_##type column;
 #define NL_REF(table, column, target, doc)        uint32_t column;
 #define NL_VIA(table, column, hop, target, target_column, unit, doc)
@@ -149,7 +149,8 @@ enum nl_hop {
 #define NL_TABLE(table, sql, doc)                                                                  \
     static inline struct nl_##table##_row nl_##table##_row(void)                                   \
     {                                                                                              \
-        return (struct nl_##table##_row){
+        return (struct nl_##table##_row)                                                           \
+        {
 #define NL_COLUMN(table, column, type, unit, doc) .column = NL_UNKNOWN_##type,
 #define NL_REF(table, column, target, doc)        .column = NL_NULL_ROW,
 #define NL_VIA(table, column, hop, target, target_column, unit, doc)
@@ -161,15 +162,15 @@ enum nl_hop {
 
 struct nl_column_def {
     const char *name, *unit, *doc;
-    enum nl_type type;            /* of the value the column shows */
-    enum nl_enum_id enumeration;  /* when type is NL_TYPE_ENUM */
-    enum nl_table_id table;       /* SQL table it shows in */
-    enum nl_table_id target;      /* REF (also through NL_VIA): table referred to */
-    enum nl_table_id storage;     /* table that stores the value: `table`, or NL_VIA's target */
-    enum nl_hop hop;              /* NL_HOP_NONE = stored in `table` */
-    size_t array;                 /* offset of the array pointer in struct nl_<storage>_table */
-    size_t field;                 /* offset in struct nl_<table>_row (stored columns only) */
-    unsigned size;                /* bytes of a value */
+    enum nl_type type;           /* of the value the column shows */
+    enum nl_enum_id enumeration; /* when type is NL_TYPE_ENUM */
+    enum nl_table_id table;      /* SQL table it shows in */
+    enum nl_table_id target;     /* REF (also through NL_VIA): table referred to */
+    enum nl_table_id storage;    /* table that stores the value: `table`, or NL_VIA's target */
+    enum nl_hop hop;             /* NL_HOP_NONE = stored in `table` */
+    size_t array;                /* offset of the array pointer in struct nl_<storage>_table */
+    size_t field;                /* offset in struct nl_<table>_row (stored columns only) */
+    unsigned size;               /* bytes of a value */
 };
 
 struct nl_table_def {

@@ -147,7 +147,8 @@ static bool bad(const struct reader *r, uint64_t offset, const char *what)
 {
     if (r->err)
         r->err->offset = (int64_t)offset;
-    return nl_fail(r->err, NL_FORMAT, "not a whole NeuroLens trace file: %s; import it again", what);
+    return nl_fail(r->err, NL_FORMAT, "not a whole NeuroLens trace file: %s; import it again",
+                   what);
 }
 
 static bool read_contents(struct reader *r)
@@ -218,20 +219,26 @@ static bool take_chunk(struct reader *r, struct nl_trace *trace, const struct ch
     return true;
 }
 
+/* Bounds, alignment, order and size of a chunk; `end` is where the one before it ended. */
+static bool check_chunk(struct reader *r, const struct chunk *chunk, uint64_t end)
+{
+    bool many = chunk->rows >= UINT32_MAX && chunk->column != DICT_BYTES;
+    if (chunk->offset % ALIGNMENT || chunk->offset < end || chunk->offset > r->size ||
+        chunk->bytes > r->size - chunk->offset || many)
+        return bad(r, chunk->offset, "a chunk lies outside the file or overlaps another");
+    if (chunk->bytes != bytes_expected(chunk))
+        return bad(r, chunk->offset, "a chunk has the wrong size");
+    return true;
+}
+
 static bool place_chunks(struct reader *r, struct nl_trace *trace)
 {
     uint64_t end = sizeof(struct header);
     for (uint32_t i = 0; i < r->count; i++) {
         const struct chunk *chunk = &r->chunks[i];
-        bool many = chunk->rows >= UINT32_MAX && chunk->column != DICT_BYTES;
-        if (chunk->offset % ALIGNMENT || chunk->offset < end || chunk->offset > r->size ||
-            chunk->bytes > r->size - chunk->offset || many)
-            return bad(r, chunk->offset, "a chunk lies outside the file or overlaps another");
-        if (chunk->bytes != bytes_expected(chunk))
-            return bad(r, chunk->offset, "a chunk has the wrong size");
-        end = chunk->offset + chunk->bytes;
-        if (!take_chunk(r, trace, chunk))
+        if (!check_chunk(r, chunk, end) || !take_chunk(r, trace, chunk))
             return false;
+        end = chunk->offset + chunk->bytes;
     }
     for (unsigned c = 0; c < nl_column_count; c++)
         if (nl_columns[c].hop == NL_HOP_NONE && nl_trace_rows(trace, nl_columns[c].table) &&
@@ -310,12 +317,13 @@ static bool check_lanes(struct reader *r, const struct nl_trace *t)
     const int64_t limit = (int64_t)1 << 62;
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < t->slice.rows; i++)
-        wrong |= (uint32_t)(t->slice.dur[i] < 0) | (uint32_t)(t->slice.ts[i] > limit) |
-                 (uint32_t)(t->slice.dur[i] > limit) | (uint32_t)(t->slice.ts[i] < -limit) |
-                 ((uint32_t)(t->slice.parent[i] >= i) &
-                  (uint32_t)(t->slice.parent[i] != NL_NULL_ROW));
+        wrong |=
+            (uint32_t)(t->slice.dur[i] < 0) | (uint32_t)(t->slice.ts[i] > limit) |
+            (uint32_t)(t->slice.dur[i] > limit) | (uint32_t)(t->slice.ts[i] < -limit) |
+            ((uint32_t)(t->slice.parent[i] >= i) & (uint32_t)(t->slice.parent[i] != NL_NULL_ROW));
     for (uint32_t i = 0; i < t->stack.rows; i++)
-        wrong |= (uint32_t)(t->stack.parent[i] >= i) & (uint32_t)(t->stack.parent[i] != NL_NULL_ROW);
+        wrong |=
+            (uint32_t)(t->stack.parent[i] >= i) & (uint32_t)(t->stack.parent[i] != NL_NULL_ROW);
     if (wrong)
         return bad(r, 0, "a slice has impossible times or an impossible parent");
     return true;
@@ -343,8 +351,7 @@ static bool verify_chunks(struct reader *r)
     return true;
 }
 
-struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads,
-                               struct nl_err *err)
+struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads, struct nl_err *err)
 {
     struct nl_map map;
     if (!nl_map_open(&map, path, err))

@@ -22,8 +22,7 @@ NL_MUST_CHECK bool nl_trace_save(const struct nl_trace *trace, const char *path,
                                  struct nl_err *err);
 
 /* NL_FORMAT with the offset of what is wrong; another schema version is NL_FORMAT too. */
-struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads,
-                               struct nl_err *err);
+struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads, struct nl_err *err);
 
 /* True when the bytes begin like a .nlt file. */
 bool nl_trace_recognise(const void *bytes, size_t len);

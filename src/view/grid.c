@@ -1,10 +1,12 @@
 /* grid — see grid.h. */
 #include "view/grid.h"
 
+#include "analyze/shortname.h"
 #include "view/celltext.h"
 
 #define GAP        2  /* between columns */
-#define LEAST_TEXT 24 /* text columns shrink no further while others can go */
+#define LEAST_TEXT 24 /* text columns shrink no further while others can go, */
+#define FIRST_TEXT 40 /* the first of them not below this share of the width, per cent */
 #define CELL_BYTES ((size_t)1 << 20)
 
 const char *nl_grid_heading(const struct nl_result_column *column)
@@ -20,17 +22,26 @@ static bool has_value(const struct nl_result *result, size_t column)
     return false;
 }
 
+/* A cell for a table: kernels by their short names. */
+static struct nl_cell short_cell(const struct nl_result_column *column, struct nl_cell cell)
+{
+    if (cell.type == NL_CELL_TEXT && column->head && !strcmp(column->head, "kernel"))
+        cell.text = nl_short_kernel(cell.text);
+    return cell;
+}
+
 static void fill_column(struct nl_grid *grid, struct nl_grid_column *column)
 {
     const struct nl_result *result = grid->result;
+    const struct nl_result_column *def = &result->columns[column->source];
     struct nl_buf text;
     nl_buf_init(&text, CELL_BYTES);
     column->texts = nl_arena_alloc(&grid->arena, (grid->rows + 1) * sizeof *column->texts);
-    column->width = nl_celltext_width(nl_str(nl_grid_heading(&result->columns[column->source])));
+    column->width = nl_celltext_width(nl_str(nl_grid_heading(def)));
     for (size_t row = 0; row < grid->rows; row++) {
+        const struct nl_cell cell = short_cell(def, *nl_result_cell(result, row, column->source));
         nl_buf_clear(&text);
-        nl_celltext_eyes(&text, &result->columns[column->source],
-                         nl_result_cell(result, row, column->source));
+        nl_celltext_eyes(&text, def, &cell);
         column->texts[row].ptr = nl_arena_text(&grid->arena, text.len ? text.ptr : "", text.len);
         column->texts[row].len = text.len;
         size_t width = nl_celltext_width(column->texts[row]);
@@ -62,23 +73,49 @@ static struct nl_grid_column *widest_text(const struct nl_grid *grid)
     return widest;
 }
 
-/* Takes from the widest text column until the grid fits or it is as narrow as `least`. */
-static void shrink(struct nl_grid *grid, size_t least)
+/* Takes from the widest text column until the grid fits or it is as narrow as allowed: `least`,
+ * and for the first one `first`. */
+static void shrink(struct nl_grid *grid, size_t first, size_t least)
 {
+    struct nl_grid_column *leading = NULL;
+    for (size_t i = grid->column_count; i-- > 0;)
+        if (grid->columns[i].shown && !grid->columns[i].number)
+            leading = &grid->columns[i];
     for (size_t total = total_width(grid); total > grid->width; total--) {
         struct nl_grid_column *column = widest_text(grid);
-        if (!column || column->width <= least)
+        if (!column || column->width <= (column == leading ? first : least))
             return;
         column->width--;
     }
 }
 
-/* Drops shown columns from the right, keeping the first two. */
+/* What eyes miss least, in this order. */
+static const char *const dispensable[] = {"pageable", "stddev_ns", "context", "min_ns",
+                                          "max_ns",   "process",   "p95_ns"};
+
+static bool hide(struct nl_grid *grid, const char *name)
+{
+    for (size_t i = 0; i < grid->column_count; i++) {
+        struct nl_grid_column *column = &grid->columns[i];
+        if (!column->shown || strcmp(grid->result->columns[column->source].name, name) != 0)
+            continue;
+        column->shown = false;
+        return true;
+    }
+    return false;
+}
+
+/* Hides columns until the rest fits: first the dispensable ones, then from the right, keeping two. */
 static void drop(struct nl_grid *grid)
 {
     size_t shown = 0;
     for (size_t i = 0; i < grid->column_count; i++)
         shown += grid->columns[i].shown;
+    for (size_t i = 0; i < sizeof dispensable / sizeof dispensable[0] && shown > 2; i++) {
+        if (total_width(grid) <= grid->width)
+            return;
+        shown -= hide(grid, dispensable[i]);
+    }
     for (size_t i = grid->column_count; i-- > 0 && shown > 2;) {
         if (total_width(grid) <= grid->width)
             return;
@@ -116,9 +153,9 @@ void nl_grid_init(struct nl_grid *grid, const struct nl_result *result, size_t r
             .source = i, .number = nl_celltext_is_number(result, i), .shown = true};
         fill_column(grid, column);
     }
-    shrink(grid, LEAST_TEXT);
+    shrink(grid, width * FIRST_TEXT / 100, LEAST_TEXT);
     drop(grid);
-    shrink(grid, 1);
+    shrink(grid, 1, 1);
     decide_bars(grid);
 }
 

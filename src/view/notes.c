@@ -55,7 +55,7 @@ void nl_notes_missing(struct nl_buf *out, const struct nl_result *missing, size_
 }
 
 void nl_notes_coverage(struct nl_buf *out, const struct nl_result *coverage, size_t width,
-                       size_t rows)
+                       size_t rows, size_t files)
 {
     size_t shown = rows && rows < coverage->rows ? rows : coverage->rows;
     for (size_t row = 0; row < shown; row++) {
@@ -65,13 +65,13 @@ void nl_notes_coverage(struct nl_buf *out, const struct nl_result *coverage, siz
         nl_buf_text(&line, "• ");
         put_text(&line, coverage, row, "item");
         int64_t number = nl_lookup_i64(coverage, row, "count");
-        if (number != INT64_MIN && number >= 0)
+        if (number > 0)
             nl_buf_format(&line, ": %s", nl_format_count(count, (uint64_t)number));
         if (nl_lookup_text(coverage, row, "detail").len) {
             nl_buf_text(&line, " — ");
             put_text(&line, coverage, row, "detail");
         }
-        if (nl_lookup_text(coverage, row, "file").len) {
+        if (files > 1 && nl_lookup_text(coverage, row, "file").len) {
             nl_buf_text(&line, " (");
             put_text(&line, coverage, row, "file");
             nl_buf_char(&line, ')');

@@ -10,9 +10,10 @@
 /* Rows of the analysis `missing`, one paragraph each. */
 void nl_notes_missing(struct nl_buf *out, const struct nl_result *missing, size_t width);
 
-/* Rows of the analysis `coverage`, at most `rows` of them (0 = all). */
+/* Rows of the analysis `coverage`, at most `rows` of them (0 = all). With more than one file, each
+ * row names its own. */
 void nl_notes_coverage(struct nl_buf *out, const struct nl_result *coverage, size_t width,
-                       size_t rows);
+                       size_t rows, size_t files);
 
 /* Adds text broken at spaces into lines of at most `width` screen columns; lines after the first
  * start with `indent` spaces. A word longer than a line stays whole. Ends with a line break. */

@@ -3,11 +3,13 @@
 
 #include "view/celltext.h"
 #include "view/grid.h"
+#include "view/notes.h"
 
-#define LABEL_WIDTH  22
-#define NUMBER_WIDTH 11
-#define SHARE_WIDTH  8
-#define MOST_BAR     40
+#define LABEL_WIDTH   22
+#define NUMBER_WIDTH  11
+#define SHARE_WIDTH   8
+#define MOST_BAR      40
+#define HEADING_BYTES 4096
 
 /* Column of the share that belongs to a length, or -1: "X_ns" → "X_share" right behind it. */
 static ptrdiff_t share_beside(const struct nl_result *result, size_t column)
@@ -44,9 +46,12 @@ void nl_partition_skip(const struct nl_result *result, bool *skip)
 
 /* "rank 0 · device 0 · NVIDIA H100 · wall 435.6 ms · kernels 2,345": texts stand alone, unknown
  * cells and counts of 0 are left out. */
-static void put_heading(struct nl_buf *out, const struct nl_result *result, size_t row)
+static void put_heading(struct nl_buf *page, const struct nl_result *result, size_t row,
+                        size_t width)
 {
+    struct nl_buf line, *out = &line;
     const char *between = "";
+    nl_buf_init(out, HEADING_BYTES);
     for (size_t column = 0; column < result->column_count; column++) {
         const struct nl_result_column *def = &result->columns[column];
         const struct nl_cell *cell = nl_result_cell(result, row, column);
@@ -63,7 +68,8 @@ static void put_heading(struct nl_buf *out, const struct nl_result *result, size
             nl_buf_format(out, "%s ", nl_grid_heading(def));
         nl_celltext_eyes(out, def, cell);
     }
-    nl_buf_char(out, '\n');
+    nl_notes_wrap(page, (struct nl_str){line.ptr, line.len}, width, 2);
+    nl_buf_release(out);
 }
 
 static void put_right(struct nl_buf *out, const struct nl_result_column *column,
@@ -85,7 +91,7 @@ void nl_partition_block(struct nl_buf *out, const struct nl_result *result, size
     size_t taken = 2 + LABEL_WIDTH + NUMBER_WIDTH + SHARE_WIDTH + 2;
     size_t bar = width > taken + 8 ? width - taken : 0;
     bar = bar > MOST_BAR ? MOST_BAR : bar;
-    put_heading(out, result, row);
+    put_heading(out, result, row, width);
     for (size_t column = 0; column < result->column_count; column++) {
         ptrdiff_t beside = share_beside(result, column);
         if (beside < 0)

@@ -22,14 +22,17 @@
 struct page {
     FILE *out;
     const struct nl_view_options *options;
-    size_t width;
+    size_t width, files;
     struct nl_buf line;
 };
 
-static void page_open(struct page *page, FILE *out, const struct nl_view_options *options)
+static void page_open(struct page *page, FILE *out, const struct nl_profile *profile,
+                      const struct nl_view_options *options)
 {
-    *page = (struct page){
-        .out = out, .options = options, .width = options->width ? options->width : DEFAULT_WIDTH};
+    *page = (struct page){.out = out,
+                          .options = options,
+                          .width = options->width ? options->width : DEFAULT_WIDTH,
+                          .files = profile ? profile->files->rows : 1};
     nl_buf_init(&page->line, PAGE_BYTES);
 }
 
@@ -146,7 +149,7 @@ static void put_result(struct page *page, const struct nl_result *result, size_t
         nl_notes_missing(&page->line, result, page->width);
         flush(page, NULL);
     } else if (!strcmp(result->name, "coverage")) {
-        nl_notes_coverage(&page->line, result, page->width, rows);
+        nl_notes_coverage(&page->line, result, page->width, rows, page->files);
         flush(page, NULL);
     } else if (result->note && !page->options->all && is_all_zero(result)) {
         nl_notes_wrap(&page->line, nl_str(result->note), page->width, 0);
@@ -196,8 +199,7 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
                           struct nl_err *err)
 {
     struct page page;
-    (void)profile;
-    page_open(&page, out, options);
+    page_open(&page, out, profile, options);
     if (result->title && *result->title)
         put_title(&page, result->title);
     put_result(&page, result, options->rows && !options->all ? options->rows : SIZE_MAX);
@@ -222,7 +224,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
 {
     struct page page;
     size_t rows = options->all ? SIZE_MAX : options->rows ? options->rows : REPORT_ROWS;
-    page_open(&page, out, options);
+    page_open(&page, out, profile, options);
     for (size_t i = 0; i < report->headline_count; i++) {
         nl_celltext_safe(&page.line, nl_str(report->headlines[i]));
         struct nl_buf wrapped;

@@ -1,8 +1,8 @@
 /*
- * finish — what finish.c and columns.c share while a trace is being finished. Not for other rooms.
+ * columns — what finish.c and columns.c share while a trace is being finished. Not for other rooms.
  */
-#ifndef NL_FINISH_H
-#define NL_FINISH_H
+#ifndef NL_COLUMNS_H
+#define NL_COLUMNS_H
 
 #include "store/build.h"
 
@@ -42,7 +42,6 @@ NL_MUST_CHECK bool nl_build_table(struct nl_finish *f, enum nl_table_id table, u
                                   struct nl_err *err);
 
 /* Rows kept as an array → columns, in the order of f->sequence[table] (or as they are). */
-void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows,
-                       size_t count);
+void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows, size_t count);
 
 #endif

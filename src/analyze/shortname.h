@@ -1,0 +1,14 @@
+/*
+ * shortname — the part of a kernel's name that tells it from others: without return type and
+ * parameter list. For eyes only; numbers are always grouped by the whole name.
+ */
+#ifndef NL_SHORTNAME_H
+#define NL_SHORTNAME_H
+
+#include "base/str.h"
+
+/* "void cub::Reduce<float>(float*, int)" → "cub::Reduce<float>". A view into `name`; all of it when
+ * it does not look like a function's signature. */
+struct nl_str nl_short_kernel(struct nl_str name);
+
+#endif
