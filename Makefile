@@ -6,10 +6,11 @@ DEMO = tests/fixtures/torch_cpu_train.json.gz
 
 .PHONY: all demo test bench fuzz lint format install asan tsan test-frameworks docs clean
 
-# Configuring again finds new unit tests.
+# Configuring again finds new unit tests and fuzz targets.
 define compile
 	@test -f $(1)/build.ninja || meson setup $(1) $(2) >/dev/null
-	@test $(1)/build.ninja -nt tests/unit || meson setup --reconfigure $(1) >/dev/null
+	@test $(1)/build.ninja -nt tests/unit -a $(1)/build.ninja -nt fuzz || \
+	  { meson setup --reconfigure $(1) >/dev/null && touch $(1)/build.ninja; }
 	@ninja -C $(1) --quiet
 endef
 

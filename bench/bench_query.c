@@ -167,8 +167,8 @@ static void race(struct nl_db *db, sqlite3 *real, uint32_t rows)
         {"sum(dur)", "SELECT sum(dur) FROM slices", NULL},
         {"sum of 4 columns", "SELECT sum(ts), sum(dur), sum(lane), sum(depth) FROM slices", NULL},
         {"where name = …",
-         "SELECT count(*), sum(dur) FROM slices WHERE name LIKE 'kernel\\_7\\_%' "
-         "ESCAPE '\\' AND 0 OR name = (SELECT name FROM slices WHERE id = 77)",
+         "SELECT count(*), sum(dur) FROM slices WHERE name = (SELECT name FROM slices "
+         "WHERE id = 77)",
          NULL},
         {"where name glob …", "SELECT count(*) FROM slices WHERE name GLOB 'ncclDevKernel_1*'",
          NULL},

@@ -117,7 +117,7 @@ def disk_full():
                        preexec=small_files)
     left = [n for _, _, names in os.walk(ledger) for n in names]
     tally.check("disk full while the cache is written", result.status == 0 and not left,
-                result.describe() + "\nleft: %s" % left)
+                "left: %s\n%s" % (left, result.describe()))
     output = os.path.join(scratch(), "answer.json")
     result = neurolens(["sql", "--no-cache", TRAIN, "SELECT * FROM ops", "--format", "json", "-o",
                         output], preexec=small_files)

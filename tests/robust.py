@@ -31,16 +31,30 @@ def generated_nsys():
     return None
 
 
+def cached_trace():
+    """A trace file, as the cache keeps it."""
+    folder = os.path.join(scratch(), "cached")
+    os.makedirs(folder, exist_ok=True)
+    profile = os.path.join(folder, "train.json")
+    with gzip.open(os.path.join(FIXTURES, "torch_cpu_ddp_rank0.json.gz")) as packed:
+        with open(profile, "wb") as file:
+            file.write(packed.read())
+    neurolens(["info", "--ledger", folder, profile])
+    found = [os.path.join(p, n) for p, _, names in os.walk(folder) for n in names
+             if n.endswith(".nlt")]
+    return found[0] if found else None
+
+
 def inputs():
     """(name, bytes) of what is damaged."""
     with gzip.open(os.path.join(FIXTURES, "ort_cpu_mlp.json.gz")) as file:
         yield "ort_cpu_mlp.json", file.read()
     with open(os.path.join(FIXTURES, "torch_cpu_ddp_rank0.json.gz"), "rb") as file:
         yield "torch_cpu_ddp_rank0.json.gz", file.read()
-    database = generated_nsys()
-    if database:
-        with open(database, "rb") as file:
-            yield "generated.sqlite", file.read()
+    for name, path in (("cached.nlt", cached_trace()), ("generated.sqlite", generated_nsys())):
+        if path:
+            with open(path, "rb") as file:
+                yield name, file.read()
 
 
 def attempt(job):
@@ -92,8 +106,9 @@ def main():
         many(tally, "%s cut at every %d KiB" % (name, wanted.cuts), cuts(name, data, wanted.cuts),
              wanted.threads)
         many(tally, "%s with bits flipped" % name, flips(name, data, wanted.flips), wanted.threads)
-    if "generated.sqlite" not in seen:
-        tally.skip("generated nsys database", "no generator")
+    for name in ("cached.nlt", "generated.sqlite"):
+        if name not in seen:
+            tally.skip(name, "could not be made")
     tally.finish()
 
 

@@ -155,6 +155,7 @@ tests_of_the_program() {
     part corpus 300 python3 tests/corpus.py
     part robust 300 python3 tests/robust.py
     part "bad input" 300 python3 tests/badinput.py
+    part shell 120 python3 tests/shell.py
     part invariants 300 python3 tests/invariants.py
     for oracle in tests/oracle/*.py; do
         case $(basename "$oracle") in

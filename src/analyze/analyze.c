@@ -73,15 +73,20 @@ struct nl_result *nl_analysis_run(const struct nl_analysis *analysis, const stru
         return NULL;
     result->name = analysis->key;
     result->title = analysis->title;
-    if (options->limit && result->rows > options->limit) {
-        const char *cut = nl_arena_format(&result->arena, "the first %zu of %zu rows",
-                                          options->limit, result->rows);
-        result->note =
-            result->note ? nl_arena_format(&result->arena, "%s; %s", cut, result->note) : cut;
-        result->rows = options->limit;
-        result->truncated = true;
-    }
+    nl_analysis_cut(result, options->limit);
     return result;
+}
+
+void nl_analysis_cut(struct nl_result *result, size_t limit)
+{
+    if (!limit || result->rows <= limit)
+        return;
+    const char *cut =
+        nl_arena_format(&result->arena, "the first %zu of %zu rows", limit, result->rows);
+    result->note =
+        result->note ? nl_arena_format(&result->arena, "%s; %s", cut, result->note) : cut;
+    result->rows = limit;
+    result->truncated = true;
 }
 
 void nl_analyze_document(struct nl_buf *out)

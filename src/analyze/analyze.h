@@ -63,6 +63,9 @@ NL_MUST_CHECK struct nl_result *nl_analysis_run(const struct nl_analysis *analys
                                                 const struct nl_analyze_options *options,
                                                 struct nl_job *job, struct nl_err *err);
 
+/* Cuts a result to its first `limit` rows (0 = all) and says so in truncated and note. */
+void nl_analysis_cut(struct nl_result *result, size_t limit);
+
 /* The Markdown list of analyses for docs: name, needs, doc. */
 void nl_analyze_document(struct nl_buf *out);
 

@@ -34,6 +34,10 @@ struct nl_cell nl_answer_share(int64_t part, int64_t whole); /* NULL when whole 
 /* Whole percentile of ascending values, count > 0, as the statistics' median and p95. */
 struct nl_cell nl_answer_percentile(const int64_t *sorted, size_t count, unsigned percent);
 
+/* Orders rows that are equal in `column`, by which the result is sorted, by their cells from left to
+ * right: dictionary ids follow the order of events, answers must not. */
+void nl_answer_settle(struct nl_result *result, const char *column);
+
 /* The window for work on the CPU: a device says nothing about it. */
 struct nl_window nl_answer_host_window(const struct nl_analyze_options *options);
 

@@ -57,6 +57,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         cells[1 + NL_STATS_COUNT] = nl_answer_count(launched[stats[i].name].count);
         cells[2 + NL_STATS_COUNT] = nl_cell_i64(launched[stats[i].name].ns);
     }
+    nl_answer_settle(result, "total_ns");
     nl_free(stats);
     nl_free(launched);
     nl_scope_release(&scope);

@@ -83,6 +83,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         for (size_t i = 0; i < groups.count; i++)
             if (side == (groups.items[i].a & HOST_SIDE ? 1 : 0))
                 add_row(result, trace, &groups.items[i], whole[side]);
+    nl_answer_settle(result, "total_ns");
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;

@@ -10,6 +10,7 @@
 
 #define SENTENCE_BYTES 2000
 #define NAME_BYTES     64
+#define LEAST_SHARE    0.0005 /* less would read 0.0 % */
 
 struct story {
     const struct nl_report *report;
@@ -88,13 +89,19 @@ static double share_of(const struct nl_result *breakdown, const char *column)
     return wall > 0 ? (double)nl_lookup_sum(breakdown, column) / (double)wall : 0;
 }
 
-/* "; exposed communication 5.3 %; exposed copies 0.2 %; idle 77.2 %" */
+static void put_part(struct nl_buf *out, const struct nl_result *breakdown, const char *before,
+                     const char *column)
+{
+    double share = share_of(breakdown, column);
+    if (share >= LEAST_SHARE)
+        put_percent(out, before, share);
+}
+
+/* "; exposed communication 5.3 %; exposed copies 0.2 %; idle 77.2 %." */
 static void put_rest(struct nl_buf *out, const struct nl_result *breakdown)
 {
-    if (nl_lookup_sum(breakdown, "exposed_comm_ns"))
-        put_percent(out, "; exposed communication ", share_of(breakdown, "exposed_comm_ns"));
-    if (nl_lookup_sum(breakdown, "exposed_copy_ns"))
-        put_percent(out, "; exposed copies ", share_of(breakdown, "exposed_copy_ns"));
+    put_part(out, breakdown, "; exposed communication ", "exposed_comm_ns");
+    put_part(out, breakdown, "; exposed copies ", "exposed_copy_ns");
     put_percent(out, "; idle ", share_of(breakdown, "idle_ns"));
     nl_buf_char(out, '.');
 }
@@ -173,10 +180,16 @@ static void tell_steps(const struct story *story)
     for (size_t row = 1; row < steps->rows; row++)
         if (nl_lookup_f64(steps, row, "p50_ns") > nl_lookup_f64(steps, slowest, "p50_ns"))
             slowest = row;
-    put_count(story->out, "", nl_lookup_i64(steps, slowest, "count"), "step", "steps");
     if (steps->rows > 1)
-        nl_buf_format(story->out, " on the slowest of %zu ranks (%lld)", steps->rows,
-                      (long long)nl_lookup_i64(steps, slowest, "rank"));
+        nl_buf_format(story->out, "Rank %lld has the longest steps of %zu ranks: ",
+                      (long long)nl_lookup_i64(steps, slowest, "rank"), steps->rows);
+    int64_t count = nl_lookup_i64(steps, slowest, "count");
+    put_count(story->out, "", count, "step", "steps");
+    if (count == 1) {
+        put_ns(story->out, " of ", nl_lookup_i64(steps, slowest, "total_ns"));
+        nl_buf_char(story->out, '.');
+        return;
+    }
     put_ns(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
     put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
     nl_buf_text(story->out, ".");
@@ -236,6 +249,15 @@ static void tell_cpu_only(const struct story *story)
     nl_buf_char(story->out, '.');
 }
 
+/* The first row that the program itself caused: not the profiler's own overhead. */
+static size_t first_own_row(const struct nl_result *result)
+{
+    for (size_t row = 0; row < result->rows; row++)
+        if (!nl_str_is(nl_lookup_text(result, row, "kind"), "overhead"))
+            return row;
+    return result->rows;
+}
+
 /* Whatever the CPU's time is best told by. */
 static void tell_cpu_top(const struct story *story)
 {
@@ -250,13 +272,14 @@ static void tell_cpu_top(const struct story *story)
         return;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const struct nl_result *result = part(story, tables[i].name);
-        if (!result)
+        size_t row = result ? first_own_row(result) : 0;
+        if (!result || row == result->rows)
             continue;
         nl_buf_format(story->out, "Top %s by self time: ", tables[i].what);
-        put_name(story->out, nl_lookup_text(result, 0, "name"));
-        put_percent(story->out, ", ", nl_lookup_f64(result, 0, "share"));
+        put_name(story->out, nl_lookup_text(result, row, "name"));
+        put_percent(story->out, ", ", nl_lookup_f64(result, row, "share"));
         put_ns(story->out, " of ", nl_lookup_sum(result, "self_ns"));
-        put_count(story->out, " (", nl_lookup_i64(result, 0, "count"), "call).", "calls).");
+        put_count(story->out, " (", nl_lookup_i64(result, row, "count"), "call).", "calls).");
         return;
     }
 }

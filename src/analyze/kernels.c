@@ -37,6 +37,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         cells[1] = nl_answer_enum(NL_ENUM_class, classes[stats[i].name]);
         nl_answer_stats(&cells[2], &stats[i], whole);
     }
+    nl_answer_settle(result, "total_ns");
     nl_free(classes);
     nl_free(stats);
     return result;

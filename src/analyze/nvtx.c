@@ -52,6 +52,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         cells[2] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
         nl_self_cells(&cells[3], group, whole);
     }
+    nl_answer_settle(result, "total_ns");
     nl_free(self);
     nl_groups_release(&groups);
     nl_scope_release(&scope);

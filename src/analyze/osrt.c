@@ -25,6 +25,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         cells[0] = nl_answer_name(result, trace, stats[i].name);
         nl_answer_stats(&cells[1], &stats[i], whole);
     }
+    nl_answer_settle(result, "total_ns");
     nl_free(stats);
     return result;
 }

@@ -48,6 +48,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         cells[1] = nl_answer_enum(NL_ENUM_kind, (unsigned)groups.items[i].b);
         nl_self_cells(&cells[2], &groups.items[i], whole);
     }
+    nl_answer_settle(result, "self_ns");
     nl_free(self);
     nl_groups_release(&groups);
     nl_scope_release(&scope);

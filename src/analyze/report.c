@@ -65,6 +65,8 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         nl_fail(err, NL_USAGE, "no report is called '%s'", name);
         return NULL;
     }
+    struct nl_analyze_options whole = *options; /* the sentences are about all rows */
+    whole.limit = 0;
     struct nl_report *report = nl_zalloc(sizeof *report);
     size_t count = plan_length(plan);
     nl_arena_init(&report->arena);
@@ -77,7 +79,7 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         const struct nl_analysis *analysis = nl_analysis_find(plan->analyses[i]);
         if (!analysis)
             NL_BUG("a report plan names an unknown analysis");
-        report->results[i] = nl_analysis_run(analysis, trace, options, job, err);
+        report->results[i] = nl_analysis_run(analysis, trace, &whole, job, err);
         if (!report->results[i]) {
             nl_report_free(report);
             return NULL;
@@ -86,6 +88,8 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         nl_job_add(job, 1);
     }
     nl_headlines(report, trace);
+    for (size_t i = 0; i < count; i++)
+        nl_analysis_cut(report->results[i], options->limit);
     return report;
 }
 

@@ -95,6 +95,7 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
         cells[0] = nl_answer_name(result, trace, (uint32_t)groups.items[i].a);
         nl_self_cells(&cells[1], &groups.items[i], whole);
     }
+    nl_answer_settle(result, "self_ns");
     nl_free(self);
     nl_groups_release(&groups);
     nl_scope_release(&scope);

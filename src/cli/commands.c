@@ -58,6 +58,8 @@ static const struct nl_option sql_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows of each answer", NULL},
     {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME", "stop a statement after, say, 30s",
      NULL},
+    {"absolute", 0, NL_OPTION_FLAG, TARGET(absolute), NULL,
+     "times as recorded instead of from the first event", NULL},
     END,
 };
 
@@ -188,7 +190,7 @@ const struct nl_command nl_commands[] = {
      .least = 0,
      .most = 0,
      .tables = plain_tables,
-     .help = "Prints the program's version; with -v, the versions of the libraries as well.",
+     .help = "Prints the program's version; with -v, that of the schema and the compiler.",
      .examples = "neurolens version",
      .run = nl_cmd_version},
     END,

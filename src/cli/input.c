@@ -100,7 +100,7 @@ static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, 
 struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err)
 {
-    struct nl_ingest_options options = {.rank = call->settings.rank};
+    struct nl_ingest_options options = {.rank = call->settings.rank, .verify = true};
     char *cache = NULL;
     if (!call->settings.no_cache) {
         struct nl_err no_place;

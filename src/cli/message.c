@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "cli/progress.h"
 
 #define MESSAGE_MAX 2048
 
@@ -37,11 +38,12 @@ void nl_message_error(const struct nl_err *err, unsigned verbose)
                 nl_err_exit_status(err->code));
 }
 
-static void say(const char *format, va_list args)
+static void say(const struct nl_call *call, const char *format, va_list args)
 {
     char text[MESSAGE_MAX];
     struct nl_buf line;
     vsnprintf(text, sizeof text, format, args);
+    nl_progress_clear(call->progress);
     nl_buf_init(&line, MESSAGE_MAX);
     nl_buf_text(&line, text);
     write_line(&line);
@@ -53,7 +55,7 @@ void nl_message_note(const struct nl_call *call, const char *format, ...)
     if (call->settings.quiet)
         return;
     va_start(args, format);
-    say(format, args);
+    say(call, format, args);
     va_end(args);
 }
 
@@ -63,6 +65,6 @@ void nl_message_detail(const struct nl_call *call, const char *format, ...)
     if (!call->settings.verbose)
         return;
     va_start(args, format);
-    say(format, args);
+    say(call, format, args);
     va_end(args);
 }

@@ -57,7 +57,8 @@ static void draw_bar(struct nl_progress *progress, uint64_t done, uint64_t total
     double share = total ? (double)done / (double)total : 0;
     share = share > 1 ? 1 : share;
     if (!total) {
-        fprintf(stderr, "\r\033[K%s  %s", progress->phase, nl_format_count(rate, done));
+        fprintf(stderr, "\r\033[K%s  %s", progress->phase,
+                done ? nl_format_count(rate, done) : "...");
         return;
     }
     size_t full = (size_t)(share * BAR_CELLS);
@@ -175,6 +176,15 @@ void nl_progress_quiet(struct nl_progress *progress)
         return;
     pthread_mutex_lock(&progress->lock);
     progress->draws = false;
+    clear_line(progress);
+    pthread_mutex_unlock(&progress->lock);
+}
+
+void nl_progress_clear(struct nl_progress *progress)
+{
+    if (!progress)
+        return;
+    pthread_mutex_lock(&progress->lock);
     clear_line(progress);
     pthread_mutex_unlock(&progress->lock);
 }

@@ -47,6 +47,7 @@ static bool read_list(struct reader *r, bool lines)
     while (!r->feed.ended && (size_t)(r->feed.end - r->feed.at) < CHROME_BLOCK / 2)
         if (!more(r))
             return false;
+    r->load.lines = lines;
     if (r->lists++ == 0)
         chrome_peek(&r->workers[r->total - 1], r->feed.at, r->feed.end);
     if (!chrome_read_events(&r->load, &r->feed, r->workers, r->count, lines, &r->unit, r->err))
@@ -302,11 +303,16 @@ static void settle(struct reader *r)
 /* Was there anything? */
 static bool check_content(struct reader *r)
 {
-    if (r->lists)
+    uint64_t events = 0;
+    for (unsigned w = 0; w < r->total; w++)
+        events += r->workers[w].events;
+    if (events)
         return true;
     nl_err_at(r->err, r->load.input->name, (int64_t)r->feed.offset);
     if (!r->documents)
         return nl_fail(r->err, NL_FORMAT, "the file is empty");
+    if (r->lists)
+        return nl_fail(r->err, NL_FORMAT, "the list of trace events has no event in it");
     return nl_fail(r->err, NL_FORMAT, "JSON without traceEvents: no trace in the Chrome format");
 }
 

@@ -119,6 +119,7 @@ struct chrome_load {
     struct nl_job *job;
     struct nl_stream *stream;
     struct chrome_words cats;
+    bool lines;       /* events stand one per line, without a list around them */
     bool kineto;      /* known categories were seen in the first block */
     int64_t main_pid; /* process that device work belongs to, NL_NULL_I64 unknown */
 };
@@ -136,7 +137,7 @@ struct chrome_worker {
     uint64_t offset;       /* of the event being read, in the decompressed file */
     bool at_file_end;      /* nothing follows the block being read */
     uint64_t notes[CHROME_NOTE_COUNT], note_offset[CHROME_NOTE_COUNT];
-    uint64_t phases[128], other_phases;
+    uint64_t events, phases[128], other_phases;
     uint64_t device_ids, device_ids_equal; /* "External id" on device work, see chrome_rows.c */
     int64_t first_ts;
     struct chrome_halves spans, asyncs, flows;

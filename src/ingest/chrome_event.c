@@ -370,7 +370,8 @@ static enum chrome_status search_member(struct members *m, const char **at, cons
     if (status != CHROME_OK)
         return status;
     m->word = chrome_words_find(m->words, m->key.ptr, m->key.len);
-    learn(&m->steps[m->before], *at, value, m->word);
+    if (value < end)
+        learn(&m->steps[m->before], *at, value, m->word);
     *at = value;
     return CHROME_OK;
 }
@@ -383,7 +384,7 @@ static inline enum chrome_status next_key(struct members *m, const char **at, co
         m->before = m->word < m->none ? m->word : m->none + 1;
         return status;
     }
-    *at += step->len;
+    *at = chrome_skip_space(*at + step->len);
     m->word = m->before = step->word;
     return CHROME_OK;
 }

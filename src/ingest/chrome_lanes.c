@@ -131,9 +131,11 @@ uint32_t chrome_thread_lane(struct chrome_worker *worker, enum nl_lanekind kind,
 uint32_t chrome_process_lane(struct chrome_worker *worker, enum nl_lanekind kind, uint32_t domain)
 {
     struct chrome_actor pid = chrome_actor(&worker->event, CHROME_F_PID);
-    if (worker->load->kineto && (pid.name || pid.number < 0))
-        pid = (struct chrome_actor){worker->load->main_pid, NULL};
     int64_t rank = event_rank(&worker->event);
+    if (worker->load->kineto && (pid.name || pid.number < 0)) {
+        pid = (struct chrome_actor){worker->load->main_pid, NULL};
+        rank = NL_NULL_I64; /* one process for the marks of all ranks of a fused trace */
+    }
     struct chrome_lane_key key = {pid.number, 0, PROCESS_ONLY, rank, kind, domain};
     struct chrome_lane_slot *slot = find_slot(worker, &key);
     if (!slot->lane) {

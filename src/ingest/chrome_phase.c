@@ -287,6 +287,7 @@ void chrome_take_event(struct chrome_worker *worker)
             chrome_note(worker, CHROME_NOTE_NO_PHASE);
         return;
     }
+    worker->events++;
     unsigned char phase = (unsigned char)*ph->ptr;
     if (ph->len != 1 || phase >= 128) {
         worker->other_phases++;

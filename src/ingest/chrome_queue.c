@@ -50,7 +50,9 @@ static bool skip_giant(struct chrome_load *load, struct chrome_feed *feed,
     struct chrome_walk walk = {0, 0, 0};
     worker->offset = feed->offset;
     chrome_note(worker, CHROME_NOTE_GIANT);
-    chrome_feed_use(feed, feed->at + 1);
+    while (feed->at < feed->end && ((unsigned char)*feed->at <= ' ' || *feed->at == ','))
+        chrome_feed_use(feed, feed->at + 1);
+    chrome_feed_use(feed, feed->at < feed->end ? feed->at + 1 : feed->end);
     for (;;) {
         const char *close = chrome_walk_list(&walk, feed->at, feed->end);
         chrome_feed_use(feed, close ? close + 1 : feed->end);

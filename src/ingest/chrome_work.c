@@ -122,6 +122,8 @@ const char *chrome_take_block(struct chrome_worker *worker, const char *text, co
             enum chrome_status status = chrome_parse(&worker->parser, &worker->event, &p, end);
             if (status == CHROME_OK) {
                 chrome_take_event(worker);
+                if (!worker->load->lines && *chrome_skip_space(p) == '{')
+                    chrome_note(worker, CHROME_NOTE_COMMAS);
             } else {
                 p = start;
                 if (status == CHROME_MORE && !last && wait_for_more(start, end))

@@ -19,10 +19,11 @@ static int score(unsigned found, bool strings)
 }
 
 /* The names lie on later pages than the head shows, or in a write-ahead log. */
-static int sniff_tables(const struct nl_input *input)
+static int sniff_tables(const struct nl_input *input, const char **why)
 {
     struct nsys_db db;
     unsigned found = 0;
+    *why = "a SQLite file that is damaged or cut short";
     if (strcmp(input->path, "-") == 0 ||
         (input->encoding && strcmp(input->encoding, "plain") != 0) ||
         !nsys_db_open(&db, input->path, NSYS_FASTEST, NULL))
@@ -35,6 +36,7 @@ static int sniff_tables(const struct nl_input *input)
                 break;
             }
     nsys_db_close(&db);
+    *why = "a SQLite file without the tables of Nsight Systems";
     return score(found, strings);
 }
 
@@ -47,11 +49,7 @@ static int sniff(const struct nl_input *input, const char **why)
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         found += nl_str_contains(head, marks[i]);
     int sure = score(found, nl_str_contains(head, marks[0]));
-    if (sure == 0)
-        sure = sniff_tables(input);
-    if (sure == 0)
-        *why = "a SQLite file without the tables of Nsight Systems";
-    return sure;
+    return sure ? sure : sniff_tables(input, why);
 }
 
 static void start_workers(struct nsys_load *load)
@@ -163,4 +161,4 @@ const struct nl_format nl_format_nsys = {.name = "nsys",
                                          .title = "Nsight Systems SQLite export",
                                          .sniff = sniff,
                                          .load = load,
-                                         .doc = "nsys.md"};
+                                         .doc = "ingest.md"};

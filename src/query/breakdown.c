@@ -89,9 +89,9 @@ static bool break_down(const struct nl_trace *trace, const struct nl_window *win
     nl_sweep_close(&sweep);
     *row = (struct nl_device_breakdown){0};
     name_row(trace, lanes, count, row);
-    row->kernels = sweep.kernels;
-    row->copies = sweep.copies;
-    row->memsets = sweep.memsets;
+    row->kernels = sweep.seen[NL_KIND_KERNEL];
+    row->copies = sweep.seen[NL_KIND_MEMCPY];
+    row->memsets = sweep.seen[NL_KIND_MEMSET];
     if (start == INT64_MIN)
         return row->kernels + row->copies + row->memsets > 0;
     int64_t end =

@@ -81,6 +81,7 @@ void nl_guard_install(struct nl_db *db);  /* guard.c: authorizer, limits, progre
 int64_t nl_deadline_ns(int64_t limit_ms); /* guard.c: from now, 0 for no limit */
 
 /* What a statement error means, as an error of ours: the message, where, and the nearest name. */
-bool nl_db_explain(struct nl_db *db, const char *sql, size_t at, int code, struct nl_err *err);
+NL_MUST_CHECK bool nl_db_explain(struct nl_db *db, const char *sql, size_t at, int code,
+                                 struct nl_err *err);
 
 #endif

@@ -30,6 +30,7 @@ struct scan {
     struct range *ranges;
     size_t range_count;
     unsigned kind; /* 0 = all */
+    bool windowed;
     int64_t start, end;
     struct group *groups; /* per name */
 };
@@ -65,9 +66,11 @@ static void find_ranges(struct scan *scan, const struct nl_window *window)
 static inline bool row_wanted(const struct scan *scan, uint32_t row)
 {
     const struct nl_trace *trace = scan->trace;
-    int64_t ts = trace->slice.ts[row];
-    return (scan->kind == 0 || trace->slice.kind[row] == scan->kind) &&
-           trace->slice.dur[row] != NL_NULL_I64 && ts >= scan->start && ts < scan->end;
+    if ((scan->kind && trace->slice.kind[row] != scan->kind) ||
+        trace->slice.dur[row] == NL_NULL_I64)
+        return false;
+    return !scan->windowed ||
+           (trace->slice.ts[row] >= scan->start && trace->slice.ts[row] < scan->end);
 }
 
 static void count_range(const struct scan *scan, struct range range)
@@ -249,8 +252,9 @@ static struct nl_group_stats *collect(const struct scan *scan, struct runs *runs
 struct nl_group_stats *nl_name_stats(const struct nl_trace *trace, const struct nl_window *window,
                                      unsigned kind, size_t *count)
 {
-    struct scan scan = {.trace = trace, .kind = kind, .start = INT64_MIN, .end = INT64_MAX};
+    struct scan scan = {.trace = trace, .kind = kind};
     if (window && window->has_time) {
+        scan.windowed = true;
         scan.start = window->start;
         scan.end = window->end;
     }

@@ -72,7 +72,9 @@ static int authorise(void *context, int action, const char *first, const char *s
     case SQLITE_ATTACH: return refuse(db, "ATTACH", NULL);
     case SQLITE_INSERT:
     case SQLITE_UPDATE:
-    case SQLITE_DELETE: return refuse(db, "a change of", first);
+    case SQLITE_DELETE:
+        return sqlite3_strnicmp(first, "sqlite_", 7) == 0 ? refuse(db, "this statement", NULL)
+                                                          : refuse(db, "a change of", first);
     default: return refuse(db, "this statement", NULL);
     }
 }

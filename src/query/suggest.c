@@ -189,7 +189,6 @@ bool nl_db_explain(struct nl_db *db, const char *sql, size_t at, int code, struc
             }
         sqlite3_snprintf(sizeof place, place, " (line %d, column %d)", (int)line,
                          (int)(position - start + 1));
-        nl_err_at(err, "", (int64_t)position);
     }
     return nl_fail(err, NL_QUERY, "%s%s%s", message, place, hint);
 }

@@ -1,12 +1,15 @@
 /*
  * The merge behind every breakdown. Most devices have one busy lane and some quiet ones, so the
- * run on top of the heap is read on for as long as it stays ahead of the second.
+ * run on top of the heap is read on for as long as it stays ahead of the second. Up to eight runs
+ * are no heap but a list.
  */
 #include "query/worksweep.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
+
+#define FEW_RUNS 8
 
 /* Kinds that are not named are no work. */
 static const unsigned char kind_class[UINT8_MAX + 1] = {
@@ -16,20 +19,19 @@ static const unsigned char kind_class[UINT8_MAX + 1] = {
     [NL_KIND_MEMSET] = NL_IS_COPY,
 };
 
-static enum nl_work_class work_class(const struct nl_trace *trace, uint32_t row)
+static const unsigned char kernel_class[UINT8_MAX + 1] = {
+    [NL_CLASS_UNKNOWN] = NL_IS_COMPUTE,    [NL_CLASS_COMPUTE] = NL_IS_COMPUTE,
+    [NL_CLASS_COMMUNICATION] = NL_IS_COMM, [NL_CLASS_COPY] = NL_IS_COPY,
+    [NL_CLASS_MEMSET] = NL_IS_COPY,
+};
+
+static inline enum nl_work_class work_class(const struct nl_trace *trace, uint32_t row,
+                                            uint8_t kind)
 {
-    uint8_t kind = trace->slice.kind[row];
-    if (kind != NL_KIND_KERNEL)
-        return (enum nl_work_class)kind_class[kind];
     uint32_t detail = trace->slice.detail[row];
-    if (detail >= trace->kernel.rows)
-        return NL_IS_COMPUTE;
-    switch (trace->kernel.class[detail]) {
-    case NL_CLASS_COMMUNICATION: return NL_IS_COMM;
-    case NL_CLASS_COPY:
-    case NL_CLASS_MEMSET: return NL_IS_COPY;
-    default: return NL_IS_COMPUTE;
-    }
+    if (kind == NL_KIND_KERNEL && detail < trace->kernel.rows)
+        return (enum nl_work_class)kernel_class[trace->kernel.class[detail]];
+    return (enum nl_work_class)kind_class[kind];
 }
 
 int64_t nl_lane_rank(const struct nl_trace *trace, uint32_t lane)
@@ -162,18 +164,12 @@ void nl_sweep_close(struct nl_sweep *sweep)
     nl_free(sweep->runs);
 }
 
-static void count_work(struct nl_sweep *sweep, unsigned kind)
-{
-    sweep->kernels += kind == NL_KIND_KERNEL;
-    sweep->copies += kind == NL_KIND_MEMCPY;
-    sweep->memsets += kind == NL_KIND_MEMSET;
-}
-
 /* Puts one slice into *work; false when it is no work or lies outside the window. */
 static inline bool take(struct nl_sweep *sweep, uint32_t row, struct nl_work *work)
 {
     const struct nl_trace *trace = sweep->trace;
-    enum nl_work_class class = work_class(trace, row);
+    uint8_t kind = trace->slice.kind[row];
+    enum nl_work_class class = work_class(trace, row, kind);
     if (class == NL_IS_NO_WORK)
         return false;
     int64_t start = trace->slice.ts[row], dur = trace->slice.dur[row], end = start;
@@ -182,7 +178,7 @@ static inline bool take(struct nl_sweep *sweep, uint32_t row, struct nl_work *wo
     bool before = end <= sweep->window_start && !(start == end && start == sweep->window_start);
     if (before || start >= sweep->window_end)
         return false;
-    count_work(sweep, trace->slice.kind[row]);
+    sweep->seen[kind]++;
     if (dur == NL_NULL_I64)
         return false;
     work->start = start < sweep->window_start ? sweep->window_start : start;
@@ -191,7 +187,41 @@ static inline bool take(struct nl_sweep *sweep, uint32_t row, struct nl_work *wo
     return true;
 }
 
-size_t nl_sweep_next(struct nl_sweep *sweep, struct nl_work *batch, size_t room)
+/* With few runs the earliest is found by comparing all, without a branch to mispredict. */
+static struct nl_sweep_run *earliest_of_few(const struct nl_sweep *sweep)
+{
+    size_t best = 0;
+    int64_t least = sweep->runs[0].start;
+    for (size_t i = 1; i < sweep->run_count; i++) {
+        int64_t start = sweep->runs[i].start;
+        best = start < least ? i : best;
+        least = start < least ? start : least;
+    }
+    return &sweep->runs[best];
+}
+
+/* Moves a run on to `row`; drops it at its end. */
+static void advance(struct nl_sweep *sweep, struct nl_sweep_run *run, uint32_t row)
+{
+    run->row = row;
+    if (row < run->last && sweep->trace->slice.ts[row] < sweep->window_end)
+        run->start = sweep->trace->slice.ts[row];
+    else
+        *run = sweep->runs[--sweep->run_count];
+}
+
+static size_t next_of_few(struct nl_sweep *sweep, struct nl_work *batch, size_t room)
+{
+    size_t count = 0;
+    while (count < room && sweep->run_count) {
+        struct nl_sweep_run *run = earliest_of_few(sweep);
+        count += take(sweep, run->row, &batch[count]);
+        advance(sweep, run, run->row + 1);
+    }
+    return count;
+}
+
+static size_t next_of_many(struct nl_sweep *sweep, struct nl_work *batch, size_t room)
 {
     size_t count = 0;
     const int64_t *ts = sweep->trace->slice.ts;
@@ -206,12 +236,15 @@ size_t nl_sweep_next(struct nl_sweep *sweep, struct nl_work *batch, size_t room)
             count += take(sweep, row, &batch[count]);
             row++;
         } while (count < room && row < run->last && ts[row] <= second);
-        run->row = row;
-        if (row < run->last && ts[row] < sweep->window_end)
-            run->start = ts[row];
-        else
-            *run = sweep->runs[--sweep->run_count];
+        advance(sweep, run, row);
         sift_down(sweep);
     }
     return count;
+}
+
+size_t nl_sweep_next(struct nl_sweep *sweep, struct nl_work *batch, size_t room)
+{
+    if (sweep->run_count <= FEW_RUNS && sweep->run_count > 1)
+        return next_of_few(sweep, batch, room);
+    return next_of_many(sweep, batch, room);
 }

@@ -48,7 +48,7 @@ struct nl_sweep {
     int64_t window_start, window_end;
     struct nl_sweep_run *runs; /* a heap by start */
     size_t run_count, run_cap;
-    uint64_t kernels, copies, memsets; /* seen so far, those of unknown length too */
+    uint64_t seen[UINT8_MAX + 1]; /* work per kind so far, that of unknown length too */
 };
 
 void nl_sweep_open(struct nl_sweep *sweep, const struct nl_trace *trace,

@@ -61,6 +61,18 @@ static void put_line(struct page *page, const char *style)
     putc('\n', page->out);
 }
 
+/* Writes the collected text as lines that fit, further ones indented. */
+static void put_wrapped(struct page *page, const char *style)
+{
+    struct nl_buf wrapped;
+    nl_buf_init(&wrapped, PAGE_BYTES);
+    nl_notes_wrap(&wrapped, (struct nl_str){page->line.ptr, page->line.len}, page->width, 2);
+    nl_buf_clear(&page->line);
+    nl_buf_add(&page->line, wrapped.ptr, wrapped.len);
+    nl_buf_release(&wrapped);
+    flush(page, style);
+}
+
 static void put_title(struct page *page, const char *title)
 {
     size_t wide = nl_celltext_width(nl_str(title));
@@ -186,7 +198,7 @@ static void put_profile(struct page *page, const struct nl_profile *profile)
                                                : (long long)profile->rank_count);
     nl_buf_format(line, " · %s slices", nl_format_count(text, profile->slices));
     nl_buf_format(line, " · %s", nl_format_ns(text, profile->duration_ns));
-    put_line(page, DIM);
+    put_wrapped(page, DIM);
     if (profile->window.has_time) {
         nl_buf_format(line, "limited to %s", nl_format_ns(text, profile->window_start_ns));
         nl_buf_format(line, " … %s", nl_format_ns(text, profile->window_end_ns));
@@ -227,13 +239,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
     page_open(&page, out, profile, options);
     for (size_t i = 0; i < report->headline_count; i++) {
         nl_celltext_safe(&page.line, nl_str(report->headlines[i]));
-        struct nl_buf wrapped;
-        nl_buf_init(&wrapped, PAGE_BYTES);
-        nl_notes_wrap(&wrapped, (struct nl_str){page.line.ptr, page.line.len}, page.width, 2);
-        nl_buf_clear(&page.line);
-        nl_buf_add(&page.line, wrapped.ptr, wrapped.len);
-        nl_buf_release(&wrapped);
-        flush(&page, i ? NULL : BOLD);
+        put_wrapped(&page, i ? NULL : BOLD);
     }
     if (profile)
         put_profile(&page, profile);

@@ -401,9 +401,9 @@ static bool same_cell(const struct nl_cell *a, const struct nl_cell *b)
     return false;
 }
 
-static void ignores_a_shift(void)
+/* Every analysis answers the same on both; frees them. */
+static void want_equal_answers(struct nl_trace *here, struct nl_trace *there)
 {
-    struct nl_trace *here = whole_profile(0), *there = whole_profile(INT64_C(1700000000000000000));
     for (size_t i = 0; nl_analyses[i]; i++) {
         check_case(nl_analyses[i]->name);
         struct nl_result *a = ask(here, nl_analyses[i]->name);
@@ -416,6 +416,28 @@ static void ignores_a_shift(void)
     }
     nl_trace_free(here);
     nl_trace_free(there);
+}
+
+static void ignores_a_shift(void)
+{
+    want_equal_answers(whole_profile(0), whole_profile(INT64_C(1700000000000000000)));
+}
+
+static void ignores_the_order_of_events(void)
+{
+    static const char *const names[] = {"tie_a", "tie_b"};
+    struct nl_trace *traces[2];
+    for (size_t turn = 0; turn < 2; turn++) {
+        struct site site;
+        open_site(&site, 3, 0);
+        for (size_t half = 0; half < 2; half++) {
+            size_t which = half ^ turn;
+            (which ? add_cpu_side : add_device_side)(&site);
+            add_kernel(&site, site.comm, names[which], 600 + 10 * (int64_t)which, 5, 50 + which);
+        }
+        traces[turn] = close_site(&site);
+    }
+    want_equal_answers(traces[0], traces[1]);
 }
 
 static void tells_what_is_missing(void)
@@ -457,6 +479,13 @@ static void reports_the_answer_first(void)
     CHECK(strstr(report->headlines[0], "idle 34.3 %") != NULL);
     CHECK(strstr(report->headlines[1], "Top kernel: gemm, 60.0 %") != NULL);
     CHECK(nl_report_result(report, "time_breakdown") == nl_report_result(report, "breakdown"));
+    const struct nl_analyze_options options = {.limit = 1};
+    struct nl_err err = {0};
+    struct nl_report *cut = nl_report_new(trace, "analyze", &options, NULL, &err);
+    REQUIRE(cut != NULL);
+    CHECK_TEXT(cut->headlines[1], report->headlines[1]); /* about all rows nevertheless */
+    CHECK_INT(nl_report_result(cut, "kernels")->rows, 1);
+    nl_report_free(cut);
     nl_report_free(report);
     nl_trace_free(trace);
 }
@@ -495,6 +524,42 @@ static void bears_an_empty_profile(void)
     nl_trace_free(trace);
 }
 
+static void is_documented(void)
+{
+    struct nl_buf want, have;
+    nl_buf_init(&want, 1 << 20);
+    nl_buf_init(&have, 1 << 20);
+    nl_analyze_document(&want);
+    FILE *file = fopen(CHECK_FOLDER "/../docs/analysis.md", "r");
+    if (!file) {
+        check_skip("no docs/analysis.md");
+    } else {
+        char line[4096];
+        while (fgets(line, sizeof line, file))
+            nl_buf_text(&have, line);
+        fclose(file);
+        CHECK(nl_str_contains((struct nl_str){have.ptr, have.len}, want.ptr));
+    }
+    nl_buf_release(&want);
+    nl_buf_release(&have);
+}
+
+static void lists_generic_slices(void)
+{
+    struct site site;
+    open_site(&site, NL_NULL_I64, 0);
+    add_slice(&site, NL_KIND_GENERIC, site.calls, "outer", 0, 100);
+    add_slice(&site, NL_KIND_GENERIC, site.calls, "inner", 10, 70);
+    struct nl_trace *trace = close_site(&site);
+    struct nl_result *result = ask(trace, "others");
+    REQUIRE(result->rows == 2);
+    WANT_TEXT(result, 0, "name", "inner");
+    WANT_INT(result, 1, "self_ns", 30);
+    WANT_TEXT(result, 1, "kind", "generic");
+    nl_result_free(result);
+    nl_trace_free(trace);
+}
+
 static void refuses_unknown_reports(void)
 {
     const struct nl_analyze_options options = {0};
@@ -515,8 +580,10 @@ CHECK_MAIN("analyze", {"breaks time down", breaks_time_down},
            {"lists steps and streams", lists_steps_and_streams},
            {"finds memory peaks", finds_memory_peaks}, {"heeds the window", heeds_the_window},
            {"cuts at the limit", cuts_at_the_limit}, {"ignores a shift in time", ignores_a_shift},
+           {"ignores the order of events", ignores_the_order_of_events},
            {"tells what is missing", tells_what_is_missing},
            {"reports the answer first", reports_the_answer_first},
            {"serves profiles without a device", serves_profiles_without_a_device},
            {"bears an empty profile", bears_an_empty_profile},
-           {"refuses unknown reports", refuses_unknown_reports})
+           {"refuses unknown reports", refuses_unknown_reports}, {"is documented", is_documented},
+           {"lists generic slices", lists_generic_slices})
