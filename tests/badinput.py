@@ -46,12 +46,20 @@ def files():
     empty = os.path.join(scratch(), "empty-folder")
     os.makedirs(empty, exist_ok=True)
     refused("empty folder", empty)
-    if os.geteuid() == 0:
-        tally.skip("no permission", "root may read everything")
-    else:
-        path = place("secret.json", b"{}")
-        os.chmod(path, 0)
+    path = place("secret.json", b"{}")
+    os.chmod(path, 0)
+    if os.geteuid() != 0:
         refused("no permission", path)
+        return
+    # Root may read everything: become somebody who may not.
+    os.chmod(scratch(), 0o755)
+    try:
+        result = neurolens(["info", path], preexec=lambda: os.setuid(65534))
+    except (OSError, subprocess.SubprocessError):
+        tally.skip("no permission", "root, and nobody may not run the program")
+        return
+    tally.check("no permission", result.status == 4 and "ermission" in result.stderr and
+                one_line_error(result), result.describe())
 
 
 def sparse():

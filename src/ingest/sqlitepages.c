@@ -15,12 +15,10 @@
 
 #include "base/mem.h"
 
-#define LEAF      0x0d
-#define INTERIOR  0x05
-#define DEPTH_MAX 64
-/* Rows lie in a page from its end to its beginning, which the processor does not foresee. */
-#define PREFETCH_ROWS 6
-#define PAGE_1_GAP    100 /* the file header lies before the b-tree header of page 1 */
+#define LEAF       0x0d
+#define INTERIOR   0x05
+#define DEPTH_MAX  64
+#define PAGE_1_GAP 100 /* the file header lies before the b-tree header of page 1 */
 
 static uint32_t big16(const unsigned char *bytes)
 {
@@ -424,8 +422,6 @@ void sqlitepages_read(const struct sqlitepages *pages, uint32_t page,
     uint32_t lowest = (uint32_t)(pointer - start) + 2 * count;
     for (uint32_t i = 0; i < count; i++, pointer += 2) {
         uint32_t at = big16(pointer);
-        if (i + PREFETCH_ROWS < count)
-            __builtin_prefetch(start + big16(pointer + 2 * PREFETCH_ROWS));
         const char *what = "a cell lies outside its page";
         if (at >= lowest && at < pages->usable)
             what = read_cell(pages, start + at, end, plan, scratch);

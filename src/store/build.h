@@ -21,6 +21,8 @@ struct nl_unit {
     uint32_t source, order;
     uint32_t slices;     /* staged by this unit */
     uint32_t slice_base; /* number of its first slice among all, in unit order */
+    uint32_t stacks;     /* rows of table stack staged by this unit */
+    uint32_t stack_base; /* number of its first one */
 };
 
 /* A run of rows of one table from one unit, contiguous in a block. */

@@ -16,7 +16,8 @@
  * stage only, once.
  *
  * References in staged rows: `slice` (and any other reference to table slice) is what nl_stage_slice
- * returned since nl_stage_begin: rows refer only to slices of their own unit. `lane`, `process`,
+ * returned since nl_stage_begin: rows refer only to slices of their own unit; likewise references to
+ * table stack are what nl_stage_stack returned, parents before children. `lane`, `process`,
  * `thread`, `device`, `source`, `series` are what the nl_builder_* functions returned. Leave `parent`,
  * `depth`, `link`, `detail` of slices and `src`, `dst` of flows alone: finishing fills them
  * (flows: from lane and time).

@@ -117,6 +117,11 @@ uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
             NL_BUG("a staged row refers to a slice outside its unit");
         return f->nest.position[unit->slice_base + row];
     }
+    if (target == NL_T_stack) {
+        if (row >= unit->stacks)
+            NL_BUG("a staged row refers to a stack outside its unit");
+        return unit->stack_base + row;
+    }
     const uint32_t *map = f->remaps.map[target];
     if (map && row >= f->remaps.count[target])
         NL_BUG("a staged reference is out of range");

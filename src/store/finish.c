@@ -19,6 +19,16 @@ static int by_unit(const void *x, const void *y)
     return (a->sequence > b->sequence) - (a->sequence < b->sequence);
 }
 
+/* Rows of table stack per unit, so that references to them can be made global. */
+static void count_stacks(struct nl_builder *b)
+{
+    for (struct nl_stage *stage = b->stages; stage; stage = stage->next) {
+        const struct nl_staged *staged = &stage->tables[NL_T_stack];
+        for (size_t i = 0; i < staged->count; i++)
+            staged->segments[i].unit->stacks += staged->segments[i].count;
+    }
+}
+
 /* Units in order of (source, sequence), with the number of their first slice. */
 static bool order_units(struct nl_finish *f, struct nl_err *err)
 {
@@ -30,8 +40,12 @@ static bool order_units(struct nl_finish *f, struct nl_err *err)
     if (count)
         qsort(f->units, count, sizeof *f->units, by_unit);
     uint64_t slices = 0;
+    uint32_t stacks = 0;
+    count_stacks(b);
     for (uint32_t i = 0; i < count; i++) {
         f->units[i]->order = i;
+        f->units[i]->stack_base = stacks;
+        stacks += f->units[i]->stacks;
         f->units[i]->slice_base = (uint32_t)slices;
         slices += f->units[i]->slices;
         if (slices >= UINT32_MAX - 1)

@@ -329,6 +329,43 @@ static void scheduling_and_samples(void)
     nl_trace_free(t);
 }
 
+/* Two exports with stacks in one profile: each sample keeps its own. */
+static void stacks_of_several_files(void)
+{
+    static const char *const files[] = {"first", "second"};
+    struct nl_err err;
+    nl_err_clear(&err);
+    struct nl_job job = {.threads = 2, .memory_bytes = (uint64_t)1 << 30};
+    struct nl_builder *builder = nl_builder_new(&job);
+    for (int i = 0; i < 2; i++) {
+        char sql[1024];
+        snprintf(sql, sizeof sql,
+                 "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+                 "INSERT INTO StringIds VALUES(1,'%s leaf'),(2,'%s root');"
+                 "CREATE TABLE COMPOSITE_EVENTS(id INTEGER PRIMARY KEY, start INTEGER, cpu INTEGER,"
+                 " globalTid INTEGER, cpuCycles INTEGER);"
+                 "INSERT INTO COMPOSITE_EVENTS VALUES(1,120,2," T5 ",10);"
+                 "CREATE TABLE SAMPLING_CALLCHAINS(id, symbol, module, stackDepth);"
+                 "INSERT INTO SAMPLING_CALLCHAINS VALUES(1,1,2,0),(1,2,2,1);",
+                 files[i], files[i]);
+        struct nl_input input = {.path = nsysmake("stacks.sqlite", sql),
+                                 .name = files[i],
+                                 .encoding = "plain",
+                                 .rank = NL_NULL_I64};
+        uint32_t source = nl_builder_source(builder, files[i], "nsys");
+        CHECK(nl_format_nsys.load(builder, source, &input, &job, &err));
+    }
+    struct nl_trace *t = nl_builder_finish(builder, &err);
+    REQUIRE(t && t->sample.rows == 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t leaf = t->sample.stack[i];
+        struct nl_str name = nl_trace_name(t, t->stack.name[leaf]);
+        struct nl_str root = nl_trace_name(t, t->stack.name[t->stack.parent[leaf]]);
+        CHECK(nl_str_starts(name, files[i]) && nl_str_starts(root, files[i]));
+    }
+    nl_trace_free(t);
+}
+
 static void odd_times_and_unknown_tables(void)
 {
     struct nl_trace *t = load_sql(
@@ -376,4 +413,5 @@ CHECK_MAIN("nsys", {"API names", api_names}, {"kernels and launches", kernels_an
            {"threads, processes, secrets", threads_processes_and_secrets},
            {"physical devices", physical_devices},
            {"scheduling and samples", scheduling_and_samples},
+           {"stacks of several files", stacks_of_several_files},
            {"odd times, unknown tables", odd_times_and_unknown_tables})
