@@ -11,6 +11,7 @@ import time
 from harness import FIXTURES, PROGRAM, Tally, environment, scratch
 
 PROFILE = os.path.join(FIXTURES, "ort_cpu_mlp.json.gz")
+SETTLE_S = 0.2  # from the prompt until the line editor has the terminal
 tally = Tally("shell")
 
 
@@ -37,6 +38,7 @@ class Terminal:
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
     def type(self, keys):
+        time.sleep(SETTLE_S)
         os.write(self.master, keys.encode())
 
     def expect(self, pattern, seconds=10):

@@ -3,6 +3,7 @@
 #include "cli/shell.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -212,13 +213,13 @@ static void run_typed(struct nl_shell *shell, const char *text)
 {
     struct nl_err err;
     nl_err_clear(&err);
+    atomic_store(&shell->call->job->cancelled, false);
     if (!nl_shell_run(shell, text, &err)) {
         if (err.code == NL_INTERRUPTED)
             fputs("stopped\n", stderr);
         else
             nl_message_error(&err, shell->call->settings.verbose);
     }
-    atomic_store(&shell->call->job->cancelled, false);
     fflush(shell->output->stream);
 }
 
@@ -227,7 +228,7 @@ static void talk(struct nl_shell *shell, struct nl_line *line)
     struct nl_buf typed;
     char *text;
     nl_buf_init(&typed, TEXT_MAX);
-    while (!shell->quit && !nl_job_cancelled(shell->call->job)) {
+    while (!shell->quit) {
         enum nl_line_what what = nl_line_read(line, typed.len ? "   ...> " : "neurolens> ", &text);
         if (what == NL_LINE_END)
             break;
@@ -258,6 +259,8 @@ void nl_shell_talk(struct nl_shell *shell)
     struct nl_line *line = nl_line_new(history, complete, shell);
     shell->talks = true;
     nl_progress_guard(shell->call->progress, false);
+    signal(SIGTERM, SIG_DFL); /* only Ctrl-C is special here */
+    signal(SIGHUP, SIG_DFL);
     nl_progress_quiet(shell->call->progress);
     if (!shell->call->settings.quiet)
         fprintf(shell->output->stream, "Type SQL ended by ; or .help\n");

@@ -9,6 +9,7 @@
 #include "ingest/chrome.h"
 
 #define DEPTH_MOST 512
+#define KEY_MOST   64 /* bytes of a key whose comma is missing */
 #define ROOM_MOST  ((size_t)300 << 20)
 
 struct repair {
@@ -33,6 +34,16 @@ static const char *after_space(const struct repair *r, const char *p)
     return p;
 }
 
+/* Does a key with its colon stand at p (at a '"')? */
+static bool key_at(const struct repair *r, const char *p)
+{
+    const char *stop = memchr(p + 1, '"', (size_t)(r->end - p - 1));
+    if (!stop || stop - p > KEY_MOST)
+        return false;
+    stop = after_space(r, stop + 1);
+    return stop < r->end && *stop == ':';
+}
+
 /* Would a string that ends just before p be followed by something sensible? */
 static bool ends_string(const struct repair *r, const char *p, bool key)
 {
@@ -44,6 +55,8 @@ static bool ends_string(const struct repair *r, const char *p, bool key)
     char close = r->close[r->depth - 1];
     if (*p == close)
         return true;
+    if (*p == '"' && close == '}')
+        return key_at(r, p); /* the comma is missing */
     if (*p != ',')
         return false;
     p = after_space(r, p + 1);

@@ -87,8 +87,12 @@ static inline __attribute__((always_inline)) void outside(struct masks *m,
                                                           struct chrome_walk *walk)
 {
     uint64_t quote = m->quote;
-    if (m->slash | walk->escaped)
-        quote &= ~escaped_bits(m->slash, &walk->escaped);
+    if (m->slash | walk->escaped) {
+        uint64_t plain = ~escaped_bits(m->slash, &walk->escaped);
+        quote &= plain;
+        m->open &= plain;
+        m->close &= plain;
+    }
     uint64_t inside = prefix_parity(quote) ^ walk->in_string;
     walk->in_string = (uint64_t)((int64_t)inside >> 63);
     m->open &= ~inside;
@@ -295,7 +299,7 @@ static bool event_before(const char *text, const char *p)
         if (c == ',' && !comma)
             comma = true;
         else
-            return c == '}' || (c == '[' && !comma);
+            return c == '}' || c == ']' || (c == '[' && !comma);
     }
     return true;
 }

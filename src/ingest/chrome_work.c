@@ -43,8 +43,8 @@ static bool take_damaged(struct chrome_worker *worker, const char **text, const 
 {
     uint64_t before[CHROME_NOTE_COUNT];
     memcpy(before, worker->notes, sizeof before);
-    const char *p = *text;
-    if (chrome_repair(worker, &p, end)) {
+    const char *p = *text, *next = chrome_guess_event(*text + 1, end);
+    if (chrome_repair(worker, &p, next ? next : end)) {
         const char *clean = worker->repaired.ptr;
         const char *clean_end = clean + worker->repaired.len - CHROME_PAD;
         clean += strspn(clean, " ");
@@ -55,7 +55,6 @@ static bool take_damaged(struct chrome_worker *worker, const char **text, const 
         }
     }
     memcpy(worker->notes, before, sizeof before);
-    const char *next = chrome_guess_event(*text + 1, end);
     if (!next && !last)
         return false;
     bool cut = !next && worker->at_file_end;

@@ -75,6 +75,7 @@ static void release(struct nsys_load *load)
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         nl_free(lists[i]->list);
     nl_free(load->gpus);
+    nl_free(load->fields);
     nsys_db_close(&load->db);
 }
 

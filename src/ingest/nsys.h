@@ -71,6 +71,8 @@ struct nsys_load {
     struct nsys_enum_map enums[NSYS_ENUMS];
     struct nsys_named_list domains, categories, nvtx_threads, metrics, nic_metrics, contexts;
     struct nsys_table *frames; /* SAMPLING_CALLCHAINS */
+    struct nsys_field *fields; /* by domain, schema, index */
+    size_t field_count, field_cap;
     struct nsys_gpu *gpus;
     size_t gpu_count, gpu_cap;
     struct nsys_worker *workers;

@@ -44,15 +44,18 @@ static void cover(struct nsys_load *load, const char *item, uint64_t count, cons
     nl_builder_coverage(load->builder, load->source, item, (int64_t)count, detail);
 }
 
-static uint64_t rows_of(struct nsys_load *load, const char *names)
+/* Rows of the tables named "A|B" in all; *any tells whether the file has one of them. */
+static uint64_t rows_of(struct nsys_load *load, const char *names, bool *any)
 {
     uint64_t rows = 0;
+    *any = false;
     while (*names) {
         size_t len = strcspn(names, "|");
         char name[64];
         (void)snprintf(name, sizeof name, "%.*s", (int)len, names);
         const struct nsys_table *table = nsys_db_table(&load->db, name);
         rows += table ? table->rows : 0;
+        *any = *any || table;
         names += len;
         names += *names == '|';
     }
@@ -61,15 +64,17 @@ static uint64_t rows_of(struct nsys_load *load, const char *names)
 
 static void cover_missing(struct nsys_load *load)
 {
+    bool there;
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        if (rows_of(load, wanted[i].tables) > 0)
+        if (rows_of(load, wanted[i].tables, &there) > 0)
             continue;
         char item[96];
-        (void)snprintf(item, sizeof item, "not recorded: %.*s", (int)strcspn(wanted[i].tables, "|"),
-                       wanted[i].tables);
-        cover(load, item, 0, wanted[i].advice);
+        bool lost = load->db.damage.what && there;
+        (void)snprintf(item, sizeof item, "%s: %.*s", lost ? "lost by damage" : "not recorded",
+                       (int)strcspn(wanted[i].tables, "|"), wanted[i].tables);
+        cover(load, item, 0, lost ? "its pages cannot be read" : wanted[i].advice);
     }
-    uint64_t graphs = rows_of(load, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
+    uint64_t graphs = rows_of(load, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", &there);
     if (graphs > 0)
         cover(load, "CUDA graphs recorded whole", graphs,
               "their kernels are not in the file: nsys profile --cuda-graph-trace=node");
@@ -146,6 +151,8 @@ static void cover_damage(struct nsys_load *load)
 void nsys_coverage_load(struct nsys_load *load)
 {
     struct diagnostics diagnostics = {.load = load};
+    for (unsigned w = 0; w < load->worker_count; w++)
+        sqlitepages_damage_merge(&load->db.damage, &load->workers[w].damage);
     cover_missing(load);
     cover_unloaded(load);
     nsys_each(load, "DIAGNOSTIC_EVENT", diagnostic_columns, diagnostic_row, &diagnostics);
@@ -156,7 +163,5 @@ void nsys_coverage_load(struct nsys_load *load)
         if (count > 0)
             cover(load, oddities[kind].item, count, oddities[kind].detail);
     }
-    for (unsigned w = 0; w < load->worker_count; w++)
-        sqlitepages_damage_merge(&load->db.damage, &load->workers[w].damage);
     cover_damage(load);
 }

@@ -77,6 +77,12 @@ struct nsys_named_list {
     size_t count, cap;
 };
 
+/* One field of a payload's structure. */
+struct nsys_field {
+    int64_t domain, schema, index, type, offset;
+    struct nl_str name; /* terminated, in the arena */
+};
+
 struct nsys_gpu {
     int64_t pid, cuda, gpu; /* CUDA's number `cuda` in process `pid` (or all: -1) is GPU `gpu` */
 };

@@ -10,6 +10,7 @@
 
 #include "base/pool.h"
 #include "ingest/nsysrows.h"
+#include "store/kernelclass.h"
 
 enum {
     N_START,
@@ -30,6 +31,7 @@ enum {
     N_F32,
     N_JSON,
     N_JSON_ID,
+    N_BINARY,
     N_CELLS
 };
 static const char *const nvtx_columns[N_CELLS + 1] = {
@@ -39,6 +41,7 @@ static const char *const nvtx_columns[N_CELLS + 1] = {
     [N_DOMAIN] = "domainId",   [N_U64] = "uint64Value",  [N_I64] = "int64Value",
     [N_F64] = "doubleValue",   [N_U32] = "uint32Value",  [N_I32] = "int32Value",
     [N_F32] = "floatValue",    [N_JSON] = "jsonText",    [N_JSON_ID] = "jsonTextId",
+    [N_BINARY] = "binaryData",
 };
 
 static enum nsys_nvtx type_of(const struct nsys_load *load, nsys_cells cell)
@@ -144,6 +147,7 @@ void nsys_nvtx_prepare(struct nsys_load *load)
                 nsys_reader_leaves(&reader, i, 1, scratch, keep_name, load, &ignored);
         nl_free(looking.naming);
     }
+    nsys_payload_load(load);
     nsys_named_sort(&load->domains);
     nsys_named_sort(&load->categories);
     nsys_named_sort(&load->nvtx_threads);
@@ -218,6 +222,22 @@ static void fill_range(struct nsys_worker *worker, nsys_cells cells, struct nl_n
         row->end_thread = nsys_tid(end_thread);
 }
 
+/* A range that says how long a message is (NCCL's calls do): the CPU's side of a collective. */
+static void stage_collective(struct nsys_worker *worker, const struct nl_nvtx_row *range,
+                             const struct nsys_payload *payload, nsys_cells cells)
+{
+    struct nl_str name = nsys_text(worker->load, &cells[N_TEXT]);
+    if (name.len == 0)
+        name = nsys_text(worker->load, &cells[N_TEXT_ID]);
+    const char *operation = nl_collective_operation(name);
+    struct nl_collective_row row = nl_collective_row();
+    row.slice = range->slice;
+    row.operation = nl_stage_name(worker->stage, operation ? nl_str(operation) : name);
+    row.bytes = payload->bytes;
+    row.peer = payload->peer;
+    nl_stage_collective(worker->stage, &row);
+}
+
 static void nvtx_row(struct nsys_worker *worker, nsys_cells cells)
 {
     static const struct {
@@ -247,6 +267,12 @@ static void nvtx_row(struct nsys_worker *worker, nsys_cells cells)
     if (slice.name == NL_NO_NAME)
         slice.name = nsys_name(worker, &cells[N_TEXT_ID]);
     row.slice = nl_stage_slice(worker->stage, &slice);
+    struct nsys_payload payload;
+    if (nsys_payload_decode(worker, &cells[N_BINARY], &payload)) {
+        row.payload = payload.text;
+        if (payload.bytes != NL_NULL_U64)
+            stage_collective(worker, &row, &payload, cells);
+    }
     nl_stage_nvtx(worker->stage, &row);
 }
 const struct nsys_handler nsys_nvtx_ranges = {.columns = nvtx_columns, .row = nvtx_row};

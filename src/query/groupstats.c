@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "query/bigarray.h"
 #include "query/breakdown.h"
 #include "query/quantile.h"
 #include "query/worksweep.h"
@@ -100,6 +101,7 @@ struct runs {
     uint64_t *at;
     uint32_t *narrow;
     int64_t *wide;
+    struct nl_bigarray narrow_memory, wide_memory;
     uint64_t narrow_count, wide_count, longest;
 };
 
@@ -113,8 +115,10 @@ static void lay_out(struct runs *runs, const struct group *groups, uint32_t name
         if (groups[i].count > runs->longest)
             runs->longest = groups[i].count;
     }
-    runs->narrow = nl_alloc((runs->narrow_count + 1) * sizeof *runs->narrow);
-    runs->wide = nl_alloc((runs->wide_count + 1) * sizeof *runs->wide);
+    runs->narrow_memory = nl_bigarray_take((runs->narrow_count + 1) * sizeof *runs->narrow);
+    runs->wide_memory = nl_bigarray_take((runs->wide_count + 1) * sizeof *runs->wide);
+    runs->narrow = runs->narrow_memory.memory;
+    runs->wide = runs->wide_memory.memory;
 }
 
 static void scatter_range(const struct scan *scan, struct range range, struct runs *runs)
@@ -268,8 +272,8 @@ struct nl_group_stats *nl_name_stats(const struct nl_trace *trace, const struct 
         scatter_range(&scan, scan.ranges[i], &runs);
     struct nl_group_stats *table = collect(&scan, &runs, count);
     nl_free(runs.at);
-    nl_free(runs.narrow);
-    nl_free(runs.wide);
+    nl_bigarray_free(&runs.narrow_memory);
+    nl_bigarray_free(&runs.wide_memory);
     nl_free(scan.groups);
     nl_free(scan.ranges);
     return table;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #define WORTH_SEARCHING 4096 /* rows from which on an ascending column is searched by halves */
+#define AHEAD           24   /* rows */
 #define CHECK_EVERY     64   /* blocks without a hit between two looks at the clock */
 
 struct cursor {
@@ -19,6 +20,7 @@ struct cursor {
     size_t found_count;
     const uint32_t *rows; /* rows at hand; NULL: rows are `at` .. `count` themselves */
     size_t at, count;
+    unsigned used;     /* bit per column that the statement reads (first 31) */
     uint32_t *ordered; /* all rows, when the plan has an order */
     size_t ordered_cap;
     uint32_t block[NL_BLOCK_ROWS];
@@ -227,8 +229,8 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 {
     struct cursor *cursor = (struct cursor *)base;
     struct nl_vtab *vtab = (struct nl_vtab *)base->pVtab;
-    (void)number;
     (void)argc;
+    cursor->used = (unsigned)number;
     if (cursor->plan_text != text)
         nl_plan_read(&cursor->plan, text);
     cursor->plan_text = text;
@@ -258,9 +260,24 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
     return fill(cursor, &cursor->count);
 }
 
+/* Rows in order lie anywhere in memory: have those to come fetched meanwhile. */
+/* (always_inline: GCC drops calls of functions that only prefetch) */
+__attribute__((always_inline)) static inline void look_ahead(const struct cursor *cursor)
+{
+    const struct nl_vtab *vtab = (const struct nl_vtab *)cursor->base.pVtab;
+    uint32_t row = cursor->rows[cursor->at + AHEAD];
+    for (unsigned used = cursor->used; used; used &= used - 1) {
+        unsigned number = (unsigned)__builtin_ctz(used);
+        if (number < vtab->column_count)
+            nl_vcolumn_prefetch(&vtab->columns[number], row);
+    }
+}
+
 static int next(sqlite3_vtab_cursor *base)
 {
     struct cursor *cursor = (struct cursor *)base;
+    if (cursor->rows && cursor->rows == cursor->ordered && cursor->at + AHEAD < cursor->count)
+        look_ahead(cursor);
     if (++cursor->at < cursor->count || cursor->rows != cursor->block)
         return SQLITE_OK;
     cursor->at = 0;

@@ -15,6 +15,7 @@
 #define NL_VTAB_H
 
 #include "base/sort.h"
+#include "query/bigarray.h"
 #include "query/dbstate.h"
 
 #define NL_BLOCK_ROWS 1024
@@ -62,6 +63,15 @@ bool nl_vcolumn_key(const struct nl_vcolumn *column, uint32_t row, uint64_t *key
 double nl_vcolumn_real(const struct nl_vcolumn *column, uint32_t row);
 void nl_vcolumn_show(const struct nl_vtab *vtab, const struct nl_vcolumn *column, uint32_t row,
                      sqlite3_context *context);
+/* Asks the processor for what nl_vcolumn_show will read of a row. */
+__attribute__((always_inline)) static inline void
+nl_vcolumn_prefetch(const struct nl_vcolumn *column, uint32_t row)
+{
+    if (column->hop_count)
+        __builtin_prefetch(&column->hops[0][row]);
+    else if (column->def)
+        __builtin_prefetch((const char *)column->array + (size_t)row * column->def->size);
+}
 /* Row of the storage table; NL_NULL_ROW when a hop leads nowhere. */
 static inline uint32_t nl_vcolumn_storage_row(const struct nl_vcolumn *column, uint32_t row)
 {
@@ -146,6 +156,7 @@ void nl_plan_read(struct nl_plan *plan, const char *text);
 struct nl_index {
     struct nl_keyed *items;
     size_t count;
+    struct nl_bigarray memory;
 };
 /* NULL while a scan is the better choice (small table, or the first few lookups). */
 const struct nl_index *nl_index_for(struct nl_vtab *vtab, struct nl_vcolumn *column);

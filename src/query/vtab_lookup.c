@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "query/bigarray.h"
 #include "query/vtab.h"
 
 #define SCANS_FIRST 4   /* lookups answered by scanning before an index is made */
@@ -17,7 +18,8 @@
 static struct nl_index *build(struct nl_vtab *vtab, const struct nl_vcolumn *column)
 {
     struct nl_index *index = nl_zalloc(sizeof *index);
-    struct nl_keyed *items = nl_alloc((size_t)vtab->rows * sizeof *items);
+    index->memory = nl_bigarray_take((size_t)vtab->rows * sizeof *index->items);
+    struct nl_keyed *items = index->items = index->memory.memory;
     for (uint32_t row = 0; row < vtab->rows; row++) {
         struct nl_keyed *item = &items[index->count];
         item->row = row;
@@ -25,10 +27,9 @@ static struct nl_index *build(struct nl_vtab *vtab, const struct nl_vcolumn *col
             !(column->nullable && item->key == column->null_key))
             index->count++;
     }
-    struct nl_keyed *scratch = nl_alloc((index->count + 1) * sizeof *scratch);
-    nl_sort_keyed(items, scratch, index->count);
-    nl_free(scratch);
-    index->items = items;
+    struct nl_bigarray scratch = nl_bigarray_take((index->count + 1) * sizeof *items);
+    nl_sort_keyed(items, scratch.memory, index->count);
+    nl_bigarray_free(&scratch);
     return index;
 }
 
@@ -49,7 +50,7 @@ void nl_index_free(struct nl_index *index)
 {
     if (!index)
         return;
-    nl_free(index->items);
+    nl_bigarray_free(&index->memory);
     nl_free(index);
 }
 
@@ -126,7 +127,8 @@ void nl_order_rows(struct nl_vtab *vtab, const struct nl_plan *plan, uint32_t *r
 {
     if (count < 2)
         return;
-    struct nl_keyed *items = nl_alloc(2 * count * sizeof *items);
+    struct nl_bigarray memory = nl_bigarray_take(2 * count * sizeof(struct nl_keyed));
+    struct nl_keyed *items = memory.memory;
     for (size_t i = 0; i < count; i++)
         items[i].row = rows[i];
     for (unsigned term = plan->order_count; term-- > 0;) {
@@ -143,7 +145,7 @@ void nl_order_rows(struct nl_vtab *vtab, const struct nl_plan *plan, uint32_t *r
     }
     for (size_t i = 0; i < count; i++)
         rows[i] = items[i].row;
-    nl_free(items);
+    nl_bigarray_free(&memory);
 }
 
 struct named {

@@ -233,6 +233,7 @@ int nl_plan_best(struct nl_vtab *vtab, sqlite3_index_info *info)
     }
     info->estimatedRows = found < 1 ? 1 : (sqlite3_int64)found;
     info->estimatedCost = cost + 1 + (info->orderByConsumed ? found * 0.1 : 0);
+    info->idxNum = (int)(info->colUsed & INT32_MAX);
     choice.text[choice.len] = '\0';
     info->idxStr = sqlite3_mprintf("%s", choice.text);
     info->needToFreeIdxStr = 1;

@@ -218,6 +218,42 @@ static void nvtx_ranges(void)
     nl_trace_free(t);
 }
 
+/* NCCL's all-reduce of 1 MiB, as a blob and as hexadecimal text, and structures nobody described. */
+static void structured_payloads(void)
+{
+#define HEAD(schema, size) "0100000000000000" schema "00000000000000" size "00000000000000"
+#define TAIL               "3800000000000000ffffffffffffffff0000100000000000feffffff0000003f"
+#define ALL_REDUCE         HEAD("05", "18") TAIL
+#define OTHER              HEAD("06", "01") "210000000000000007"
+    struct nl_trace *t = load_sql(
+        "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT,"
+        " globalTid INTEGER, domainId INTEGER, binaryData TEXT);"
+        "CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES(domainId INTEGER, schemaId INTEGER,"
+        " idx INTEGER, type INTEGER, name TEXT, offset INTEGER);"
+        "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES(1,5,1,22,'Message size [bytes]',8),"
+        "(1,5,0,18,'NCCL communicator ID',0),(1,5,2,5,'Root',16),(1,5,3,19,'x',20),"
+        "(1,5,4,20,'outside',9000),(1,5,5,99,'odd type',0);"
+        "INSERT INTO NVTX_EVENTS VALUES(1,5,59,'ncclAllReduce',83886085,1,x'" ALL_REDUCE "'),"
+        "(6,9,59,'ncclAllReduce',83886085,1,'" ALL_REDUCE "'),"
+        "(10,11,59,'other',83886085,1,x'" OTHER "'),(12,13,59,'cut',83886085,1,x'0100');");
+#undef HEAD
+#undef TAIL
+#undef ALL_REDUCE
+#undef OTHER
+    REQUIRE(t && t->nvtx.rows == 4);
+    for (uint32_t i = 0; i < 2; i++)
+        CHECK_STR(nl_trace_name(t, t->nvtx.payload[i]),
+                  "{\"NCCL communicator ID\":18446744073709551615,\"Message size [bytes]\":1048576,"
+                  "\"Root\":-2,\"x\":0.5}");
+    CHECK_STR(nl_trace_name(t, t->nvtx.payload[2]), "{\"schema\":6,\"bytes\":1}");
+    CHECK_INT(t->nvtx.payload[3], NL_NO_NAME);
+    CHECK_INT(t->collective.rows, 2);
+    CHECK_INT(t->collective.bytes[0], 1048576);
+    CHECK_INT(t->collective.peer[0], -2);
+    CHECK_STR(nl_trace_name(t, t->collective.operation[0]), "all_reduce");
+    nl_trace_free(t);
+}
+
 static void threads_processes_and_secrets(void)
 {
     struct nl_trace *t = load_sql(
@@ -410,6 +446,7 @@ CHECK_MAIN("nsys", {"API names", api_names}, {"kernels and launches", kernels_an
            {"files without processes", files_without_processes_link_by_correlation_alone},
            {"text where ids belong", text_where_ids_belong},
            {"enumerations", enumerations_come_from_the_file}, {"NVTX", nvtx_ranges},
+           {"structured payloads", structured_payloads},
            {"threads, processes, secrets", threads_processes_and_secrets},
            {"physical devices", physical_devices},
            {"scheduling and samples", scheduling_and_samples},
