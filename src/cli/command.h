@@ -61,6 +61,8 @@ extern const struct nl_command nl_commands[]; /* ends with a NULL name */
 extern const char *const nl_command_groups[]; /* order of the groups in help, NULL-terminated */
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
+/* The tables of all commands, NULL-terminated. */
+extern const struct nl_option *const nl_every_option[];
 
 /* NULL when there is none of that name. */
 const struct nl_command *nl_command_find(const char *name);

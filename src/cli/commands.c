@@ -77,6 +77,8 @@ static const struct nl_option *const report_tables[] = {report_options, profile_
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
                                                      nl_common_options, NULL};
 static const struct nl_option *const gc_tables[] = {gc_options, nl_common_options, NULL};
+const struct nl_option *const nl_every_option[] = {report_options,  sql_options,       gc_options,
+                                                   profile_options, nl_common_options, NULL};
 
 const char *const nl_command_groups[] = {"Understand", "Ledger", "Tools", NULL};
 

@@ -36,8 +36,6 @@ static void set_signals(void)
     signal(SIGPIPE, SIG_DFL);
 }
 
-static const struct nl_option *const common_tables[] = {nl_common_options, NULL};
-
 static bool unknown_command(const char *word, struct nl_err *err)
 {
     struct nl_nearest nearest;
@@ -89,26 +87,51 @@ static bool run_command(struct nl_call *call, struct nl_err *err)
     return done;
 }
 
-/* Without a command: a profile to look at, a call for help, or a mistake. */
+/* Neither a command nor a profile: a call for help, or a mistake. */
+static bool run_nothing(struct nl_call *call, struct nl_err *err)
+{
+    if (call->settings.version)
+        return nl_cmd_version(call, err);
+    bool asked = call->settings.help || call->settings.short_help;
+    nl_help_program(asked ? stdout : stderr, call->settings.help);
+    call->status = asked ? 0 : nl_err_exit_status(NL_USAGE);
+    return true;
+}
+
+/* Takes `word` out of the words. */
+static void remove_word(struct nl_words *words, const char *word)
+{
+    int kept = 0;
+    for (int i = 0; i < words->count; i++)
+        if (words->word[i] != word)
+            words->word[kept++] = words->word[i];
+    words->count = kept;
+}
+
+/* The first word that is no option names the command, or is a profile to look at. It is found by
+ * reading the options of all commands; then the command's own are read strictly. */
 static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_err *err)
 {
-    if (!words->count) {
-        if (call->settings.version)
-            return nl_cmd_version(call, err);
-        bool asked = call->settings.help || call->settings.short_help;
-        nl_help_program(asked ? stdout : stderr, call->settings.help);
-        call->status = asked ? 0 : nl_err_exit_status(NL_USAGE);
-        return true;
+    struct nl_call scratch = *call;
+    struct nl_words copy = {nl_alloc(((size_t)words->count + 1) * sizeof *copy.word), words->count};
+    memcpy(copy.word, words->word, (size_t)words->count * sizeof *copy.word);
+    bool done = nl_options_parse(nl_every_option, &copy, true, &scratch.settings, err);
+    const char *first = done && copy.count ? copy.word[0] : NULL;
+    nl_free(copy.word);
+    if (!done)
+        return false;
+    if (!first) {
+        done = run_nothing(&scratch, err);
+        call->status = scratch.status;
+        return done;
     }
-    call->command = nl_command_find(words->word[0]);
-    if (call->command) {
-        words->word++;
-        words->count--;
-    } else if (nl_input_plausible(words->word[0])) {
+    call->command = nl_command_find(first);
+    if (call->command)
+        remove_word(words, first);
+    else if (nl_input_plausible(first))
         call->command = nl_command_find("info");
-    } else {
-        return unknown_command(words->word[0], err);
-    }
+    else
+        return unknown_command(first, err);
     if (!nl_options_parse(call->command->tables, words, false, &call->settings, err))
         return false;
     call->argument = words->word;
@@ -131,8 +154,7 @@ int main(int argc, char **argv)
     struct nl_err err;
     nl_err_clear(&err);
     set_signals();
-    bool done = nl_options_parse(common_tables, &words, true, &call.settings, &err) &&
-                run_words(&call, &words, &err) && flush_output(&err);
+    bool done = run_words(&call, &words, &err) && flush_output(&err);
     if (done)
         return call.status;
     if (nl_job_cancelled(&the_job) && err.code != NL_INTERNAL)

@@ -9,11 +9,12 @@
 #include "ingest/chrome.h"
 #include "ingest/chrome_feed.h"
 #include "ingest/chrome_head.h"
+#include "ingest/chrome_rows.h"
 
-#define THREADS_MOST  16
-#define CAPTURE_MOST  ((size_t)16 << 20) /* of a top-level value that is read */
-#define EPOCH_FIRST   1000000000000000000 /* 2001 in ns: times above it count from 1970 */
-#define EPOCH_LAST    4102444800000000000 /* 2100 */
+#define THREADS_MOST 16
+#define CAPTURE_MOST ((size_t)16 << 20)  /* of a top-level value that is read */
+#define EPOCH_FIRST  1000000000000000000 /* 2001 in ns: times above it count from 1970 */
+#define EPOCH_LAST   4102444800000000000 /* 2100 */
 
 struct reader {
     struct chrome_load load;
@@ -61,38 +62,47 @@ static bool read_list(struct reader *r, bool lines)
 
 /* ---- Values that are no events. ---- */
 
+/* A value being skipped piece by piece. */
+struct skip {
+    struct chrome_walk walk; /* of a container */
+    char first;
+    bool escaped, closed;
+};
+
+/* Takes in [p, end); where the value ended, or `end`. */
+static const char *skip_piece(struct skip *skip, const char *p, const char *end)
+{
+    if (skip->first == '{' || skip->first == '[') {
+        p = chrome_walk_list(&skip->walk, p, end);
+        skip->closed = p != NULL;
+        return skip->closed ? p + 1 : end;
+    }
+    if (skip->first == '"') {
+        for (; p < end && !skip->closed; p++) {
+            skip->closed = !skip->escaped && *p == '"';
+            skip->escaped = !skip->escaped && *p == '\\';
+        }
+        return p;
+    }
+    while (p < end && *p != ',' && *p != '}' && *p != ']')
+        p++;
+    skip->closed = p < end;
+    return p;
+}
+
 /* Skips the value at the window's start, of any size. */
 static bool skip_value(struct reader *r)
 {
-    struct chrome_walk walk = {0, 0, 0};
-    char first = *r->feed.at;
-    bool string = first == '"', list = first == '{' || first == '[';
-    bool escaped = false, closed = false;
-    if (string || list)
+    struct skip skip = {.first = *r->feed.at};
+    if (strchr("{[\"", skip.first))
         chrome_feed_use(&r->feed, r->feed.at + 1);
-    while (!closed) {
-        const char *p = r->feed.at, *end = r->feed.end;
-        if (list) {
-            p = chrome_walk_list(&walk, p, end);
-            closed = p != NULL;
-            p = closed ? p + 1 : end;
-        } else if (string) {
-            for (; p < end && !closed; p++) {
-                closed = !escaped && *p == '"';
-                escaped = !escaped && *p == '\\';
-            }
-        } else {
-            while (p < end && *p != ',' && *p != '}' && *p != ']')
-                p++;
-            closed = p < end;
-        }
-        chrome_feed_use(&r->feed, p);
-        if (!closed && r->feed.ended)
+    for (;;) {
+        chrome_feed_use(&r->feed, skip_piece(&skip, r->feed.at, r->feed.end));
+        if (skip.closed || r->feed.ended)
             return true;
-        if (!closed && !more(r))
+        if (!more(r))
             return false;
     }
-    return true;
 }
 
 /* Parses the value at the window's start; *whole is false when it is damaged or too large. */
@@ -161,41 +171,47 @@ static bool take_member(struct reader *r, struct nl_str key)
     return skip_value(r);
 }
 
+/* Something else than a key: on to the next byte that may begin one. */
+static void pass_damage(struct reader *r)
+{
+    note_here(r, CHROME_NOTE_BAD_HEADER);
+    chrome_feed_use(&r->feed, r->feed.at + 1);
+    while (r->feed.at < r->feed.end && *r->feed.at != '"' && *r->feed.at != '}')
+        chrome_feed_use(&r->feed, r->feed.at + 1);
+}
+
+/* A key and its value, at a '"'. */
+static bool read_member(struct reader *r)
+{
+    char name[256];
+    struct nl_str key = {name, 0};
+    bool found;
+    if (!read_key(r, name, sizeof name, &key, &found))
+        return false;
+    if (found)
+        return take_member(r, key);
+    if (r->feed.at < r->feed.end && *r->feed.at == '"')
+        chrome_feed_use(&r->feed, r->feed.at + 1);
+    return true;
+}
+
 /* The members of an object, after its '{', up to its '}' or the end. */
 static bool read_object(struct reader *r)
 {
-    char name[256], c;
+    char c;
     for (;;) {
-        struct nl_str key = {name, 0};
-        bool found;
         if (!chrome_feed_peek(&r->feed, &c, r->err))
             return false;
-        if (c == '\0') {
-            r->unclosed = true;
-            return true;
+        switch (c) {
+        case '\0': r->unclosed = true; return true;
+        case '}': chrome_feed_use(&r->feed, r->feed.at + 1); return true;
+        case ',': chrome_feed_use(&r->feed, r->feed.at + 1); break;
+        case '"':
+            if (!read_member(r))
+                return false;
+            break;
+        default: pass_damage(r); break;
         }
-        if (c == '}' || c == ',') {
-            chrome_feed_use(&r->feed, r->feed.at + 1);
-            if (c == '}')
-                return true;
-            continue;
-        }
-        if (c != '"') { /* damage: on to the next byte that may be a key */
-            note_here(r, CHROME_NOTE_BAD_HEADER);
-            chrome_feed_use(&r->feed, r->feed.at + 1);
-            while (r->feed.at < r->feed.end && *r->feed.at != '"' && *r->feed.at != '}')
-                chrome_feed_use(&r->feed, r->feed.at + 1);
-            continue;
-        }
-        if (!read_key(r, name, sizeof name, &key, &found))
-            return false;
-        if (!found) {
-            if (r->feed.at < r->feed.end && *r->feed.at == '"')
-                chrome_feed_use(&r->feed, r->feed.at + 1);
-            continue;
-        }
-        if (!take_member(r, key))
-            return false;
     }
 }
 
@@ -290,8 +306,9 @@ static void settle(struct reader *r)
     if (equal > ids / 2) {
         nl_builder_forget_external_ids(load->builder, load->source);
         nl_builder_coverage(load->builder, load->source, "external ids that repeat the correlation",
-                            (int64_t)equal, "PyTorch 1.11 to 2.2 writes them so; operators are "
-                                            "found by time instead");
+                            (int64_t)equal,
+                            "PyTorch 1.11 to 2.2 writes them so; operators are "
+                            "found by time instead");
     }
     nl_builder_format(load->builder, load->source,
                       load->kineto || r->head.kineto ? "kineto" : "chrome");
@@ -374,8 +391,8 @@ static int first_byte(const struct nl_input *input)
 
 /* Keys and categories that make it Kineto rather than another tool's trace. */
 static const char *const kineto_marks[] = {
-    "\"cpu_op\"",     "\"user_annotation\"", "\"cuda_runtime\"", "\"python_function\"",
-    "\"gpu_memcpy\"", "\"schemaVersion\"",   "\"External id\"",  "\"Record function id\"",
+    "\"cpu_op\"",          "\"user_annotation\"", "\"cuda_runtime\"", "\"python_function\"",
+    "\"gpu_memcpy\"",      "\"schemaVersion\"",   "\"External id\"",  "\"Record function id\"",
     "\"Trace iteration\"", "\"deviceProperties\""};
 
 static int sniff(const struct nl_input *input, const char **why)

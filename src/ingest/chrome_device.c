@@ -3,7 +3,7 @@
  *
  * Every launch-shape argument is optional: ROCm leaves most of them out.
  */
-#include "ingest/chrome.h"
+#include "ingest/chrome_rows.h"
 #include "store/kernelclass.h"
 
 /* "External id" of device work; how often it repeats the correlation id tells the file's era. */
@@ -83,10 +83,14 @@ static const struct {
     const char *text;
     enum nl_memory memory;
 } memories[] = {
-    {"Pageable", NL_MEMORY_PAGEABLE}, {"Pinned", NL_MEMORY_PINNED},
-    {"Device Static", NL_MEMORY_DEVICE_STATIC}, {"Managed Static", NL_MEMORY_MANAGED_STATIC},
-    {"Device", NL_MEMORY_DEVICE},     {"Managed", NL_MEMORY_MANAGED},
-    {"Array", NL_MEMORY_ARRAY},       {"Unified", NL_MEMORY_MANAGED},
+    {"Pageable", NL_MEMORY_PAGEABLE},
+    {"Pinned", NL_MEMORY_PINNED},
+    {"Device Static", NL_MEMORY_DEVICE_STATIC},
+    {"Managed Static", NL_MEMORY_MANAGED_STATIC},
+    {"Device", NL_MEMORY_DEVICE},
+    {"Managed", NL_MEMORY_MANAGED},
+    {"Array", NL_MEMORY_ARRAY},
+    {"Unified", NL_MEMORY_MANAGED},
 };
 
 static enum nl_copykind copy_kind(struct nl_str text)
@@ -248,11 +252,26 @@ static const struct {
     const char *text;
     unsigned bytes;
 } element_types[] = {
-    {"Float", 4},        {"Half", 2},          {"BFloat16", 2},       {"Double", 8},
-    {"Int", 4},          {"Long", 8},          {"Short", 2},          {"Byte", 1},
-    {"Char", 1},         {"Bool", 1},          {"ComplexHalf", 4},    {"ComplexFloat", 8},
-    {"ComplexDouble", 16}, {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1},  {"Float8_e4m3fnuz", 1},
-    {"Float8_e5m2fnuz", 1}, {"UInt16", 2},     {"UInt32", 4},         {"UInt64", 8},
+    {"Float", 4},
+    {"Half", 2},
+    {"BFloat16", 2},
+    {"Double", 8},
+    {"Int", 4},
+    {"Long", 8},
+    {"Short", 2},
+    {"Byte", 1},
+    {"Char", 1},
+    {"Bool", 1},
+    {"ComplexHalf", 4},
+    {"ComplexFloat", 8},
+    {"ComplexDouble", 16},
+    {"Float8_e4m3fn", 1},
+    {"Float8_e5m2", 1},
+    {"Float8_e4m3fnuz", 1},
+    {"Float8_e5m2fnuz", 1},
+    {"UInt16", 2},
+    {"UInt32", 4},
+    {"UInt64", 8},
     {"Float8_e8m0fnu", 1},
 };
 
@@ -270,8 +289,8 @@ static unsigned element_bytes(struct nl_str type)
 static uint32_t operation_name(struct chrome_worker *worker)
 {
     const struct chrome_value *value = chrome_arg(&worker->event, CHROME_ARG_COLLECTIVE);
-    const char *usual = value->type == CHROME_STRING ? nl_collective_operation(chrome_text(value))
-                                                     : NULL;
+    const char *usual =
+        value->type == CHROME_STRING ? nl_collective_operation(chrome_text(value)) : NULL;
     if (usual)
         return nl_stage_name(worker->stage, nl_str(usual));
     return chrome_arg_name(worker, CHROME_ARG_COLLECTIVE);

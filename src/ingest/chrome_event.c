@@ -11,6 +11,7 @@
 
 #include "ingest/chrome_scan.h"
 
+#define HOT             __attribute__((always_inline))
 #define MATCHES_NOTHING 0x10000u
 
 #define NEAR_END 16 /* an error this close to the end may be a cut token */
@@ -22,11 +23,11 @@ static const char *const arg_keys[] = {
 };
 
 static const char *const field_keys[CHROME_F_COUNT] = {
-    [CHROME_F_PH] = "ph",   [CHROME_F_CAT] = "cat",   [CHROME_F_NAME] = "name",
-    [CHROME_F_PID] = "pid", [CHROME_F_TID] = "tid",   [CHROME_F_TS] = "ts",
-    [CHROME_F_DUR] = "dur", [CHROME_F_ID] = "id",     [CHROME_F_ID2] = "id2",
-    [CHROME_F_SCOPE] = "scope", [CHROME_F_S] = "s",   [CHROME_F_ARGS] = "args",
-    [CHROME_F_BP] = "bp",   [CHROME_F_TTS] = "tts",   [CHROME_F_TDUR] = "tdur",
+    [CHROME_F_PH] = "ph",       [CHROME_F_CAT] = "cat", [CHROME_F_NAME] = "name",
+    [CHROME_F_PID] = "pid",     [CHROME_F_TID] = "tid", [CHROME_F_TS] = "ts",
+    [CHROME_F_DUR] = "dur",     [CHROME_F_ID] = "id",   [CHROME_F_ID2] = "id2",
+    [CHROME_F_SCOPE] = "scope", [CHROME_F_S] = "s",     [CHROME_F_ARGS] = "args",
+    [CHROME_F_BP] = "bp",       [CHROME_F_TTS] = "tts", [CHROME_F_TDUR] = "tdur",
     [CHROME_F_CNAME] = "cname"};
 
 void chrome_parser_init(struct chrome_parser *parser)
@@ -74,8 +75,7 @@ static inline uint64_t digits_value(uint64_t word, unsigned count)
     return (word * 42949672960001u) >> 32;
 }
 
-static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
-                                  100000, 1000000, 10000000, 100000000};
+static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
 /* Sums digits at p, 8 at a time; returns where they end. */
 static inline const char *sum_digits(const char *p, uint64_t *sum)
@@ -153,7 +153,8 @@ static const char *parse_word(struct chrome_value *value, const char *p)
     static const struct {
         const char *text;
         uint8_t len, type, number;
-    } words[] = {{"true", 4, CHROME_BOOL, 1}, {"false", 5, CHROME_BOOL, 0}, {"null", 4, CHROME_NULL, 0}};
+    } words[] = {
+        {"true", 4, CHROME_BOOL, 1}, {"false", 5, CHROME_BOOL, 0}, {"null", 4, CHROME_NULL, 0}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (memcmp(p, words[i].text, words[i].len) != 0)
             continue;
@@ -170,7 +171,7 @@ static inline bool ends_number(char c)
 }
 
 /* The usual numbers: up to 15 digits, with up to 3 decimals. NULL for all others. */
-static inline const char *parse_usual_number(struct chrome_value *value, const char *p)
+static inline HOT const char *parse_usual_number(struct chrome_value *value, const char *p)
 {
     uint64_t word = chrome_load8(p);
     unsigned count = digit_run(word);
@@ -203,7 +204,7 @@ static inline const char *parse_usual_number(struct chrome_value *value, const c
     return ends_number(*stop) ? stop : NULL;
 }
 #else
-static inline const char *parse_usual_number(struct chrome_value *value, const char *p)
+static inline HOT const char *parse_usual_number(struct chrome_value *value, const char *p)
 {
     (void)value;
     (void)p;
@@ -211,10 +212,14 @@ static inline const char *parse_usual_number(struct chrome_value *value, const c
 }
 #endif
 
-static enum chrome_status parse_rare(struct chrome_value *value, const char **text,
-                                     const char *end)
+__attribute__((noinline)) static enum chrome_status parse_rare(struct chrome_value *value,
+                                                               const char **text, const char *end)
 {
     const char *p = *text, *stop;
+    if ((unsigned char)*p <= ' ') {
+        *text = chrome_skip_space(p);
+        return chrome_parse_value(value, text, end);
+    }
     if (*p == '[' || *p == '{') {
         stop = chrome_container_end(p, end);
         if (!stop)
@@ -234,8 +239,8 @@ static enum chrome_status parse_rare(struct chrome_value *value, const char **te
     return CHROME_OK;
 }
 
-static inline enum chrome_status parse_value(struct chrome_value *value, const char **text,
-                                             const char *end)
+static inline HOT enum chrome_status parse_value(struct chrome_value *value, const char **text,
+                                                 const char *end)
 {
     const char *p = *text, *stop;
     value->escaped = false;
@@ -243,8 +248,11 @@ static inline enum chrome_status parse_value(struct chrome_value *value, const c
         *text = stop;
         return CHROME_OK;
     }
-    if (*p != '"')
-        return parse_rare(value, text, end);
+    if (*p != '"') {
+        enum chrome_status status = parse_rare(value, &p, end);
+        *text = p;
+        return status;
+    }
     stop = chrome_string_end(p + 1, end, &value->escaped);
     if (stop >= end)
         return CHROME_MORE;
@@ -307,7 +315,7 @@ static inline enum chrome_status next_member(const char **text, const char *end,
     return CHROME_OK;
 }
 
-static inline bool step_matches(const struct chrome_step *step, const char *p)
+static inline HOT bool step_matches(const struct chrome_step *step, const char *p)
 {
 #ifdef __SSE2__
     for (unsigned i = 0; i < 2; i++) {
@@ -339,18 +347,19 @@ static void learn(struct chrome_step *step, const char *from, const char *to, un
     step->word = (uint8_t)word;
 }
 
-/* The members of an object, as its parsing goes on. */
+/* Where the parsing of an object stands: the number of the key before, `none` at the start and one
+ * more after an unknown key. */
 struct members {
     const struct chrome_words *words;
     struct chrome_step *steps;
-    unsigned before, none; /* the key before; `none` at the start, one more when unknown */
-    unsigned word;         /* the key */
-    bool closed, *trailing;
-    struct nl_str key; /* its text, when the word is CHROME_NO_WORD */
+    unsigned none, before;
+    bool closed, trailing;
+    struct nl_str key; /* its text, when it is unknown */
 };
 
 /* From the end of a value (or the object's start) to the start of the next, the long way. */
-static enum chrome_status search_member(struct members *m, const char **at, const char *end)
+__attribute__((noinline)) static enum chrome_status search_member(struct members *m,
+                                                                  const char **at, const char *end)
 {
     const char *p = chrome_skip_space(*at), *value;
     enum chrome_status status;
@@ -358,7 +367,7 @@ static enum chrome_status search_member(struct members *m, const char **at, cons
         m->closed = *p == '}' && p < end;
         p += m->closed;
     } else {
-        status = next_member(&p, end, &m->closed, m->trailing);
+        status = next_member(&p, end, &m->closed, &m->trailing);
         if (status != CHROME_OK)
             return status;
     }
@@ -369,24 +378,30 @@ static enum chrome_status search_member(struct members *m, const char **at, cons
     status = parse_key(p, end, &m->key, &value);
     if (status != CHROME_OK)
         return status;
-    m->word = chrome_words_find(m->words, m->key.ptr, m->key.len);
+    unsigned word = chrome_words_find(m->words, m->key.ptr, m->key.len);
     if (value < end)
-        learn(&m->steps[m->before], *at, value, m->word);
+        learn(&m->steps[m->before], *at, value, word);
+    m->before = word != CHROME_NO_WORD ? word : m->none + 1;
     *at = value;
     return CHROME_OK;
 }
 
-static inline enum chrome_status next_key(struct members *m, const char **at, const char *end)
+/* The same by the usual step, else the long way. *key: see struct members, `before`. */
+static inline HOT enum chrome_status next_key(struct members *m, unsigned *key, const char **at,
+                                              const char *end)
 {
-    const struct chrome_step *step = &m->steps[m->before];
-    if (!step_matches(step, *at)) {
-        enum chrome_status status = search_member(m, at, end);
-        m->before = m->word < m->none ? m->word : m->none + 1;
-        return status;
+    const struct chrome_step *step = &m->steps[*key];
+    if (step_matches(step, *at)) {
+        *at += step->len; /* more white space than usual may follow: see parse_rare */
+        *key = step->word;
+        return CHROME_OK;
     }
-    *at = chrome_skip_space(*at + step->len);
-    m->word = m->before = step->word;
-    return CHROME_OK;
+    const char *p = *at;
+    m->before = *key;
+    enum chrome_status status = search_member(m, &p, end);
+    *key = m->before;
+    *at = p;
+    return status;
 }
 
 /* Events with the same kind of arguments, by a few bits of their category. */
@@ -403,26 +418,25 @@ static enum chrome_status parse_args(struct chrome_parser *parser, struct chrome
 {
     struct members m = {.words = &parser->args,
                         .steps = parser->arg_steps[context_of(event)],
-                        .before = CHROME_ARG_COUNT,
-                        .none = CHROME_ARG_COUNT,
-                        .trailing = &event->trailing_comma};
+                        .none = CHROME_ARG_COUNT};
     const char *at = *text + 1;
-    for (;;) {
-        enum chrome_status status = next_key(&m, &at, end);
+    for (unsigned arg = CHROME_ARG_COUNT;;) {
+        enum chrome_status status = next_key(&m, &arg, &at, end);
         if (status != CHROME_OK)
             return status;
         if (m.closed)
             break;
         struct chrome_value skipped, *value = &skipped;
-        if (m.word != CHROME_NO_WORD) {
-            value = &event->arg[m.word];
-            event->args[m.word / 64] |= (uint64_t)1 << (m.word % 64);
+        if (arg < CHROME_ARG_COUNT) {
+            value = &event->arg[arg];
+            event->args[arg / 64] |= (uint64_t)1 << (arg % 64);
         } else if (event->unknown++ < CHROME_UNKNOWN_MAX) {
             event->unknown_key[event->unknown - 1] = m.key;
         }
         if ((status = parse_value(value, &at, end)) != CHROME_OK)
             return status;
     }
+    event->trailing_comma |= m.trailing;
     *text = at;
     return CHROME_OK;
 }
@@ -447,11 +461,14 @@ static inline enum chrome_status parse_field(struct chrome_parser *parser,
     if (field != CHROME_F_ARGS)
         return parse_value(value, at, end);
     forget_args(event);
+    *at = chrome_skip_space(*at);
     if (**at != '{')
         return parse_value(value, at, end);
     const char *start = *at;
-    enum chrome_status status = parse_args(parser, event, at, end);
-    *value = (struct chrome_value){start, (uint32_t)(*at - start), CHROME_OBJECT, false, 0};
+    const char *p = start;
+    enum chrome_status status = parse_args(parser, event, &p, end);
+    *value = (struct chrome_value){start, (uint32_t)(p - start), CHROME_OBJECT, false, 0};
+    *at = p;
     return status;
 }
 
@@ -461,21 +478,19 @@ enum chrome_status chrome_parse(struct chrome_parser *parser, struct chrome_even
     event->seen = 0;
     event->duplicate = event->trailing_comma = false;
     forget_args(event);
-    struct members m = {.words = &parser->fields,
-                        .steps = parser->field_steps,
-                        .before = CHROME_F_COUNT,
-                        .none = CHROME_F_COUNT,
-                        .trailing = &event->trailing_comma};
+    struct members m = {
+        .words = &parser->fields, .steps = parser->field_steps, .none = CHROME_F_COUNT};
     const char *at = *text + 1;
-    for (;;) {
-        enum chrome_status status = next_key(&m, &at, end);
+    for (unsigned field = CHROME_F_COUNT;;) {
+        enum chrome_status status = next_key(&m, &field, &at, end);
         if (status != CHROME_OK)
             return status;
         if (m.closed)
             break;
-        if ((status = parse_field(parser, event, m.word, &at, end)) != CHROME_OK)
+        if ((status = parse_field(parser, event, field, &at, end)) != CHROME_OK)
             return status;
     }
+    event->trailing_comma |= m.trailing;
     *text = at;
     return CHROME_OK;
 }

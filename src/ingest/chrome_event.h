@@ -25,7 +25,7 @@ enum chrome_arg {
 enum chrome_type {
     CHROME_ABSENT,
     CHROME_NULL,
-    CHROME_INTEGER, /* `number` holds it, wrapped to 64 bits when above INT64_MAX */
+    CHROME_INTEGER,     /* `number` holds it, wrapped to 64 bits when above INT64_MAX */
     CHROME_THOUSANDTHS, /* up to 3 decimals: `number` is a thousand times the value */
     CHROME_DECIMAL,     /* any other number */
     CHROME_BOOL,
@@ -138,8 +138,7 @@ bool chrome_number(const struct chrome_value *value, double *number);
 
 /* Iterates over the members of an object's text: key (raw) and value; *p starts at object.ptr.
  * False at the end or at damage. */
-bool chrome_member(const char **p, const char *end, struct nl_str *key,
-                   struct chrome_value *value);
+bool chrome_member(const char **p, const char *end, struct nl_str *key, struct chrome_value *value);
 
 static inline struct nl_str chrome_text(const struct chrome_value *value)
 {

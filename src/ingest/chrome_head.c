@@ -99,8 +99,7 @@ static struct nl_str value_text(struct chrome_names *names, const struct chrome_
 }
 
 static void take_fact(struct chrome_head *head, struct chrome_load *load,
-                      struct chrome_names *names, const char *key,
-                      const struct chrome_value *value)
+                      struct chrome_names *names, const char *key, const struct chrome_value *value)
 {
     (void)head;
     if (value->type != CHROME_ARRAY && value->type != CHROME_OBJECT && value->type != CHROME_NULL)
@@ -108,8 +107,7 @@ static void take_fact(struct chrome_head *head, struct chrome_load *load,
 }
 
 static void take_base(struct chrome_head *head, struct chrome_load *load,
-                      struct chrome_names *names, const char *key,
-                      const struct chrome_value *value)
+                      struct chrome_names *names, const char *key, const struct chrome_value *value)
 {
     int64_t base;
     (void)load;
@@ -134,7 +132,8 @@ static void take_distributed(struct chrome_head *head, struct chrome_load *load,
     struct nl_str key;
     struct chrome_value member;
     (void)name;
-    while (value->type == CHROME_OBJECT && chrome_member(&p, value->ptr + value->len, &key, &member)) {
+    while (value->type == CHROME_OBJECT &&
+           chrome_member(&p, value->ptr + value->len, &key, &member)) {
         if (nl_str_is(key, "rank"))
             chrome_integer(&member, &head->rank);
         for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
@@ -178,9 +177,9 @@ static const struct {
 static const struct {
     const char *part, *vendor;
 } vendors[] = {
-    {"NVIDIA", "nvidia"},   {"Tesla", "nvidia"},  {"GeForce", "nvidia"}, {"Quadro", "nvidia"},
-    {"TITAN", "nvidia"},    {"AMD", "amd"},       {"Radeon", "amd"},     {"Instinct", "amd"},
-    {"Intel", "intel"},
+    {"NVIDIA", "nvidia"}, {"Tesla", "nvidia"}, {"GeForce", "nvidia"},
+    {"Quadro", "nvidia"}, {"TITAN", "nvidia"}, {"AMD", "amd"},
+    {"Radeon", "amd"},    {"Instinct", "amd"}, {"Intel", "intel"},
 };
 
 static uint32_t as_u32(int64_t number)

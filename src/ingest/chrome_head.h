@@ -6,7 +6,7 @@
 #ifndef CHROME_HEAD_H
 #define CHROME_HEAD_H
 
-#include "ingest/chrome.h"
+#include "ingest/chrome_work.h"
 
 struct chrome_head {
     int64_t base_ns; /* baseTimeNanoseconds, NL_NULL_I64 = absent */

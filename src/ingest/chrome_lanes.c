@@ -6,7 +6,7 @@
  * every thread and run, and their text as name. The builder's entities sit behind a lock, so each
  * worker keeps a cache in front.
  */
-#include "ingest/chrome.h"
+#include "ingest/chrome_work.h"
 
 struct chrome_actor chrome_actor(const struct chrome_event *event, enum chrome_field field)
 {
@@ -38,8 +38,8 @@ static int64_t stream_number(const struct chrome_value *value)
 
 static bool same_key(const struct chrome_lane_key *a, const struct chrome_lane_key *b)
 {
-    return a->pid == b->pid && a->tid == b->tid && a->context == b->context &&
-           a->rank == b->rank && a->kind == b->kind && a->domain == b->domain;
+    return a->pid == b->pid && a->tid == b->tid && a->context == b->context && a->rank == b->rank &&
+           a->kind == b->kind && a->domain == b->domain;
 }
 
 /* The cached slot of a key; slot->lane is 0 when it must be made. */
@@ -160,8 +160,8 @@ uint32_t chrome_device_lane(struct chrome_worker *worker, enum nl_lanekind kind)
         stream = &event->field[CHROME_F_TID];
     if (chrome_arg(event, CHROME_ARG_CONTEXT) && kind != NL_LANE_SYNC)
         chrome_integer(chrome_arg(event, CHROME_ARG_CONTEXT), &context);
-    struct chrome_lane_key key = {number, stream ? stream_number(stream) : NL_NULL_I64, context,
-                                  rank, kind | ON_DEVICE, 0};
+    struct chrome_lane_key key = {
+        number, stream ? stream_number(stream) : NL_NULL_I64, context, rank, kind | ON_DEVICE, 0};
     if (key.tid == -1 || key.tid == UINT32_MAX)
         key.tid = NL_NULL_I64; /* the whole context */
     struct chrome_lane_slot *slot = find_slot(worker, &key);
@@ -169,14 +169,14 @@ uint32_t chrome_device_lane(struct chrome_worker *worker, enum nl_lanekind kind)
         struct chrome_load *load = worker->load;
         struct chrome_actor owner = {rank == NL_NULL_I64 ? load->main_pid : pid.number, NULL};
         struct nl_lane_key lane = no_lane(kind, make_process(worker, owner, rank), 0);
-        int64_t device_key = rank == NL_NULL_I64 ? number : (rank + 1) * ((int64_t)1 << 32) + number;
+        int64_t device_key =
+            rank == NL_NULL_I64 ? number : (rank + 1) * ((int64_t)1 << 32) + number;
         lane.device = nl_builder_device(load->builder, load->source, device_key, number);
         lane.context = context;
         lane.stream = key.tid;
         slot->lane = nl_builder_lane(load->builder, &lane) + 1;
         if (kind == NL_LANE_STREAM) {
-            nl_grow(&worker->device_lanes, &worker->device_lane_cap,
-                    ++worker->device_lane_count);
+            nl_grow(&worker->device_lanes, &worker->device_lane_cap, ++worker->device_lane_count);
             worker->device_lanes[worker->device_lane_count - 1] =
                 (struct chrome_device_lane){pid.number, key.tid, slot->lane - 1};
         }

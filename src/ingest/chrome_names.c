@@ -1,7 +1,7 @@
 /* Decoding and interning of names. */
 #include "ingest/chrome_names.h"
 
-#define COPY_MOST   4096             /* longer texts are not cached */
+#define COPY_MOST   4096               /* longer texts are not cached */
 #define COPIES_MOST ((size_t)16 << 20) /* of all copies; then the cache starts again */
 #define NAME_MOST   ((size_t)64 << 20)
 
@@ -99,19 +99,31 @@ static const char *add_escape(struct nl_buf *buf, const char *p, const char *end
     return p + 1;
 }
 
+/* Sequences by their first byte, and the range of their second one (RFC 3629, table 3-7). */
+static const struct {
+    unsigned char first, last, len, low, high;
+} sequences[] = {
+    {0x00, 0x7F, 1, 0x00, 0x00}, {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF},
+    {0xE1, 0xEC, 3, 0x80, 0xBF}, {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF},
+    {0xF0, 0xF0, 4, 0x90, 0xBF}, {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
+};
+
 /* Length of the well-formed UTF-8 sequence at p, 0 when it is none. */
 static size_t sequence_length(const unsigned char *p, size_t room)
 {
-    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3
-                 : p[0] < 0xF5 ? 4 : 0;
-    if (len > room)
+    size_t i = 0;
+    while (i < sizeof sequences / sizeof sequences[0] && p[0] > sequences[i].last)
+        i++;
+    if (i == sizeof sequences / sizeof sequences[0] || p[0] < sequences[i].first ||
+        sequences[i].len > room)
         return 0;
-    for (size_t i = 1; i < len; i++)
-        if ((p[i] & 0xC0) != 0x80)
+    size_t len = sequences[i].len;
+    if (len > 1 && (p[1] < sequences[i].low || p[1] > sequences[i].high))
+        return 0;
+    for (size_t k = 2; k < len; k++)
+        if ((p[k] & 0xC0) != 0x80)
             return 0;
-    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
-    bool beyond = (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF4 && p[1] > 0x8F);
-    return overlong || beyond ? 0 : len;
+    return len;
 }
 
 /* Are all bytes plain ASCII without controls and backslashes? */
@@ -189,8 +201,7 @@ static inline uint64_t hash_raw(const char *p, size_t len, uint64_t seed)
 static uint32_t look_up(struct chrome_names *names, struct nl_str raw, bool escaped)
 {
     struct nl_str text = chrome_names_decode(names, raw, escaped);
-    return names->stage ? nl_stage_name(names->stage, text)
-                        : nl_builder_name(names->builder, text);
+    return names->stage ? nl_stage_name(names->stage, text) : nl_builder_name(names->builder, text);
 }
 
 uint32_t chrome_names_id(struct chrome_names *names, struct nl_str raw, bool escaped)

@@ -7,7 +7,7 @@
  * looks past begins of the same time to the slice it names.
  */
 #include "base/sort.h"
-#include "ingest/chrome.h"
+#include "ingest/chrome_work.h"
 
 struct pairing {
     struct chrome_load *load;
@@ -50,7 +50,8 @@ static uint64_t group_flow(const struct chrome_half *half)
     return nl_hash(parts, sizeof parts);
 }
 
-static void sort_by(struct pairing *p, struct nl_keyed *scratch, uint64_t (*key)(const struct chrome_half *))
+static void sort_by(struct pairing *p, struct nl_keyed *scratch,
+                    uint64_t (*key)(const struct chrome_half *))
 {
     for (size_t i = 0; i < p->count; i++)
         p->keys[i].key = key(at(p, i));
@@ -68,8 +69,8 @@ static uint64_t key_time(const struct chrome_half *half)
 }
 
 /* Moves one list of all workers into p->halves, in order. After it keys[i].key is the group. */
-static void gather(struct pairing *p, struct chrome_worker *workers, unsigned count,
-                   size_t list, group_fn *group)
+static void gather(struct pairing *p, struct chrome_worker *workers, unsigned count, size_t list,
+                   group_fn *group)
 {
     p->count = 0;
     for (unsigned w = 0; w < count; w++)
@@ -165,8 +166,7 @@ static void close_span(struct pairing *p, size_t i, size_t group_end)
 {
     const struct chrome_half *end = at(p, i);
     ptrdiff_t open = find_open(p, end);
-    bool named = open >= 0 && end->name &&
-                 p->halves[p->open[open]].name == end->name;
+    bool named = open >= 0 && end->name && p->halves[p->open[open]].name == end->name;
     if (!named && end->name && begin_follows(p, i, group_end))
         return;
     if (open < 0) {
@@ -300,8 +300,7 @@ static void flow_lanes(struct chrome_load *load, struct chrome_worker *workers, 
     for (unsigned w = 0; w < count; w++) {
         struct chrome_halves *flows = &workers[w].flows;
         for (size_t i = 0; i < flows->count; i++)
-            flows->items[i].lane =
-                chrome_find_lane(load, workers, count, workers[w].flow_ends[i]);
+            flows->items[i].lane = chrome_find_lane(load, workers, count, workers[w].flow_ends[i]);
         nl_free(workers[w].flow_ends);
         workers[w].flow_ends = NULL;
     }

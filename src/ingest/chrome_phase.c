@@ -3,7 +3,7 @@
  * of processes and threads are set aside for chrome_finish, since their partners may lie in blocks
  * that another thread reads.
  */
-#include "ingest/chrome.h"
+#include "ingest/chrome_rows.h"
 
 typedef void phase_fn(struct chrome_worker *worker);
 
@@ -111,12 +111,10 @@ static void take_flow(struct chrome_worker *worker)
         chrome_note(worker, CHROME_NOTE_LONE_FLOW);
         return;
     }
-    struct chrome_half *half =
-        add_half(worker, &worker->flows, ts, NL_NULL_ROW);
+    struct chrome_half *half = add_half(worker, &worker->flows, ts, NL_NULL_ROW);
     nl_grow(&worker->flow_ends, &worker->flow_end_cap, worker->flows.count);
-    worker->flow_ends[worker->flows.count - 1] =
-        (struct chrome_flow_end){chrome_actor(event, CHROME_F_PID).number,
-                                 chrome_actor(event, CHROME_F_TID).number};
+    worker->flow_ends[worker->flows.count - 1] = (struct chrome_flow_end){
+        chrome_actor(event, CHROME_F_PID).number, chrome_actor(event, CHROME_F_TID).number};
     half->cat = category_id(worker);
     half->id = id;
     half->bind = nl_str_is(text, "fwdbwd") ? NL_FLOW_FORWARD_BACKWARD : NL_FLOW_GENERIC;
@@ -158,8 +156,8 @@ static void take_instant(struct chrome_worker *worker)
     row.dur = 0;
     row.kind = NL_KIND_MARK;
     row.flags = NL_SLICE_INSTANT;
-    row.lane = wide ? chrome_process_lane(worker, mark.lane, 0)
-                    : chrome_thread_lane(worker, mark.lane, 0);
+    row.lane =
+        wide ? chrome_process_lane(worker, mark.lane, 0) : chrome_thread_lane(worker, mark.lane, 0);
     row.name = chrome_event_name(worker);
     uint32_t slice = nl_stage_slice(worker->stage, &row);
     struct nl_arg_row arg = nl_arg_row();

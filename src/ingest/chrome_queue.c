@@ -9,8 +9,8 @@
 #include <pthread.h>
 
 #include "base/mem.h"
-#include "ingest/chrome.h"
 #include "ingest/chrome_feed.h"
+#include "ingest/chrome_work.h"
 
 struct block {
     char *bytes;
@@ -232,45 +232,66 @@ static void send(struct queue *q, struct chrome_feed *feed, const char *cut, uin
 
 #define LOOK_BEHIND_LIST 256 /* bytes wanted after a ']' to tell whether the list ends */
 
+enum list_end {
+    LIST_ENDS,
+    LIST_GOES_ON, /* the bracket is a stray one */
+    LIST_UNCLEAR  /* too little behind it to tell */
+};
+
+static enum list_end judge_bracket(const struct chrome_feed *feed, const char *bracket, bool lines)
+{
+    if (!feed->ended && feed->end - bracket < LOOK_BEHIND_LIST)
+        return LIST_UNCLEAR;
+    if (lines || *bracket == '}' || chrome_list_goes_on(bracket + 1, feed->end))
+        return LIST_GOES_ON;
+    return LIST_ENDS;
+}
+
+/* Sends what can be sent of the window; *done when the list is at its end. */
+static bool cut_window(struct queue *q, struct chrome_feed *feed, struct chrome_worker *scratch,
+                       bool lines, uint64_t *unit, bool *done)
+{
+    struct chrome_cut cut = chrome_find_cut(feed->at, feed->end);
+    if (cut.list_end) {
+        enum list_end judged = judge_bracket(feed, cut.list_end, lines);
+        if (judged == LIST_UNCLEAR)
+            return false;
+        const char *to = cut.list_end + (judged == LIST_GOES_ON);
+        if (to > feed->at)
+            send(q, feed, to, unit, false);
+        *done = judged == LIST_ENDS;
+        return true;
+    }
+    const char *to = feed->ended ? feed->end : cut.events_end;
+    if (!to && (size_t)(feed->end - feed->at) >= CHROME_BLOCK)
+        to = guess_cut(feed, scratch);
+    if (to && to > feed->at)
+        send(q, feed, to, unit, feed->ended);
+    *done = feed->ended;
+    return *done;
+}
+
 /* Cuts blocks until the list ends. `scratch` is for looking and noting only. */
 static bool cut_blocks(struct queue *q, struct chrome_feed *feed, struct chrome_worker *scratch,
                        bool lines, uint64_t *unit, struct nl_err *err)
 {
-    struct chrome_load *load = q->load;
+    bool done = false;
     for (;;) {
-        struct chrome_cut cut = chrome_find_cut(feed->at, feed->end);
-        if (cut.list_end && !feed->ended && feed->end - cut.list_end < LOOK_BEHIND_LIST) {
-            if (!read_on(feed, load, err))
-                return false;
-            continue;
-        }
-        if (cut.list_end && (lines || *cut.list_end == '}' ||
-                             chrome_list_goes_on(cut.list_end + 1, feed->end))) {
-            send(q, feed, cut.list_end + 1, unit, false);
-            continue;
-        }
-        if (cut.list_end) {
-            if (cut.list_end > feed->at)
-                send(q, feed, cut.list_end, unit, false);
+        bool again = cut_window(q, feed, scratch, lines, unit, &done);
+        if (done)
             return true;
-        }
-        const char *to = feed->ended ? feed->end : cut.events_end;
-        if (!to && (size_t)(feed->end - feed->at) >= CHROME_BLOCK)
-            to = guess_cut(feed, scratch);
-        if (to && to > feed->at)
-            send(q, feed, to, unit, feed->ended);
-        if (feed->ended)
-            return true;
-        if (at_ceiling(feed) && !skip_giant(load, feed, scratch, err))
+        if (again)
+            continue;
+        if (at_ceiling(feed) && !skip_giant(q->load, feed, scratch, err))
             return false;
-        if (!read_on(feed, load, err))
+        if (!read_on(feed, q->load, err))
             return false;
     }
 }
 
 static bool read_threaded(struct chrome_load *load, struct chrome_feed *feed,
-                          struct chrome_worker *workers, unsigned count, bool lines,
-                          uint64_t *unit, struct nl_err *err)
+                          struct chrome_worker *workers, unsigned count, bool lines, uint64_t *unit,
+                          struct nl_err *err)
 {
     struct queue q = {.load = load, .buffers_most = (size_t)count * 2 + 2};
     struct chrome_worker *scratch = &workers[count]; /* the driver's own */

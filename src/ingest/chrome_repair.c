@@ -6,7 +6,7 @@
  * N/A, None, 0x1f, commas missing or too many. A quote ends a string only where the text behind it
  * looks like what follows a string. All else is given up on; the caller skips the event.
  */
-#include "ingest/chrome.h"
+#include "ingest/chrome_work.h"
 
 #define DEPTH_MOST 512
 #define KEY_MOST   64 /* bytes of a key whose comma is missing */
@@ -80,7 +80,8 @@ static void copy_escape(struct repair *r)
 {
     const char *p = r->p + 1;
     bool unicode = p < r->end && *p == 'u';
-    bool valid = p < r->end && *p && (unicode ? is_hex4(p + 1, r->end) : strchr("\"\\/bfnrt", *p) != NULL);
+    bool valid =
+        p < r->end && *p && (unicode ? is_hex4(p + 1, r->end) : strchr("\"\\/bfnrt", *p) != NULL);
     if (valid) {
         nl_buf_add(r->out, r->p, 2);
         r->p += 2;
@@ -155,7 +156,7 @@ static bool copy_word(struct repair *r)
         nl_buf_add(r->out, word.ptr, word.len);
         nl_buf_char(r->out, '"');
     } else {
-        nl_buf_text(r->out, nl_str_is(word, "True") ? "true"
+        nl_buf_text(r->out, nl_str_is(word, "True")    ? "true"
                             : nl_str_is(word, "False") ? "false"
                                                        : "null");
     }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "ingest/chrome.h"
+#include "ingest/chrome_work.h"
 
 static const struct {
     const char *item, *advice;
@@ -176,7 +176,8 @@ static void report_keys(struct chrome_load *load, struct chrome_worker *workers,
 void chrome_report(struct chrome_load *load, struct chrome_worker *workers, unsigned count)
 {
     for (unsigned w = 0; w < count; w++) { /* repairs of names are counted where they are decoded */
-        workers[w].notes[CHROME_NOTE_UTF8] += workers[w].names.bad_utf8 + workers[w].shared.bad_utf8;
+        workers[w].notes[CHROME_NOTE_UTF8] +=
+            workers[w].names.bad_utf8 + workers[w].shared.bad_utf8;
         workers[w].notes[CHROME_NOTE_CONTROL] +=
             workers[w].names.controls + workers[w].shared.controls;
         workers[w].notes[CHROME_NOTE_ESCAPES] +=

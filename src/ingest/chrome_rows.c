@@ -6,7 +6,7 @@
  * (2024-) files, but repeats the correlation id in those between. Which one a file is shows only
  * when all of it was read, so the ids are stored and counted here, and chrome_finish decides.
  */
-#include "ingest/chrome.h"
+#include "ingest/chrome_rows.h"
 
 #define STEP_MARK "ProfilerStep#"
 
@@ -90,8 +90,8 @@ bool chrome_event_time(struct chrome_worker *worker, int64_t *ts)
     if (value->type == CHROME_STRING)
         chrome_note(worker, CHROME_NOTE_TEXT_NUMBER);
     if (!chrome_time(value, ts) || *ts == NL_NULL_I64) {
-        chrome_note(worker, value->type == CHROME_NULL ? CHROME_NOTE_NO_TIME
-                                                       : CHROME_NOTE_BAD_TIME);
+        chrome_note(worker,
+                    value->type == CHROME_NULL ? CHROME_NOTE_NO_TIME : CHROME_NOTE_BAD_TIME);
         return false;
     }
     if (*ts < worker->first_ts)
@@ -290,7 +290,8 @@ static uint32_t either_name(struct chrome_worker *worker, enum chrome_arg now,
 
 static uint64_t flops(struct chrome_worker *worker)
 {
-    static const enum chrome_arg keys[] = {CHROME_ARG_FLOPS, CHROME_ARG_FLOPS_A, CHROME_ARG_FLOPS_B};
+    static const enum chrome_arg keys[] = {CHROME_ARG_FLOPS, CHROME_ARG_FLOPS_A,
+                                           CHROME_ARG_FLOPS_B};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (chrome_arg(&worker->event, keys[i]))
             return chrome_arg_unsigned(worker, keys[i]);
@@ -323,8 +324,7 @@ static void row_api(struct chrome_worker *worker, const struct chrome_cat *cat, 
                     int64_t dur)
 {
     struct nl_api_row row = nl_api_row();
-    row.slice =
-        chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
+    row.slice = chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
     row.correlation = chrome_correlation(worker);
     row.external_id = chrome_external_id(worker);
     nl_stage_api(worker->stage, &row);
@@ -354,8 +354,7 @@ static void row_python(struct chrome_worker *worker, const struct chrome_cat *ca
     struct chrome_cat kind = *cat;
     if (module)
         kind.kind = NL_KIND_LAYER;
-    uint32_t slice =
-        chrome_slice(worker, &kind, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
+    uint32_t slice = chrome_slice(worker, &kind, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
     if (module) {
         struct nl_layer_row row = nl_layer_row();
         row.slice = slice;
@@ -387,8 +386,7 @@ static void row_overhead(struct chrome_worker *worker, const struct chrome_cat *
 static void row_generic(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                         int64_t dur)
 {
-    uint32_t slice =
-        chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
+    uint32_t slice = chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
     struct nl_arg_row row = nl_arg_row();
     row.slice = slice;
     row.text = chrome_args_text(worker, &worker->names);

@@ -83,8 +83,7 @@ static inline uint64_t prefix_parity(uint64_t bits)
 }
 
 /* Masks → brackets outside strings; moves the string state over the word. */
-static inline __attribute__((always_inline)) void outside(struct masks *m,
-                                                          struct chrome_walk *walk)
+static inline __attribute__((always_inline)) void outside(struct masks *m, struct chrome_walk *walk)
 {
     uint64_t quote = m->quote;
     if (m->slash | walk->escaped) {
@@ -212,9 +211,7 @@ static struct chrome_cut walk_bytes(struct chrome_walk *walk, const char *p, con
 struct chrome_cut chrome_find_cut(const char *text, const char *end)
 {
     /* States at the starts of the segments of a stretch, to come back to. */
-    enum {
-        STATES = 2048
-    };
+    enum { STATES = 2048 };
     segment_fn *segment = pick_segment();
     struct chrome_walk states[STATES];
     struct chrome_walk walk = {0, 0, 0};
@@ -284,9 +281,9 @@ const char *chrome_container_end(const char *p, const char *end)
 
 #define PHASE_NEAR 1024 /* an event's "ph" is looked for this far */
 
-static const char *const event_keys[] = {"\"ph\"",  "\"name\"", "\"cat\"",  "\"pid\"", "\"tid\"",
-                                         "\"ts\"",  "\"dur\"",  "\"args\"", "\"id\"",  "\"tts\"",
-                                         "\"s\"",   "\"bp\"",   NULL};
+static const char *const event_keys[] = {"\"ph\"", "\"name\"", "\"cat\"",  "\"pid\"", "\"tid\"",
+                                         "\"ts\"", "\"dur\"",  "\"args\"", "\"id\"",  "\"tts\"",
+                                         "\"s\"",  "\"bp\"",   NULL};
 
 /* Is what lies before `p` (a '{') the end of an event and a comma, or the start of a list? */
 static bool event_before(const char *text, const char *p)

@@ -86,8 +86,8 @@ bool chrome_number(const struct chrome_value *value, double *number)
     }
     char copy[64], *stop;
     if ((value->type != CHROME_STRING && value->type != CHROME_DECIMAL &&
-         value->type != CHROME_THOUSANDTHS) || value->len == 0 ||
-        value->len >= sizeof copy)
+         value->type != CHROME_THOUSANDTHS) ||
+        value->len == 0 || value->len >= sizeof copy)
         return false;
     memcpy(copy, value->ptr, value->len);
     copy[value->len] = '\0';

@@ -4,7 +4,7 @@
  * Well-formed events go through the strict parser alone. When it stops, the event is repaired, or
  * else skipped up to the next place that looks like an event; each is noted with its place.
  */
-#include "ingest/chrome.h"
+#include "ingest/chrome_rows.h"
 
 void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load)
 {
@@ -23,9 +23,9 @@ void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load)
 
 void chrome_worker_release(struct chrome_worker *worker)
 {
-    void *owned[] = {worker->lanes,        worker->label_hashes, worker->keys,
-                     worker->spans.items,  worker->asyncs.items, worker->flows.items,
-                     worker->flow_ends,    worker->labels,       worker->pids,
+    void *owned[] = {worker->lanes,       worker->label_hashes, worker->keys,
+                     worker->spans.items, worker->asyncs.items, worker->flows.items,
+                     worker->flow_ends,   worker->labels,       worker->pids,
                      worker->device_lanes};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++)
         nl_free(owned[i]);
@@ -101,7 +101,7 @@ bool chrome_list_goes_on(const char *after, const char *end)
     return comma && p < end && *p == '{';
 }
 
-#define LOOK_BEHIND_LIST 256 /* bytes wanted after a ']' to tell */
+#define LOOK_BEHIND_LIST 256               /* bytes wanted after a ']' to tell */
 #define SUSPECT          ((size_t)4 << 20) /* an unfinished event this long may be a lost quote */
 
 /* The event at `start` goes on behind the window. Wait for more? */
@@ -110,26 +110,34 @@ static bool wait_for_more(const char *start, const char *end)
     return (size_t)(end - start) < SUSPECT || !chrome_guess_event(start + 1, end);
 }
 
+/* The event at *text (its '{'): taken, repaired or skipped. False when it goes on behind `end`. */
+static inline bool take_one(struct chrome_worker *worker, const char **text, const char *end,
+                            bool last)
+{
+    const char *p = *text;
+    enum chrome_status status = chrome_parse(&worker->parser, &worker->event, &p, end);
+    if (status == CHROME_OK) {
+        chrome_take_event(worker);
+        if (!worker->load->lines && *chrome_skip_space(p) == '{')
+            chrome_note(worker, CHROME_NOTE_COMMAS);
+        *text = p;
+        return true;
+    }
+    if (status == CHROME_MORE && !last && wait_for_more(*text, end))
+        return false;
+    return take_damaged(worker, text, end, last);
+}
+
 const char *chrome_take_block(struct chrome_worker *worker, const char *text, const char *end,
                               uint64_t offset, bool last, bool *list_end)
 {
     const char *p = next_event(text, end);
     while (p < end) {
-        worker->offset = offset + (uint64_t)(p - text);
         const char *start = p;
+        worker->offset = offset + (uint64_t)(p - text);
         if (*p == '{') {
-            enum chrome_status status = chrome_parse(&worker->parser, &worker->event, &p, end);
-            if (status == CHROME_OK) {
-                chrome_take_event(worker);
-                if (!worker->load->lines && *chrome_skip_space(p) == '{')
-                    chrome_note(worker, CHROME_NOTE_COMMAS);
-            } else {
-                p = start;
-                if (status == CHROME_MORE && !last && wait_for_more(start, end))
-                    return start;
-                if (!take_damaged(worker, &p, end, last))
-                    return start;
-            }
+            if (!take_one(worker, &p, end, last))
+                return start;
         } else if (*p == '}' || (*p == ']' && chrome_list_goes_on(p + 1, end))) {
             chrome_note(worker, CHROME_NOTE_SEPARATORS);
             p++;

@@ -18,10 +18,18 @@ struct gathered {
     unsigned columns;
 };
 
+/* Looks now and then whether the person who waits has had enough. */
+static bool is_stopped(struct nsys_worker *worker, size_t count)
+{
+    if (count % 65536 == 0)
+        worker->stop = nl_job_cancelled(worker->load->job);
+    return worker->stop;
+}
+
 static void gather(void *context, const struct sqlitepages_cell *cells)
 {
     struct gathered *gathered = context;
-    if (gathered->count >= UINT32_MAX)
+    if (gathered->count >= UINT32_MAX || is_stopped(gathered->worker, gathered->count))
         return;
     if (gathered->count == gathered->cap)
         nl_grow(&gathered->rows, &gathered->cap, gathered->count + 1);
@@ -109,7 +117,7 @@ static void pair_switches(struct nsys_worker *worker, int64_t (*rows)[4],
                           const struct nl_keyed *order, size_t count)
 {
     struct run_table table = {0};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !is_stopped(worker, i); i++) {
         const int64_t *row = rows[order[i].row];
         struct running *slot = running_slot(&table, row[S_THREAD]);
         if (row[S_IN] == 1) {
@@ -159,19 +167,30 @@ static const char *const frame_columns[F_CELLS + 1] = {
 static void gather_frame(void *context, const struct sqlitepages_cell *cells)
 {
     struct gathered *gathered = context;
+    size_t at = gathered->count;
     gather(gathered, cells);
-    int64_t *row = gathered->rows[gathered->count - 1];
-    row[F_SYMBOL] = nsys_name(gathered->worker, &cells[F_SYMBOL]);
-    row[F_MODULE] = nsys_name(gathered->worker, &cells[F_MODULE]);
+    if (gathered->count == at)
+        return;
+    gathered->rows[at][F_SYMBOL] = nsys_name(gathered->worker, &cells[F_SYMBOL]);
+    gathered->rows[at][F_MODULE] = nsys_name(gathered->worker, &cells[F_MODULE]);
 }
 
-/* Stack by stack, outermost frame first: parents are made before their children. */
+/* Stack by stack, innermost frame first, as exports have them anyway. */
 static int by_stack(const void *x, const void *y)
 {
     const int64_t *a = x, *b = y;
     if (a[F_ID] != b[F_ID])
         return a[F_ID] < b[F_ID] ? -1 : 1;
-    return (a[F_DEPTH] < b[F_DEPTH]) - (a[F_DEPTH] > b[F_DEPTH]);
+    return (a[F_DEPTH] > b[F_DEPTH]) - (a[F_DEPTH] < b[F_DEPTH]);
+}
+
+static void sort_frames(int64_t (*rows)[4], size_t count)
+{
+    size_t i = 1;
+    while (i < count && by_stack(rows[i - 1], rows[i]) <= 0)
+        i++;
+    if (i < count)
+        qsort(rows, count, sizeof *rows, by_stack);
 }
 
 /* The prefix tree while it grows: its nodes by (parent, symbol, module). */
@@ -223,10 +242,12 @@ static size_t grow_tree(struct nsys_worker *worker, int64_t (*rows)[4], size_t c
 {
     struct tree tree = {0};
     size_t stacks = 0;
-    for (size_t i = 0; i < count;) {
-        int64_t id = rows[i][F_ID];
+    for (size_t first = 0, end; first < count && !is_stopped(worker, stacks); first = end) {
+        int64_t id = rows[first][F_ID];
         uint32_t node = NL_NULL_ROW;
-        for (; i < count && rows[i][F_ID] == id; i++) {
+        for (end = first; end < count && rows[end][F_ID] == id; end++)
+            ;
+        for (size_t i = end; i-- > first;) { /* callers before what they call */
             struct nl_stack_row frame = {.parent = node,
                                          .name = (uint32_t)rows[i][F_SYMBOL],
                                          .module = (uint32_t)rows[i][F_MODULE]};
@@ -288,8 +309,7 @@ static void samples_whole(struct nsys_worker *worker, struct nsys_table *table)
     struct nsys_table *frames = worker->load->frames;
     if (frames)
         gather_all(&stacks, frames, frame_columns, gather_frame);
-    if (stacks.count > 0)
-        qsort(stacks.rows, stacks.count, sizeof *stacks.rows, by_stack);
+    sort_frames(stacks.rows, stacks.count);
     stacks.count = grow_tree(worker, stacks.rows, stacks.count);
     stacks.columns = C_CELLS;
     gather_all(&stacks, table, sample_columns, sample_row);

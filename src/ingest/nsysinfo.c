@@ -221,6 +221,14 @@ static void fill_u64(uint64_t *value, nsys_cells cell)
         *value = nsys_id(cell);
 }
 
+/* Old releases count in thousands (kHz, kB/s): no GPU is as slow as `least`. */
+static void fill_rate(uint64_t *value, nsys_cells cell, uint64_t least)
+{
+    uint64_t rate = nsys_id(cell);
+    if (*value == NL_NULL_U64)
+        *value = rate < least ? rate * 1000 : rate;
+}
+
 static void fill_name(struct nsys_load *load, uint32_t *value, nsys_cells cell)
 {
     struct nl_str text = nsys_text(load, cell);
@@ -254,8 +262,8 @@ static void gpu_row(void *context, const struct sqlitepages_cell *cells)
     fill_name(load, &row->bus, &cells[U_BUS]);
     fill_name(load, &row->uuid, &cells[U_UUID]);
     fill_u64(&row->memory_bytes, &cells[U_MEMORY]);
-    fill_u64(&row->bandwidth_bytes_per_s, &cells[U_BANDWIDTH]);
-    fill_u64(&row->clock_hz, &cells[U_CLOCK]);
+    fill_rate(&row->bandwidth_bytes_per_s, &cells[U_BANDWIDTH], 5000000000);
+    fill_rate(&row->clock_hz, &cells[U_CLOCK], 50000000);
     fill_u32(&row->sm_count, &cells[U_SMS]);
     if (row->compute_major == NL_NULL_U32 && nsys_i64(&cells[U_MAJOR]) > 0) {
         row->compute_major = nsys_u32(&cells[U_MAJOR]);

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "ingest/chrome.h"
+#include "ingest/chrome_scan.h"
 #include "base/mem.h"
 
 static struct nl_err err;
@@ -50,7 +51,8 @@ static int64_t covered(const struct nl_trace *t, const char *item)
     return sum;
 }
 
-#define EVENT(ts, dur) "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur "}]"
+#define EVENT(ts, dur)                                                                             \
+    "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur "}]"
 
 static void times_are_exact(void)
 {
@@ -81,36 +83,59 @@ static void times_are_exact(void)
 }
 
 static const char kineto[] =
-    "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100\",\"totalGlobalMem\":85045477376,"
-    "\"computeMajor\":9,\"computeMinor\":0,\"maxThreadsPerMultiprocessor\":2048,\"warpSize\":32,\"numSms\":132}],"
+    "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA "
+    "H100\",\"totalGlobalMem\":85045477376,"
+    "\"computeMajor\":9,\"computeMinor\":0,\"maxThreadsPerMultiprocessor\":2048,\"warpSize\":32,"
+    "\"numSms\":132}],"
     "\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,\"world_size\":8},"
     "\"environ\":{\"HF_TOKEN\":\"hf_secret\"},\"traceEvents\":[\n"
-    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#7\",\"pid\":6583,\"tid\":6583,\"ts\":90,\"dur\":100},"
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::fill_\",\"pid\":6583,\"tid\":6583,\"ts\":100.919,\"dur\":14.62,"
-    "\"args\":{\"External id\":834,\"Record function id\":0,\"Sequence number\":12,\"Fwd thread id\":1,"
+    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#7\",\"pid\":6583,\"tid\":"
+    "6583,\"ts\":90,\"dur\":100},"
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::fill_\",\"pid\":6583,\"tid\":6583,\"ts\":"
+    "100.919,\"dur\":14.62,"
+    "\"args\":{\"External id\":834,\"Record function id\":0,\"Sequence number\":12,\"Fwd thread "
+    "id\":1,"
     "\"Concrete Inputs\":[\"\",\"0.\"],\"Input type\":[\"c10::BFloat16\",\"Scalar\"],"
     "\"Input Strides\":[[3072,1],[]],\"Input Dims\":[[888,3072],[]],\"Ev Idx\":833}},\n"
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":6583,\"tid\":6583,\"ts\":103,\"dur\":6.252,"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":6583,\"tid\":"
+    "6583,\"ts\":103,\"dur\":6.252,"
     "\"args\":{\"External id\":834,\"cbid\":211,\"correlation\":2215}},"
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllGather_RING_LL(x)\",\"pid\":0,\"tid\":7,\"ts\":112.5,\"dur\":3.167,"
-    "\"args\":{\"External id\":834,\"queued\":0,\"device\":0,\"context\":1,\"stream\":7,\"correlation\":2215,"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllGather_RING_LL(x)\",\"pid\":0,"
+    "\"tid\":7,\"ts\":112.5,\"dur\":3.167,"
+    "\"args\":{\"External "
+    "id\":834,\"queued\":0,\"device\":0,\"context\":1,\"stream\":7,\"correlation\":2215,"
     "\"registers per thread\":16,\"shared memory\":64,\"grid\":[2664,2,1],\"block\":[128,1,1],"
-    "\"est. achieved occupancy %\":50,\"Collective name\":\"_allgather_base\",\"In msg nelems\":25136,"
-    "\"Out msg nelems\":201088,\"Group size\":8,\"dtype\":\"BFloat16\",\"Process Group Name\":\"3\"}},"
-    "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pinned -> Device)\",\"pid\":0,\"tid\":7,\"ts\":120,\"dur\":0,"
-    "\"args\":{\"device\":0,\"context\":1,\"stream\":7,\"correlation\":2216,\"bytes\":4096,\"memory bandwidth (GB/s)\":inf}},"
-    "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Context Sync\",\"pid\":0,\"tid\":4294967295,\"ts\":121,\"dur\":1,"
-    "\"args\":{\"cuda_sync_kind\":\"Context Sync\",\"stream\":-1,\"device\":0,\"context\":1,\"correlation\":9}},"
-    "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"nn.Module: Linear_0\",\"pid\":6583,\"tid\":6583,\"ts\":95,\"dur\":50,"
+    "\"est. achieved occupancy %\":50,\"Collective name\":\"_allgather_base\",\"In msg "
+    "nelems\":25136,"
+    "\"Out msg nelems\":201088,\"Group size\":8,\"dtype\":\"BFloat16\",\"Process Group "
+    "Name\":\"3\"}},"
+    "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pinned -> "
+    "Device)\",\"pid\":0,\"tid\":7,\"ts\":120,\"dur\":0,"
+    "\"args\":{\"device\":0,\"context\":1,\"stream\":7,\"correlation\":2216,\"bytes\":4096,"
+    "\"memory bandwidth (GB/s)\":inf}},"
+    "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Context "
+    "Sync\",\"pid\":0,\"tid\":4294967295,\"ts\":121,\"dur\":1,"
+    "\"args\":{\"cuda_sync_kind\":\"Context "
+    "Sync\",\"stream\":-1,\"device\":0,\"context\":1,\"correlation\":9}},"
+    "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"nn.Module: "
+    "Linear_0\",\"pid\":6583,\"tid\":6583,\"ts\":95,\"dur\":50,"
     "\"args\":{\"Python id\":5,\"Python parent id\":null,\"Python module id\":0}},"
-    "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":6583,\"tid\":6583,\"ts\":101,"
-    "\"args\":{\"Total Allocated\":1003059712,\"Bytes\":-512,\"Addr\":137877174353920,\"Device Id\":0,\"Device Type\":1}},"
-    "{\"ph\":\"X\",\"cat\":\"Trace\",\"ts\":1,\"dur\":500,\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"name\":\"PyTorch Profiler (0)\"},"
-    "{\"ph\":\"s\",\"id\":2215,\"pid\":6583,\"tid\":6583,\"ts\":103,\"cat\":\"ac2g\",\"name\":\"ac2g\"},"
-    "{\"ph\":\"s\",\"id\":1,\"pid\":6583,\"tid\":6583,\"ts\":101,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"},"
-    "{\"ph\":\"f\",\"id\":1,\"pid\":6583,\"tid\":6600,\"ts\":130,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"},"
-    "{\"name\":\"process_name\",\"ph\":\"M\",\"ts\":0,\"pid\":6583,\"tid\":0,\"args\":{\"name\":\"python3\"}},"
-    "{\"name\":\"process_labels\",\"ph\":\"M\",\"ts\":0,\"pid\":5,\"tid\":0,\"args\":{\"labels\":\"GPU 5\"}}"
+    "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":6583,"
+    "\"tid\":6583,\"ts\":101,"
+    "\"args\":{\"Total Allocated\":1003059712,\"Bytes\":-512,\"Addr\":137877174353920,\"Device "
+    "Id\":0,\"Device Type\":1}},"
+    "{\"ph\":\"X\",\"cat\":\"Trace\",\"ts\":1,\"dur\":500,\"pid\":\"Spans\",\"tid\":\"PyTorch "
+    "Profiler\",\"name\":\"PyTorch Profiler (0)\"},"
+    "{\"ph\":\"s\",\"id\":2215,\"pid\":6583,\"tid\":6583,\"ts\":103,\"cat\":\"ac2g\",\"name\":"
+    "\"ac2g\"},"
+    "{\"ph\":\"s\",\"id\":1,\"pid\":6583,\"tid\":6583,\"ts\":101,\"cat\":\"fwdbwd\",\"name\":"
+    "\"fwdbwd\"},"
+    "{\"ph\":\"f\",\"id\":1,\"pid\":6583,\"tid\":6600,\"ts\":130,\"cat\":\"fwdbwd\",\"name\":"
+    "\"fwdbwd\",\"bp\":\"e\"},"
+    "{\"name\":\"process_name\",\"ph\":\"M\",\"ts\":0,\"pid\":6583,\"tid\":0,\"args\":{\"name\":"
+    "\"python3\"}},"
+    "{\"name\":\"process_labels\",\"ph\":\"M\",\"ts\":0,\"pid\":5,\"tid\":0,\"args\":{\"labels\":"
+    "\"GPU 5\"}}"
     "],\"baseTimeNanoseconds\":1759300074000000000,\"traceName\":\"x\"}";
 
 static void kineto_columns(void)
@@ -176,8 +201,8 @@ static void kineto_facts(void)
 }
 
 #define LAUNCH(id, correlation)                                                                    \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"External id\":" id \
-    ",\"device\":0,\"stream\":7,\"correlation\":" correlation "}}"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":1,"      \
+    "\"args\":{\"External id\":" id ",\"device\":0,\"stream\":7,\"correlation\":" correlation "}}"
 
 static void external_ids_by_era(void)
 {
@@ -194,7 +219,8 @@ static void external_ids_by_era(void)
     nl_trace_free(t);
 }
 
-#define HALF(ph, name, ts) "{\"ph\":\"" ph "\",\"name\":\"" name "\",\"pid\":0,\"tid\":0,\"ts\":" ts "}"
+#define HALF(ph, name, ts)                                                                         \
+    "{\"ph\":\"" ph "\",\"name\":\"" name "\",\"pid\":0,\"tid\":0,\"ts\":" ts "}"
 
 static void begins_and_ends(void)
 {
@@ -205,21 +231,29 @@ static void begins_and_ends(void)
         int64_t count;
     } cases[] = {
         {"pair", "[" HALF("B", "a", "1") "," HALF("E", "a", "4") "]", "a", 1000, 3000, "", 0},
-        {"out of order", "[" HALF("E", "a", "9") "," HALF("B", "a", "2") "]", "a", 2000, 7000, "", 0},
-        {"end of another name", "[" HALF("B", "a", "1") "," HALF("E", "b", "4") "]", "a", 1000, 3000,
-         "end with another name than its begin", 1},
-        {"end too many", "[" HALF("B", "a", "1") "," HALF("E", "a", "4") "," HALF("E", "x", "5") "]", "a",
-         1000, 3000, "skipped: end without begin", 1},
+        {"out of order", "[" HALF("E", "a", "9") "," HALF("B", "a", "2") "]", "a", 2000, 7000, "",
+         0},
+        {"end of another name", "[" HALF("B", "a", "1") "," HALF("E", "b", "4") "]", "a", 1000,
+         3000, "end with another name than its begin", 1},
+        {"end too many",
+         "[" HALF("B", "a", "1") "," HALF("E", "a", "4") "," HALF("E", "x", "5") "]", "a", 1000,
+         3000, "skipped: end without begin", 1},
         {"never ended", "[" HALF("B", "a", "1") "," HALF("X", "x", "9") "]", "a", 1000, 8000,
          "unfinished: begin without end", 1},
-        {"length zero, end first", "[" HALF("B", "o", "0") "," HALF("E", "a", "2") "," HALF("B", "a", "2") ","
-         HALF("E", "o", "9") "]", "a", 2000, 0, "", 0},
-        {"end before begin of its time", "[" HALF("B", "a", "1") "," HALF("B", "x", "7") ","
-         HALF("E", "a", "7") "," HALF("E", "x", "9") "]", "a", 1000, 6000, "", 0},
-        {"async", "[" HALF("b", "a", "1") "," HALF("b", "i", "2") "," HALF("e", "i", "3") ","
-         HALF("e", "a", "5") "]", "a", 1000, 4000, "", 0},
-        {"old async", "[" HALF("S", "a", "1") "," HALF("T", "a", "2") "," HALF("F", "a", "3") "]", "a", 1000,
-         2000, "", 0},
+        {"length zero, end first",
+         "[" HALF("B", "o", "0") "," HALF("E", "a", "2") "," HALF("B", "a", "2") "," HALF("E", "o",
+                                                                                          "9") "]",
+         "a", 2000, 0, "", 0},
+        {"end before begin of its time",
+         "[" HALF("B", "a", "1") "," HALF("B", "x", "7") "," HALF("E", "a", "7") "," HALF("E", "x",
+                                                                                          "9") "]",
+         "a", 1000, 6000, "", 0},
+        {"async",
+         "[" HALF("b", "a", "1") "," HALF("b", "i", "2") "," HALF("e", "i", "3") "," HALF("e", "a",
+                                                                                          "5") "]",
+         "a", 1000, 4000, "", 0},
+        {"old async", "[" HALF("S", "a", "1") "," HALF("T", "a", "2") "," HALF("F", "a", "3") "]",
+         "a", 1000, 2000, "", 0},
         {"async never ended", "[" HALF("b", "a", "1") "," HALF("X", "x", "4") "]", "a", 1000, 3000,
          "unfinished: async begin without end", 1},
     };
@@ -245,40 +279,60 @@ static void repairs(void)
     static const struct {
         const char *label, *text, *name, *item;
     } cases[] = {
-        {"escapes", "[" NAMED("\"a\\u00e9\\ud83d\\ude00\\n\\/\"") "]", "a\xC3\xA9\xF0\x9F\x98\x80\n/", ""},
-        {"lone surrogate", "[" NAMED("\"a\\ud83dz\"") "]", "a\xEF\xBF\xBDz", "repaired: bad escape"},
+        {"escapes", "[" NAMED("\"a\\u00e9\\ud83d\\ude00\\n\\/\"") "]",
+         "a\xC3\xA9\xF0\x9F\x98\x80\n/", ""},
+        {"lone surrogate", "[" NAMED("\"a\\ud83dz\"") "]", "a\xEF\xBF\xBDz",
+         "repaired: bad escape"},
         {"Windows path", "[" NAMED("\"C:\\Users\\x\"") "]", "C:\\Users\\x", "repaired: bad escape"},
-        {"unescaped quotes", "[" NAMED("\"say \"hi\" now\"") "]", "say \"hi\" now", "repaired: unescaped quote"},
-        {"raw newline", "[" NAMED("\"a\nb\"") "]", "a\nb", "repaired: name with raw control characters"},
-        {"invalid UTF-8", "[" NAMED("\"a\xFFz\"") "]", "a\xEF\xBF\xBDz", "repaired: name with invalid UTF-8"},
+        {"unescaped quotes", "[" NAMED("\"say \"hi\" now\"") "]", "say \"hi\" now",
+         "repaired: unescaped quote"},
+        {"raw newline", "[" NAMED("\"a\nb\"") "]", "a\nb",
+         "repaired: name with raw control characters"},
+        {"invalid UTF-8", "[" NAMED("\"a\xFFz\"") "]", "a\xEF\xBF\xBDz",
+         "repaired: name with invalid UTF-8"},
         {"NUL in a name", "[" NAMED("\"a\\u0000b\"") "]", NULL, ""},
-        {"trailing commas", "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,},]", "a",
+        {"trailing commas",
+         "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,},]", "a",
          "repaired: trailing comma"},
-        {"no comma between members", "[{\"ph\":\"X\" \"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]", "a",
+        {"no comma between members",
+         "[{\"ph\":\"X\" \"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]", "a",
          "repaired: missing comma"},
-        {"no comma between events", "[" NAMED("\"a\"") "\n" NAMED("\"b\"") "]", "b", "repaired: missing comma"},
-        {"NaN", "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"v\":NaN,\"w\":-nan(ind)}}]",
+        {"no comma between events", "[" NAMED("\"a\"") "\n" NAMED("\"b\"") "]", "b",
+         "repaired: missing comma"},
+        {"NaN",
+         "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"v\":NaN,"
+         "\"w\":-nan(ind)}}]",
          "a", "repaired: bare word instead of a value"},
-        {"N/A and hex", "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":0x10,\"tid\":N/A,\"ts\":1,\"dur\":1}]", "a",
+        {"N/A and hex",
+         "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":0x10,\"tid\":N/A,\"ts\":1,\"dur\":1}]", "a",
          "repaired: bare word instead of a value"},
-        {"key twice", "[{\"ph\":\"X\",\"name\":\"z\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]", "a",
-         "repaired: key twice in one event"},
-        {"negative length", "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":-5}]", "a",
+        {"key twice",
+         "[{\"ph\":\"X\",\"name\":\"z\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]",
+         "a", "repaired: key twice in one event"},
+        {"negative length",
+         "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":-5}]", "a",
          "repaired: negative length"},
         {"no length", "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1}]", "a",
          "unfinished: event without a length"},
-        {"time out of range", "[" NAMED("\"a\"") ",{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1e19,\"dur\":1}]",
+        {"time out of range",
+         "[" NAMED(
+             "\"a\"") ",{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1e19,\"dur\":1}]",
          "a", "skipped: event with a time out of range"},
-        {"garbage event", "[{\"ph\":\"X\",:::},{\"ph\":\"B\"]," NAMED("\"a\"") "]", "a", "skipped: malformed event"},
+        {"garbage event", "[{\"ph\":\"X\",:::},{\"ph\":\"B\"]," NAMED("\"a\"") "]", "a",
+         "skipped: malformed event"},
         {"stray brackets", "[" NAMED("\"b\"") "}," NAMED("\"c\"") "]," NAMED("\"a\"") "]", "a",
          "repaired: stray text between events"},
         {"elements that are no events", "[1,\"x\",[2]," NAMED("\"a\"") "]", "a",
          "skipped: list element that is no event"},
-        {"cut", "{\"schemaVersion\":1,\"traceEvents\":[" NAMED("\"a\"") ",{\"ph\":\"X\",\"name\":\"b", "a",
+        {"cut",
+         "{\"schemaVersion\":1,\"traceEvents\":[" NAMED("\"a\"") ",{\"ph\":\"X\",\"name\":\"b", "a",
          "truncated: the file ends inside an event"},
-        {"not closed", "{\"traceEvents\":[" NAMED("\"a\"") ",", "a", "truncated: the list of events is not closed"},
-        {"unknown phase", "[" NAMED("\"a\"") ",{\"ph\":\"?\",\"ts\":1}]", "a", "skipped: event of an unknown phase"},
-        {"sample phase", "[" NAMED("\"a\"") ",{\"ph\":\"P\",\"ts\":1}]", "a", "not loaded: sample events (P)"},
+        {"not closed", "{\"traceEvents\":[" NAMED("\"a\"") ",", "a",
+         "truncated: the list of events is not closed"},
+        {"unknown phase", "[" NAMED("\"a\"") ",{\"ph\":\"?\",\"ts\":1}]", "a",
+         "skipped: event of an unknown phase"},
+        {"sample phase", "[" NAMED("\"a\"") ",{\"ph\":\"P\",\"ts\":1}]", "a",
+         "not loaded: sample events (P)"},
     };
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
         check_case(cases[i].label);
@@ -310,9 +364,12 @@ static void containers(void)
         {"empty objects around", "[{}," NAMED("\"a\"") ",{}]", 1, NULL},
         {"lines", NAMED("\"a\"") "\n" NAMED("\"b\"") "\n", 2, NULL},
         {"lines with commas", NAMED("\"a\"") ",\n" NAMED("\"b\"") ",\n", 2, NULL},
-        {"two documents", "{\"traceEvents\":[" NAMED("\"a\"") "]}\n{\"traceEvents\":[" NAMED("\"b\"") "]}", 2, NULL},
+        {"two documents",
+         "{\"traceEvents\":[" NAMED("\"a\"") "]}\n{\"traceEvents\":[" NAMED("\"b\"") "]}", 2, NULL},
         {"two arrays", "[" NAMED("\"a\"") "]\n[" NAMED("\"b\"") "]", 2, NULL},
-        {"keys around", "{\"a\":{\"b\":[1,{\"c\":\"]}\"}]},\"traceEvents\":[" NAMED("\"a\"") "],\"z\":\"}\\\"\",\"n\":-1.5}",
+        {"keys around",
+         "{\"a\":{\"b\":[1,{\"c\":\"]}\"}]},\"traceEvents\":[" NAMED(
+             "\"a\"") "],\"z\":\"}\\\"\",\"n\":-1.5}",
          1, NULL},
         {"empty", "", 0, "empty"},
         {"white space", " \n\t ", 0, "empty"},
@@ -337,11 +394,14 @@ static void containers(void)
 
 static void counters_and_names(void)
 {
-    struct nl_trace *t = load(
-        "[{\"ph\":\"C\",\"name\":\"mem\",\"pid\":4,\"ts\":1,\"args\":{\"used\":5,\"free\":\"2.5\",\"x\":null}},"
-        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":4,\"tid\":9,\"args\":{\"name\":\"w\\u00f6rker\"}},"
-        "{\"ph\":\"X\",\"name\":\"a\",\"pid\":4,\"tid\":9,\"ts\":1,\"dur\":1,\"args\":{\"k\":[1,2]}},"
-        "{\"ph\":\"X\",\"name\":\"b\",\"pid\":\"CPU functions\",\"tid\":\"9\",\"ts\":1,\"dur\":1}]");
+    struct nl_trace *t = load("[{\"ph\":\"C\",\"name\":\"mem\",\"pid\":4,\"ts\":1,\"args\":{"
+                              "\"used\":5,\"free\":\"2.5\",\"x\":null}},"
+                              "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":4,\"tid\":9,\"args\":"
+                              "{\"name\":\"w\\u00f6rker\"}},"
+                              "{\"ph\":\"X\",\"name\":\"a\",\"pid\":4,\"tid\":9,\"ts\":1,\"dur\":1,"
+                              "\"args\":{\"k\":[1,2]}},"
+                              "{\"ph\":\"X\",\"name\":\"b\",\"pid\":\"CPU "
+                              "functions\",\"tid\":\"9\",\"ts\":1,\"dur\":1}]");
     REQUIRE(t);
     CHECK_INT(t->counter.rows, 2);
     CHECK_INT(t->series.rows, 2);
@@ -364,12 +424,15 @@ static struct nl_buf big_text(unsigned events)
     nl_buf_init(&buf, (size_t)64 << 20);
     nl_buf_text(&buf, "{\"traceEvents\":[\n");
     for (unsigned i = 0; i < events; i++) {
-        nl_buf_format(&buf,
-                      "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%u \\\"}],{\\\\\",\"pid\":1,\"tid\":%u,"
-                      "\"ts\":%u.%03u,\"dur\":0.5,\"args\":{\"External id\":%u,\"Input Dims\":[[%u,2],[]]}}",
-                      i ? ",\n  " : "", i % 100, i % 3, i, i % 1000, i, i % 50);
+        nl_buf_format(
+            &buf,
+            "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%u "
+            "\\\"}],{\\\\\",\"pid\":1,\"tid\":%u,"
+            "\"ts\":%u.%03u,\"dur\":0.5,\"args\":{\"External id\":%u,\"Input Dims\":[[%u,2],[]]}}",
+            i ? ",\n  " : "", i % 100, i % 3, i, i % 1000, i, i % 50);
         if (i == events / 2) {
-            nl_buf_text(&buf, ",{\"ph\":\"X\",\"name\":\"giant\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"x\":\"");
+            nl_buf_text(&buf, ",{\"ph\":\"X\",\"name\":\"giant\",\"pid\":1,\"tid\":1,\"ts\":1,"
+                              "\"dur\":1,\"args\":{\"x\":\"");
             for (unsigned k = 0; k < 300000; k++)
                 nl_buf_text(&buf, "\\\"}],{");
             nl_buf_text(&buf, "\"}}");

@@ -232,8 +232,26 @@ static void reports_go_through_nsys_export(void)
     setenv("PATH", old, 1);
 }
 
+static void stops_when_asked(void)
+{
+    struct nl_err err;
+    nl_err_clear(&err);
+    struct nl_job job = {.threads = 2, .memory_bytes = (uint64_t)1 << 30};
+    struct nl_builder *builder = nl_builder_new(&job);
+    uint32_t source = nl_builder_source(builder, "x", "nsys");
+    struct nl_input input = {.path = nsysmake("stop.sqlite", SOUND),
+                             .name = "x",
+                             .encoding = "plain",
+                             .rank = NL_NULL_I64};
+    job.cancelled = true;
+    CHECK(!nl_format_nsys.load(builder, source, &input, &job, &err));
+    CHECK_INT(err.code, NL_INTERRUPTED);
+    nl_builder_free(builder);
+}
+
 CHECK_MAIN("nsysfiles", {"recognises by content", recognises_by_content},
            {"reports through nsys export", reports_go_through_nsys_export},
            {"generated exports", generated_exports}, {"real exports", real_exports},
+           {"stops when asked", stops_when_asked},
            {"nothing written beside the input", nothing_is_written_beside_the_input},
            {"damaged exports", damaged_exports})
