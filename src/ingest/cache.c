@@ -21,12 +21,13 @@
 bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs, int64_t rank)
 {
     *key = (struct nl_cache_key){.hash = nl_schema_hash() ^ READER_VERSION};
+    if (inputs->spool >= 0)
+        return false;
     for (size_t i = 0; i < inputs->count; i++) {
         struct nl_fingerprint print;
-        const char *path = inputs->items[i].path, *slash = strrchr(path, '/');
-        if (!nl_fingerprint_file(&print, path, NULL))
+        const char *name = inputs->items[i].name;
+        if (!nl_fingerprint_file(&print, inputs->items[i].path, NULL))
             return false;
-        const char *name = slash ? slash + 1 : path;
         key->hash = key->hash * 0x9e3779b97f4a7c15u ^ nl_hash(&print, sizeof print) ^
                     nl_hash(name, strlen(name));
         key->bytes += print.size;

@@ -396,7 +396,13 @@ static inline HOT enum chrome_status next_key(struct members *m, unsigned *key, 
         *key = step->word;
         return CHROME_OK;
     }
-    const char *p = *at;
+    const char *p = chrome_skip_space(*at);
+    if (*p == '}' && p < end) { /* the usual end, after a value or of an empty object */
+        m->closed = true;
+        *at = p + 1;
+        return CHROME_OK;
+    }
+    p = *at;
     m->before = *key;
     enum chrome_status status = search_member(m, &p, end);
     *key = m->before;

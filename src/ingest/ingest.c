@@ -22,20 +22,21 @@ const struct nl_format *const nl_formats[] = {
 };
 
 /* Reads the first bytes, decompressed, and fills an nl_input. */
-static bool look(struct nl_input *input, const char *path, unsigned char *head, struct nl_err *err)
+static bool look(struct nl_input *input, const struct nl_path *from, unsigned char *head,
+                 struct nl_err *err)
 {
+    const char *path = from->path;
     nl_err_at(err, path, -1);
     struct nl_stream *stream = nl_stream_open(path, NULL, err);
     if (!stream)
         return false;
     ssize_t got = nl_stream_read(stream, head, NL_SNIFF_BYTES, err);
-    const char *slash = strrchr(path, '/');
     *input = (struct nl_input){.path = path,
-                               .name = slash ? slash + 1 : path,
+                               .name = from->name,
                                .encoding = nl_stream_encoding(stream),
                                .head = head,
                                .head_len = got > 0 ? (size_t)got : 0,
-                               .rank = nl_rank_in_name(slash ? slash + 1 : path)};
+                               .rank = nl_rank_in_name(from->name)};
     nl_stream_close(stream);
     if (got < 0)
         return false;
@@ -92,14 +93,14 @@ struct load {
     struct nl_err last;
 };
 
-static bool load_one(struct load *load, const char *path, struct nl_err *err)
+static bool load_one(struct load *load, const struct nl_path *path, struct nl_err *err)
 {
     struct nl_input input;
     if (!look(&input, path, load->head, err))
         return false;
     if (load->options->rank != NL_NULL_I64)
         input.rank = load->options->rank;
-    input.bytes = nl_file_bytes(path);
+    input.bytes = nl_file_bytes(path->path);
     const struct nl_format *format = recognise(&input, err);
     if (!format)
         return false;
@@ -107,7 +108,7 @@ static bool load_one(struct load *load, const char *path, struct nl_err *err)
     nl_builder_source_bytes(load->builder, source, input.bytes);
     if (input.rank != NL_NULL_I64)
         nl_builder_rank(load->builder, source, input.rank);
-    nl_err_at(err, path, -1);
+    nl_err_at(err, path->path, -1);
     return format->load(load->builder, source, &input, load->job, err);
 }
 
@@ -116,7 +117,7 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
     for (size_t i = 0; i < inputs->count; i++) {
         if (nl_job_cancelled(load->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
-        if (load_one(load, inputs->items[i].path, err)) {
+        if (load_one(load, &inputs->items[i], err)) {
             load->loaded++;
             continue;
         }

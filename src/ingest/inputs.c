@@ -5,11 +5,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "base/units.h"
@@ -22,8 +24,10 @@ static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
         if (strcmp(inputs->items[i].path, path) == 0)
             return;
     nl_grow(&inputs->items, &inputs->cap, inputs->count + 1);
+    const char *copy = nl_arena_text(&inputs->arena, path, strlen(path));
+    const char *slash = strrchr(copy, '/');
     inputs->items[inputs->count++] =
-        (struct nl_path){nl_arena_text(&inputs->arena, path, strlen(path)), from_folder};
+        (struct nl_path){copy, slash ? slash + 1 : copy, from_folder};
 }
 
 static bool is_regular(const char *path)
@@ -75,11 +79,57 @@ static bool add_glob(struct nl_inputs *inputs, const char *pattern, struct nl_er
     return true;
 }
 
+/* An unnamed file in the folder for temporary files; -1 with errno. */
+static int unnamed_file(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/neurolens-XXXXXX", folder && *folder ? folder : "/tmp");
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+static bool copy_all(int from, int to)
+{
+    char bytes[65536];
+    for (;;) {
+        ssize_t got = read(from, bytes, sizeof bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0;
+        for (ssize_t at = 0; at < got;) {
+            ssize_t put = write(to, bytes + at, (size_t)(got - at));
+            if (put < 0)
+                return false;
+            at += put;
+        }
+    }
+}
+
+static bool add_standard_input(struct nl_inputs *inputs, struct nl_err *err)
+{
+    nl_err_at(err, "standard input", -1);
+    if (inputs->spool >= 0)
+        return nl_fail(err, NL_USAGE, "\"-\" was given twice");
+    inputs->spool = unnamed_file();
+    if (inputs->spool < 0 || !copy_all(STDIN_FILENO, inputs->spool))
+        return nl_fail(err, NL_IO, "cannot copy it to a temporary file: %s; set TMPDIR",
+                       strerror(errno));
+    add(inputs, nl_arena_format(&inputs->arena, "/proc/self/fd/%d", inputs->spool), false);
+    inputs->items[inputs->count - 1].name = "stdin";
+    return true;
+}
+
 static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *err)
 {
     struct stat info;
-    if (strcmp(path, "-") == 0 || stat(path, &info) == 0) {
-        if (strcmp(path, "-") != 0 && S_ISDIR(info.st_mode))
+    if (strcmp(path, "-") == 0)
+        return add_standard_input(inputs, err);
+    if (stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode))
             return add_folder(inputs, path, err);
         add(inputs, path, false);
         return true;
@@ -93,7 +143,7 @@ static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *
 bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths, size_t count,
                       struct nl_err *err)
 {
-    *inputs = (struct nl_inputs){0};
+    *inputs = (struct nl_inputs){.spool = -1};
     nl_arena_init(&inputs->arena);
     bool fine = true;
     for (size_t i = 0; i < count && fine; i++)
@@ -107,9 +157,11 @@ bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths, size_t
 
 void nl_inputs_free(struct nl_inputs *inputs)
 {
+    if (inputs->spool >= 0)
+        close(inputs->spool);
     nl_free(inputs->items);
     nl_arena_free(&inputs->arena);
-    *inputs = (struct nl_inputs){0};
+    *inputs = (struct nl_inputs){.spool = -1};
 }
 
 int64_t nl_rank_in_name(const char *name)

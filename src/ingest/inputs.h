@@ -9,16 +9,19 @@
 
 struct nl_inputs {
     struct nl_path {
-        const char *path;
+        const char *path; /* to open */
+        const char *name; /* for people: file name without folders, or "stdin" */
         bool from_folder; /* found inside a folder or by a glob, not named */
     } * items;
     size_t count, cap;
+    int spool; /* descriptor of the file that standard input was copied to, or -1 */
     struct nl_arena arena;
 };
 
 /* Folders give their regular files (not hidden ones), sorted by name with numbers in numeric
  * order; a glob gives its matches likewise. A name that exists is never taken as a glob. Two
- * names for one file count once. Fails when nothing is found. */
+ * names for one file count once. "-" is standard input, copied to an unnamed temporary file, since
+ * readers look at their input more than once. Fails when nothing is found. */
 NL_MUST_CHECK bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths,
                                     size_t count, struct nl_err *err);
 void nl_inputs_free(struct nl_inputs *inputs);

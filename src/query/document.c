@@ -37,8 +37,8 @@ static const char introduction[] =
     "SELECT kind, src_memory, count(*), sum(bytes) * 1.0 / sum(dur) AS gb_per_s FROM copies GROUP "
     "BY 1, 2;\n"
     "-- kernels with the call that launched them\n"
-    "SELECT k.name, a.name, k.ts - a.ts AS delay FROM kernels k JOIN api a USING (correlation, "
-    "rank);\n"
+    "SELECT k.name, s.name AS call, k.ts - s.ts AS delay FROM kernels k JOIN slices s ON s.id = "
+    "k.launch;\n"
     "-- communication that no computation hides\n"
     "SELECT sum(dur) FROM interval_subtract(\n"
     "  (SELECT intervals(ts, dur) FROM kernels WHERE class = 'communication'),\n"
@@ -74,7 +74,7 @@ static void document_column(struct nl_buf *out, const struct nl_column_def *colu
     if (column->type == NL_TYPE_REF)
         nl_buf_format(out, " (id in %s)", nl_tables[column->target].sql);
     if (column->type == NL_TYPE_ENUM) {
-        nl_buf_text(out, ". One of:");
+        nl_buf_text(out, "; one of");
         for (unsigned i = 1; i < nl_enum_count(column->enumeration); i++)
             nl_buf_format(out, " `%s`", nl_enum_text(column->enumeration, i));
     }

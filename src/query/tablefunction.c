@@ -102,8 +102,8 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         info->aConstraintUsage[at[argument]].omit = 1;
         info->idxNum |= 1 << argument;
     }
-    info->estimatedCost = 1000;
-    info->estimatedRows = 100;
+    info->estimatedCost = 1e6; /* each scan computes everything anew: outermost, please */
+    info->estimatedRows = 1000;
     return SQLITE_OK;
 }
 

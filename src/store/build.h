@@ -6,6 +6,7 @@
 #define NL_BUILD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/pagepool.h"
 #include "store/builder.h"
@@ -88,6 +89,8 @@ struct nl_builder {
     struct nl_coverage_row *coverages;
     size_t coverage_count, coverage_cap;
     struct nl_pagepool pages; /* of staging, for the columns */
+    atomic_uint_fast64_t staged_bytes;
+    atomic_bool over_budget; /* rows staged since were dropped; finishing fails */
 };
 
 /* Maps of numbers given out by the builder to final rows, indexed by table; NULL = unchanged. */

@@ -352,6 +352,19 @@ size_t nl_staged_size(enum nl_table_id table)
     return table == NL_T_slice ? sizeof(struct nl_slice_packed) : nl_tables[table].row_size;
 }
 
+/* Finishing needs about as much again as staging, so staging may take half of the budget. */
+static void count_bytes(struct nl_builder *b, size_t bytes)
+{
+    uint64_t all = atomic_fetch_add(&b->staged_bytes, bytes) + bytes;
+    if (b->job && b->job->memory_bytes && all > b->job->memory_bytes / 2)
+        atomic_store(&b->over_budget, true);
+}
+
+bool nl_builder_over_budget(const struct nl_builder *b)
+{
+    return atomic_load_explicit(&b->over_budget, memory_order_relaxed);
+}
+
 /* Opens a segment for the current unit, in a new block when the old one is full. */
 static struct nl_segment *new_segment(struct nl_stage *stage, struct nl_staged *staged,
                                       size_t row_size)
@@ -362,6 +375,7 @@ static struct nl_segment *new_segment(struct nl_stage *stage, struct nl_staged *
         size_t bytes = staged->block_bytes ? staged->block_bytes * 2 : FIRST_BLOCK;
         staged->block_bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
         staged->block = nl_pages(staged->block_bytes);
+        count_bytes(stage->builder, staged->block_bytes);
         staged->used = 0;
         staged->room = (uint32_t)(staged->block_bytes / row_size);
     }
@@ -379,8 +393,13 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
     struct nl_staged *staged = &stage->tables[table];
     size_t size = nl_staged_size(table);
     struct nl_segment *segment = staged->count ? &staged->segments[staged->count - 1] : NULL;
-    if (!segment || segment->unit != stage->unit || staged->used == staged->room)
+    if (!segment || segment->unit != stage->unit || staged->used == staged->room) {
+        if (nl_builder_over_budget(stage->builder)) {
+            stage->unit->slices += table == NL_T_slice;
+            return staged->unit_rows++;
+        }
         segment = new_segment(stage, staged, size);
+    }
     char *to = staged->block + staged->used * size;
     if (table == NL_T_slice) {
         const struct nl_slice_row *slice = row;

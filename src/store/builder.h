@@ -130,6 +130,10 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
 #define NL_TABLE_END(table)
 #include "store/schema.def"
 
+/* The memory budget of the job does not suffice: rows are being dropped and finishing will fail with
+ * NL_MEMORY. Readers stop early when they see it. */
+bool nl_builder_over_budget(const struct nl_builder *builder);
+
 /* Rows staged so far, for budgets and progress. */
 uint64_t nl_builder_staged_rows(const struct nl_builder *builder);
 

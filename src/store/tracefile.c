@@ -117,8 +117,9 @@ static void write_all(struct writer *w, const struct nl_trace *trace)
     header.contents_crc = crc_of(w->chunks, w->count * sizeof *w->chunks);
     put(w, w->chunks, w->count * sizeof *w->chunks);
     header.header_crc = header_crc(&header);
-    rewind(w->out);
-    fwrite(&header, sizeof header, 1, w->out);
+    /* Not rewind(), which would forget that a write failed. */
+    if (fseek(w->out, 0, SEEK_SET) == 0)
+        fwrite(&header, sizeof header, 1, w->out);
 }
 
 bool nl_trace_save(const struct nl_trace *trace, const char *path, struct nl_err *err)
@@ -130,6 +131,11 @@ bool nl_trace_save(const struct nl_trace *trace, const char *path, struct nl_err
     w->out = out.stream;
     write_all(w, trace);
     nl_free(w);
+    if (ferror(out.stream)) {
+        nl_err_at(err, path, -1);
+        nl_out_abort(&out);
+        return nl_fail(err, NL_WRITE, "cannot write: the disk is full or failed");
+    }
     return nl_out_commit(&out, err);
 }
 

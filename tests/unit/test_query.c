@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "query/breakdown.h"
 #include "query/db.h"
+#include "query/functions.h"
 
 /* ---- Running statements ---- */
 
@@ -391,7 +392,44 @@ static void help(void)
     nl_buf_release(&text);
 }
 
+static void run_example(struct nl_db *db, const char *sql, size_t len)
+{
+    static char statement[2000];
+    snprintf(statement, sizeof statement, "%.*s", (int)len, sql);
+    check_case(statement);
+    nl_err_clear(&err);
+    struct nl_result *result = nl_db_query(db, statement, &err);
+    CHECK_TEXT(err.code ? err.text : "an answer", "an answer");
+    nl_result_free(result);
+}
+
+/* What the document shows has to work. */
+static void examples(void)
+{
+    struct nl_buf text;
+    struct nl_trace *trace = devicetrace(3, 50, 10000, &err);
+    REQUIRE(trace);
+    struct nl_db *db = open_db(trace, (struct nl_db_options){0});
+    REQUIRE(db);
+    nl_buf_init(&text, 1 << 20);
+    nl_db_document(&text);
+    unsigned blocks = 0;
+    for (const char *at = text.ptr; (at = strstr(at, "```sql\n")) != NULL; blocks++) {
+        at += 7;
+        run_example(db, at, (size_t)(strstr(at, "```") - at));
+    }
+    CHECK(blocks > 8);
+    nl_buf_release(&text);
+    const struct nl_function *lists[] = {nl_interval_functions, nl_statistic_functions};
+    for (size_t i = 0; i < CHECK_LENGTH(lists); i++)
+        for (const struct nl_function *function = lists[i]; function->name; function++)
+            run_example(db, function->example, strlen(function->example));
+    nl_db_close(db);
+    nl_trace_free(trace);
+}
+
 CHECK_MAIN("query", {"contract names", contract_names}, {"values", values},
            {"functions", functions}, {"SQL and native intervals agree", intervals_agree},
            {"refused statements", refused}, {"limits", limits}, {"messages", messages},
-           {"empty trace", empty_trace}, {"completion and document", help})
+           {"empty trace", empty_trace}, {"completion and document", help},
+           {"examples of the document", examples})
