@@ -3,7 +3,11 @@
  * in unit order, with names, references and times settled.
  */
 #include "base/mem.h"
+#include "base/pool.h"
 #include "store/columns.h"
+
+/* Under this many rows, starting threads costs more than it saves. */
+#define PARALLEL_ROWS 20000
 
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
 {
@@ -164,32 +168,55 @@ static void set_rows(struct nl_trace *trace, enum nl_table_id table, uint64_t ro
     *(uint32_t *)(void *)((char *)trace + nl_tables[table].offset) = (uint32_t)rows;
 }
 
-/* Staged rows of a table → columns, with `extra` unknown rows behind them. */
+/* One table on its way from segments to columns. */
+struct table_run {
+    struct nl_finish *f;
+    const struct nl_table_def *def;
+    const struct nl_segment *segments;
+    size_t count;
+    uint64_t rows, extra;
+};
+
+static void build_column(struct table_run *run, const struct nl_column_def *column)
+{
+    struct nl_finish *f = run->f;
+    uint64_t rows = run->rows + run->extra;
+    void *cells = nl_pagepool_take(&f->b->pages, rows * column->size);
+    *column_array(f->trace, column) = cells;
+    size_t at = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct nl_segment *segment = &run->segments[i];
+        copy_column(f, column, segment->unit, segment->rows, segment->count, cells, at);
+        at += segment->count;
+    }
+    fill_unknown(column, cells, run->rows, rows);
+}
+
+/* Index 0 makes all columns of names, one after the other, since new ids are given in order of first
+ * use; index i > 0 makes column i - 1 when it holds no names. */
+static void build_columns(void *context, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct table_run *run = context;
+    const struct nl_column_def *first = &nl_columns[run->def->first];
+    size_t from = index ? index - 1 : 0, to = index ? index : run->def->count;
+    for (size_t c = from; c < to; c++)
+        if (first[c].hop == NL_HOP_NONE && (first[c].type == NL_TYPE_NAME) == (index == 0))
+            build_column(run, &first[c]);
+}
+
 bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra, struct nl_err *err)
 {
-    size_t count;
-    uint64_t rows;
-    struct nl_segment *segments = nl_gather_segments(f->b, table, &count, &rows);
-    if (rows + extra >= UINT32_MAX - 1) {
+    struct table_run run = {.f = f, .def = &nl_tables[table], .extra = extra};
+    struct nl_segment *segments = nl_gather_segments(f->b, table, &run.count, &run.rows);
+    run.segments = segments;
+    if (run.rows + extra >= UINT32_MAX - 1) {
         nl_free(segments);
         return nl_fail(err, NL_LIMIT, "more than 2^32 rows in table %s", nl_tables[table].sql);
     }
-    set_rows(f->trace, table, rows + extra);
-    const struct nl_table_def *def = &nl_tables[table];
-    for (unsigned c = def->first; c < def->first + def->count; c++) {
-        const struct nl_column_def *column = &nl_columns[c];
-        if (column->hop != NL_HOP_NONE)
-            continue;
-        void *cells = nl_pagepool_take(&f->b->pages, (rows + extra) * column->size);
-        *column_array(f->trace, column) = cells;
-        size_t at = 0;
-        for (size_t i = 0; i < count; i++) {
-            copy_column(f, column, segments[i].unit, segments[i].rows, segments[i].count, cells,
-                        at);
-            at += segments[i].count;
-        }
-        fill_unknown(column, cells, rows, rows + extra);
-    }
+    set_rows(f->trace, table, run.rows + extra);
+    unsigned threads = run.rows < PARALLEL_ROWS ? 1 : nl_job_threads(f->b->job);
+    nl_parallel(threads, run.def->count + 1u, build_columns, &run);
     nl_free(segments);
     nl_release_staged(f->b, table);
     return true;

@@ -19,7 +19,8 @@ struct nl_finish {
     uint32_t *name, *lane;
     uint8_t *kind, *flags;
     uint32_t slices;
-    uint64_t clamped_times, negative, unfinished;
+    atomic_uint_fast64_t clamped_times, negative;
+    uint64_t unfinished;
 };
 
 /* All segments of a table in unit order (nl_free'd by the caller), and their rows in all. */

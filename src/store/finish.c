@@ -73,10 +73,17 @@ static void first_times(struct nl_finish *f, const struct nl_segment *segments, 
     }
 }
 
+/* Segments of slices on their way to flat arrays; `starts` has the first row of each. */
+struct flatten {
+    struct nl_finish *f;
+    const struct nl_segment *segments;
+    uint32_t *starts;
+    size_t count, part; /* segments in all, and per task */
+};
+
 static void flatten_segment(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
 {
     const struct nl_slice_packed *rows = (const void *)segment->rows;
-    struct nl_stage *stage = segment->unit->stage;
     int64_t offset = f->b->sources[segment->unit->source].offset_ns;
     const uint32_t *lanes = f->remaps.map[NL_T_lane];
     for (uint32_t k = 0; k < segment->count; k++, at++) {
@@ -87,13 +94,48 @@ static void flatten_segment(struct nl_finish *f, const struct nl_segment *segmen
             dur = 0;
         }
         f->dur[at] = dur;
-        f->name[at] = nl_final_name(f->trace, stage, rows[k].name);
         if (rows[k].lane >= f->remaps.count[NL_T_lane])
             NL_BUG("a staged slice has no lane");
         f->lane[at] = lanes[rows[k].lane];
         f->kind[at] = rows[k].kind;
         f->flags[at] = rows[k].flags;
     }
+}
+
+static void flatten_names(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
+{
+    const struct nl_slice_packed *rows = (const void *)segment->rows;
+    for (uint32_t k = 0; k < segment->count; k++)
+        f->name[at + k] = nl_final_name(f->trace, segment->unit->stage, rows[k].name);
+}
+
+/* Task 0 numbers the names, which must happen in order; the others take a part each. */
+static void flatten_task(void *context, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct flatten *flatten = context;
+    size_t from = index ? (index - 1) * flatten->part : 0;
+    size_t to = index ? from + flatten->part : flatten->count;
+    for (size_t i = from; i < to && i < flatten->count; i++) {
+        if (index == 0)
+            flatten_names(flatten->f, &flatten->segments[i], flatten->starts[i]);
+        else
+            flatten_segment(flatten->f, &flatten->segments[i], flatten->starts[i]);
+    }
+}
+
+static void flatten_segments(struct nl_finish *f, const struct nl_segment *segments, size_t count)
+{
+    struct flatten flatten = {.f = f, .segments = segments, .count = count, .part = 64};
+    flatten.starts = nl_alloc((count + 1) * sizeof *flatten.starts);
+    uint32_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        flatten.starts[i] = at;
+        at += segments[i].count;
+    }
+    nl_parallel(nl_job_threads(f->b->job), 1 + (count + flatten.part - 1) / flatten.part,
+                flatten_task, &flatten);
+    nl_free(flatten.starts);
 }
 
 /* Ends that were never recorded go to the end of the trace; overlong ones are cut at the limit. */
@@ -134,11 +176,7 @@ static void flatten_slices(struct nl_finish *f)
     f->lane = nl_pagepool_take(&f->b->pages, n * sizeof *f->lane);
     f->kind = nl_pagepool_take(&f->b->pages, n);
     f->flags = nl_pagepool_take(&f->b->pages, n);
-    uint32_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        flatten_segment(f, &segments[i], at);
-        at += segments[i].count;
-    }
+    flatten_segments(f, segments, count);
     nl_free(segments);
     nl_release_staged(f->b, NL_T_slice);
     settle_ends(f);
@@ -311,6 +349,25 @@ static void class_kernels(struct nl_trace *t)
     nl_free(known);
 }
 
+/* Fills the rows from `at` on: the operation as the kernel's name tells, decided once per name. */
+static void name_collectives(struct nl_trace *t, const uint8_t *has, uint32_t at)
+{
+    uint32_t names = t->names.count;
+    uint32_t *known = nl_alloc(names * sizeof *known);
+    memset(known, 0xff, names * sizeof *known);
+    for (uint32_t i = 0; i < t->kernel.rows; i++) {
+        if (t->kernel.class[i] != NL_CLASS_COMMUNICATION || has[i])
+            continue;
+        uint32_t name = t->slice.name[t->kernel.slice[i]];
+        if (known[name] == NL_NULL_ROW)
+            known[name] =
+                nl_dict_add(&t->names, nl_str(nl_collective_operation(nl_trace_name(t, name))));
+        t->collective.slice[at] = t->kernel.slice[i];
+        t->collective.operation[at++] = known[name];
+    }
+    nl_free(known);
+}
+
 /* Communication kernels that no staged collective describes get a row from their name. */
 static bool build_collectives(struct nl_finish *f, struct nl_err *err)
 {
@@ -335,15 +392,7 @@ static bool build_collectives(struct nl_finish *f, struct nl_err *err)
         nl_free(has);
         return false;
     }
-    uint32_t at = (uint32_t)staged_rows;
-    for (uint32_t i = 0; i < t->kernel.rows; i++) {
-        if (t->kernel.class[i] != NL_CLASS_COMMUNICATION || has[i])
-            continue;
-        struct nl_str name = nl_trace_name(t, t->slice.name[t->kernel.slice[i]]);
-        const char *operation = nl_collective_operation(name);
-        t->collective.slice[at] = t->kernel.slice[i];
-        t->collective.operation[at++] = nl_dict_add(&t->names, nl_str(operation));
-    }
+    name_collectives(t, has, (uint32_t)staged_rows);
     nl_free(has);
     return true;
 }
