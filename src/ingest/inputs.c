@@ -26,8 +26,7 @@ static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
     nl_grow(&inputs->items, &inputs->cap, inputs->count + 1);
     const char *copy = nl_arena_text(&inputs->arena, path, strlen(path));
     const char *slash = strrchr(copy, '/');
-    inputs->items[inputs->count++] =
-        (struct nl_path){copy, slash ? slash + 1 : copy, from_folder};
+    inputs->items[inputs->count++] = (struct nl_path){copy, slash ? slash + 1 : copy, from_folder};
 }
 
 static bool is_regular(const char *path)
