@@ -30,6 +30,8 @@ struct reader {
 
 static bool more(struct reader *r)
 {
+    if (nl_job_cancelled(r->load.job))
+        return nl_fail(r->err, NL_INTERRUPTED, "stopped on request");
     return chrome_feed_more(&r->feed, r->err);
 }
 
@@ -410,4 +412,4 @@ static int sniff(const struct nl_input *input, const char **why)
 }
 
 const struct nl_format nl_format_kineto = {
-    "kineto", "PyTorch profiler (Kineto) or Chrome trace-event JSON", sniff, load, "kineto.md"};
+    "kineto", "PyTorch profiler (Kineto) or Chrome trace-event JSON", sniff, load, "ingest.md"};
