@@ -9,13 +9,12 @@
 #include "base/mem.h"
 #include "store/build.h"
 
-struct call {
-    uint64_t correlation;
-    uint32_t scope, slice;
-};
-
+/* Slots hold an API row + 1, 0 = free: a quarter of the memory of holding the keys, and memory is
+ * what this join costs. */
 struct call_table {
-    struct call *slots;
+    const struct nl_trace *trace;
+    const bool *per_process;
+    uint32_t *slots;
     uint64_t mask;
 };
 
@@ -38,45 +37,43 @@ static uint32_t scope_of(const struct nl_trace *t, const bool *per_process, uint
     return per_process[source] ? process | 0x80000000u : source;
 }
 
-static struct call *find(const struct call_table *table, uint64_t correlation, uint32_t scope)
+/* Slot of a key: the one that holds it, or the free one where it would go. */
+static uint32_t *find(const struct call_table *table, uint64_t correlation, uint32_t scope)
 {
+    const struct nl_trace *t = table->trace;
     uint64_t at = call_hash(correlation, scope) & table->mask;
-    while (table->slots[at].slice != NL_NULL_ROW &&
-           !(table->slots[at].correlation == correlation && table->slots[at].scope == scope))
-        at = (at + 1) & table->mask;
+    for (; table->slots[at]; at = (at + 1) & table->mask) {
+        uint32_t row = table->slots[at] - 1;
+        if (t->api.correlation[row] == correlation &&
+            scope_of(t, table->per_process, t->api.slice[row]) == scope)
+            break;
+    }
     return &table->slots[at];
 }
 
-static void index_calls(const struct nl_trace *t, const bool *per_process, struct call_table *table,
-                        uint64_t *duplicates)
+static void index_calls(struct call_table *table, uint64_t *duplicates)
 {
+    const struct nl_trace *t = table->trace;
     uint64_t size = 16;
     while (size < (uint64_t)t->api.rows * 2)
         size *= 2;
     table->mask = size - 1;
     table->slots = nl_pages(size * sizeof *table->slots);
-    for (uint64_t i = 0; i < size; i++)
-        table->slots[i].slice = NL_NULL_ROW;
     for (uint32_t i = 0; i < t->api.rows; i++) {
         uint64_t correlation = t->api.correlation[i];
-        if (correlation == NL_NULL_U64 || correlation == 0 || t->api.slice[i] == NL_NULL_ROW)
+        uint32_t slice = t->api.slice[i];
+        if (correlation == NL_NULL_U64 || correlation == 0 || slice == NL_NULL_ROW)
             continue;
-        uint32_t slice = t->api.slice[i], scope = scope_of(t, per_process, slice);
-        struct call *call = find(table, correlation, scope);
-        if (call->slice == NL_NULL_ROW) {
-            *call = (struct call){correlation, scope, slice};
-            continue;
-        }
-        (*duplicates)++;
-        if (t->slice.ts[slice] < t->slice.ts[call->slice])
-            call->slice = slice;
+        uint32_t *slot = find(table, correlation, scope_of(t, table->per_process, slice));
+        *duplicates += *slot != 0;
+        if (!*slot || t->slice.ts[slice] < t->slice.ts[t->api.slice[*slot - 1]])
+            *slot = i + 1;
     }
 }
 
 /* Links the rows of one device table; counts work whose launch is not in the file. */
-static uint64_t link_rows(struct nl_trace *t, const bool *per_process,
-                          const struct call_table *table, const uint32_t *slices,
-                          const uint64_t *correlations, uint32_t rows)
+static uint64_t link_rows(struct nl_trace *t, const struct call_table *table,
+                          const uint32_t *slices, const uint64_t *correlations, uint32_t rows)
 {
     uint64_t unlinked = 0;
     for (uint32_t i = 0; i < rows; i++) {
@@ -84,15 +81,16 @@ static uint64_t link_rows(struct nl_trace *t, const bool *per_process,
         if (slice == NL_NULL_ROW)
             continue;
         uint64_t correlation = correlations[i];
-        struct call *call = NULL;
+        uint32_t found = 0;
         if (correlation != NL_NULL_U64 && correlation != 0)
-            call = find(table, correlation, scope_of(t, per_process, slice));
-        if (!call || call->slice == NL_NULL_ROW) {
+            found = *find(table, correlation, scope_of(t, table->per_process, slice));
+        if (!found) {
             unlinked++;
             continue;
         }
-        t->slice.link[slice] = call->slice;
-        uint32_t *first = &t->slice.link[call->slice];
+        uint32_t call = t->api.slice[found - 1];
+        t->slice.link[slice] = call;
+        uint32_t *first = &t->slice.link[call];
         if (*first == NL_NULL_ROW || t->slice.ts[slice] < t->slice.ts[*first])
             *first = slice;
     }
@@ -112,19 +110,21 @@ static void link_flows(struct nl_trace *t)
 
 void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked, uint64_t *duplicates)
 {
-    struct call_table table;
-    *duplicates = 0;
-    index_calls(t, per_process, &table, duplicates);
-    *unlinked =
-        link_rows(t, per_process, &table, t->kernel.slice, t->kernel.correlation, t->kernel.rows);
-    *unlinked +=
-        link_rows(t, per_process, &table, t->copy.slice, t->copy.correlation, t->copy.rows);
-    *unlinked +=
-        link_rows(t, per_process, &table, t->memset.slice, t->memset.correlation, t->memset.rows);
-    *unlinked +=
-        link_rows(t, per_process, &table, t->graph.slice, t->graph.correlation, t->graph.rows);
+    const struct {
+        const uint32_t *slices;
+        const uint64_t *correlations;
+        uint32_t rows;
+    } work[] = {{t->kernel.slice, t->kernel.correlation, t->kernel.rows},
+                {t->copy.slice, t->copy.correlation, t->copy.rows},
+                {t->memset.slice, t->memset.correlation, t->memset.rows},
+                {t->graph.slice, t->graph.correlation, t->graph.rows}};
+    struct call_table table = {.trace = t, .per_process = per_process};
+    *duplicates = *unlinked = 0;
+    index_calls(&table, duplicates);
+    for (size_t i = 0; i < sizeof work / sizeof work[0]; i++)
+        *unlinked += link_rows(t, &table, work[i].slices, work[i].correlations, work[i].rows);
     /* Waits have a call, but a wait without one is nothing to report. */
-    (void)link_rows(t, per_process, &table, t->sync.slice, t->sync.correlation, t->sync.rows);
+    (void)link_rows(t, &table, t->sync.slice, t->sync.correlation, t->sync.rows);
     nl_pages_free(table.slots, (table.mask + 1) * sizeof *table.slots);
     link_flows(t);
 }
