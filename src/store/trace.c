@@ -61,31 +61,66 @@ static uint32_t after_depth(const struct nl_trace *t, uint32_t low, uint32_t hig
     return low;
 }
 
-/* Last row in [low, high) that starts at or before ts, or NL_NULL_ROW. */
-static uint32_t last_start(const struct nl_trace *t, uint32_t low, uint32_t high, int64_t ts)
+/* Number of rows of [low, high) that start at or before ts, searched from `near`: a few steps when
+ * the answer is close, a binary search at worst. */
+static uint32_t count_started(const int64_t *starts, uint32_t low, uint32_t high, uint32_t near,
+                              int64_t ts)
 {
-    uint32_t first = low;
+    uint32_t step = 1;
+    if (near < high && starts[near] <= ts) {
+        low = near + 1;
+        while (high - low > step && starts[low + step] <= ts) {
+            low += step + 1;
+            step *= 2;
+        }
+        if (high - low > step)
+            high = low + step;
+    } else {
+        high = near < high ? near : high;
+        while (high - low > step && starts[high - step] > ts) {
+            high -= step;
+            step *= 2;
+        }
+        if (high - low > step)
+            low = high - step;
+    }
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (t->slice.ts[middle] <= ts)
+        if (starts[middle] <= ts)
             low = middle + 1;
         else
             high = middle;
     }
-    return low == first ? NL_NULL_ROW : low - 1;
+    return low;
 }
 
-uint32_t nl_lane_slice_at(const struct nl_trace *t, uint32_t lane, int64_t ts)
+static void enter_lane(const struct nl_trace *t, struct nl_lane_cursor *cursor, uint32_t lane)
 {
     uint32_t row = t->lane.first[lane], end = row + t->lane.count[lane];
+    cursor->lane = lane;
+    cursor->depths = 0;
+    while (row < end && cursor->depths < NL_CURSOR_DEPTHS) {
+        cursor->first[cursor->depths] = cursor->at[cursor->depths] = row;
+        row = after_depth(t, row, end, cursor->depths);
+        cursor->first[++cursor->depths] = row;
+    }
+}
+
+uint32_t nl_lane_slice_at(const struct nl_trace *t, struct nl_lane_cursor *cursor, uint32_t lane,
+                          int64_t ts)
+{
+    if (cursor->lane != lane || !cursor->depths)
+        enter_lane(t, cursor, lane);
     uint32_t found = NL_NULL_ROW;
-    for (unsigned depth = 0; row < end; depth++) {
-        uint32_t next = after_depth(t, row, end, depth);
-        uint32_t at = last_start(t, row, next, ts);
-        if (at == NL_NULL_ROW || (nl_slice_end(t, at) <= ts && t->slice.ts[at] != ts))
+    for (unsigned depth = 0; depth < cursor->depths; depth++) {
+        uint32_t first = cursor->first[depth], end = cursor->first[depth + 1];
+        uint32_t after = count_started(t->slice.ts, first, end, cursor->at[depth], ts);
+        if (after == first)
             break;
-        found = at;
-        row = next;
+        cursor->at[depth] = after - 1;
+        if (nl_slice_end(t, after - 1) <= ts && t->slice.ts[after - 1] != ts)
+            break;
+        found = after - 1;
     }
     return found;
 }

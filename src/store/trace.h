@@ -74,7 +74,17 @@ static inline int64_t nl_slice_end(const struct nl_trace *trace, uint32_t slice)
     return trace->slice.ts[slice] + (dur == NL_NULL_I64 ? 0 : dur);
 }
 
-/* Innermost slice that contains time `ts` on a lane and its sub-lane 0; NL_NULL_ROW when none. */
-uint32_t nl_lane_slice_at(const struct nl_trace *trace, uint32_t lane, int64_t ts);
+/* Where a search in a lane was last, so that the next one nearby is short. Zeroed = nowhere. */
+#define NL_CURSOR_DEPTHS 64
+struct nl_lane_cursor {
+    uint32_t lane;
+    unsigned depths;
+    uint32_t first[NL_CURSOR_DEPTHS + 1], at[NL_CURSOR_DEPTHS];
+};
+
+/* Innermost slice (of the first 64 depths) on a lane that contains time `ts`, or begins there;
+ * NL_NULL_ROW when none. Sub-lanes are lanes of their own. */
+uint32_t nl_lane_slice_at(const struct nl_trace *trace, struct nl_lane_cursor *cursor,
+                          uint32_t lane, int64_t ts);
 
 #endif

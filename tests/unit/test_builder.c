@@ -95,8 +95,10 @@ static void nests_by_time(void)
     CHECK_INT(t->lane.depth[0], 4);
     CHECK_INT(t->first_ts, 100);
     CHECK_INT(t->last_ts, 205);
-    CHECK_INT(nl_lane_slice_at(t, 0, 125), row_of(t, "inner"));
-    CHECK_INT(nl_lane_slice_at(t, 0, 205), NL_NULL_ROW);
+    struct nl_lane_cursor cursor = {0};
+    CHECK_INT(nl_lane_slice_at(t, &cursor, 0, 125), row_of(t, "inner"));
+    CHECK_INT(nl_lane_slice_at(t, &cursor, 0, 205), NL_NULL_ROW);
+    CHECK_INT(nl_lane_slice_at(t, &cursor, 0, 125), row_of(t, "inner")); /* backwards */
     nl_trace_free(t);
 }
 

@@ -89,7 +89,7 @@ static uint64_t walk(const struct nl_trace *t)
             sum += t->slice.kind[t->slice.link[i]];
     }
     for (uint32_t l = 0; l < t->lane.rows; l++) {
-        sum += nl_lane_slice_at(t, l, t->first_ts + 500);
+        sum += nl_lane_slice_at(t, &(struct nl_lane_cursor){0}, l, t->first_ts + 500);
         for (uint32_t i = 0; i < t->lane.count[l]; i++)
             sum += t->slice.depth[t->lane.first[l] + i];
     }
