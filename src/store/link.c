@@ -18,10 +18,12 @@ struct call_table {
     uint64_t mask;
 };
 
+/* Ids of one scope are nearly consecutive, so runs of 64 stay neighbours: the join walks memory in
+ * order, while ids with a stride (pointers, on some ROCm versions) still spread. */
 static uint64_t call_hash(uint64_t correlation, uint32_t scope)
 {
-    uint64_t hash = (correlation + ((uint64_t)scope << 40)) * 0x9e3779b97f4a7c15u;
-    return hash ^ (hash >> 32);
+    uint64_t run = ((correlation >> 6) + ((uint64_t)scope << 40)) * 0x9e3779b97f4a7c15u;
+    return (run ^ run >> 29) << 6 ^ (correlation & 63) ^ (uint64_t)scope << 6;
 }
 
 /* Where a correlation id is unique: the source, or the process (numbers do not collide: processes
