@@ -13,11 +13,10 @@
 #include "ingest/inputs.h"
 #include "store/tracefile.h"
 
-/* In order of certainty: a format whose magic number is sure comes first. */
 const struct nl_format *const nl_formats[] = {
-    &nl_format_nsys,
-    &nl_format_nsysrep,
-    &nl_format_kineto,
+#define NL_FORMAT_ROW(name) &nl_format_##name,
+#include "ingest/formats.def"
+#undef NL_FORMAT_ROW
     NULL,
 };
 

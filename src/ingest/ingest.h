@@ -40,9 +40,9 @@ struct nl_format {
 /* NULL-terminated. */
 extern const struct nl_format *const nl_formats[];
 
-extern const struct nl_format nl_format_nsys;    /* nsys.c */
-extern const struct nl_format nl_format_nsysrep; /* nsysrep.c: .nsys-rep through nsys export */
-extern const struct nl_format nl_format_kineto;  /* chrome.c: Kineto and every Chrome trace */
+#define NL_FORMAT_ROW(name) extern const struct nl_format nl_format_##name;
+#include "ingest/formats.def"
+#undef NL_FORMAT_ROW
 
 struct nl_ingest_options {
     const char *cache_folder; /* NULL = no cache */
