@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Attribution against the files' own words: where a Kineto file says by "External id" which operator
+launched a piece of device work, containment on the launching thread must find the same one in at
+least 99.9 % of all cases. Containment is computed here, from rows, by another method (each thread's
+events replayed in order of time); `launch_ranges` and `kernel_owner` must agree with it and with the
+ids. Then sums: device time of all operators and of what has none is all device time.
+
+    tests/oracle/attribution.py [build/neurolens]
+"""
+import bisect
+import collections
+import glob
+import os
+import sys
+
+from oracle import SHARED, Checker, Neurolens, shared_or_leave
+
+ENOUGH = 0.999
+WORK = "('kernel', 'memcpy', 'memset', 'graph_launch')"
+
+
+def innermost(ranges, moments):
+    """ranges: (start, end, id), moments: (ts, key), of one thread. key -> id of the range that began
+    last (of equal starts the shorter) among those that contain ts; by walking back from ts."""
+    ordered = sorted(ranges, key=lambda r: (r[0], -r[1]))
+    starts = [r[0] for r in ordered]
+    reach, longest = [], 0
+    for start, end, _ in ordered:
+        longest = max(longest, end)
+        reach.append(longest)
+    found = {}
+    for ts, key in moments:
+        at = bisect.bisect_right(starts, ts) - 1
+        while at >= 0 and reach[at] > ts and ordered[at][1] <= ts:
+            at -= 1
+        if at >= 0 and ordered[at][1] > ts:
+            found[key] = ordered[at][2]
+    return found
+
+
+def by_thread(rows):
+    out = collections.defaultdict(list)
+    for thread, *rest in rows:
+        out[thread].append(rest)
+    return out
+
+
+def contain(tool, profile, kind):
+    """Device work -> slice of `kind` around its launch."""
+    ranges = by_thread(tool.sql(profile, "SELECT l.thread, s.ts, s.ts + s.dur, s.id FROM slices s JOIN "
+                                "lanes l ON l.id = s.lane WHERE s.kind = '%s' AND s.dur IS NOT NULL "
+                                "AND l.thread IS NOT NULL AND s.flags & 2 = 0" % kind))
+    moments = by_thread(tool.sql(profile, "SELECT l.thread, c.ts, w.id FROM slices w JOIN slices c ON "
+                                 "c.id = w.link JOIN lanes l ON l.id = c.lane WHERE w.kind IN " + WORK))
+    found = {}
+    for thread, wanted in moments.items():
+        found.update(innermost(ranges.get(thread, []), wanted))
+    return found
+
+
+def ids(tool, profile):
+    """Device work -> slices of the operators that its id names, in its process."""
+    named = collections.defaultdict(list)
+    for process, number, op in tool.sql(profile, "SELECT l.process, o.external_id, o.slice FROM ops o "
+                                        "JOIN slices s ON s.id = o.slice JOIN lanes l ON l.id = s.lane "
+                                        "WHERE o.external_id > 0"):
+        named[process, number].append(op)
+    out = {}
+    for table in ("kernels", "copies", "memsets"):
+        for work, number, process in tool.sql(profile, """
+                SELECT w.slice, coalesce(w.external_id, a.external_id), l.process FROM %s w
+                JOIN slices s ON s.id = w.slice JOIN slices c ON c.id = s.link
+                JOIN api a ON a.slice = c.id JOIN lanes l ON l.id = c.lane""" % table):
+            if number and (process, number) in named:
+                out[work] = named[process, number]
+    return out
+
+
+def check_profile(check, tool, path, totals):
+    name = os.path.basename(path)
+    owner = {row[0]: row[1:] for row in tool.sql(
+        path, "SELECT slice, launch, op, nvtx, python, outer_op FROM kernel_owner")}
+    if not owner:
+        return
+    told, seen = ids(tool, path), contain(tool, path, "op")
+    right = sum(seen.get(work) in ops for work, ops in told.items())
+    totals[0] += right
+    totals[1] += len(told)
+    if told:
+        share = right / len(told)
+        line = "%s: containment finds the operator told by id (%d of %d)" % (name, right, len(told))
+        check.ok(line) if share >= ENOUGH else check.fail(line, ">= %.1f %%" % (ENOUGH * 100),
+                                                          "%.3f %%" % (share * 100))
+        check.equal("%s: kernel_owner takes the id" % name, 0,
+                    sum(owner[work][1] not in ops for work, ops in told.items()))
+    launched = {work for work, row in owner.items() if row[0] is not None}
+    for kind, column in (("op", 1), ("nvtx", 2), ("python", 3)):
+        want = seen if kind == "op" else contain(tool, path, kind)
+        got = {w: owner[w][column] for w in launched
+               if owner[w][column] is not None and not (kind == "op" and w in told)}
+        want = {w: r for w, r in want.items() if not (kind == "op" and w in told)}
+        if want or got:
+            check.rows("%s: innermost %s" % (name, kind), want, got)
+    (total,), = tool.sql(path, "SELECT sum(dur) FROM slices WHERE kind IN " + WORK)
+    (owned,), = tool.sql(path, "SELECT sum(s.dur) FROM kernel_owner o JOIN slices s ON s.id = o.slice")
+    check.equal("%s: device time is all there" % name, total, owned)
+
+
+def main():
+    check, tool = Checker(), Neurolens(sys.argv)
+    shared_or_leave("samples", "torch")
+    totals = [0, 0]
+    paths = sorted(glob.glob(os.path.join(SHARED, "samples", "torch", "**", "*.json*"), recursive=True))
+    for path in paths:
+        try:
+            rows = tool.sql(path, "SELECT count(*) FROM ops, (SELECT count(*) n FROM kernels) WHERE n > 0")
+        except RuntimeError:
+            continue
+        if rows[0][0]:
+            check_profile(check, tool, path, totals)
+    print("     ids in all: %d of %d" % tuple(totals))
+    check.finish()
+
+
+main()
