@@ -4,8 +4,11 @@
 #include "analyze/report.h"
 
 #include "analyze/headline.h"
+#include "analyze/memo.h"
 
 static const char *const analyze_plan[] = {"time_breakdown",
+                                           "idle",
+                                           "idle_causes",
                                            "step_summary",
                                            "kernels",
                                            "kernel_classes",
@@ -66,7 +69,9 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         return NULL;
     }
     struct nl_analyze_options whole = *options; /* the sentences are about all rows */
+    struct nl_memo memo = {0};
     whole.limit = 0;
+    whole.memo = &memo;
     struct nl_report *report = nl_zalloc(sizeof *report);
     size_t count = plan_length(plan);
     nl_arena_init(&report->arena);
@@ -82,11 +87,13 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         report->results[i] = nl_analysis_run(analysis, trace, &whole, job, err);
         if (!report->results[i]) {
             nl_report_free(report);
+            nl_memo_release(&memo);
             return NULL;
         }
         report->result_count++;
         nl_job_add(job, 1);
     }
+    nl_memo_release(&memo);
     nl_headlines(report, trace);
     for (size_t i = 0; i < count; i++)
         nl_analysis_cut(report->results[i], options->limit);
