@@ -152,6 +152,12 @@ static void set_parents(struct nl_rangetree *tree, uint32_t first)
     }
 }
 
+bool nl_rangetree_any(const struct nl_trace *trace, unsigned kind)
+{
+    uint32_t rows = trace->slice.rows;
+    return rows && memchr(trace->slice.kind, (int)kind, rows);
+}
+
 static size_t count_kind(const struct nl_trace *trace, unsigned kind)
 {
     size_t count = 0;

@@ -34,6 +34,9 @@ static inline int64_t nl_rangetree_end(const struct nl_rangetree *tree, uint32_t
     return nl_slice_end(tree->trace, tree->slices[range]);
 }
 
+/* Whether there is a slice of that kind. */
+bool nl_rangetree_any(const struct nl_trace *trace, unsigned kind);
+
 /* Index of every slice of the trace in the tree, NL_NULL_ROW where it is none; nl_free it. */
 uint32_t *nl_rangetree_places(const struct nl_rangetree *tree);
 

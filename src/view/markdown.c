@@ -136,6 +136,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
 
 const struct nl_view nl_view_md = {
     .name = "md",
+    .folds = true,
     .render_result = render_result,
     .render_report = render_report,
     .doc = "Markdown tables",

@@ -252,6 +252,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
 
 const struct nl_view nl_view_text = {
     .name = "text",
+    .folds = true,
     .render_result = render_result,
     .render_report = render_report,
     .doc = "tables and bars for a screen",

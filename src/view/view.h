@@ -39,6 +39,7 @@ struct nl_view_options {
 
 struct nl_view {
     const char *name; /* "text", "json", "csv", "md" */
+    bool folds;       /* for eyes: ranges better go under folded names (analyze/fold.h) */
     /* Both fail with NL_WRITE when the stream does, and NL_USAGE for an unknown section. */
     bool (*render_result)(FILE *out, const struct nl_profile *profile,
                           const struct nl_result *result, const struct nl_view_options *options,
