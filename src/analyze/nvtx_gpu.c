@@ -44,24 +44,61 @@ static void extend(struct projection *made, uint32_t range, int64_t start, int64
         made->end[range] = end;
 }
 
+/* Ranges still to be looked at: `range` and those around it, up to `stop`. */
+struct climb {
+    uint32_t range, stop;
+};
+
+struct climbs {
+    struct climb *items;
+    size_t count, cap;
+};
+
+static void push(struct climbs *climbs, uint32_t range, uint32_t stop)
+{
+    nl_grow(&climbs->items, &climbs->cap, climbs->count + 1);
+    climbs->items[climbs->count++] = (struct climb){range, stop};
+}
+
+/* Gives work in [start, end) to all ranges that the call lies in whole: the innermost, those around
+ * it, and those that one of these crosses. The latter lie between the range before in order of start
+ * and the parent of the one that crosses, and end before that one does. */
+static void spread(const struct nl_rangetree *tree, struct projection *made, struct climbs *climbs,
+                   int64_t call_end, int64_t start, int64_t end)
+{
+    while (climbs->count) {
+        struct climb climb = climbs->items[--climbs->count];
+        for (uint32_t range = climb.range; range != climb.stop; range = tree->parents[range]) {
+            if (nl_rangetree_end(tree, range) < call_end)
+                continue;
+            extend(made, range, start, end);
+            uint32_t thread =
+                tree->trace->lane.thread[tree->trace->slice.lane[tree->slices[range]]];
+            if (tree->crossed && range > tree->thread_first[thread])
+                push(climbs, range - 1, tree->parents[range]);
+        }
+    }
+}
+
 static void project(const struct nl_gputime *gpu, struct projection *made)
 {
     const struct nl_rangetree *tree = &gpu->tree;
+    struct climbs climbs = {0};
     size_t count = (size_t)tree->count + 1;
     made->start = nl_zalloc(count * sizeof *made->start); /* only what is touched takes memory */
     made->end = nl_zalloc(count * sizeof *made->end);
     made->works = nl_zalloc(count * sizeof *made->works);
     made->children = nl_zalloc(count * sizeof *made->children);
     for (uint32_t work = 0; work < gpu->owners.count; work++) {
-        uint32_t range = gpu->owner[work], slice = gpu->owners.work[work];
-        if (range == NL_NULL_ROW || !nl_scope_lane(&gpu->device, gpu->trace->slice.lane[slice]))
+        uint32_t slice = gpu->owners.work[work], launch = gpu->owners.launch[work];
+        if (gpu->owner[work] == NL_NULL_ROW || launch == NL_NULL_ROW ||
+            !nl_scope_lane(&gpu->device, gpu->trace->slice.lane[slice]))
             continue;
-        int64_t call_end = nl_slice_end(gpu->trace, gpu->owners.launch[work]);
-        while (range != NL_NULL_ROW && nl_rangetree_end(tree, range) < call_end)
-            range = tree->parents[range];
-        for (; range != NL_NULL_ROW; range = tree->parents[range])
-            extend(made, range, gpu->trace->slice.ts[slice], nl_slice_end(gpu->trace, slice));
+        push(&climbs, gpu->owner[work], NL_NULL_ROW);
+        spread(tree, made, &climbs, nl_slice_end(gpu->trace, launch), gpu->trace->slice.ts[slice],
+               nl_slice_end(gpu->trace, slice));
     }
+    nl_free(climbs.items);
     for (uint32_t range = 0; range < tree->count; range++)
         if (made->works[range] && tree->parents[range] != NL_NULL_ROW)
             made->children[tree->parents[range]]++;

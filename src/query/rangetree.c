@@ -144,9 +144,12 @@ static void set_parents(struct nl_rangetree *tree, uint32_t first)
     for (uint32_t range = first; range < tree->count; range++) {
         uint32_t row = tree->slices[range];
         int64_t start = slice->ts[row], end = start + slice->dur[row];
-        while (top != NL_NULL_ROW &&
-               (nl_rangetree_end(tree, top) < end || nl_rangetree_end(tree, top) <= start))
-            top = tree->parents[top];
+        for (; top != NL_NULL_ROW; top = tree->parents[top]) {
+            int64_t reach = nl_rangetree_end(tree, top);
+            if (reach > start && reach >= end)
+                break;
+            tree->crossed |= reach > start;
+        }
         tree->parents[range] = top;
         top = range;
     }

@@ -24,6 +24,7 @@ struct nl_rangetree {
     uint32_t *parents;            /* index into slices, always smaller; NL_NULL_ROW = none */
     uint32_t *thread_first;       /* per thread, and the end of the last */
     uint32_t count;
+    bool crossed; /* some begin in another and end after it */
 };
 
 void nl_rangetree_init(struct nl_rangetree *tree, const struct nl_trace *trace, unsigned kind);
