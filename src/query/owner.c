@@ -70,29 +70,45 @@ static int64_t id_of(const struct nl_trace *trace, uint32_t work, uint32_t launc
     return ask_call ? trace->api.external_id[trace->slice.detail[launch]] : id;
 }
 
+static void read_ids(struct nl_owners *owners)
+{
+    if (!owners->trace->op.rows)
+        return;
+    owners->ids = nl_alloc((owners->count + (size_t)1) * sizeof *owners->ids);
+    bool any = false;
+    for (uint32_t i = 0; i < owners->count; i++) {
+        owners->ids[i] = id_of(owners->trace, owners->work[i], owners->launch[i]);
+        if (owners->ids[i] == 0)
+            owners->ids[i] = NL_NULL_I64;
+        any |= owners->ids[i] != NL_NULL_I64;
+    }
+    if (any)
+        return;
+    nl_free(owners->ids);
+    owners->ids = NULL;
+}
+
+/* Slice of the operator that the id names, NL_NULL_ROW none. The table is made when first needed:
+ * mostly containment has the answer, and a comparison of ids confirms it. */
+static uint32_t look_up(struct id_table *table, const struct nl_owners *owners, uint32_t work)
+{
+    uint32_t launch = owners->launch[work];
+    uint32_t near = launch != NL_NULL_ROW ? launch : owners->work[work];
+    if (!table->slots)
+        index_ids(table, owners->trace);
+    uint32_t row = *find_id(table, nl_slice_process(owners->trace, near), owners->ids[work]);
+    return row ? owners->trace->op.slice[row - 1] : NL_NULL_ROW;
+}
+
 static void name_ops(struct nl_owners *owners)
 {
-    const struct nl_trace *trace = owners->trace;
-    struct id_table table;
-    bool any = false;
-    if (!trace->op.rows)
+    struct id_table table = {.slots = NULL};
+    if (!owners->ids)
         return;
-    index_ids(&table, trace);
     owners->named_op = nl_no_rows(owners->count);
-    for (uint32_t i = 0; i < owners->count; i++) {
-        int64_t id = id_of(trace, owners->work[i], owners->launch[i]);
-        if (id == NL_NULL_I64 || id == 0)
-            continue;
-        uint32_t near = owners->launch[i] != NL_NULL_ROW ? owners->launch[i] : owners->work[i];
-        uint32_t row = *find_id(&table, nl_slice_process(trace, near), id);
-        if (row)
-            owners->named_op[i] = trace->op.slice[row - 1];
-        any |= row != 0;
-    }
-    if (!any) {
-        nl_free(owners->named_op);
-        owners->named_op = NULL;
-    }
+    for (uint32_t i = 0; i < owners->count; i++)
+        if (owners->launch[i] == NL_NULL_ROW && owners->ids[i] != NL_NULL_I64)
+            owners->named_op[i] = look_up(&table, owners, i);
     nl_free(table.slots);
 }
 
@@ -128,6 +144,7 @@ void nl_owners_init(struct nl_owners *owners, const struct nl_trace *trace)
         owners->work[owners->count] = row;
         owners->launch[owners->count++] = trace->slice.link[row];
     }
+    read_ids(owners);
     name_ops(owners);
     set_moments(owners);
 }
@@ -137,6 +154,7 @@ void nl_owners_release(struct nl_owners *owners)
     nl_moments_release(&owners->moments);
     nl_free(owners->work);
     nl_free(owners->launch);
+    nl_free(owners->ids);
     nl_free(owners->named_op);
     *owners = (struct nl_owners){0};
 }
@@ -148,17 +166,29 @@ uint32_t *nl_owners_find(const struct nl_owners *owners, const struct nl_rangetr
     return answer;
 }
 
+static bool has_id(const struct nl_rangetree *ops, uint32_t range, int64_t id)
+{
+    uint32_t row =
+        range == NL_NULL_ROW ? NL_NULL_U32 : ops->trace->slice.detail[ops->slices[range]];
+    return row != NL_NULL_U32 && ops->trace->op.external_id[row] == id;
+}
+
 uint32_t *nl_owners_op(const struct nl_owners *owners, const struct nl_rangetree *ops)
 {
-    uint32_t *answer = nl_owners_find(owners, ops);
-    if (!owners->named_op)
-        return answer;
-    uint32_t *places = nl_rangetree_places(ops);
-    for (uint32_t i = 0; i < owners->count; i++) {
-        uint32_t op = owners->named_op[i];
-        if (op != NL_NULL_ROW && places[op] != NL_NULL_ROW)
+    uint32_t *answer = nl_owners_find(owners, ops), *places = NULL;
+    struct id_table table = {.slots = NULL};
+    for (uint32_t i = 0; owners->ids && i < owners->count; i++) {
+        if (owners->ids[i] == NL_NULL_I64 || has_id(ops, answer[i], owners->ids[i]))
+            continue;
+        uint32_t op = look_up(&table, owners, i);
+        if (op == NL_NULL_ROW)
+            continue;
+        if (!places)
+            places = nl_rangetree_places(ops);
+        if (places[op] != NL_NULL_ROW)
             answer[i] = places[op];
     }
+    nl_free(table.slots);
     nl_free(places);
     return answer;
 }
