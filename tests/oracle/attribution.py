@@ -76,6 +76,61 @@ def ids(tool, profile):
     return out
 
 
+def unions(intervals):
+    """Length of the union of (device, start, end), per device."""
+    total, reach, device = 0, None, object()
+    for place, start, end in sorted(intervals, key=lambda i: (str(i[0]), i[1], i[2])):
+        if place != device or reach is None:
+            device, reach = place, start
+        total += max(0, end - max(start, reach))
+        reach = max(reach, end)
+    return total
+
+
+def by_name(tool, path):
+    """Operator -> work, own and inclusive device time and union, from kernel_owner and parents: a
+    chain is followed through every operator around the first (rows whose operators do not cross)."""
+    parents = dict(tool.sql(path, "SELECT id, parent FROM slices WHERE parent IS NOT NULL"))
+    ops = dict(tool.sql(path, "SELECT s.id, s.name FROM slices s WHERE s.kind = 'op'"))
+    own, works = collections.Counter(), collections.Counter()
+    around = collections.defaultdict(list)
+    for op, device, start, dur in tool.sql(path, "SELECT o.op, l.device, s.ts, s.dur FROM kernel_owner o "
+                                           "JOIN slices s ON s.id = o.slice JOIN lanes l ON l.id = s.lane "
+                                           "WHERE o.op IS NOT NULL AND s.dur IS NOT NULL"):
+        own[ops[op]] += dur
+        works[ops[op]] += 1
+        names = set()
+        while op is not None:
+            names.add(ops.get(op))
+            op = parents.get(op)
+        for one in names - {None}:
+            around[one].append((device, start, start + dur))
+    return {n: (works[n], own[n], sum(i[2] - i[1] for i in around[n]), unions(around[n]))
+            for n in around}
+
+
+def check_sums(check, name, answer, total):
+    """The parts of every table add up to all device work, and those of a tree to their parents."""
+    for key, own in (("op_gpu", "gpu_ns"), ("layer_gpu", "gpu_ns"), ("op_tree", "gpu_self_ns"),
+                     ("nvtx_tree", "gpu_self_ns"), ("layer_tree", "gpu_self_ns"),
+                     ("python_tree", "gpu_self_ns")):
+        rows = answer[key]
+        if rows:
+            check.equal("%s: %s adds up" % (name, key), total, sum(row[own] for row in rows))
+        if not rows or not key.endswith("tree"):
+            continue
+        below, host = collections.Counter(), collections.Counter()
+        for row in rows:
+            below[row["parent"]] += row["gpu_ns"]
+            host[row["parent"]] += row["cpu_ns"] or 0
+        check.equal("%s: %s: device time of a parent is its own and its children's" % (name, key), [],
+                    [row["path"] for row in rows
+                     if row["gpu_ns"] != row["gpu_self_ns"] + below[row["id"]]])
+        check.equal("%s: %s: children take no longer than their parent" % (name, key), [],
+                    [row["path"] for row in rows if row["cpu_ns"] is not None
+                     and host[row["id"]] > row["cpu_ns"]])
+
+
 def check_profile(check, tool, path, totals):
     name = os.path.basename(path)
     owner = {row[0]: row[1:] for row in tool.sql(
@@ -104,6 +159,14 @@ def check_profile(check, tool, path, totals):
     (total,), = tool.sql(path, "SELECT sum(dur) FROM slices WHERE kind IN " + WORK)
     (owned,), = tool.sql(path, "SELECT sum(s.dur) FROM kernel_owner o JOIN slices s ON s.id = o.slice")
     check.equal("%s: device time is all there" % name, total, owned)
+    answer = tool.analyze(path)
+    check_sums(check, name, answer, total)
+    if tool.sql(path, "SELECT count(*) FROM slices s JOIN lanes l ON l.id = s.lane WHERE s.kind = 'op' "
+                "AND l.sub > 0") == [[0]]:
+        check.rows("%s: device time by operator" % name, by_name(tool, path),
+                   {row["name"]: (row["gpu_ops"], row["gpu_ns"], row["gpu_total_ns"],
+                                  row["gpu_union_ns"])
+                    for row in answer["op_gpu"] if row["gpu_total_ns"] and row["count"] is not None})
 
 
 def main():
