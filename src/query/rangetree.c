@@ -116,6 +116,27 @@ static void merge_parts(const struct nl_slice_table *slice, uint32_t *rows, uint
     nl_free(scratch);
 }
 
+/* Slices that overlap too many others lie un-nested on the last sub-lane (store/nest.c): there a walk
+ * does not meet starts in order, and the ranges are sorted after all. */
+static void sort_by_start(const struct nl_slice_table *slice, uint32_t *rows, size_t count)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < count && sorted; i++)
+        sorted = !begins_before(slice, rows[i], rows[i - 1]);
+    if (sorted)
+        return;
+    struct nl_keyed *items = nl_alloc(2 * count * sizeof *items);
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct nl_keyed){~nl_sort_key(slice->dur[rows[i]]), rows[i]};
+    nl_sort_keyed(items, items + count, count);
+    for (size_t i = 0; i < count; i++)
+        items[i].key = nl_sort_key(slice->ts[items[i].row]);
+    nl_sort_keyed(items, items + count, count);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = items[i].row;
+    nl_free(items);
+}
+
 /* Lanes by thread, in their order: those of thread t are lanes[first[t]] .. lanes[first[t + 1]]. */
 static uint32_t *group_lanes(const struct nl_trace *trace, uint32_t *lanes)
 {
@@ -183,6 +204,7 @@ static void add_thread(struct nl_rangetree *tree, struct lane_walk *walk, unsign
     }
     bounds[parts] = tree->count - first;
     merge_parts(&tree->trace->slice, tree->slices + first, bounds, parts);
+    sort_by_start(&tree->trace->slice, tree->slices + first, tree->count - first);
     set_parents(tree, first);
 }
 

@@ -12,6 +12,7 @@
 #include "analyze/lookup.h"
 #include "analyze/report.h"
 #include "check.h"
+#include "devicetrace.h"
 #include "query/attribution.h"
 #include "query/owner.h"
 #include "store/builder.h"
@@ -316,6 +317,109 @@ static void projects_ranges(void)
     nl_trace_free(trace);
 }
 
-CHECK_MAIN("owner", {"finds owners", finds_owners}, {"finds forward operators", finds_forward},
+/* ---- Against looking at everything. ---- */
+
+static bool is_range(const struct nl_trace *trace, uint32_t row, unsigned kind, uint32_t thread)
+{
+    return trace->slice.kind[row] == kind && trace->slice.dur[row] != NL_NULL_I64 &&
+           !(trace->slice.flags[row] & NL_SLICE_INSTANT) &&
+           trace->lane.thread[trace->slice.lane[row]] == thread;
+}
+
+/* The last to begin, of those the shortest, that covers [start, end] and is not `but`; as (ts, dur),
+ * since several may be equal. */
+static bool cover_of(const struct nl_trace *trace, unsigned kind, uint32_t thread, uint32_t but,
+                     int64_t start, int64_t end, int64_t best[2])
+{
+    bool found = false;
+    for (uint32_t row = 0; row < trace->slice.rows; row++) {
+        int64_t ts = trace->slice.ts[row], dur = trace->slice.dur[row];
+        if (row == but || !is_range(trace, row, kind, thread) || ts > start || ts + dur <= start ||
+            ts + dur < end)
+            continue;
+        if (found && (ts < best[0] || (ts == best[0] && dur > best[1])))
+            continue;
+        best[0] = ts;
+        best[1] = dur;
+        found = true;
+    }
+    return found;
+}
+
+static void check_found(const struct nl_rangetree *tree, uint32_t range, bool found,
+                        const int64_t best[2])
+{
+    CHECK_INT(range != NL_NULL_ROW, found);
+    if (range == NL_NULL_ROW || !found)
+        return;
+    CHECK_INT(tree->trace->slice.ts[tree->slices[range]], best[0]);
+    CHECK_INT(tree->trace->slice.dur[tree->slices[range]], best[1]);
+}
+
+/* Of ranges with equal starts either may be the outer one when they are equally long. */
+static void check_parent(const struct nl_rangetree *tree, uint32_t range, unsigned kind)
+{
+    const struct nl_trace *trace = tree->trace;
+    uint32_t row = tree->slices[range], thread = trace->lane.thread[trace->slice.lane[row]];
+    int64_t ts = trace->slice.ts[row], end = nl_slice_end(trace, row), best[2] = {0, 0};
+    bool first = tree->thread_first[thread] == range;
+    CHECK(first || trace->slice.ts[tree->slices[range - 1]] <= ts);
+    bool found = cover_of(trace, kind, thread, row, ts, end, best);
+    if (!found || best[0] != ts || best[1] != end - ts)
+        check_found(tree, tree->parents[range], found, best);
+}
+
+static void check_trace(const struct nl_trace *trace, unsigned kind)
+{
+    struct nl_rangetree tree;
+    struct nl_owners owners;
+    int64_t best[2] = {0, 0};
+    nl_rangetree_init(&tree, trace, kind);
+    nl_owners_init(&owners, trace);
+    uint32_t *owner = nl_owners_find(&owners, &tree), expected = 0;
+    for (uint32_t row = 0; row < trace->slice.rows; row++) {
+        uint32_t thread = trace->lane.thread[trace->slice.lane[row]];
+        expected += thread != NL_NULL_ROW && is_range(trace, row, kind, thread);
+    }
+    CHECK_INT(tree.count, expected);
+    for (uint32_t i = 0; i < owners.count; i++) {
+        uint32_t launch = owners.launch[i];
+        if (launch == NL_NULL_ROW)
+            continue;
+        int64_t ts = trace->slice.ts[launch];
+        uint32_t thread = trace->lane.thread[trace->slice.lane[launch]];
+        check_found(&tree, owner[i], cover_of(trace, kind, thread, NL_NULL_ROW, ts, ts, best),
+                    best);
+    }
+    for (uint32_t range = 0; range < tree.count; range++)
+        check_parent(&tree, range, kind);
+    nl_free(owner);
+    nl_owners_release(&owners);
+    nl_rangetree_release(&tree);
+}
+
+/* Sparse, dense, and so dense that slices do not fit on sub-lanes. */
+static void agrees_with_all_pairs(void)
+{
+    static const struct {
+        const char *name;
+        unsigned events;
+        int64_t span;
+    } kinds[] = {{"sparse", 120, 200000}, {"dense", 150, 20000}, {"crowded", 200, 600}};
+    for (size_t i = 0; i < CHECK_LENGTH(kinds); i++)
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct nl_err err = {0};
+            check_case(kinds[i].name);
+            struct nl_trace *trace = devicetrace(seed, kinds[i].events, kinds[i].span, &err);
+            REQUIRE(trace != NULL);
+            check_trace(trace, NL_KIND_NVTX);
+            check_trace(trace, NL_KIND_OP);
+            check_trace(trace, NL_KIND_API);
+            nl_trace_free(trace);
+        }
+}
+
+CHECK_MAIN("owner", {"agrees with all pairs", agrees_with_all_pairs},
+           {"finds owners", finds_owners}, {"finds forward operators", finds_forward},
            {"knows parents", knows_parents}, {"adds device time", adds_device_time},
            {"projects ranges", projects_ranges})
