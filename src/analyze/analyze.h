@@ -23,7 +23,7 @@ struct nl_memo;
 struct nl_analyze_options {
     struct nl_window window;
     size_t limit;         /* rows per result; 0 = all */
-    bool fold;    /* ranges under names without numbers of instances (fold.h): for eyes */
+    bool fold;            /* ranges under names without numbers of instances (fold.h): for eyes */
     struct nl_memo *memo; /* what analyses of one report share (analyze/memo.h), or NULL */
     bool all;             /* findings also below the thresholds of printing */
 };
