@@ -10,6 +10,7 @@ static const char *const analyze_plan[] = {"time_breakdown",
                                            "idle",
                                            "idle_causes",
                                            "step_summary",
+                                           "step_parts",
                                            "kernels",
                                            "kernel_classes",
                                            "kernel_categories",
@@ -38,6 +39,7 @@ static const char *const analyze_plan[] = {"time_breakdown",
                                            "others",
                                            "memory",
                                            "counters",
+                                           "step_breakdown",
                                            "steps",
                                            "missing",
                                            NULL};
@@ -85,7 +87,6 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
     nl_arena_init(&report->arena);
     report->name = plan->name;
     report->title = plan->title;
-    report->has_findings = plan->has_findings;
     report->results = nl_arena_alloc(&report->arena, count * sizeof *report->results);
     nl_job_phase(job, "analyzing", count);
     for (size_t i = 0; i < count; i++) {
@@ -101,7 +102,13 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         report->result_count++;
         nl_job_add(job, 1);
     }
+    bool judged = !plan->has_findings ||
+                  (report->findings = nl_findings_new(trace, &whole, job, err)) != NULL;
     nl_memo_release(&memo);
+    if (!judged) {
+        nl_report_free(report);
+        return NULL;
+    }
     nl_headlines(report, trace);
     for (size_t i = 0; i < count; i++)
         nl_analysis_cut(report->results[i], options->limit);
@@ -114,6 +121,7 @@ void nl_report_free(struct nl_report *report)
         return;
     for (size_t i = 0; i < report->result_count; i++)
         nl_result_free(report->results[i]);
+    nl_findings_free(report->findings);
     nl_arena_free(&report->arena);
     nl_free(report);
 }

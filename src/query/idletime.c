@@ -16,7 +16,7 @@
 #define WAIT_STEPS 64 /* recorded waits looked back at, from a launch */
 
 static const char *const class_names[NL_IDLE_CLASSES] = {
-    [NL_IDLETIME_HOST_LATE] = "host_late",
+    [NL_IDLE_HOST_LATE] = "host_late",
     [NL_IDLE_DEPENDENCY] = "dependency",
     [NL_IDLE_LAUNCH_LATENCY] = "launch_latency",
     [NL_IDLE_UNKNOWN] = "unknown",
@@ -260,7 +260,7 @@ static enum nl_idle_class classify(const struct finder *finder, const struct nl_
         return NL_IDLE_UNKNOWN;
     int64_t launched = trace->slice.ts[gap->launch];
     if (launched >= gap->start)
-        return NL_IDLETIME_HOST_LATE;
+        return NL_IDLE_HOST_LATE;
     uint32_t lane = finder->sync_lane[trace->slice.lane[gap->after]];
     bool waits = finder->has_waits
                      ? lane != NL_NULL_ROW &&
@@ -292,7 +292,7 @@ static void divide(struct finder *finder, struct nl_idle_gap *gap)
         uint32_t slice = nl_host_at(&finder->host, thread, now, &until);
         if (until > returned)
             until = returned;
-        if (now == gap->start && gap->class == NL_IDLETIME_HOST_LATE && is_call(trace, slice) &&
+        if (now == gap->start && gap->class == NL_IDLE_HOST_LATE && is_call(trace, slice) &&
             nl_api_slice_blocks(&finder->roles, trace, slice))
             gap->sync = slice;
         touch(finder, gap->class, activity_of(finder, slice),
