@@ -109,6 +109,32 @@ def by_name(tool, path):
             for n in around}
 
 
+def forward_of(tool, path):
+    """Device work -> (forward operator by sequence number, all operators that arrows lead from), for
+    work inside a backward operator. Forward of a number: the last to begin before."""
+    ops, numbered = {}, collections.defaultdict(list)
+    for op, ts, process, sequence, thread in tool.sql(path, """
+            SELECT o.slice, s.ts, l.process, o.sequence, o.forward_thread FROM ops o
+            JOIN slices s ON s.id = o.slice JOIN lanes l ON l.id = s.lane ORDER BY s.ts, s.dur DESC"""):
+        ops[op] = (ts, process, sequence, (thread or 0) > 0)
+        if sequence is not None and sequence >= 0 and not ops[op][3]:
+            numbered[process, sequence].append((ts, op))
+    parents = dict(tool.sql(path, "SELECT id, parent FROM slices WHERE parent IS NOT NULL"))
+    arrows = dict(tool.sql(path, "SELECT dst, src FROM flows WHERE kind = 'forward_backward' AND src IS "
+                           "NOT NULL AND dst IS NOT NULL"))
+    want = {}
+    for work, op in tool.sql(path, "SELECT slice, op FROM kernel_owner WHERE op IS NOT NULL"):
+        while op is not None and not (op in ops and ops[op][3]):
+            op = parents.get(op)
+        if op is None:
+            continue
+        ts, process, sequence, _ = ops[op]
+        before = [o for t, o in numbered.get((process, sequence), ()) if t < ts]
+        if before:
+            want[work] = (before[-1], arrows.get(op))
+    return want
+
+
 def check_sums(check, name, answer, total):
     """The parts of every table add up to all device work, and those of a tree to their parents."""
     for key, own in (("op_gpu", "gpu_ns"), ("layer_gpu", "gpu_ns"), ("op_tree", "gpu_self_ns"),
@@ -159,6 +185,15 @@ def check_profile(check, tool, path, totals):
     (total,), = tool.sql(path, "SELECT sum(dur) FROM slices WHERE kind IN " + WORK)
     (owned,), = tool.sql(path, "SELECT sum(s.dur) FROM kernel_owner o JOIN slices s ON s.id = o.slice")
     check.equal("%s: device time is all there" % name, total, owned)
+    want = forward_of(tool, path)
+    got = dict(tool.sql(path, "SELECT slice, forward_op FROM kernel_owner WHERE forward_op IS NOT NULL"))
+    if want:
+        wrong = [w for w, ops in want.items() if got.get(w) not in ops]
+        check.equal("%s: forward operators of backward work (%d)" % (name, len(want)), [], wrong[:5])
+        seen = [ops for ops in want.values() if ops[1] is not None]
+        share = sum(a == b for a, b in seen) / len(seen) if seen else 1
+        if share < ENOUGH:
+            print("     arrows and sequence numbers agree on %.1f %% of %d" % (share * 100, len(seen)))
     answer = tool.analyze(path)
     check_sums(check, name, answer, total)
     if tool.sql(path, "SELECT count(*) FROM slices s JOIN lanes l ON l.id = s.lane WHERE s.kind = 'op' "
