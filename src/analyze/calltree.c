@@ -8,13 +8,15 @@
 #include "analyze/gputime.h"
 #include "base/mem.h"
 
-#define SHOWN_LEVELS 16 /* of a deeper path the first and last eight */
+#define SHOWN_LEVELS 16    /* of a deeper path the first and last eight */
+#define MOST_PATHS   10000 /* rows; the others are one row together */
 
 struct node {
     uint64_t count, works;
     int64_t cpu_ns, self_ns, gpu_ns;
-    uint32_t parent, name, depth, number; /* number: row of the answer */
-    struct nl_str path;
+    uint32_t parent, name, depth, number; /* number: row of the answer, 0 = none of its own */
+    uint64_t hash;                        /* of the path: an order that events do not decide */
+    struct nl_str text;                   /* its name */
 };
 
 struct forest {
@@ -124,7 +126,8 @@ static int by_time(const void *left, const void *right)
         return a->cpu_ns > b->cpu_ns ? -1 : 1;
     if (a->depth != b->depth)
         return a->depth < b->depth ? -1 : 1;
-    return compare_texts(a->path, b->path);
+    int order = compare_texts(a->text, b->text);
+    return order ? order : (a->hash > b->hash) - (a->hash < b->hash);
 }
 
 enum column { PATH, GPU_NS, SHARE, GPU_SELF_NS, GPU_OPS, COUNT, CPU_NS, DEPTH, ID, PARENT };
@@ -154,52 +157,85 @@ static struct nl_cell *add_row(struct nl_result *result, const struct node *node
     return cells;
 }
 
+/* Hashes and names, once no more names are folded. */
+static void describe_nodes(struct forest *forest)
+{
+    for (uint32_t id = 1; id < forest->keys.count; id++) {
+        struct node *node = &forest->nodes[id];
+        node->text = nl_dict_text(&forest->fold.texts, node->name);
+        const uint64_t pair[2] = {forest->nodes[node->parent].hash,
+                                  nl_hash(node->text.ptr, node->text.len)};
+        node->hash = nl_hash(pair, sizeof pair);
+    }
+}
+
 static bool has_something(const struct node *node)
 {
     return node->count || node->works;
 }
 
-/* The nodes in the order of the answer; numbered. */
-static struct node **order_nodes(struct forest *forest, struct nl_arena *arena, size_t *count)
+/* The nodes in the order of the answer, in which a parent precedes its children. */
+static struct node **order_nodes(struct forest *forest, size_t *count)
 {
     struct node **order = nl_alloc((size_t)forest->keys.count * sizeof *order);
-    struct nl_buf text;
     *count = 0;
-    nl_buf_init(&text, (size_t)1 << 26);
-    for (uint32_t id = 1; id < forest->keys.count; id++) {
-        struct node *node = &forest->nodes[id];
-        if (!has_something(node))
-            continue;
-        node->path = path_of(forest, node, &text, arena);
-        order[(*count)++] = node;
-    }
-    nl_buf_release(&text);
+    describe_nodes(forest);
+    for (uint32_t id = 1; id < forest->keys.count; id++)
+        if (has_something(&forest->nodes[id]))
+            order[(*count)++] = &forest->nodes[id];
     qsort(order, *count, sizeof *order, by_time);
-    for (size_t i = 0; i < *count; i++)
+    for (size_t i = 0; i < *count && i < MOST_PATHS; i++)
         order[i]->number = (uint32_t)i + 1;
     return order;
+}
+
+/* What the paths without a row have, as one: of each the outermost, which holds the others. */
+static struct node sum_rest(const struct forest *forest, struct node *const *order, size_t count)
+{
+    struct node rest = {0};
+    for (size_t i = MOST_PATHS; i < count; i++) {
+        if (order[i]->parent && !forest->nodes[order[i]->parent].number)
+            continue;
+        rest.works += order[i]->works;
+        rest.gpu_ns += order[i]->gpu_ns;
+        rest.self_ns += order[i]->gpu_ns;
+    }
+    return rest;
+}
+
+static void add_nodes(struct nl_result *result, struct forest *forest, int64_t whole)
+{
+    size_t count = 0;
+    struct node **order = order_nodes(forest, &count);
+    struct nl_buf text;
+    nl_buf_init(&text, (size_t)1 << 26);
+    for (size_t i = 0; i < count && i < MOST_PATHS; i++) {
+        struct nl_cell *cells = add_row(result, order[i], whole);
+        uint32_t parent = forest->nodes[order[i]->parent].number;
+        if (parent)
+            cells[PARENT] = nl_cell_i64(parent);
+        cells[PATH].type = NL_CELL_TEXT;
+        cells[PATH].text = path_of(forest, order[i], &text, &result->arena);
+        cells[COUNT] = nl_answer_count(order[i]->count);
+        cells[CPU_NS] = nl_cell_i64(order[i]->cpu_ns);
+    }
+    if (count > MOST_PATHS) {
+        struct node rest = sum_rest(forest, order, count);
+        add_row(result, &rest, whole)[PATH] = nl_answer_static("[paths with less]");
+    }
+    nl_buf_release(&text);
+    nl_free(order);
 }
 
 static struct nl_result *answer(struct forest *forest, int64_t whole)
 {
     struct nl_result *result = NL_ANSWER_NEW("gpu_by_path", NULL, columns);
-    size_t count = 0;
-    struct node **order = order_nodes(forest, &result->arena, &count);
-    for (size_t i = 0; i < count; i++) {
-        struct nl_cell *cells = add_row(result, order[i], whole);
-        uint32_t parent = forest->nodes[order[i]->parent].number;
-        if (parent)
-            cells[PARENT] = nl_cell_i64(parent);
-        cells[PATH] = (struct nl_cell){.type = NL_CELL_TEXT, .text = order[i]->path};
-        cells[COUNT] = nl_answer_count(order[i]->count);
-        cells[CPU_NS] = nl_cell_i64(order[i]->cpu_ns);
-    }
+    add_nodes(result, forest, whole);
     for (unsigned i = 0; i < NL_UNOWNED; i++)
         if (forest->unowned[i].works)
             add_row(result, &forest->unowned[i], whole)[PATH] =
                 nl_answer_static(nl_gputime_unowned_name((enum nl_unowned)i));
     result->note = nl_fold_note(&forest->fold, result);
-    nl_free(order);
     return result;
 }
 
