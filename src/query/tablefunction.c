@@ -9,6 +9,7 @@
 #include "query/functions.h"
 
 const struct nl_table_function *const nl_table_functions[] = {&nl_tf_time_breakdown,
+                                                              &nl_tf_detected_steps,
                                                               &nl_tf_kernel_summary,
                                                               &nl_tf_name_stats,
                                                               &nl_tf_self_time,
