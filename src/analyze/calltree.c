@@ -9,6 +9,7 @@
 #include "base/mem.h"
 
 #define SHOWN_LEVELS 16    /* of a deeper path the first and last eight */
+#define EYES_LEVELS  2     /* for eyes the last two */
 #define MOST_PATHS   10000 /* rows; the others are one row together */
 
 struct node {
@@ -26,6 +27,7 @@ struct forest {
     struct node *nodes;  /* 0 is above all */
     size_t cap;
     struct node unowned[NL_UNOWNED];
+    uint32_t head, tail; /* levels of a path that are shown: outermost and innermost */
 };
 
 static uint32_t node_below(struct forest *forest, uint32_t parent, uint32_t name)
@@ -86,24 +88,24 @@ static int64_t add_work(struct forest *forest, const uint32_t *place)
     return whole;
 }
 
-/* "outer > inner > innermost". */
+/* "outer > inner > innermost"; of a path with too many levels the outermost and the innermost. */
 static struct nl_str path_of(const struct forest *forest, const struct node *node,
                              struct nl_buf *text, struct nl_arena *arena)
 {
-    uint32_t names[SHOWN_LEVELS], levels = 0, depth = node->depth;
-    for (const struct node *at = node;; at = &forest->nodes[at->parent], depth--) {
-        bool shown = node->depth < SHOWN_LEVELS || depth < SHOWN_LEVELS / 2 ||
-                     node->depth - depth < SHOWN_LEVELS / 2;
-        if (shown)
+    uint32_t names[SHOWN_LEVELS], levels = 0;
+    bool all = node->depth < forest->head + forest->tail;
+    for (const struct node *at = node;; at = &forest->nodes[at->parent]) {
+        if (all || at->depth < forest->head || node->depth - at->depth < forest->tail)
             names[levels++] = at->name;
-        if (!depth)
+        if (!at->parent)
             break;
     }
     nl_buf_clear(text);
     for (uint32_t i = levels; i-- > 0;) {
         struct nl_str name = nl_dict_text(&forest->fold.texts, names[i]);
-        bool gap = node->depth >= SHOWN_LEVELS && i + 1 == SHOWN_LEVELS / 2;
-        nl_buf_text(text, i + 1 == levels ? "" : gap ? " > … > " : " > ");
+        bool gap = !all && i + 1 == forest->tail;
+        nl_buf_text(text, i + 1 == levels ? "" : " > ");
+        nl_buf_text(text, gap ? "… > " : "");
         nl_buf_add(text, name.ptr, name.len);
     }
     return (struct nl_str){nl_arena_text(arena, text->len ? text->ptr : "", text->len), text->len};
@@ -242,7 +244,8 @@ static struct nl_result *answer(struct forest *forest, int64_t whole)
 struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
                                      const struct nl_analyze_options *options, unsigned kind)
 {
-    struct forest forest = {.cap = 0};
+    struct forest forest = {.head = options->fold ? 0 : SHOWN_LEVELS / 2,
+                            .tail = options->fold ? EYES_LEVELS : SHOWN_LEVELS / 2};
     if (!nl_rangetree_any(trace, kind))
         return NL_ANSWER_NEW("gpu_by_path", NULL, columns);
     nl_gputime_init(&forest.gpu, trace, options, kind);

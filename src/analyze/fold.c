@@ -248,7 +248,10 @@ const char *nl_fold_note(const struct nl_fold *fold, struct nl_result *result)
     size_t after = fold->texts.count - 1;
     bool any = false;
     nl_buf_init(&text, 4096);
-    nl_buf_format(&text, "%zu names shown as %zu, without", fold->before, after);
+    if (after < fold->before)
+        nl_buf_format(&text, "%zu names shown as %zu, without", fold->before, after);
+    else
+        nl_buf_text(&text, "names shown without");
     for (size_t rule = 0; rule < RULES; rule++) {
         bool told = rule && !strcmp(rules[rule].doc, rules[rule - 1].doc) && fold->used[rule - 1];
         if (fold->used[rule] && !told)

@@ -13,8 +13,8 @@ const struct nl_analysis nl_analysis_layer_tree = {
     .name = "layer_tree",
     .key = "layer_tree",
     .title = "Modules as a tree with device time",
-    .needs = {{NL_T_layer, NULL}, {NL_T_api, "correlation"}},
-    .need_count = 2,
+    .needs = {{NL_T_layer, NULL}},
+    .need_count = 1,
     .run = run,
     .doc =
         "Per path of modules from the outermost in, by names without numbers of instances: count, "

@@ -13,8 +13,8 @@ const struct nl_analysis nl_analysis_nvtx_tree = {
     .name = "nvtx_tree",
     .key = "nvtx_tree",
     .title = "User ranges as a tree with device time",
-    .needs = {{NL_T_nvtx, NULL}, {NL_T_api, "correlation"}},
-    .need_count = 2,
+    .needs = {{NL_T_nvtx, NULL}},
+    .need_count = 1,
     .run = run,
     .doc =
         "Per path of ranges from the outermost in, by names without numbers of instances: count, "

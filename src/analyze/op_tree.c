@@ -13,8 +13,8 @@ const struct nl_analysis nl_analysis_op_tree = {
     .name = "op_tree",
     .key = "op_tree",
     .title = "Operators as a tree with device time",
-    .needs = {{NL_T_op, NULL}, {NL_T_api, "correlation"}},
-    .need_count = 2,
+    .needs = {{NL_T_op, NULL}},
+    .need_count = 1,
     .run = run,
     .doc = "Per path of operators from the outermost in, by names without numbers of instances: "
            "count, time on the CPU, work and device time launched there (self) and there or inside "

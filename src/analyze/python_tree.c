@@ -13,8 +13,8 @@ const struct nl_analysis nl_analysis_python_tree = {
     .name = "python_tree",
     .key = "python_tree",
     .title = "Python functions as a tree with device time",
-    .needs = {{NL_T_python, NULL}, {NL_T_api, "correlation"}},
-    .need_count = 2,
+    .needs = {{NL_T_python, NULL}},
+    .need_count = 1,
     .run = run,
     .doc = "Per path of Python functions from the outermost in, by names without numbers of "
            "instances: count, time on the CPU, work and device time launched there (self) and "
