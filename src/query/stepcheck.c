@@ -15,17 +15,35 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Hash of a text with a number in it, without the running "op_id = N" of PyTorch; 0 when there is
- * none. Segment numbers take the lower half of a key. */
-static uint64_t numbered_hash(struct nl_str text)
+/* Whether a number in the text may be a layer's: "blocks.9", "layer_3", "decoder block 4". A number
+ * behind any other word ("Compute 10") may as well count iterations. */
+static bool numbers_layers(struct nl_str text)
+{
+    bool digit = false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!is_digit(text.ptr[i]))
+            continue;
+        digit = true;
+        if (i && text.ptr[i - 1] == '.')
+            return true;
+    }
+    return digit &&
+           (nl_str_find_nocase(text, "layer") >= 0 || nl_str_find_nocase(text, "block") >= 0);
+}
+
+/* Hash of the name of a numbered layer, without the running "op_id = N" of PyTorch; 0 for other
+ * names. Segment numbers take the lower half of a key. */
+static uint64_t layer_hash(struct nl_str text, bool module)
 {
     static const char id[] = ", op_id = ";
     for (size_t i = 0; i + sizeof id - 1 <= text.len; i++)
         if (!memcmp(text.ptr + i, id, sizeof id - 1))
             text.len = i;
+    if (!module && !numbers_layers(text))
+        return 0;
     for (size_t i = 0; i < text.len; i++)
         if (is_digit(text.ptr[i]))
-            return (nl_hash(text.ptr, text.len) | 1u) & ~(uint64_t)UINT32_MAX;
+            return (nl_hash(text.ptr, text.len) | (uint64_t)1 << 32) & ~(uint64_t)UINT32_MAX;
     return 0;
 }
 
@@ -74,7 +92,7 @@ static size_t list_pairs(const struct nl_trace *trace, int64_t rank, const int64
         if ((kind != NL_KIND_NVTX && kind != NL_KIND_LAYER) || numbered[name] == NO)
             continue;
         if (numbered[name] == UNSEEN) {
-            hashes[name] = numbered_hash(nl_trace_name(trace, name));
+            hashes[name] = layer_hash(nl_trace_name(trace, name), kind == NL_KIND_LAYER);
             numbered[name] = hashes[name] ? YES : NO;
         }
         size_t segment = segment_of(bounds, count, trace->slice.ts[row]);

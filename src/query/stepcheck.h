@@ -13,7 +13,7 @@
 
 enum nl_step_verdict {
     NL_STEPS_ARE_LAYERS,
-    NL_STEPS_NOT_TOLD, /* no numbered names on the host */
+    NL_STEPS_NOT_TOLD, /* no names of layers on the host */
     NL_STEPS_ARE_STEPS
 };
 

@@ -170,7 +170,9 @@ static double score(struct detector *d, uint32_t marker, size_t *typical_length)
         if (likeness(d, &d->segments[i], *typical_length) >= NL_STEP_ALIKE)
             alike += d->segments[i].last - d->segments[i].first;
     double inner = (double)(d->names[marker].last - d->names[marker].first);
-    return (double)alike / inner * known * sqrt(inner / (double)d->count);
+    double marks = d->names[marker].count; /* marks - 1 periods lie between them */
+    double extent = fmin(1, inner * marks / ((marks - 1) * (double)d->count));
+    return (double)alike / inner * known * sqrt(extent);
 }
 
 struct trial {

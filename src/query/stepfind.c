@@ -312,7 +312,24 @@ static int64_t *list_ranks(const struct nl_trace *trace, size_t *count)
     return ranks;
 }
 
+/* By the first of the methods that answers. */
+static void find_of_rank(const struct nl_trace *trace, const struct nl_step_ranges *ranges,
+                         int64_t rank, unsigned methods, struct nl_found_steps *found)
+{
+    if (methods & 1u << NL_STEPS_MARKED && find_marked(trace, rank, found))
+        return;
+    if (methods & 1u << NL_STEPS_RANGES && find_ranges(trace, ranges, rank, found))
+        return;
+    if (methods & 1u << NL_STEPS_LAUNCHES)
+        find_launches(trace, rank, found);
+}
+
 void nl_steps_find(const struct nl_trace *trace, struct nl_found_steps *found)
+{
+    nl_steps_find_by(trace, (1u << NL_STEP_METHODS) - 1, found);
+}
+
+void nl_steps_find_by(const struct nl_trace *trace, unsigned methods, struct nl_found_steps *found)
 {
     size_t rank_count;
     int64_t *ranks = list_ranks(trace, &rank_count);
@@ -320,8 +337,7 @@ void nl_steps_find(const struct nl_trace *trace, struct nl_found_steps *found)
     *found = (struct nl_found_steps){0};
     nl_step_ranges_init(&ranges, trace);
     for (size_t i = 0; i < rank_count; i++)
-        if (!find_marked(trace, ranks[i], found) && !find_ranges(trace, &ranges, ranks[i], found))
-            find_launches(trace, ranks[i], found);
+        find_of_rank(trace, &ranges, ranks[i], methods, found);
     nl_step_ranges_release(&ranges);
     nl_free(ranks);
     if (found->count)

@@ -51,6 +51,8 @@ const char *nl_step_method_text(enum nl_step_method method);
 const char *nl_step_phase_text(enum nl_step_phase phase);
 
 void nl_steps_find(const struct nl_trace *trace, struct nl_found_steps *found);
+/* Only by the methods whose bits (1u << enum nl_step_method) are set. */
+void nl_steps_find_by(const struct nl_trace *trace, unsigned methods, struct nl_found_steps *found);
 void nl_steps_release(struct nl_found_steps *found);
 
 /* Sets the phases of steps in order of time, from their lengths and load_ns (stepphase.c). A first

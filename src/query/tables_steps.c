@@ -1,13 +1,32 @@
 /* The table function detected_steps: iterations however they are known (stepfind.h). */
+#include <string.h>
+
 #include "base/mem.h"
 #include "query/functions.h"
 #include "query/stepfind.h"
 
+/* Bits of the method named by an argument; all without one; 0 and a message when there is none. */
+static unsigned methods_of(struct nl_tf_call *call, sqlite3_value *value)
+{
+    if (!value || sqlite3_value_type(value) == SQLITE_NULL)
+        return (1u << NL_STEP_METHODS) - 1;
+    const char *text = (const char *)sqlite3_value_text(value);
+    for (unsigned method = 0; text && method < NL_STEP_METHODS; method++)
+        if (!strcmp(text, nl_step_method_text(method)))
+            return 1u << method;
+    sqlite3_snprintf(sizeof call->message, call->message,
+                     "\"%s\" is no way to find steps; there are marked, ranges and launches",
+                     text ? text : "");
+    return 0;
+}
+
 static bool open_steps(struct nl_tf_call *call, sqlite3_value **args)
 {
-    (void)args;
+    unsigned methods = methods_of(call, args[0]);
+    if (!methods)
+        return false;
     struct nl_found_steps *found = nl_alloc(sizeof *found);
-    nl_steps_find(call->db->trace, found);
+    nl_steps_find_by(call->db->trace, methods, found);
     call->state = found;
     call->rows = found->count;
     return true;
@@ -63,7 +82,7 @@ static void step_column(const struct nl_tf_call *call, size_t row, int column,
 
 const struct nl_table_function nl_tf_detected_steps = {
     .name = "detected_steps",
-    .signature = "detected_steps",
+    .signature = "detected_steps(only_method)",
     .doc = "Iterations per rank, however they are known: as marked (table steps), else from ranges "
            "whose text stands for an iteration, else from the launch sequence that repeats. "
            "Warm-up and compile steps are in it with their phase. docs/steps.md has the rules.",
@@ -80,7 +99,8 @@ const struct nl_table_function nl_tf_detected_steps = {
             {"confidence", "REAL", "how sure that these are the iterations, 0 to 1"},
             {"pattern", "TEXT", "what the texts of the ranges have in common"},
             {0}},
-    .arguments = (const struct nl_tf_column[]){{0}},
+    .arguments =
+        (const struct nl_tf_column[]){{"only_method", "TEXT", "look in this way only"}, {0}},
     .listed = true,
     .open = open_steps,
     .column = step_column,
