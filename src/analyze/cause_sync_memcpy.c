@@ -35,9 +35,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_str call = nl_trace_name(scene->trace, name);
     for (uint32_t row = 0; row < scene->trace->api.rows; row++)
         called += is_blocking_copy(scene, scene->trace->api.slice[row]);
-    const char *names = "name LIKE 'cudaMemcpy%' AND name NOT LIKE '%Async%' OR name LIKE "
-                        "'cuMemcpy%' AND name NOT LIKE '%Async%' OR name LIKE 'hipMemcpy%' AND "
-                        "name NOT LIKE '%Async%'";
+    const char *names = "api_role(name) = 'copy' AND api_blocks(name)";
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "%.*s blocks the CPU and leaves %s idle for %s", (int)call.len,
              call.ptr, nl_scene_name(scene), nl_say_ns(scene, cost));

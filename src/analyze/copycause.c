@@ -102,6 +102,28 @@ static void tell_bytes(struct nl_scene *scene, struct nl_finding *finding, const
                     .value = (double)sums->total_ns});
 }
 
+/* The usual suspect, where it is innocent. */
+static void tell_pageable(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct nl_copy_sums sums = nl_copy_sum(scene, nl_copy_is_pageable);
+    if (!sums.count || nl_scene_share(scene, sums.total_ns) >= 0.01)
+        return;
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = "pageable_bytes",
+                             .says = nl_say(scene,
+                                            "copies with pageable memory are not the cause: %s of "
+                                            "them, %s",
+                                            nl_say_count(scene, sums.count),
+                                            nl_say_bytes(scene, sums.bytes)),
+                             .query = nl_say(scene,
+                                             "SELECT sum(bytes) FROM copies WHERE kind IN ('HtoD', "
+                                             "'DtoH') AND (src_memory = 'pageable' OR dst_memory = "
+                                             "'pageable') AND %s",
+                                             nl_scene_on(scene, "")),
+                             .meaning = NL_MEANS_BYTES,
+                             .value = (double)sums.bytes});
+}
+
 /* Time that the device idles, for contrast: a device that copies is not idle. */
 static void tell_idle(struct nl_scene *scene, struct nl_finding *finding)
 {
@@ -137,5 +159,6 @@ enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_findi
     tell_exposed(scene, finding, kind, wanted);
     tell_bytes(scene, finding, kind, &sums);
     tell_idle(scene, finding);
+    tell_pageable(scene, finding);
     return NL_CAUSE_FOUND;
 }

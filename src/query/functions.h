@@ -19,6 +19,7 @@ struct nl_function {
 /* Ended by a row without name. */
 extern const struct nl_function nl_interval_functions[];  /* functions_interval.c */
 extern const struct nl_function nl_statistic_functions[]; /* functions_statistic.c */
+extern const struct nl_function nl_api_functions[];       /* functions_api.c */
 
 /* The connection of a function's call. */
 static inline struct nl_db *nl_context_db(sqlite3_context *context)
