@@ -171,6 +171,23 @@ static void tell_kernels(const struct story *story)
     put_count(story->out, " of ", (int64_t)kernels->rows, "name.", "names.");
 }
 
+/* "… (from the launches that repeat, confidence 0.72; 2 more set apart)." */
+static void tell_how_steps_are_known(const struct story *story, const struct nl_result *steps,
+                                     size_t row)
+{
+    int64_t apart = nl_lookup_i64(steps, row, "apart");
+    bool marked = nl_str_is(nl_lookup_text(steps, row, "method"), "marked");
+    bool launches = nl_str_is(nl_lookup_text(steps, row, "method"), "launches");
+    if (!marked)
+        nl_buf_format(story->out, " (from %s, confidence %.2f",
+                      launches ? "launches that repeat" : "the text of ranges",
+                      nl_lookup_f64(steps, row, "confidence"));
+    if (apart > 0)
+        nl_buf_format(story->out, "%s%lld more set apart as warm-up or compile",
+                      marked ? " (" : "; ", (long long)apart);
+    nl_buf_text(story->out, marked && apart <= 0 ? "." : ").");
+}
+
 static void tell_steps(const struct story *story)
 {
     const struct nl_result *steps = part(story, "step_summary");
@@ -180,19 +197,20 @@ static void tell_steps(const struct story *story)
     for (size_t row = 1; row < steps->rows; row++)
         if (nl_lookup_f64(steps, row, "p50_ns") > nl_lookup_f64(steps, slowest, "p50_ns"))
             slowest = row;
+    int64_t count = nl_lookup_i64(steps, slowest, "count");
+    if (count <= 0)
+        return;
     if (steps->rows > 1)
         nl_buf_format(story->out, "Rank %lld has the longest steps of %zu ranks: ",
                       (long long)nl_lookup_i64(steps, slowest, "rank"), steps->rows);
-    int64_t count = nl_lookup_i64(steps, slowest, "count");
     put_count(story->out, "", count, "step", "steps");
     if (count == 1) {
         put_ns(story->out, " of ", nl_lookup_i64(steps, slowest, "total_ns"));
-        nl_buf_char(story->out, '.');
-        return;
+    } else {
+        put_ns(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
+        put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
     }
-    put_ns(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
-    put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
-    nl_buf_text(story->out, ".");
+    tell_how_steps_are_known(story, steps, slowest);
 }
 
 static void tell_communication(const struct story *story)
