@@ -125,7 +125,8 @@ void nl_step_note(struct nl_result *result, const struct nl_found_steps *found)
         "not marked: found in the launch sequence that repeats"};
     size_t apart = 0;
     if (!found->group_count) {
-        result->note = "no steps: nothing marks them and no launch sequence repeats";
+        result->note =
+            "no steps: nothing marks them, and launches do not repeat as those of steps do";
         return;
     }
     const struct nl_step_group *least = found->groups;
