@@ -9,7 +9,8 @@
 
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.05
-#define WARM_UP        5 /* a fifth of the time */
+#define WARM_UP        5  /* a fifth of the time */
+#define LEAST_GAPS     10 /* fewer are no loop */
 
 static bool is_allocation(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
@@ -43,7 +44,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, is_allocation, &gaps, &finding->where), called;
-    if (nl_scene_share(scene, cost) <= WARN_SHARE)
+    if (nl_scene_share(scene, cost) <= WARN_SHARE || gaps < LEAST_GAPS)
         return NL_CAUSE_ABSENT;
     int64_t since = scene->device->start_ns + scene->wall_ns / WARM_UP;
     int64_t first = since - scene->trace->first_ts;

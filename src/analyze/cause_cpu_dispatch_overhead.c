@@ -22,9 +22,12 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     size_t gaps;
     int64_t late = scene->device->class_ns[NL_IDLE_HOST_LATE];
     int64_t cost = nl_scene_sum_gaps(scene, is_dispatch, &gaps, &finding->where);
-    if (nl_scene_share(scene, cost) <= WARN_SHARE || (double)cost <= OF_LATE * (double)late)
+    if (gaps < NL_DISPATCH_GAPS || nl_scene_share(scene, cost) <= WARN_SHARE ||
+        (double)cost <= OF_LATE * (double)late)
         return NL_CAUSE_ABSENT;
     struct nl_launch_facts facts = nl_launch_facts(scene);
+    if (facts.delay_median_ns > NL_DEEP_QUEUE_NS)
+        return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
     nl_title(scene, finding, "%s waits %s for the CPU to dispatch operators", nl_scene_name(scene),
              nl_say_ns(scene, cost));

@@ -24,6 +24,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t exposed = scene->parts->exposed_comm_ns, all = scene->parts->comm_ns;
     if (nl_scene_share(scene, exposed) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
+    if (!scene->parts->compute_ns)
+        return nl_abstain(finding, "no computation was recorded on the device");
     double hidden = (double)scene->parts->overlap_ns / (double)all;
     claim(scene, &finding->where);
     nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);

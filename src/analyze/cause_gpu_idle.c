@@ -5,6 +5,8 @@
  * source). Wall is from the first to the last work, so the edges of the capture are not in it.
  */
 #include "analyze/cause.h"
+#include "analyze/gaptext.h"
+#include "analyze/groups.h"
 
 #define WARN_SHARE     0.15
 #define CRITICAL_SHARE 0.30
@@ -57,31 +59,100 @@ static void tell_class(struct nl_scene *scene, struct nl_finding *finding)
     nl_scene_gap_examples(scene, every_gap, evidence);
 }
 
-/* The activity with most idle time under it. */
-static void tell_activity(struct nl_scene *scene, struct nl_finding *finding)
+struct activity {
+    enum nl_idle_activity activity;
+    struct nl_str name; /* folded */
+    int64_t ns;
+};
+
+/* What the CPU did for the largest part of the idle time, by activity and folded name. */
+static struct activity main_activity(const struct nl_scene *scene)
 {
-    int64_t by_activity[NL_DID_COUNT] = {0};
-    enum nl_idle_activity most = NL_DID_NOTHING;
+    const struct nl_trace *trace = scene->trace;
+    struct activity best = {NL_DID_UNKNOWN, {"", 0}, 0};
+    struct nl_groups groups;
+    struct nl_dict names;
+    nl_groups_init(&groups);
+    nl_dict_init(&names);
     for (size_t i = 0; i < scene->device->sums; i++) {
         const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
-        by_activity[sum->activity] += sum->total_ns;
+        if (sum->activity != NL_DID_UNKNOWN)
+            nl_groups_add(&groups, sum->activity,
+                          nl_dict_add(&names, nl_gap_activity(trace, sum->activity, sum->name)),
+                          sum->total_ns);
     }
-    for (enum nl_idle_activity i = 0; i < NL_DID_UNKNOWN; i++)
-        if (by_activity[i] > by_activity[most])
-            most = i;
-    if (!by_activity[most])
+    nl_groups_finish(&groups);
+    if (groups.count) {
+        struct nl_str name = nl_dict_text(&names, (uint32_t)groups.items[0].b);
+        best.activity = (enum nl_idle_activity)groups.items[0].a;
+        best.name = (struct nl_str){nl_arena_text(scene->arena, name.ptr, name.len), name.len};
+        best.ns = groups.items[0].stats.total_ns;
+    }
+    nl_dict_release(&names);
+    nl_groups_release(&groups);
+    return best;
+}
+
+/* "aten::copy_ (operator)". */
+static const char *activity_text(const struct nl_scene *scene, const struct activity *activity)
+{
+    const char *what = nl_idle_activity_name(activity->activity);
+    if (!activity->name.len)
+        return what;
+    int shown = activity->name.len > 60 ? 60 : (int)activity->name.len;
+    return nl_say(scene, "%.*s (%s)", shown, activity->name.ptr, what);
+}
+
+/* ", most of it while the CPU is in aten::copy_ (operator)" when one activity has over half. */
+static const char *main_place(const struct nl_scene *scene)
+{
+    struct activity main = main_activity(scene);
+    if (2 * main.ns <= scene->parts->idle_ns || main.activity == NL_DID_QUEUED)
+        return "";
+    if (main.activity == NL_DID_NOTHING)
+        return ", mostly while nothing is recorded on the thread that launches";
+    return nl_say(scene, ", mostly while the CPU is in %s", activity_text(scene, &main));
+}
+
+static void tell_activity(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct activity main = main_activity(scene);
+    if (main.ns <= 0)
         return;
+    const char *name =
+        main.name.len ? nl_say(scene, " AND name LIKE '%.*s%%'", (int)main.name.len, main.name.ptr)
+                      : "";
+    bool whole = !memchr(main.name.ptr, '\'', main.name.len) && main.activity != NL_DID_RANGE;
     nl_evidence(
         finding,
         (struct nl_evidence){
             .metric = "idle_main_activity_ns",
-            .says = nl_say(scene, "the launching thread meanwhile, for %s: %s",
-                           nl_say_ns(scene, by_activity[most]), nl_idle_activity_name(most)),
+            .says = nl_say(scene, "what the launching thread does most meanwhile, for %s: %s",
+                           nl_say_ns(scene, main.ns), activity_text(scene, &main)),
             .query = nl_say(
-                scene, "SELECT sum(total_ns) FROM idle_causes%s WHERE activity = '%s' AND %s",
-                nl_scene_args(scene), nl_idle_activity_name(most), nl_scene_place(scene, "")),
+                scene, "SELECT sum(total_ns) FROM idle_causes%s WHERE activity = '%s' AND %s%s",
+                nl_scene_args(scene), nl_idle_activity_name(main.activity),
+                nl_scene_place(scene, ""), whole ? name : ""),
             .meaning = NL_MEANS_NS,
-            .value = (double)by_activity[most]});
+            .value = (double)main.ns});
+}
+
+/* One gap that is nearly everything is said, and lowers the confidence. */
+static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, int64_t longest)
+{
+    nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "longest_gap_ns",
+            .says = nl_say(scene,
+                           "one single gap is %s of it (%s): that looks like a phase "
+                           "(start-up, capture, evaluation), not like the loop",
+                           nl_say_share(scene, (double)longest / (double)scene->parts->idle_ns),
+                           nl_say_ns(scene, longest)),
+            .query = nl_say(scene, "SELECT max(dur) FROM idle_gaps%s WHERE %s",
+                            nl_scene_args(scene), nl_scene_place(scene, "")),
+            .meaning = NL_MEANS_NS,
+            .value = (double)longest});
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
@@ -90,14 +161,17 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     double share = nl_scene_share(scene, idle);
     if (share <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
+    if (!scene->parts->compute_ns)
+        return nl_abstain(finding, "no computation was recorded on the device");
     nl_scene_sum_gaps(scene, every_gap, NULL, &finding->where);
     for (size_t i = 0; i < finding->where.count; i++)
         if (finding->where.items[i].end - finding->where.items[i].start > longest)
             longest = finding->where.items[i].end - finding->where.items[i].start;
-    nl_find(scene, finding, idle, WARN_SHARE, CRITICAL_SHARE,
-            (double)longest > ONE_GAP * (double)idle ? 0.8 : 1);
-    nl_title(scene, finding, "%s is idle %s of its time (%s of %s)", nl_scene_name(scene),
-             nl_say_share(scene, share), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns));
+    bool phase = (double)longest > ONE_GAP * (double)idle;
+    nl_find(scene, finding, idle, WARN_SHARE, CRITICAL_SHARE, phase ? 0.85 : 1);
+    nl_title(scene, finding, "%s is idle %s of its time (%s of %s)%s", nl_scene_name(scene),
+             nl_say_share(scene, share), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
+             main_place(scene));
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "idle_ns",
                              .says = nl_say(scene,
@@ -111,6 +185,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                              .value = (double)idle});
     tell_class(scene, finding);
     tell_activity(scene, finding);
+    if (phase)
+        tell_one_gap(scene, finding, longest);
     return NL_CAUSE_FOUND;
 }
 

@@ -9,20 +9,22 @@
 
 #define SLOW_MEDIAN_NS 20000
 #define SLOW_SHARE     0.05
+#define LONGEST_NS     1000000 /* longer calls load code or set up something: once */
+#define LEAST_GAPS     20
 #define WARN_SHARE     0.02
 #define CRITICAL_SHARE 0.10
 
 static bool in_launch(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
     (void)scene;
-    return gap->activity == NL_DID_LAUNCH;
+    return gap->activity == NL_DID_LAUNCH && gap->activity_ns <= LONGEST_NS;
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, in_launch, &gaps, &finding->where);
-    if (nl_scene_share(scene, cost) <= WARN_SHARE)
+    if (nl_scene_share(scene, cost) <= WARN_SHARE || gaps < LEAST_GAPS)
         return NL_CAUSE_ABSENT;
     struct nl_launch_facts facts = nl_launch_facts(scene);
     double slow = facts.calls ? (double)facts.slow_calls / (double)facts.calls : 0;
@@ -48,7 +50,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
             .threshold = "> 2 % of wall",
             .query = nl_say(scene,
                             "SELECT sum(dur) FROM idle_gaps%s WHERE activity = 'launch call' "
-                            "AND %s",
+                            "AND activity_ns <= 1000000 AND %s",
                             nl_scene_args(scene), nl_scene_place(scene, "")),
             .meaning = NL_MEANS_NS,
             .value = (double)cost});
@@ -76,7 +78,7 @@ const struct nl_cause nl_cause_launch_api_slow = {
     .id = "launch_api_slow",
     .doc = "Median launch call over 20 µs or over 5 % of them over 50 µs (HTA), with gaps mostly "
            "spent "
-           "inside launch calls over 2 % of wall; critical over 10 %.",
+           "inside launch calls (of at most 1 ms) over 2 % of wall; critical over 10 %.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .evaluate = evaluate,

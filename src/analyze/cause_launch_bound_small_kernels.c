@@ -11,18 +11,17 @@
 #define WARN_SHARE     0.10
 #define CRITICAL_SHARE 0.30
 #define SMALL_SHARE    0.5
-#define DEEP_QUEUE_NS  200000
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, nl_launch_is_dispatch_gap, &gaps, &finding->where);
-    if (nl_scene_share(scene, cost) <= WARN_SHARE)
+    if (nl_scene_share(scene, cost) <= WARN_SHARE || gaps < NL_DISPATCH_GAPS)
         return NL_CAUSE_ABSENT;
     struct nl_launch_facts facts = nl_launch_facts(scene);
     double share = facts.kernels ? (double)facts.small / (double)facts.kernels : 0;
     if (share < SMALL_SHARE || facts.kernel_median_ns >= NL_SMALL_KERNEL_NS ||
-        facts.delay_median_ns > DEEP_QUEUE_NS)
+        facts.delay_median_ns > NL_DEEP_QUEUE_NS)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
     nl_title(scene, finding, "%s is launch bound: tiny kernels (median %s) wait for the CPU for %s",

@@ -163,6 +163,8 @@ void nl_title(const struct nl_scene *scene, struct nl_finding *finding, const ch
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    if (text[0] >= 'a' && text[0] <= 'z' && !strncmp(text, "rank ", 5))
+        text[0] = 'R';
     finding->title = nl_arena_text(scene->arena, text, strlen(text));
 }
 

@@ -81,7 +81,8 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, 
     }
     best.id = cause->id;
     best.level = causes[number].level;
-    best.suggestions = cause->suggestions;
+    if (!best.suggestions)
+        best.suggestions = cause->suggestions;
     best.devices = found;
     best.of_devices = scenes->count;
     nl_intervals_normalise(&best.where);

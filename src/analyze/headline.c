@@ -341,7 +341,7 @@ static void tell_finding(const struct story *story)
         nl_buf_format(story->out, "No cause found that costs 0.5 %% of the time or more");
         if (findings->abstained_count)
             put_count(story->out, "; ", (int64_t)findings->abstained_count, "cause", "causes");
-        nl_buf_text(story->out, findings->abstained_count ? " could not be judged." : ".");
+        nl_buf_text(story->out, findings->abstained_count ? " could not be judged (--all says why)." : ".");
         return;
     }
     nl_buf_text(story->out, top->title);

@@ -80,7 +80,7 @@ void nl_launch_tell_delay(struct nl_scene *scene, struct nl_finding *finding,
                            nl_say_ns(scene, (int64_t)facts->delay_median_ns),
                            facts->delay_median_ns < 2 * NL_SMALL_KERNEL_NS
                                ? "the queue in front of the device is empty"
-                               : "there is usually work in the queue"),
+                               : "the queue in front of the device is short"),
             .query = nl_say(scene,
                             "SELECT median(max(k.ts - a.ts - a.dur, 0)) FROM kernels k JOIN "
                             "slices a ON a.id = k.launch WHERE a.link = k.slice AND %s",

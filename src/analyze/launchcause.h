@@ -10,6 +10,8 @@
 #define NL_SMALL_KERNEL_NS 10000
 #define NL_SLOW_LAUNCH_NS  50000
 #define NL_DISPATCH_GAP_NS 1000000 /* longer gaps are something else than slow dispatch */
+#define NL_DISPATCH_GAPS   20      /* fewer are no pattern */
+#define NL_DEEP_QUEUE_NS   200000  /* median delay from launch to start: the CPU is ahead */
 
 /* Of the kernels of a scene and of the calls that launched them (first kernel of each call). */
 struct nl_launch_facts {

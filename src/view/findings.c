@@ -269,7 +269,7 @@ static void put_advice(struct note *note, const struct nl_finding *finding)
     for (const struct nl_suggestion *it = finding->suggestions; it && it->action; it++) {
         nl_buf_text(&note->line, note->width ? "   → " : "- **Do:** ");
         put(note, it->action);
-        nl_buf_text(&note->line, note->width ? ". " : ". *Why:* ");
+        nl_buf_text(&note->line, note->width ? " — " : ". *Why:* ");
         put(note, it->why);
         nl_buf_text(&note->line, note->width ? ". Check: " : ". *Check:* ");
         put(note, it->verify);
@@ -341,11 +341,15 @@ static void put_all(struct note *note, const struct nl_findings *findings, bool 
             nl_buf_char(note->out, '\n');
         put_note(note, &findings->items[i], ++number, all);
     }
-    if (number && !all)
-        nl_buf_char(note->out, '\n');
+    struct nl_buf *out = note->out;
+    size_t before = out->len;
+    if (number)
+        nl_buf_char(out, '\n');
     if (!all)
         put_explained(note, findings);
     put_abstained(note, findings, all);
+    if (number && out->len == before + 1)
+        out->len = before;
 }
 
 void nl_findings_text(struct nl_buf *out, const struct nl_findings *findings, size_t width,
