@@ -26,7 +26,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         (double)cost <= OF_LATE * (double)late)
         return NL_CAUSE_ABSENT;
     struct nl_launch_facts facts = nl_launch_facts(scene);
-    if (facts.delay_median_ns > NL_DEEP_QUEUE_NS)
+    if (nl_launch_is_ahead(&facts))
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
     nl_title(scene, finding, "%s waits %s for the CPU to dispatch operators", nl_scene_name(scene),

@@ -112,6 +112,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if ((double)alike < SAME_SHARE * (double)count || kernels <= PER_STEP)
         return NL_CAUSE_ABSENT;
     struct nl_launch_facts facts = nl_launch_facts(scene);
+    if (nl_launch_is_ahead(&facts))
+        return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
     nl_title(scene, finding,
              "Every step launches the same %s kernels one by one: a CUDA graph would "

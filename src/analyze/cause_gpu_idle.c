@@ -65,6 +65,20 @@ struct activity {
     int64_t ns;
 };
 
+/* Idle time under ranges whose names begin so. */
+static int64_t sum_prefix(const struct nl_scene *scene, struct nl_str prefix)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < scene->device->sums; i++) {
+        const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
+        struct nl_str name = nl_trace_name(scene->trace, sum->name);
+        if (sum->activity == NL_DID_RANGE && name.len >= prefix.len &&
+            memcmp(name.ptr, prefix.ptr, prefix.len) == 0)
+            ns += sum->total_ns;
+    }
+    return ns;
+}
+
 /* What the CPU did for the largest part of the idle time, by activity and folded name. */
 static struct activity main_activity(const struct nl_scene *scene)
 {
@@ -87,6 +101,8 @@ static struct activity main_activity(const struct nl_scene *scene)
         best.activity = (enum nl_idle_activity)groups.items[0].a;
         best.name = (struct nl_str){nl_arena_text(scene->arena, name.ptr, name.len), name.len};
         best.ns = groups.items[0].stats.total_ns;
+        if (best.activity == NL_DID_RANGE && best.name.len)
+            best.ns = sum_prefix(scene, best.name);
     }
     nl_dict_release(&names);
     nl_groups_release(&groups);
@@ -114,25 +130,36 @@ static const char *main_place(const struct nl_scene *scene)
     return nl_say(scene, ", mostly while the CPU is in %s", activity_text(scene, &main));
 }
 
+/* Ranges are folded: all that begin so. */
+static const char *name_condition(const struct nl_scene *scene, const struct activity *activity)
+{
+    const char *quoted = nl_say_quoted(scene, activity->name);
+    if (!activity->name.len)
+        return " AND name IS NULL";
+    if (activity->activity != NL_DID_RANGE)
+        return nl_say(scene, " AND name = %s", quoted);
+    return nl_say(scene, " AND substr(name, 1, length(%s)) = %s", quoted, quoted);
+}
+
 static void tell_activity(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct activity main = main_activity(scene);
     if (main.ns <= 0)
         return;
-    const char *name =
-        main.name.len ? nl_say(scene, " AND name LIKE '%.*s%%'", (int)main.name.len, main.name.ptr)
-                      : "";
-    bool whole = !memchr(main.name.ptr, '\'', main.name.len) && main.activity != NL_DID_RANGE;
     nl_evidence(
         finding,
         (struct nl_evidence){
             .metric = "idle_main_activity_ns",
-            .says = nl_say(scene, "what the launching thread does most meanwhile, for %s: %s",
-                           nl_say_ns(scene, main.ns), activity_text(scene, &main)),
+            .says = nl_say(scene, "what the launching thread does most meanwhile, for %s: %s%s",
+                           nl_say_ns(scene, main.ns), activity_text(scene, &main),
+                           main.activity == NL_DID_LAUNCH
+                               ? "; launch calls that take milliseconds load code or set up a "
+                                 "library, once"
+                               : ""),
             .query = nl_say(
                 scene, "SELECT sum(total_ns) FROM idle_causes%s WHERE activity = '%s' AND %s%s",
                 nl_scene_args(scene), nl_idle_activity_name(main.activity),
-                nl_scene_place(scene, ""), whole ? name : ""),
+                nl_scene_place(scene, ""), name_condition(scene, &main)),
             .meaning = NL_MEANS_NS,
             .value = (double)main.ns});
 }
@@ -212,4 +239,8 @@ const struct nl_cause nl_cause_gpu_idle = {
          "PROFILE[step=10:20] or PROFILE[1.2s:1.5s]",
          "phases that are meant to be quiet hide the pattern of the loop",
          "neurolens analyze 'PROFILE[step=10:20]'"},
+        {"Warm up before recording: run some steps first, so that code is loaded, compiled and "
+         "autotuned",
+         "the first call of a kernel or library takes milliseconds and never comes back",
+         "the longest gaps are no longer single launch or allocator calls"},
         {0}}};

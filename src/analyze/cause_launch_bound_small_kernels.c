@@ -3,8 +3,8 @@
  *
  * Signal: median kernel under 10 µs, at least 50 % of kernels under 10 µs (nsys-ai, TraceLens), and
  * host-late gaps spent dispatching over 10 % of wall. Share of count alone is useless: 9 to 97 % in 22
- * public traces (calibration in root_causes.md), so the gaps decide. The median delay from launch to
- * start tells whether the queue is empty; behind a full queue small kernels cost nothing.
+ * public traces (calibration in root_causes.md), so the gaps decide. How soon kernels start after
+ * their launch tells whether the queue is empty; behind a full queue small kernels cost nothing.
  */
 #include "analyze/launchcause.h"
 
@@ -21,7 +21,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_launch_facts facts = nl_launch_facts(scene);
     double share = facts.kernels ? (double)facts.small / (double)facts.kernels : 0;
     if (share < SMALL_SHARE || facts.kernel_median_ns >= NL_SMALL_KERNEL_NS ||
-        facts.delay_median_ns > NL_DEEP_QUEUE_NS)
+        nl_launch_is_ahead(&facts))
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
     nl_title(scene, finding, "%s is launch bound: tiny kernels (median %s) wait for the CPU for %s",
@@ -41,8 +41,9 @@ const struct nl_cause nl_cause_launch_bound_small_kernels = {
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .evaluate = evaluate,
-    .not_this_if = "the queue is deep (median delay from launch to start over 200 us): then small "
-                   "kernels run back to back and cost nothing here",
+    .not_this_if =
+        "the queue is full (under 20 % of launches start within 20 us): then small kernels "
+        "run back to back and cost nothing",
     .suggestions = {
         {"Launch many kernels with one call: torch.compile(mode='reduce-overhead') or CUDA graphs "
          "around the repeated part",

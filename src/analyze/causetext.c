@@ -59,6 +59,19 @@ const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s)
     return nl_say(scene, "%s", nl_format_rate(text, bytes_per_s));
 }
 
+const char *nl_say_quoted(const struct nl_scene *scene, struct nl_str text)
+{
+    char *out = nl_arena_alloc(scene->arena, 2 * text.len + 3), *to = out;
+    *to++ = '\'';
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\'')
+            *to++ = '\'';
+        *to++ = text.ptr[i];
+    }
+    *to++ = '\'';
+    return out;
+}
+
 /* ---- Conditions ---- */
 
 static const char *number(const struct nl_scene *scene, const char *alias, const char *column,

@@ -2,7 +2,7 @@
 #include "analyze/launchcause.h"
 
 struct samples {
-    int64_t *kernels, *calls, *delays;
+    int64_t *kernels, *calls;
     size_t call_count;
 };
 
@@ -16,7 +16,8 @@ static void add_call(const struct nl_trace *trace, uint32_t slice, struct sample
     int64_t dur = trace->slice.dur[launch];
     int64_t delay = trace->slice.ts[slice] - trace->slice.ts[launch] - dur;
     samples->calls[samples->call_count] = dur;
-    samples->delays[samples->call_count++] = delay > 0 ? delay : 0;
+    samples->call_count++;
+    facts->prompt += delay < NL_PROMPT_NS;
     facts->slow_calls += dur > NL_SLOW_LAUNCH_NS;
 }
 
@@ -25,7 +26,7 @@ struct nl_launch_facts nl_launch_facts(const struct nl_scene *scene)
     const struct nl_trace *trace = scene->trace;
     struct nl_launch_facts facts = {.kernels = scene->kernel_count};
     size_t room = (scene->kernel_count + 1) * sizeof(int64_t);
-    struct samples samples = {nl_alloc(room), nl_alloc(room), nl_alloc(room), 0};
+    struct samples samples = {nl_alloc(room), nl_alloc(room), 0};
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t slice = trace->kernel.slice[scene->kernels[i]];
         int64_t dur = trace->slice.dur[slice];
@@ -40,10 +41,8 @@ struct nl_launch_facts nl_launch_facts(const struct nl_scene *scene)
     facts.calls = samples.call_count;
     facts.kernel_median_ns = nl_median(samples.kernels, scene->kernel_count);
     facts.call_median_ns = nl_median(samples.calls, samples.call_count);
-    facts.delay_median_ns = nl_median(samples.delays, samples.call_count);
     nl_free(samples.kernels);
     nl_free(samples.calls);
-    nl_free(samples.delays);
     return facts;
 }
 
@@ -72,21 +71,26 @@ const char *nl_launch_dispatch_sql(const struct nl_scene *scene)
 void nl_launch_tell_delay(struct nl_scene *scene, struct nl_finding *finding,
                           const struct nl_launch_facts *facts)
 {
-    nl_evidence(
-        finding,
-        (struct nl_evidence){
-            .metric = "launch_delay_median_ns",
-            .says = nl_say(scene, "the median kernel starts %s after its launch call returns: %s",
-                           nl_say_ns(scene, (int64_t)facts->delay_median_ns),
-                           facts->delay_median_ns < 2 * NL_SMALL_KERNEL_NS
-                               ? "the queue in front of the device is empty"
-                               : "the queue in front of the device is short"),
-            .query = nl_say(scene,
-                            "SELECT median(max(k.ts - a.ts - a.dur, 0)) FROM kernels k JOIN "
-                            "slices a ON a.id = k.launch WHERE a.link = k.slice AND %s",
-                            nl_scene_on(scene, "k.")),
-            .meaning = NL_MEANS_NUMBER,
-            .value = facts->delay_median_ns});
+    double share = facts->calls ? (double)facts->prompt / (double)facts->calls : 0;
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "prompt_start_share",
+                    .says = nl_say(scene,
+                                   "%s of launches start on the device within 20 us of the call's "
+                                   "return: its queue is empty then",
+                                   nl_say_share(scene, share)),
+                    .threshold = ">= 20 % of launches",
+                    .query = nl_say(scene,
+                                    "SELECT avg(k.ts - a.ts - a.dur < 20000) FROM kernels k JOIN "
+                                    "slices a ON a.id = k.launch WHERE a.link = k.slice AND %s",
+                                    nl_scene_on(scene, "k.")),
+                    .meaning = NL_MEANS_SHARE,
+                    .value = share});
+}
+
+bool nl_launch_is_ahead(const struct nl_launch_facts *facts)
+{
+    return (double)facts->prompt < 0.2 * (double)facts->calls;
 }
 
 void nl_launch_tell_small(struct nl_scene *scene, struct nl_finding *finding,

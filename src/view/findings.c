@@ -210,6 +210,9 @@ static void put_weight(struct note *note, const struct nl_finding *finding)
     if (!finding->validity)
         nl_buf_format(line, " · costs %s (%s of wall)", nl_format_ns(text, finding->cost_ns),
                       nl_format_percent(more, finding->cost_share));
+    if (!finding->validity && finding->beyond_ns < finding->cost_ns / 20 * 19)
+        nl_buf_format(line, ", %s of them not counted above",
+                      nl_format_ns(text, finding->beyond_ns));
     if (finding->saving_ns[1] > 0) {
         nl_buf_format(line, " · to win: %s", nl_format_ns(text, finding->saving_ns[0]));
         nl_buf_format(line, " to %s", nl_format_ns(text, finding->saving_ns[1]));
@@ -306,7 +309,7 @@ static void put_explained(struct note *note, const struct nl_findings *findings)
             continue;
         nl_buf_text(&note->line, note->width ? "Also: " : "- Also: ");
         put(note, finding->title);
-        nl_buf_text(&note->line, " — the same time as ");
+        nl_buf_text(&note->line, " — counted above already, most of it in ");
         put(note, finding->explained_by);
         nl_buf_char(&note->line, '.');
         end_line(note, 6);
