@@ -17,10 +17,15 @@
 #include "query/breakdown.h"
 #include "query/result.h"
 
+struct nl_memo;
+
 /* Zeroed = the whole trace, all rows. */
 struct nl_analyze_options {
     struct nl_window window;
-    size_t limit; /* rows per result; 0 = all */
+    size_t limit;         /* rows per result; 0 = all */
+    bool fold;            /* ranges under names without numbers of instances (fold.h): for eyes */
+    struct nl_memo *memo; /* what analyses of one report share (analyze/memo.h), or NULL */
+    bool all;             /* findings also below the thresholds of printing */
 };
 
 /* A table that must hold rows; with `column`, one that must hold a known value somewhere. */

@@ -171,6 +171,23 @@ static void tell_kernels(const struct story *story)
     put_count(story->out, " of ", (int64_t)kernels->rows, "name.", "names.");
 }
 
+/* "… (from the launches that repeat, confidence 0.72; 2 more set apart)." */
+static void tell_how_steps_are_known(const struct story *story, const struct nl_result *steps,
+                                     size_t row)
+{
+    int64_t apart = nl_lookup_i64(steps, row, "apart");
+    bool marked = nl_str_is(nl_lookup_text(steps, row, "method"), "marked");
+    bool launches = nl_str_is(nl_lookup_text(steps, row, "method"), "launches");
+    if (!marked)
+        nl_buf_format(story->out, " (from %s, confidence %.2f",
+                      launches ? "launches that repeat" : "the text of ranges",
+                      nl_lookup_f64(steps, row, "confidence"));
+    if (apart > 0)
+        nl_buf_format(story->out, "%s%lld more set apart as warm-up or compile",
+                      marked ? " (" : "; ", (long long)apart);
+    nl_buf_text(story->out, marked && apart <= 0 ? "." : ").");
+}
+
 static void tell_steps(const struct story *story)
 {
     const struct nl_result *steps = part(story, "step_summary");
@@ -180,19 +197,20 @@ static void tell_steps(const struct story *story)
     for (size_t row = 1; row < steps->rows; row++)
         if (nl_lookup_f64(steps, row, "p50_ns") > nl_lookup_f64(steps, slowest, "p50_ns"))
             slowest = row;
+    int64_t count = nl_lookup_i64(steps, slowest, "count");
+    if (count <= 0)
+        return;
     if (steps->rows > 1)
         nl_buf_format(story->out, "Rank %lld has the longest steps of %zu ranks: ",
                       (long long)nl_lookup_i64(steps, slowest, "rank"), steps->rows);
-    int64_t count = nl_lookup_i64(steps, slowest, "count");
     put_count(story->out, "", count, "step", "steps");
     if (count == 1) {
         put_ns(story->out, " of ", nl_lookup_i64(steps, slowest, "total_ns"));
-        nl_buf_char(story->out, '.');
-        return;
+    } else {
+        put_ns(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
+        put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
     }
-    put_ns(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
-    put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
-    nl_buf_text(story->out, ".");
+    tell_how_steps_are_known(story, steps, slowest);
 }
 
 static void tell_communication(const struct story *story)
@@ -306,16 +324,62 @@ static void tell_coverage(const struct story *story)
                   "remarks, listed below.");
 }
 
+static const struct nl_finding *top_finding(const struct story *story)
+{
+    const struct nl_findings *findings = story->report->findings;
+    return findings && findings->count ? &findings->items[0] : NULL;
+}
+
+/* "Host-to-device copies are not hidden: … (critical, 95.0 % of the time, sure to 97 %)." */
+static void tell_finding(const struct story *story)
+{
+    const struct nl_finding *top = top_finding(story);
+    if (!top) {
+        const struct nl_findings *findings = story->report->findings;
+        if (!findings || !part(story, "breakdown"))
+            return;
+        nl_buf_format(story->out, "No cause found that costs 0.5 %% of the time or more");
+        if (findings->abstained_count)
+            put_count(story->out, "; ", (int64_t)findings->abstained_count, "cause", "causes");
+        nl_buf_text(story->out, findings->abstained_count ? " could not be judged (--all says why)." : ".");
+        return;
+    }
+    nl_buf_text(story->out, top->title);
+    nl_buf_format(story->out, " (%s", nl_severity_name(top->severity));
+    if (top->devices > 1)
+        nl_buf_format(story->out, ", on %zu of %zu devices", top->devices, top->of_devices);
+    put_percent(story->out, ", confidence ", top->confidence);
+    nl_buf_text(story->out, ").");
+}
+
+static void tell_proof(const struct story *story)
+{
+    const struct nl_finding *top = top_finding(story);
+    if (!top)
+        return;
+    nl_buf_text(story->out, "Because: ");
+    for (size_t i = 0; i < top->evidence_count && i < 2; i++)
+        nl_buf_format(story->out, "%s%s", i ? "; " : "", top->evidence[i].says);
+    nl_buf_char(story->out, '.');
+}
+
+static void tell_action(const struct story *story)
+{
+    const struct nl_finding *top = top_finding(story);
+    if (top && top->suggestions && top->suggestions[0].action)
+        nl_buf_format(story->out, "First thing to try: %s.", top->suggestions[0].action);
+}
+
 typedef void tell_fn(const struct story *story);
 
-static tell_fn *const analyze_story[] = {tell_devices, tell_cpu_only, tell_kernels,
+static tell_fn *const analyze_story[] = {tell_finding, tell_proof, tell_action, tell_devices, tell_cpu_only, tell_kernels,
                                          tell_cpu_top, tell_steps,    tell_communication,
                                          tell_copies,  NULL};
 static tell_fn *const info_story[] = {tell_contents, tell_coverage, NULL};
 
 void nl_headlines(struct nl_report *report, const struct nl_trace *trace)
 {
-    tell_fn *const *story = report->has_findings ? analyze_story : info_story;
+    tell_fn *const *story = report->findings ? analyze_story : info_story;
     for (size_t i = 0; story[i] && report->headline_count < NL_HEADLINES_MAX; i++) {
         struct nl_buf out;
         nl_buf_init(&out, SENTENCE_BYTES);

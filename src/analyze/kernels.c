@@ -1,22 +1,25 @@
 /*
- * kernels — statistics per kernel name, the same rows as the SQL view kernel_summary with class
- * and share added.
+ * kernels — statistics per kernel name, the same rows as the SQL view kernel_summary with share and
+ * what the name tells added: class, category, tensor cores, element type.
  */
 #include "analyze/answer.h"
 
 static const struct nl_result_column columns[] = {
     {"name", "kernel", NL_MEANS_TEXT},
     {"class", NULL, NL_MEANS_TEXT},
+    {"category", NULL, NL_MEANS_TEXT},
     NL_STATS_COLUMNS,
+    {"tensor_core", "tensor core", NL_MEANS_TEXT},
+    {"dtype", NULL, NL_MEANS_TEXT},
 };
 
-/* Class per dictionary id. All kernels of a name have the class that the name gives. */
-static uint8_t *classes_of(const struct nl_trace *trace)
+/* One kernel of each name, by dictionary id: what a name tells is the same for all of them. */
+static uint32_t *examples_of(const struct nl_trace *trace)
 {
-    uint8_t *classes = nl_zalloc(trace->names.count + 1);
+    uint32_t *examples = nl_zalloc((trace->names.count + 1) * sizeof *examples);
     for (uint32_t row = 0; row < trace->kernel.rows; row++)
-        classes[trace->slice.name[trace->kernel.slice[row]]] = trace->kernel.class[row];
-    return classes;
+        examples[trace->slice.name[trace->kernel.slice[row]]] = row;
+    return examples;
 }
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -26,7 +29,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     (void)err;
     size_t count;
     struct nl_group_stats *stats = nl_name_stats(trace, &options->window, NL_KIND_KERNEL, &count);
-    uint8_t *classes = classes_of(trace);
+    const struct nl_kernel_table *kernel = &trace->kernel;
+    uint32_t *examples = examples_of(trace);
     struct nl_result *result = NL_ANSWER_NEW("kernels", NULL, columns);
     int64_t whole = 0;
     for (size_t i = 0; i < count; i++)
@@ -34,11 +38,16 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_answer_name(result, trace, stats[i].name);
-        cells[1] = nl_answer_enum(NL_ENUM_class, classes[stats[i].name]);
-        nl_answer_stats(&cells[2], &stats[i], whole);
+        uint32_t example = examples[stats[i].name];
+        cells[1] = nl_answer_enum(NL_ENUM_class, kernel->class[example]);
+        cells[2] = nl_answer_enum(NL_ENUM_category, kernel->category[example]);
+        nl_answer_stats(&cells[3], &stats[i], whole);
+        cells[3 + NL_STATS_COUNT] =
+            nl_answer_enum(NL_ENUM_tensorcore, kernel->tensor_core[example]);
+        cells[4 + NL_STATS_COUNT] = nl_answer_name(result, trace, kernel->dtype[example]);
     }
     nl_answer_settle(result, "total_ns");
-    nl_free(classes);
+    nl_free(examples);
     nl_free(stats);
     return result;
 }
@@ -51,5 +60,6 @@ const struct nl_analysis nl_analysis_kernels = {
     .need_count = 1,
     .run = run,
     .doc = "Per kernel name: count, total, share of all kernel time, min, median, p95, max and "
-           "sample standard deviation. Percentiles interpolate linearly between closest ranks.",
+           "sample standard deviation, and what the name tells (docs/kernels.md). Percentiles "
+           "interpolate linearly between closest ranks.",
 };

@@ -2,6 +2,7 @@
  * nvtx — user ranges and marks by text, domain and style.
  */
 #include "analyze/answer.h"
+#include "analyze/fold.h"
 #include "analyze/scope.h"
 #include "analyze/selftime.h"
 #include "query/attribution.h"
@@ -30,6 +31,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     const struct nl_nvtx_table *nvtx = &trace->nvtx;
     struct nl_scope scope;
     struct nl_groups groups;
+    struct nl_fold fold;
+    nl_fold_init(&fold, trace, options->fold);
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
     int64_t *self = nvtx->rows ? nl_self_times(trace, 0, trace->slice.rows) : NULL, whole = 0;
@@ -37,9 +40,10 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         int64_t length = length_of(&scope, nvtx->slice[row]);
         if (length < 0)
             continue;
-        uint64_t text = (uint64_t)trace->slice.name[nvtx->slice[row]] << 32 | nvtx->domain[row];
+        uint64_t name = nl_fold_id(&fold, trace->slice.name[nvtx->slice[row]]);
         int64_t own = self[nvtx->slice[row]] > 0 ? self[nvtx->slice[row]] : 0;
-        nl_groups_add(&groups, text, nvtx->style[row], length)->sums[0] += own;
+        nl_groups_add(&groups, name << 32 | nvtx->domain[row], nvtx->style[row], length)->sums[0] +=
+            own;
         whole += own;
     }
     nl_groups_finish(&groups);
@@ -47,12 +51,14 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (size_t i = 0; i < groups.count; i++) {
         const struct nl_group *group = &groups.items[i];
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, (uint32_t)(group->a >> 32));
+        cells[0] = nl_fold_cell(&fold, result, (uint32_t)(group->a >> 32));
         cells[1] = nl_answer_name(result, trace, (uint32_t)group->a);
         cells[2] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
         nl_self_cells(&cells[3], group, whole);
     }
     nl_answer_settle(result, "total_ns");
+    result->note = nl_fold_note(&fold, result);
+    nl_fold_release(&fold);
     nl_free(self);
     nl_groups_release(&groups);
     nl_scope_release(&scope);

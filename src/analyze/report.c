@@ -4,11 +4,16 @@
 #include "analyze/report.h"
 
 #include "analyze/headline.h"
+#include "analyze/memo.h"
 
 static const char *const analyze_plan[] = {"time_breakdown",
+                                           "idle",
+                                           "idle_causes",
                                            "step_summary",
+                                           "step_parts",
                                            "kernels",
                                            "kernel_classes",
+                                           "kernel_categories",
                                            "graphs",
                                            "overlap",
                                            "collectives",
@@ -19,14 +24,22 @@ static const char *const analyze_plan[] = {"time_breakdown",
                                            "syncs",
                                            "streams",
                                            "ops",
+                                           "op_gpu",
+                                           "op_tree",
                                            "layers",
+                                           "layer_gpu",
+                                           "layer_tree",
                                            "nvtx",
+                                           "nvtx_gpu",
+                                           "nvtx_tree",
                                            "python",
+                                           "python_tree",
                                            "threads",
                                            "osrt",
                                            "others",
                                            "memory",
                                            "counters",
+                                           "step_breakdown",
                                            "steps",
                                            "missing",
                                            NULL};
@@ -66,13 +79,14 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         return NULL;
     }
     struct nl_analyze_options whole = *options; /* the sentences are about all rows */
+    struct nl_memo memo = {0};
     whole.limit = 0;
+    whole.memo = &memo;
     struct nl_report *report = nl_zalloc(sizeof *report);
     size_t count = plan_length(plan);
     nl_arena_init(&report->arena);
     report->name = plan->name;
     report->title = plan->title;
-    report->has_findings = plan->has_findings;
     report->results = nl_arena_alloc(&report->arena, count * sizeof *report->results);
     nl_job_phase(job, "analyzing", count);
     for (size_t i = 0; i < count; i++) {
@@ -82,10 +96,18 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         report->results[i] = nl_analysis_run(analysis, trace, &whole, job, err);
         if (!report->results[i]) {
             nl_report_free(report);
+            nl_memo_release(&memo);
             return NULL;
         }
         report->result_count++;
         nl_job_add(job, 1);
+    }
+    bool judged = !plan->has_findings ||
+                  (report->findings = nl_findings_new(trace, &whole, job, err)) != NULL;
+    nl_memo_release(&memo);
+    if (!judged) {
+        nl_report_free(report);
+        return NULL;
     }
     nl_headlines(report, trace);
     for (size_t i = 0; i < count; i++)
@@ -99,6 +121,7 @@ void nl_report_free(struct nl_report *report)
         return;
     for (size_t i = 0; i < report->result_count; i++)
         nl_result_free(report->results[i]);
+    nl_findings_free(report->findings);
     nl_arena_free(&report->arena);
     nl_free(report);
 }

@@ -7,9 +7,9 @@
 #ifndef NL_REPORT_H
 #define NL_REPORT_H
 
-#include "analyze/analyze.h"
+#include "analyze/finding.h"
 
-#define NL_HEADLINES_MAX 4
+#define NL_HEADLINES_MAX 7
 
 struct nl_report {
     const char *name;  /* "analyze": schema neurolens.analyze/1 */
@@ -18,7 +18,7 @@ struct nl_report {
     size_t headline_count;
     struct nl_result **results; /* every analysis of the plan, also those without rows */
     size_t result_count;
-    bool has_findings; /* JSON gets "findings" and "abstained" */
+    struct nl_findings *findings; /* NULL in reports without; JSON gets "findings", "abstained" */
     struct nl_arena arena;
 };
 

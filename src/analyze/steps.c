@@ -1,31 +1,29 @@
 /*
- * steps — the iterations that the program marked, in order of rank and time.
+ * steps — the iterations of each rank in order of time: as the program marked them, else as they
+ * were found (query/stepfind.h), with the phase of each.
  */
-#include <stdlib.h>
-
 #include "analyze/answer.h"
-#include "analyze/scope.h"
-#include "base/sort.h"
+#include "analyze/steptime.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},  {"index", NULL, NL_MEANS_INTEGER},
     {"name", NULL, NL_MEANS_TEXT},     {"start_ns", "start", NL_MEANS_NS},
-    {"dur_ns", "length", NL_MEANS_NS},
+    {"dur_ns", "length", NL_MEANS_NS}, {"phase", NULL, NL_MEANS_TEXT},
+    {"method", NULL, NL_MEANS_TEXT},   {"confidence", NULL, NL_MEANS_NUMBER},
 };
 
-struct mark {
-    int64_t rank, ts;
-    uint32_t row;
-};
-
-static int by_rank_and_time(const void *left, const void *right)
+static void add_row(struct nl_result *result, const struct nl_trace *trace,
+                    const struct nl_step_group *group, const struct nl_found_step *step)
 {
-    const struct mark *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->ts != b->ts)
-        return a->ts < b->ts ? -1 : 1;
-    return a->row < b->row ? -1 : 1;
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_i64(group->rank);
+    cells[1] = nl_cell_i64(step->index);
+    cells[2] = nl_answer_name(result, trace, step->name);
+    cells[3] = nl_cell_i64(step->start - trace->first_ts);
+    cells[4] = nl_cell_i64(step->end - step->start);
+    cells[5] = nl_answer_static(nl_step_phase_text(step->phase));
+    cells[6] = nl_answer_static(nl_step_method_text(group->method));
+    cells[7] = nl_cell_f64(group->confidence);
 }
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -33,32 +31,17 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    const struct nl_step_table *step = &trace->step;
-    struct nl_scope scope;
-    nl_scope_init(&scope, trace, &options->window);
-    struct mark *marks = nl_alloc((step->rows + (size_t)1) * sizeof *marks);
-    size_t count = 0;
-    for (uint32_t row = 0; row < step->rows; row++) {
-        uint32_t lane = step->lane[row];
-        if (nl_scope_moment(&scope, lane, step->ts[row]))
-            marks[count++] =
-                (struct mark){.rank = lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane),
-                              .ts = step->ts[row],
-                              .row = row};
-    }
-    qsort(marks, count, sizeof *marks, by_rank_and_time);
+    struct nl_found_steps found;
+    nl_steps_find(trace, &found);
     struct nl_result *result = NL_ANSWER_NEW("steps", NULL, columns);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t row = marks[i].row;
-        struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_i64(marks[i].rank);
-        cells[1] = nl_cell_i64(step->index[row]);
-        cells[2] = nl_answer_name(result, trace, step->name[row]);
-        cells[3] = nl_cell_i64(step->ts[row] - trace->first_ts);
-        cells[4] = nl_cell_i64(step->dur[row]);
+    for (size_t g = 0; g < found.group_count; g++) {
+        const struct nl_step_group *group = &found.groups[g];
+        for (size_t i = group->first; i < group->first + group->count; i++)
+            if (nl_step_in_window(group, &found.items[i], &options->window))
+                add_row(result, trace, group, &found.items[i]);
     }
-    nl_free(marks);
-    nl_scope_release(&scope);
+    nl_step_note(result, &found);
+    nl_steps_release(&found);
     return result;
 }
 
@@ -66,8 +49,8 @@ const struct nl_analysis nl_analysis_steps = {
     .name = "steps",
     .key = "steps",
     .title = "Steps",
-    .needs = {{NL_T_step, NULL}},
-    .need_count = 1,
     .run = run,
-    .doc = "Every iteration as the program marked it: rank, number, start and length.",
+    .doc = "Every iteration: rank, number, start, length and phase (steady, warm-up, compile), how "
+           "it is known (marked by the program, ranges whose text stands for an iteration, or the "
+           "launch sequence that repeats) and how sure that is.",
 };

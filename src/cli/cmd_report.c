@@ -21,7 +21,8 @@ static bool report(const struct nl_input_words *input, const struct nl_trace *tr
                    const char *plan, const struct nl_call *call, struct nl_output *output,
                    struct nl_err *err)
 {
-    struct nl_analyze_options options = {.limit = (size_t)call->settings.limit};
+    struct nl_analyze_options options = {.limit = (size_t)call->settings.limit,
+                                         .fold = output->view->folds && !call->settings.all};
     if (!nl_input_window(input, trace, call, &options.window, err))
         return false;
     nl_job_phase(call->job, "analyzing", 0);

@@ -1,11 +1,8 @@
-/*
- * Self time is one walk over the rows. Launch ranges are a sweep per thread over the starts of
- * ranges and launches, with the open ranges on a stack.
- */
+/* Self time is one walk over the rows; launch ranges are the owners of one kind. */
 #include "query/attribution.h"
 
 #include "base/mem.h"
-#include "base/sort.h"
+#include "query/owner.h"
 
 int64_t *nl_self_times(const struct nl_trace *trace, uint32_t first, uint32_t last)
 {
@@ -29,95 +26,22 @@ int64_t *nl_self_times(const struct nl_trace *trace, uint32_t first, uint32_t la
     return self;
 }
 
-/* A range that opens, or a launch (of the device work in row `work` of the answer). */
-struct event {
-    uint32_t slice, thread;
-    size_t work;
-};
-#define IS_RANGE SIZE_MAX
-
-struct events {
-    struct event *items;
-    size_t count, cap;
-};
-
-static void add_event(const struct nl_trace *trace, struct events *events, uint32_t slice,
-                      size_t work)
-{
-    uint32_t thread = trace->lane.thread[trace->slice.lane[slice]];
-    if (thread == NL_NULL_ROW)
-        return;
-    nl_grow(&events->items, &events->cap, events->count + 1);
-    events->items[events->count++] = (struct event){slice, thread, work};
-}
-
-static bool is_device_work(unsigned kind)
-{
-    return kind == NL_KIND_KERNEL || kind == NL_KIND_MEMCPY || kind == NL_KIND_MEMSET ||
-           kind == NL_KIND_GRAPH;
-}
-
-/* By thread, then by start; ranges first and outer ones before inner ones, because rows of a lane
- * are in order of depth and both sorts are stable. */
-static struct nl_keyed *sort_events(const struct nl_trace *trace, const struct events *events)
-{
-    struct nl_keyed *order = nl_alloc((2 * events->count + 1) * sizeof *order);
-    for (size_t i = 0; i < events->count; i++)
-        order[i] =
-            (struct nl_keyed){nl_sort_key(trace->slice.ts[events->items[i].slice]), (uint32_t)i};
-    nl_sort_keyed(order, order + events->count, events->count);
-    for (size_t i = 0; i < events->count; i++)
-        order[i].key = events->items[order[i].row].thread;
-    nl_sort_keyed(order, order + events->count, events->count);
-    return order;
-}
-
-static void sweep(const struct nl_trace *trace, const struct events *events,
-                  struct nl_launch_range *answer)
-{
-    struct nl_keyed *order = sort_events(trace, events);
-    uint32_t *open = nl_alloc((events->count + 1) * sizeof *open);
-    size_t depth = 0;
-    uint32_t thread = NL_NULL_ROW;
-    for (size_t i = 0; i < events->count; i++) {
-        const struct event *event = &events->items[order[i].row];
-        if (event->thread != thread) {
-            thread = event->thread;
-            depth = 0;
-        }
-        if (event->work == IS_RANGE) {
-            open[depth++] = event->slice;
-            continue;
-        }
-        while (depth && nl_slice_end(trace, open[depth - 1]) <= trace->slice.ts[event->slice])
-            depth--;
-        if (depth)
-            answer[event->work].range = open[depth - 1];
-    }
-    nl_free(open);
-    nl_free(order);
-}
-
 struct nl_launch_range *nl_launch_ranges(const struct nl_trace *trace, unsigned kind, size_t *count)
 {
-    struct nl_launch_range *answer = NULL;
-    struct events events = {0};
-    size_t cap = 0, rows = 0;
-    for (uint32_t row = 0; row < trace->slice.rows; row++)
-        if (trace->slice.kind[row] == kind)
-            add_event(trace, &events, row, IS_RANGE);
-    for (uint32_t row = 0; row < trace->slice.rows; row++) {
-        if (!is_device_work(trace->slice.kind[row]))
-            continue;
-        nl_grow(&answer, &cap, rows + 1);
-        answer[rows] = (struct nl_launch_range){row, NL_NULL_ROW};
-        uint32_t launch = trace->slice.link[row];
-        if (launch != NL_NULL_ROW)
-            add_event(trace, &events, launch, rows);
-        rows++;
+    struct nl_rangetree tree;
+    struct nl_owners owners;
+    nl_rangetree_init(&tree, trace, kind);
+    nl_owners_init(&owners, trace);
+    uint32_t *range = nl_owners_find(&owners, &tree);
+    struct nl_launch_range *answer = nl_alloc((owners.count + (size_t)1) * sizeof *answer);
+    for (uint32_t i = 0; i < owners.count; i++) {
+        bool known = owners.launch[i] != NL_NULL_ROW && range[i] != NL_NULL_ROW;
+        answer[i] =
+            (struct nl_launch_range){owners.work[i], known ? tree.slices[range[i]] : NL_NULL_ROW};
     }
-    sweep(trace, &events, answer);
-    nl_free(events.items);
-    *count = rows;
+    *count = owners.count;
+    nl_free(range);
+    nl_owners_release(&owners);
+    nl_rangetree_release(&tree);
     return answer;
 }

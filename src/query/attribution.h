@@ -19,7 +19,8 @@ struct nl_launch_range {
 };
 
 /* One row per piece of device work, ascending by slice. `kind`: the ranges' enum nl_kind. Of ranges
- * that cross each other the one that began last is the innermost. nl_free the array. */
+ * that cross each other the one that began last is the innermost. By containment alone; owner.h
+ * also knows ids and forward operators. nl_free the array. */
 struct nl_launch_range *nl_launch_ranges(const struct nl_trace *trace, unsigned kind,
                                          size_t *count);
 

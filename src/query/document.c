@@ -133,5 +133,6 @@ void nl_db_document(struct nl_buf *out)
                 "\n## Functions\nBesides [SQLite's own](https://sqlite.org/lang_corefunc.html):\n\n"
                 "| function | what it does | example |\n|---|---|---|\n");
     document_functions(out, nl_statistic_functions);
+    document_functions(out, nl_api_functions);
     document_functions(out, nl_interval_functions);
 }

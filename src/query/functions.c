@@ -55,7 +55,8 @@ static int add(struct nl_db *db, const struct nl_function *function)
 
 int nl_functions_register(struct nl_db *db)
 {
-    const struct nl_function *lists[] = {nl_interval_functions, nl_statistic_functions};
+    const struct nl_function *lists[] = {nl_interval_functions, nl_statistic_functions,
+                                         nl_api_functions};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct nl_function *function = lists[i]; function->name; function++) {
             int rc = add(db, function);

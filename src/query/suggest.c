@@ -54,6 +54,8 @@ static void add_functions(struct names *names)
         add_name(names, function->name);
     for (const struct nl_function *function = nl_statistic_functions; function->name; function++)
         add_name(names, function->name);
+    for (const struct nl_function *function = nl_api_functions; function->name; function++)
+        add_name(names, function->name);
     for (size_t i = 0; own[i]; i++)
         add_name(names, own[i]);
 }

@@ -184,6 +184,7 @@ static inline bool take(struct nl_sweep *sweep, uint32_t row, struct nl_work *wo
     work->start = start < sweep->window_start ? sweep->window_start : start;
     work->end = end > sweep->window_end ? sweep->window_end : end;
     work->class = class;
+    work->slice = row;
     return true;
 }
 

@@ -36,6 +36,7 @@ bool nl_work_same_device(const struct nl_work_lane *a, const struct nl_work_lane
 struct nl_work {
     int64_t start, end; /* clipped to the window; end == start for work of no length */
     enum nl_work_class class;
+    uint32_t slice;
 };
 
 struct nl_sweep_run {

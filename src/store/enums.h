@@ -8,6 +8,8 @@
 #define NL_ENUM(enumeration, identifier, text) NL_ROW_##enumeration(identifier)
 
 #define NL_ROW_class(i)
+#define NL_ROW_category(i)
+#define NL_ROW_tensorcore(i)
 #define NL_ROW_copykind(i)
 #define NL_ROW_memory(i)
 #define NL_ROW_synckind(i)
@@ -30,6 +32,24 @@ enum nl_class {
 };
 #undef NL_ROW_class
 #define NL_ROW_class(i)
+
+#undef NL_ROW_category
+#define NL_ROW_category(i) NL_CATEGORY_##i,
+enum nl_category {
+#include "store/enums.def"
+    NL_CATEGORY_COUNT
+};
+#undef NL_ROW_category
+#define NL_ROW_category(i)
+
+#undef NL_ROW_tensorcore
+#define NL_ROW_tensorcore(i) NL_TENSORCORE_##i,
+enum nl_tensorcore {
+#include "store/enums.def"
+    NL_TENSORCORE_COUNT
+};
+#undef NL_ROW_tensorcore
+#define NL_ROW_tensorcore(i)
 
 #undef NL_ROW_copykind
 #define NL_ROW_copykind(i) NL_COPY_##i,

@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "base/units.h"
 #include "store/columns.h"
+#include "store/kernelcategory.h"
 #include "store/kernelclass.h"
 
 static int by_unit(const void *x, const void *y)
@@ -333,18 +334,32 @@ static void point_to_details(struct nl_trace *t)
                 t->slice.detail[sides[s].slices[i]] = i;
 }
 
-/* Classes of kernels, decided once per distinct name. */
+/* Class, category, tensor-core use and element type of kernels, decided once per distinct name. */
 static void class_kernels(struct nl_trace *t)
 {
-    uint8_t *known = nl_zalloc(t->names.count);
+    struct known {
+        uint8_t class, category, tensor_core;
+        uint32_t dtype;
+    } *known = nl_zalloc(t->names.count * sizeof *known);
     for (uint32_t i = 0; i < t->kernel.rows; i++) {
         uint32_t slice = t->kernel.slice[i];
-        if (t->kernel.class[i] || slice == NL_NULL_ROW)
+        if (slice == NL_NULL_ROW)
             continue;
         uint32_t name = t->slice.name[slice];
-        if (!known[name])
-            known[name] = (uint8_t)nl_kernel_class(nl_trace_name(t, name));
-        t->kernel.class[i] = known[name];
+        struct known *it = &known[name];
+        if (!it->class) {
+            struct nl_str text = nl_trace_name(t, name);
+            it->class = (uint8_t)nl_kernel_class(text);
+            struct nl_kernel_facts facts = nl_kernel_facts(text, it->class);
+            it->category = (uint8_t)facts.category;
+            it->tensor_core = (uint8_t)facts.tensor_core;
+            it->dtype = facts.dtype ? nl_dict_add(&t->names, nl_str(facts.dtype)) : NL_NO_NAME;
+        }
+        if (!t->kernel.class[i])
+            t->kernel.class[i] = it->class;
+        t->kernel.category[i] = it->category;
+        t->kernel.tensor_core[i] = it->tensor_core;
+        t->kernel.dtype[i] = it->dtype;
     }
     nl_free(known);
 }

@@ -10,6 +10,8 @@ static const char *const kind_text[] = {
 #define NL_ENUM(enumeration, identifier, text) NL_TEXT_##enumeration(text)
 #define NL_TEXT_kind(t)                        t,
 #define NL_TEXT_class(t)
+#define NL_TEXT_category(t)
+#define NL_TEXT_tensorcore(t)
 #define NL_TEXT_copykind(t)
 #define NL_TEXT_memory(t)
 #define NL_TEXT_synckind(t)
@@ -28,6 +30,22 @@ static const char *const class_text[] = {
 };
 #undef NL_TEXT_class
 #define NL_TEXT_class(t)
+
+#undef NL_TEXT_category
+#define NL_TEXT_category(t) t,
+static const char *const category_text[] = {
+#include "store/enums.def"
+};
+#undef NL_TEXT_category
+#define NL_TEXT_category(t)
+
+#undef NL_TEXT_tensorcore
+#define NL_TEXT_tensorcore(t) t,
+static const char *const tensorcore_text[] = {
+#include "store/enums.def"
+};
+#undef NL_TEXT_tensorcore
+#define NL_TEXT_tensorcore(t)
 
 #undef NL_TEXT_copykind
 #define NL_TEXT_copykind(t) t,
@@ -83,6 +101,8 @@ static const struct {
 } enums[NL_ENUM_COUNT] = {
     [NL_ENUM_kind] = {kind_text, LENGTH(kind_text)},
     [NL_ENUM_class] = {class_text, LENGTH(class_text)},
+    [NL_ENUM_category] = {category_text, LENGTH(category_text)},
+    [NL_ENUM_tensorcore] = {tensorcore_text, LENGTH(tensorcore_text)},
     [NL_ENUM_copykind] = {copykind_text, LENGTH(copykind_text)},
     [NL_ENUM_memory] = {memory_text, LENGTH(memory_text)},
     [NL_ENUM_synckind] = {synckind_text, LENGTH(synckind_text)},
@@ -120,6 +140,8 @@ unsigned nl_enum_count(enum nl_enum_id id)
 #define TYPE_NAME       NL_TYPE_NAME, 0
 #define TYPE_kind       NL_TYPE_ENUM, NL_ENUM_kind
 #define TYPE_class      NL_TYPE_ENUM, NL_ENUM_class
+#define TYPE_category   NL_TYPE_ENUM, NL_ENUM_category
+#define TYPE_tensorcore NL_TYPE_ENUM, NL_ENUM_tensorcore
 #define TYPE_copykind   NL_TYPE_ENUM, NL_ENUM_copykind
 #define TYPE_memory     NL_TYPE_ENUM, NL_ENUM_memory
 #define TYPE_synckind   NL_TYPE_ENUM, NL_ENUM_synckind

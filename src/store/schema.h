@@ -32,6 +32,8 @@
 enum nl_enum_id {
     NL_ENUM_kind,
     NL_ENUM_class,
+    NL_ENUM_category,
+    NL_ENUM_tensorcore,
     NL_ENUM_copykind,
     NL_ENUM_memory,
     NL_ENUM_synckind,
@@ -98,6 +100,8 @@ enum nl_hop {
 #define NL_CTYPE_NAME       uint32_t
 #define NL_CTYPE_kind       uint8_t
 #define NL_CTYPE_class      uint8_t
+#define NL_CTYPE_category   uint8_t
+#define NL_CTYPE_tensorcore uint8_t
 #define NL_CTYPE_copykind   uint8_t
 #define NL_CTYPE_memory     uint8_t
 #define NL_CTYPE_synckind   uint8_t
@@ -138,6 +142,8 @@ enum nl_hop {
 #define NL_UNKNOWN_NAME       NL_NO_NAME
 #define NL_UNKNOWN_kind       0
 #define NL_UNKNOWN_class      0
+#define NL_UNKNOWN_category   0
+#define NL_UNKNOWN_tensorcore 0
 #define NL_UNKNOWN_copykind   0
 #define NL_UNKNOWN_memory     0
 #define NL_UNKNOWN_synckind   0

@@ -4,6 +4,7 @@
  */
 #include "base/json.h"
 #include "view/celltext.h"
+#include "view/findings.h"
 #include "view/finish.h"
 #include "view/view.h"
 
@@ -192,13 +193,6 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
     return end(&json, out, err);
 }
 
-static void put_empty(struct nl_json *json, const char *key)
-{
-    nl_json_key(json, key);
-    nl_json_open(json, '[');
-    nl_json_close(json, ']');
-}
-
 static bool render_report(FILE *out, const struct nl_profile *profile,
                           const struct nl_report *report, const struct nl_view_options *options,
                           struct nl_err *err)
@@ -207,10 +201,8 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
     begin(&json, out, report->name, profile, options);
     nl_json_open(&json, '{');
     put_texts(&json, "headline", report->headlines, report->headline_count);
-    if (report->has_findings) {
-        put_empty(&json, "findings");
-        put_empty(&json, "abstained");
-    }
+    if (report->findings)
+        nl_findings_json(&json, report->findings);
     for (size_t i = 0; i < report->result_count; i++) {
         nl_json_key(&json, report->results[i]->name);
         put_objects(&json, report->results[i]);

@@ -2,6 +2,7 @@
  * markdown — answers as GitHub-flavoured Markdown: a document for an issue, a wiki or a mail.
  */
 #include "view/celltext.h"
+#include "view/findings.h"
 #include "view/finish.h"
 #include "view/grid.h"
 #include "view/view.h"
@@ -109,6 +110,16 @@ static void put_files(FILE *out, const struct nl_profile *profile)
     putc('\n', out);
 }
 
+static void put_findings(FILE *out, const struct nl_findings *findings, bool all)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, (size_t)1 << 26);
+    nl_findings_markdown(&text, findings, all);
+    if (text.len)
+        fwrite(text.ptr, 1, text.len, out);
+    nl_buf_release(&text);
+}
+
 static bool render_report(FILE *out, const struct nl_profile *profile,
                           const struct nl_report *report, const struct nl_view_options *options,
                           struct nl_err *err)
@@ -127,6 +138,8 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
     putc('\n', out);
     if (profile)
         put_files(out, profile);
+    if (report->findings)
+        put_findings(out, report->findings, options->all);
     for (size_t i = 0; i < report->result_count; i++)
         put_section(out, report->results[i], rows, options->all);
     if (profile)
@@ -136,6 +149,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
 
 const struct nl_view nl_view_md = {
     .name = "md",
+    .folds = true,
     .render_result = render_result,
     .render_report = render_report,
     .doc = "Markdown tables",

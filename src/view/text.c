@@ -3,6 +3,7 @@
  * scripts read json or csv.
  */
 #include "view/celltext.h"
+#include "view/findings.h"
 #include "view/finish.h"
 #include "view/grid.h"
 #include "view/notes.h"
@@ -230,6 +231,20 @@ static void put_section(struct page *page, const struct nl_result *result, size_
         fputs("(nothing)\n", page->out);
 }
 
+static void put_findings(struct page *page, const struct nl_findings *findings)
+{
+    nl_findings_text(&page->line, findings, page->width, page->options->all);
+    if (!page->line.len)
+        return;
+    putc('\n', page->out);
+    struct nl_buf body = page->line;
+    nl_buf_init(&page->line, PAGE_BYTES);
+    put_title(page, "Findings");
+    nl_buf_release(&page->line);
+    page->line = body;
+    flush(page, NULL);
+}
+
 static bool render_report(FILE *out, const struct nl_profile *profile,
                           const struct nl_report *report, const struct nl_view_options *options,
                           struct nl_err *err)
@@ -243,6 +258,8 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
     }
     if (profile)
         put_profile(&page, profile);
+    if (report->findings)
+        put_findings(&page, report->findings);
     for (size_t i = 0; i < report->result_count; i++)
         put_section(&page, report->results[i], rows);
     if (profile)
@@ -252,6 +269,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
 
 const struct nl_view nl_view_text = {
     .name = "text",
+    .folds = true,
     .render_result = render_result,
     .render_report = render_report,
     .doc = "tables and bars for a screen",

@@ -9,8 +9,8 @@
  *   - a named analysis: result = [{column: value, ...}, ...]
  *   - SQL (options.matrix): result = {"columns": [{"name", "unit"}, ...], "rows": [[...], ...],
  *     "truncated": bool}
- *   - a report: result = {"headline": [...], KEY: [{...}, ...] for every result, and with
- *     has_findings "findings": [], "abstained": []}
+ *   - a report: result = {"headline": [...], KEY: [{...}, ...] for every result, and where causes
+ *     were judged "findings": [...], "abstained": [{"cause", "reason"}, ...]}
  *
  * CSV is RFC 4180 with a header row: one result, or the section of a report that
  * options.section names. Text is made for eyes: it fits the width, elides long names in the middle
@@ -39,6 +39,7 @@ struct nl_view_options {
 
 struct nl_view {
     const char *name; /* "text", "json", "csv", "md" */
+    bool folds;       /* for eyes: ranges better go under folded names (analyze/fold.h) */
     /* Both fail with NL_WRITE when the stream does, and NL_USAGE for an unknown section. */
     bool (*render_result)(FILE *out, const struct nl_profile *profile,
                           const struct nl_result *result, const struct nl_view_options *options,

@@ -330,7 +330,7 @@ static void chooses_csv_sections(void)
     struct nl_err err = {0};
     struct nl_view_options options = {0};
     char *text = shown_report(trace, "csv", "analyze", &options, &err);
-    CHECK(strncmp(text, "name,class,count,", 17) == 0);
+    CHECK(strncmp(text, "name,class,category,count,", 26) == 0);
     free(text);
     options.section = "time_breakdown";
     text = shown_report(trace, "csv", "analyze", &options, &err);

@@ -1,0 +1,172 @@
+/*
+ * tensor_core_unused — matrix products on the ordinary arithmetic units.
+ *
+ * Signal: kernels of matrix products (GEMM, convolution, attention, …) whose names say that they
+ * run without tensor cores (sgemm, dgemm, ffma, simt; never inferred from "xmma", which NVIDIA uses
+ * for both), over 10 % of all matrix time (TensorBoard plugin of Kineto; nsys-ai from 10 ms on).
+ * What could be won: TF32 on A100 is up to 8 times FP32, but memory soon bounds it: the cost is 3/4 of
+ * the time (4 times as fast), the saving [1/4, 3/4].
+ */
+#include "analyze/cause.h"
+#include "store/kernelcategory.h"
+
+#define LEAST_SHARE    0.10
+#define FIRST_MAJOR    7 /* compute capability with tensor cores */
+#define CRITICAL_SHARE 0.20
+
+struct matrix_time {
+    int64_t without, unknown, all;
+    uint64_t kernels;
+};
+
+/* Matrix products that could run there: not with a vector (bound by memory), not in FP64. */
+static bool is_eligible(const struct nl_trace *trace, uint32_t kernel)
+{
+    uint32_t name = trace->slice.name[trace->kernel.slice[kernel]];
+    return nl_category_is_matrix(trace->kernel.category[kernel]) &&
+           !nl_str_is(nl_trace_name(trace, trace->kernel.dtype[kernel]), "fp64") &&
+           nl_str_find_nocase(nl_trace_name(trace, name), "gemv") < 0;
+}
+
+static bool is_without(const struct nl_trace *trace, uint32_t kernel)
+{
+    return is_eligible(trace, kernel) && trace->kernel.tensor_core[kernel] == NL_TENSORCORE_NO;
+}
+
+static struct matrix_time add_up(const struct nl_scene *scene, struct nl_intervals *where)
+{
+    const struct nl_trace *trace = scene->trace;
+    struct matrix_time time = {0};
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t row = scene->kernels[i], slice = trace->kernel.slice[row];
+        if (!is_eligible(trace, row))
+            continue;
+        time.all += trace->slice.dur[slice];
+        if (trace->kernel.tensor_core[row] == NL_TENSORCORE_UNKNOWN)
+            time.unknown += trace->slice.dur[slice];
+        if (!is_without(trace, row))
+            continue;
+        time.without += trace->slice.dur[slice];
+        time.kernels++;
+        nl_intervals_add(where, trace->slice.ts[slice], nl_slice_end(trace, slice));
+    }
+    return time;
+}
+
+static void tell(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time)
+{
+    static const char matrix[] = "category IN ('gemm', 'convolution', 'attention', 'moe', 'rnn') "
+                                 "AND (dtype IS NULL OR dtype <> "
+                                 "'fp64') AND name NOT LIKE '%gemv%'";
+    double share = (double)time.without / (double)time.all;
+    struct nl_evidence *evidence = nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "matrix_without_tensor_cores_ns",
+            .says = nl_say(scene,
+                           "%s in %s kernels whose names say that they run without tensor (matrix) "
+                           "cores (sgemm, ffma, simt, FP32 types)",
+                           nl_say_ns(scene, time.without), nl_say_count(scene, time.kernels)),
+            .query = nl_say(scene,
+                            "SELECT sum(dur) FROM kernels WHERE %s AND tensor_core = 'no' AND "
+                            "%s",
+                            matrix, nl_scene_on(scene, "")),
+            .meaning = NL_MEANS_NS,
+            .value = (double)time.without});
+    for (size_t i = 0; i < scene->kernel_count; i++)
+        if (is_without(scene->trace, scene->kernels[i]))
+            nl_example_slice(scene, evidence, scene->trace->kernel.slice[scene->kernels[i]]);
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = "matrix_without_tensor_cores_share",
+                             .says = nl_say(scene, "that is %s of all time in matrix products",
+                                            nl_say_share(scene, share)),
+                             .threshold = "> 10 % of matrix time",
+                             .query = nl_say(scene,
+                                             "SELECT sum(iif(tensor_core = 'no', dur, 0)) * 1.0 / "
+                                             "sum(dur) FROM kernels WHERE %s AND %s",
+                                             matrix, nl_scene_on(scene, "")),
+                             .meaning = NL_MEANS_SHARE,
+                             .value = share});
+}
+
+/* Volta and Turing have tensor cores but no TF32; so have AMD's before MI300. */
+static const struct nl_suggestion without_tf32[] = {
+    {"Run in half precision: torch.autocast('cuda', dtype=torch.float16) with GradScaler (bf16 "
+     "where "
+     "the GPU has it)",
+     "this GPU's tensor cores take 16-bit inputs only; they are 4 to 8 times as fast as FP32 units "
+     "and "
+     "half the bytes are moved",
+     "neurolens sql PROFILE \"SELECT tensor_core, sum(dur) FROM kernels GROUP BY 1\""},
+    {"Keep dimensions multiples of 8",
+     "libraries fall back to ordinary units for shapes that do not fit",
+     "the kernels' names then hold h884, s884, h1688, s1688 or mfma"},
+    {0}};
+
+static bool has_tf32(const struct nl_scene *scene)
+{
+    static const char *const older[] = {"V100",  "T4",   "TITAN V",  "RTX 20",   "2080",
+                                        "2070",  "2060", "RTX 5000", "RTX 6000", "RTX 8000",
+                                        "MI100", "MI2",  "GTX 16",   "Radeon"};
+    uint32_t device = scene->device->device;
+    if (device == NL_NULL_ROW)
+        return true;
+    uint32_t major = scene->trace->device.compute_major[device];
+    struct nl_str name = nl_trace_name(scene->trace, scene->trace->device.name[device]);
+    for (size_t i = 0; i < sizeof older / sizeof older[0]; i++)
+        if (nl_str_contains(name, older[i]))
+            return false;
+    return major == NL_NULL_U32 || major >= 8;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    const struct nl_trace *trace = scene->trace;
+    uint32_t device = scene->device->device;
+    uint32_t major = device == NL_NULL_ROW ? NL_NULL_U32 : trace->device.compute_major[device];
+    if (major != NL_NULL_U32 && major < FIRST_MAJOR)
+        return NL_CAUSE_ABSENT;
+    struct matrix_time time = add_up(scene, &finding->where);
+    if (!time.all)
+        return NL_CAUSE_ABSENT;
+    if (time.unknown == time.all)
+        return nl_abstain(finding, "the names of the matrix kernels do not tell");
+    double share = (double)time.without / (double)time.all;
+    if (share <= LEAST_SHARE)
+        return NL_CAUSE_ABSENT;
+    int64_t cost = time.without / 4 * 3;
+    nl_find(scene, finding, cost, 0, CRITICAL_SHARE, 1);
+    finding->saving_ns[0] = time.without / 4;
+    finding->suggestions = has_tf32(scene) ? NULL : without_tf32;
+    finding->confidence = share > 2 * LEAST_SHARE ? 0.95 : 0.85;
+    nl_title(scene, finding, "Matrix products on %s do not use tensor cores: %s of their %s",
+             nl_scene_name(scene), nl_say_ns(scene, time.without), nl_say_ns(scene, time.all));
+    tell(scene, finding, time);
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_tensor_core_unused = {
+    .id = "tensor_core_unused",
+    .doc =
+        "Matrix products (GEMM, convolution, attention, …) in kernels whose names say that they "
+        "use no tensor cores (sgemm, dgemm, ffma, simt; never from \"xmma\" alone), over 10 % of "
+        "matrix time, on devices of compute capability 7 or unknown. Cost: 7/8 of their time; "
+        "saving 1/2 to 7/8.",
+    .needs = {{NL_T_kernel, "category"}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if =
+        "double precision is needed (FP64 and matrix-vector products are left out), or the "
+        "GPU is older than Volta (compute capability under 7)",
+    .suggestions = {
+        {"Allow TF32 (Ampere and later): torch.set_float32_matmul_precision('high') (or "
+         "torch.backends.cuda.matmul.allow_tf32 = True and cudnn.allow_tf32 = True)",
+         "one line, FP32 storage stays, products run on tensor cores with 10-bit mantissas",
+         "neurolens sql PROFILE \"SELECT tensor_core, sum(dur) FROM kernels GROUP BY 1\""},
+        {"Run in bf16: torch.autocast('cuda', dtype=torch.bfloat16), or keep weights in bf16",
+         "twice the rate of TF32 and half the bytes to move and to copy",
+         "neurolens diff BEFORE AFTER"},
+        {"Keep dimensions multiples of 8 (16-bit) or 4 (TF32)",
+         "libraries fall back to ordinary units for shapes that do not fit",
+         "the kernels' names then hold tensorop, h16816, s1688, wgmma or nvjet"},
+        {0}}};

@@ -1,0 +1,23 @@
+/*
+ * scene — making the scenes that causes look at: one per device with work in the window.
+ */
+#ifndef NL_SCENE_H
+#define NL_SCENE_H
+
+#include "analyze/cause.h"
+
+struct nl_scenes {
+    struct nl_scene *items;
+    size_t count;
+    struct nl_device_breakdown *parts;
+    struct nl_api_roles roles;
+    struct nl_idle *own; /* idle time, when no memo keeps it */
+    uint32_t *rows;      /* kernels and copies of all scenes */
+};
+
+/* Texts are made in `arena`. */
+void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
+                    const struct nl_analyze_options *options, struct nl_arena *arena);
+void nl_scenes_release(struct nl_scenes *scenes);
+
+#endif

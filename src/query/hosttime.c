@@ -1,0 +1,189 @@
+/*
+ * A lane's slices of one depth are a run in order of time, and slices of a run do not overlap. So a
+ * moment is answered by one cursor per run, from the outermost depth inwards, stopping at the first
+ * depth where nothing is open. Cursors move by doubling steps, which makes short moves cheap and
+ * long ones logarithmic.
+ */
+#include "query/hosttime.h"
+
+#include "base/mem.h"
+
+struct nl_host_run {
+    uint32_t first, last, row; /* row: the latest that began by the last question, or `first` */
+};
+
+struct nl_host_lane {
+    struct nl_host_run *runs;
+    uint32_t run_count;
+};
+
+struct nl_host_thread {
+    struct nl_host_lane *lanes;
+    uint32_t lane_count;
+};
+
+static bool is_host_lane(const struct nl_trace *trace, uint32_t lane)
+{
+    switch (trace->lane.kind[lane]) {
+    case NL_LANE_THREAD:
+    case NL_LANE_ANNOTATION:
+    case NL_LANE_PYTHON:
+    case NL_LANE_NVTX:
+    case NL_LANE_OSRT:
+    case NL_LANE_OVERHEAD: break;
+    default: return false;
+    }
+    return trace->lane.thread[lane] != NL_NULL_ROW && trace->lane.count[lane];
+}
+
+/* First row of [low, high) whose depth is over `depth`. */
+static uint32_t depth_end(const struct nl_trace *trace, uint32_t low, uint32_t high, uint16_t depth)
+{
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (trace->slice.depth[middle] <= depth)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct nl_host_run *add_runs(struct nl_host_lane *entry, const struct nl_trace *trace,
+                                    uint32_t lane, struct nl_host_run *runs)
+{
+    uint32_t row = trace->lane.first[lane], last = row + trace->lane.count[lane];
+    *entry = (struct nl_host_lane){runs, 0};
+    while (row < last) {
+        uint32_t end = depth_end(trace, row, last, trace->slice.depth[row]);
+        entry->runs[entry->run_count++] = (struct nl_host_run){row, end, row};
+        row = end;
+    }
+    return runs + entry->run_count;
+}
+
+void nl_host_init(struct nl_host *host, const struct nl_trace *trace)
+{
+    size_t lane_count = 0, run_count = 0;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        if (!is_host_lane(trace, lane))
+            continue;
+        lane_count++;
+        run_count += (size_t)trace->lane.depth[lane] + 1;
+    }
+    *host = (struct nl_host){.trace = trace};
+    host->threads = nl_zalloc(((size_t)trace->thread.rows + 1) * sizeof *host->threads);
+    host->lanes = nl_zalloc((lane_count + 1) * sizeof *host->lanes);
+    host->runs = nl_zalloc((run_count + 1) * sizeof *host->runs);
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
+        if (is_host_lane(trace, lane))
+            host->threads[trace->lane.thread[lane]].lane_count++;
+    struct nl_host_lane *free_lane = host->lanes;
+    for (uint32_t thread = 0; thread < trace->thread.rows; thread++) {
+        host->threads[thread].lanes = free_lane;
+        free_lane += host->threads[thread].lane_count;
+        host->threads[thread].lane_count = 0;
+    }
+    struct nl_host_run *free_run = host->runs;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        if (!is_host_lane(trace, lane))
+            continue;
+        struct nl_host_thread *thread = &host->threads[trace->lane.thread[lane]];
+        free_run = add_runs(&thread->lanes[thread->lane_count++], trace, lane, free_run);
+    }
+}
+
+void nl_host_release(struct nl_host *host)
+{
+    nl_free(host->threads);
+    nl_free(host->lanes);
+    nl_free(host->runs);
+    *host = (struct nl_host){0};
+}
+
+/* Moves to the last row that begins at or before `moment`; `first` when none does. */
+static void seek(struct nl_host_run *run, const int64_t *ts, int64_t moment)
+{
+    uint32_t low = run->row, step = 1;
+    if (ts[low] > moment)
+        low = run->first; /* went back */
+    uint32_t high = low + 1;
+    while (high < run->last && ts[high] <= moment) {
+        low = high;
+        high = run->last - high > step ? high + step : run->last;
+        step *= 2;
+    }
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ts[middle] <= moment)
+            low = middle;
+        else
+            high = middle;
+    }
+    run->row = low;
+}
+
+static inline void shorten(int64_t *until, int64_t moment)
+{
+    if (moment < *until)
+        *until = moment;
+}
+
+/* Innermost open slice of a lane. */
+static uint32_t lane_at(const struct nl_trace *trace, struct nl_host_lane *lane, int64_t moment,
+                        int64_t *until)
+{
+    const int64_t *ts = trace->slice.ts;
+    uint32_t found = NL_NULL_ROW;
+    for (uint32_t i = 0; i < lane->run_count; i++) {
+        struct nl_host_run *run = &lane->runs[i];
+        seek(run, ts, moment);
+        if (ts[run->row] > moment) {
+            shorten(until, ts[run->row]);
+            break;
+        }
+        int64_t end = nl_slice_end(trace, run->row);
+        if (end <= moment) {
+            if (run->row + 1 < run->last)
+                shorten(until, ts[run->row + 1]);
+            break;
+        }
+        shorten(until, end);
+        found = run->row;
+    }
+    return found;
+}
+
+static unsigned telling(const struct nl_trace *trace, uint32_t slice)
+{
+    switch (trace->slice.kind[slice]) {
+    case NL_KIND_API:
+    case NL_KIND_OVERHEAD: return 3;
+    case NL_KIND_OSRT: return 1;
+    case NL_KIND_NVTX: return 0;
+    default: return 2;
+    }
+}
+
+uint32_t nl_host_at(struct nl_host *host, uint32_t thread, int64_t ts, int64_t *until)
+{
+    const struct nl_trace *trace = host->trace;
+    uint32_t best = NL_NULL_ROW;
+    unsigned most = 0;
+    *until = INT64_MAX;
+    if (thread >= trace->thread.rows)
+        return NL_NULL_ROW;
+    struct nl_host_thread *it = &host->threads[thread];
+    for (uint32_t i = 0; i < it->lane_count; i++) {
+        uint32_t slice = lane_at(trace, &it->lanes[i], ts, until);
+        if (slice == NL_NULL_ROW)
+            continue;
+        unsigned rank = telling(trace, slice);
+        if (best == NL_NULL_ROW || rank > most ||
+            (rank == most && trace->slice.ts[slice] > trace->slice.ts[best])) {
+            best = slice;
+            most = rank;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,378 @@
+/* findings — see findings.h. Text and Markdown are one walk over a finding with two sets of marks. */
+#include "view/findings.h"
+
+#include "base/units.h"
+#include "view/celltext.h"
+#include "view/notes.h"
+
+#define LINE_BYTES ((size_t)1 << 16)
+
+/* ---- JSON ---- */
+
+static void put_i64(struct nl_json *json, const char *key, int64_t value)
+{
+    nl_json_key(json, key);
+    if (value == INT64_MIN)
+        nl_json_null(json);
+    else
+        nl_json_i64(json, value);
+}
+
+static void put_text(struct nl_json *json, const char *key, const char *text)
+{
+    nl_json_key(json, key);
+    nl_json_text(json, text);
+}
+
+static void put_f64(struct nl_json *json, const char *key, double value)
+{
+    nl_json_key(json, key);
+    nl_json_f64(json, value);
+}
+
+static bool is_whole(enum nl_meaning meaning)
+{
+    return meaning == NL_MEANS_NS || meaning == NL_MEANS_COUNT || meaning == NL_MEANS_BYTES ||
+           meaning == NL_MEANS_INTEGER;
+}
+
+static void put_evidence(struct nl_json *json, const struct nl_evidence *evidence)
+{
+    nl_json_open(json, '{');
+    put_text(json, "metric", evidence->metric);
+    nl_json_key(json, "value");
+    if (is_whole(evidence->meaning))
+        nl_json_i64(json, (int64_t)evidence->value);
+    else
+        nl_json_f64(json, evidence->value);
+    put_text(json, "threshold", evidence->threshold);
+    put_text(json, "says", evidence->says);
+    put_text(json, "query", evidence->query);
+    nl_json_key(json, "examples");
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < evidence->example_count; i++) {
+        const struct nl_example *example = &evidence->examples[i];
+        nl_json_open(json, '{');
+        put_text(json, "lane", example->lane);
+        put_i64(json, "start_ns", example->start_ns);
+        put_i64(json, "dur_ns", example->dur_ns);
+        put_text(json, "name", example->name);
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+    nl_json_close(json, '}');
+}
+
+static void put_scope(struct nl_json *json, const struct nl_finding *finding)
+{
+    nl_json_key(json, "scope");
+    nl_json_open(json, '{');
+    put_i64(json, "rank", finding->rank);
+    put_i64(json, "gpu", finding->device);
+    nl_json_key(json, "steps");
+    if (finding->steps[0] == INT64_MIN) {
+        nl_json_null(json);
+    } else {
+        nl_json_open(json, '[');
+        nl_json_i64(json, finding->steps[0]);
+        nl_json_i64(json, finding->steps[1]);
+        nl_json_close(json, ']');
+    }
+    put_i64(json, "devices", (int64_t)finding->devices);
+    put_i64(json, "of_devices", (int64_t)finding->of_devices);
+    nl_json_close(json, '}');
+}
+
+static void put_finding(struct nl_json *json, const struct nl_finding *finding)
+{
+    nl_json_open(json, '{');
+    put_text(json, "id", finding->id);
+    put_text(json, "cause", finding->cause);
+    put_text(json, "title", finding->title);
+    put_text(json, "severity", nl_severity_name(finding->severity));
+    put_f64(json, "confidence", finding->confidence);
+    put_i64(json, "cost_ns", finding->cost_ns);
+    put_f64(json, "cost_share", finding->cost_share);
+    put_i64(json, "beyond_ns", finding->beyond_ns);
+    put_text(json, "explained_by", finding->explained_by);
+    nl_json_key(json, "saving_ns");
+    nl_json_open(json, '[');
+    nl_json_i64(json, finding->saving_ns[0]);
+    nl_json_i64(json, finding->saving_ns[1]);
+    nl_json_close(json, ']');
+    put_scope(json, finding);
+    nl_json_key(json, "evidence");
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < finding->evidence_count; i++)
+        put_evidence(json, &finding->evidence[i]);
+    nl_json_close(json, ']');
+    put_text(json, "not_this_if", finding->not_this_if);
+    nl_json_key(json, "suggestions");
+    nl_json_open(json, '[');
+    for (const struct nl_suggestion *it = finding->suggestions; it && it->action; it++) {
+        nl_json_open(json, '{');
+        put_text(json, "do", it->action);
+        put_text(json, "why", it->why);
+        put_text(json, "verify", it->verify);
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+    nl_json_key(json, "needs");
+    nl_json_open(json, '[');
+    nl_json_close(json, ']');
+    nl_json_close(json, '}');
+}
+
+void nl_findings_json(struct nl_json *json, const struct nl_findings *findings)
+{
+    nl_json_key(json, "findings");
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < findings->count; i++)
+        put_finding(json, &findings->items[i]);
+    nl_json_close(json, ']');
+    nl_json_key(json, "abstained");
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < findings->abstained_count; i++) {
+        nl_json_open(json, '{');
+        put_text(json, "cause", findings->abstained[i].cause);
+        put_text(json, "reason", findings->abstained[i].reason);
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+}
+
+/* ---- Text and Markdown ---- */
+
+struct note {
+    struct nl_buf *out;
+    size_t width; /* 0 = Markdown, which wraps itself */
+    struct nl_buf line;
+};
+
+static void note_open(struct note *note, struct nl_buf *out, size_t width)
+{
+    *note = (struct note){.out = out, .width = width};
+    nl_buf_init(&note->line, LINE_BYTES);
+}
+
+/* Characters that could start markup are escaped. */
+static void add_escaped(struct nl_buf *out, struct nl_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '<')
+            nl_buf_text(out, "&lt;");
+        else if (c == '>')
+            nl_buf_text(out, "&gt;");
+        else if (c == '&')
+            nl_buf_text(out, "&amp;");
+        else {
+            if (strchr("|*_`[]#~\\", c))
+                nl_buf_char(out, '\\');
+            nl_buf_char(out, c);
+        }
+    }
+}
+
+/* Adds text that may hold names from the profile. */
+static void put(struct note *note, const char *text)
+{
+    struct nl_buf safe;
+    nl_buf_init(&safe, LINE_BYTES);
+    nl_celltext_safe(&safe, nl_str(text));
+    struct nl_str clean = {safe.ptr ? safe.ptr : "", safe.len};
+    if (note->width)
+        nl_buf_add(&note->line, clean.ptr, clean.len);
+    else
+        add_escaped(&note->line, clean);
+    nl_buf_release(&safe);
+}
+
+/* Ends the line; further lines of it stand `indent` columns in. */
+static void end_line(struct note *note, size_t indent)
+{
+    struct nl_str line = {note->line.ptr ? note->line.ptr : "", note->line.len};
+    if (note->width) {
+        nl_notes_wrap(note->out, line, note->width, indent);
+    } else {
+        nl_buf_add(note->out, line.ptr, line.len);
+        nl_buf_char(note->out, '\n');
+    }
+    nl_buf_clear(&note->line);
+}
+
+static void put_weight(struct note *note, const struct nl_finding *finding)
+{
+    char text[NL_UNIT_TEXT], more[NL_UNIT_TEXT];
+    struct nl_buf *line = &note->line;
+    nl_buf_text(line, note->width ? "   " : "");
+    nl_buf_text(line, nl_severity_name(finding->severity));
+    if (!finding->validity)
+        nl_buf_format(line, " · costs %s (%s of wall)", nl_format_ns(text, finding->cost_ns),
+                      nl_format_percent(more, finding->cost_share));
+    if (!finding->validity && finding->beyond_ns < finding->cost_ns / 20 * 19)
+        nl_buf_format(line, ", %s of them not counted above",
+                      nl_format_ns(text, finding->beyond_ns));
+    if (finding->saving_ns[1] > 0) {
+        nl_buf_format(line, " · to win: %s", nl_format_ns(text, finding->saving_ns[0]));
+        nl_buf_format(line, " to %s", nl_format_ns(text, finding->saving_ns[1]));
+    }
+    nl_buf_format(line, " · confidence %.2f", finding->confidence);
+    if (finding->of_devices > 1)
+        nl_buf_format(line, " · on %zu of %zu devices, numbers of the worst", finding->devices,
+                      finding->of_devices);
+    end_line(note, 3);
+}
+
+static void put_examples(struct note *note, const struct nl_evidence *evidence)
+{
+    char text[NL_UNIT_TEXT];
+    for (size_t i = 0; i < evidence->example_count; i++) {
+        nl_buf_text(&note->line, i ? "; " : note->width ? "       e.g. " : "  e.g. ");
+        nl_buf_text(&note->line, nl_format_ns(text, evidence->examples[i].dur_ns));
+        nl_buf_format(&note->line, " at %s", nl_format_ns(text, evidence->examples[i].start_ns));
+        if (evidence->examples[i].name && evidence->examples[i].name[0]) {
+            struct nl_buf name;
+            nl_buf_init(&name, LINE_BYTES);
+            nl_celltext_elide(&name, nl_str(evidence->examples[i].name), 48);
+            nl_buf_text(&note->line, " (");
+            put(note, name.ptr ? name.ptr : "");
+            nl_buf_char(&note->line, ')');
+            nl_buf_release(&name);
+        }
+    }
+    end_line(note, 12);
+}
+
+static void put_proof(struct note *note, const struct nl_finding *finding, bool all)
+{
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        const struct nl_evidence *evidence = &finding->evidence[i];
+        nl_buf_text(&note->line, note->width ? "   • " : "- ");
+        put(note, evidence->says);
+        if (evidence->threshold) {
+            nl_buf_text(&note->line, " [");
+            put(note, evidence->threshold);
+            nl_buf_char(&note->line, ']');
+        }
+        end_line(note, 5);
+        if (evidence->example_count)
+            put_examples(note, evidence);
+        if (all && evidence->query) {
+            nl_buf_text(&note->line, note->width ? "       SQL: " : "  SQL: `");
+            nl_buf_text(&note->line, evidence->query);
+            nl_buf_text(&note->line, note->width ? "" : "`");
+            end_line(note, 12);
+        }
+    }
+}
+
+static void put_advice(struct note *note, const struct nl_finding *finding)
+{
+    for (const struct nl_suggestion *it = finding->suggestions; it && it->action; it++) {
+        nl_buf_text(&note->line, note->width ? "   → " : "- **Do:** ");
+        put(note, it->action);
+        nl_buf_text(&note->line, note->width ? " — " : ". *Why:* ");
+        put(note, it->why);
+        nl_buf_text(&note->line, note->width ? ". Check: " : ". *Check:* ");
+        put(note, it->verify);
+        end_line(note, 5);
+    }
+}
+
+static void put_note(struct note *note, const struct nl_finding *finding, size_t number, bool all)
+{
+    nl_buf_format(&note->line, note->width ? "%zu. " : "### %zu. ", number);
+    put(note, finding->title);
+    end_line(note, 3);
+    if (!note->width)
+        nl_buf_char(note->out, '\n');
+    put_weight(note, finding);
+    if (!note->width)
+        nl_buf_char(note->out, '\n');
+    put_proof(note, finding, all);
+    if (finding->not_this_if) {
+        nl_buf_text(&note->line,
+                    note->width ? "   • would not hold if: " : "- would not hold if: ");
+        put(note, finding->not_this_if);
+        end_line(note, 5);
+    }
+    put_advice(note, finding);
+}
+
+/* "also …": findings whose time others account for take one line. */
+static void put_explained(struct note *note, const struct nl_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct nl_finding *finding = &findings->items[i];
+        if (!finding->explained_by)
+            continue;
+        nl_buf_text(&note->line, note->width ? "Also: " : "- Also: ");
+        put(note, finding->title);
+        nl_buf_text(&note->line, " — counted above already, most of it in ");
+        put(note, finding->explained_by);
+        nl_buf_char(&note->line, '.');
+        end_line(note, 6);
+    }
+}
+
+static void put_abstained(struct note *note, const struct nl_findings *findings, bool all)
+{
+    if (!findings->abstained_count)
+        return;
+    nl_buf_text(&note->line, note->width ? "Not judged: " : "Not judged: ");
+    for (size_t i = 0; i < findings->abstained_count; i++) {
+        nl_buf_text(&note->line, i ? ", " : "");
+        put(note, findings->abstained[i].cause);
+        if (!all)
+            continue;
+        nl_buf_text(&note->line, " (");
+        put(note, findings->abstained[i].reason);
+        nl_buf_char(&note->line, ')');
+    }
+    nl_buf_text(&note->line, all ? "." : " (reasons: --all).");
+    end_line(note, 2);
+}
+
+static void put_all(struct note *note, const struct nl_findings *findings, bool all)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].explained_by && !all)
+            continue;
+        if (number)
+            nl_buf_char(note->out, '\n');
+        put_note(note, &findings->items[i], ++number, all);
+    }
+    struct nl_buf *out = note->out;
+    size_t before = out->len;
+    if (number)
+        nl_buf_char(out, '\n');
+    if (!all)
+        put_explained(note, findings);
+    put_abstained(note, findings, all);
+    if (number && out->len == before + 1)
+        out->len = before;
+}
+
+void nl_findings_text(struct nl_buf *out, const struct nl_findings *findings, size_t width,
+                      bool all)
+{
+    struct note note;
+    if (!findings->count && !all)
+        return;
+    note_open(&note, out, width);
+    put_all(&note, findings, all);
+    nl_buf_release(&note.line);
+}
+
+void nl_findings_markdown(struct nl_buf *out, const struct nl_findings *findings, bool all)
+{
+    struct note note;
+    if (!findings->count && !all)
+        return;
+    nl_buf_text(out, "\n## Findings\n\n");
+    note_open(&note, out, 0);
+    put_all(&note, findings, all);
+    nl_buf_release(&note.line);
+}

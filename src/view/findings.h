@@ -1,0 +1,19 @@
+/*
+ * findings — what costs time and what to do about it, on paper: as a note for eyes, as Markdown, and
+ * as the JSON of the command line's contract.
+ */
+#ifndef NL_FINDINGS_H
+#define NL_FINDINGS_H
+
+#include "analyze/finding.h"
+#include "base/json.h"
+
+/* Members "findings" and "abstained" of an open object. */
+void nl_findings_json(struct nl_json *json, const struct nl_findings *findings);
+
+/* Nothing is added when there is nothing to say. `all`: also abstentions and examples. */
+void nl_findings_text(struct nl_buf *out, const struct nl_findings *findings, size_t width,
+                      bool all);
+void nl_findings_markdown(struct nl_buf *out, const struct nl_findings *findings, bool all);
+
+#endif

@@ -1,0 +1,620 @@
+/*
+ * Every cause planted at least once, and at least twice something that only looks like it. On each
+ * profile the evidence of every finding is asked again in SQL and must give the same number.
+ *
+ * A profile is a row: which cause, whether it is to be printed, and a function that builds it from
+ * loops of kernels, copies and calls (gputrace.h; times in microseconds).
+ */
+#include "analyze/finding.h"
+#include "check.h"
+#include "gputrace.h"
+#include "query/db.h"
+
+#define ROUNDS 60
+
+static const struct gputrace_copy pinned_in = {NL_COPY_HTOD, NL_MEMORY_PINNED, 30000000, NULL};
+static const struct gputrace_copy pageable_in = {NL_COPY_HTOD, NL_MEMORY_PAGEABLE, 3000000, NULL};
+
+/* Per round: launch at the round's start, `late` µs after the kernel before has ended. */
+static void add_busy(struct gputrace *make, const char *name, int64_t dur, int64_t pause)
+{
+    int64_t period = dur + pause;
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, name, i * period, 4, i * period + 10, dur);
+}
+
+static void busy(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) /* launched far ahead, back to back */
+        gputrace_kernel(make, 7, i % 2 ? "h16816gemm" : "softmax", i * 5, 4, 100 + i * 1000, 1000);
+}
+
+/* ---- Copies ---- */
+
+static void copies_exposed(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_copy(make, 7, pinned_in, i * 10, 4, 1000 + i * 2000, 1000);
+        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 2000 + i * 2000, 1000);
+    }
+}
+
+static void copies_hidden(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_copy(make, 8, pinned_in, i * 10, 4, 1000 + i * 1000, 900);
+        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 1000 + i * 1000, 1000);
+    }
+}
+
+static void copies_tiny(struct gputrace *make)
+{
+    busy(make);
+    gputrace_copy(make, 8, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PAGEABLE, 800, NULL}, 90,
+                  4, ROUNDS * 1000 + 100, 10);
+    gputrace_kernel(make, 7, "h16816gemm", 95, 4, ROUNDS * 1000 + 110, 1000);
+}
+
+static void fetches_exposed(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_copy(make, 7,
+                      (struct gputrace_copy){NL_COPY_DTOH, NL_MEMORY_PINNED, 9000000, NULL}, i * 10,
+                      4, 1000 + i * 2000, 1000);
+        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 2000 + i * 2000, 1000);
+    }
+}
+
+static void pageable_exposed(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_copy(make, 7, pageable_in, i * 10, 4, 1000 + i * 1100, 100);
+        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 1100 + i * 1100, 1000);
+    }
+}
+
+static void copies_slow(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_copy(make, 7,
+                      (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PINNED, 5000000, NULL}, i * 10,
+                      4, 1000 + i * 4000, 2000);
+        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 3000 + i * 4000, 2000);
+    }
+}
+
+static void copies_small(struct gputrace *make)
+{
+    static const struct gputrace_copy small = {NL_COPY_HTOD, NL_MEMORY_PINNED, 4000, NULL};
+    for (int64_t i = 0; i < 700; i++) {
+        gputrace_copy(make, 7, small, i * 40, 4, i * 40 + 12, 2);
+        gputrace_kernel(make, 7, "h16816gemm", i * 40 + 5, 4, i * 40 + 16, 20);
+    }
+}
+
+static void copies_small_hidden(struct gputrace *make)
+{
+    static const struct gputrace_copy small = {NL_COPY_HTOD, NL_MEMORY_PINNED, 4000, NULL};
+    for (int64_t i = 0; i < 700; i++) {
+        gputrace_copy(make, 8, small, i * 4, 1, 5000 + i * 40, 2);
+        gputrace_kernel(make, 7, "h16816gemm", i * 4 + 1, 1, 5000 + i * 40, 40);
+    }
+}
+
+static void copy_blocks(struct gputrace *make, const char *call, uint64_t bytes, int64_t pause)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        int64_t at = i * (1100 + pause);
+        gputrace_kernel(make, 7, "h16816gemm", at, 4, at + 10, 1000);
+        gputrace_copy(make, 7, (struct gputrace_copy){NL_COPY_DTOH, NL_MEMORY_PINNED, bytes, call},
+                      at + 6, 1020, at + 1011, 5);
+    }
+}
+
+static void copy_synchronous(struct gputrace *make)
+{
+    copy_blocks(make, "cudaMemcpy", 4096, 200);
+}
+
+static void copy_asynchronous(struct gputrace *make)
+{
+    copy_blocks(make, "cudaMemcpyAsync", 4096, 200);
+}
+
+/* ---- Waits ---- */
+
+/* A wait that ends when the device does; the next launch comes `pause` later. */
+static void add_waits(struct gputrace *make, uint64_t bytes, int64_t pause)
+{
+    struct gputrace_copy back = {NL_COPY_DTOH, NL_MEMORY_PINNED, bytes, NULL};
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        int64_t at = i * (1100 + pause);
+        gputrace_kernel(make, 7, "h16816gemm", at, 4, at + 10, 1000);
+        if (bytes)
+            gputrace_copy(make, 7, back, at + 5, 4, at + 1011, 2);
+        gputrace_call(make, "cudaStreamSynchronize", at + 15, 1005);
+    }
+}
+
+static void waits(struct gputrace *make)
+{
+    add_waits(make, 0, 200);
+}
+
+static void waits_for_scalar(struct gputrace *make)
+{
+    add_waits(make, 4, 200);
+}
+
+static void waits_for_much(struct gputrace *make)
+{
+    add_waits(make, 40000, 200);
+}
+
+/* The wait is as long, but other work is queued behind what it waits for. */
+static void waits_while_busy(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_kernel(make, 7, "h16816gemm", i * 1000, 4, 3000 + i * 1000, 1000);
+        gputrace_call(make, "cudaStreamSynchronize", i * 1000 + 5, 990);
+    }
+}
+
+/* The device was idle before the call: it does not wait. */
+static void waits_for_nothing(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_kernel(make, 7, "h16816gemm", i * 1500, 4, i * 1500 + 10, 1000);
+        gputrace_call(make, "cudaStreamSynchronize", i * 1500 + 1100, 3);
+    }
+}
+
+/* ---- Launching ---- */
+
+static void small_kernels(struct gputrace *make, bool late)
+{
+    for (int64_t i = 0; i < 400; i++) {
+        gputrace_op(make, "aten::add", i * 30, 28);
+        gputrace_kernel(make, 7, "elementwise_kernel", i * 30 + 20, 4,
+                        late ? i * 30 + 26 : 20000 + i * 30, late ? 4 : 29);
+    }
+}
+
+static void tiny_and_late(struct gputrace *make)
+{
+    small_kernels(make, true);
+}
+
+static void tiny_and_queued(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 400; i++)
+        gputrace_kernel(make, 7, "elementwise_kernel", i * 3, 2, 5000 + i * 5, 5);
+}
+
+static void large_and_queued(struct gputrace *make)
+{
+    small_kernels(make, false);
+}
+
+/* Kernels of 20 µs, operators of 40: dispatch is the limit though kernels are not tiny. */
+static void slow_operators(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 400; i++) {
+        gputrace_op(make, "aten::linear", i * 60, 58);
+        gputrace_kernel(make, 7, "elementwise_kernel", i * 60 + 40, 4, i * 60 + 46, 20);
+    }
+}
+
+static void slow_launches(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 200; i++)
+        gputrace_kernel(make, 7, "elementwise_kernel", i * 100, 60, i * 100 + 62, 38);
+}
+
+/* As long, but the queue is full and the device never idle. */
+static void queue_full(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 200; i++)
+        gputrace_kernel(make, 7, "elementwise_kernel", i * 300, 290, 5000 + i * 300, 300);
+}
+
+static void one_slow_launch(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 200; i++)
+        gputrace_kernel(make, 7, "elementwise_kernel", i * 100 + (i > 5 ? 9000 : 0),
+                        i == 5 ? 9000 : 5, i * 100 + (i > 4 ? 9010 : 10), 80);
+}
+
+static void pauses(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 200; i++)
+        gputrace_kernel(make, 7, "elementwise_kernel", i * 2, 1, 1000 + i * 50, 40);
+}
+
+static void long_pauses(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 200; i++)
+        gputrace_kernel(make, 7, "elementwise_kernel", i * 2, 1, 1000 + i * 150, 40);
+}
+
+static void add_steps(struct gputrace *make, bool alike, bool graphs)
+{
+    static const char *const names[] = {"elementwise_kernel", "reduce_kernel", "softmax",
+                                        "layer_norm"};
+    for (int64_t step = 0; step < 4; step++) {
+        gputrace_step(make, step * 12100, 12050);
+        for (int64_t i = 0; i < 300; i++) {
+            int64_t at = step * 12100 + i * 40;
+            gputrace_op(make, "aten::add", at, 38);
+            gputrace_kernel(make, 7, names[(i + (alike ? 0 : step * i)) % 4], at + 20, 4, at + 26,
+                            12);
+        }
+    }
+    if (graphs)
+        gputrace_call(make, "cudaGraphLaunch", 4 * 12100 + 10, 5);
+}
+
+static void same_steps(struct gputrace *make)
+{
+    add_steps(make, true, false);
+}
+
+static void other_steps(struct gputrace *make)
+{
+    add_steps(make, false, false);
+}
+
+static void graph_steps(struct gputrace *make)
+{
+    add_steps(make, true, true);
+}
+
+static void idle_for_long(struct gputrace *make)
+{
+    add_busy(make, "h16816gemm", 3000, 4000);
+}
+
+static void idle_short(struct gputrace *make)
+{
+    add_busy(make, "h16816gemm", 3000, 100);
+}
+
+/* ---- Kernels ---- */
+
+static void sgemm(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, i % 2 ? "ampere_sgemm_128x64_nn" : "softmax_warp_forward", i * 5,
+                        4, 100 + i * 1000, 1000);
+}
+
+static void xmma(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7,
+                        "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_"
+                        "warpsize2x2x1_tensor16x8x16_kernel",
+                        i * 5, 4, 100 + i * 1000, 1000);
+}
+
+static void dgemv(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, "void gemv2T_kernel_val<int, int, double, double, double>(int)",
+                        i * 5, 4, 100 + i * 1000, 1000);
+}
+
+static void hotspot(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, i % 5 ? "softmax" : "layer_norm", i * 5, 4, 100 + i * 1000, 1000);
+}
+
+/* ---- Communication ---- */
+
+static void add_comm(struct gputrace *make, int64_t stream, int64_t start, int64_t dur)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_kernel(make, 7, "h16816gemm", i * 5, 4, 100 + i * 1500, 1000);
+        gputrace_kernel(make, stream, "ncclDevKernel_AllReduce_Sum", i * 5 + 2, 1,
+                        100 + i * 1500 + start, dur);
+    }
+}
+
+static void comm_exposed(struct gputrace *make)
+{
+    add_comm(make, 20, 1000, 500);
+}
+
+static void comm_hidden(struct gputrace *make)
+{
+    add_comm(make, 20, 100, 500);
+}
+
+static void comm_only(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 20, "ncclDevKernel_AllReduce_Sum", i * 5, 1, i * 1500 + 10, 500);
+}
+
+static void comm_same_stream(struct gputrace *make)
+{
+    add_comm(make, 7, 1000, 500);
+}
+
+/* ---- The host ---- */
+
+static void add_fetch(struct gputrace *make, const char *name, int64_t fetch, int64_t pause)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        int64_t at = i * (1000 + pause);
+        gputrace_kernel(make, 7, "h16816gemm", at, 4, at + 10, 1000);
+        gputrace_op(make, name, at + 20, fetch);
+    }
+}
+
+static void fetch_late(struct gputrace *make)
+{
+    add_fetch(make, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1400, 500);
+}
+
+static void fetch_hidden(struct gputrace *make)
+{
+    add_fetch(make, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 900, 50);
+}
+
+static void something_late(struct gputrace *make)
+{
+    add_fetch(make, "evaluate", 1400, 500);
+}
+
+static void add_calls(struct gputrace *make, const char *name, int64_t first, int64_t count)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        int64_t at = i * 1500;
+        gputrace_kernel(make, 7, "h16816gemm", at, 4, at + 10, 1000);
+        if (i >= first && i < first + count)
+            gputrace_call(make, name, at + 1020, 470);
+    }
+}
+
+static void allocates(struct gputrace *make)
+{
+    add_calls(make, "cudaMalloc", 0, ROUNDS);
+}
+
+static void allocates_first(struct gputrace *make)
+{
+    add_calls(make, "cudaMalloc", 0, ROUNDS / 6);
+}
+
+static void allocates_async(struct gputrace *make)
+{
+    add_calls(make, "cudaMallocAsync", 0, ROUNDS);
+}
+
+static void loads_code(struct gputrace *make)
+{
+    add_calls(make, "cuModuleLoadDataEx", 20, 30);
+}
+
+static void loads_first(struct gputrace *make)
+{
+    add_calls(make, "cuModuleLoadDataEx", 0, ROUNDS / 6);
+}
+
+static void unlinked(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, "h16816gemm", i < 20 ? -1 : i * 5, 4, 100 + i * 1000, 1000);
+}
+
+static void no_calls(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, "h16816gemm", -1, 0, 100 + i * 1000, 1000);
+}
+
+static const struct {
+    const char *cause;
+    bool printed;
+    const char *label;
+    void (*build)(struct gputrace *make);
+} cases[] = {
+    {"h2d_in_critical_path", true, "copies in front of kernels", copies_exposed},
+    {"h2d_in_critical_path", false, "copies beside kernels", copies_hidden},
+    {"h2d_in_critical_path", false, "one tiny copy", copies_tiny},
+    {"d2h_in_critical_path", true, "results in front of kernels", fetches_exposed},
+    {"d2h_in_critical_path", false, "copies the other way", copies_exposed},
+    {"d2h_in_critical_path", false, "scalars", waits_for_scalar},
+    {"pageable_memcpy", true, "pageable copies in front of kernels", pageable_exposed},
+    {"pageable_memcpy", false, "pinned copies", copies_exposed},
+    {"pageable_memcpy", false, "one tiny pageable copy", copies_tiny},
+    {"low_copy_bandwidth", true, "5 MB in 2 ms", copies_slow},
+    {"low_copy_bandwidth", false, "30 GB/s", copies_exposed},
+    {"low_copy_bandwidth", false, "small copies", copies_small},
+    {"many_small_copies", true, "700 of 4 kB", copies_small},
+    {"many_small_copies", false, "hidden", copies_small_hidden},
+    {"many_small_copies", false, "few", pageable_exposed},
+    {"sync_memcpy", true, "cudaMemcpy", copy_synchronous},
+    {"sync_memcpy", false, "cudaMemcpyAsync", copy_asynchronous},
+    {"sync_memcpy", false, "waits by other calls", waits},
+    {"sync_calls", true, "waits, then launches", waits},
+    {"sync_calls", false, "waits for a busy device", waits_while_busy},
+    {"sync_calls", false, "waits for nothing", waits_for_nothing},
+    {"item_scalar_readback", true, "4 bytes back", waits_for_scalar},
+    {"item_scalar_readback", false, "40 kB back", waits_for_much},
+    {"item_scalar_readback", false, "waits without a copy", waits},
+    {"launch_bound_small_kernels", true, "4 us kernels every 30 us", tiny_and_late},
+    {"launch_bound_small_kernels", false, "tiny but queued", tiny_and_queued},
+    {"launch_bound_small_kernels", false, "not tiny", slow_operators},
+    {"cpu_dispatch_overhead", true, "operators longer than kernels", slow_operators},
+    {"cpu_dispatch_overhead", false, "queued", large_and_queued},
+    {"cpu_dispatch_overhead", false, "waits", waits},
+    {"launch_api_slow", true, "60 us per launch", slow_launches},
+    {"launch_api_slow", false, "full queue", queue_full},
+    {"launch_api_slow", false, "one slow launch", one_slow_launch},
+    {"launch_queue_full", true, "full queue", queue_full},
+    {"launch_queue_full", false, "slow launches, idle device", slow_launches},
+    {"launch_queue_full", false, "short launches", busy},
+    {"launch_latency_gap", true, "10 us between queued kernels", pauses},
+    {"launch_latency_gap", false, "110 us between them", long_pauses},
+    {"launch_latency_gap", false, "late launches", tiny_and_late},
+    {"cuda_graph_absent", true, "equal steps", same_steps},
+    {"cuda_graph_absent", false, "different steps", other_steps},
+    {"cuda_graph_absent", false, "graphs are used", graph_steps},
+    {"gpu_idle", true, "4 of 7 ms idle", idle_for_long},
+    {"gpu_idle", false, "100 us of 3.1 ms idle", idle_short},
+    {"gpu_idle", false, "busy with copies", copies_exposed},
+    {"tensor_core_unused", true, "sgemm", sgemm},
+    {"tensor_core_unused", false, "xmma with tensor cores", xmma},
+    {"tensor_core_unused", false, "gemv in double", dgemv},
+    {"kernel_hotspot", true, "80 % in one", hotspot},
+    {"kernel_hotspot", false, "half and half", busy},
+    {"kernel_hotspot", false, "half of busy is copies", copies_exposed},
+    {"exposed_communication", true, "after the kernels", comm_exposed},
+    {"exposed_communication", false, "beside the kernels", comm_hidden},
+    {"exposed_communication", false, "nothing else recorded", comm_only},
+    {"comm_on_compute_stream", true, "one stream", comm_same_stream},
+    {"comm_on_compute_stream", false, "own stream, exposed", comm_exposed},
+    {"comm_on_compute_stream", false, "own stream, hidden", comm_hidden},
+    {"dataloader_stall", true, "__next__ while idle", fetch_late},
+    {"dataloader_stall", false, "__next__ while busy", fetch_hidden},
+    {"dataloader_stall", false, "something else while idle", something_late},
+    {"allocator_churn", true, "cudaMalloc all along", allocates},
+    {"allocator_churn", false, "cudaMalloc at the start", allocates_first},
+    {"allocator_churn", false, "stream-ordered", allocates_async},
+    {"jit_compile_in_loop", true, "modules loaded later", loads_code},
+    {"jit_compile_in_loop", false, "modules loaded at the start", loads_first},
+    {"jit_compile_in_loop", false, "allocations", allocates},
+    {"truncated_or_dropped", true, "a third without launch", unlinked},
+    {"truncated_or_dropped", false, "all linked", busy},
+    {"truncated_or_dropped", false, "no calls recorded", no_calls},
+};
+
+static struct nl_trace *build(void (*fill)(struct gputrace *make))
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    fill(&make);
+    return gputrace_close(&make);
+}
+
+static const struct nl_finding *find(const struct nl_findings *findings, const char *cause)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (!strcmp(findings->items[i].cause, cause))
+            return &findings->items[i];
+    return NULL;
+}
+
+static void judges(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        char label[200];
+        struct nl_err err = {0};
+        struct nl_analyze_options options = {0};
+        snprintf(label, sizeof label, "%s: %s", cases[i].cause, cases[i].label);
+        check_case(label);
+        struct nl_trace *trace = build(cases[i].build);
+        REQUIRE(trace);
+        struct nl_findings *findings = nl_findings_new(trace, &options, NULL, &err);
+        REQUIRE(findings);
+        CHECK_INT(find(findings, cases[i].cause) != NULL, cases[i].printed);
+        nl_findings_free(findings);
+        nl_trace_free(trace);
+    }
+}
+
+static void ask_again(struct nl_db *db, const struct nl_finding *finding)
+{
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        const struct nl_evidence *evidence = &finding->evidence[i];
+        struct nl_err err = {0};
+        REQUIRE(evidence->query && evidence->says && evidence->metric);
+        struct nl_result *result = nl_db_query(db, evidence->query, &err);
+        if (!result) {
+            CHECK_TEXT(err.text, "");
+            printf("    %s\n", evidence->query);
+            continue;
+        }
+        REQUIRE(result->rows == 1);
+        struct nl_cell cell = *nl_result_cell(result, 0, 0);
+        double value = cell.type == NL_CELL_I64 ? (double)cell.i64 : cell.f64;
+        if (fabs(value - evidence->value) > 1e-9 * fabs(value))
+            printf("    %s %s: %s\n", finding->cause, evidence->metric, evidence->query);
+        CHECK_NEAR(value, evidence->value, 1e-9 * fabs(value));
+        nl_result_free(result);
+    }
+}
+
+static void keeps_the_contract(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_err err = {0};
+        struct nl_analyze_options options = {.all = true};
+        check_case(cases[i].label);
+        struct nl_trace *trace = build(cases[i].build);
+        REQUIRE(trace);
+        struct nl_db *db = nl_db_open(trace, &(struct nl_db_options){0}, NULL, &err);
+        struct nl_findings *findings = nl_findings_new(trace, &options, NULL, &err);
+        REQUIRE(db && findings);
+        for (size_t j = 0; j < findings->count; j++) {
+            const struct nl_finding *finding = &findings->items[j];
+            size_t advice = 0;
+            while (finding->suggestions[advice].action)
+                advice++;
+            CHECK(advice >= 2);
+            CHECK(finding->evidence_count >= 2);
+            CHECK(finding->confidence >= 0 && finding->confidence <= 1);
+            CHECK(finding->saving_ns[0] <= finding->saving_ns[1]);
+            CHECK(finding->beyond_ns <= finding->cost_ns);
+            CHECK(finding->title && finding->not_this_if);
+            ask_again(db, finding);
+        }
+        nl_findings_free(findings);
+        nl_db_close(db);
+        nl_trace_free(trace);
+    }
+}
+
+/* The specific cause comes first, the general one is explained by it. */
+static void ranks(void)
+{
+    struct nl_err err = {0};
+    struct nl_trace *trace = build(waits_for_scalar);
+    REQUIRE(trace);
+    struct nl_findings *findings =
+        nl_findings_new(trace, &(struct nl_analyze_options){0}, NULL, &err);
+    REQUIRE(findings && findings->count >= 2);
+    CHECK_TEXT(findings->items[0].cause, "item_scalar_readback");
+    const struct nl_finding *general = find(findings, "sync_calls");
+    REQUIRE(general);
+    CHECK_TEXT(general->explained_by, "item_scalar_readback");
+    nl_findings_free(findings);
+    nl_trace_free(trace);
+}
+
+/* Half of the profile: the numbers and their queries are of that half. */
+static void keeps_to_windows(void)
+{
+    struct nl_err err = {0};
+    struct nl_trace *trace = build(copies_exposed);
+    REQUIRE(trace);
+    struct nl_analyze_options options = {
+        .window = {.has_time = true, .start = trace->first_ts, .end = trace->first_ts + 60500000}};
+    struct nl_db *db = nl_db_open(trace, &(struct nl_db_options){0}, NULL, &err);
+    struct nl_findings *findings = nl_findings_new(trace, &options, NULL, &err);
+    REQUIRE(db && findings && findings->count);
+    CHECK_TEXT(findings->items[0].cause, "h2d_in_critical_path");
+    CHECK_INT(findings->items[0].cost_ns, 30000000);
+    for (size_t i = 0; i < findings->count; i++)
+        ask_again(db, &findings->items[i]);
+    nl_findings_free(findings);
+    nl_db_close(db);
+    nl_trace_free(trace);
+}
+
+CHECK_MAIN("findings", {"judges what was planted", judges},
+           {"keeps the contract, evidence is SQL", keeps_the_contract}, {"ranks", ranks},
+           {"keeps to windows", keeps_to_windows})
