@@ -76,5 +76,6 @@ const struct nl_cause nl_cause_cpu_dispatch_overhead = {
          "with_stack or record_shapes",
          "each costs microseconds at every call", "profile again without stacks: the gaps shrink"},
         {"Give each operator more work: larger batch, fused layers",
-         "dispatch takes the same time whatever the size", "neurolens diff BEFORE AFTER"},
+         "dispatch takes the same time whatever the size",
+         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
         {0}}};

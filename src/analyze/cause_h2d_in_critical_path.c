@@ -33,5 +33,5 @@ const struct nl_cause nl_cause_h2d_in_critical_path = {
         {"Copy fewer bytes: send uint8 or bf16 and convert on the device, decode or augment on the "
          "GPU, batch small copies",
          "the link's rate is the limit here, so half the bytes take half the time",
-         "neurolens diff BEFORE AFTER"},
+         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
         {0}}};

@@ -102,7 +102,8 @@ const struct nl_cause nl_cause_item_scalar_readback = {
          "8\""},
         {"Where the value is needed, copy it to pinned memory with non_blocking=True, record an "
          "event, and read it one step later",
-         "the launch queue stays full while the value travels", "neurolens diff BEFORE AFTER"},
+         "the launch queue stays full while the value travels",
+         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
         {"Replace branches on tensor values by torch.where or masks on the device",
          "no branch, no wait", "torch.cuda.set_sync_debug_mode(1) prints nothing in the loop"},
         {0}}};

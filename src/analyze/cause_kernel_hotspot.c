@@ -72,7 +72,7 @@ const struct nl_cause nl_cause_kernel_hotspot = {
     .suggestions = {
         {"Profile this kernel alone with Nsight Compute (ncu --set full -k regex:NAME -c 5)",
          "whether it is bound by memory, arithmetic or latency decides what helps",
-         "neurolens diff BEFORE AFTER"},
+         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
         {"Look whether a library version of it exists (cuBLASLt, cuDNN, FlashAttention), or a "
          "better shape, layout or type for it",
          "half of its time is an eighth to a half of everything",

@@ -96,5 +96,5 @@ const struct nl_cause nl_cause_launch_api_slow = {
                      "api_role(name) = "
                      "'launch' GROUP BY 1\""},
                     {"Use CUDA graphs for the repeated part", "one call for many kernels",
-                     "neurolens diff BEFORE AFTER"},
+                     "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
                     {0}}};

@@ -58,5 +58,5 @@ const struct nl_cause nl_cause_launch_bound_small_kernels = {
          "neurolens sql PROFILE \"SELECT count(*), median(dur) FROM kernels\""},
         {"Give every launch more work: a larger batch or longer sequences",
          "the same launches take the same CPU time whatever their size",
-         "neurolens diff BEFORE AFTER"},
+         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
         {0}}};

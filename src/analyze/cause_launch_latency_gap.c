@@ -75,5 +75,5 @@ const struct nl_cause nl_cause_launch_latency_gap = {
          "the pause is per kernel", "neurolens sql PROFILE \"SELECT count(*) FROM kernels\""},
         {"On Hopper and later use programmatic dependent launch in own kernels",
          "the next kernel's prologue overlaps the end of the one before",
-         "neurolens diff BEFORE AFTER"},
+         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
         {0}}};

@@ -165,7 +165,7 @@ const struct nl_cause nl_cause_tensor_core_unused = {
          "neurolens sql PROFILE \"SELECT tensor_core, sum(dur) FROM kernels GROUP BY 1\""},
         {"Run in bf16: torch.autocast('cuda', dtype=torch.bfloat16), or keep weights in bf16",
          "twice the rate of TF32 and half the bytes to move and to copy",
-         "neurolens diff BEFORE AFTER"},
+         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
         {"Keep dimensions multiples of 8 (16-bit) or 4 (TF32)",
          "libraries fall back to ordinary units for shapes that do not fit",
          "the kernels' names then hold tensorop, h16816, s1688, wgmma or nvjet"},

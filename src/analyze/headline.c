@@ -341,7 +341,8 @@ static void tell_finding(const struct story *story)
         nl_buf_format(story->out, "No cause found that costs 0.5 %% of the time or more");
         if (findings->abstained_count)
             put_count(story->out, "; ", (int64_t)findings->abstained_count, "cause", "causes");
-        nl_buf_text(story->out, findings->abstained_count ? " could not be judged (--all says why)." : ".");
+        nl_buf_text(story->out,
+                    findings->abstained_count ? " could not be judged (--all says why)." : ".");
         return;
     }
     nl_buf_text(story->out, top->title);
@@ -372,9 +373,9 @@ static void tell_action(const struct story *story)
 
 typedef void tell_fn(const struct story *story);
 
-static tell_fn *const analyze_story[] = {tell_finding, tell_proof, tell_action, tell_devices, tell_cpu_only, tell_kernels,
-                                         tell_cpu_top, tell_steps,    tell_communication,
-                                         tell_copies,  NULL};
+static tell_fn *const analyze_story[] = {
+    tell_finding, tell_proof, tell_action,        tell_devices, tell_cpu_only, tell_kernels,
+    tell_cpu_top, tell_steps, tell_communication, tell_copies,  NULL};
 static tell_fn *const info_story[] = {tell_contents, tell_coverage, NULL};
 
 void nl_headlines(struct nl_report *report, const struct nl_trace *trace)
