@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "base/str.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -19,13 +18,24 @@ bool nl_str_contains(struct nl_str text, const char *part)
     return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
 
+/* ASCII only and inline: the C library's goes through the locale, and kernel names meet hundreds of
+ * rules. */
+static inline char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
 ptrdiff_t nl_str_find_nocase(struct nl_str text, const char *part)
 {
     size_t len = strlen(part);
+    if (len == 0)
+        return 0;
+    char first = lower(part[0]);
     for (size_t i = 0; i + len <= text.len; i++) {
-        size_t k = 0;
-        while (k < len &&
-               tolower((unsigned char)text.ptr[i + k]) == tolower((unsigned char)part[k]))
+        if (lower(text.ptr[i]) != first)
+            continue;
+        size_t k = 1;
+        while (k < len && lower(text.ptr[i + k]) == lower(part[k]))
             k++;
         if (k == len)
             return (ptrdiff_t)i;
