@@ -301,7 +301,7 @@ static void renders_reports(void)
     text = shown_report(trace, "json", "analyze", &options, &err);
     static const char *const wanted[] = {"\"schema\": \"neurolens.analyze/1\"",
                                          "\"findings\": []",
-                                         "\"abstained\": []",
+                                         "\"abstained\": [",
                                          "\"breakdown\": [",
                                          "\"kernels\": [",
                                          "\"copies\": []",
