@@ -35,7 +35,8 @@ struct nl_scene {
     struct nl_intervals compute, hidden; /* compute; compute ∪ communication */
     uint32_t steps;                      /* of its rank, in the window */
     int64_t first_step, last_step;
-    double linked; /* share of work whose launch is known, 0..1 */
+    double linked;                    /* share of work whose launch is known, 0..1 */
+    struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h) */
 };
 
 enum nl_verdict { NL_CAUSE_ABSENT, NL_CAUSE_FOUND, NL_CAUSE_ABSTAINED };
