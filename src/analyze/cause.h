@@ -20,6 +20,7 @@
 #include "analyze/finding.h"
 #include "query/apirole.h"
 #include "query/idletime.h"
+#include "query/stepfind.h"
 
 struct nl_scene {
     const struct nl_trace *trace;
@@ -33,9 +34,12 @@ struct nl_scene {
     size_t kernel_count, copy_count;
     int64_t wall_ns;
     struct nl_intervals compute, hidden; /* compute; compute ∪ communication */
-    uint32_t steps;                      /* of its rank, in the window */
+    const struct nl_found_step *found;   /* steps of its rank that start in the window */
+    const struct nl_step_group *group;   /* how they are known; NULL without */
+    size_t steps;
     int64_t first_step, last_step;
-    double linked; /* share of work whose launch is known, 0..1 */
+    double linked;                    /* share of work whose launch is known, 0..1 */
+    struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h) */
 };
 
 enum nl_verdict { NL_CAUSE_ABSENT, NL_CAUSE_FOUND, NL_CAUSE_ABSTAINED };

@@ -7,8 +7,6 @@
  */
 #include "analyze/launchcause.h"
 
-#include <stdlib.h>
-
 #define LEAST_STEPS    3
 #define SAME_SHARE     0.9
 #define PER_STEP       200
@@ -21,26 +19,12 @@ struct step_hash {
     uint32_t kernels;
 };
 
-static int by_start(const void *left, const void *right)
-{
-    const struct step_hash *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
 static size_t find_steps(const struct nl_scene *scene, struct step_hash *steps)
 {
-    const struct nl_trace *trace = scene->trace;
     size_t count = 0;
-    for (uint32_t row = 0; row < trace->step.rows; row++) {
-        uint32_t lane = trace->step.lane[row];
-        uint32_t process = lane == NL_NULL_ROW ? NL_NULL_ROW : trace->lane.process[lane];
-        int64_t rank = process == NL_NULL_ROW ? NL_NULL_I64 : trace->process.rank[process];
-        if (rank == scene->device->rank && trace->step.dur[row] != NL_NULL_I64)
-            steps[count++] = (struct step_hash){trace->step.ts[row],
-                                                trace->step.ts[row] + trace->step.dur[row], 0, 0};
-    }
-    if (count)
-        qsort(steps, count, sizeof *steps, by_start);
+    for (size_t i = 0; i < scene->steps; i++)
+        if (scene->found[i].phase == NL_STEP_STEADY)
+            steps[count++] = (struct step_hash){scene->found[i].start, scene->found[i].end, 0, 0};
     return count;
 }
 
@@ -102,19 +86,20 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t cost = nl_scene_sum_gaps(scene, nl_launch_is_dispatch_gap, &gaps, &finding->where);
     if (nl_scene_share(scene, cost) <= WARN_SHARE || graph_launches(scene))
         return NL_CAUSE_ABSENT;
-    struct step_hash *steps = nl_alloc(((size_t)scene->trace->step.rows + 1) * sizeof *steps);
+    struct step_hash *steps = nl_alloc((scene->steps + 1) * sizeof *steps);
     size_t count = find_steps(scene, steps);
     hash_kernels(scene, steps, count);
     size_t alike = most_alike(steps, count, &kernels);
     nl_free(steps);
     if (count < LEAST_STEPS)
-        return nl_abstain(finding, "fewer than three marked steps to compare");
+        return nl_abstain(finding, "fewer than three steps are known");
     if ((double)alike < SAME_SHARE * (double)count || kernels <= PER_STEP)
         return NL_CAUSE_ABSENT;
     struct nl_launch_facts facts = nl_launch_facts(scene);
     if (nl_launch_is_ahead(&facts))
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
+    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE,
+            scene->linked * scene->group->confidence);
     nl_title(scene, finding,
              "Every step launches the same %s kernels one by one: a CUDA graph would "
              "spare %s up to %s",
@@ -138,11 +123,12 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 
 const struct nl_cause nl_cause_cuda_graph_absent = {
     .id = "cuda_graph_absent",
-    .doc = "At least three marked steps of which 90 % launch the same sequence of over 200 "
+    .doc = "At least three steps (marked or found, without warm-up) of which 90 % launch the same "
+           "sequence of over 200 "
            "kernels, no "
            "graph launch, and host-late gaps spent dispatching over 10 % of wall.",
-    .needs = {{NL_T_step, NULL}, {NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
-    .need_count = 3,
+    .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
+    .need_count = 2,
     .evaluate = evaluate,
     .not_this_if = "steps differ (dynamic shapes), or graphs are used already",
     .suggestions = {{"Capture the step as a CUDA graph: torch.compile(mode='reduce-overhead'), "

@@ -199,6 +199,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_title(scene, finding, "%s is idle %s of its time (%s of %s)%s", nl_scene_name(scene),
              nl_say_share(scene, share), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
              main_place(scene));
+    tell_class(scene, finding);
+    tell_activity(scene, finding);
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "idle_ns",
                              .says = nl_say(scene,
@@ -210,8 +212,6 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                              nl_scene_args(scene), nl_scene_place(scene, "")),
                              .meaning = NL_MEANS_NS,
                              .value = (double)idle});
-    tell_class(scene, finding);
-    tell_activity(scene, finding);
     if (phase)
         tell_one_gap(scene, finding, longest);
     return NL_CAUSE_FOUND;

@@ -33,9 +33,23 @@ static bool is_compile(const struct nl_scene *scene, const struct nl_idle_gap *g
             is_compile_name(nl_trace_name(scene->trace, gap->name)));
 }
 
+/* Looks at the few sums instead of the many gaps. */
+static bool has_compiling(const struct nl_scene *scene)
+{
+    for (size_t i = 0; i < scene->device->sums; i++) {
+        const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
+        if (sum->activity == NL_DID_MODULE || sum->activity == NL_DID_COMPILE ||
+            is_compile_name(nl_trace_name(scene->trace, sum->name)))
+            return true;
+    }
+    return false;
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t count;
+    if (!has_compiling(scene))
+        return NL_CAUSE_ABSENT;
     int64_t cost = nl_scene_sum_gaps(scene, is_compile, &count, &finding->where), most = 0;
     if (nl_scene_share(scene, cost) <= WARN_SHARE || cost < LEAST_NS)
         return NL_CAUSE_ABSENT;

@@ -324,33 +324,41 @@ static void tell_coverage(const struct story *story)
                   "remarks, listed below.");
 }
 
+/* The first that is about the program, not about the recording. */
 static const struct nl_finding *top_finding(const struct story *story)
 {
     const struct nl_findings *findings = story->report->findings;
-    return findings && findings->count ? &findings->items[0] : NULL;
+    for (size_t i = 0; findings && i < findings->count; i++)
+        if (!findings->items[i].validity)
+            return &findings->items[i];
+    return NULL;
 }
 
 /* "Host-to-device copies are not hidden: … (critical, 95.0 % of the time, sure to 97 %)." */
 static void tell_finding(const struct story *story)
 {
     const struct nl_finding *top = top_finding(story);
-    if (!top) {
-        const struct nl_findings *findings = story->report->findings;
-        if (!findings || !part(story, "breakdown"))
-            return;
-        nl_buf_format(story->out, "No cause found that costs 0.5 %% of the time or more");
-        if (findings->abstained_count)
-            put_count(story->out, "; ", (int64_t)findings->abstained_count, "cause", "causes");
-        nl_buf_text(story->out,
-                    findings->abstained_count ? " could not be judged (--all says why)." : ".");
+    if (!top)
         return;
-    }
     nl_buf_text(story->out, top->title);
     nl_buf_format(story->out, " (%s", nl_severity_name(top->severity));
     if (top->devices > 1)
         nl_buf_format(story->out, ", on %zu of %zu devices", top->devices, top->of_devices);
     put_percent(story->out, ", confidence ", top->confidence);
     nl_buf_text(story->out, ").");
+}
+
+/* Silence is not health: how much could not be judged is said. */
+static void tell_no_finding(const struct story *story)
+{
+    const struct nl_findings *findings = story->report->findings;
+    if (!findings || top_finding(story) || !part(story, "breakdown"))
+        return;
+    nl_buf_text(story->out, "No cause found that costs 0.5 % of the time or more");
+    if (findings->abstained_count)
+        put_count(story->out, "; ", (int64_t)findings->abstained_count, "cause", "causes");
+    nl_buf_text(story->out,
+                findings->abstained_count ? " could not be judged (--all says why)." : ".");
 }
 
 static void tell_proof(const struct story *story)
@@ -374,8 +382,8 @@ static void tell_action(const struct story *story)
 typedef void tell_fn(const struct story *story);
 
 static tell_fn *const analyze_story[] = {
-    tell_finding, tell_proof, tell_action,        tell_devices, tell_cpu_only, tell_kernels,
-    tell_cpu_top, tell_steps, tell_communication, tell_copies,  NULL};
+    tell_finding, tell_proof,   tell_action, tell_devices,       tell_no_finding, tell_cpu_only,
+    tell_kernels, tell_cpu_top, tell_steps,  tell_communication, tell_copies,     NULL};
 static tell_fn *const info_story[] = {tell_contents, tell_coverage, NULL};
 
 void nl_headlines(struct nl_report *report, const struct nl_trace *trace)

@@ -21,7 +21,7 @@ static void add_call(const struct nl_trace *trace, uint32_t slice, struct sample
     facts->slow_calls += dur > NL_SLOW_LAUNCH_NS;
 }
 
-struct nl_launch_facts nl_launch_facts(const struct nl_scene *scene)
+static struct nl_launch_facts count_facts(const struct nl_scene *scene)
 {
     const struct nl_trace *trace = scene->trace;
     struct nl_launch_facts facts = {.kernels = scene->kernel_count};
@@ -44,6 +44,15 @@ struct nl_launch_facts nl_launch_facts(const struct nl_scene *scene)
     nl_free(samples.kernels);
     nl_free(samples.calls);
     return facts;
+}
+
+struct nl_launch_facts nl_launch_facts(struct nl_scene *scene)
+{
+    if (!scene->launches) {
+        scene->launches = nl_arena_alloc(scene->arena, sizeof *scene->launches);
+        *scene->launches = count_facts(scene);
+    }
+    return *scene->launches;
 }
 
 bool nl_launch_is_dispatch_gap(const struct nl_scene *scene, const struct nl_idle_gap *gap)

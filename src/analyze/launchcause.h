@@ -21,7 +21,8 @@ struct nl_launch_facts {
     int64_t small_ns, kernel_ns;
 };
 
-struct nl_launch_facts nl_launch_facts(const struct nl_scene *scene);
+/* Counted once per scene. */
+struct nl_launch_facts nl_launch_facts(struct nl_scene *scene);
 
 /* A host-late gap of at most 1 ms that no blocking call began and that the launching thread spent
  * dispatching: in operators, Python, ranges, calls, or launching. */

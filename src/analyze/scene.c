@@ -77,24 +77,30 @@ static void count_links(struct nl_scene *scene)
     scene->linked = all ? (double)linked / (double)all : 0;
 }
 
-static void count_steps(struct nl_scene *scene)
+/* Steps are in order of time, so those of a window are neighbours. */
+static void find_steps(struct nl_scene *scene, const struct nl_found_steps *found)
 {
-    const struct nl_trace *trace = scene->trace;
+    const struct nl_window *window = scene->window;
     scene->first_step = scene->last_step = NL_NULL_I64;
-    for (uint32_t row = 0; row < trace->step.rows; row++) {
-        uint32_t lane = trace->step.lane[row];
-        int64_t rank = lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane);
-        int64_t ts = trace->step.ts[row], index = trace->step.index[row];
-        if (rank != scene->device->rank ||
-            (scene->window->has_time && (ts < scene->window->start || ts >= scene->window->end)))
+    for (size_t i = 0; i < found->group_count; i++) {
+        const struct nl_step_group *group = &found->groups[i];
+        if (group->rank != scene->device->rank)
             continue;
-        if (!scene->steps++)
-            scene->first_step = index;
-        scene->last_step = index;
+        scene->group = group;
+        for (size_t j = 0; j < group->count; j++) {
+            const struct nl_found_step *step = &found->items[group->first + j];
+            if (window->has_time && (step->start < window->start || step->start >= window->end))
+                continue;
+            if (!scene->steps++) {
+                scene->found = step;
+                scene->first_step = step->index;
+            }
+            scene->last_step = step->index;
+        }
     }
 }
 
-static void fill(struct nl_scene *scene)
+static void fill(struct nl_scene *scene, const struct nl_found_steps *found)
 {
     const struct nl_trace *trace = scene->trace;
     nl_device_intervals(trace, scene->window, scene->device->device, NL_WORK_COMPUTE,
@@ -104,7 +110,7 @@ static void fill(struct nl_scene *scene)
                         &scene->hidden);
     nl_intervals_normalise(&scene->hidden);
     count_links(scene);
-    count_steps(scene);
+    find_steps(scene, found);
 }
 
 void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
@@ -134,6 +140,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .arena = arena,
                                                            .wall_ns = parts->wall_ns};
     }
+    nl_steps_find(trace, &scenes->found);
     struct dealer dealer = {.scenes = scenes};
     nl_scope_init(&dealer.scope, trace, &options->window);
     map_lanes(&dealer, trace);
@@ -142,7 +149,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     uint32_t *place = deal(&dealer, trace->kernel.slice, trace->kernel.rows, scenes->rows, true);
     deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
     for (size_t i = 0; i < scenes->count; i++)
-        fill(&scenes->items[i]);
+        fill(&scenes->items[i], &scenes->found);
     nl_free(dealer.lane_scene);
     nl_scope_release(&dealer.scope);
 }
@@ -158,6 +165,7 @@ void nl_scenes_release(struct nl_scenes *scenes)
     nl_free(scenes->rows);
     nl_api_roles_release(&scenes->roles);
     nl_idle_free(scenes->own);
+    nl_steps_release(&scenes->found);
     *scenes = (struct nl_scenes){0};
 }
 

@@ -13,6 +13,7 @@ struct nl_scenes {
     struct nl_api_roles roles;
     struct nl_idle *own; /* idle time, when no memo keeps it */
     uint32_t *rows;      /* kernels and copies of all scenes */
+    struct nl_found_steps found;
 };
 
 /* Texts are made in `arena`. */

@@ -5,169 +5,10 @@
  * A profile is a row: which cause, whether it is to be printed, and a function that builds it from
  * loops of kernels, copies and calls (gputrace.h; times in microseconds).
  */
-#include "analyze/finding.h"
+#include "analyze/cause.h"
 #include "check.h"
-#include "gputrace.h"
+#include "planted.h"
 #include "query/db.h"
-
-#define ROUNDS 60
-
-static const struct gputrace_copy pinned_in = {NL_COPY_HTOD, NL_MEMORY_PINNED, 30000000, NULL};
-static const struct gputrace_copy pageable_in = {NL_COPY_HTOD, NL_MEMORY_PAGEABLE, 3000000, NULL};
-
-/* Per round: launch at the round's start, `late` µs after the kernel before has ended. */
-static void add_busy(struct gputrace *make, const char *name, int64_t dur, int64_t pause)
-{
-    int64_t period = dur + pause;
-    for (int64_t i = 0; i < ROUNDS; i++)
-        gputrace_kernel(make, 7, name, i * period, 4, i * period + 10, dur);
-}
-
-static void busy(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) /* launched far ahead, back to back */
-        gputrace_kernel(make, 7, i % 2 ? "h16816gemm" : "softmax", i * 5, 4, 100 + i * 1000, 1000);
-}
-
-/* ---- Copies ---- */
-
-static void copies_exposed(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        gputrace_copy(make, 7, pinned_in, i * 10, 4, 1000 + i * 2000, 1000);
-        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 2000 + i * 2000, 1000);
-    }
-}
-
-static void copies_hidden(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        gputrace_copy(make, 8, pinned_in, i * 10, 4, 1000 + i * 1000, 900);
-        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 1000 + i * 1000, 1000);
-    }
-}
-
-static void copies_tiny(struct gputrace *make)
-{
-    busy(make);
-    gputrace_copy(make, 8, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PAGEABLE, 800, NULL}, 90,
-                  4, ROUNDS * 1000 + 100, 10);
-    gputrace_kernel(make, 7, "h16816gemm", 95, 4, ROUNDS * 1000 + 110, 1000);
-}
-
-static void fetches_exposed(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        gputrace_copy(make, 7,
-                      (struct gputrace_copy){NL_COPY_DTOH, NL_MEMORY_PINNED, 9000000, NULL}, i * 10,
-                      4, 1000 + i * 2000, 1000);
-        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 2000 + i * 2000, 1000);
-    }
-}
-
-static void pageable_exposed(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        gputrace_copy(make, 7, pageable_in, i * 10, 4, 1000 + i * 1100, 100);
-        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 1100 + i * 1100, 1000);
-    }
-}
-
-static void copies_slow(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        gputrace_copy(make, 7,
-                      (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PINNED, 5000000, NULL}, i * 10,
-                      4, 1000 + i * 4000, 2000);
-        gputrace_kernel(make, 7, "h16816gemm", i * 10 + 5, 4, 3000 + i * 4000, 2000);
-    }
-}
-
-static void copies_small(struct gputrace *make)
-{
-    static const struct gputrace_copy small = {NL_COPY_HTOD, NL_MEMORY_PINNED, 4000, NULL};
-    for (int64_t i = 0; i < 700; i++) {
-        gputrace_copy(make, 7, small, i * 40, 4, i * 40 + 12, 2);
-        gputrace_kernel(make, 7, "h16816gemm", i * 40 + 5, 4, i * 40 + 16, 20);
-    }
-}
-
-static void copies_small_hidden(struct gputrace *make)
-{
-    static const struct gputrace_copy small = {NL_COPY_HTOD, NL_MEMORY_PINNED, 4000, NULL};
-    for (int64_t i = 0; i < 700; i++) {
-        gputrace_copy(make, 8, small, i * 4, 1, 5000 + i * 40, 2);
-        gputrace_kernel(make, 7, "h16816gemm", i * 4 + 1, 1, 5000 + i * 40, 40);
-    }
-}
-
-static void copy_blocks(struct gputrace *make, const char *call, uint64_t bytes, int64_t pause)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        int64_t at = i * (1100 + pause);
-        gputrace_kernel(make, 7, "h16816gemm", at, 4, at + 10, 1000);
-        gputrace_copy(make, 7, (struct gputrace_copy){NL_COPY_DTOH, NL_MEMORY_PINNED, bytes, call},
-                      at + 6, 1020, at + 1011, 5);
-    }
-}
-
-static void copy_synchronous(struct gputrace *make)
-{
-    copy_blocks(make, "cudaMemcpy", 4096, 200);
-}
-
-static void copy_asynchronous(struct gputrace *make)
-{
-    copy_blocks(make, "cudaMemcpyAsync", 4096, 200);
-}
-
-/* ---- Waits ---- */
-
-/* A wait that ends when the device does; the next launch comes `pause` later. */
-static void add_waits(struct gputrace *make, uint64_t bytes, int64_t pause)
-{
-    struct gputrace_copy back = {NL_COPY_DTOH, NL_MEMORY_PINNED, bytes, NULL};
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        int64_t at = i * (1100 + pause);
-        gputrace_kernel(make, 7, "h16816gemm", at, 4, at + 10, 1000);
-        if (bytes)
-            gputrace_copy(make, 7, back, at + 5, 4, at + 1011, 2);
-        gputrace_call(make, "cudaStreamSynchronize", at + 15, 1005);
-    }
-}
-
-static void waits(struct gputrace *make)
-{
-    add_waits(make, 0, 200);
-}
-
-static void waits_for_scalar(struct gputrace *make)
-{
-    add_waits(make, 4, 200);
-}
-
-static void waits_for_much(struct gputrace *make)
-{
-    add_waits(make, 40000, 200);
-}
-
-/* The wait is as long, but other work is queued behind what it waits for. */
-static void waits_while_busy(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        gputrace_kernel(make, 7, "h16816gemm", i * 1000, 4, 3000 + i * 1000, 1000);
-        gputrace_call(make, "cudaStreamSynchronize", i * 1000 + 5, 990);
-    }
-}
-
-/* The device was idle before the call: it does not wait. */
-static void waits_for_nothing(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++) {
-        gputrace_kernel(make, 7, "h16816gemm", i * 1500, 4, i * 1500 + 10, 1000);
-        gputrace_call(make, "cudaStreamSynchronize", i * 1500 + 1100, 3);
-    }
-}
 
 /* ---- Launching ---- */
 
@@ -615,6 +456,33 @@ static void keeps_to_windows(void)
     nl_trace_free(trace);
 }
 
+static void is_documented(void)
+{
+    static const struct nl_cause *const causes[] = {
+#define NL_CAUSE(name, level) &nl_cause_##name,
+#include "analyze/causes.def"
+    };
+    struct nl_buf have;
+    nl_buf_init(&have, 1 << 20);
+    FILE *file = fopen(CHECK_FOLDER "/../docs/findings.md", "r");
+    if (!file) {
+        check_skip("no docs/findings.md");
+        return;
+    }
+    char line[4096];
+    while (fgets(line, sizeof line, file))
+        nl_buf_text(&have, line);
+    fclose(file);
+    for (size_t i = 0; i < CHECK_LENGTH(causes); i++) {
+        struct nl_str text = {have.ptr, have.len};
+        check_case(causes[i]->id);
+        CHECK(nl_str_contains(text, causes[i]->id));
+        CHECK(nl_str_contains(text, causes[i]->doc));
+        CHECK(nl_str_contains(text, causes[i]->not_this_if));
+    }
+    nl_buf_release(&have);
+}
+
 CHECK_MAIN("findings", {"judges what was planted", judges},
            {"keeps the contract, evidence is SQL", keeps_the_contract}, {"ranks", ranks},
-           {"keeps to windows", keeps_to_windows})
+           {"keeps to windows", keeps_to_windows}, {"is documented", is_documented})

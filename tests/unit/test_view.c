@@ -293,14 +293,14 @@ static void renders_reports(void)
     struct nl_trace *trace = two_kernels();
     struct nl_err err = {0};
     char *text = shown_report(trace, "text", "analyze", &options, &err);
-    CHECK(strstr(text, "2 devices compute 100.0 % of their time") != NULL);
+    CHECK(strncmp(text, "2 devices compute 100.0 % of their time", 39) == 0);
     CHECK(strstr(text, "bad escape: 3 — first at byte 17") != NULL);
     CHECK(strstr(text, "compute ") != NULL);
     CHECK(widest_line(text) <= 100);
     free(text);
     text = shown_report(trace, "json", "analyze", &options, &err);
     static const char *const wanted[] = {"\"schema\": \"neurolens.analyze/1\"",
-                                         "\"findings\": [",
+                                         "\"findings\": []",
                                          "\"abstained\": [",
                                          "\"breakdown\": [",
                                          "\"kernels\": [",
