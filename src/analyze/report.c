@@ -5,6 +5,7 @@
 
 #include "analyze/headline.h"
 #include "analyze/memo.h"
+#include "base/pool.h"
 
 static const char *const analyze_plan[] = {"time_breakdown",
                                            "idle",
@@ -75,6 +76,67 @@ static size_t plan_length(const struct nl_report_plan *plan)
     return count;
 }
 
+/* The tasks of one report: the findings, which take longest, then an analysis each. They only read
+ * the trace and write their own result. */
+struct report_run {
+    const struct nl_trace *trace;
+    const struct nl_report_plan *plan;
+    struct nl_analyze_options options;
+    struct nl_job *job;
+    struct nl_report *report;
+    struct nl_err *errs; /* one per task */
+};
+
+static void run_task(void *context, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct report_run *run = context;
+    struct nl_err *err = &run->errs[index];
+    if (index == 0) {
+        if (run->plan->has_findings)
+            run->report->findings = nl_findings_new(run->trace, &run->options, run->job, err);
+        return;
+    }
+    const struct nl_analysis *analysis = nl_analysis_find(run->plan->analyses[index - 1]);
+    if (!analysis)
+        NL_BUG("a report plan names an unknown analysis");
+    run->report->results[index - 1] =
+        nl_analysis_run(analysis, run->trace, &run->options, run->job, err);
+    nl_job_add(run->job, 1);
+}
+
+/* True when every task gave its result; else *err is the first one's error. */
+static bool all_done(const struct report_run *run, struct nl_err *err)
+{
+    const struct nl_report *report = run->report;
+    bool done = !run->plan->has_findings || report->findings;
+    if (!done)
+        *err = run->errs[0];
+    for (size_t i = 0; done && i < report->result_count; i++) {
+        done = report->results[i] != NULL;
+        if (!done)
+            *err = run->errs[i + 1];
+    }
+    return done;
+}
+
+static bool run_tasks(struct report_run *run, struct nl_err *err)
+{
+    struct nl_memo memo;
+    nl_memo_init(&memo);
+    run->options.memo = &memo;
+    size_t tasks = run->report->result_count + 1;
+    run->errs = nl_alloc(tasks * sizeof *run->errs);
+    for (size_t i = 0; i < tasks; i++)
+        run->errs[i] = *err;
+    nl_job_phase(run->job, "analyzing", tasks - 1);
+    nl_parallel(nl_job_threads(run->job), tasks, run_task, run);
+    bool done = all_done(run, err);
+    nl_free(run->errs);
+    nl_memo_release(&memo);
+    return done;
+}
+
 struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
                                 const struct nl_analyze_options *options, struct nl_job *job,
                                 struct nl_err *err)
@@ -84,39 +146,22 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         nl_fail(err, NL_USAGE, "no report is called '%s'", name);
         return NULL;
     }
-    struct nl_analyze_options whole = *options; /* the sentences are about all rows */
-    struct nl_memo memo = {0};
-    whole.limit = 0;
-    whole.memo = &memo;
     struct nl_report *report = nl_zalloc(sizeof *report);
-    size_t count = plan_length(plan);
     nl_arena_init(&report->arena);
     report->name = plan->name;
     report->title = plan->title;
-    report->results = nl_arena_alloc(&report->arena, count * sizeof *report->results);
-    nl_job_phase(job, "analyzing", count);
-    for (size_t i = 0; i < count; i++) {
-        const struct nl_analysis *analysis = nl_analysis_find(plan->analyses[i]);
-        if (!analysis)
-            NL_BUG("a report plan names an unknown analysis");
-        report->results[i] = nl_analysis_run(analysis, trace, &whole, job, err);
-        if (!report->results[i]) {
-            nl_report_free(report);
-            nl_memo_release(&memo);
-            return NULL;
-        }
-        report->result_count++;
-        nl_job_add(job, 1);
-    }
-    bool judged = !plan->has_findings ||
-                  (report->findings = nl_findings_new(trace, &whole, job, err)) != NULL;
-    nl_memo_release(&memo);
-    if (!judged) {
+    report->result_count = plan_length(plan);
+    report->results =
+        nl_arena_alloc(&report->arena, report->result_count * sizeof *report->results);
+    struct report_run run = {
+        .trace = trace, .plan = plan, .options = *options, .job = job, .report = report};
+    run.options.limit = 0; /* the sentences are about all rows */
+    if (!run_tasks(&run, err)) {
         nl_report_free(report);
         return NULL;
     }
     nl_headlines(report, trace);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < report->result_count; i++)
         nl_analysis_cut(report->results[i], options->limit);
     return report;
 }
