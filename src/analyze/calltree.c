@@ -241,6 +241,17 @@ static struct nl_result *answer(struct forest *forest, int64_t whole)
     return result;
 }
 
+/* Without any device work in the recording, device times are not 0 but unknown. */
+static void forget_device_times(struct nl_result *result, const struct nl_trace *trace)
+{
+    static const unsigned device_cells[] = {GPU_NS, SHARE, GPU_SELF_NS, GPU_OPS};
+    if (trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows)
+        return;
+    for (size_t row = 0; row < result->rows; row++)
+        for (size_t i = 0; i < sizeof device_cells / sizeof device_cells[0]; i++)
+            result->cells[row * result->column_count + device_cells[i]].type = NL_CELL_NULL;
+}
+
 struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
                                      const struct nl_analyze_options *options, unsigned kind)
 {
@@ -253,6 +264,7 @@ struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
     uint32_t *place = plant(&forest);
     int64_t whole = add_work(&forest, place);
     struct nl_result *result = answer(&forest, whole);
+    forget_device_times(result, trace);
     nl_free(place);
     nl_free(forest.nodes);
     nl_dict_release(&forest.keys);

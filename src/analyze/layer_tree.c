@@ -12,7 +12,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 const struct nl_analysis nl_analysis_layer_tree = {
     .name = "layer_tree",
     .key = "layer_tree",
-    .title = "Modules as a tree with device time",
+    .title = "Modules as a tree",
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
     .run = run,

@@ -12,7 +12,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 const struct nl_analysis nl_analysis_nvtx_tree = {
     .name = "nvtx_tree",
     .key = "nvtx_tree",
-    .title = "User ranges as a tree with device time",
+    .title = "User ranges as a tree",
     .needs = {{NL_T_nvtx, NULL}},
     .need_count = 1,
     .run = run,

@@ -12,7 +12,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 const struct nl_analysis nl_analysis_op_tree = {
     .name = "op_tree",
     .key = "op_tree",
-    .title = "Operators as a tree with device time",
+    .title = "Operators as a tree",
     .needs = {{NL_T_op, NULL}},
     .need_count = 1,
     .run = run,

@@ -12,7 +12,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 const struct nl_analysis nl_analysis_python_tree = {
     .name = "python_tree",
     .key = "python_tree",
-    .title = "Python functions as a tree with device time",
+    .title = "Python functions as a tree",
     .needs = {{NL_T_python, NULL}},
     .need_count = 1,
     .run = run,
