@@ -99,7 +99,7 @@ static void walk(const struct nl_trace *t)
             sum++;
     }
     for (uint32_t l = 0; l < t->lane.rows; l++)
-        sum += nl_lane_slice_at(t, l, t->first_ts + 500);
+        sum += nl_lane_slice_at(t, &(struct nl_lane_cursor){0}, l, t->first_ts + 500);
     for (unsigned c = 0; c < nl_column_count; c++) {
         const struct nl_column_def *column = &nl_columns[c];
         uint32_t rows = nl_trace_rows(t, column->table);
