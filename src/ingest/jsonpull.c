@@ -157,8 +157,7 @@ static bool ends_string(struct jsonpull *reader, bool is_key)
         return false;
     ahead++;
     c = byte_after_spaces(reader, &ahead);
-    return c < 0 || c == '"' || c == '{' || c == '[' || c == '}' || c == ']' || c == '-' ||
-           (c >= '0' && c <= '9') || c == 't' || c == 'f' || c == 'n' || c == 'N';
+    return c < 0 || memchr("\"{[}]-0123456789tfnN", c, 20);
 }
 
 /* Moves behind the quote that ends the string which reader->at is in. */
@@ -349,16 +348,41 @@ static bool pass_comma(struct jsonpull *reader, int *c)
     return true;
 }
 
+static void pass_byte_order_mark(struct jsonpull *reader)
+{
+    if (byte_at(reader, 0) == 0xEF && byte_at(reader, 1) == 0xBB && byte_at(reader, 2) == 0xBF)
+        reader->at += 3;
+}
+
+static enum jsonpull_type at_end(struct jsonpull *reader)
+{
+    bool whole = reader->expect == WANT_DONE || reader->options & JSONPULL_MANY;
+    if (!whole || reader->depth || reader->problem)
+        return fail_cut(reader);
+    reader->text = (struct nl_str){"", 0};
+    return reader->type = JSONPULL_END;
+}
+
+/* The token that begins with c. */
+static enum jsonpull_type read_token(struct jsonpull *reader, int c)
+{
+    if (c == '}' || c == ']') {
+        if (reader->expect == WANT_VALUE)
+            return fail(reader, "a value is missing");
+        return close_bracket(reader, c == '}');
+    }
+    if (reader->expect == WANT_VALUE || !in_object(reader))
+        return read_value(reader, c);
+    return c == '"' ? read_key(reader) : fail(reader, "a key is missing");
+}
+
 enum jsonpull_type jsonpull_next(struct jsonpull *reader)
 {
     if (reader->problem)
         return reader->type = JSONPULL_ERROR;
+    if (jsonpull_offset(reader) == 0)
+        pass_byte_order_mark(reader);
     int c = peek(reader);
-    if (c == 0xEF && jsonpull_offset(reader) == 0 && byte_at(reader, 1) == 0xBB &&
-        byte_at(reader, 2) == 0xBF) { /* byte order mark */
-        reader->at += 3;
-        c = peek(reader);
-    }
     if (reader->expect == WANT_DONE && c >= 0) {
         if (!(reader->options & JSONPULL_MANY))
             return fail(reader, "text after the end of the document");
@@ -367,21 +391,7 @@ enum jsonpull_type jsonpull_next(struct jsonpull *reader)
     if (reader->expect == WANT_NEXT && c >= 0 && c != '}' && c != ']' && !pass_comma(reader, &c))
         return JSONPULL_ERROR;
     reader->offset = jsonpull_offset(reader);
-    if (c < 0) {
-        bool whole = reader->depth == 0 && !reader->problem;
-        reader->text = (struct nl_str){"", 0};
-        if (whole && (reader->expect == WANT_DONE || reader->options & JSONPULL_MANY))
-            return reader->type = JSONPULL_END;
-        return fail_cut(reader);
-    }
-    if (c == '}' || c == ']') {
-        if (reader->expect == WANT_VALUE)
-            return fail(reader, "a value is missing");
-        return close_bracket(reader, c == '}');
-    }
-    if (reader->expect != WANT_VALUE && in_object(reader))
-        return c == '"' ? read_key(reader) : fail(reader, "a key is missing");
-    return read_value(reader, c);
+    return c < 0 ? at_end(reader) : read_token(reader, c);
 }
 
 bool jsonpull_member(struct jsonpull *reader)
