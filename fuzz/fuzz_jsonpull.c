@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct nl_err err;
     struct jsonpull memory, streamed;
-    unsigned options = data[0] & 3u, plan = data[1];
+    unsigned options = data[0] & 15u, plan = data[1];
     nl_err_clear(&err);
     struct nl_stream *stream = nl_stream_memory(data + 2, size - 2, &err);
     jsonpull_memory(&memory, data + 2, size - 2, options);

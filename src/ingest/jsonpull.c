@@ -4,6 +4,7 @@
  * reads on. Pointers into the window therefore live only between two calls of more(); tokens are
  * remembered as `hold`.
  */
+#define _GNU_SOURCE
 #include "ingest/jsonpull.h"
 
 #define WINDOW_BYTES ((size_t)256 << 10)
@@ -160,11 +161,27 @@ static bool ends_string(struct jsonpull *reader, bool is_key)
     return c < 0 || memchr("\"{[}]-0123456789tfnN", c, 20);
 }
 
+/* With JSONPULL_LINES: stops at the end of a line in [reader->at, stop). */
+static bool line_ends(struct jsonpull *reader, const char *stop)
+{
+    const char *line_end = NULL;
+    if (reader->options & JSONPULL_LINES && stop > reader->at)
+        line_end = memchr(reader->at, '\n', (size_t)(stop - reader->at));
+    if (!line_end)
+        return false;
+    reader->at = line_end;
+    fail(reader, "a line ends inside a string");
+    return true;
+}
+
 /* Moves behind the quote that ends the string which reader->at is in. */
 static bool pass_string(struct jsonpull *reader, bool is_key, bool *escaped)
 {
     for (;;) {
-        reader->at = find_quote(reader->at, reader->end);
+        const char *stop = find_quote(reader->at, reader->end);
+        if (line_ends(reader, stop))
+            return false;
+        reader->at = stop;
         if (reader->at == reader->end) {
             if (!more(reader))
                 return false;
@@ -203,7 +220,7 @@ static bool read_string(struct jsonpull *reader, bool is_key)
         reader->hold = NULL;
     if (escaped) {
         nl_buf_clear(&reader->decoded);
-        jsonpull_unescape(&reader->decoded, reader->text);
+        jsonpull_unescape(&reader->decoded, reader->text, (reader->options & JSONPULL_PATHS) != 0);
         reader->text =
             (struct nl_str){reader->decoded.ptr ? reader->decoded.ptr : "", reader->decoded.len};
     }
@@ -471,6 +488,31 @@ void jsonpull_skip(struct jsonpull *reader)
         jsonpull_next(reader);
     if (reader->type == JSONPULL_OBJECT || reader->type == JSONPULL_ARRAY)
         skip_brackets(reader);
+}
+
+bool jsonpull_resume(struct jsonpull *reader, unsigned depth, const char *mark)
+{
+    size_t len = strlen(mark);
+    if (depth > reader->depth || reader->cut || (reader->err && reader->err->code != NL_OK))
+        return false;
+    reader->problem = NULL;
+    reader->hold = NULL;
+    for (;;) {
+        const char *found = memmem(reader->at, (size_t)(reader->end - reader->at), mark, len);
+        if (found) {
+            reader->at = found;
+            reader->depth = depth;
+            reader->expect = WANT_FIRST;
+            return true;
+        }
+        if ((size_t)(reader->end - reader->at) >= len)
+            reader->at = reader->end - (len - 1);
+        if (!more(reader))
+            break;
+    }
+    reader->at = reader->end;
+    fail_cut(reader);
+    return false;
 }
 
 bool jsonpull_raw(struct jsonpull *reader, struct nl_str *text)

@@ -22,6 +22,9 @@
  *     JSONPULL_QUOTES  quotes inside strings that were not escaped: a quote ends a string only
  *                      where what follows may follow a string
  *     JSONPULL_MANY    several documents one after another (JSON lines); JSONPULL_END at the end
+ *     JSONPULL_LINES   no string goes over the end of a line: a cut line is an error in that line
+ *     JSONPULL_PATHS   backslashes were not escaped: only \", \\, \/ and \u with four digits are
+ *                      escapes, so that C:\new\table stays what it is
  */
 #ifndef JSONPULL_H
 #define JSONPULL_H
@@ -46,7 +49,7 @@ enum jsonpull_type {
     JSONPULL_NULL
 };
 
-enum { JSONPULL_QUOTES = 1, JSONPULL_MANY = 2 };
+enum { JSONPULL_QUOTES = 1, JSONPULL_MANY = 2, JSONPULL_LINES = 4, JSONPULL_PATHS = 8 };
 
 #define JSONPULL_DEPTH 4096
 
@@ -95,6 +98,11 @@ void jsonpull_skip(struct jsonpull *reader);
  * partner, of a scalar itself (strings with their quotes). False on an error. */
 NL_MUST_CHECK bool jsonpull_raw(struct jsonpull *reader, struct nl_str *text);
 
+/* After an error inside a container at `depth`: goes on at the next place where text `mark`
+ * stands; that text is read as the start of the container's next item. False when there is no such
+ * place or the file cannot be read. */
+NL_MUST_CHECK bool jsonpull_resume(struct jsonpull *reader, unsigned depth, const char *mark);
+
 /* Byte in the document that was read up to. */
 uint64_t jsonpull_offset(const struct jsonpull *reader);
 
@@ -110,7 +118,8 @@ bool jsonpull_ns(const struct jsonpull *reader, int scale, int64_t *ns);
 /* Digits, and only what numbers are made of. */
 bool jsonpull_is_number(struct nl_str text);
 
-/* Appends the text with its escapes resolved; wrong escapes stay as they are. */
-void jsonpull_unescape(struct nl_buf *out, struct nl_str text);
+/* Appends the text with its escapes resolved; wrong escapes stay as they are. `paths` as the option
+ * JSONPULL_PATHS. */
+void jsonpull_unescape(struct nl_buf *out, struct nl_str text, bool paths);
 
 #endif

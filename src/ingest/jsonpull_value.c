@@ -67,7 +67,7 @@ static const char *put_unicode(struct nl_buf *out, const char *p, const char *en
     return p;
 }
 
-void jsonpull_unescape(struct nl_buf *out, struct nl_str text)
+void jsonpull_unescape(struct nl_buf *out, struct nl_str text, bool paths)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     const char *p = text.ptr, *end = text.len ? text.ptr + text.len : text.ptr;
@@ -79,6 +79,8 @@ void jsonpull_unescape(struct nl_buf *out, struct nl_str text)
         if (p == end)
             break;
         const char *found = p + 1 < end && p[1] ? strchr(from, p[1]) : NULL;
+        if (found && paths && found - from > 2)
+            found = NULL;
         const char *behind = p + 1 < end && p[1] == 'u' ? put_unicode(out, p + 2, end) : NULL;
         if (found) {
             nl_buf_char(out, to[found - from]);

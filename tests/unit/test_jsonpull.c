@@ -62,6 +62,9 @@ static const struct {
     {"cut after item", "[12,", "[ n:12 E(cut)", 0},
     {"lines", "{\"a\":1}\n{\"a\":2}\n", "{ k:a n:1 } { k:a n:2 } $", JSONPULL_MANY},
     {"no lines", "", "$", JSONPULL_MANY},
+    {"paths", "[\"C:\\new\\table \\u0041 \\\"q\\\"\"]", "[ s:C:\\new\\table A \"q\" ] $",
+     JSONPULL_PATHS},
+    {"line in string", "[\"a\nb\"]", "[ E", JSONPULL_LINES},
     {"bare quotes", "{\"n\":\"say \"hi\", you\",\"k\"y\":[\"a\"b\"]}",
      "{ k:n s:say \"hi\", you k:k\"y [ s:a\"b ] } $", JSONPULL_QUOTES},
 };
@@ -173,6 +176,35 @@ static void streams_like_memory(void)
     nl_buf_release(&got);
 }
 
+static void resumes_at_a_mark(void)
+{
+    static const char text[] =
+        "[\n{\"id\":1},\n{\"id\":2,\"x\":[{\"y\n{\"id\":3},\n{\"id\":]},\n{\"id\":5}]";
+    struct jsonpull r;
+    int64_t sum = 0, id = 0;
+    unsigned resumed = 0;
+    jsonpull_memory(&r, text, sizeof text - 1, JSONPULL_LINES | JSONPULL_QUOTES);
+    REQUIRE(jsonpull_next(&r) == JSONPULL_ARRAY);
+    for (;;) {
+        while (jsonpull_item(&r)) {
+            while (jsonpull_member(&r)) {
+                bool is_id = nl_str_is(r.text, "id");
+                jsonpull_next(&r);
+                if (is_id && jsonpull_i64(&r, &id))
+                    sum += id;
+                jsonpull_skip(&r);
+            }
+        }
+        if (!r.problem || !jsonpull_resume(&r, 1, "{\"id\""))
+            break;
+        resumed++;
+    }
+    CHECK_INT(resumed, 2);
+    CHECK_INT(sum, 1 + 2 + 3 + 5);
+    CHECK_INT(jsonpull_next(&r), JSONPULL_END);
+    jsonpull_release(&r);
+}
+
 static void deep_nesting_is_an_error(void)
 {
     char text[JSONPULL_DEPTH + 10];
@@ -187,5 +219,5 @@ static void deep_nesting_is_an_error(void)
 
 CHECK_MAIN("jsonpull", {"tokens of documents", tokens_of_documents},
            {"every prefix is cut", every_prefix_is_cut}, {"walks and skips", walks_and_skips},
-           {"streams like memory", streams_like_memory},
+           {"streams like memory", streams_like_memory}, {"resumes at a mark", resumes_at_a_mark},
            {"deep nesting is an error", deep_nesting_is_an_error})
