@@ -72,6 +72,21 @@ bool wire_next_other(struct wire *wire, struct wire_field *field)
     }
 }
 
+bool wire_clip(struct wire *wire, struct wire_field *field)
+{
+    struct wire rest = wire_over(wire->at, (size_t)(wire->end - wire->at));
+    uint64_t tag, len;
+    if (!wire->damaged || !wire_varint(&rest, &tag) || (tag & 7) != WIRE_BYTES || tag >> 32 ||
+        tag >> 3 == 0 || !wire_varint(&rest, &len) || len <= (uint64_t)(rest.end - rest.at))
+        return false;
+    *field = (struct wire_field){.number = (uint32_t)(tag >> 3),
+                                 .type = WIRE_BYTES,
+                                 .data = rest.at,
+                                 .len = (size_t)(rest.end - rest.at)};
+    wire->at = wire->end;
+    return true;
+}
+
 double wire_f64(const struct wire_field *field)
 {
     double wide;

@@ -130,6 +130,10 @@ static inline bool wire_next(struct wire *wire, struct wire_field *field)
     return fits;
 }
 
+/* After wire_next ended with damage: the rest as one field, if the damage is a field of bytes that is
+ * longer than the rest (a cut file). What is whole inside it can be read. */
+bool wire_clip(struct wire *wire, struct wire_field *field);
+
 /* A cursor over the inside of a nested message or packed field; over nothing for other types. */
 static inline struct wire wire_inside(const struct wire_field *field)
 {

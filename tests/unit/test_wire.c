@@ -101,6 +101,20 @@ static void stops_at_damage(void)
     }
 }
 
+static void clips_a_cut_field(void)
+{
+    struct wire wire = OVER("\x08\x01\x12\x05\x61\x62");
+    struct wire_field field;
+    CHECK(wire_next(&wire, &field));
+    CHECK(!wire_clip(&wire, &field));
+    CHECK(!wire_next(&wire, &field));
+    REQUIRE(wire_clip(&wire, &field));
+    CHECK_INT(field.number, 2);
+    CHECK_STR(wire_str(&field), "ab");
+    struct wire number = OVER("\x08\x80");
+    CHECK(!wire_next(&number, &field) && !wire_clip(&number, &field));
+}
+
 static void knows_a_sound_prefix(void)
 {
     static const char bytes[] = "\x08\x01\x12\x03\x61\x62\x63\x08\x02";
@@ -118,4 +132,5 @@ static void knows_a_sound_prefix(void)
 }
 
 CHECK_MAIN("wire", {"reads varints", reads_varints}, {"reads fields", reads_fields},
-           {"stops at damage", stops_at_damage}, {"knows a sound prefix", knows_a_sound_prefix})
+           {"stops at damage", stops_at_damage}, {"clips a cut field", clips_a_cut_field},
+           {"knows a sound prefix", knows_a_sound_prefix})
