@@ -59,7 +59,6 @@ struct xplane_stat_name {
     int64_t id;
     struct nl_str name;
     int known; /* enum xplane_stat or -1 */
-    bool argument;
 };
 
 struct xplane_index {

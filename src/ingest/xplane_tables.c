@@ -8,13 +8,15 @@
 
 #define ARGS_MOST 4096
 
-static const struct {
-    const char *name;
-    bool argument;
-} known_stats[XPLANE_STATS] = {
-#define XPLANE_STAT(id, name, in_args) [XPLANE_##id] = {name, in_args},
+static const char *const known_stats[XPLANE_STATS] = {
+#define XPLANE_STAT(id, name, in_args) [XPLANE_##id] = name,
 #include "ingest/xplane_stats.def"
 };
+/* Bits of the statistics that go to args. */
+static const uint64_t argument_stats = 0
+#define XPLANE_STAT(id, name, in_args) | (uint64_t)(in_args) << XPLANE_##id
+#include "ingest/xplane_stats.def"
+    ;
 _Static_assert(XPLANE_STATS <= 64, "xplane_stats.has is one word");
 
 bool xplane_next(struct xplane_load *load, struct wire *wire, struct wire_field *field)
@@ -128,7 +130,7 @@ static void read_stat_name(struct xplane_load *load, struct xplane_plane *plane,
         if (field.number == 2)
             stat.name = wire_str(&field);
     for (int i = 0; i < XPLANE_STATS; i++)
-        if (nl_str_is(stat.name, known_stats[i].name))
+        if (nl_str_is(stat.name, known_stats[i]))
             stat.known = i;
     nl_grow(&plane->stats, &plane->stat_cap, plane->stat_count + 1);
     plane->stats[plane->stat_count++] = stat;
@@ -276,19 +278,23 @@ uint32_t xplane_args(struct xplane_load *load, const struct xplane_stats *stats)
 {
     struct nl_json json;
     bool any = false;
+    uint64_t left = stats->has & argument_stats;
+    if (!left)
+        return NL_NO_NAME;
     nl_buf_clear(&load->text);
     nl_json_to_buf(&json, &load->text, 0);
     nl_json_open(&json, '{');
-    for (int i = 0; i < XPLANE_STATS; i++) {
+    for (; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
         const struct xplane_value *value = &stats->value[i];
-        if (!known_stats[i].argument || !(stats->has >> i & 1) || value->type == XPLANE_BLOB)
+        if (value->type == XPLANE_BLOB)
             continue;
         struct xplane_value cut = *value;
         if (value->type == XPLANE_TEXT && value->text.len > ARGS_MOST) {
             cut.text.len = ARGS_MOST;
             load->notes[XPLANE_NOTE_CUT_ARGS]++;
         }
-        nl_json_key(&json, known_stats[i].name);
+        nl_json_key(&json, known_stats[i]);
         write_value(&json, &cut);
         any = true;
     }
