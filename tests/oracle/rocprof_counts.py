@@ -8,6 +8,7 @@ Every file of ../shared/samples/rocprof that is a profile, and the sound files o
 import csv
 import glob
 import os
+import sqlite3
 import sys
 
 from oracle import ROOT, SHARED, Checker, Neurolens
@@ -94,6 +95,34 @@ def check_csv(check, tool, path):
                     one(tool, path, "SELECT count(*), sum(dur) FROM copies"))
 
 
+# (what, SQL over an RPD database, SQL over ours)
+KERNELS = "SELECT id FROM rocpd_string WHERE string = 'KernelExecution'"
+COPIES = "SELECT id FROM rocpd_string WHERE string LIKE 'Copy%'"
+RPD = [
+    ("kernels", 'SELECT count(*), sum("end" - start) FROM rocpd_op WHERE opType_id IN (%s)' % KERNELS,
+     "SELECT count(*), sum(dur) FROM kernels"),
+    ("copies", 'SELECT count(*), sum("end" - start) FROM rocpd_op WHERE opType_id IN (%s)' % COPIES,
+     "SELECT count(*), sum(dur) FROM copies"),
+    ("api", 'SELECT count(*), sum(a."end" - a.start), sum(a.id) FROM rocpd_api a JOIN rocpd_string s '
+     "ON s.id = a.apiName_id WHERE s.string <> 'UserMarker'",
+     "SELECT count(*), sum(dur), sum(correlation) FROM api"),
+    ("linked", "SELECT count(*) FROM rocpd_op WHERE id IN (SELECT op_id FROM rocpd_api_ops) "
+     "AND opType_id IN (%s)" % KERNELS, "SELECT count(launch) FROM kernels"),
+    ("operations", "SELECT count(*) FROM rocpd_op",
+     "SELECT count(*) FROM slices WHERE kind IN ('kernel', 'memcpy', 'memset', 'device')"),
+    ("bytes", "SELECT sum(c.size) FROM rocpd_op o JOIN rocpd_api_ops l ON l.op_id = o.id "
+     "JOIN rocpd_copyapi c ON c.api_ptr_id = l.api_id WHERE typeof(c.size) = 'integer' "
+     "AND o.opType_id IN (%s)" % COPIES, "SELECT sum(bytes) FROM copies"),
+]
+
+
+def check_rpd(check, tool, path):
+    name = os.path.basename(path)
+    db = sqlite3.connect("file:%s?mode=ro&immutable=1" % path, uri=True)
+    for what, theirs, ours in RPD:
+        check.equal("%s %s" % (name, what), db.execute(theirs).fetchone(), one(tool, path, ours))
+
+
 def main():
     check, tool = Checker(), Neurolens(sys.argv)
     folder = os.path.join(SHARED, "samples", "rocprof")
@@ -101,11 +130,15 @@ def main():
         print("skipped: no ../shared")
         check.skipped += 1
     paths = glob.glob(os.path.join(folder, "**", "*"), recursive=True)
-    paths += [p for p in glob.glob(os.path.join(ROOT, "tests", "corpus", "rocprof", "*"))
-              if os.path.basename(p) not in ("cut.csv",)]
+    for mine in ("rocprof", "rpd"):
+        paths += [p for p in glob.glob(os.path.join(ROOT, "tests", "corpus", mine, "*"))
+                  if os.path.basename(p) in ("every_table.rpd",) or mine == "rocprof"
+                  and os.path.basename(p) != "cut.csv"]
     for path in sorted(paths):
         if path.endswith(".csv"):
             check_csv(check, tool, path)
+        elif path.endswith(".rpd"):
+            check_rpd(check, tool, path)
     check.finish()
 
 
