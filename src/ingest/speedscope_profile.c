@@ -111,26 +111,54 @@ static struct unit unit_of(struct speedscope *load, const struct speedscope_prof
     return (struct unit){0, false, bytes ? load->unit_bytes : NL_NO_NAME};
 }
 
-/* The node of a sample's array of frames, whose bracket was read. */
-static uint32_t read_stack(struct speedscope *load, struct jsonpull *reader)
+/* The node of a sample, `[0, 12, 7]`: digits are all that matters in it. */
+static uint32_t read_stack(struct speedscope *load, struct nl_str text)
 {
     uint32_t node = NL_NULL_ROW;
-    int64_t frame;
-    while (jsonpull_item(reader)) {
-        if (reader->type != JSONPULL_NUMBER || !jsonpull_i64(reader, &frame) || frame < 0 ||
-            (uint64_t)frame >= load->frame_count) {
-            load->counts.unknown_frames++;
-            jsonpull_skip(reader);
+    const char *at = text.ptr, *end = text.ptr + text.len;
+    while (at < end) {
+        if (*at < '0' || *at > '9') {
+            load->counts.unknown_frames += *at == '-' || *at == '"' || *at == '{';
+            at++;
             continue;
         }
-        node = cpuprofile_frame(&load->profile, node, &load->frames[frame].row);
+        uint64_t frame = 0;
+        while (at < end && *at >= '0' && *at <= '9') {
+            frame = frame < UINT32_MAX ? frame * 10 + (uint64_t)(*at - '0') : frame;
+            at++;
+        }
+        if (frame < load->frame_count)
+            node = cpuprofile_frame(&load->profile, node, &load->frames[frame].row);
+        else
+            load->counts.unknown_frames++;
     }
+    return node;
+}
+
+/* The same for the sample whose token was read; many are as the one before. */
+static uint32_t sample_stack(struct speedscope *load, struct jsonpull *samples,
+                             struct nl_str *before, uint32_t node)
+{
+    struct nl_str text;
+    if (samples->type != JSONPULL_ARRAY) {
+        jsonpull_skip(samples);
+        return NL_NULL_ROW;
+    }
+    const char *from = samples->at;
+    if (!jsonpull_raw(samples, &text)) /* cut: what is there of it */
+        text = (struct nl_str){from, (size_t)(samples->end - from)};
+    if (before->len && nl_str_eq(text, *before))
+        return node;
+    uint64_t unknown = load->counts.unknown_frames;
+    node = read_stack(load, text);
+    *before = unknown == load->counts.unknown_frames ? text : (struct nl_str){0};
     return node;
 }
 
 static void load_sampled(struct speedscope *load, const struct speedscope_profile *profile)
 {
     struct jsonpull samples;
+    struct nl_str before = {0};
     struct unit unit = unit_of(load, profile);
     struct nl_sample_row row = nl_sample_row();
     row.lane = lane_of(load, profile);
@@ -140,15 +168,13 @@ static void load_sampled(struct speedscope *load, const struct speedscope_profil
     bool weights = jsonpull_next(&load->weights) == JSONPULL_ARRAY;
     if (jsonpull_next(&samples) == JSONPULL_ARRAY)
         while (!cpuprofile_stopped(&load->profile) && jsonpull_item(&samples)) {
-            row.stack = samples.type == JSONPULL_ARRAY ? read_stack(load, &samples) : NL_NULL_ROW;
+            row.stack = sample_stack(load, &samples, &before, row.stack);
             weights = weights && jsonpull_item(&load->weights);
             row.weight = NL_NULL_I64;
             if (!weights || !jsonpull_ns(&load->weights, unit.scale, &row.weight))
                 load->counts.no_weight++;
             if (weights)
                 jsonpull_skip(&load->weights);
-            if (samples.type == JSONPULL_OBJECT)
-                jsonpull_skip(&samples);
             load->counts.empty += row.stack == NL_NULL_ROW;
             cpuprofile_sample(&load->profile, &row);
         }
