@@ -239,7 +239,8 @@ static void tell_cpu_only(const struct story *story)
     if (part(story, "breakdown"))
         return;
     if (!story->trace->slice.rows) {
-        nl_buf_text(story->out, "Nothing with a length was recorded.");
+        nl_buf_text(story->out, story->trace->sample.rows ? "CPU samples, no timeline of calls."
+                                                          : "Nothing with a length was recorded.");
         return;
     }
     nl_buf_text(story->out, "No device work was recorded: CPU side only");
@@ -284,6 +285,26 @@ static void tell_cpu_top(const struct story *story)
     }
 }
 
+/* Of profiles that have no calls, only samples: the function most of them were taken in. */
+static void tell_samples(const struct story *story)
+{
+    const struct nl_result *samples = part(story, "cpu_samples");
+    if (!samples || part(story, "breakdown"))
+        return;
+    struct nl_str place = nl_lookup_text(samples, 0, "place");
+    nl_buf_text(story->out, "Most samples: ");
+    put_name(story->out, nl_lookup_text(samples, 0, "function"));
+    if (place.len) {
+        nl_buf_text(story->out, " in ");
+        put_name(story->out, place);
+    }
+    put_percent(story->out, ", ", nl_lookup_f64(samples, 0, "share"));
+    struct nl_str event = nl_lookup_text(samples, 0, "event");
+    nl_buf_text(story->out, event.len ? " of " : " of the weight of all ");
+    put_name(story->out, event.len ? event : nl_str("samples"));
+    nl_buf_char(story->out, '.');
+}
+
 static void tell_contents(const struct story *story)
 {
     const struct nl_trace *trace = story->trace;
@@ -308,9 +329,9 @@ static void tell_coverage(const struct story *story)
 
 typedef void tell_fn(const struct story *story);
 
-static tell_fn *const analyze_story[] = {tell_devices, tell_cpu_only, tell_kernels,
-                                         tell_cpu_top, tell_steps,    tell_communication,
-                                         tell_copies,  NULL};
+static tell_fn *const analyze_story[] = {tell_devices,       tell_cpu_only, tell_kernels,
+                                         tell_cpu_top,       tell_samples,  tell_steps,
+                                         tell_communication, tell_copies,   NULL};
 static tell_fn *const info_story[] = {tell_contents, tell_coverage, NULL};
 
 void nl_headlines(struct nl_report *report, const struct nl_trace *trace)
