@@ -511,7 +511,7 @@ bool jsonpull_resume(struct jsonpull *reader, unsigned depth, const char *mark)
             break;
     }
     reader->at = reader->end;
-    fail_cut(reader);
+    fail(reader, "damaged up to the end");
     return false;
 }
 

@@ -137,6 +137,7 @@ static void take_node(struct ort_load *load)
     nl_stage_op(load->stage, &op);
     struct nl_node_row node = nl_node_row();
     node.slice = op.slice;
+    node.source = load->source;
     node.name = event->name;
     node.type = event->names[ORT_OP_NAME];
     node.provider = event->names[ORT_PROVIDER];

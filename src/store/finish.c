@@ -476,6 +476,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_free(base);
     if (!build_staged_tables(f, err))
         return false;
+    nl_join_nodes(f->trace);
     point_to_details(f->trace);
     class_kernels(f->trace);
     if (!build_collectives(f, err))
