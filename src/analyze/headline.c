@@ -233,12 +233,29 @@ static void tell_copies(const struct story *story)
     nl_buf_char(story->out, '.');
 }
 
+/* Sums of layers, where there is no timeline. */
+static bool tell_layers(const struct story *story)
+{
+    const struct nl_result *layers = part(story, "model_layers");
+    if (!layers || !layers->rows)
+        return false;
+    struct nl_str name = nl_lookup_text(layers, 0, "layer");
+    put_count(story->out, "Times of ", (int64_t)layers->rows, "layer", "layers");
+    nl_buf_format(story->out, ", no timeline; the longest is %.*s", (int)name.len, name.ptr);
+    put_ns(story->out, ", ", nl_lookup_i64(layers, 0, "total_ns"));
+    put_ns(story->out, " of ", nl_lookup_sum(layers, "total_ns"));
+    nl_buf_char(story->out, '.');
+    return true;
+}
+
 static void tell_cpu_only(const struct story *story)
 {
     const struct nl_result *threads = part(story, "threads");
     if (part(story, "breakdown"))
         return;
     if (!story->trace->slice.rows) {
+        if (tell_layers(story))
+            return;
         nl_buf_text(story->out, story->trace->sample.rows ? "CPU samples, no timeline of calls."
                                                           : "Nothing with a length was recorded.");
         return;

@@ -5,32 +5,14 @@
 
 #include "analyze/headline.h"
 
-static const char *const analyze_plan[] = {"time_breakdown",
-                                           "step_summary",
-                                           "kernels",
-                                           "kernel_classes",
-                                           "graphs",
-                                           "overlap",
-                                           "collectives",
-                                           "copies",
-                                           "memsets",
-                                           "launches",
-                                           "api",
-                                           "syncs",
-                                           "streams",
-                                           "ops",
-                                           "layers",
-                                           "nvtx",
-                                           "python",
-                                           "cpu_samples",
-                                           "threads",
-                                           "osrt",
-                                           "others",
-                                           "memory",
-                                           "counters",
-                                           "steps",
-                                           "missing",
-                                           NULL};
+static const char *const analyze_plan[] = {
+    "time_breakdown", "step_summary", "kernels",     "kernel_classes",
+    "graphs",         "overlap",      "collectives", "copies",
+    "memsets",        "launches",     "api",         "syncs",
+    "streams",        "ops",          "layers",      "model_layers",
+    "node_types",     "nvtx",         "python",      "cpu_samples",
+    "threads",        "osrt",         "others",      "memory",
+    "counters",       "steps",        "missing",     NULL};
 
 static const char *const info_plan[] = {"files",  "devices", "events", "step_summary",
                                         "memory", "missing", NULL};
