@@ -157,7 +157,10 @@ void dbrows_tell_others(struct dbrows *db, const char *prefix, const char *const
         }
         uint64_t rows = is_known ? 0 : dbrows_count(db, name);
         char item[160];
-        (void)snprintf(item, sizeof item, "not loaded: %.100s", name);
+        size_t len = strlen(name), uuid = 37;
+        if (len > uuid && name[len - uuid] == '_' && name[len - uuid + 9] == '_')
+            len -= uuid; /* the run's id */
+        (void)snprintf(item, sizeof item, "not loaded: %.*s", (int)(len < 100 ? len : 100), name);
         tell(db, item, rows, "rows of a table that this reader does not use");
     }
 }

@@ -18,6 +18,8 @@ void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t so
 
 void gpurows_end(struct gpurows *rows)
 {
+    gpurows_map_release(&rows->live);
+    gpurows_map_release(&rows->ordinals);
     const struct {
         const char *item;
         uint64_t count;
@@ -31,6 +33,31 @@ void gpurows_end(struct gpurows *rows)
         if (notes[i].count > 0)
             nl_builder_coverage(rows->builder, rows->source, notes[i].item, (int64_t)notes[i].count,
                                 notes[i].detail);
+}
+
+int64_t gpurows_ordinal(const struct gpurows *rows, int64_t key)
+{
+    const uint64_t *number = gpurows_map_find(&rows->ordinals, (uint64_t)key);
+    return number ? (int64_t)*number : key;
+}
+
+/* Bytes below 2^48, device above; device 0xffff is "not told". */
+void gpurows_allocation(struct gpurows *rows, struct nl_memory_row *row, int64_t bytes, bool freed)
+{
+    const uint64_t mask = ((uint64_t)1 << 48) - 1;
+    if (!freed) {
+        row->bytes = bytes > 0 ? bytes : NL_NULL_I64;
+        bool small = row->device >= 0 && row->device < 0xffff;
+        if (row->address != NL_NULL_U64 && bytes > 0 && (uint64_t)bytes <= mask)
+            *gpurows_map_put(&rows->live, row->address, 0, NULL) =
+                (uint64_t)bytes | (small ? (uint64_t)row->device : 0xffff) << 48;
+        return;
+    }
+    const uint64_t *made =
+        row->address == NL_NULL_U64 ? NULL : gpurows_map_find(&rows->live, row->address);
+    row->bytes = bytes > 0 ? -bytes : made ? -(int64_t)(*made & mask) : NL_NULL_I64;
+    if (made && *made >> 48 != 0xffff)
+        row->device = (int64_t)(*made >> 48);
 }
 
 bool gpurows_stop(const struct gpurows *rows)

@@ -23,12 +23,22 @@ struct gpurows_slot {
     int64_t pid, who, context, stream; /* who: thread or device */
 };
 
+struct gpurows_map {
+    struct gpurows_pair {
+        uint64_t key, value;
+    } * pairs;
+    unsigned char *used;
+    size_t count, size;
+};
+
 struct gpurows {
     struct nl_builder *builder;
     struct nl_stage *stage;
     struct nl_job *job;
     uint32_t source;
     uint64_t rows, no_start, no_end, negative; /* of gpurows_times */
+    struct gpurows_map live;                   /* allocations by address */
+    struct gpurows_map ordinals;               /* devices' numbers by key */
     struct gpurows_slot cache[GPUROWS_CACHE];
 };
 
@@ -68,15 +78,15 @@ static inline uint32_t gpurows_u32(int64_t value)
     return value < 0 || value >= UINT32_MAX ? NL_NULL_U32 : (uint32_t)value;
 }
 
+/* Number of the device with this key as rocagent_device told it; the key when it did not. */
+int64_t gpurows_ordinal(const struct gpurows *rows, int64_t key);
+
+/* Bytes and device of a row of table memory (its address set): frees tell no size, so a free
+ * gets those of the allocation at its address. bytes <= 0: not told. */
+void gpurows_allocation(struct gpurows *rows, struct nl_memory_row *row, int64_t bytes, bool freed);
+
 /* ---- Numbers by id ---- */
 
-struct gpurows_map {
-    struct gpurows_pair {
-        uint64_t key, value;
-    } * pairs;
-    unsigned char *used;
-    size_t count, size;
-};
 /* The value of a key, made with `value` when it is new; *made tells (may be NULL). */
 uint64_t *gpurows_map_put(struct gpurows_map *map, uint64_t key, uint64_t value, bool *made);
 const uint64_t *gpurows_map_find(const struct gpurows_map *map, uint64_t key); /* NULL: none */

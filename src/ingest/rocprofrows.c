@@ -249,7 +249,6 @@ const char *const rocprof_allocation_columns[] = {
     [M_ADDRESS] = "Address",     NULL,
 };
 
-/* A free tells no size. */
 void rocprof_allocation_row(struct rocprof *load)
 {
     struct nl_slice_row when = nl_slice_row();
@@ -262,11 +261,11 @@ void rocprof_allocation_row(struct rocprof *load)
     row.ts = when.ts;
     row.lane = gpurows_thread(&load->rows, NL_LANE_THREAD, rocprof_pid(load, M_PID),
                               rocprof_i64(load, M_TID), 0);
-    if (bytes > 0)
-        row.bytes = freed ? -bytes : bytes;
     (void)csvread_u64(rocprof_text(load, M_ADDRESS), &row.address);
     row.device = rocprof_agent(load, M_AGENT);
-    row.kind = nl_stage_name(load->rows.stage, operation);
+    gpurows_allocation(&load->rows, &row, bytes, freed);
+    bool is_virtual = nl_str_contains(operation, "VMEM");
+    row.kind = nl_stage_name(load->rows.stage, nl_str(is_virtual ? "VIRTUAL" : "REAL"));
     nl_stage_memory(load->rows.stage, &row);
 }
 

@@ -7,6 +7,8 @@ Every file of ../shared/samples/rocprof that is a profile, and the sound files o
 """
 import csv
 import glob
+import gzip
+import json
 import os
 import sqlite3
 import sys
@@ -123,6 +125,53 @@ def check_rpd(check, tool, path):
         check.equal("%s %s" % (name, what), db.execute(theirs).fetchone(), one(tool, path, ours))
 
 
+ROCPD = [
+    ("kernels", "rocpd_kernel_dispatch", 'SELECT count(*), sum(max("end" - start, 0)), sum(group_segment_size)',
+     "SELECT count(*), sum(dur), sum(static_shared_bytes) FROM kernels"),
+    ("copies", "rocpd_memory_copy", 'SELECT count(*), sum("end" - start), sum(size)',
+     "SELECT count(*), sum(dur), sum(bytes) FROM copies"),
+    ("regions", "rocpd_region", 'SELECT count(*), sum("end" - start)',
+     "SELECT count(*), sum(dur) FROM slices WHERE kind IN ('api', 'library') OR kind = 'nvtx' AND dur > 0"),
+    ("allocations", "rocpd_memory_allocate", "SELECT count(*)", "SELECT count(*) FROM memory"),
+]
+
+
+def check_rocpd(check, tool, path):
+    name = os.path.basename(path)
+    db = sqlite3.connect("file:%s?mode=ro&immutable=1" % path, uri=True)
+    tables = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    for what, table, theirs, ours in ROCPD:
+        sums = [db.execute('%s FROM "%s"' % (theirs, t)).fetchone() for t in tables if t.startswith(table)]
+        check.equal("%s %s" % (name, what), tuple(sum(v) for v in zip(*sums)), one(tool, path, ours))
+
+
+def check_json(check, tool, path):
+    """Results of rocprofv3: dispatches by name and agent, copies, calls."""
+    name = os.path.basename(path)
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+        document = json.load(file)
+    if not isinstance(document, dict) or "rocprofiler-sdk-tool" not in document:
+        return
+    kernels, copies, calls = {}, [], []
+    for process in document["rocprofiler-sdk-tool"]:
+        symbols = {s["kernel_id"]: clean(s["formatted_kernel_name"]) for s in process["kernel_symbols"]
+                   if s["kernel_id"]}
+        records = process["buffer_records"]
+        for r in records["kernel_dispatch"]:
+            key = symbols.get(r["dispatch_info"]["kernel_id"])
+            count, total = kernels.get(key, (0, 0))
+            kernels[key] = (count + 1, total + r["end_timestamp"] - r["start_timestamp"])
+        copies += [(r["end_timestamp"] - r["start_timestamp"], r["bytes"]) for r in records["memory_copy"]]
+        calls += [r["end_timestamp"] - r["start_timestamp"] for r in records["hip_api"] + records["hsa_api"]]
+    rows = tool.sql(path, "SELECT name, count(*), sum(dur) FROM kernels GROUP BY name")
+    rows = [list(r.values()) if isinstance(r, dict) else r for r in rows]
+    check.rows(name + " kernels", kernels, {r[0]: (r[1], r[2]) for r in rows})
+    check.equal(name + " copies", (len(copies), sum(c[0] for c in copies), sum(c[1] for c in copies)),
+                tuple(v or 0 for v in one(tool, path, "SELECT count(*), sum(dur), sum(bytes) FROM copies")))
+    check.equal(name + " api", (len(calls), sum(calls)),
+                tuple(v or 0 for v in one(tool, path, "SELECT count(*), sum(dur) FROM api")))
+
+
 def main():
     check, tool = Checker(), Neurolens(sys.argv)
     folder = os.path.join(SHARED, "samples", "rocprof")
@@ -130,15 +179,18 @@ def main():
         print("skipped: no ../shared")
         check.skipped += 1
     paths = glob.glob(os.path.join(folder, "**", "*"), recursive=True)
-    for mine in ("rocprof", "rpd"):
+    for mine in ("rocprof", "rpd", "rocpd", "rocjson"):
         paths += [p for p in glob.glob(os.path.join(ROOT, "tests", "corpus", mine, "*"))
-                  if os.path.basename(p) in ("every_table.rpd",) or mine == "rocprof"
-                  and os.path.basename(p) != "cut.csv"]
+                  if "cut" not in os.path.basename(p) and os.path.basename(p) != "only_calls.rpd"]
     for path in sorted(paths):
         if path.endswith(".csv"):
             check_csv(check, tool, path)
         elif path.endswith(".rpd"):
             check_rpd(check, tool, path)
+        elif path.endswith(".db"):
+            check_rocpd(check, tool, path)
+        elif path.endswith((".json", ".json.gz")):
+            check_json(check, tool, path)
     check.finish()
 
 
