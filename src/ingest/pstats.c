@@ -18,6 +18,8 @@ struct pstats {
     struct cpuprofile profile;
     struct marshal marshal;
     struct nl_sample_row sample;
+    struct nl_call_row *shared; /* numbers that later callers may refer to */
+    size_t shared_count, shared_cap;
     uint64_t functions, callers, odd_callers, odd_times;
 };
 
@@ -26,6 +28,8 @@ static int sniff(const struct nl_input *input, const char **why)
     const unsigned char *head = input->head;
     if (input->head_len < 8 || (head[0] & 0x7f) != '{')
         return 0;
+    if ((head[0] | head[1]) & 0x80)
+        *why = "marshalled Python data, but no dict of functions";
     unsigned tuple = head[1] & 0x7fu;
     size_t text = tuple == ')' ? 3 : 6;
     bool three = head[2] == 3 && (tuple == ')' || (!head[3] && !head[4] && !head[5]));
@@ -33,7 +37,6 @@ static int sniff(const struct nl_input *input, const char **why)
         return 0;
     if (three && (head[text] & 0x7f))
         return 92;
-    *why = "a marshalled dict whose keys are not functions";
     return 0;
 }
 
@@ -96,6 +99,37 @@ static bool read_numbers(struct pstats *load, struct nl_call_row *call, bool cal
     return true;
 }
 
+/* A caller's numbers: a tuple, one that was there before, or of profile.py the calls alone. */
+static bool read_caller(struct pstats *load, struct nl_call_row *call)
+{
+    struct marshal *marshal = &load->marshal;
+    struct marshal_value value = marshal_next(marshal);
+    if (value.type == MARSHAL_INTEGER) {
+        call->count = value.integer;
+        return true;
+    }
+    if (value.type == MARSHAL_DEFINED && value.integer < 0) {
+        const struct nl_call_row *before = &load->shared[-(value.integer + 1)];
+        call->count = before->count;
+        call->primitive = before->primitive;
+        call->self_ns = before->self_ns;
+        call->total_ns = before->total_ns;
+        return true;
+    }
+    if (value.type != MARSHAL_TUPLE || value.count != 4) {
+        marshal->problem = marshal->problem ? marshal->problem : "a caller has no numbers";
+        return false;
+    }
+    if (!read_numbers(load, call, true))
+        return false;
+    if (value.number != MARSHAL_NO_NUMBER) {
+        nl_grow(&load->shared, &load->shared_cap, load->shared_count + 1);
+        load->shared[load->shared_count++] = *call;
+        marshal_define(marshal, value.number, -(int64_t)load->shared_count);
+    }
+    return true;
+}
+
 static void read_callers(struct pstats *load, uint32_t function)
 {
     struct marshal *marshal = &load->marshal;
@@ -104,17 +138,8 @@ static void read_callers(struct pstats *load, uint32_t function)
         struct nl_call_row call = nl_call_row();
         call.stack = function;
         call.caller = read_function(load, key);
-        if (marshal->problem)
+        if (marshal->problem || !read_caller(load, &call))
             return;
-        struct marshal_value value = marshal_next(marshal);
-        if (value.type == MARSHAL_INTEGER) { /* of profile.py: calls alone */
-            call.count = value.integer;
-        } else if (value.type != MARSHAL_TUPLE || value.count != 4) {
-            marshal->problem = marshal->problem ? marshal->problem : "a caller has no numbers";
-            return;
-        } else if (!read_numbers(load, &call, true)) {
-            return;
-        }
         load->callers++;
         nl_stage_call(load->profile.stage, &call);
     }
@@ -194,6 +219,7 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     bool done = load_file(load, &file, input->path, err);
     bool ended = cpuprofile_end(&load->profile, done ? err : NULL);
     marshal_release(&load->marshal);
+    nl_free(load->shared);
     nl_free(load);
     whole_file_close(&file);
     return ended && done;

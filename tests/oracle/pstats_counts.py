@@ -56,7 +56,8 @@ def main():
     if not paths:
         check.skip("samples", "no ../shared")
     paths += sorted(glob.glob(os.path.join(ROOT, "tests", "corpus", "pstats", "version*.prof")))
-    paths.append(os.path.join(ROOT, "tests", "corpus", "pstats", "profile-py.prof"))
+    paths += [os.path.join(ROOT, "tests", "corpus", "pstats", name)
+              for name in ("profile-py.prof", "shared-numbers.prof")]
     for path in paths:
         check_file(check, tool, path)
     check.finish()
