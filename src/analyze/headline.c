@@ -251,13 +251,31 @@ static void tell_copies(const struct story *story)
     nl_buf_char(story->out, '.');
 }
 
+/* Sums of layers, where there is no timeline. */
+static bool tell_layers(const struct story *story)
+{
+    const struct nl_result *layers = part(story, "model_layers");
+    if (!layers || !layers->rows)
+        return false;
+    struct nl_str name = nl_lookup_text(layers, 0, "layer");
+    put_count(story->out, "Times of ", (int64_t)layers->rows, "layer", "layers");
+    nl_buf_format(story->out, ", no timeline; the longest is %.*s", (int)name.len, name.ptr);
+    put_ns(story->out, ", ", nl_lookup_i64(layers, 0, "total_ns"));
+    put_ns(story->out, " of ", nl_lookup_sum(layers, "total_ns"));
+    nl_buf_char(story->out, '.');
+    return true;
+}
+
 static void tell_cpu_only(const struct story *story)
 {
     const struct nl_result *threads = part(story, "threads");
     if (part(story, "breakdown"))
         return;
     if (!story->trace->slice.rows) {
-        nl_buf_text(story->out, "Nothing with a length was recorded.");
+        if (tell_layers(story))
+            return;
+        nl_buf_text(story->out, story->trace->sample.rows ? "CPU samples, no timeline of calls."
+                                                          : "Nothing with a length was recorded.");
         return;
     }
     nl_buf_text(story->out, "No device work was recorded: CPU side only");
@@ -300,6 +318,26 @@ static void tell_cpu_top(const struct story *story)
         put_count(story->out, " (", nl_lookup_i64(result, row, "count"), "call).", "calls).");
         return;
     }
+}
+
+/* Of profiles that have no calls, only samples: the function most of them were taken in. */
+static void tell_samples(const struct story *story)
+{
+    const struct nl_result *samples = part(story, "cpu_samples");
+    if (!samples || part(story, "breakdown"))
+        return;
+    struct nl_str place = nl_lookup_text(samples, 0, "place");
+    nl_buf_text(story->out, "Most samples: ");
+    put_name(story->out, nl_lookup_text(samples, 0, "function"));
+    if (place.len) {
+        nl_buf_text(story->out, " in ");
+        put_name(story->out, place);
+    }
+    put_percent(story->out, ", ", nl_lookup_f64(samples, 0, "share"));
+    struct nl_str event = nl_lookup_text(samples, 0, "event");
+    nl_buf_text(story->out, event.len ? " of " : " of the weight of all ");
+    put_name(story->out, event.len ? event : nl_str("samples"));
+    nl_buf_char(story->out, '.');
 }
 
 static void tell_contents(const struct story *story)
@@ -382,8 +420,9 @@ static void tell_action(const struct story *story)
 typedef void tell_fn(const struct story *story);
 
 static tell_fn *const analyze_story[] = {
-    tell_finding, tell_proof,   tell_action, tell_devices,       tell_no_finding, tell_cpu_only,
-    tell_kernels, tell_cpu_top, tell_steps,  tell_communication, tell_copies,     NULL};
+    tell_finding,       tell_proof,   tell_action,  tell_devices, tell_no_finding,
+    tell_cpu_only,      tell_kernels, tell_cpu_top, tell_samples, tell_steps,
+    tell_communication, tell_copies,  NULL};
 static tell_fn *const info_story[] = {tell_contents, tell_coverage, NULL};
 
 void nl_headlines(struct nl_report *report, const struct nl_trace *trace)

@@ -226,11 +226,16 @@ static bool read_decimal(struct nl_str text, struct decimal *decimal)
 
 bool nl_decimal_us_to_ns(struct nl_str text, int64_t *ns)
 {
+    return nl_decimal_shifted(text, 3, ns);
+}
+
+bool nl_decimal_shifted(struct nl_str text, int shift, int64_t *out)
+{
     struct decimal decimal;
     if (!read_decimal(text, &decimal))
         return false;
     uint64_t value = decimal.mantissa;
-    int power = decimal.power + 3; /* µs → ns */
+    int power = decimal.power + shift;
     for (; power > 0 && value; power--)
         if (__builtin_mul_overflow(value, (uint64_t)10, &value))
             return false;
@@ -243,6 +248,6 @@ bool nl_decimal_us_to_ns(struct nl_str text, int64_t *ns)
         value++;
     if (value > (uint64_t)INT64_MAX)
         return false;
-    *ns = decimal.negative ? -(int64_t)value : (int64_t)value;
+    *out = decimal.negative ? -(int64_t)value : (int64_t)value;
     return true;
 }

@@ -32,4 +32,7 @@ bool nl_parse_i64(struct nl_str text, int64_t *value);
  * a double: "1365627887021.673" → 1365627887021673. */
 bool nl_decimal_us_to_ns(struct nl_str text, int64_t *ns);
 
+/* The same for any unit: the decimal number text × 10^shift (9: seconds → ns, 0: whole numbers). */
+bool nl_decimal_shifted(struct nl_str text, int shift, int64_t *value);
+
 #endif

@@ -248,9 +248,10 @@ static size_t grow_tree(struct nsys_worker *worker, int64_t (*rows)[4], size_t c
         for (end = first; end < count && rows[end][F_ID] == id; end++)
             ;
         for (size_t i = end; i-- > first;) { /* callers before what they call */
-            struct nl_stack_row frame = {.parent = node,
-                                         .name = (uint32_t)rows[i][F_SYMBOL],
-                                         .module = (uint32_t)rows[i][F_MODULE]};
+            struct nl_stack_row frame = nl_stack_row();
+            frame.parent = node;
+            frame.name = (uint32_t)rows[i][F_SYMBOL];
+            frame.module = (uint32_t)rows[i][F_MODULE];
             node = node_of(worker, &tree, &frame);
         }
         rows[stacks][0] = id;

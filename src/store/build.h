@@ -142,6 +142,9 @@ void nl_link(struct nl_trace *trace, const bool *per_process, uint64_t *unlinked
 /* link.c: makes external ids of device work and API calls of the marked sources unknown. */
 void nl_forget_external_ids(struct nl_trace *trace, const bool *forget);
 
+/* nodejoin.c: layers whose times and details came from two files become one row each. */
+void nl_join_nodes(struct nl_trace *trace);
+
 /* Final id of a staged name. */
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id);
 

@@ -305,9 +305,9 @@ static void cover(struct nl_finish *f, const char *item, uint64_t count, const c
 static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
 {
     static const enum nl_table_id tables[] = {
-        NL_T_kernel, NL_T_copy, NL_T_memset, NL_T_sync,  NL_T_api,    NL_T_op,
-        NL_T_layer,  NL_T_nvtx, NL_T_python, NL_T_graph, NL_T_memory, NL_T_counter,
-        NL_T_flow,   NL_T_step, NL_T_sample, NL_T_stack, NL_T_arg};
+        NL_T_kernel, NL_T_copy,   NL_T_memset, NL_T_sync,   NL_T_api,     NL_T_op,   NL_T_layer,
+        NL_T_nvtx,   NL_T_python, NL_T_graph,  NL_T_memory, NL_T_counter, NL_T_flow, NL_T_step,
+        NL_T_sample, NL_T_stack,  NL_T_arg,    NL_T_metric, NL_T_call,    NL_T_node};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (nl_job_cancelled(f->b->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
@@ -425,6 +425,12 @@ static void find_extent(struct nl_trace *t)
         first = t->counter.ts[i] < first ? t->counter.ts[i] : first;
         last = t->counter.ts[i] > last ? t->counter.ts[i] : last;
     }
+    for (uint32_t i = 0; t->slice.rows == 0 && i < t->sample.rows; i++) {
+        if (t->sample.ts[i] == NL_NULL_I64)
+            continue;
+        first = t->sample.ts[i] < first ? t->sample.ts[i] : first;
+        last = t->sample.ts[i] > last ? t->sample.ts[i] : last;
+    }
     t->first_ts = first == INT64_MAX ? 0 : first;
     t->last_ts = last == INT64_MIN ? 0 : last;
 }
@@ -485,6 +491,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_free(base);
     if (!build_staged_tables(f, err))
         return false;
+    nl_join_nodes(f->trace);
     point_to_details(f->trace);
     class_kernels(f->trace);
     if (!build_collectives(f, err))

@@ -1,0 +1,42 @@
+/*
+ * Any bytes as a pickle, and what it holds as a flight recorder dump or as a memory snapshot: loading
+ * never fails but with a message, ends soon, and gives a trace that can be finished.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "ingest/flightrec.h"
+#include "ingest/torchmem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void load(const uint8_t *data, size_t size, bool flight)
+{
+    struct nl_err err;
+    struct nl_job job = {.threads = 1};
+    struct nl_input input = {
+        .path = "-", .name = "dump_3", .encoding = "plain", .rank = NL_NULL_I64};
+    struct pickle pickle;
+    nl_err_clear(&err);
+    bool ok = pickle_read(&pickle, data, size, &job, &err);
+    if (ok) {
+        struct nl_builder *builder = nl_builder_new(&job);
+        uint32_t source = nl_builder_source(builder, input.name, "pickle");
+        ok = flight ? flightrec_load(builder, source, &input, &pickle, &job, &err)
+                    : torchmem_load(builder, source, &pickle, &job, &err);
+        pickle_free(&pickle);
+        if (ok)
+            nl_trace_free(nl_builder_finish(builder, &err));
+        else
+            nl_builder_free(builder);
+    }
+    if (!ok && (err.code == NL_OK || !err.text[0]))
+        abort(); /* refused without a reason */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    load(data, size, true);
+    load(data, size, false);
+    return 0;
+}

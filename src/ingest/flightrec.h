@@ -1,0 +1,15 @@
+/*
+ * flightrec — NCCL flight recorder dumps from a pickle that was read (tests and fuzzers use memory).
+ */
+#ifndef NL_FLIGHTREC_H
+#define NL_FLIGHTREC_H
+
+#include "ingest/ingest.h"
+#include "ingest/pickle.h"
+#include "ingest/wholefile.h"
+
+NL_MUST_CHECK bool flightrec_load(struct nl_builder *builder, uint32_t source,
+                                  const struct nl_input *input, struct pickle *pickle,
+                                  struct nl_job *job, struct nl_err *err);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * Lanes are asked for row by row; a direct-mapped cache answers nearly always, because neighbouring
+ * rows belong to few streams and threads.
+ */
+#include "ingest/gpurows.h"
+
+#include "base/mem.h"
+
+#define TIME_MAX ((int64_t)1 << 62)
+
+void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t source,
+                   struct nl_job *job)
+{
+    *rows = (struct gpurows){.builder = builder, .source = source, .job = job};
+    rows->stage = nl_stage_new(builder);
+    nl_stage_begin(rows->stage, source, 0);
+}
+
+void gpurows_end(struct gpurows *rows)
+{
+    gpurows_map_release(&rows->live);
+    gpurows_map_release(&rows->ordinals);
+    const struct {
+        const char *item;
+        uint64_t count;
+        const char *detail;
+    } notes[] = {
+        {"skipped: row without a start time", rows->no_start, "its time is empty or no number"},
+        {"repaired: end before its start", rows->negative, "length 0"},
+        {"repaired: no end", rows->no_end, "ends with the trace"},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        if (notes[i].count > 0)
+            nl_builder_coverage(rows->builder, rows->source, notes[i].item, (int64_t)notes[i].count,
+                                notes[i].detail);
+}
+
+int64_t gpurows_ordinal(const struct gpurows *rows, int64_t key)
+{
+    const uint64_t *number = gpurows_map_find(&rows->ordinals, (uint64_t)key);
+    return number ? (int64_t)*number : key;
+}
+
+/* Bytes below 2^48, device above; device 0xffff is "not told". */
+void gpurows_allocation(struct gpurows *rows, struct nl_memory_row *row, int64_t bytes, bool freed)
+{
+    const uint64_t mask = ((uint64_t)1 << 48) - 1;
+    if (!freed) {
+        row->bytes = bytes > 0 ? bytes : NL_NULL_I64;
+        bool small = row->device >= 0 && row->device < 0xffff;
+        if (row->address != NL_NULL_U64 && bytes > 0 && (uint64_t)bytes <= mask)
+            *gpurows_map_put(&rows->live, row->address, 0, NULL) =
+                (uint64_t)bytes | (small ? (uint64_t)row->device : 0xffff) << 48;
+        return;
+    }
+    const uint64_t *made =
+        row->address == NL_NULL_U64 ? NULL : gpurows_map_find(&rows->live, row->address);
+    row->bytes = bytes > 0 ? -bytes : made ? -(int64_t)(*made & mask) : NL_NULL_I64;
+    if (made && *made >> 48 != 0xffff)
+        row->device = (int64_t)(*made >> 48);
+}
+
+bool gpurows_stop(const struct gpurows *rows)
+{
+    return nl_job_cancelled(rows->job) || nl_builder_over_budget(rows->builder);
+}
+
+bool gpurows_times(struct gpurows *rows, int64_t start, int64_t end, struct nl_slice_row *slice)
+{
+    if (start == NL_NULL_I64 || start > TIME_MAX || start < -TIME_MAX) {
+        rows->no_start++;
+        return false;
+    }
+    rows->rows++;
+    slice->ts = start;
+    if (end == NL_NULL_I64 || end > TIME_MAX || end < -TIME_MAX) {
+        rows->no_end++;
+        return true;
+    }
+    rows->negative += end < start;
+    slice->dur = end < start ? 0 : end - start;
+    return true;
+}
+
+/* ---- Lanes ---- */
+
+static uint32_t make_lane(struct gpurows *rows, const struct gpurows_slot *want)
+{
+    bool stream = want->kind == NL_LANE_STREAM;
+    struct nl_lane_key key = {.kind = want->kind,
+                              .process = nl_builder_process(rows->builder, rows->source, want->pid),
+                              .thread = NL_NULL_ROW,
+                              .device = NL_NULL_ROW,
+                              .context = want->context,
+                              .stream = want->stream,
+                              .domain = want->domain};
+    if (stream && want->who != NL_NULL_I64)
+        key.device = nl_builder_device(rows->builder, rows->source, want->who, want->who);
+    if (!stream && want->who != NL_NULL_I64)
+        key.thread = nl_builder_thread(rows->builder, key.process, want->who);
+    return nl_builder_lane(rows->builder, &key);
+}
+
+static uint32_t find_lane(struct gpurows *rows, struct gpurows_slot want)
+{
+    uint64_t hash = (uint64_t)want.pid * 31 + (uint64_t)want.who;
+    hash = (hash * 31 + (uint64_t)want.context) * 31 + (uint64_t)want.stream;
+    hash = (hash * 31 + want.kind * 7u + want.domain) * 0x9e3779b97f4a7c15u;
+    struct gpurows_slot *slot = &rows->cache[hash >> 56];
+    if (slot->used && slot->kind == want.kind && slot->domain == want.domain &&
+        slot->pid == want.pid && slot->who == want.who && slot->context == want.context &&
+        slot->stream == want.stream)
+        return slot->lane;
+    want.lane = make_lane(rows, &want);
+    want.used = true;
+    *slot = want;
+    return want.lane;
+}
+
+uint32_t gpurows_stream(struct gpurows *rows, int64_t pid, int64_t device, int64_t context,
+                        int64_t stream)
+{
+    return find_lane(rows, (struct gpurows_slot){.kind = NL_LANE_STREAM,
+                                                 .pid = pid,
+                                                 .who = device,
+                                                 .context = context,
+                                                 .stream = stream});
+}
+
+uint32_t gpurows_thread(struct gpurows *rows, enum nl_lanekind kind, int64_t pid, int64_t tid,
+                        uint32_t domain)
+{
+    return find_lane(rows, (struct gpurows_slot){.kind = (uint8_t)kind,
+                                                 .pid = pid,
+                                                 .who = tid,
+                                                 .context = NL_NULL_I64,
+                                                 .stream = NL_NULL_I64,
+                                                 .domain = domain});
+}
+
+/* ---- Words ---- */
+
+static uint32_t blocks(uint32_t items, uint32_t block)
+{
+    if (items == NL_NULL_U32 || block == NL_NULL_U32 || block == 0)
+        return NL_NULL_U32;
+    return items / block + (items % block != 0);
+}
+
+void gpurows_work_items(struct nl_kernel_row *kernel, const uint32_t items[3],
+                        const uint32_t block[3])
+{
+    kernel->grid_x = blocks(items[0], block[0]);
+    kernel->grid_y = blocks(items[1], block[1]);
+    kernel->grid_z = blocks(items[2], block[2]);
+    kernel->block_x = block[0];
+    kernel->block_y = block[1];
+    kernel->block_z = block[2];
+}
+
+struct nl_str gpurows_kernel_name(struct nl_str name)
+{
+    static const char *const endings[] = {" [clone .kd]", " (.kd)", ".kd"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t len = strlen(endings[i]);
+        if (name.len > len && memcmp(name.ptr + name.len - len, endings[i], len) == 0)
+            return (struct nl_str){name.ptr, name.len - len};
+    }
+    return name;
+}
+
+enum nl_copykind gpurows_copy_kind(struct nl_str text)
+{
+    static const struct {
+        const char *word;
+        enum nl_copykind kind;
+    } words[] = {
+        {"HOST_TO_DEVICE", NL_COPY_HTOD},
+        {"DEVICE_TO_HOST", NL_COPY_DTOH},
+        {"DEVICE_TO_DEVICE", NL_COPY_DTOD},
+        {"HOST_TO_HOST", NL_COPY_HTOH},
+        {"HostToDevice", NL_COPY_HTOD},
+        {"DeviceToHost", NL_COPY_DTOH},
+        {"DeviceToDevice", NL_COPY_DTOD},
+        {"HostToHost", NL_COPY_HTOH},
+        {"PeerToPeer", NL_COPY_PTOP},
+        {"HtoD", NL_COPY_HTOD},
+        {"DtoH", NL_COPY_DTOH},
+        {"DtoD", NL_COPY_DTOD},
+        {"HtoH", NL_COPY_HTOH},
+        {"PtoP", NL_COPY_PTOP},
+        {"HtoA", NL_COPY_HTOA},
+        {"AtoH", NL_COPY_ATOH},
+        {"DtoA", NL_COPY_DTOA},
+        {"AtoD", NL_COPY_ATOD},
+        {"AtoA", NL_COPY_ATOA},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (nl_str_find_nocase(text, words[i].word) >= 0)
+            return words[i].kind;
+    return NL_COPY_UNKNOWN;
+}
+
+/* ---- Numbers by id ---- */
+
+static size_t place(const struct gpurows_map *map, uint64_t key)
+{
+    size_t at = (key * 0x9e3779b97f4a7c15u >> 20) & (map->size - 1);
+    while (map->used[at] && map->pairs[at].key != key)
+        at = (at + 1) & (map->size - 1);
+    return at;
+}
+
+static void grow(struct gpurows_map *map)
+{
+    struct gpurows_map old = *map;
+    map->size = old.size ? old.size * 2 : 1024;
+    map->pairs = nl_alloc(map->size * sizeof *map->pairs);
+    map->used = nl_zalloc(map->size);
+    for (size_t i = 0; i < old.size; i++)
+        if (old.used[i]) {
+            size_t at = place(map, old.pairs[i].key);
+            map->pairs[at] = old.pairs[i];
+            map->used[at] = 1;
+        }
+    nl_free(old.pairs);
+    nl_free(old.used);
+}
+
+uint64_t *gpurows_map_put(struct gpurows_map *map, uint64_t key, uint64_t value, bool *made)
+{
+    if (map->count * 2 >= map->size)
+        grow(map);
+    size_t at = place(map, key);
+    if (made)
+        *made = !map->used[at];
+    if (!map->used[at]) {
+        map->used[at] = 1;
+        map->pairs[at] = (struct gpurows_pair){key, value};
+        map->count++;
+    }
+    return &map->pairs[at].value;
+}
+
+const uint64_t *gpurows_map_find(const struct gpurows_map *map, uint64_t key)
+{
+    if (map->count == 0)
+        return NULL;
+    size_t at = place(map, key);
+    return map->used[at] ? &map->pairs[at].value : NULL;
+}
+
+void gpurows_map_release(struct gpurows_map *map)
+{
+    nl_free(map->pairs);
+    nl_free(map->used);
+    *map = (struct gpurows_map){0};
+}

@@ -1,0 +1,95 @@
+/*
+ * gpurows — what readers of device profiles have in common when they read on one thread: lanes of
+ * streams and threads with a small cache before the builder's lock, times with the oddities counted,
+ * work-items as blocks, names of copies and kernels as tools spell them.
+ *
+ *     gpurows_begin(&rows, builder, source, job);
+ *     if (gpurows_times(&rows, start, end, &slice)) {
+ *         slice.lane = gpurows_stream(&rows, pid, device, NL_NULL_I64, stream); ...
+ *     }
+ *     gpurows_end(&rows);          // coverage
+ */
+#ifndef GPUROWS_H
+#define GPUROWS_H
+
+#include "store/builder.h"
+
+#define GPUROWS_CACHE 256
+
+struct gpurows_slot {
+    bool used;
+    uint8_t kind;
+    uint32_t domain, lane;
+    int64_t pid, who, context, stream; /* who: thread or device */
+};
+
+struct gpurows_map {
+    struct gpurows_pair {
+        uint64_t key, value;
+    } * pairs;
+    unsigned char *used;
+    size_t count, size;
+};
+
+struct gpurows {
+    struct nl_builder *builder;
+    struct nl_stage *stage;
+    struct nl_job *job;
+    uint32_t source;
+    uint64_t rows, no_start, no_end, negative; /* of gpurows_times */
+    struct gpurows_map live;                   /* allocations by address */
+    struct gpurows_map ordinals;               /* devices' numbers by key */
+    struct gpurows_slot cache[GPUROWS_CACHE];
+};
+
+/* Makes a stage and begins its unit 0. */
+void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t source,
+                   struct nl_job *job);
+/* Tells oddities. */
+void gpurows_end(struct gpurows *rows);
+
+/* The load must stop: cancelled, or no memory left. */
+bool gpurows_stop(const struct gpurows *rows);
+
+/* Start and length in ns, NL_NULL_I64 = not there. False, and counted: no start. An end before the
+ * start gives length 0. Times over ±2^62 are no times. */
+bool gpurows_times(struct gpurows *rows, int64_t start, int64_t end, struct nl_slice_row *slice);
+
+/* Lane of a stream of a device (NL_NULL_I64: not known), with its process; and of a thread. A device
+ * that the builder does not know yet by this key gets the key as its number. */
+uint32_t gpurows_stream(struct gpurows *rows, int64_t pid, int64_t device, int64_t context,
+                        int64_t stream);
+uint32_t gpurows_thread(struct gpurows *rows, enum nl_lanekind kind, int64_t pid, int64_t tid,
+                        uint32_t domain);
+
+/* Sets grid (in blocks) and block from sizes in work-items; unknown (NL_NULL_U32) stays unknown. */
+void gpurows_work_items(struct nl_kernel_row *kernel, const uint32_t items[3],
+                        const uint32_t block[3]);
+
+/* The name without what ROCm puts after it: " [clone .kd]", ".kd". */
+struct nl_str gpurows_kernel_name(struct nl_str name);
+
+/* HostToDevice, MEMORY_COPY_HOST_TO_DEVICE, HtoD, "[CUDA memcpy HtoD]", … */
+enum nl_copykind gpurows_copy_kind(struct nl_str text);
+
+/* Value as a count that fits, else unknown. */
+static inline uint32_t gpurows_u32(int64_t value)
+{
+    return value < 0 || value >= UINT32_MAX ? NL_NULL_U32 : (uint32_t)value;
+}
+
+/* Number of the device with this key as rocagent_device told it; the key when it did not. */
+int64_t gpurows_ordinal(const struct gpurows *rows, int64_t key);
+
+/* Bytes and device of a row of table memory (its address set): frees tell no size, so a free
+ * gets those of the allocation at its address. bytes <= 0: not told. */
+void gpurows_allocation(struct gpurows *rows, struct nl_memory_row *row, int64_t bytes, bool freed);
+
+/* ---- Numbers by id ---- */
+
+/* The value of a key, made with `value` when it is new; *made tells (may be NULL). */
+uint64_t *gpurows_map_put(struct gpurows_map *map, uint64_t key, uint64_t value, bool *made);
+const uint64_t *gpurows_map_find(const struct gpurows_map *map, uint64_t key); /* NULL: none */
+void gpurows_map_release(struct gpurows_map *map);
+
+#endif

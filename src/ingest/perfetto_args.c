@@ -1,0 +1,135 @@
+/*
+ * Debug annotations → one JSON object per event. Dictionaries and lists may nest: they are walked with
+ * a stack of our own, of bounded depth.
+ */
+#include "base/json.h"
+#include "base/units.h"
+#include "ingest/perfetto.h"
+
+#define DEPTH_MOST 12
+
+struct level {
+    struct wire wire;
+    char close;
+    bool keyed;
+};
+
+/* Numbers that have a column of their own. */
+static void note_launch(struct nl_str name, const struct wire_field *value,
+                        struct perfetto_launch *launch)
+{
+    static const char *const correlations[] = {"corr_id", "correlation_id", "correlation",
+                                               "correlationId"};
+    uint64_t number = value->value;
+    if (!wire_is_varint(value))
+        return;
+    for (size_t i = 0; i < sizeof correlations / sizeof correlations[0]; i++)
+        if (nl_str_is(name, correlations[i]))
+            launch->correlation = number;
+    if (nl_str_is(name, "bytes") || nl_str_is(name, "size"))
+        launch->bytes = number;
+}
+
+static struct nl_str annotation_name(struct perfetto_load *load,
+                                     const struct perfetto_sequence *sequence, struct wire wire,
+                                     struct wire_field *value)
+{
+    struct wire_field field;
+    struct nl_str name = {"", 0};
+    *value = (struct wire_field){0};
+    while (wire_next(&wire, &field)) {
+        if (field.number == 1)
+            name = perfetto_text(load, sequence, PERFETTO_ARG_NAMES, field.value)->text;
+        else if (field.number == 10)
+            name = wire_str(&field);
+        else if (!value->number && field.number != 16 && field.number != 13)
+            *value = field;
+    }
+    return name;
+}
+
+/* A scalar; false for dictionaries and lists, which *nested is set for. */
+static bool write_scalar(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                         struct nl_json *json, const struct wire_field *value)
+{
+    switch (value->number) {
+    case 2: nl_json_bool(json, value->value != 0); return true;
+    case 3:
+    case 7: nl_json_u64(json, value->value); return true;
+    case 4: nl_json_i64(json, wire_i64(value)); return true;
+    case 5: nl_json_f64(json, wire_f64(value)); return true;
+    case 6:
+    case 9: nl_json_str(json, wire_str(value)); return true;
+    case 17:
+        nl_json_str(json, perfetto_text(load, sequence, PERFETTO_ARG_TEXTS, value->value)->text);
+        return true;
+    case 11:
+    case 12: return false;
+    default: nl_json_null(json); return true;
+    }
+}
+
+/* Writes the annotations with `number` in `event`, and all below them. */
+static bool write_all(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                      struct nl_json *json, struct wire event, uint32_t number,
+                      struct perfetto_launch *launch)
+{
+    struct level levels[DEPTH_MOST] = {{.wire = event, .close = '}', .keyed = true}};
+    uint32_t numbers[DEPTH_MOST] = {number};
+    unsigned depth = 0;
+    bool any = false;
+    struct wire_field field, value;
+    for (;;) {
+        struct level *level = &levels[depth];
+        if (!wire_next(&level->wire, &field)) {
+            nl_json_close(json, level->close);
+            if (depth-- == 0)
+                return any;
+            continue;
+        }
+        if (field.number != numbers[depth] || !wire_is_text(&field))
+            continue;
+        any = true;
+        struct nl_str name = annotation_name(load, sequence, wire_inside(&field), &value);
+        if (level->keyed) {
+            char key[128];
+            size_t len = name.len < sizeof key - 1 ? name.len : sizeof key - 1;
+            memcpy(key, name.len ? name.ptr : "", len);
+            key[len] = '\0';
+            nl_json_key(json, key);
+        }
+        if (launch && depth == 0)
+            note_launch(name, &value, launch);
+        if (write_scalar(load, sequence, json, &value))
+            continue;
+        if (depth + 1 == DEPTH_MOST) {
+            nl_json_null(json);
+            load->notes[PERFETTO_NOTE_DEEP]++;
+            continue;
+        }
+        bool list = value.number == 12;
+        depth++;
+        levels[depth] = (struct level){wire_inside(&field), list ? ']' : '}', !list};
+        numbers[depth] = value.number;
+        nl_json_open(json, list ? '[' : '{');
+    }
+}
+
+uint32_t perfetto_args(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                       struct wire event, uint32_t number, struct perfetto_launch *launch)
+{
+    struct nl_json json;
+    struct wire look = event;
+    struct wire_field field;
+    bool any = false;
+    while (!any && wire_next(&look, &field))
+        any = field.number == number;
+    if (!any)
+        return NL_NO_NAME;
+    nl_buf_clear(&load->text);
+    nl_json_to_buf(&json, &load->text, 0);
+    nl_json_open(&json, '{');
+    if (!write_all(load, sequence, &json, event, number, launch) || load->text.overflow)
+        return NL_NO_NAME;
+    return nl_stage_name(load->stage, (struct nl_str){load->text.ptr, load->text.len});
+}

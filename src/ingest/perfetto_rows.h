@@ -1,0 +1,64 @@
+/*
+ * perfetto_rows — what a Perfetto trace becomes while it is read: records on tracks (perfetto.h).
+ */
+#ifndef NL_PERFETTO_ROWS_H
+#define NL_PERFETTO_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum perfetto_type {
+    PERFETTO_BEGIN = 1,
+    PERFETTO_END,
+    PERFETTO_INSTANT,
+    PERFETTO_COUNTER, /* value in `real` */
+    PERFETTO_COMPLETE,
+    PERFETTO_SCHED, /* a thread on a processor */
+    PERFETTO_FLOW,  /* an arrow passes here: id in `dur` */
+    PERFETTO_FLOW_END,
+};
+
+/* What a slice is, by its category. */
+enum perfetto_role {
+    ROLE_SLICE,
+    ROLE_KERNEL,
+    ROLE_COPY,
+    ROLE_CALL,
+    ROLE_RANGE,
+    ROLE_OPERATOR,
+};
+
+struct perfetto_record {
+    int64_t ts;
+    union {
+        int64_t dur; /* PERFETTO_COMPLETE, PERFETTO_SCHED; id of a flow */
+        double real;
+    };
+    uint32_t track, name, args;
+    uint32_t launch; /* row of load->launches + 1, 0 = none */
+    uint8_t type, role;
+};
+
+/* What a kernel or call says beside its times. */
+struct perfetto_launch {
+    uint64_t correlation, bytes;
+    uint32_t grid[3], block[3];
+};
+
+struct perfetto_track {
+    uint64_t uuid, parent;
+    int64_t pid, tid;                              /* NL_NULL_I64 unknown */
+    uint32_t name;                                 /* name ids of the stage */
+    struct nl_str text, process_name, thread_name; /* in the arena */
+    uint32_t unit;
+    struct nl_str unit_text;
+    int64_t multiplier, device; /* of a GPU: its number, else NL_NULL_I64 */
+    int64_t queue;
+    double last;
+    uint32_t lane, series; /* NL_NULL_ROW until resolved */
+    bool described, counter, incremental, sched, on_device;
+};
+
+#endif

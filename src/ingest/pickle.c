@@ -1,0 +1,557 @@
+/*
+ * The stack machine of pickles: opcodes.
+ */
+#include "ingest/pickle.h"
+
+#include <string.h>
+
+enum step { GO_ON, STOP, CUT, FAIL };
+
+static struct pickle_value make(enum pickle_type type, uint64_t payload)
+{
+    return (struct pickle_value){payload << 4 | type};
+}
+
+static void push(struct pickle *p, struct pickle_value value)
+{
+    if (p->depth == p->stack_cap)
+        nl_grow(&p->stack, &p->stack_cap, p->depth + 1);
+    p->stack[p->depth++] = value;
+}
+
+static struct pickle_value wide(struct pickle *p, enum pickle_type type, uint64_t bits)
+{
+    nl_grow(&p->wide, &p->wide_cap, p->wide_count + 1);
+    p->wide[p->wide_count] = bits;
+    return make(type, p->wide_count++);
+}
+
+static struct pickle_value integer(struct pickle *p, int64_t value)
+{
+    if (value >= -((int64_t)1 << 59) && value < (int64_t)1 << 59)
+        return make(PICKLE_INT, (uint64_t)value);
+    return wide(p, PICKLE_BIG, (uint64_t)value);
+}
+
+static struct pickle_value container(struct pickle *p, enum pickle_type type)
+{
+    nl_grow(&p->items, &p->item_cap, p->item_count + 1);
+    p->items[p->item_count] = (struct pickle_items){NULL, 0, 0};
+    return make(type, p->item_count++);
+}
+
+static bool is_container(struct pickle_value value)
+{
+    return pickle_type(value) >= PICKLE_LIST && pickle_type(value) <= PICKLE_DICT;
+}
+
+static bool add(struct pickle *p, struct pickle_value to, const struct pickle_value *values,
+                size_t count)
+{
+    struct pickle_items *items = &p->items[to.bits >> 4];
+    if (count > UINT32_MAX / 2 - items->count)
+        return false;
+    if (items->count + count > items->cap) {
+        size_t cap = items->count + count;
+        if (items->cap && cap < (size_t)items->cap * 2)
+            cap = (size_t)items->cap * 2;
+        struct pickle_value *grown = nl_arena_alloc(&p->arena, cap * sizeof *grown);
+        if (items->count)
+            memcpy(grown, items->values, items->count * sizeof *grown);
+        items->values = grown;
+        items->cap = (uint32_t)cap;
+    }
+    if (count)
+        memcpy(items->values + items->count, values, count * sizeof *values);
+    items->count += (uint32_t)count;
+    return true;
+}
+
+/* `len` little-endian bytes from the program; CUT when they are not there. */
+static bool number(struct pickle *p, unsigned len, uint64_t *value)
+{
+    if (p->len - p->at < len)
+        return false;
+    *value = 0;
+    for (unsigned i = 0; i < len; i++)
+        *value |= (uint64_t)p->bytes[p->at + i] << (8 * i);
+    p->at += len;
+    return true;
+}
+
+static enum step text_or_bytes(struct pickle *p, unsigned size, enum pickle_type type)
+{
+    uint64_t len;
+    if (!number(p, size, &len) || len > p->len - p->at)
+        return CUT;
+    if (type == PICKLE_TEXT) {
+        nl_grow(&p->texts, &p->text_cap, p->text_count + 1);
+        p->texts[p->text_count] = (struct nl_str){(const char *)p->bytes + p->at, (size_t)len};
+        push(p, make(PICKLE_TEXT, p->text_count++));
+    } else {
+        push(p, make(PICKLE_OTHER, 0));
+    }
+    p->at += (size_t)len;
+    return GO_ON;
+}
+
+/* Two's complement, little-endian, any length. */
+static enum step long_integer(struct pickle *p, unsigned size)
+{
+    uint64_t len, value = 0;
+    if (!number(p, size, &len) || len > p->len - p->at)
+        return CUT;
+    const unsigned char *bytes = p->bytes + p->at;
+    p->at += (size_t)len;
+    bool negative = len && bytes[len - 1] & 0x80;
+    bool fits = len <= 8 || (len == 9 && bytes[8] == 0);
+    for (unsigned i = 0; i < 8; i++)
+        value |= (uint64_t)(i < len ? bytes[i] : negative ? 0xff : 0) << (8 * i);
+    push(p, !fits      ? make(PICKLE_OTHER, 0)
+            : len == 9 ? wide(p, PICKLE_BIG, value)
+                       : integer(p, (int64_t)value));
+    return GO_ON;
+}
+
+static enum step fixed_integer(struct pickle *p, unsigned size)
+{
+    uint64_t value;
+    if (!number(p, size, &value))
+        return CUT;
+    push(p, integer(p, size == 4 ? (int32_t)value : (int64_t)value));
+    return GO_ON;
+}
+
+/* Big-endian. */
+static enum step floating(struct pickle *p, unsigned unused)
+{
+    (void)unused;
+    uint64_t value;
+    if (!number(p, 8, &value))
+        return CUT;
+    push(p, wide(p, PICKLE_FLOAT, __builtin_bswap64(value)));
+    return GO_ON;
+}
+
+static enum step put(struct pickle *p, uint64_t index)
+{
+    if (!p->depth || index > p->memo_count + 65536)
+        return FAIL;
+    if (index >= p->memo_count) {
+        nl_grow(&p->memo, &p->memo_cap, (size_t)index + 1);
+        while (p->memo_count <= index)
+            p->memo[p->memo_count++] = make(PICKLE_NONE, 0);
+    }
+    p->memo[index] = p->stack[p->depth - 1];
+    return GO_ON;
+}
+
+static enum step get(struct pickle *p, uint64_t index)
+{
+    if (index >= p->memo_count)
+        return FAIL;
+    push(p, p->memo[index]);
+    return GO_ON;
+}
+
+static enum step put_at(struct pickle *p, unsigned size)
+{
+    uint64_t index;
+    return number(p, size, &index) ? put(p, index) : CUT;
+}
+
+static enum step put_next(struct pickle *p, unsigned unused)
+{
+    (void)unused;
+    return put(p, p->memo_count);
+}
+
+static enum step get_at(struct pickle *p, unsigned size)
+{
+    uint64_t index;
+    return number(p, size, &index) ? get(p, index) : CUT;
+}
+
+static enum step mark(struct pickle *p, unsigned unused)
+{
+    (void)unused;
+    nl_grow(&p->marks, &p->mark_cap, p->mark_count + 1);
+    p->marks[p->mark_count++] = p->depth;
+    return GO_ON;
+}
+
+/* Everything above the last mark goes into the container below it. */
+static enum step append_marked(struct pickle *p, unsigned type)
+{
+    if (!p->mark_count)
+        return FAIL;
+    size_t from = p->marks[--p->mark_count];
+    if (from == 0 || from > p->depth || pickle_type(p->stack[from - 1]) != type)
+        return FAIL;
+    size_t count = p->depth - from;
+    if (type == PICKLE_DICT && count % 2)
+        return FAIL;
+    p->depth = from;
+    return add(p, p->stack[from - 1], p->stack + from, count) ? GO_ON : FAIL;
+}
+
+/* A new container of everything above the last mark. */
+static enum step collect_marked(struct pickle *p, unsigned type)
+{
+    if (!p->mark_count || p->marks[p->mark_count - 1] > p->depth)
+        return FAIL;
+    size_t from = p->marks[--p->mark_count], count = p->depth - from;
+    if (type == PICKLE_DICT && count % 2)
+        return FAIL;
+    struct pickle_value value = container(p, (enum pickle_type)type);
+    p->depth = from;
+    if (!add(p, value, p->stack + from, count))
+        return FAIL;
+    push(p, value);
+    return GO_ON;
+}
+
+static enum step append_last(struct pickle *p, unsigned type)
+{
+    size_t count = type == PICKLE_DICT ? 2 : 1;
+    if (p->depth <= count || pickle_type(p->stack[p->depth - count - 1]) != type)
+        return FAIL;
+    p->depth -= count;
+    return add(p, p->stack[p->depth - 1], p->stack + p->depth, count) ? GO_ON : FAIL;
+}
+
+static enum step tuple(struct pickle *p, unsigned count)
+{
+    if (p->depth < count)
+        return FAIL;
+    struct pickle_value value = container(p, PICKLE_TUPLE);
+    p->depth -= count;
+    if (!add(p, value, p->stack + p->depth, count))
+        return FAIL;
+    push(p, value);
+    return GO_ON;
+}
+
+static enum step pop(struct pickle *p, unsigned to_mark)
+{
+    if (to_mark) {
+        if (!p->mark_count || p->marks[p->mark_count - 1] > p->depth)
+            return FAIL;
+        p->depth = p->marks[--p->mark_count];
+        return GO_ON;
+    }
+    if (!p->depth)
+        return FAIL;
+    p->depth--;
+    return GO_ON;
+}
+
+static enum step skip(struct pickle *p, unsigned bytes)
+{
+    if (p->len - p->at < bytes)
+        return CUT;
+    p->at += bytes;
+    return GO_ON;
+}
+
+static enum step text(struct pickle *p, unsigned size)
+{
+    return text_or_bytes(p, size, PICKLE_TEXT);
+}
+
+static enum step bytes(struct pickle *p, unsigned size)
+{
+    return text_or_bytes(p, size, PICKLE_OTHER);
+}
+
+static enum step none(struct pickle *p, unsigned unused)
+{
+    push(p, make(PICKLE_NONE, unused));
+    return GO_ON;
+}
+
+static enum step truth(struct pickle *p, unsigned value)
+{
+    push(p, make(PICKLE_BOOL, value));
+    return GO_ON;
+}
+
+static enum step empty(struct pickle *p, unsigned type)
+{
+    push(p, container(p, (enum pickle_type)type));
+    return GO_ON;
+}
+
+static enum step stop(struct pickle *p, unsigned unused)
+{
+    (void)p;
+    (void)unused;
+    return STOP;
+}
+
+/* Every opcode that is carried out; the argument is a size in bytes, a count, or a type. */
+static const struct opcode {
+    enum step (*act)(struct pickle *, unsigned);
+    unsigned argument;
+} opcodes[256] = {
+    ['('] = {mark, 0},
+    ['.'] = {stop, 0},
+    ['0'] = {pop, false},
+    ['1'] = {pop, true},
+    ['N'] = {none, 0},
+    [0x88] = {truth, true},
+    [0x89] = {truth, false},
+    ['J'] = {fixed_integer, 4},
+    ['K'] = {fixed_integer, 1},
+    ['M'] = {fixed_integer, 2},
+    [0x8a] = {long_integer, 1},
+    [0x8b] = {long_integer, 4},
+    ['G'] = {floating, 0},
+    [0x8c] = {text, 1},
+    ['X'] = {text, 4},
+    [0x8d] = {text, 8},
+    ['U'] = {text, 1}, /* of Python 2 */
+    ['T'] = {text, 4},
+    ['C'] = {bytes, 1},
+    ['B'] = {bytes, 4},
+    [0x8e] = {bytes, 8},
+    [0x96] = {bytes, 8},
+    [']'] = {empty, PICKLE_LIST},
+    ['}'] = {empty, PICKLE_DICT},
+    [')'] = {empty, PICKLE_TUPLE},
+    ['e'] = {append_marked, PICKLE_LIST},
+    ['u'] = {append_marked, PICKLE_DICT},
+    ['a'] = {append_last, PICKLE_LIST},
+    ['s'] = {append_last, PICKLE_DICT},
+    ['l'] = {collect_marked, PICKLE_LIST},
+    ['d'] = {collect_marked, PICKLE_DICT},
+    ['t'] = {collect_marked, PICKLE_TUPLE},
+    [0x85] = {tuple, 1},
+    [0x86] = {tuple, 2},
+    [0x87] = {tuple, 3},
+    ['q'] = {put_at, 1},
+    ['r'] = {put_at, 4},
+    [0x94] = {put_next, 0},
+    ['h'] = {get_at, 1},
+    ['j'] = {get_at, 4},
+    [0x80] = {skip, 1}, /* PROTO */
+    [0x95] = {skip, 8}, /* FRAME */
+};
+
+/* Those that would look up or call code. */
+static const char *code_opcode(unsigned char opcode)
+{
+    static const struct {
+        unsigned char opcode;
+        const char *name;
+    } names[] = {{'c', "GLOBAL"},   {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},  {'b', "BUILD"},
+                 {'i', "INST"},     {'o', "OBJ"},           {0x81, "NEWOBJ"}, {0x92, "NEWOBJ_EX"},
+                 {0x82, "EXT1"},    {0x83, "EXT2"},         {0x84, "EXT4"},   {'P', "PERSID"},
+                 {'Q', "BINPERSID"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].opcode == opcode)
+            return names[i].name;
+    return NULL;
+}
+
+static bool refuse(struct pickle *p, unsigned char opcode, struct nl_err *err)
+{
+    const char *code = code_opcode(opcode);
+    if (err)
+        err->offset = (int64_t)p->at - 1;
+    if (code)
+        return nl_fail(
+            err, NL_FORMAT,
+            "this pickle asks to load and run code (opcode %s); it is refused, only plain "
+            "data is read",
+            code);
+    return nl_fail(err, NL_FORMAT,
+                   "the pickle makes no sense at opcode 0x%02x; copy the file again", opcode);
+}
+
+/* A list whose only item was being made stands below it, and both are one value of a dictionary. */
+static void append_pending(struct pickle *p, size_t from)
+{
+    while ((p->depth - from) % 2 && p->depth - from > 2 &&
+           pickle_type(p->stack[p->depth - 2]) == PICKLE_LIST) {
+        p->depth--;
+        (void)add(p, p->stack[p->depth - 1], p->stack + p->depth, 1);
+    }
+}
+
+/* What was open when the bytes ended, closed as far as it goes. */
+static void close_open(struct pickle *p)
+{
+    while (p->mark_count) {
+        size_t from = p->marks[--p->mark_count];
+        if (from > p->depth)
+            continue;
+        if (from == 0) {
+            p->depth = 0;
+            continue;
+        }
+        struct pickle_value below = p->stack[from - 1];
+        if (pickle_type(below) == PICKLE_DICT)
+            append_pending(p, from);
+        size_t count = p->depth - from;
+        p->depth = from;
+        if (pickle_type(below) == PICKLE_DICT)
+            (void)add(p, below, p->stack + from, count & ~(size_t)1);
+        else if (pickle_type(below) == PICKLE_LIST)
+            (void)add(p, below, p->stack + from, count);
+    }
+    p->cut = true;
+}
+
+/* Bytes held for values, against a part of the budget: the store needs room, too. */
+static bool over_budget(const struct pickle *p)
+{
+    uint64_t held = p->arena.used + (p->stack_cap + p->memo_cap + p->wide_cap) * 8 +
+                    (p->item_cap + p->text_cap) * 16;
+    return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 2;
+}
+
+static bool run(struct pickle *p, struct nl_err *err)
+{
+    enum step step = GO_ON;
+    for (uint64_t i = 1; step == GO_ON; i++) {
+        if (p->at == p->len) {
+            step = CUT;
+            break;
+        }
+        unsigned char opcode = p->bytes[p->at++];
+        const struct opcode *entry = &opcodes[opcode];
+        step = entry->act ? entry->act(p, entry->argument) : FAIL;
+        if (step == FAIL)
+            return refuse(p, opcode, err);
+        if (i % 65536)
+            continue;
+        if (nl_job_cancelled(p->job))
+            return nl_fail(err, NL_INTERRUPTED, "interrupted");
+        if (over_budget(p))
+            return nl_fail(err, NL_MEMORY,
+                           "the pickle does not fit into the memory budget; raise --memory");
+    }
+    if (step == CUT)
+        close_open(p);
+    if (!p->depth)
+        return nl_fail(err, NL_FORMAT, "an empty pickle; copy the file again");
+    p->root = p->stack[p->cut ? 0 : p->depth - 1];
+    return true;
+}
+
+bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl_job *job,
+                 struct nl_err *err)
+{
+    *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
+    nl_arena_init(&pickle->arena);
+    pickle->to_spend = ((uint64_t)len + 4096) * 64;
+    bool done = run(pickle, err);
+    nl_free(pickle->stack);
+    nl_free(pickle->memo);
+    nl_free(pickle->marks);
+    pickle->stack = pickle->memo = NULL;
+    pickle->marks = NULL;
+    pickle->stack_cap = pickle->memo_cap = 0;
+    if (!done)
+        pickle_free(pickle);
+    return done;
+}
+
+void pickle_free(struct pickle *pickle)
+{
+    nl_arena_free(&pickle->arena);
+    nl_free(pickle->items);
+    nl_free(pickle->texts);
+    nl_free(pickle->wide);
+    *pickle = (struct pickle){.len = 0};
+}
+
+/* ---- asking ---- */
+
+uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value)
+{
+    if (!is_container(value))
+        return 0;
+    uint32_t count = pickle->items[value.bits >> 4].count;
+    return pickle_type(value) == PICKLE_DICT ? count / 2 : count;
+}
+
+struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i)
+{
+    if (i >= pickle_count(pickle, value))
+        return make(PICKLE_NONE, 0);
+    const struct pickle_items *items = &pickle->items[value.bits >> 4];
+    return items->values[pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i];
+}
+
+struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i)
+{
+    if (pickle_type(dict) != PICKLE_DICT || i >= pickle_count(pickle, dict))
+        return make(PICKLE_NONE, 0);
+    return pickle->items[dict.bits >> 4].values[2 * (size_t)i];
+}
+
+struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
+                               const char *key)
+{
+    if (pickle_type(dict) != PICKLE_DICT)
+        return make(PICKLE_NONE, 0);
+    const struct pickle_items *items = &pickle->items[dict.bits >> 4];
+    size_t len = strlen(key);
+    for (uint32_t i = 0; i + 1 < items->count; i += 2) {
+        struct nl_str name = pickle_text(pickle, items->values[i]);
+        if (name.len == len && memcmp(name.ptr, key, len) == 0)
+            return items->values[i + 1];
+    }
+    return make(PICKLE_NONE, 0);
+}
+
+int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) == PICKLE_INT)
+        return (int64_t)value.bits >> 4;
+    if (pickle_type(value) == PICKLE_BIG)
+        return (int64_t)pickle->wide[value.bits >> 4];
+    return INT64_MIN;
+}
+
+uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value)
+{
+    int64_t number = pickle_i64(pickle, value);
+    return number == INT64_MIN ? UINT64_MAX : (uint64_t)number;
+}
+
+bool pickle_bool(struct pickle_value value)
+{
+    return (pickle_type(value) == PICKLE_BOOL || pickle_type(value) == PICKLE_INT) &&
+           value.bits >> 4;
+}
+
+double pickle_f64(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) == PICKLE_FLOAT) {
+        double number;
+        memcpy(&number, &pickle->wide[value.bits >> 4], sizeof number);
+        return number;
+    }
+    int64_t whole = pickle_i64(pickle, value);
+    return whole == INT64_MIN ? (double)__builtin_nan("") : (double)whole;
+}
+
+struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) != PICKLE_TEXT)
+        return (struct nl_str){"", 0};
+    return pickle->texts[value.bits >> 4];
+}
+
+bool pickle_spend(struct pickle *pickle, uint64_t items)
+{
+    if (items > pickle->to_spend) {
+        pickle->to_spend = 0;
+        return false;
+    }
+    pickle->to_spend -= items;
+    return true;
+}

@@ -1,0 +1,100 @@
+/*
+ * pickle — Python pickles of plain data, read without running anything.
+ *
+ *     struct pickle pickle;
+ *     if (!pickle_read(&pickle, bytes, len, job, err)) ...       // bytes stay until pickle_free
+ *     struct pickle_value entries = pickle_get(&pickle, pickle.root, "entries");
+ *     for (uint32_t i = 0; i < pickle_count(&pickle, entries); i++)
+ *         ... pickle_i64(&pickle, pickle_get(&pickle, pickle_item(&pickle, entries, i), "size"))
+ *     pickle_free(&pickle);
+ *
+ * A pickle is a program for a stack machine. The opcodes that build numbers, text, lists, tuples and
+ * dictionaries are carried out; every opcode that would look up or call code (GLOBAL, REDUCE, BUILD,
+ * …) refuses the file. Text borrows from the bytes. A value is 8 bytes; nothing recurses. Shared and
+ * even circular values are fine to hold: who walks them goes down a fixed number of levels and asks
+ * pickle_spend, which bounds the walk by the size of the file.
+ *
+ * A pickle that ends early gives what its lists and dictionaries hold until then (`cut`).
+ */
+#ifndef PICKLE_H
+#define PICKLE_H
+
+#include "base/job.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/err.h"
+
+enum pickle_type {
+    PICKLE_NONE,
+    PICKLE_BOOL,
+    PICKLE_INT,
+    PICKLE_BIG, /* an integer over 60 bits */
+    PICKLE_FLOAT,
+    PICKLE_TEXT,
+    PICKLE_LIST,
+    PICKLE_TUPLE,
+    PICKLE_DICT,
+    PICKLE_OTHER /* bytes, integers over 64 bits */
+};
+
+struct pickle_value {
+    uint64_t bits; /* type in the low 4 */
+};
+
+struct pickle_items {
+    struct pickle_value *values; /* of a dictionary: key, value, key, value */
+    uint32_t count, cap;
+};
+
+struct pickle {
+    struct pickle_value root;
+    bool cut;
+    /* private */
+    const unsigned char *bytes;
+    size_t len, at;
+    struct nl_job *job;
+    struct nl_arena arena;
+    struct pickle_value *stack, *memo;
+    size_t depth, stack_cap, memo_count, memo_cap;
+    size_t *marks, mark_count, mark_cap;
+    struct pickle_items *items;
+    size_t item_count, item_cap;
+    struct nl_str *texts;
+    size_t text_count, text_cap;
+    uint64_t *wide; /* doubles and wide integers */
+    size_t wide_count, wide_cap;
+    uint64_t to_spend;
+};
+
+/* Fails with NL_FORMAT (no pickle, would load code, makes no sense), NL_MEMORY, NL_INTERRUPTED. */
+NL_MUST_CHECK bool pickle_read(struct pickle *pickle, const void *bytes, size_t len,
+                               struct nl_job *job, struct nl_err *err);
+void pickle_free(struct pickle *pickle);
+
+static inline enum pickle_type pickle_type(struct pickle_value value)
+{
+    return (enum pickle_type)(value.bits & 15);
+}
+
+/* Items of a list or tuple, pairs of a dictionary; 0 for others. */
+uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value);
+/* Item of a list or tuple, or value of a dictionary's pair; NONE outside. */
+struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i);
+struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i);
+/* Value of a key; NONE when it is not there or this is no dictionary. */
+struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
+                               const char *key);
+
+/* Unknown (NL_NULL_I64 = INT64_MIN) when it is no integer of 64 bits. u64 takes both signs. */
+int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value);
+uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value); /* or UINT64_MAX */
+bool pickle_bool(struct pickle_value value);
+/* Integers too; NaN when it is no number. */
+double pickle_f64(const struct pickle *pickle, struct pickle_value value);
+/* Empty when it is no text. */
+struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value);
+
+/* Work on `items` more things; false when a walk has cost more than the file is worth. */
+bool pickle_spend(struct pickle *pickle, uint64_t items);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * rocprof — inside the reader of AMD's profilers' CSV files (rocprof v1 and v2, rocprofv3,
+ * rocprofiler-compute); other rooms see only the format's row.
+ *
+ * The header tells what a file is (kinds[] in rocprof.c); a kind's `open` finds its columns, `row`
+ * stages a row of the file. Handlers are in rocprofrows.c (dispatches, copies, calls, memory) and
+ * rocprofsums.c (counters per dispatch, statistics, samples, agents).
+ */
+#ifndef ROCPROF_H
+#define ROCPROF_H
+
+#include "ingest/csvread.h"
+#include "ingest/gpurows.h"
+#include "ingest/ingest.h"
+
+#define ROCPROF_COLUMNS 48
+
+struct rocprof {
+    struct gpurows rows;
+    struct csvread csv;
+    int column[ROCPROF_COLUMNS]; /* by the handler's enum; -1 = not there */
+    int64_t file_pid;            /* "<pid>_kernel_trace.csv"; else unknown */
+    int64_t next_ts;             /* of dispatches without times */
+    struct gpurows_map dispatches, stacks;
+    uint32_t *counter_names; /* by column, of wide tables; 0 = no counter */
+    uint64_t bad_rows, timeless, untold_length, no_value;
+    uint32_t domain; /* builder's name of the lanes' domain */
+};
+
+struct rocprof_kind {
+    const char *name;           /* "kernel trace", for messages and coverage */
+    const char *needs;          /* columns "a|b&c&d": each by one of its names */
+    const char *not_with;       /* columns of which none may be there, or NULL */
+    const char *const *columns; /* names "a|b" in the order of the handler's enum, NULL ends */
+    void (*row)(struct rocprof *load);
+    void (*open)(struct rocprof *load); /* or NULL */
+};
+
+/* Loads from an open stream; for tests. */
+NL_MUST_CHECK bool rocprof_load_stream(struct nl_builder *builder, uint32_t source,
+                                       const struct nl_input *input, struct nl_stream *stream,
+                                       struct nl_job *job, struct nl_err *err);
+
+extern const char *const rocprof_kernel_columns[],
+    *const rocprof_copy_columns[], *const rocprof_call_columns[],
+                                       *const rocprof_allocation_columns[],
+                                           *const rocprof_scratch_columns[],
+                                               *const rocprof_counter_columns[],
+                                                   *const rocprof_stat_columns[],
+                                                       *const rocprof_sample_columns[],
+                                                           *const rocprof_agent_columns[];
+
+void rocprof_kernel_open(struct rocprof *load);
+void rocprof_kernel_row(struct rocprof *load);
+void rocprof_copy_row(struct rocprof *load);
+void rocprof_call_row(struct rocprof *load);
+void rocprof_allocation_row(struct rocprof *load);
+void rocprof_scratch_row(struct rocprof *load);
+void rocprof_counter_row(struct rocprof *load);
+void rocprof_stat_row(struct rocprof *load);
+void rocprof_sample_row(struct rocprof *load);
+void rocprof_agent_row(struct rocprof *load);
+
+/* ---- Cells of the row at hand, by the handler's enum ---- */
+
+static inline struct nl_str rocprof_text(const struct rocprof *load, int what)
+{
+    return csvread_cell(&load->csv, load->column[what]);
+}
+/* NL_NULL_I64 when it is no number. */
+static inline int64_t rocprof_i64(const struct rocprof *load, int what)
+{
+    int64_t value = NL_NULL_I64;
+    (void)csvread_i64(rocprof_text(load, what), &value);
+    return value;
+}
+static inline uint32_t rocprof_u32(const struct rocprof *load, int what)
+{
+    return gpurows_u32(rocprof_i64(load, what));
+}
+/* Ids of which 0 means none. */
+static inline uint64_t rocprof_id(const struct rocprof *load, int what)
+{
+    int64_t value = rocprof_i64(load, what);
+    return value > 0 ? (uint64_t)value : NL_NULL_U64;
+}
+/* "Agent 4", "4" → 4. */
+int64_t rocprof_agent(const struct rocprof *load, int what);
+/* Process of the row: its column, else the file's name. */
+int64_t rocprof_pid(const struct rocprof *load, int what);
+
+/* A counter's value as a row of metrics; false when there is none. */
+bool rocprof_metric(struct rocprof *load, uint32_t slice, uint32_t name, struct nl_str value);
+
+#endif

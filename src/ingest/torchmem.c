@@ -1,0 +1,545 @@
+/*
+ * Memory snapshots of PyTorch (torch.cuda.memory._dump_snapshot).
+ *
+ * The trace of a device is a ring: it may begin with frees of what it never saw allocated. The total
+ * after each event is therefore counted backwards from the end, where the segments tell what was
+ * active. Frames are shared by reference in the pickle, so that a stack is found again by walking
+ * along the one before it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ingest/torchmem.h"
+#include "ingest/wholefile.h"
+
+#define MAX_FRAMES 1024
+#define MAX_OPEN   256
+
+/* Numbers of 64-bit keys, in the order in which they came. */
+struct numbers {
+    struct {
+        uint64_t key; /* + 1; 0 = free */
+        uint32_t number;
+    } * slots;
+    size_t count, room; /* room: a power of two */
+};
+
+/* A frame by what it says; the pickle may hold it many times. */
+struct frame {
+    uint32_t name, module;
+};
+
+struct annotation {
+    struct nl_str name;
+    int64_t device, ts;
+};
+
+struct snapshot {
+    struct pickle *pickle;
+    struct nl_builder *builder;
+    struct nl_stage *stage;
+    struct nl_job *job;
+    uint32_t source, process, blocks_kind, segments_kind;
+    struct numbers frame_numbers, stack_numbers;
+    struct frame *frames;
+    size_t frame_cap;
+    uint32_t *number_of; /* of the pickle's dictionaries as frames, + 1; 0 = not seen */
+    struct {
+        uint64_t frame;
+        uint32_t row;
+    } path[MAX_FRAMES]; /* of the stack last looked up, outermost first */
+    uint32_t path_len;
+    int64_t last_ts, events, untimed, odd, inactive, unpaired, long_stacks;
+    bool stopped;
+};
+
+static struct pickle_value get(const struct snapshot *s, struct pickle_value dict, const char *key)
+{
+    return pickle_get(s->pickle, dict, key);
+}
+
+static int64_t i64_of(const struct snapshot *s, struct pickle_value dict, const char *key)
+{
+    return pickle_i64(s->pickle, get(s, dict, key));
+}
+
+static struct nl_str text_of(const struct snapshot *s, struct pickle_value dict, const char *key)
+{
+    return pickle_text(s->pickle, get(s, dict, key));
+}
+
+static bool go_on(struct snapshot *s, uint64_t cost)
+{
+    if (!s->stopped && (nl_builder_over_budget(s->builder) || !pickle_spend(s->pickle, cost) ||
+                        nl_job_cancelled(s->job)))
+        s->stopped = true;
+    return !s->stopped;
+}
+
+/* ---- stacks ---- */
+
+static size_t slot_of(const struct numbers *numbers, uint64_t key)
+{
+    size_t at = (size_t)nl_hash(&key, sizeof key) & (numbers->room - 1);
+    while (numbers->slots[at].key && numbers->slots[at].key != key + 1)
+        at = (at + 1) & (numbers->room - 1);
+    return at;
+}
+
+/* The number of a key; *fresh when it is a new one. */
+static uint32_t number_of(struct numbers *numbers, uint64_t key, bool *fresh)
+{
+    if (numbers->count * 2 >= numbers->room) {
+        struct numbers old = *numbers;
+        numbers->room = old.room ? old.room * 2 : 4096;
+        numbers->slots = nl_zalloc(numbers->room * sizeof *numbers->slots);
+        for (size_t i = 0; i < old.room; i++)
+            if (old.slots[i].key)
+                numbers->slots[slot_of(numbers, old.slots[i].key - 1)] = old.slots[i];
+        nl_free(old.slots);
+    }
+    size_t at = slot_of(numbers, key);
+    *fresh = numbers->slots[at].key == 0;
+    if (*fresh) {
+        numbers->slots[at].key = key + 1;
+        numbers->slots[at].number = (uint32_t)numbers->count++;
+    }
+    return numbers->slots[at].number;
+}
+
+static uint32_t read_frame(struct snapshot *s, struct pickle_value value)
+{
+    char place[512];
+    struct frame frame = {.module = NL_NO_NAME};
+    struct nl_str file = text_of(s, value, "filename");
+    int64_t line = i64_of(s, value, "line");
+    bool fresh;
+    frame.name = nl_stage_name(s->stage, text_of(s, value, "name"));
+    int len = (int)(file.len < 480 ? file.len : 480);
+    if (file.len && !nl_str_is(file, "??"))
+        frame.module = nl_stage_name(
+            s->stage,
+            (struct nl_str){place, (size_t)snprintf(place, sizeof place, "%.*s:%lld", len, file.ptr,
+                                                    (long long)(line > 0 ? line : 0))});
+    uint64_t key = (uint64_t)frame.name << 32 | frame.module;
+    uint32_t number = number_of(&s->frame_numbers, key, &fresh);
+    nl_grow(&s->frames, &s->frame_cap, (size_t)number + 1);
+    s->frames[number] = frame;
+    return number;
+}
+
+/* The stack that `value` makes with the one that calls it. */
+static uint32_t child(struct snapshot *s, uint32_t parent, struct pickle_value value)
+{
+    uint32_t *seen = &s->number_of[value.bits >> 4];
+    bool fresh;
+    if (!*seen)
+        *seen = read_frame(s, value) + 1;
+    uint64_t key = (uint64_t)(*seen - 1) << 32 | (parent + 1u);
+    uint32_t number = number_of(&s->stack_numbers, key, &fresh);
+    if (fresh) {
+        struct nl_stack_row row = nl_stack_row();
+        row.parent = parent;
+        row.name = s->frames[*seen - 1].name;
+        row.module = s->frames[*seen - 1].module;
+        nl_stage_stack(s->stage, &row);
+    }
+    return number;
+}
+
+/* Frames are listed innermost first. */
+static uint32_t stack_of(struct snapshot *s, struct pickle_value frames)
+{
+    uint32_t count = pickle_count(s->pickle, frames), row = NL_NULL_ROW, same = 0;
+    if (count > MAX_FRAMES) {
+        s->long_stacks++;
+        count = MAX_FRAMES;
+    }
+    if (!go_on(s, count))
+        return NL_NULL_ROW;
+    while (same < count && same < s->path_len &&
+           s->path[same].frame == pickle_item(s->pickle, frames, count - 1 - same).bits)
+        row = s->path[same++].row;
+    for (uint32_t i = same; i < count; i++) {
+        struct pickle_value frame = pickle_item(s->pickle, frames, count - 1 - i);
+        if (pickle_type(frame) != PICKLE_DICT)
+            break;
+        row = child(s, row, frame);
+        s->path[i].frame = frame.bits;
+        s->path[i].row = row;
+        same = i + 1;
+    }
+    s->path_len = same;
+    return row;
+}
+
+/* ---- events ---- */
+
+static uint32_t lane_of(struct snapshot *s, int64_t device, enum nl_lanekind kind)
+{
+    struct nl_lane_key key = {.kind = kind,
+                              .process = s->process,
+                              .thread = NL_NULL_ROW,
+                              .device = nl_builder_device(s->builder, s->source, device, device),
+                              .context = NL_NULL_I64,
+                              .stream = NL_NULL_I64};
+    return nl_builder_lane(s->builder, &key);
+}
+
+/* What an action does to the two totals: 1 adds its size, -1 takes it away. */
+static const struct action {
+    const char *name;
+    int allocated, reserved;
+} actions[] = {
+    {"alloc", 1, 0},       {"free_completed", -1, 0}, {"segment_alloc", 0, 1},
+    {"segment_map", 0, 1}, {"segment_free", 0, -1},   {"segment_unmap", 0, -1},
+};
+
+static const struct action *action_of(struct nl_str name)
+{
+    static const struct action other = {"", 0, 0};
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
+        if (nl_str_is(name, actions[i].name))
+            return &actions[i];
+    return &other;
+}
+
+struct totals {
+    int64_t allocated, reserved; /* NL_NULL_I64 unknown */
+};
+
+/* What the segments of a device hold at the end. */
+static struct totals totals_at_end(struct snapshot *s, struct pickle_value segments, int64_t device)
+{
+    struct totals totals = {NL_NULL_I64, NL_NULL_I64};
+    for (uint32_t i = 0; i < pickle_count(s->pickle, segments); i++) {
+        struct pickle_value segment = pickle_item(s->pickle, segments, i);
+        int64_t active = i64_of(s, segment, "active_size");
+        int64_t all = i64_of(s, segment, "total_size");
+        if (i64_of(s, segment, "device") != device || active < 0 || all < 0)
+            continue;
+        if (totals.allocated == NL_NULL_I64)
+            totals = (struct totals){0, 0};
+        if (active < INT64_MAX / 2 - totals.allocated)
+            totals.allocated += active;
+        if (all < INT64_MAX / 2 - totals.reserved)
+            totals.reserved += all;
+    }
+    return totals;
+}
+
+static int64_t size_of(const struct snapshot *s, struct pickle_value event)
+{
+    int64_t size = i64_of(s, event, "size");
+    return size >= 0 && size < (int64_t)1 << 56 ? size : NL_NULL_I64;
+}
+
+static void add_total(int64_t *total, int64_t bytes)
+{
+    int64_t sum;
+    if (*total != NL_NULL_I64 && !__builtin_add_overflow(*total, bytes, &sum))
+        *total = sum;
+}
+
+/* Totals before the first event: those at the end less all that happened. */
+static struct totals totals_at_start(struct snapshot *s, struct pickle_value trace,
+                                     struct totals totals)
+{
+    for (uint32_t i = 0; i < pickle_count(s->pickle, trace) && go_on(s, 8); i++) {
+        struct pickle_value event = pickle_item(s->pickle, trace, i);
+        const struct action *action = action_of(text_of(s, event, "action"));
+        int64_t size = size_of(s, event);
+        if (size == NL_NULL_I64)
+            continue;
+        add_total(&totals.allocated, -action->allocated * size);
+        add_total(&totals.reserved, -action->reserved * size);
+    }
+    return totals;
+}
+
+static uint64_t shown(int64_t total)
+{
+    return total < 0 ? NL_NULL_U64 : (uint64_t)total;
+}
+
+static struct nl_memory_row memory_row(struct snapshot *s, uint32_t lane, int64_t device)
+{
+    struct nl_memory_row row = nl_memory_row();
+    row.lane = lane;
+    row.device = device;
+    row.device_type = 1;
+    row.ts = s->last_ts;
+    row.kind = s->blocks_kind;
+    return row;
+}
+
+static void take_event(struct snapshot *s, struct pickle_value event, uint32_t lane, int64_t device,
+                       struct totals *totals)
+{
+    struct nl_memory_row row = memory_row(s, lane, device);
+    struct nl_str name = text_of(s, event, "action");
+    const struct action *action = action_of(name);
+    int64_t us = i64_of(s, event, "time_us"), size = size_of(s, event);
+    if (pickle_type(event) != PICKLE_DICT || !name.len) {
+        s->odd++;
+        return;
+    }
+    if (us >= 0 && us < INT64_MAX / 2000) {
+        row.ts = us * 1000;
+    } else { /* old files have an order only */
+        row.ts = s->untimed++;
+    }
+    if (row.ts > s->last_ts)
+        s->last_ts = row.ts;
+    row.address = pickle_u64(s->pickle, get(s, event, "addr"));
+    row.action = nl_stage_name(s->stage, name);
+    if (action->reserved)
+        row.kind = s->segments_kind;
+    if (size != NL_NULL_I64 && (action->allocated || action->reserved)) {
+        row.bytes = (action->allocated + action->reserved) * size;
+        add_total(&totals->allocated, action->allocated * size);
+        add_total(&totals->reserved, action->reserved * size);
+    }
+    row.total_allocated = shown(totals->allocated);
+    row.total_reserved = shown(totals->reserved);
+    row.stack = stack_of(s, get(s, event, "frames"));
+    nl_stage_memory(s->stage, &row);
+    s->events++;
+}
+
+static void take_traces(struct snapshot *s, struct pickle_value traces,
+                        struct pickle_value segments)
+{
+    for (uint32_t d = 0; d < pickle_count(s->pickle, traces) && d < 1024; d++) {
+        struct pickle_value trace = pickle_item(s->pickle, traces, d);
+        uint32_t count = pickle_count(s->pickle, trace);
+        if (!count || !go_on(s, pickle_count(s->pickle, segments) * (uint64_t)4))
+            continue;
+        struct totals totals = totals_at_end(s, segments, d);
+        if (s->pickle->cut) /* the end is not there */
+            totals = (struct totals){NL_NULL_I64, NL_NULL_I64};
+        totals = totals_at_start(s, trace, totals);
+        uint32_t lane = lane_of(s, d, NL_LANE_DEVICE);
+        for (uint32_t i = 0; i < count && go_on(s, 16); i++)
+            take_event(s, pickle_item(s->pickle, trace, i), lane, d, &totals);
+    }
+}
+
+/* ---- the state at the end ---- */
+
+static void take_blocks(struct snapshot *s, struct pickle_value segment, uint32_t lane,
+                        int64_t device)
+{
+    struct pickle_value blocks = get(s, segment, "blocks");
+    uint64_t address = pickle_u64(s->pickle, get(s, segment, "address"));
+    for (uint32_t i = 0; i < pickle_count(s->pickle, blocks) && go_on(s, 16); i++) {
+        struct pickle_value block = pickle_item(s->pickle, blocks, i);
+        struct nl_str state = text_of(s, block, "state");
+        struct nl_memory_row row = memory_row(s, lane, device);
+        uint64_t own = pickle_u64(s->pickle, get(s, block, "address"));
+        int64_t size = size_of(s, block);
+        if (own != NL_NULL_U64)
+            address = own;
+        row.address = address;
+        if (address != NL_NULL_U64 && size != NL_NULL_I64)
+            address += (uint64_t)size; /* old blocks have no address: they follow each other */
+        if (!nl_str_starts(state, "active")) {
+            s->inactive++;
+            continue;
+        }
+        row.bytes = size;
+        row.action = nl_stage_name(s->stage, state);
+        row.kind = nl_stage_name(s->stage, nl_str("snapshot blocks"));
+        row.stack = stack_of(s, get(s, block, "frames"));
+        nl_stage_memory(s->stage, &row);
+    }
+}
+
+static void take_segments(struct snapshot *s, struct pickle_value segments)
+{
+    for (uint32_t i = 0; i < pickle_count(s->pickle, segments) && go_on(s, 16); i++) {
+        struct pickle_value segment = pickle_item(s->pickle, segments, i);
+        int64_t device = i64_of(s, segment, "device");
+        if (pickle_type(segment) != PICKLE_DICT || device < 0 || device > 4096) {
+            s->odd++;
+            continue;
+        }
+        uint32_t lane = lane_of(s, device, NL_LANE_DEVICE);
+        struct nl_memory_row row = memory_row(s, lane, device);
+        int64_t size = i64_of(s, segment, "total_size");
+        row.address = pickle_u64(s->pickle, get(s, segment, "address"));
+        row.bytes = size >= 0 ? size : NL_NULL_I64;
+        row.action = nl_stage_name(s->stage, text_of(s, segment, "segment_type"));
+        row.kind = nl_stage_name(s->stage, nl_str("snapshot segments"));
+        row.stack = stack_of(s, get(s, segment, "frames"));
+        nl_stage_memory(s->stage, &row);
+        take_blocks(s, segment, lane, device);
+    }
+}
+
+/* ---- annotations: START and END of the same name ---- */
+
+static void take_annotation(struct snapshot *s, const struct annotation *from, int64_t end)
+{
+    struct nl_slice_row slice = nl_slice_row();
+    struct nl_nvtx_row row = nl_nvtx_row();
+    slice.kind = NL_KIND_NVTX;
+    slice.ts = from->ts;
+    slice.dur = end < 0 ? NL_NULL_I64 : end - from->ts;
+    slice.name = nl_stage_name(s->stage, from->name);
+    slice.lane = lane_of(s, from->device >= 0 ? from->device : 0, NL_LANE_ANNOTATION);
+    row.slice = nl_stage_slice(s->stage, &slice);
+    row.style = NL_RANGE_ANNOTATION;
+    nl_stage_nvtx(s->stage, &row);
+}
+
+static void take_annotations(struct snapshot *s, struct pickle_value list)
+{
+    struct annotation open[MAX_OPEN];
+    size_t depth = 0;
+    for (uint32_t i = 0; i < pickle_count(s->pickle, list) && go_on(s, MAX_OPEN); i++) {
+        struct pickle_value item = pickle_item(s->pickle, list, i);
+        int64_t us = i64_of(s, item, "time_us");
+        struct annotation now = {text_of(s, item, "name"), i64_of(s, item, "device"), us * 1000};
+        if (us < 0 || us >= INT64_MAX / 2000 || now.device > 4096) {
+            s->unpaired++;
+        } else if (nl_str_is(text_of(s, item, "stage"), "START")) {
+            if (depth < MAX_OPEN)
+                open[depth++] = now;
+            else
+                s->unpaired++;
+        } else {
+            size_t at = depth;
+            while (at > 0 &&
+                   (open[at - 1].device != now.device || !nl_str_eq(open[at - 1].name, now.name)))
+                at--;
+            if (!at || now.ts < open[at - 1].ts) {
+                s->unpaired++;
+                continue;
+            }
+            take_annotation(s, &open[at - 1], now.ts);
+            memmove(&open[at - 1], &open[at], (depth - at) * sizeof *open);
+            depth--;
+        }
+    }
+    for (size_t i = 0; i < depth; i++)
+        take_annotation(s, &open[i], -1);
+}
+
+static void tell_settings(struct snapshot *s, struct pickle_value settings)
+{
+    static const char *const shown_keys[] = {"PYTORCH_CUDA_ALLOC_CONF", "max_split_size",
+                                             "garbage_collection_threshold", "expandable_segments"};
+    for (size_t i = 0; i < sizeof shown_keys / sizeof shown_keys[0]; i++) {
+        struct pickle_value value = get(s, settings, shown_keys[i]);
+        char text[400];
+        int len = 0;
+        struct nl_str words = pickle_text(s->pickle, value);
+        if (words.len)
+            len = snprintf(text, sizeof text, "%.*s", (int)(words.len < 380 ? words.len : 380),
+                           words.ptr);
+        else if (pickle_type(value) == PICKLE_BOOL)
+            len = snprintf(text, sizeof text, "%s", pickle_bool(value) ? "true" : "false");
+        else if (pickle_type(value) == PICKLE_INT || pickle_type(value) == PICKLE_FLOAT)
+            len = snprintf(text, sizeof text, "%.15g", pickle_f64(s->pickle, value));
+        if (len > 0)
+            nl_builder_meta(s->builder, s->source, shown_keys[i],
+                            (struct nl_str){text, (size_t)len});
+    }
+}
+
+static void tell(struct snapshot *s)
+{
+    const struct {
+        const char *item;
+        int64_t count;
+        const char *detail;
+    } rows[] = {
+        {"not recorded: times of memory events", s->untimed, "they are numbered in their order"},
+        {"not loaded: inactive blocks of segments", s->inactive,
+         "cached, of no use to anybody now"},
+        {"not loaded: annotations without their other end", s->unpaired, NULL},
+        {"cut: stacks of more than 1024 frames", s->long_stacks, NULL},
+        {"skipped: entries that make no sense", s->odd, NULL},
+        {"truncated: the pickle ends early", s->pickle->cut,
+         "what was whole is loaded; totals are unknown"},
+        {"stopped before the end", s->stopped, "memory budget, or a file that refers to itself"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].count)
+            nl_builder_coverage(s->builder, s->source, rows[i].item, rows[i].count, rows[i].detail);
+}
+
+bool torchmem_load(struct nl_builder *builder, uint32_t source, struct pickle *pickle,
+                   struct nl_job *job, struct nl_err *err)
+{
+    struct snapshot *s = nl_zalloc(sizeof *s);
+    s->pickle = pickle, s->builder = builder, s->source = source, s->job = job;
+    s->stage = nl_stage_new(builder);
+    s->number_of = nl_zalloc((pickle->item_count + 1) * sizeof *s->number_of);
+    bool list = pickle_type(pickle->root) == PICKLE_LIST; /* memory_snapshot() alone */
+    struct pickle_value segments = list ? pickle->root : get(s, pickle->root, "segments");
+    struct pickle_value traces = get(s, pickle->root, "device_traces");
+    bool done = pickle_type(segments) == PICKLE_LIST || pickle_type(traces) == PICKLE_LIST;
+    nl_stage_begin(s->stage, source, 0);
+    s->process = nl_builder_process(builder, source, NL_NULL_I64);
+    s->blocks_kind = nl_stage_name(s->stage, nl_str("blocks"));
+    s->segments_kind = nl_stage_name(s->stage, nl_str("segments"));
+    take_traces(s, traces, segments);
+    if (s->events > s->untimed)
+        nl_builder_clock(builder, source, "unix", 0);
+    take_segments(s, segments);
+    take_annotations(s, get(s, pickle->root, "external_annotations"));
+    tell_settings(s, get(s, pickle->root, "allocator_settings"));
+    tell(s);
+    nl_free(s->frame_numbers.slots);
+    nl_free(s->stack_numbers.slots);
+    nl_free(s->frames);
+    nl_free(s->number_of);
+    nl_free(s);
+    if (nl_job_cancelled(job))
+        return nl_fail(err, NL_INTERRUPTED, "interrupted");
+    return done ||
+           nl_fail(err, NL_FORMAT, "neither segments nor traces of devices are in this pickle");
+}
+
+static int sniff(const struct nl_input *input, const char **why)
+{
+    static const char *const marks[] = {"segments",     "device_traces",  "allocated_size",
+                                        "segment_type", "free_completed", "requested_size",
+                                        "active_size",  "blocks"};
+    struct nl_str head = {(const char *)input->head, input->head_len};
+    if (input->head_len < 4 || input->head[0] != 0x80 || input->head[1] < 2 || input->head[1] > 5)
+        return 0;
+    unsigned found = 0;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        found += nl_str_contains(head, marks[i]);
+    if (found >= 4)
+        return 94;
+    *why = "a pickle of something else";
+    return 0;
+}
+
+static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
+                 struct nl_job *job, struct nl_err *err)
+{
+    struct whole_file file;
+    struct pickle pickle;
+    if (!whole_file_open(&file, input, job, err))
+        return false;
+    bool done = pickle_read(&pickle, file.bytes, file.size, job, err);
+    if (done) {
+        done = torchmem_load(builder, source, &pickle, job, err);
+        pickle_free(&pickle);
+    }
+    whole_file_close(&file);
+    return done;
+}
+
+const struct nl_format nl_format_torchmem = {
+    .name = "torch-memory",
+    .title = "PyTorch memory snapshot",
+    .sniff = sniff,
+    .load = load,
+    .doc = "docs/formats/torchmem.md",
+};

@@ -1,0 +1,29 @@
+/*
+ * wholefile — all bytes of an input at once, for formats whose parts refer backwards and forwards.
+ *
+ * A plain file is mapped (its pages cost nothing that cannot be taken back); a compressed one is
+ * inflated into memory, up to a part of the job's memory budget.
+ */
+#ifndef NL_WHOLEFILE_H
+#define NL_WHOLEFILE_H
+
+#include "base/file.h"
+#include "ingest/ingest.h"
+
+struct whole_file {
+    const unsigned char *bytes;
+    size_t size;
+    bool cut; /* the compressed data ended early; why: */
+    char damage[120];
+    struct nl_map map;
+    void *pages;
+    size_t room;
+};
+
+/* Fails when the file cannot be read (NL_IO, NL_FORMAT), is larger than the budget allows once it is
+ * inflated (NL_LIMIT), or the job was cancelled (NL_INTERRUPTED). */
+NL_MUST_CHECK bool whole_file_open(struct whole_file *file, const struct nl_input *input,
+                                   struct nl_job *job, struct nl_err *err);
+void whole_file_close(struct whole_file *file);
+
+#endif

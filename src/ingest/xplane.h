@@ -1,0 +1,161 @@
+/*
+ * xplane — XSpace files (`*.xplane.pb`) of TensorFlow, JAX and PyTorch/XLA: what the parts share.
+ *
+ * A file is one host: XSpace → planes (a device, or the host's threads) → lines → events. Names and
+ * statistics of events are ids into tables of their plane, which may come after the lines; so a plane
+ * is walked twice, tables first. Nothing is copied: all text lies in the file's bytes.
+ *
+ *   xplane.c          recognising a file, its planes in order, coverage
+ *   xplane_tables.c   tables of a plane; statistics of events; arguments as text
+ *   xplane_device.c   lines of GPUs and TPUs
+ *   xplane_host.c     lines of threads; allocations; steps
+ *   xplane_text.c     small languages inside texts: kernel and copy details, HLO shapes
+ */
+#ifndef NL_XPLANE_H
+#define NL_XPLANE_H
+
+#include "ingest/ingest.h"
+#include "ingest/wire.h"
+
+enum xplane_stat {
+#define XPLANE_STAT(id, name, in_args) XPLANE_##id,
+#include "ingest/xplane_stats.def"
+    XPLANE_STATS, /* at most 64: see xplane_stats.has */
+};
+
+struct xplane_value {
+    enum { XPLANE_INT, XPLANE_UINT, XPLANE_REAL, XPLANE_TEXT, XPLANE_BLOB } type;
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+    } number;
+    struct nl_str text;
+};
+
+/* The known statistics of one event or of what describes it. */
+struct xplane_stats {
+    uint64_t has; /* bit per enum xplane_stat */
+    struct xplane_value value[XPLANE_STATS];
+};
+
+/* A row of event_metadata. Text borrowed from the file. */
+struct xplane_meta {
+    int64_t id;
+    struct nl_str name, display;
+    struct wire stats; /* the whole message: its statistics are read when first needed */
+    uint32_t name_id;  /* in the stage; 0 = not asked for yet */
+    uint32_t args_id;  /* of its own statistics as text */
+    uint8_t class;     /* enum nl_class, from the HLO category */
+    uint8_t copy;      /* enum nl_copykind of an asynchronous HLO copy */
+    bool read;         /* the four above are valid */
+    bool is_copy;
+    uint64_t bytes;     /* of its result, where the shape tells; else unknown */
+    uint32_t operation; /* collective operation, name id; 0 = none */
+    uint32_t dtype;
+};
+
+struct xplane_stat_name {
+    int64_t id;
+    struct nl_str name;
+    int known; /* enum xplane_stat or -1 */
+};
+
+struct xplane_index {
+    uint32_t *slots; /* row + 1 */
+    size_t mask;
+};
+
+struct xplane_plane {
+    struct nl_str name;
+    struct wire bytes;
+    struct xplane_meta *metas;
+    size_t meta_count, meta_cap;
+    struct xplane_stat_name *stats;
+    size_t stat_count, stat_cap;
+    struct xplane_index meta_index, stat_index;
+};
+
+struct xplane_line {
+    int64_t id, timestamp_ns;
+    struct nl_str name;
+    struct wire bytes;
+};
+
+/* An event, decoded: times exact, rounded down to ns at both ends so that nesting is kept. */
+struct xplane_event {
+    int64_t ts, dur;
+    struct xplane_meta *meta; /* NULL: its metadata are not in the file */
+    struct wire bytes;
+};
+
+enum xplane_note {
+    XPLANE_NOTE_CUT,       /* the file ends within a message */
+    XPLANE_NOTE_DAMAGED,   /* messages that are no protobuf */
+    XPLANE_NOTE_NAMELESS,  /* events whose metadata are missing */
+    XPLANE_NOTE_AGGREGATE, /* events that are sums without a time */
+    XPLANE_NOTE_TIME,      /* times outside of int64 ns */
+    XPLANE_NOTE_STATS,     /* statistics without a column */
+    XPLANE_NOTE_DETAILS,   /* kernel_details with impossible numbers */
+    XPLANE_NOTE_LINKS,     /* producer/consumer ids */
+    XPLANE_NOTE_PROGRAMS,  /* HLO programs */
+    XPLANE_NOTE_STEPS,     /* steps of further devices */
+    XPLANE_NOTE_CUT_ARGS,
+    XPLANE_NOTES,
+};
+
+struct xplane_load {
+    struct nl_builder *builder;
+    struct nl_stage *stage;
+    struct nl_job *job;
+    uint32_t source, process;
+    uint64_t notes[XPLANE_NOTES];
+    uint64_t events;
+    struct nl_str first_stat; /* name of the first statistic without a column */
+    int64_t steps_of;         /* device whose steps were taken: key, or NL_NULL_I64 */
+    bool host_steps;          /* the host marked steps: those of devices are only annotations */
+    bool interrupted;
+    struct nl_buf text;                    /* scratch for arguments */
+    struct xplane_stats stats, meta_stats; /* scratch */
+};
+
+/* Loads the whole message; fails only when nothing in it is an XSpace. For tests and fuzzing. */
+NL_MUST_CHECK bool xplane_load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes,
+                                     size_t len, struct nl_job *job, struct nl_err *err);
+
+/* tables */
+void xplane_tables_read(struct xplane_load *load, struct xplane_plane *plane);
+void xplane_tables_release(struct xplane_plane *plane);
+/* The next field of `wire`, also of a message cut short (noted). */
+bool xplane_next(struct xplane_load *load, struct wire *wire, struct wire_field *field);
+/* The same for a message that is walked again: damage was noted before. */
+bool xplane_again(struct wire *wire, struct wire_field *field);
+void xplane_stat_read(struct xplane_load *load, const struct xplane_plane *plane,
+                      struct xplane_stats *stats, const struct wire_field *field);
+void xplane_stats_read(struct xplane_load *load, const struct xplane_plane *plane,
+                       const struct wire *event, uint32_t number, struct xplane_stats *stats);
+/* Id of the statistics that go to args, as a JSON object; 0 when there are none. */
+uint32_t xplane_args(struct xplane_load *load, const struct xplane_stats *stats);
+uint32_t xplane_name(struct xplane_load *load, struct xplane_meta *meta);
+/* Calls `take` for every event of the line that has a time. False when the job was stopped. */
+typedef void xplane_take_fn(void *context, struct xplane_event *event);
+bool xplane_events(struct xplane_load *load, const struct xplane_plane *plane,
+                   const struct xplane_line *line, xplane_take_fn *take, void *context);
+bool xplane_lines(struct xplane_load *load, struct xplane_plane *plane,
+                  bool (*take)(struct xplane_load *, struct xplane_plane *, struct xplane_line *,
+                               void *),
+                  void *context);
+
+static inline bool xplane_has(const struct xplane_stats *stats, enum xplane_stat stat)
+{
+    return stats->has >> stat & 1;
+}
+int64_t xplane_i64(const struct xplane_stats *stats, enum xplane_stat stat);  /* or NULL_I64 */
+uint64_t xplane_u64(const struct xplane_stats *stats, enum xplane_stat stat); /* or NULL_U64 */
+struct nl_str xplane_text(const struct xplane_stats *stats, enum xplane_stat stat);
+
+/* planes */
+bool xplane_device(struct xplane_load *load, struct xplane_plane *plane);
+bool xplane_host(struct xplane_load *load, struct xplane_plane *plane);
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * The tables of a plane, and statistics of events. Ids are looked up in an open-addressing index:
+ * some writers number from 1, others use 64-bit hashes.
+ */
+#include "base/json.h"
+#include "base/mem.h"
+#include "ingest/xplane.h"
+
+#define ARGS_MOST 4096
+
+static const char *const known_stats[XPLANE_STATS] = {
+#define XPLANE_STAT(id, name, in_args) [XPLANE_##id] = name,
+#include "ingest/xplane_stats.def"
+};
+/* Bits of the statistics that go to args. */
+static const uint64_t argument_stats = 0
+#define XPLANE_STAT(id, name, in_args) | (uint64_t)(in_args) << XPLANE_##id
+#include "ingest/xplane_stats.def"
+    ;
+_Static_assert(XPLANE_STATS <= 64, "xplane_stats.has is one word");
+
+bool xplane_next(struct xplane_load *load, struct wire *wire, struct wire_field *field)
+{
+    if (wire_next(wire, field))
+        return true;
+    if (!wire->damaged)
+        return false;
+    bool cut = wire_clip(wire, field);
+    load->notes[cut ? XPLANE_NOTE_CUT : XPLANE_NOTE_DAMAGED]++;
+    wire->at = wire->end;
+    wire->damaged = false;
+    return cut;
+}
+
+bool xplane_again(struct wire *wire, struct wire_field *field)
+{
+    return wire_next(wire, field) || wire_clip(wire, field);
+}
+
+/* ---- ids to rows ---- */
+
+static size_t slot_of(int64_t id, size_t mask)
+{
+    uint64_t mixed = (uint64_t)id * 0x9e3779b97f4a7c15u;
+    return (size_t)(mixed >> 20) & mask;
+}
+
+static void index_make(struct xplane_index *index, size_t count)
+{
+    size_t size = 16;
+    while (size < count * 2)
+        size *= 2;
+    index->mask = size - 1;
+    index->slots = nl_zalloc(size * sizeof *index->slots);
+}
+
+/* The slot that holds an id, or the free one where it goes. Both kinds of rows start with the id. */
+static uint32_t *index_find(const struct xplane_index *index, const void *rows, size_t size,
+                            int64_t id)
+{
+    size_t at = slot_of(id, index->mask);
+    for (; index->slots[at]; at = (at + 1) & index->mask) {
+        const int64_t *row = (const void *)((const char *)rows + (index->slots[at] - 1) * size);
+        if (*row == id)
+            break;
+    }
+    return &index->slots[at];
+}
+
+static void index_rows(struct xplane_index *index, const void *rows, size_t size, size_t count)
+{
+    index_make(index, count);
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *id = (const void *)((const char *)rows + i * size);
+        *index_find(index, rows, size, *id) = (uint32_t)i + 1; /* the last one counts */
+    }
+}
+
+/* ---- reading the tables ---- */
+
+/* A map entry: key 1, message 2. */
+static bool read_entry(struct xplane_load *load, const struct wire_field *entry, int64_t *key,
+                       struct wire *message)
+{
+    struct wire wire = wire_inside(entry);
+    struct wire_field field;
+    bool found = false;
+    *key = 0;
+    *message = wire_over(NULL, 0);
+    while (xplane_next(load, &wire, &field)) {
+        if (field.number == 1 && wire_is_varint(&field)) {
+            *key = wire_i64(&field);
+        } else if (field.number == 2 && wire_is_text(&field)) {
+            *message = wire_inside(&field);
+            found = true;
+        }
+    }
+    return found;
+}
+
+static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
+                      const struct wire_field *entry)
+{
+    struct xplane_meta meta = {.bytes = NL_NULL_U64};
+    struct wire_field field;
+    if (!read_entry(load, entry, &meta.id, &meta.stats))
+        return;
+    struct wire wire = meta.stats;
+    while (xplane_next(load, &wire, &field)) {
+        if (field.number == 2)
+            meta.name = wire_str(&field);
+        else if (field.number == 4)
+            meta.display = wire_str(&field);
+        else if (field.number == 3 && field.len)
+            load->notes[XPLANE_NOTE_PROGRAMS]++;
+    }
+    nl_grow(&plane->metas, &plane->meta_cap, plane->meta_count + 1);
+    plane->metas[plane->meta_count++] = meta;
+}
+
+static void read_stat_name(struct xplane_load *load, struct xplane_plane *plane,
+                           const struct wire_field *entry)
+{
+    struct xplane_stat_name stat = {.known = -1};
+    struct wire wire;
+    struct wire_field field;
+    if (!read_entry(load, entry, &stat.id, &wire))
+        return;
+    while (xplane_next(load, &wire, &field))
+        if (field.number == 2)
+            stat.name = wire_str(&field);
+    for (int i = 0; i < XPLANE_STATS; i++)
+        if (nl_str_is(stat.name, known_stats[i]))
+            stat.known = i;
+    nl_grow(&plane->stats, &plane->stat_cap, plane->stat_count + 1);
+    plane->stats[plane->stat_count++] = stat;
+}
+
+void xplane_tables_read(struct xplane_load *load, struct xplane_plane *plane)
+{
+    struct wire wire = plane->bytes;
+    struct wire_field field;
+    while (xplane_next(load, &wire, &field)) {
+        if (field.number == 4 && wire_is_text(&field))
+            read_meta(load, plane, &field);
+        else if (field.number == 5 && wire_is_text(&field))
+            read_stat_name(load, plane, &field);
+    }
+    index_rows(&plane->meta_index, plane->metas, sizeof *plane->metas, plane->meta_count);
+    index_rows(&plane->stat_index, plane->stats, sizeof *plane->stats, plane->stat_count);
+}
+
+void xplane_tables_release(struct xplane_plane *plane)
+{
+    nl_free(plane->metas);
+    nl_free(plane->stats);
+    nl_free(plane->meta_index.slots);
+    nl_free(plane->stat_index.slots);
+}
+
+/* ---- statistics ---- */
+
+static const struct xplane_stat_name *stat_name(const struct xplane_plane *plane, int64_t id)
+{
+    uint32_t row = *index_find(&plane->stat_index, plane->stats, sizeof *plane->stats, id);
+    return row ? &plane->stats[row - 1] : NULL;
+}
+
+static void read_value(const struct xplane_plane *plane, const struct wire_field *field,
+                       struct xplane_value *value)
+{
+    const struct xplane_stat_name *name;
+    switch (field->number) {
+    case 2:
+        value->type = XPLANE_REAL;
+        value->number.f = wire_f64(field);
+        break;
+    case 3:
+        value->type = XPLANE_UINT;
+        value->number.u = field->value;
+        break;
+    case 4:
+        value->type = XPLANE_INT;
+        value->number.i = wire_i64(field);
+        break;
+    case 5:
+        value->type = XPLANE_TEXT;
+        value->text = wire_str(field);
+        break;
+    case 6: value->type = XPLANE_BLOB; break;
+    case 7:
+        name = stat_name(plane, wire_i64(field));
+        value->type = XPLANE_TEXT;
+        value->text = name ? name->name : (struct nl_str){"", 0};
+        break;
+    default: break;
+    }
+}
+
+void xplane_stat_read(struct xplane_load *load, const struct xplane_plane *plane,
+                      struct xplane_stats *stats, const struct wire_field *field)
+{
+    struct wire wire = wire_inside(field);
+    struct wire_field part;
+    struct xplane_value value = {.type = XPLANE_BLOB};
+    const struct xplane_stat_name *name = NULL;
+    while (xplane_next(load, &wire, &part)) {
+        if (part.number == 1)
+            name = stat_name(plane, wire_i64(&part));
+        else
+            read_value(plane, &part, &value);
+    }
+    if (!name || name->known < 0) {
+        bool link = name && name->name.len > 1 && name->name.ptr[0] == '_';
+        load->notes[link ? XPLANE_NOTE_LINKS : XPLANE_NOTE_STATS]++;
+        if (!link && name && !load->first_stat.len)
+            load->first_stat = name->name;
+        return;
+    }
+    stats->has |= (uint64_t)1 << name->known;
+    stats->value[name->known] = value;
+}
+
+void xplane_stats_read(struct xplane_load *load, const struct xplane_plane *plane,
+                       const struct wire *event, uint32_t number, struct xplane_stats *stats)
+{
+    struct wire wire = *event;
+    struct wire_field field;
+    stats->has = 0;
+    while (xplane_again(&wire, &field))
+        if (field.number == number && wire_is_text(&field))
+            xplane_stat_read(load, plane, stats, &field);
+}
+
+uint64_t xplane_u64(const struct xplane_stats *stats, enum xplane_stat stat)
+{
+    const struct xplane_value *value = &stats->value[stat];
+    if (!xplane_has(stats, stat))
+        return NL_NULL_U64;
+    if (value->type == XPLANE_UINT)
+        return value->number.u;
+    if (value->type == XPLANE_INT && value->number.i >= 0)
+        return (uint64_t)value->number.i;
+    return NL_NULL_U64;
+}
+
+int64_t xplane_i64(const struct xplane_stats *stats, enum xplane_stat stat)
+{
+    const struct xplane_value *value = &stats->value[stat];
+    if (!xplane_has(stats, stat))
+        return NL_NULL_I64;
+    if (value->type == XPLANE_INT)
+        return value->number.i;
+    if (value->type == XPLANE_UINT && value->number.u <= INT64_MAX)
+        return (int64_t)value->number.u;
+    return NL_NULL_I64;
+}
+
+struct nl_str xplane_text(const struct xplane_stats *stats, enum xplane_stat stat)
+{
+    if (!xplane_has(stats, stat) || stats->value[stat].type != XPLANE_TEXT)
+        return (struct nl_str){"", 0};
+    return stats->value[stat].text;
+}
+
+static void write_value(struct nl_json *json, const struct xplane_value *value)
+{
+    switch (value->type) {
+    case XPLANE_INT: nl_json_i64(json, value->number.i); break;
+    case XPLANE_UINT: nl_json_u64(json, value->number.u); break;
+    case XPLANE_REAL: nl_json_f64(json, value->number.f); break;
+    case XPLANE_TEXT: nl_json_str(json, value->text); break;
+    default: nl_json_null(json); break;
+    }
+}
+
+uint32_t xplane_args(struct xplane_load *load, const struct xplane_stats *stats)
+{
+    struct nl_json json;
+    bool any = false;
+    uint64_t left = stats->has & argument_stats;
+    if (!left)
+        return NL_NO_NAME;
+    nl_buf_clear(&load->text);
+    nl_json_to_buf(&json, &load->text, 0);
+    nl_json_open(&json, '{');
+    for (; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        const struct xplane_value *value = &stats->value[i];
+        if (value->type == XPLANE_BLOB)
+            continue;
+        struct xplane_value cut = *value;
+        if (value->type == XPLANE_TEXT && value->text.len > ARGS_MOST) {
+            cut.text.len = ARGS_MOST;
+            load->notes[XPLANE_NOTE_CUT_ARGS]++;
+        }
+        nl_json_key(&json, known_stats[i]);
+        write_value(&json, &cut);
+        any = true;
+    }
+    nl_json_close(&json, '}');
+    if (!any)
+        return NL_NO_NAME;
+    return nl_stage_name(load->stage, (struct nl_str){load->text.ptr, load->text.len});
+}
+
+/* ---- lines and events ---- */
+
+uint32_t xplane_name(struct xplane_load *load, struct xplane_meta *meta)
+{
+    if (!meta)
+        return NL_NO_NAME;
+    if (!meta->name_id)
+        meta->name_id = nl_stage_name(load->stage, meta->name.len ? meta->name : meta->display);
+    return meta->name_id;
+}
+
+static int64_t floor_ns(int64_t ps)
+{
+    return ps / 1000 - (ps % 1000 < 0);
+}
+
+/* Times of an event from its offset and length in ps. False when they are out of range. */
+static bool set_times(struct xplane_event *event, int64_t line_ns, int64_t offset, int64_t dur)
+{
+    int64_t end_ps, end;
+    if (dur < 0 || __builtin_add_overflow(offset, dur, &end_ps) ||
+        __builtin_add_overflow(line_ns, floor_ns(offset), &event->ts) ||
+        __builtin_add_overflow(line_ns, floor_ns(end_ps), &end) || event->ts == NL_NULL_I64)
+        return false;
+    event->dur = end - event->ts;
+    return true;
+}
+
+/* False when the event has no place in time (noted). */
+static bool read_event(struct xplane_load *load, const struct xplane_plane *plane,
+                       const struct xplane_line *line, const struct wire_field *bytes,
+                       struct xplane_event *event)
+{
+    struct wire wire = wire_inside(bytes);
+    struct wire_field field;
+    int64_t id = 0, offset = 0, dur = 0;
+    bool aggregate = false;
+    event->bytes = wire;
+    while (xplane_next(load, &wire, &field)) {
+        switch (field.number) {
+        case 1: id = wire_i64(&field); break;
+        case 2: offset = wire_i64(&field); break;
+        case 3: dur = wire_i64(&field); break;
+        case 5: aggregate = true; break;
+        default: break;
+        }
+    }
+    if (aggregate || !set_times(event, line->timestamp_ns, offset, dur)) {
+        load->notes[aggregate ? XPLANE_NOTE_AGGREGATE : XPLANE_NOTE_TIME]++;
+        return false;
+    }
+    uint32_t row = *index_find(&plane->meta_index, plane->metas, sizeof *plane->metas, id);
+    event->meta = row ? &plane->metas[row - 1] : NULL;
+    if (!event->meta)
+        load->notes[XPLANE_NOTE_NAMELESS]++;
+    return true;
+}
+
+bool xplane_events(struct xplane_load *load, const struct xplane_plane *plane,
+                   const struct xplane_line *line, xplane_take_fn *take, void *context)
+{
+    struct wire wire = line->bytes;
+    struct wire_field field;
+    struct xplane_event event;
+    while (xplane_next(load, &wire, &field)) {
+        if (field.number != 4 || !wire_is_text(&field))
+            continue;
+        if ((++load->events & 4095) == 0 &&
+            (nl_job_cancelled(load->job) || nl_builder_over_budget(load->builder)))
+            return false;
+        if (read_event(load, plane, line, &field, &event))
+            take(context, &event);
+    }
+    nl_job_add(load->job, (uint64_t)(line->bytes.end - line->bytes.at));
+    return true;
+}
+
+static void read_line(const struct wire_field *bytes, struct xplane_line *line)
+{
+    *line = (struct xplane_line){.bytes = wire_inside(bytes), .name = {"", 0}};
+    struct wire wire = line->bytes;
+    struct wire_field field;
+    struct nl_str display = {"", 0};
+    while (xplane_again(&wire, &field)) {
+        switch (field.number) {
+        case 1: line->id = wire_i64(&field); break;
+        case 2: line->name = wire_str(&field); break;
+        case 3: line->timestamp_ns = wire_i64(&field); break;
+        case 11: display = wire_str(&field); break;
+        default: break;
+        }
+    }
+    if (!line->name.len)
+        line->name = display;
+}
+
+bool xplane_lines(struct xplane_load *load, struct xplane_plane *plane,
+                  bool (*take)(struct xplane_load *, struct xplane_plane *, struct xplane_line *,
+                               void *),
+                  void *context)
+{
+    struct wire wire = plane->bytes;
+    struct wire_field field;
+    struct xplane_line line;
+    while (xplane_again(&wire, &field)) {
+        if (field.number != 3 || !wire_is_text(&field))
+            continue;
+        read_line(&field, &line);
+        if (!take(load, plane, &line, context))
+            return false;
+    }
+    return true;
+}

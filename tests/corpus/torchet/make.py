@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Writes the small execution traces of this folder and of tests/reject/torchet, by hand."""
+import gzip
+import io
+import json
+import os
+import tarfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REJECT = os.path.join(HERE, "..", "..", "reject", "torchet")
+
+OLD = {"schema": "1.0.1", "pid": 12, "time": "2024-01-01 00:00:00", "start_ts": 100, "finish_ts": 200, "nodes": [
+    {"name": "[pytorch|profiler|execution_graph|process]", "id": 1, "rf_id": 0, "parent": 1, "scope": 7, "tid": 0,
+     "inputs": [], "input_shapes": [], "input_types": [], "outputs": [], "output_shapes": [], "output_types": []},
+    {"name": "aten::addmm", "id": 14, "rf_id": 5, "parent": 1, "fw_parent": 0, "seq_id": 661, "scope": 0, "tid": 1,
+     "op_schema": "aten::addmm(Tensor self) -> Tensor", "inputs": [[7, 8, 0, 1024, 4, "cuda:0"], 1],
+     "input_shapes": [[1024], []], "input_types": ["Tensor(float)", "Int"], "outputs": [[18, 19, 0, 4, 4, "cuda:0"]],
+     "output_shapes": [[4]], "output_types": ["Tensor(float)"]}]}
+NEW = {"schema": "1.1.0-chakra.0.0.4", "pid": 13, "environment": {"TOKEN": "secret"}, "nodes": [
+    {"id": 3, "name": "record_param_comms", "ctrl_deps": 2, "inputs": {
+        "values": [[1, 2, 0, 4, 2, "cuda:1"]], "shapes": [[4]], "types": ["Tensor(half)"], "strides": [[1]]},
+     "outputs": {"values": [], "shapes": [], "types": []}, "attrs": [
+         {"name": "rf_id", "type": "uint64", "value": 77}, {"name": "collective_name", "type": "string", "value": "all\"reduce"},
+         {"name": "pg_name", "type": "string", "value": "0"}, {"name": "kernel_file", "type": "string", "value": "a/b"}]}]}
+CHAKRA = {"workload_graph": [{"Id": 216, "Name": "aten::flatten", "NodeType": 4, "ctrlDeps": [3], "data_deps": [],
+                              "runtime": 318, "is_cpu_op": True}], "ngpus": 8}
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def integer(number, value):
+    return varint(number << 3) + varint(value)
+
+
+def text(number, value):
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def chakra():
+    head = text(2, text(1, "schema") + text(29, "1.0.2-chakra.0.0.4")) + text(2, text(1, "pid") + integer(13, 9))
+    send = text(2, "COMM_SEND_0") + integer(3, 5) + integer(7, 12) + text(10, text(1, "comm_size") + integer(9, 131072))
+    work = integer(1, 2) + text(2, "gemm") + integer(3, 4) + text(5, b"\x00\x01") + integer(6, 5) + integer(7, 3)
+    work += text(8, text(1, "[[1, 2, 0, 4, 4, 'cuda:0']]") + text(2, "[[4]]") + text(3, "['Tensor(float)']"))
+    work += text(10, text(1, "seq_id") + integer(9, 2 ** 64 - 1)) + text(10, text(1, "rf_id") + integer(9, 55))
+    work += text(10, text(1, "is_cpu_op") + integer(27, 1)) + text(10, text(1, "api_key") + text(29, "secret"))
+    return b"".join(varint(len(m)) + m for m in (head, send, work))
+
+
+def archive(members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def write(folder, name, content):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+
+
+def main():
+    old, new = json.dumps(OLD), json.dumps(NEW, indent=1)
+    write(HERE, "flat.json", old)
+    write(HERE, "attributes.json", new)
+    write(HERE, "chakra.json", json.dumps(CHAKRA))
+    write(HERE, "cut.json", old[:-150])
+    write(HERE, "inf.json", old.replace('"cuda:0"], 1]', '"cuda:0"], inf, -nan]'))
+    write(HERE, "chakra.0.et", chakra())
+    write(HERE, "chakra-cut.et", chakra()[:-20])
+    write(HERE, "macos.tgz", gzip.compress(archive([("._a.json", b"\0\5\26\7"), ("a.json", old.encode()),
+                                                    ("dir/b.et", chakra())]), mtime=0))
+    write(REJECT, "no-nodes.json", '{"schema": "1.0.1", "pid": 1, "nodes": []}')
+    write(REJECT, "nodes-are-text.json", '{"schema": "1.0.1", "nodes": "none"}')
+    write(REJECT, "cut-in-first-node.json", '{"schema": "1.0.1", "nodes": [{"id": 1, "name": "a')
+    write(REJECT, "empty-archive.tar", archive([]))
+    write(REJECT, "other-archive.tar", archive([("readme", b"hello")]))
+    write(REJECT, "metadata-only.et", chakra()[:50])
+
+
+if __name__ == "__main__":
+    main()

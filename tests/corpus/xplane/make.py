@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Writes the XPlane files of this folder and of tests/reject/xplane: each a few events, by hand."""
+import os
+import struct
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REJECT = os.path.join(HERE, "..", "..", "reject", "xplane")
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    """int → varint, float → fixed64, text or bytes → length-delimited."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 1) + struct.pack("<d", value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+class Plane:
+    def __init__(self, name, number=0):
+        self.head = field(1, number) + field(2, name)
+        self.lines, self.tail = b"", b""
+        self.events, self.stats = {}, {}
+
+    def stat_id(self, name):
+        return self.stats.setdefault(name, len(self.stats) + 1)
+
+    def stat(self, name, value):
+        if isinstance(value, tuple):  # ("ref", text)
+            return field(1, self.stat_id(name)) + field(7, self.stat_id(value[1]))
+        kind = {int: 4, float: 2, str: 5, bytes: 6}[type(value)]
+        if isinstance(value, int) and value > 1 << 62:
+            kind = 3
+        return field(1, self.stat_id(name)) + field(kind, value)
+
+    def about(self, **stats):
+        for name, value in stats.items():
+            self.tail += field(6, self.stat(name, value))
+        return self
+
+    def meta(self, name, display="", **stats):
+        key = (name, display)
+        if key not in self.events:
+            number = len(self.events) + 1
+            body = field(1, number) + field(2, name)
+            if display:
+                body += field(4, display)
+            for stat, value in stats.items():
+                body += field(5, self.stat(stat, value))
+            self.events[key] = (number, body)
+        return self.events[key][0]
+
+    def event(self, meta, offset_ps, dur_ps, **stats):
+        body = field(1, meta) + field(2, offset_ps) + field(3, dur_ps)
+        for name, value in stats.items():
+            body += field(4, self.stat(name, value))
+        return field(4, body)
+
+    def line(self, number, name, timestamp_ns, *events):
+        self.lines += field(3, field(1, number) + field(2, name) + field(3, timestamp_ns) +
+                            b"".join(events))
+        return self
+
+    def encode(self):
+        metas = b"".join(field(4, field(1, n) + field(2, body)) for n, body in
+                         self.events.values())
+        stats = b"".join(field(5, field(1, n) + field(2, field(1, n) + field(2, name)))
+                         for name, n in self.stats.items())
+        return field(1, self.head + self.lines + metas + stats + self.tail)
+
+
+def gpu():
+    """One GPU and one thread, with derived lines, an impossible kernel detail and an aggregate."""
+    d = Plane("/device:GPU:0").about(device_vendor="Nvidia", clock_rate=1410000, core_count=108,
+                                     memory_size=42 << 30, compute_cap_major=8)
+    gemm, copy = d.meta("ampere_sgemm_128x64_nn"), d.meta("MemcpyH2D")
+    nccl, step = d.meta("ncclDevKernel_AllReduce_Sum_f32_RING_LL"), d.meta("7")
+    fill, module = d.meta("Memset"), d.meta("jit_train")
+    details = ("ref", "regs:128 static_shared:49152 dynamic_shared:0 grid:64,2,1 block:256,1,1 "
+                      "occ_pct:50")
+    d.line(7, "Stream #7(Compute)", 1000,
+           d.event(gemm, 5000000, 2000500, correlation_id=11, kernel_details=details,
+                   hlo_op=("ref", "dot.3"), hlo_module=("ref", "jit_train"), program_id=1 << 63),
+           d.event(nccl, 8000000, 4000000, correlation_id=12,
+                   kernel_details="regs:2191500840 static_shared:32462 grid:1,1,1 block:1,1,1"),
+           d.event(copy, 1000000, 500999, correlation_id=10,
+                   memcpy_details="kind_src:pinned kind_dst:device size:4096 dest:0 async:1"),
+           d.event(fill, 2000000, 100000, memset_details="kind:device num_bytes:64 async:1"))
+    d.line(-559038737, "Steps", 1000, d.event(step, 1000000, 11000000, group_id=7))
+    d.line(-559038734, "XLA Modules", 1000, d.event(module, 1000000, 11000000))
+    d.lines += field(3, field(1, 99) + field(2, "Launch Stats") +
+                     field(4, field(1, gemm) + field(5, 12) + field(3, 99)))
+    h = Plane("/host:CPU")
+    call, frame = h.meta("cuLaunchKernel"), h.meta("$train.py:12 step")
+    op, alloc = h.meta("model/dense/MatMul:MatMul"), h.meta("MemoryAllocation")
+    free, enclosing = h.meta("MemoryDeallocation"), h.meta("ExecutorState::Process")
+    h.line(4711, "python3", 900,
+           h.event(frame, 0, 9000000), h.event(enclosing, 100000, 5000000),
+           h.event(op, 200000, 4000000, shape="(float[8,16])", is_eager=0),
+           h.event(call, 300000, 50000, correlation_id=11, device_id=3),
+           h.event(alloc, 400000, 0, addr=140000000000, allocation_bytes=1024, _p=1,
+                   bytes_allocated=4096, bytes_reserved=8192, allocator_name="GPU_0_bfc"),
+           h.event(free, 500000, 0, addr=140000000000, allocation_bytes=1024,
+                   bytes_allocated=3072, allocator_name="gpu_host_bfc"),
+           field(4, field(1, 4000) + field(2, 600000) + field(3, 1)))
+    m = Plane("/host:metadata")
+    m.tail += field(4, field(1, 1) + field(2, field(1, 1) + field(2, "jit_train(1)") +
+                                           field(3, b"\x01\x02")))
+    env = Plane("Task Environment").about(profile_start_time=1700000000000000000)
+    return (d.encode() + h.encode() + m.encode() + env.encode() + field(2, "one error") +
+            field(4, "host-a:6009"))
+
+
+def tpu():
+    """A TPU core: instructions, a copy from host memory, steps that the host marked."""
+    d = Plane("/device:TPU:1 SparseCore 0", 2).about(device_type_string="TPU v5 lite",
+                                                     peak_hbm_bw_gigabytes_per_second=819.0)
+    reduce = d.meta("%all-reduce.1 = bf16[128,256]{1,0:T(8,128)} all-reduce(%p)", "all-reduce.1",
+                    hlo_category="all-reduce", flops=0, bytes_accessed=131072)
+    fusion = d.meta("%fusion.2 = f32[8]{0} fusion(%p)", "fusion.2", hlo_category="loop fusion")
+    start = d.meta("%copy-start = (f32[64]{0}, f32[64]{0:S(5)}, u32[]) copy-start(%p)",
+                   "copy-start", hlo_category="copy-start", bytes_accessed=256,
+                   shape_with_layout="(f32[64]{0}, f32[64]{0:S(5)}, u32[]{:S(2)})")
+    d.line(3, "XLA Ops", 0, d.event(fusion, 1000500, 2000250), d.event(start, 3000750, 100),
+           d.event(reduce, 4000000, 3000000))
+    d.line(4, "Async XLA Ops", 0, d.event(start, 3000750, 900000))
+    d.line(6, "XLA TraceMe", 0, d.event(d.meta("dependency-wait"), 7000000, 1000))
+    d.line(1, "Steps", 0, d.event(d.meta("0"), 1000000, 6000000))
+    h = Plane("/host:CPU")
+    h.line(1, "main/1", 0, h.event(h.meta("train"), 0, 8000000, step_num=5),
+           h.event(h.meta("f"), 1 << 62, 1 << 62), h.event(h.meta("g"), -1500, 500))
+    return d.encode() + h.encode()
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def main():
+    whole = gpu()
+    write(os.path.join(HERE, "gpu.xplane.pb"), whole)
+    write(os.path.join(HERE, "tpu.xplane.pb"), tpu())
+    write(os.path.join(HERE, "cut.xplane.pb"), whole[:len(whole) // 2])
+    write(os.path.join(HERE, "no-events.xplane.pb"),
+          Plane("/device:GPU:0").encode() + Plane("/host:CPU").encode())
+    mangled = bytes(whole).decode("utf-8", "replace").encode() + b"\xef\xbf\xbd" * 20
+    write(os.path.join(REJECT, "saved-as-text.xplane.pb"), mangled)
+    write(os.path.join(REJECT, "cut-in-first-plane.xplane.pb"), whole[:30])
+    write(os.path.join(REJECT, "noise-after-name.xplane.pb"),
+          field(1, field(2, "/host:CPU") + b"\xff" * 40)[:40])
+
+
+main()

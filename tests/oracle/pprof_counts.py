@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""pprof profiles: rows and sums per event, counted in Python against `neurolens sql`.
+
+    tests/oracle/pprof_counts.py [build/neurolens]
+
+Every profile of ../shared/samples/pprof and of tests/corpus/pprof that is whole.
+"""
+import collections
+import glob
+import gzip
+import os
+import re
+import struct
+import sys
+
+from oracle import ROOT, SHARED, Checker, Neurolens
+from protowire import message, packed, signed
+
+UNITS = {"nanoseconds": ("ns", 1), "microseconds": ("ns", 1000), "milliseconds": ("ns", 10 ** 6),
+         "seconds": ("ns", 10 ** 9)}
+
+
+def modern(data):
+    """{(event, unit): [rows, sum]}"""
+    top = message(data)
+    text = [s.decode() for s in top[6]]
+    types = [(text[t.get(1, [0])[-1]], text[t.get(2, [0])[-1]]) for t in map(message, top[1])]
+    out = collections.defaultdict(lambda: [0, 0])
+    for sample in map(message, top.get(2, [])):
+        for (event, unit), value in zip(types, packed(sample.get(2, []))):
+            value = signed(value)
+            name, factor = UNITS.get(unit, (unit, 1))
+            if event == "samples" and unit == "count":
+                name = "samples"
+            out[event, name][0] += value != 0
+            if abs(value * factor) < 1 << 63:  # else the row is there, but its weight is NULL
+                out[event, name][1] += value * factor
+    return out
+
+
+def binary(data):
+    for code, size in (("<Q", 8), ("<I", 4), (">Q", 8), (">I", 4)):
+        words = struct.unpack_from(code[0] + "5" + code[1], data)
+        if words[0] == 0 and words[1] == 3 and words[2] in (0, 1) and 0 < words[3] < 10 ** 8:
+            break
+    else:
+        return None
+    out = collections.defaultdict(lambda: [0, 0])
+    at, period = 5 * size, words[3] * 1000
+
+    def take():
+        nonlocal at
+        at += size
+        return struct.unpack_from(code, data, at - size)[0]
+    while True:
+        count, depth = take(), take()
+        stack = [take() for _ in range(depth)]
+        if count == 0 and stack == [0]:
+            return out
+        for key, weight in ((("samples", "samples"), count), (("cpu", "ns"), count * period)):
+            out[key][0] += weight != 0
+            out[key][1] += weight
+
+
+def text(data):
+    out = collections.defaultdict(lambda: [0, 0])
+    heap = data.startswith(b"heap")
+    lines = data.decode("utf-8", "replace").splitlines()
+    for line in lines[1:]:
+        numbers = [int(n) for n in re.findall(r"\d+", line.split("@")[0])]
+        if "@" not in line or len(numbers) != (4 if heap else 2):
+            continue
+        keys = ((("inuse_objects", "count"), ("inuse_space", "bytes"), ("alloc_objects", "count"),
+                 ("alloc_space", "bytes")) if heap else
+                (("delay", "cycles"), ("contentions", "count")))
+        for key, value in zip(keys, numbers):
+            if value:
+                out[key][0] += 1
+                out[key][1] += value
+    return out
+
+
+def expected(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    if data.startswith((b"heap profile", b"---")):
+        return text(data)
+    return binary(data) or modern(data)
+
+
+def main():
+    check, tool = Checker(), Neurolens(sys.argv)
+    paths = [p for p in sorted(glob.glob(os.path.join(SHARED, "samples", "pprof", "**", "*"),
+                                         recursive=True))
+             if os.path.isfile(p) and not p.endswith((".string", ".md"))]
+    if not paths:
+        print("skipped: no ../shared")
+        check.skipped += 1
+    corpus = os.path.join(ROOT, "tests", "corpus", "pprof")
+    paths += [os.path.join(corpus, n) for n in sorted(os.listdir(corpus))
+              if not n.endswith(".py") and not n.startswith("cut")]
+    for path in paths:
+        rows = tool.sql(path, "SELECT event, unit, count(*) AS n, sum(weight) AS w FROM samples "
+                              "GROUP BY 1, 2")
+        rows = [tuple(r.values()) if isinstance(r, dict) else tuple(r) for r in rows]
+        check.rows(os.path.basename(path), {k: tuple(v) for k, v in expected(path).items()},
+                   {(e, u): (n, w) for e, u, n, w in rows})
+    check.finish()
+
+
+main()

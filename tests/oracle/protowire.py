@@ -1,0 +1,69 @@
+"""Reading protobuf without a schema, for the oracles of formats that are protobuf."""
+import struct
+
+
+class Damaged(ValueError):
+    pass
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise Damaged()
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value & (1 << 64) - 1, at
+        shift += 7
+
+
+def fields(data):
+    """(number, value): int for numbers, bytes for the rest. Raises Damaged where it ends early."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        elif kind == 1:
+            value, at = int.from_bytes(data[at:at + 8], "little"), at + 8
+        elif kind == 5:
+            value, at = int.from_bytes(data[at:at + 4], "little"), at + 4
+        elif kind == 2:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+        else:
+            raise Damaged()
+        if at > len(data):
+            raise Damaged()
+        yield tag >> 3, value
+
+
+def message(data):
+    """Fields as {number: [values]}."""
+    out = {}
+    for number, value in fields(data):
+        out.setdefault(number, []).append(value)
+    return out
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def double(value):
+    return struct.unpack("<d", struct.pack("<Q", value))[0]
+
+
+def packed(values):
+    """Varints of a repeated field, packed or not."""
+    for value in values:
+        if isinstance(value, int):
+            yield value
+            continue
+        at = 0
+        while at < len(value):
+            one, at = varint(value, at)
+            yield one

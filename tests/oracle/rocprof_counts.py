@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""ROCm profiles: counts and sums by Python's csv, json and sqlite3, against what `neurolens sql` has.
+
+    tests/oracle/rocprof_counts.py [build/neurolens]
+
+Every file of ../shared/samples/rocprof that is a profile, and the sound files of tests/corpus/rocprof.
+"""
+import csv
+import glob
+import gzip
+import json
+import os
+import sqlite3
+import sys
+
+from oracle import ROOT, SHARED, Checker, Neurolens
+
+
+def one(tool, path, query):
+    row = tool.sql(path, query)[0]
+    return tuple(row.values()) if isinstance(row, dict) else tuple(row)
+
+
+def column(row, *names):
+    for name in names:
+        if row.get(name) not in (None, ""):
+            return row[name]
+    return None
+
+
+def clean(name):
+    for ending in (" [clone .kd]", " (.kd)", ".kd"):
+        if name.endswith(ending):
+            return name[:-len(ending)]
+    return name
+
+
+def times(row):
+    return (int(column(row, "Start_Timestamp", "BeginNs")), int(column(row, "End_Timestamp", "EndNs")))
+
+
+def check_kernels(check, tool, name, path, rows):
+    """A row is a dispatch."""
+    spans = [times(r) for r in rows]
+    total = sum(max(0, e - s) for s, e in spans)
+    check.equal(name + " kernels", (len(rows), total),
+                one(tool, path, "SELECT count(*), sum(dur) FROM kernels"))
+    names = {clean(column(r, "Kernel_Name", "KernelName")) for r in rows}
+    check.equal(name + " kernel names", (len(names),),
+                one(tool, path, "SELECT count(DISTINCT name) FROM kernels"))
+    first = min(s for s, _ in spans)
+    check.equal(name + " first time", first, tool.first_ns(path))
+
+
+def check_wide_counters(check, tool, name, path, rows):
+    counters = [c for c in rows[0] if c.startswith(("SQ", "TC", "TA", "TD", "GRBM", "CPC", "CPF", "SPI"))]
+    total = {c: sum(float(r[c]) for r in rows if r[c]) for c in counters}
+    got = {tuple(r.values())[0] if isinstance(r, dict) else r[0]: list(r.values() if isinstance(r, dict) else r)[1]
+           for r in tool.sql(path, "SELECT name, sum(value) FROM metrics GROUP BY name")}
+    check.rows(name + " counters", {c: round(v, 3) for c, v in total.items()},
+               {c: round(v, 3) for c, v in got.items()})
+
+
+def check_long_counters(check, tool, name, path, rows):
+    dispatches = {(r["Process_Id"], r["Agent_Id"], r["Dispatch_Id"]): r for r in rows}
+    total = sum(times(r)[1] - times(r)[0] for r in dispatches.values())
+    check.equal(name + " dispatches", (len(dispatches), total),
+                one(tool, path, "SELECT count(*), sum(dur) FROM kernels"))
+    values = [float(r["Counter_Value"]) for r in rows if r["Counter_Value"]]
+    got = one(tool, path, "SELECT count(*), sum(value) FROM metrics")
+    check.equal(name + " counter values", len(values), got[0])
+    check.near(name + " counter sum", sum(values), got[1], abs(sum(values)) * 1e-12)
+
+
+def check_csv(check, tool, path):
+    name = os.path.basename(path)
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    head = rows[0] if rows else {}
+    if "Counter_Name" in head:
+        check_long_counters(check, tool, name, path, rows)
+    elif ("Kernel_Name" in head or "KernelName" in head) and column(head, "Start_Timestamp", "BeginNs"):
+        check_kernels(check, tool, name, path, rows)
+        if any(c.startswith("SQ_") for c in head):
+            check_wide_counters(check, tool, name, path, rows)
+    elif "TotalDurationNs" in head:
+        check.equal(name + " calls", (len(rows), sum(int(r["Calls"]) for r in rows),
+                                      sum(int(r["TotalDurationNs"]) for r in rows)),
+                    one(tool, path, "SELECT count(*), sum(count), sum(total_ns) FROM calls"))
+    elif head.get("Domain", "").startswith("HIP"):
+        mine = [r for r in rows if r["Domain"].startswith(("HIP", "HSA"))]
+        check.equal(name + " api", (len(mine), sum(times(r)[1] - times(r)[0] for r in mine),
+                                    sum(int(r["Correlation_Id"]) for r in mine)),
+                    one(tool, path, "SELECT count(*), sum(dur), sum(correlation) FROM api"))
+    elif "Direction" in head:
+        check.equal(name + " copies", (len(rows), sum(times(r)[1] - times(r)[0] for r in rows)),
+                    one(tool, path, "SELECT count(*), sum(dur) FROM copies"))
+
+
+# (what, SQL over an RPD database, SQL over ours)
+KERNELS = "SELECT id FROM rocpd_string WHERE string = 'KernelExecution'"
+COPIES = "SELECT id FROM rocpd_string WHERE string LIKE 'Copy%'"
+RPD = [
+    ("kernels", 'SELECT count(*), sum("end" - start) FROM rocpd_op WHERE opType_id IN (%s)' % KERNELS,
+     "SELECT count(*), sum(dur) FROM kernels"),
+    ("copies", 'SELECT count(*), sum("end" - start) FROM rocpd_op WHERE opType_id IN (%s)' % COPIES,
+     "SELECT count(*), sum(dur) FROM copies"),
+    ("api", 'SELECT count(*), sum(a."end" - a.start), sum(a.id) FROM rocpd_api a JOIN rocpd_string s '
+     "ON s.id = a.apiName_id WHERE s.string <> 'UserMarker'",
+     "SELECT count(*), sum(dur), sum(correlation) FROM api"),
+    ("linked", "SELECT count(*) FROM rocpd_op WHERE id IN (SELECT op_id FROM rocpd_api_ops) "
+     "AND opType_id IN (%s)" % KERNELS, "SELECT count(launch) FROM kernels"),
+    ("operations", "SELECT count(*) FROM rocpd_op",
+     "SELECT count(*) FROM slices WHERE kind IN ('kernel', 'memcpy', 'memset', 'device')"),
+    ("bytes", "SELECT sum(c.size) FROM rocpd_op o JOIN rocpd_api_ops l ON l.op_id = o.id "
+     "JOIN rocpd_copyapi c ON c.api_ptr_id = l.api_id WHERE typeof(c.size) = 'integer' "
+     "AND o.opType_id IN (%s)" % COPIES, "SELECT sum(bytes) FROM copies"),
+]
+
+
+def check_rpd(check, tool, path):
+    name = os.path.basename(path)
+    db = sqlite3.connect("file:%s?mode=ro&immutable=1" % path, uri=True)
+    for what, theirs, ours in RPD:
+        check.equal("%s %s" % (name, what), db.execute(theirs).fetchone(), one(tool, path, ours))
+
+
+ROCPD = [
+    ("kernels", "rocpd_kernel_dispatch", 'SELECT count(*), sum(max("end" - start, 0)), sum(group_segment_size)',
+     "SELECT count(*), sum(dur), sum(static_shared_bytes) FROM kernels"),
+    ("copies", "rocpd_memory_copy", 'SELECT count(*), sum("end" - start), sum(size)',
+     "SELECT count(*), sum(dur), sum(bytes) FROM copies"),
+    ("regions", "rocpd_region", 'SELECT count(*), sum("end" - start)',
+     "SELECT count(*), sum(dur) FROM slices WHERE kind IN ('api', 'library') OR kind = 'nvtx' AND dur > 0"),
+    ("allocations", "rocpd_memory_allocate", "SELECT count(*)", "SELECT count(*) FROM memory"),
+]
+
+
+def check_rocpd(check, tool, path):
+    name = os.path.basename(path)
+    db = sqlite3.connect("file:%s?mode=ro&immutable=1" % path, uri=True)
+    tables = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    for what, table, theirs, ours in ROCPD:
+        sums = [db.execute('%s FROM "%s"' % (theirs, t)).fetchone() for t in tables if t.startswith(table)]
+        check.equal("%s %s" % (name, what), tuple(sum(v) for v in zip(*sums)), one(tool, path, ours))
+
+
+def check_json(check, tool, path):
+    """Results of rocprofv3: dispatches by name and agent, copies, calls."""
+    name = os.path.basename(path)
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+        document = json.load(file)
+    if not isinstance(document, dict) or "rocprofiler-sdk-tool" not in document:
+        return
+    kernels, copies, calls = {}, [], []
+    for process in document["rocprofiler-sdk-tool"]:
+        symbols = {s["kernel_id"]: clean(s["formatted_kernel_name"]) for s in process["kernel_symbols"]
+                   if s["kernel_id"]}
+        records = process["buffer_records"]
+        for r in records["kernel_dispatch"]:
+            key = symbols.get(r["dispatch_info"]["kernel_id"])
+            count, total = kernels.get(key, (0, 0))
+            kernels[key] = (count + 1, total + r["end_timestamp"] - r["start_timestamp"])
+        copies += [(r["end_timestamp"] - r["start_timestamp"], r["bytes"]) for r in records["memory_copy"]]
+        calls += [r["end_timestamp"] - r["start_timestamp"] for r in records["hip_api"] + records["hsa_api"]]
+    rows = tool.sql(path, "SELECT name, count(*), sum(dur) FROM kernels GROUP BY name")
+    rows = [list(r.values()) if isinstance(r, dict) else r for r in rows]
+    check.rows(name + " kernels", kernels, {r[0]: (r[1], r[2]) for r in rows})
+    check.equal(name + " copies", (len(copies), sum(c[0] for c in copies), sum(c[1] for c in copies)),
+                tuple(v or 0 for v in one(tool, path, "SELECT count(*), sum(dur), sum(bytes) FROM copies")))
+    check.equal(name + " api", (len(calls), sum(calls)),
+                tuple(v or 0 for v in one(tool, path, "SELECT count(*), sum(dur) FROM api")))
+
+
+def main():
+    check, tool = Checker(), Neurolens(sys.argv)
+    folder = os.path.join(SHARED, "samples", "rocprof")
+    if not os.path.isdir(folder):
+        print("skipped: no ../shared")
+        check.skipped += 1
+    paths = glob.glob(os.path.join(folder, "**", "*"), recursive=True)
+    for mine in ("rocprof", "rpd", "rocpd", "rocjson"):
+        paths += [p for p in glob.glob(os.path.join(ROOT, "tests", "corpus", mine, "*"))
+                  if "cut" not in os.path.basename(p) and os.path.basename(p) != "only_calls.rpd"]
+    for path in sorted(paths):
+        if path.endswith(".csv"):
+            check_csv(check, tool, path)
+        elif path.endswith(".rpd"):
+            check_rpd(check, tool, path)
+        elif path.endswith(".db"):
+            check_rocpd(check, tool, path)
+        elif path.endswith((".json", ".json.gz")):
+            check_json(check, tool, path)
+    check.finish()
+
+
+main()

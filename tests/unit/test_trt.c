@@ -1,0 +1,104 @@
+/* TensorRT files that belong together: layers get their times and their details. */
+#include "analyze/analyze.h"
+#include "check.h"
+#include "ingest/ingest.h"
+
+static struct nl_trace *ingest(const char *name)
+{
+    char path[512];
+    const char *paths[] = {path};
+    struct nl_err err;
+    struct nl_job job = {.threads = 1};
+    struct nl_ingest_options options = {.rank = NL_NULL_I64};
+    nl_err_clear(&err);
+    snprintf(path, sizeof path, "%s/corpus/tensorrt/%s", check_folder, name);
+    struct nl_trace *trace = nl_ingest(paths, 1, &options, &job, &err);
+    if (!trace)
+        printf("    %s\n", err.text);
+    return trace;
+}
+
+static const struct {
+    const char *folder, *name, *tactic;
+    int64_t total;
+} layers[] = {
+    {"two_engines", "Conv_0", "fp16_kernel_0", 1000000},
+    {"two_engines", "Conv_1", "fp16_kernel_1", 400000},
+    {"two_engines", "Conv_0", "fp32_kernel_0", 2000000},
+    {"two_engines", "Conv_1", "fp32_kernel_1", 400000},
+    {"engine", "only in the graph", "0x0000000000000000", NL_NULL_I64},
+    {"engine", "Conv_0 + Relu_1", "kernel_one", 3200000},
+    {"engine", "Conv_2", "kernel_two", 1500000},
+    {"engine", "Reshape_7", "0x0000000000000000", 0},
+};
+
+static void layers_are_joined(void)
+{
+    static const char *const folders[] = {"two_engines", "engine"};
+    size_t at = 0;
+    for (size_t f = 0; f < CHECK_LENGTH(folders); f++) {
+        struct nl_trace *trace = ingest(folders[f]);
+        REQUIRE(trace);
+        check_case(folders[f]);
+        CHECK_INT(trace->node.rows, 4);
+        for (uint32_t row = 0; row < trace->node.rows; row++, at++) {
+            CHECK_STR(nl_trace_name(trace, trace->node.name[row]), layers[at].name);
+            CHECK_STR(nl_trace_name(trace, trace->node.tactic[row]), layers[at].tactic);
+            CHECK_INT(trace->node.total_ns[row], layers[at].total);
+        }
+        nl_trace_free(trace);
+    }
+}
+
+static void one_file_is_not_joined(void)
+{
+    struct nl_trace *trace = ingest("profile_without_median.json");
+    REQUIRE(trace);
+    CHECK_INT(trace->node.rows, 4); /* two layers of one name stay two */
+    CHECK_INT(trace->node.median_ns[0], NL_NULL_I64);
+    CHECK_STR(nl_trace_name(trace, trace->node.name[1]), "say \"hi\" layer");
+    nl_trace_free(trace);
+}
+
+static void inferences_are_steps(void)
+{
+    struct nl_trace *trace = ingest("engine/net.engine.timing.json");
+    REQUIRE(trace);
+    CHECK_INT(trace->step.rows, 12);
+    CHECK_INT(trace->step.dur[1], 531000); /* 0.02 + 0.501 + 0.01 ms */
+    CHECK_INT(trace->graph.rows, 12);
+    CHECK_INT(trace->copy.rows, 24);
+    CHECK_INT(trace->api.rows, 12);
+    nl_trace_free(trace);
+}
+
+/* engine: layers of 3.2, 1.5 and 0 ms over 10 executions, two of them convolutions. */
+static void layers_are_answered(void)
+{
+    struct nl_trace *trace = ingest("engine");
+    REQUIRE(trace);
+    struct nl_analyze_options options = {.limit = 0};
+    struct nl_err err;
+    struct nl_result *rows =
+        nl_analysis_run(nl_analysis_find("model_layers"), trace, &options, NULL, &err);
+    REQUIRE(rows);
+    CHECK_INT(rows->rows, 3);
+    CHECK_STR(nl_result_cell(rows, 0, 0)->text, "Conv_0 + Relu_1");
+    CHECK_INT(nl_result_cell(rows, 0, 4)->i64, 3200000);
+    CHECK_NEAR(nl_result_cell(rows, 0, 5)->f64, 3.2 / 4.7, 1e-12);
+    nl_result_free(rows);
+    rows = nl_analysis_run(nl_analysis_find("node_types"), trace, &options, NULL, &err);
+    REQUIRE(rows);
+    CHECK_INT(rows->rows, 2);
+    CHECK_STR(nl_result_cell(rows, 0, 0)->text, "CaskConvolution");
+    CHECK_INT(nl_result_cell(rows, 0, 2)->i64, 2);
+    CHECK_INT(nl_result_cell(rows, 0, 3)->i64, 20);
+    CHECK_INT(nl_result_cell(rows, 0, 4)->i64, 4700000);
+    nl_result_free(rows);
+    nl_trace_free(trace);
+}
+
+CHECK_MAIN("trt", {"layers are joined", layers_are_joined},
+           {"one file is not joined", one_file_is_not_joined},
+           {"inferences are steps", inferences_are_steps},
+           {"layers are answered", layers_are_answered})
