@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingest/ingest.h"
+
 static const struct {
     const char *name, *summary, *text;
 } topics[] = {
@@ -45,6 +47,8 @@ static const struct {
      "        nanoseconds, _bytes bytes, _share 0 to 1; unknown is null\n"
      "  csv   one table with a header row; --section picks which\n"
      "  md    Markdown, to paste\n"},
+    {"inputs", "the formats that are read",
+     "Recognised by content, plain, gzip or zstd; docs/formats/ says what of each is kept:\n\n"},
 };
 #define TOPICS (sizeof topics / sizeof topics[0])
 
@@ -134,6 +138,8 @@ bool nl_help_topic(FILE *out, const char *name)
     for (size_t i = 0; i < TOPICS; i++) {
         if (strcmp(topics[i].name, name) == 0) {
             fprintf(out, "%s: %s\n\n%s", topics[i].name, topics[i].summary, topics[i].text);
+            for (size_t f = 0; strcmp(name, "inputs") == 0 && nl_formats[f]; f++)
+                fprintf(out, "  %-16s %s\n", nl_formats[f]->name, nl_formats[f]->title);
             return true;
         }
     }

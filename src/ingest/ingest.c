@@ -70,8 +70,7 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
                       nearest->title, reason);
     else
         (void)nl_fail(err, NL_FORMAT,
-                      "of no known format; NeuroLens reads Nsight Systems SQLite exports and "
-                      "Chrome trace JSON (PyTorch profiler), plain, gzip or zstd");
+                      "of no known format; `neurolens help inputs` lists what is read");
     return NULL;
 }
 

@@ -53,8 +53,9 @@ static uint32_t *find(const struct call_table *table, uint64_t correlation, uint
     return &table->slots[at];
 }
 
-static void index_calls(struct call_table *table, uint64_t *duplicates)
+static uint64_t index_calls(struct call_table *table, uint64_t *duplicates)
 {
+    uint64_t calls = 0;
     const struct nl_trace *t = table->trace;
     uint64_t size = 16;
     while (size < (uint64_t)t->api.rows * 2)
@@ -70,7 +71,9 @@ static void index_calls(struct call_table *table, uint64_t *duplicates)
         *duplicates += *slot != 0;
         if (!*slot || t->slice.ts[slice] < t->slice.ts[t->api.slice[*slot - 1]])
             *slot = i + 1;
+        calls++;
     }
+    return calls;
 }
 
 /* Links the rows of one device table; counts work whose launch is not in the file. */
@@ -131,9 +134,12 @@ void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked, ui
                 {t->graph.slice, t->graph.correlation, t->graph.rows}};
     struct call_table table = {.trace = t, .per_process = per_process};
     *duplicates = *unlinked = 0;
-    index_calls(&table, duplicates);
+    uint64_t calls = index_calls(&table, duplicates);
     for (size_t i = 0; i < sizeof work / sizeof work[0]; i++)
         *unlinked += link_rows(t, &table, work[i].slices, work[i].correlations, work[i].rows);
+    /* A recorder that has no calls, or no ids, lost none. */
+    if (!calls)
+        *unlinked = 0;
     /* Waits have a call, but a wait without one is nothing to report. */
     (void)link_rows(t, &table, t->sync.slice, t->sync.correlation, t->sync.rows);
     nl_pages_free(table.slots, (table.mask + 1) * sizeof *table.slots);
