@@ -74,7 +74,6 @@ static const char *base_name(struct nl_str path, size_t *len)
 static void gather_line(struct scalene *load, uint32_t parent, struct nl_str path,
                         const struct line_facts *facts)
 {
-    char name[128];
     size_t len;
     const char *base = base_name(path, &len);
     struct nl_buf text;
@@ -85,7 +84,7 @@ static void gather_line(struct scalene *load, uint32_t parent, struct nl_str pat
         facts->percent[PART_SYSTEM] <= 0)
         return;
     struct nl_stack_row row = nl_stack_row();
-    nl_buf_init(&text, sizeof name);
+    nl_buf_init(&text, 128);
     nl_buf_add(&text, base, len < 100 ? len : 100);
     if (facts->number >= 0 && facts->number < NL_NULL_U32) {
         row.line = (uint32_t)facts->number;
@@ -108,37 +107,54 @@ static void gather_line(struct scalene *load, uint32_t parent, struct nl_str pat
     }
 }
 
-/* One number of a line; the key was read. */
+static void count_items(struct jsonpull *reader, uint64_t *count)
+{
+    while (jsonpull_item(reader)) {
+        ++*count;
+        jsonpull_skip(reader);
+    }
+}
+
+enum fact { FACT_NUMBER = PARTS, FACT_GPU, FACT_MEMORY, FACT_TIMES, FACTS };
+static const char *const fact_keys[FACTS] = {[FACT_NUMBER] = "lineno",
+                                             [FACT_GPU] = "n_gpu_percent",
+                                             [FACT_MEMORY] = "n_malloc_mb",
+                                             [FACT_TIMES] = "cpu_samples_list"};
+
+/* One number of a line; it was read. */
+static void take_number(struct scalene *load, struct line_facts *facts, enum fact fact)
+{
+    double value;
+    if (fact == FACT_NUMBER)
+        load->odd += !jsonpull_i64(&load->reader, &facts->number);
+    else if (fact < FACT_NUMBER)
+        load->odd += !jsonpull_ns(&load->reader, SHARE_DIGITS, &facts->percent[fact]);
+    else if (fact == FACT_GPU)
+        facts->gpu = jsonpull_f64(&load->reader, &value) && value > 0;
+    else if (fact == FACT_MEMORY)
+        facts->memory = jsonpull_f64(&load->reader, &value) && value > 0;
+}
+
+/* A member of a line; the key was read. */
 static void take_fact(struct scalene *load, struct line_facts *facts)
 {
     struct jsonpull *reader = &load->reader;
-    double value;
-    size_t part = 0;
-    bool number = nl_str_is(reader->text, "lineno"), gpu = nl_str_is(reader->text, "n_gpu_percent");
-    bool memory = nl_str_is(reader->text, "n_malloc_mb");
-    bool times = nl_str_is(reader->text, "cpu_samples_list");
-    while (part < PARTS && !nl_str_is(reader->text, part_keys[part]))
-        part++;
-    enum jsonpull_type type = jsonpull_next(reader);
-    if (times && type == JSONPULL_ARRAY) {
-        while (jsonpull_item(reader)) {
-            load->own_samples++;
-            jsonpull_skip(reader);
-        }
-        return;
-    }
-    if (type != JSONPULL_NUMBER) {
-        load->odd += part < PARTS || number;
+    unsigned fact = 0;
+    while (fact < FACTS &&
+           !nl_str_is(reader->text, fact < PARTS ? part_keys[fact] : fact_keys[fact]))
+        fact++;
+    if (fact == FACTS) {
         jsonpull_skip(reader);
         return;
     }
-    if (number && !jsonpull_i64(reader, &facts->number))
-        load->odd++;
-    if (part < PARTS && !jsonpull_ns(reader, SHARE_DIGITS, &facts->percent[part]))
-        load->odd++;
-    if ((gpu || memory) && jsonpull_f64(reader, &value) && value > 0) {
-        facts->gpu |= gpu;
-        facts->memory |= memory;
+    enum jsonpull_type type = jsonpull_next(reader);
+    if (type == JSONPULL_NUMBER) {
+        take_number(load, facts, (enum fact)fact);
+    } else if (type == JSONPULL_ARRAY && fact == FACT_TIMES) {
+        count_items(reader, &load->own_samples);
+    } else {
+        load->odd += fact <= FACT_NUMBER;
+        jsonpull_skip(reader);
     }
 }
 
