@@ -86,7 +86,7 @@ bool gpurows_times(struct gpurows *rows, int64_t start, int64_t end, struct nl_s
 
 static uint32_t make_lane(struct gpurows *rows, const struct gpurows_slot *want)
 {
-    bool stream = want->kind == NL_LANE_STREAM;
+    bool stream = want->kind == NL_LANE_STREAM || want->kind == NL_LANE_SYNC;
     struct nl_lane_key key = {.kind = want->kind,
                               .process = nl_builder_process(rows->builder, rows->source, want->pid),
                               .thread = NL_NULL_ROW,
@@ -121,6 +121,16 @@ uint32_t gpurows_stream(struct gpurows *rows, int64_t pid, int64_t device, int64
                         int64_t stream)
 {
     return find_lane(rows, (struct gpurows_slot){.kind = NL_LANE_STREAM,
+                                                 .pid = pid,
+                                                 .who = device,
+                                                 .context = context,
+                                                 .stream = stream});
+}
+
+uint32_t gpurows_device(struct gpurows *rows, enum nl_lanekind kind, int64_t pid, int64_t device,
+                        int64_t context, int64_t stream)
+{
+    return find_lane(rows, (struct gpurows_slot){.kind = (uint8_t)kind,
                                                  .pid = pid,
                                                  .who = device,
                                                  .context = context,
