@@ -44,6 +44,19 @@ def check_profile(check, tool, path):
     check.equal(name + " linked kernels", linked, one(tool, path, "SELECT count(launch) FROM kernels"))
 
 
+# Logs are small and made by hand: the answers stand here. (file, query, expected)
+LOGS = [
+    ("gpu_trace.csv", "SELECT count(*), sum(dur), max(grid_x), max(static_shared_bytes) FROM kernels",
+     (1, 100250, 10, 2048)),
+    ("gpu_trace.csv", "SELECT count(*), sum(dur), sum(bytes) FROM copies", (1, 10500, 1572864)),
+    ("gpu_trace.csv", "SELECT count(*), sum(dur), sum(bytes) FROM memsets", (1, 1500, 1024)),
+    ("api_trace.csv", "SELECT count(*), sum(dur), sum(correlation) FROM api", (2, 8750, 107)),
+    ("summary.csv", "SELECT count(*), sum(count), sum(total_ns) FROM calls", (2, 145, 602460000)),
+    ("old_summary.csv", "SELECT count(*), sum(count), sum(total_ns) FROM calls", (2, 145, 542420100)),
+    ("metrics.csv", "SELECT count(*), sum(value), count(text) FROM metrics", (3, 215, 1)),
+]
+
+
 def main():
     check, tool = Checker(), Neurolens(sys.argv)
     paths = sorted(glob.glob(os.path.join(SHARED, "samples", "nvprof", "**", "*.nvvp"), recursive=True))
@@ -54,6 +67,9 @@ def main():
               if "cut" not in os.path.basename(p)]
     for path in paths:
         check_profile(check, tool, path)
+    for name, query, want in LOGS:
+        path = os.path.join(ROOT, "tests", "corpus", "nvprofcsv", name)
+        check.equal("%s %s" % (name, query), want, one(tool, path, query))
     check.finish()
 
 
