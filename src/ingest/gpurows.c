@@ -215,7 +215,9 @@ enum nl_copykind gpurows_copy_kind(struct nl_str text)
 
 static size_t place(const struct gpurows_map *map, uint64_t key)
 {
-    size_t at = (key * 0x9e3779b97f4a7c15u >> 20) & (map->size - 1);
+    /* Ids are nearly consecutive: runs of 64 stay neighbours. */
+    uint64_t run = (key >> 6) * 0x9e3779b97f4a7c15u;
+    size_t at = ((run ^ run >> 29) << 6 ^ (key & 63)) & (map->size - 1);
     while (map->used[at] && map->pairs[at].key != key)
         at = (at + 1) & (map->size - 1);
     return at;
