@@ -62,7 +62,7 @@ static bool read_entry(struct xplane_load *load, const struct wire_field *entry,
 static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
                       const struct wire_field *entry)
 {
-    struct xplane_meta meta = {.bytes = NL_NULL_U64};
+    struct xplane_meta meta = {.bytes = NL_NULL_U64, .name = {"", 0}, .display = {"", 0}};
     struct wire_field field;
     if (!read_entry(load, entry, &meta.id, &meta.stats))
         return;
@@ -83,7 +83,7 @@ static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
 static void read_stat_name(struct xplane_load *load, struct xplane_plane *plane,
                            const struct wire_field *entry)
 {
-    struct xplane_stat_name stat = {.known = -1};
+    struct xplane_stat_name stat = {.known = -1, .name = {"", 0}};
     struct wire wire;
     struct wire_field field;
     if (!read_entry(load, entry, &stat.id, &wire))
