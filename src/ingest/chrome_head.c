@@ -1,12 +1,14 @@
 /* Top-level keys: a table of those that are known. */
 #include "ingest/chrome_head.h"
 
+#include <stdio.h>
+
 #define KEYS_MOST 64 /* unknown keys named in coverage */
 
 typedef void take_fn(struct chrome_head *, struct chrome_load *, struct chrome_names *,
                      const char *key, const struct chrome_value *);
 
-static take_fn take_fact, take_base, take_devices, take_distributed;
+static take_fn take_fact, take_base, take_devices, take_distributed, take_viztracer;
 
 static const struct {
     const char *key;
@@ -19,6 +21,7 @@ static const struct {
     {"deviceProperties", take_devices, true},
     {"computeProperties", take_devices, true},
     {"displayTimeUnit", take_fact, false},
+    {"viztracer_metadata", take_viztracer, false},
     {"with_flops", take_fact, false},
     {"with_stack", take_fact, false},
     {"with_modules", take_fact, false},
@@ -119,6 +122,31 @@ static void take_base(struct chrome_head *head, struct chrome_load *load,
         head->base_ns = base;
     else
         head->several_bases |= head->base_ns != base;
+}
+
+/* ---- viztracer_metadata ---- */
+
+static void take_viztracer(struct chrome_head *head, struct chrome_load *load,
+                           struct chrome_names *names, const char *name,
+                           const struct chrome_value *value)
+{
+    const char *p = value->ptr;
+    struct nl_str key;
+    struct chrome_value member;
+    char tool[64] = "viztracer";
+    while (value->type == CHROME_OBJECT &&
+           chrome_member(&p, value->ptr + value->len, &key, &member)) {
+        struct nl_str text = value_text(names, &member);
+        if (nl_str_is(key, "version") && member.type == CHROME_STRING)
+            (void)snprintf(tool, sizeof tool, "viztracer %.*s",
+                           (int)(text.len < 40 ? text.len : 40), text.ptr);
+        else if (nl_str_is(key, "baseTimeNanoseconds"))
+            take_base(head, load, names, name, &member);
+        else if (nl_str_is(key, "overflow") && nl_str_is(chrome_text(&member), "true"))
+            nl_builder_coverage(load->builder, load->source, "truncated: buffer overflow", 1,
+                                "the first events were overwritten; raise --tracer_entries");
+    }
+    nl_builder_tool(load->builder, load->source, nl_str(tool));
 }
 
 /* ---- distributedInfo ---- */

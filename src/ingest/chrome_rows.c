@@ -11,7 +11,7 @@
 #define STEP_MARK "ProfilerStep#"
 
 static chrome_row_fn row_op, row_api, row_annotation, row_python, row_trace, row_overhead;
-static chrome_row_fn row_generic;
+static chrome_row_fn row_generic, row_call;
 
 const struct chrome_cat chrome_cats[] = {
     {"cpu_op", NL_KIND_OP, NL_LANE_THREAD, row_op, -1},
@@ -45,6 +45,9 @@ const struct chrome_cat chrome_cats[] = {
     {"collective_comm", NL_KIND_COLLECTIVE, NL_LANE_THREAD, row_generic, -1},
     {"overhead", NL_KIND_OVERHEAD, NL_LANE_OVERHEAD, row_overhead, -1},
     {"Trace", NL_KIND_MARK, NL_LANE_PROCESS, row_trace, -1},
+    /* VizTracer: function entry to exit. */
+    {"FEE", NL_KIND_PYTHON, NL_LANE_PYTHON, row_call, CHROME_CAT_NOT_KINETO},
+    {"fee", NL_KIND_PYTHON, NL_LANE_PYTHON, row_call, CHROME_CAT_NOT_KINETO},
     /* Only where Kineto's arguments are there too: other tools use these words. */
     {"Operator", NL_KIND_OP, NL_LANE_THREAD, row_op, CHROME_ARG_EXTERNAL},
     {"Runtime", NL_KIND_API, NL_LANE_THREAD, row_api, CHROME_ARG_CORRELATION},
@@ -201,7 +204,7 @@ void chrome_take_complete(struct chrome_worker *worker)
     const struct chrome_cat *cat = chrome_category(worker);
     if (!cat)
         cat = &generic;
-    else if (worker->event.unknown && cat->row != row_generic)
+    else if (worker->event.unknown && cat->row != row_generic && cat->row != row_call)
         count_unknown(worker);
     cat->row(worker, cat, ts, dur);
 }
@@ -383,13 +386,27 @@ static void row_overhead(struct chrome_worker *worker, const struct chrome_cat *
     chrome_slice(worker, cat, chrome_process_lane(worker, cat->lane, 0), ts, dur);
 }
 
-static void row_generic(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
-                        int64_t dur)
+static void keep_args(struct chrome_worker *worker, uint32_t slice)
 {
-    uint32_t slice = chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
     struct nl_arg_row row = nl_arg_row();
     row.slice = slice;
     row.text = chrome_args_text(worker, &worker->names);
     if (row.text)
         nl_stage_arg(worker->stage, &row);
+}
+
+/* VizTracer's calls: "name (file.py:12)", with arguments and result where it was told to keep them. */
+static void row_call(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
+                     int64_t dur)
+{
+    struct nl_python_row row = nl_python_row();
+    row.slice = chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
+    nl_stage_python(worker->stage, &row);
+    keep_args(worker, row.slice);
+}
+
+static void row_generic(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
+                        int64_t dur)
+{
+    keep_args(worker, chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur));
 }

@@ -13,6 +13,9 @@ struct chrome_cat;
 typedef void chrome_row_fn(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                            int64_t dur);
 
+/* For `needs`: nothing, and the category belongs to another tool. */
+#define CHROME_CAT_NOT_KINETO (-2)
+
 /* A category with a meaning: a row of chrome_cats[]. */
 struct chrome_cat {
     const char *text;

@@ -175,7 +175,7 @@ void chrome_peek(struct chrome_worker *worker, const char *text, const char *end
         const struct chrome_cat *cat = chrome_category(worker);
         if (!cat)
             continue;
-        load->kineto = true;
+        load->kineto |= cat->needs != CHROME_CAT_NOT_KINETO;
         struct chrome_actor pid = chrome_actor(&worker->event, CHROME_F_PID);
         if ((cat->kind != NL_KIND_API && cat->kind != NL_KIND_OP) || pid.name ||
             pid.number == NL_NULL_I64 || chrome_arg(&worker->event, CHROME_ARG_RANK_RAW))

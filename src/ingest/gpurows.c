@@ -86,7 +86,7 @@ bool gpurows_times(struct gpurows *rows, int64_t start, int64_t end, struct nl_s
 
 static uint32_t make_lane(struct gpurows *rows, const struct gpurows_slot *want)
 {
-    bool stream = want->kind == NL_LANE_STREAM;
+    bool stream = want->kind == NL_LANE_STREAM || want->kind == NL_LANE_SYNC;
     struct nl_lane_key key = {.kind = want->kind,
                               .process = nl_builder_process(rows->builder, rows->source, want->pid),
                               .thread = NL_NULL_ROW,
@@ -121,6 +121,16 @@ uint32_t gpurows_stream(struct gpurows *rows, int64_t pid, int64_t device, int64
                         int64_t stream)
 {
     return find_lane(rows, (struct gpurows_slot){.kind = NL_LANE_STREAM,
+                                                 .pid = pid,
+                                                 .who = device,
+                                                 .context = context,
+                                                 .stream = stream});
+}
+
+uint32_t gpurows_device(struct gpurows *rows, enum nl_lanekind kind, int64_t pid, int64_t device,
+                        int64_t context, int64_t stream)
+{
+    return find_lane(rows, (struct gpurows_slot){.kind = (uint8_t)kind,
                                                  .pid = pid,
                                                  .who = device,
                                                  .context = context,
@@ -205,7 +215,9 @@ enum nl_copykind gpurows_copy_kind(struct nl_str text)
 
 static size_t place(const struct gpurows_map *map, uint64_t key)
 {
-    size_t at = (key * 0x9e3779b97f4a7c15u >> 20) & (map->size - 1);
+    /* Ids are nearly consecutive: runs of 64 stay neighbours. */
+    uint64_t run = (key >> 6) * 0x9e3779b97f4a7c15u;
+    size_t at = ((run ^ run >> 29) << 6 ^ (key & 63)) & (map->size - 1);
     while (map->used[at] && map->pairs[at].key != key)
         at = (at + 1) & (map->size - 1);
     return at;

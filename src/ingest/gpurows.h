@@ -59,6 +59,9 @@ bool gpurows_times(struct gpurows *rows, int64_t start, int64_t end, struct nl_s
  * that the builder does not know yet by this key gets the key as its number. */
 uint32_t gpurows_stream(struct gpurows *rows, int64_t pid, int64_t device, int64_t context,
                         int64_t stream);
+/* The same for another kind of lane than NL_LANE_STREAM: NL_LANE_SYNC. */
+uint32_t gpurows_device(struct gpurows *rows, enum nl_lanekind kind, int64_t pid, int64_t device,
+                        int64_t context, int64_t stream);
 uint32_t gpurows_thread(struct gpurows *rows, enum nl_lanekind kind, int64_t pid, int64_t tid,
                         uint32_t domain);
 

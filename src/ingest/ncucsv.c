@@ -180,13 +180,43 @@ static bool is_hexadecimal(struct nl_str text)
     return text.len > 2 && text.ptr[0] == '0' && (text.ptr[1] | 32) == 'x';
 }
 
+/* Up to 15 digits with a point, × 10^exponent: one rounding of exact numbers gives the nearest
+ * double (Clinger 1990). False for everything else. */
+static bool read_short(struct nl_str text, int exponent, struct ncu_value *value)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    int64_t mantissa = 0;
+    bool point = false;
+    if (!text.len || text.len > 15 || text.ptr[0] == '.')
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (c < '0' || c > '9')
+            return false;
+        mantissa = mantissa * 10 + (c - '0');
+        exponent -= point;
+    }
+    if (exponent < -22 || exponent > 22)
+        return false;
+    value->kind = NCU_NUMBER;
+    value->number =
+        exponent < 0 ? (double)mantissa / powers[-exponent] : (double)mantissa * powers[exponent];
+    return true;
+}
+
 /* A cell × 10^exponent; the power is applied to the text, so that the double is the nearest one. */
 static struct ncu_value read_cell(struct nl_str cell, int exponent)
 {
     struct ncu_value value = {.kind = NCU_NO_DATA};
     char plain[48], scaled[64];
     struct nl_str text = without_separators(csvread_trimmed(cell), plain);
-    if (is_no_data(text) || !text.len)
+    if (read_short(text, exponent, &value) || !text.len || is_no_data(text))
         return value;
     struct nl_str number = text;
     if (exponent && text.len < 48)
@@ -198,10 +228,19 @@ static struct ncu_value read_cell(struct nl_str cell, int exponent)
         return value;
     }
     value.kind = NCU_NUMBER;
-    if (!csvread_scaled(text, exponent, &value.whole))
-        value.whole = 0;
     if (text.len > 15 && !exponent && !memchr(text.ptr, '.', text.len))
         value.text = csvread_trimmed(cell); /* more digits than a double holds */
+    return value;
+}
+
+/* The same for the metric `name`: columns need it as an integer, exact. */
+static struct ncu_value read_metric_cell(struct nl_str cell, int exponent, struct ncu_name name)
+{
+    struct ncu_value value = read_cell(cell, exponent);
+    char plain[48];
+    if (name.fact && value.kind == NCU_NUMBER &&
+        !csvread_scaled(without_separators(csvread_trimmed(cell), plain), exponent, &value.whole))
+        value.whole = 0;
     return value;
 }
 
@@ -244,7 +283,7 @@ static void raw_row(struct page *page)
         const struct metric_column *column = &page->columns[c];
         if (!column->metric || !csv->cells[c].len)
             continue;
-        struct ncu_value value = read_cell(csv->cells[c], column->exponent);
+        struct ncu_value value = read_metric_cell(csv->cells[c], column->exponent, column->name);
         ncu_metric(&page->ncu, column->name, column->unit, NL_NO_NAME, &value);
     }
     finish_kernel(page);
@@ -304,8 +343,10 @@ static void details_row(struct page *page)
         rule_row(page, section_name);
     } else if (metric.len) {
         struct ncu_unit unit = ncu_unit(csvread_trimmed(csvread_cell(csv, page->at[UNIT])));
-        struct ncu_value value = read_cell(csvread_cell(csv, page->at[VALUE]), unit.exponent);
-        ncu_metric(&page->ncu, ncu_name(&page->ncu, metric),
+        struct ncu_name name = ncu_name(&page->ncu, metric);
+        struct ncu_value value =
+            read_metric_cell(csvread_cell(csv, page->at[VALUE]), unit.exponent, name);
+        ncu_metric(&page->ncu, name,
                    unit.text[0] ? nl_stage_name(page->ncu.stage, nl_str(unit.text)) : NL_NO_NAME,
                    section_name, &value);
     }

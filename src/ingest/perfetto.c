@@ -178,6 +178,13 @@ static void packet_events(struct perfetto_load *load, struct perfetto_packet *pa
     }
 }
 
+/* Records are held until all are read: at most a third of the budget for them. */
+static bool too_many(const struct perfetto_load *load)
+{
+    return load->job && load->job->memory_bytes &&
+           load->record_count * sizeof *load->records > load->job->memory_bytes / 3;
+}
+
 static bool read_trace(struct perfetto_load *load, struct wire trace, bool inner)
 {
     struct wire_field field;
@@ -191,6 +198,10 @@ static bool read_trace(struct perfetto_load *load, struct wire trace, bool inner
             load->stopped = nl_job_cancelled(load->job) || nl_builder_over_budget(load->builder);
         if (load->stopped)
             return false;
+        if (too_many(load)) {
+            load->notes[PERFETTO_NOTE_FULL]++;
+            break;
+        }
         packet_head(load, &packet);
         if (!packet_state(load, &packet))
             continue;

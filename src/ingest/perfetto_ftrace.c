@@ -33,8 +33,8 @@ static void name_thread(struct perfetto_load *load, int64_t tid, struct nl_str c
 {
     if (tid == 0 || !comm.len)
         return;
-    struct perfetto_track *track =
-        &load->tracks[perfetto_thread_track(load, NL_NULL_I64, tid, true)];
+    uint32_t row = perfetto_thread_track(load, NL_NULL_I64, tid, true);
+    struct perfetto_track *track = &load->tracks[row];
     if (!track->thread_name.len)
         track->thread_name = perfetto_keep(load, comm);
 }

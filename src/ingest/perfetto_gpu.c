@@ -136,8 +136,8 @@ static void read_spec(struct perfetto_load *load, int64_t gpu, const struct wire
         else if (field.number == 2)
             name = wire_str(&field);
     }
-    struct perfetto_track *track = &load->tracks[counter_track(load, gpu, id)];
-    track->text = perfetto_keep(load, name);
+    uint32_t row = counter_track(load, gpu, id);
+    load->tracks[row].text = perfetto_keep(load, name);
 }
 
 static void read_value(struct perfetto_load *load, int64_t gpu, int64_t ts,

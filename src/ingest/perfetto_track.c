@@ -134,7 +134,8 @@ void perfetto_descriptor(struct perfetto_load *load, const struct wire_field *da
     while (wire_next(&wire, &field))
         if (field.number == 1)
             uuid = field.value;
-    struct perfetto_track *track = &load->tracks[perfetto_track_of(load, uuid)];
+    uint32_t row = perfetto_track_of(load, uuid);
+    struct perfetto_track *track = &load->tracks[row];
     track->described = true;
     wire = wire_inside(data);
     while (wire_next(&wire, &field)) {

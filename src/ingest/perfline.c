@@ -4,6 +4,8 @@
 #include "base/units.h"
 #include "store/schema.h"
 
+#define COMM_MOST 64 /* Linux has 15 */
+
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t';
@@ -116,6 +118,17 @@ static bool take_branch(struct nl_str text, struct perfline_header *header)
     return perfline_frame(header->rest, &frame);
 }
 
+/* Letters, digits and what is between them: `cycles:ppp:`, `cpu/event=0x3c,umask=0x1/:`. */
+static bool is_event(struct nl_str word)
+{
+    if (word.len < 2 || word.ptr[word.len - 1] != ':' || (word.ptr[0] >= '0' && word.ptr[0] <= '9'))
+        return false;
+    for (size_t i = 0; i < word.len; i++)
+        if (strchr("'\"(){}<>;!?$\\`", word.ptr[i]))
+            return false;
+    return true;
+}
+
 /* What follows the ids, up to the event. */
 static bool take_tail(struct nl_str text, struct perfline_header *header)
 {
@@ -132,11 +145,13 @@ static bool take_tail(struct nl_str text, struct perfline_header *header)
         return true;
     if (is_digits(word) && nl_parse_i64(word, &header->period))
         word = take_word(&after);
-    if (word.len < 2 || word.ptr[word.len - 1] != ':' || is_digits((struct nl_str){word.ptr, 1}))
+    if (!is_event(word))
         return false;
     header->event = (struct nl_str){word.ptr, word.len - 1};
     header->rest = cut_space(skip_space(after));
-    return true;
+    struct perfline_frame frame; /* without a time, nothing else may follow */
+    return header->time_ns != NL_NULL_I64 || !header->rest.len ||
+           perfline_frame(header->rest, &frame);
 }
 
 bool perfline_header(struct nl_str line, struct perfline_header *header)
@@ -147,7 +162,7 @@ bool perfline_header(struct nl_str line, struct perfline_header *header)
     for (unsigned words = 0; words < 16; words++) {
         struct nl_str comm = cut_space((struct nl_str){start, (size_t)(text.ptr - start)});
         struct nl_str word = take_word(&text);
-        if (!word.len)
+        if (!word.len || comm.len > COMM_MOST)
             return false;
         *header = (struct perfline_header){
             .comm = comm, .cpu = NL_NULL_I64, .time_ns = NL_NULL_I64, .period = NL_NULL_I64};

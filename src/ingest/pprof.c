@@ -45,6 +45,8 @@ struct pprof {
     uint32_t *modules;
     size_t module_count, module_cap;
     struct id_index function_index, location_index, module_index;
+    struct id_index
+        below; /* (caller's node, location) → node: a walk of a stack is one look a frame */
     struct value_type types[TYPES_MOST];
     unsigned type_count;
     uint64_t *frames; /* location ids of the sample at hand */
@@ -218,17 +220,11 @@ static uint32_t add_address(struct pprof *p, const struct location *location, ui
     return cpuprofile_frame(&p->profile, parent, &frame);
 }
 
-/* Its lines, outermost first: they are stored the other way round, so by their number from the end. */
-static uint32_t add_location(struct pprof *p, uint64_t id, uint32_t parent)
+/* Its lines, outermost first: they are stored the other way round. */
+static uint32_t add_lines(struct pprof *p, const struct location *location, uint32_t parent)
 {
-    uint32_t row = id_index_get(&p->location_index, id);
     struct wire_field lines[32], field;
     unsigned count = 0;
-    if (row == ID_INDEX_NONE) {
-        p->missing++;
-        return parent;
-    }
-    const struct location *location = &p->locations[row];
     struct wire wire = location->whole;
     while (next(p, &wire, &field, false))
         if (field.number == 4 && wire_is_text(&field)) {
@@ -242,6 +238,22 @@ static uint32_t add_location(struct pprof *p, uint64_t id, uint32_t parent)
     while (count)
         parent = add_line(p, location, parent, &lines[--count]);
     return parent;
+}
+
+static uint32_t add_location(struct pprof *p, uint64_t id, uint32_t parent)
+{
+    uint32_t row = id_index_get(&p->location_index, id);
+    if (row == ID_INDEX_NONE) {
+        p->missing++;
+        return parent;
+    }
+    uint64_t key = (uint64_t)parent << 32 | row;
+    uint32_t node = id_index_get(&p->below, key);
+    if (node == ID_INDEX_NONE) {
+        node = add_lines(p, &p->locations[row], parent);
+        id_index_put(&p->below, key, node);
+    }
+    return node;
 }
 
 static void keep_frame(struct pprof *p, uint64_t id)
@@ -392,6 +404,7 @@ static void release(struct pprof *p)
     id_index_release(&p->function_index);
     id_index_release(&p->location_index);
     id_index_release(&p->module_index);
+    id_index_release(&p->below);
 }
 
 static void load_message(struct pprof *p)

@@ -12,6 +12,7 @@
 void textlines_init(struct textlines *lines, struct nl_stream *stream)
 {
     *lines = (struct textlines){.stream = stream};
+    nl_grow(&lines->buffer, &lines->cap, WINDOW);
 }
 
 void textlines_release(struct textlines *lines)

@@ -286,8 +286,9 @@ static void take_event(struct snapshot *s, struct pickle_value event, uint32_t l
     }
     if (us >= 0 && us < INT64_MAX / 2000) {
         row.ts = us * 1000;
-    } else { /* old files have an order only */
-        row.ts = s->untimed++;
+    } else { /* old files have an order only; else one event was cut in its middle */
+        row.ts = s->events > s->untimed ? s->last_ts : s->untimed;
+        s->untimed++;
     }
     if (row.ts > s->last_ts)
         s->last_ts = row.ts;

@@ -17,7 +17,7 @@
  * field that does not fit; `damaged` tells which and `at` stays at that field. Nested messages are
  * not looked at until the caller opens a cursor over them, so nothing here recurses; deprecated
  * groups are stepped over with a counter. A field of another wire type than the caller expects reads
- * as 0 or empty: ask wire_is_text / wire_is_varint where that matters.
+ * as 0 or "": ask wire_is_text / wire_is_varint where that matters.
  */
 #ifndef NL_WIRE_H
 #define NL_WIRE_H
@@ -164,7 +164,7 @@ static inline int64_t wire_zigzag(uint64_t value)
 
 static inline struct nl_str wire_str(const struct wire_field *field)
 {
-    return (struct nl_str){(const char *)field->data, field->len};
+    return (struct nl_str){field->data ? (const char *)field->data : "", field->len};
 }
 
 /* A double or float field; a varint gives its number. */

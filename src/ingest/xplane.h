@@ -14,6 +14,7 @@
 #ifndef NL_XPLANE_H
 #define NL_XPLANE_H
 
+#include "ingest/idindex.h"
 #include "ingest/ingest.h"
 #include "ingest/wire.h"
 
@@ -61,11 +62,6 @@ struct xplane_stat_name {
     int known; /* enum xplane_stat or -1 */
 };
 
-struct xplane_index {
-    uint32_t *slots; /* row + 1 */
-    size_t mask;
-};
-
 struct xplane_plane {
     struct nl_str name;
     struct wire bytes;
@@ -73,7 +69,7 @@ struct xplane_plane {
     size_t meta_count, meta_cap;
     struct xplane_stat_name *stats;
     size_t stat_count, stat_cap;
-    struct xplane_index meta_index, stat_index;
+    struct id_index meta_index, stat_index;
 };
 
 struct xplane_line {

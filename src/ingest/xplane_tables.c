@@ -1,6 +1,6 @@
 /*
- * The tables of a plane, and statistics of events. Ids are looked up in an open-addressing index:
- * some writers number from 1, others use 64-bit hashes.
+ * The tables of a plane, and statistics of events. Ids are looked up in an index, since
+ * some writers number from 1 and others use 64-bit hashes.
  */
 #include "base/json.h"
 #include "base/mem.h"
@@ -37,45 +37,6 @@ bool xplane_again(struct wire *wire, struct wire_field *field)
     return wire_next(wire, field) || wire_clip(wire, field);
 }
 
-/* ---- ids to rows ---- */
-
-static size_t slot_of(int64_t id, size_t mask)
-{
-    uint64_t mixed = (uint64_t)id * 0x9e3779b97f4a7c15u;
-    return (size_t)(mixed >> 20) & mask;
-}
-
-static void index_make(struct xplane_index *index, size_t count)
-{
-    size_t size = 16;
-    while (size < count * 2)
-        size *= 2;
-    index->mask = size - 1;
-    index->slots = nl_zalloc(size * sizeof *index->slots);
-}
-
-/* The slot that holds an id, or the free one where it goes. Both kinds of rows start with the id. */
-static uint32_t *index_find(const struct xplane_index *index, const void *rows, size_t size,
-                            int64_t id)
-{
-    size_t at = slot_of(id, index->mask);
-    for (; index->slots[at]; at = (at + 1) & index->mask) {
-        const int64_t *row = (const void *)((const char *)rows + (index->slots[at] - 1) * size);
-        if (*row == id)
-            break;
-    }
-    return &index->slots[at];
-}
-
-static void index_rows(struct xplane_index *index, const void *rows, size_t size, size_t count)
-{
-    index_make(index, count);
-    for (size_t i = 0; i < count; i++) {
-        const int64_t *id = (const void *)((const char *)rows + i * size);
-        *index_find(index, rows, size, *id) = (uint32_t)i + 1; /* the last one counts */
-    }
-}
-
 /* ---- reading the tables ---- */
 
 /* A map entry: key 1, message 2. */
@@ -101,7 +62,7 @@ static bool read_entry(struct xplane_load *load, const struct wire_field *entry,
 static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
                       const struct wire_field *entry)
 {
-    struct xplane_meta meta = {.bytes = NL_NULL_U64};
+    struct xplane_meta meta = {.bytes = NL_NULL_U64, .name = {"", 0}, .display = {"", 0}};
     struct wire_field field;
     if (!read_entry(load, entry, &meta.id, &meta.stats))
         return;
@@ -115,13 +76,14 @@ static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
             load->notes[XPLANE_NOTE_PROGRAMS]++;
     }
     nl_grow(&plane->metas, &plane->meta_cap, plane->meta_count + 1);
+    id_index_put(&plane->meta_index, (uint64_t)meta.id, (uint32_t)plane->meta_count);
     plane->metas[plane->meta_count++] = meta;
 }
 
 static void read_stat_name(struct xplane_load *load, struct xplane_plane *plane,
                            const struct wire_field *entry)
 {
-    struct xplane_stat_name stat = {.known = -1};
+    struct xplane_stat_name stat = {.known = -1, .name = {"", 0}};
     struct wire wire;
     struct wire_field field;
     if (!read_entry(load, entry, &stat.id, &wire))
@@ -133,6 +95,7 @@ static void read_stat_name(struct xplane_load *load, struct xplane_plane *plane,
         if (nl_str_is(stat.name, known_stats[i]))
             stat.known = i;
     nl_grow(&plane->stats, &plane->stat_cap, plane->stat_count + 1);
+    id_index_put(&plane->stat_index, (uint64_t)stat.id, (uint32_t)plane->stat_count);
     plane->stats[plane->stat_count++] = stat;
 }
 
@@ -146,24 +109,22 @@ void xplane_tables_read(struct xplane_load *load, struct xplane_plane *plane)
         else if (field.number == 5 && wire_is_text(&field))
             read_stat_name(load, plane, &field);
     }
-    index_rows(&plane->meta_index, plane->metas, sizeof *plane->metas, plane->meta_count);
-    index_rows(&plane->stat_index, plane->stats, sizeof *plane->stats, plane->stat_count);
 }
 
 void xplane_tables_release(struct xplane_plane *plane)
 {
     nl_free(plane->metas);
     nl_free(plane->stats);
-    nl_free(plane->meta_index.slots);
-    nl_free(plane->stat_index.slots);
+    id_index_release(&plane->meta_index);
+    id_index_release(&plane->stat_index);
 }
 
 /* ---- statistics ---- */
 
 static const struct xplane_stat_name *stat_name(const struct xplane_plane *plane, int64_t id)
 {
-    uint32_t row = *index_find(&plane->stat_index, plane->stats, sizeof *plane->stats, id);
-    return row ? &plane->stats[row - 1] : NULL;
+    uint32_t row = id_index_get(&plane->stat_index, (uint64_t)id);
+    return row != ID_INDEX_NONE ? &plane->stats[row] : NULL;
 }
 
 static void read_value(const struct xplane_plane *plane, const struct wire_field *field,
@@ -355,8 +316,8 @@ static bool read_event(struct xplane_load *load, const struct xplane_plane *plan
         load->notes[aggregate ? XPLANE_NOTE_AGGREGATE : XPLANE_NOTE_TIME]++;
         return false;
     }
-    uint32_t row = *index_find(&plane->meta_index, plane->metas, sizeof *plane->metas, id);
-    event->meta = row ? &plane->metas[row - 1] : NULL;
+    uint32_t row = id_index_get(&plane->meta_index, (uint64_t)id);
+    event->meta = row != ID_INDEX_NONE ? &plane->metas[row] : NULL;
     if (!event->meta)
         load->notes[XPLANE_NOTE_NAMELESS]++;
     return true;

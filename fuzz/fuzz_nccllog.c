@@ -1,0 +1,37 @@
+/*
+ * Any bytes as an NCCL log: loading never fails but with a message, and gives a trace that
+ * can be finished.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "ingest/nccllog.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void load(const uint8_t *data, size_t size)
+{
+    struct nl_err err;
+    struct nl_job job = {.threads = 1};
+    nl_err_clear(&err);
+    struct nl_stream *stream = nl_stream_memory(data, size, &err);
+    if (!stream)
+        return;
+    struct nl_builder *builder = nl_builder_new(&job);
+    uint32_t source = nl_builder_source(builder, "fuzz", "text");
+    bool ok = nccllog_load(builder, source, stream, &job, &err);
+    nl_stream_close(stream);
+    if (ok) {
+        nl_trace_free(nl_builder_finish(builder, &err));
+        return;
+    }
+    if (err.code == NL_OK || !err.text[0])
+        abort(); /* refused without a reason */
+    nl_builder_free(builder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    load(data, size);
+    return 0;
+}

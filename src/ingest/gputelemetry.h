@@ -1,0 +1,57 @@
+/*
+ * gputelemetry — what watches GPUs from outside: nvidia-smi queries, dmon and pmon, dcgmi dmon,
+ * dcgm-exporter. Everything becomes counters on a lane per device.
+ *
+ * The reader looks at the first lines for the kind; telemetry_load takes any stream.
+ */
+#ifndef NL_GPUTELEMETRY_H
+#define NL_GPUTELEMETRY_H
+
+#include "base/stream.h"
+#include "ingest/ingest.h"
+
+#define TELEMETRY_COLUMNS 256
+
+struct telemetry {
+    struct nl_builder *builder;
+    struct nl_stage *stage;
+    struct nl_job *job;
+    uint32_t source, process;
+    /* series by (lane, name); a small table, looked up by position first */
+    struct telemetry_series {
+        uint64_t key;
+        uint32_t series;
+    } * series;
+    size_t series_count, series_cap;
+    int64_t tick; /* of files without times */
+    int64_t values, unavailable, words, timeless, strange;
+    bool zoned, dated; /* times have a zone; a date */
+};
+
+enum telemetry_kind {
+    TELEMETRY_NONE,
+    TELEMETRY_QUERY, /* nvidia-smi --query-gpu, CSV */
+    TELEMETRY_DMON,  /* nvidia-smi dmon, pmon */
+    TELEMETRY_DCGM,  /* dcgmi dmon */
+    TELEMETRY_EXPORTER
+};
+enum telemetry_kind telemetry_kind(struct nl_str head);
+
+NL_MUST_CHECK bool telemetry_load(struct nl_builder *builder, uint32_t source,
+                                  enum telemetry_kind kind, struct nl_stream *stream,
+                                  struct nl_job *job, struct nl_err *err);
+
+/* The parts. */
+NL_MUST_CHECK bool telemetry_query(struct telemetry *t, struct nl_stream *stream,
+                                   struct nl_err *err);
+NL_MUST_CHECK bool telemetry_lines(struct telemetry *t, enum telemetry_kind kind,
+                                   struct nl_stream *stream, struct nl_err *err);
+
+/* Adds a cell as a value of (device, name): a number with an optional unit after it. A cell that says
+ * there is no value, or words, are counted. `entity` names what is no whole device, or is empty. */
+void telemetry_cell(struct telemetry *t, int64_t ts, int64_t device, struct nl_str entity,
+                    struct nl_str name, struct nl_str unit, struct nl_str cell);
+/* "2024/10/29 19:00:23.123", ISO 8601, or seconds since 1970, → ns; false when it is none. */
+bool telemetry_time(struct telemetry *t, struct nl_str text, int64_t *ns);
+
+#endif

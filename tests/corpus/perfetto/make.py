@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Writes the Perfetto traces of this folder and of tests/reject/perfetto, by hand."""
+import gzip
+import os
+import struct
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REJECT = os.path.join(HERE, "..", "..", "reject", "perfetto")
+CLEARED, NEEDED = 1, 2
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def f(number, *values):
+    """A field: int → varint, float → double, else length-delimited (several values: a message)."""
+    if len(values) == 1 and isinstance(values[0], int):
+        return varint(number << 3) + varint(values[0])
+    if len(values) == 1 and isinstance(values[0], float):
+        return varint(number << 3 | 1) + struct.pack("<d", values[0])
+    data = b"".join(v.encode() if isinstance(v, str) else v for v in values)
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def fixed(number, value):
+    return varint(number << 3 | 1) + struct.pack("<Q", value)
+
+
+def packet(*parts, ts=None, seq=1, flags=None):
+    out = b"" if ts is None else f(8, ts)
+    out += f(10, seq) + (f(13, flags) if flags is not None else b"")
+    return f(1, out, *parts)
+
+
+def packed(number, *values):
+    return f(number, b"".join(varint(v) for v in values))
+
+
+def event(kind, track, *parts):
+    return f(11, f(9, kind), f(11, track), *parts)
+
+
+def tracks():
+    """Tracks of a ROCm profiler: a thread, a GPU queue, a counter; arrows; a custom clock in µs."""
+    out = packet(f(6, f(1, f(1, 6), f(2, 1000000)), f(1, f(1, 1), f(2, 1700000000000000000)),
+                   f(1, f(1, 64), f(2, 500), f(4, 1000))))
+    out += packet(f(60, f(1, 1), f(3, f(1, 77), f(6, "train"))))
+    out += packet(f(60, f(1, 2), f(5, 1), f(4, f(1, 77), f(2, 78), f(5, "main"))))
+    out += packet(f(60, f(1, 3), f(2, "GPU [4] QUEUE [1]")))
+    out += packet(f(60, f(1, 4), f(5, 1), f(2, "memory"), f(8, f(3, 3), f(4, 1024))))
+    names = f(12, f(1, f(1, 1), f(2, "hip_api")), f(1, f(1, 2), f(2, "kernel_dispatch")),
+              f(2, f(1, 7), f(2, "hipLaunchKernel")), f(2, f(1, 8), f(2, "gemm")),
+              f(3, f(1, 1), f(2, "corr_id")), f(29, f(1, 1), f(2, "interned value")))
+    out += packet(names, ts=1000000, flags=CLEARED)
+    out += packet(event(1, 2, packed(3, 1), f(10, 7), fixed(47, 99),
+                        f(4, f(1, 1), f(3, 41)), f(4, f(10, "nest"), f(11, f(10, "a"), f(4, -1)),
+                                                   f(11, f(10, "b"), f(17, 1)))),
+                  ts=1001000, flags=NEEDED)
+    out += packet(event(2, 2), ts=1003000, flags=NEEDED)
+    out += packet(event(1, 3, packed(3, 2), f(10, 8), fixed(48, 99), f(4, f(1, 1), f(3, 41))),
+                  f(58, 64), ts=505, flags=NEEDED)
+    out += packet(event(2, 3), f(58, 64), ts=509, flags=NEEDED)
+    out += packet(event(4, 4, f(30, 5)), ts=1002000) + packet(event(4, 4, f(44, 2.5)), ts=1004000)
+    out += packet(event(1, 2, f(23, "never ends")), ts=1005000)
+    out += packet(event(2, 9), ts=1005000) + packet(event(3, 2, f(23, "mark")), ts=1005500)
+    out += packet(event(1, 2, f(10, 7)), ts=1006000, seq=5, flags=NEEDED)  # state never known
+    out += packet(event(1, 2, f(23, "x")), f(58, 99), ts=1)  # a clock nobody tied
+    return out
+
+
+def legacy():
+    """Phases, µs deltas, default track, async ids, compressed packets."""
+    inner = packet(f(44, f(1, 5), f(2, 6), f(5, "old"), f(6, 1000)), flags=CLEARED)
+    inner += packet(f(59, f(11, f(11, 50))), seq=2, flags=CLEARED)
+    inner += packet(f(60, f(1, 50), f(2, "default")), seq=2)
+    inner += packet(f(11, f(1, 10), f(23, "X"), f(6, f(2, 88), f(3, 7))), flags=NEEDED)
+    inner += packet(f(11, f(1, 5), f(23, "B"), f(6, f(2, 66))), flags=NEEDED)
+    inner += packet(f(11, f(1, 5), f(6, f(2, 69))), flags=NEEDED)
+    inner += packet(f(11, f(16, 2000), f(23, "async"), f(22, "c"), f(6, f(2, 98), f(11, 3))))
+    inner += packet(f(11, f(16, 2500), f(22, "c"), f(6, f(2, 101), f(11, 3))))
+    inner += packet(f(11, f(9, 3), f(23, "on default")), ts=3000000, seq=2, flags=NEEDED)
+    return packet(f(50, zlib.compress(inner))) + packet(f(11, f(6, f(2, 77))), ts=1)
+
+
+def gpu():
+    """Render stages by interned and by old ids; counters with names."""
+    interned = f(12, f(24, f(1, 1), f(2, "Compute Queue"), f(4, 2)),
+                 f(24, f(1, 2), f(2, "Kernel"), f(4, 2)), f(24, f(1, 3), f(2, "vertex"), f(4, 1)),
+                 f(1001, f(1, 1), f(2, "_Z3addPf"), f(3, "add(float*)"), f(4, "sm_80")))
+    out = packet(interned, ts=0, flags=CLEARED)
+    launch = f(21, f(1, f(1, 256), f(2, 2)), f(2, f(1, 128)))
+    out += packet(f(53, f(2, 50), f(13, 1), f(14, 2), f(11, 1), f(19, 1), launch), ts=100,
+                  flags=NEEDED)
+    out += packet(f(53, f(2, 20), f(13, 1), f(14, 3), f(11, 1)), ts=200, flags=NEEDED)
+    out += packet(f(53, f(2, 5), f(3, 0), f(17, "named")), ts=300)
+    out += packet(f(52, f(1, f(1, f(1, 1), f(2, "Clock"))), f(2, f(1, 1), f(2, 1500)),
+                    f(2, f(1, 2), f(3, 0.5))), ts=400)
+    return out
+
+
+def kernel():
+    """Switches in rows and in columns, atrace marks, frequencies; a process tree."""
+    tree = f(2, f(1, f(1, 10), f(2, 1), f(3, "program"), f(3, "--token=abc")),
+             f(2, f(1, 11), f(3, 10), f(2, "worker")))
+    switch = f(2, f(1, 1000), f(2, 0), f(4, f(2, 0), f(5, "worker"), f(6, 11)))
+    switch += f(2, f(1, 3000), f(2, 11), f(4, f(2, 11), f(5, "idle"), f(6, 0)))
+    compact = f(4, f(5, "worker"), f(5, "swapper"), packed(1, 5000, 1000), packed(2, 0, 1),
+                packed(3, 11, 0), packed(6, 0, 1))
+    marks = b"".join(f(2, f(1, ts), f(2, 11), f(3, f(2, text))) for ts, text in (
+        (1100, "B|10|outer\n"), (1200, "B|10|inner"), (1300, "E|10"), (1400, "E|"),
+        (1500, "C|10|frames|12"), (1600, "S|10|job|1"), (1700, "F|10|job|1"), (1800, "hello")))
+    frequency = f(2, f(1, 2000), f(2, 0), f(11, f(1, 1800000), f(2, 0)))
+    other = f(2, f(1, 2100), f(2, 1), f(20, f(2, 3)))
+    return (packet(tree) + packet(f(1, f(1, 0), switch, marks, frequency, other)) +
+            packet(f(1, f(1, 0), compact, f(3, 1))))
+
+
+def write(folder, name, data):
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(data)
+
+
+def main():
+    whole = tracks()
+    write(HERE, "tracks.pftrace", whole)
+    write(HERE, "tracks.pftrace.gz", gzip.compress(whole, mtime=0))
+    write(HERE, "cut.pftrace", whole[:-3])
+    write(HERE, "legacy.pftrace", legacy())
+    write(HERE, "gpu.pftrace", gpu())
+    write(HERE, "kernel.pftrace", kernel())
+    write(REJECT, "cut-in-first-packet.pftrace", whole[:20])
+    write(REJECT, "other-messages.pb", f(1, f(2000, "x")) * 8)
+    write(REJECT, "other-fields.pb", f(2, "abc") * 8)
+
+
+main()

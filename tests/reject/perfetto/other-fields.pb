@@ -1,0 +1,1 @@
+abcabcabcabcabcabcabcabc
