@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import ROOT, Tally, neurolens  # noqa: E402
 
 SAMPLES = os.path.join(ROOT, "..", "shared", "samples")
-FOLDERS = ("torch", "chrome", "viztracer")
+FOLDERS = ("torch", "chrome")  # VizTracer has an oracle of its own
 NO_TRACE = ("mi300.json", "event_replay_ir.json")  # JSON, but no events in them
 CLOSE = ("", "]", "{}]", "]}")
 
