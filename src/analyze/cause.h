@@ -80,11 +80,11 @@ int64_t nl_scene_exposed(const struct nl_scene *scene, nl_copy_test *wanted,
                          struct nl_intervals *out);
 const char *nl_scene_exposed_sql(const struct nl_scene *scene, const char *condition);
 
-/* Gaps of the scene's device. */
+/* Gaps of the scene's device; NULL when there are none. */
 static inline const struct nl_idle_gap *nl_scene_gaps(const struct nl_scene *scene, size_t *count)
 {
     *count = scene->device->gaps;
-    return scene->idle->gaps + scene->device->first_gap;
+    return *count ? scene->idle->gaps + scene->device->first_gap : NULL;
 }
 
 /* Adds up the gaps that pass; their intervals go into `where` (may be NULL). */
