@@ -266,14 +266,14 @@ static bool row_process(struct telemetry *t, const struct table *table, const st
 /* A row has as many words as the header, but for the command of pmon, which may hold spaces. */
 static bool is_row(const struct table *table, int count)
 {
-    if (table->device < 0 || count <= table->device || count <= table->time)
+    if (table->device < 0 || count <= table->device || count <= table->time || count <= table->date)
         return false;
     return table->command >= 0 || count == table->count;
 }
 
 static void dmon_row(struct telemetry *t, struct table *table, struct nl_str line)
 {
-    struct nl_str words[TELEMETRY_COLUMNS];
+    struct nl_str words[TELEMETRY_COLUMNS] = {{0}};
     int count = split(line, words);
     int64_t device;
     if (!is_row(table, count) || !csvread_i64(words[table->device], &device) || device < 0 ||
@@ -312,11 +312,12 @@ static const char *dcgm_unit(struct nl_str name)
 /* "GPU 0  0.969 …": the entity is two words, the header has one for both. */
 static void dcgm_row(struct telemetry *t, struct table *table, struct nl_str line)
 {
-    struct nl_str words[TELEMETRY_COLUMNS], entity = {"", 0};
+    struct nl_str words[TELEMETRY_COLUMNS] = {{0}}, entity = {"", 0};
     char room[64];
     int count = split(line, words);
     int64_t id, device;
-    if (count != table->count + 1 || !csvread_i64(words[1], &id) || id < 0 || id > 1 << 20) {
+    if (count < 2 || count != table->count + 1 || !csvread_i64(words[1], &id) || id < 0 ||
+        id > 1 << 20) {
         t->strange += count > 1;
         return;
     }
@@ -383,7 +384,7 @@ static void exporter_line(struct telemetry *t, struct table *table, struct nl_st
     struct nl_str labels = {open, (size_t)(close - open) + 1};
     struct nl_str name = {line.ptr, (size_t)(open - line.ptr)};
     struct nl_str value = {close + 1, line.len - (size_t)(close + 1 - line.ptr)};
-    struct nl_str words[TELEMETRY_COLUMNS];
+    struct nl_str words[TELEMETRY_COLUMNS] = {{0}};
     if (!csvread_i64(label(labels, "gpu"), &device) || device < 0 || device > 4096 ||
         split(value, words) < 1) {
         t->strange++;

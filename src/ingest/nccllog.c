@@ -64,7 +64,7 @@ struct said {
 
 static bool read_origin(struct nl_str before, struct said *said)
 {
-    struct nl_str words[MAX_WORDS];
+    struct nl_str words[MAX_WORDS] = {{0}};
     int count = split(before, words);
     if (count < 2)
         return false;
@@ -237,7 +237,7 @@ static void take_said(struct log *log, const struct said *said)
 /* "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  error" */
 static bool take_columns(struct log *log, struct nl_str line)
 {
-    struct nl_str words[MAX_WORDS];
+    struct nl_str words[MAX_WORDS] = {{0}};
     int count = split(line, words), place = -1;
     const struct {
         const char *name;
@@ -345,7 +345,7 @@ static int missing_words(const struct log *log, int count)
 
 static void take_row(struct log *log, struct nl_str line)
 {
-    struct nl_str words[MAX_WORDS], moved[MAX_WORDS];
+    struct nl_str words[MAX_WORDS] = {{0}}, moved[MAX_WORDS] = {{0}};
     uint64_t size;
     int count = split(line, words);
     if (count < 6 || count > log->columns || !csvread_u64(words[log->size], &size))

@@ -401,8 +401,10 @@ static void take_annotations(struct snapshot *s, struct pickle_value list)
     for (uint32_t i = 0; i < pickle_count(s->pickle, list) && go_on(s, MAX_OPEN); i++) {
         struct pickle_value item = pickle_item(s->pickle, list, i);
         int64_t us = i64_of(s, item, "time_us");
-        struct annotation now = {text_of(s, item, "name"), i64_of(s, item, "device"), us * 1000};
-        if (us < 0 || us >= INT64_MAX / 2000 || now.device > 4096) {
+        bool told = us >= 0 && us < INT64_MAX / 2000;
+        struct annotation now = {text_of(s, item, "name"), i64_of(s, item, "device"),
+                                 told ? us * 1000 : 0};
+        if (!told || now.device > 4096) {
             s->unpaired++;
         } else if (nl_str_is(text_of(s, item, "stage"), "START")) {
             if (depth < MAX_OPEN)
