@@ -446,6 +446,7 @@ bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl
     *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
     nl_arena_init(&pickle->arena);
     pickle->to_spend = ((uint64_t)len + 4096) * 64;
+    nl_grow(&pickle->stack, &pickle->stack_cap, 16); /* never NULL: empty runs of it are taken */
     bool done = run(pickle, err);
     nl_free(pickle->stack);
     nl_free(pickle->memo);
