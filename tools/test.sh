@@ -170,7 +170,7 @@ tests_under_sanitizers() {
     part "sanitizers: unit tests" 600 bash -c 'units build-asan'
     part "sanitizers: corpus" 300 python3 tests/corpus.py
     part "sanitizers: robust" 300 env ROBUST_LIMIT_S=20 python3 tests/robust.py --flips 100 --cuts 4
-    part "sanitizers: fuzz targets" 600 tools/fuzz.sh build-asan 3
+    part "sanitizers: fuzz targets" 600 tools/fuzz.sh build-asan 5
 }
 
 part lint 120 python3 tools/lint.py

@@ -2,9 +2,9 @@
  * cache — finished traces of imported profiles, so that the second look costs milliseconds.
  *
  * A cached trace is <folder>/<key>.nlt; the key is a hash of every input's fingerprint (size, time,
- * first and last MiB), of the options that matter and of the schema. Files appear by rename, so two
- * processes importing the same profile at once both succeed and one of the equal files stays. The
- * cache never fails a command: what cannot be written is simply not kept.
+ * first and last MiB), of the options that matter, of the schema and of the program's build. Files
+ * appear by rename, so two processes importing the same profile at once both succeed and one of the
+ * equal files stays. The cache never fails a command: what cannot be written is simply not kept.
  */
 #ifndef NL_CACHE_H
 #define NL_CACHE_H

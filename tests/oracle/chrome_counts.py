@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import ROOT, Tally, neurolens  # noqa: E402
 
 SAMPLES = os.path.join(ROOT, "..", "shared", "samples")
-FOLDERS = ("torch", "chrome")  # VizTracer has an oracle of its own
+FOLDERS = ("torch", "chrome", "viztracer")
 NO_TRACE = ("mi300.json", "event_replay_ir.json")  # JSON, but no events in them
 CLOSE = ("", "]", "{}]", "]}")
 
@@ -27,6 +27,7 @@ KINDS = {
     "gpu_memcpy": "memcpy", "gpu_memset": "memset", "cuda_sync": "sync",
     "gpu_user_annotation": "gpu_annotation", "overhead": "overhead", "Trace": "mark",
     "cuda_profiler_range": "device",
+    "FEE": "python", "fee": "python",  # VizTracer's function entry and exit
 }
 EARLY = {"Operator": ("op", "External id"), "Runtime": ("api", "correlation"),
          "Kernel": ("kernel", "correlation"), "Memcpy": ("memcpy", "correlation"),

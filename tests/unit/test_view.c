@@ -302,6 +302,7 @@ static void renders_reports(void)
     static const char *const wanted[] = {"\"schema\": \"neurolens.analyze/1\"",
                                          "\"findings\": []",
                                          "\"abstained\": [",
+                                         "launch_api_slow",
                                          "\"breakdown\": [",
                                          "\"kernels\": [",
                                          "\"copies\": []",
