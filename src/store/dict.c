@@ -1,7 +1,6 @@
 /*
  * Open addressing, power-of-two slots, load up to 1/2; a slot is (high 32 bits of the hash, id), so
- * most misses never touch the text. Measured: ~25 ns per lookup of a 60-byte kernel name that is
- * already there.
+ * most misses never touch the text.
  */
 #include "store/dict.h"
 
