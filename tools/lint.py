@@ -20,6 +20,7 @@ ROOMS = [
     {"ingest": (), "capture": ()},
     {"query": ("ingest", "capture")},
     {"analyze": ()},
+    {"rundoc": ()},
     {"ledger": (), "compare": ()},
     {"view": ()},
     {"assist": ()},

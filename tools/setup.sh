@@ -40,6 +40,9 @@ need build libisal-dev library libisal
 need build libzstd-dev library libzstd
 need build libsqlite3-dev library sqlite3
 need build libedit-dev library libedit
+need build libjansson-dev library jansson
+need build libssl-dev library libcrypto
+need build libyaml-dev library yaml-0.1
 need build zlib1g-dev library zlib
 need test clang has clang
 need test python3 has python3
