@@ -220,7 +220,7 @@ static uint32_t add_work(struct device_line *line, const struct xplane_event *ev
         return add_slice(line, event, NL_KIND_DEVICE_OTHER);
     if (line->role == ROLE_ASYNC)
         return add_copy(line, event, (enum nl_copykind)event->meta->copy, event->meta->bytes);
-    if (xplane_has(stats, XPLANE_MEMSET_DETAILS) || nl_str_find_nocase(name, "memset") == 0)
+    if (xplane_has(stats, XPLANE_MEMSET_DETAILS) || nl_str_starts_nocase(name, "memset"))
         return add_memset(line, event);
     if (xplane_has(stats, XPLANE_MEMCPY_DETAILS) || nl_str_starts(name, "Memcpy"))
         return add_copy(line, event, xplane_copy_kind(name), NL_NULL_U64);
