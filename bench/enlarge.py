@@ -230,8 +230,11 @@ def later(event, key, step):
 
 
 def xplane(data, size):
-    """Events of every line once more, after the longest line's end."""
-    times, step, out = copies(data, size), 10**13, []
+    """Events of every line again, after the longest line's end."""
+    events = sum(len(whole) for key, plane, _ in raw(data) if key == 1
+                 for inner, line, _ in raw(plane) if inner == 3
+                 for number_, _, whole in raw(line) if number_ == 4)
+    times, step, out = 1 + (size - len(data)) // events, 10**13, []
     for key, value, whole in raw(data):
         if key == 1:
             plane = []

@@ -491,6 +491,12 @@ struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value
     return items->values[pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i];
 }
 
+const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list)
+{
+    bool plain = pickle_type(list) == PICKLE_LIST || pickle_type(list) == PICKLE_TUPLE;
+    return plain ? pickle->items[list.bits >> 4].values : NULL;
+}
+
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i)
 {
     if (pickle_type(dict) != PICKLE_DICT || i >= pickle_count(pickle, dict))
