@@ -144,6 +144,7 @@ static uint32_t add_slice(struct device_line *line, const struct xplane_event *e
     row.name = xplane_name(line->load, event->meta);
     row.kind = (uint8_t)kind;
     row.lane = line->lane;
+    xplane_link(line->load, event, row.lane, true);
     return nl_stage_slice(line->load->stage, &row);
 }
 
