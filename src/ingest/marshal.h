@@ -28,13 +28,11 @@ enum marshal_type {
 
 struct marshal_value {
     enum marshal_type type;
+    int64_t integer; /* NL_NULL_I64 when it does not fit */
+    double real;
+    struct nl_str text; /* borrowed from the bytes */
     uint32_t count;
-    uint32_t number;     /* of a container, for marshal_define; or MARSHAL_NO_NUMBER */
-    union {              /* by type */
-        int64_t integer; /* NL_NULL_I64 when it does not fit */
-        double real;
-        struct nl_str text; /* borrowed from the bytes */
-    };
+    uint32_t number; /* of a container, for marshal_define; or MARSHAL_NO_NUMBER */
 };
 
 struct marshal {
