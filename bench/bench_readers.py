@@ -24,7 +24,6 @@ CORPUS = os.path.join(ROOT, "tests", "corpus")
 GOALS = {"text": 150, "binary": 300}
 MEMORY_GOAL, MEMORY_BASE = 0.5, 16e6
 
-
 # format, sample below ../shared/samples or tests/corpus, how it is made larger, kind, yardstick
 READERS = [
     ("nsys", "nsys/*mfu_2gpu_before.sqlite", "sqlite", "binary", "sqlite"),
@@ -81,7 +80,8 @@ def large(name, source, make, size):
     if os.path.getsize(source) >= size:
         return source
     end = "".join(os.path.splitext(source.removesuffix(".gz"))[1:])
-    path = os.path.join(FOLDER, "%s-%d%s" % (name.replace(",", "").replace(" ", "-"), size // 10**6, end))
+    plain = name.replace(",", "").replace(" ", "-")
+    path = os.path.join(FOLDER, "%s-%d%s" % (plain, size // 10**6, end))
     if not os.path.exists(path):
         part = os.path.join(FOLDER, "part" + end)
         subprocess.run([sys.executable, os.path.join(ROOT, "bench", "enlarge.py"), make, source,
