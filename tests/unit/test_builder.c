@@ -317,7 +317,8 @@ static void order_and_threads_do_not_matter(void)
 static void large_tables_are_whole(void)
 {
     enum { ROWS = 700000 };
-    struct nl_builder *b = nl_builder_new(NULL);
+    static struct nl_job job = {.threads = 3}; /* outlives the builder */
+    struct nl_builder *b = nl_builder_new(&job);
     uint32_t source = nl_builder_source(b, "test", "test");
     for (unsigned unit = 0; unit < 2; unit++) {
         struct nl_stage *stage = nl_stage_new(b);
