@@ -340,16 +340,42 @@ static void tell_samples(const struct story *story)
     nl_buf_char(story->out, '.');
 }
 
+/* What there is most: slices, or what a profile without a timeline has. */
 static void tell_contents(const struct story *story)
 {
     const struct nl_trace *trace = story->trace;
-    put_count(story->out, "", trace->slice.rows, "slice", "slices");
-    put_ns(story->out, " over ", trace->last_ts - trace->first_ts);
-    put_count(story->out, ", ", trace->source.rows, "file", "files");
-    put_count(story->out, ", ", trace->process.rows, "process", "processes");
-    put_count(story->out, ", ", trace->thread.rows, "thread", "threads");
-    put_count(story->out, ", ", trace->device.rows, "device", "devices");
-    put_count(story->out, ", ", trace->kernel.rows, "kernel.", "kernels.");
+    const struct {
+        uint32_t rows;
+        const char *one, *many;
+    } kinds[] = {{trace->slice.rows, "slice", "slices"},
+                 {trace->sample.rows, "CPU sample", "CPU samples"},
+                 {trace->call.rows, "function", "functions"},
+                 {trace->node.rows, "node of a model", "nodes of a model"},
+                 {trace->memory.rows, "memory event", "memory events"},
+                 {trace->counter.rows, "counter value", "counter values"}};
+    size_t kind = 0;
+    while (!kinds[kind].rows && kind + 1 < sizeof kinds / sizeof kinds[0])
+        kind++;
+    if (kinds[kind].rows)
+        put_count(story->out, "", kinds[kind].rows, kinds[kind].one, kinds[kind].many);
+    else
+        nl_buf_text(story->out, "No events");
+    if (trace->last_ts > trace->first_ts)
+        put_ns(story->out, " over ", trace->last_ts - trace->first_ts);
+    else if (kinds[kind].rows)
+        nl_buf_text(story->out, " without a timeline");
+    const struct {
+        uint32_t rows;
+        const char *one, *many;
+    } others[] = {{trace->source.rows, "file", "files"},
+                  {trace->process.rows, "process", "processes"},
+                  {trace->thread.rows, "thread", "threads"},
+                  {trace->device.rows, "device", "devices"},
+                  {trace->kernel.rows, "kernel", "kernels"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].rows || kind == 0) /* that a timeline has no kernels is worth a word */
+            put_count(story->out, ", ", others[i].rows, others[i].one, others[i].many);
+    nl_buf_char(story->out, '.');
 }
 
 static void tell_coverage(const struct story *story)

@@ -518,15 +518,21 @@ bool nccllog_load(struct nl_builder *builder, uint32_t source, struct nl_stream 
     return done;
 }
 
+/* A text that only speaks of NCCL has no line that reads as one of its lines. */
 static int sniff(const struct nl_input *input, const char **why)
 {
-    struct nl_str head = {(const char *)input->head, input->head_len};
+    struct nl_str head = {(const char *)input->head, input->head_len}, line;
+    struct said said;
     (void)why;
-    if (nl_str_contains(head, "# nThread ") && nl_str_contains(head, "nGpus "))
-        return 90;
-    if (nl_str_contains(head, " NCCL INFO ") || nl_str_contains(head, " NCCL WARN "))
-        return 70;
-    return nl_str_contains(head, "# Collective test starting: ") ? 80 : 0;
+    while (textlines_split(&head, &line)) {
+        if (nl_str_starts(line, "# nThread ") && nl_str_contains(line, "nGpus "))
+            return 90;
+        if (nl_str_starts(line, "# Collective test starting: "))
+            return 80;
+        if (line.len > 10 && memmem(line.ptr, line.len, " NCCL ", 6) && read_said(line, &said))
+            return 70;
+    }
+    return 0;
 }
 
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
