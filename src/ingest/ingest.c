@@ -114,7 +114,6 @@ struct load {
     size_t loaded;
     char *skipped;         /* text of the first file left out */
     int64_t skips, failed; /* left out; those of them whose format is known */
-    int64_t derived;       /* files that repeat what another holds */
     struct nl_err last;
 };
 
@@ -142,22 +141,13 @@ static bool load_one(struct load *load, const struct nl_path *path, struct nl_er
     return false;
 }
 
-/* JAX and TensorFlow write HOST.trace.json.gz beside HOST.xplane.pb: a part of the same events. Of a
- * folder only the whole is read, or all would count twice. */
-static bool is_derived(const struct nl_inputs *inputs, size_t i)
+/* All would count twice. */
+static void tell_twin(struct load *load, const struct nl_path *path, const struct nl_path *twin)
 {
-    static const char json[] = ".trace.json.gz", whole[] = ".xplane.pb";
-    const char *path = inputs->items[i].path;
-    size_t len = strlen(path), stem = len - (sizeof json - 1);
-    if (!inputs->items[i].from_folder || len < sizeof json || strcmp(path + stem, json) != 0)
-        return false;
-    for (size_t k = 0; k < inputs->count; k++) {
-        const char *other = inputs->items[k].path;
-        if (strlen(other) == stem + sizeof whole - 1 && memcmp(other, path, stem) == 0 &&
-            strcmp(other + stem, whole) == 0)
-            return true;
-    }
-    return false;
+    char detail[256];
+    (void)snprintf(detail, sizeof detail, "%.110s beside %.110s", path->name, twin->name);
+    nl_builder_coverage(load->builder, NL_NULL_ROW, "files left out: the same events as another", 1,
+                        detail);
 }
 
 static bool load_all(struct load *load, const struct nl_inputs *inputs, struct nl_err *err)
@@ -165,8 +155,9 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
     for (size_t i = 0; i < inputs->count; i++) {
         if (nl_job_cancelled(load->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
-        if (is_derived(inputs, i)) {
-            load->derived++;
+        const struct nl_path *twin = nl_inputs_twin(inputs, i);
+        if (twin) {
+            tell_twin(load, &inputs->items[i], twin);
             continue;
         }
         if (load_one(load, &inputs->items[i], err)) {
@@ -208,9 +199,6 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs,
         nl_builder_coverage(load.builder, NL_NULL_ROW, "files of unknown format skipped",
                             load.skips - load.failed, slash ? slash + 1 : load.skipped);
     }
-    if (load.derived)
-        nl_builder_coverage(load.builder, NL_NULL_ROW, "files left out: the same events as another",
-                            load.derived, "trace.json.gz beside an xplane.pb of that name");
     nl_free(load.skipped);
     if (!done) {
         nl_builder_free(load.builder);

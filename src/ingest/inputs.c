@@ -18,15 +18,56 @@
 
 #define MAX_FILES 100000u
 
+static const struct nl_path *find(const struct nl_inputs *inputs, const char *path)
+{
+    uint32_t row = id_index_get(&inputs->by_path, nl_hash(path, strlen(path)));
+    if (row == ID_INDEX_NONE || strcmp(inputs->items[row].path, path) != 0)
+        return NULL;
+    return &inputs->items[row];
+}
+
 static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
 {
-    for (size_t i = 0; i < inputs->count; i++)
-        if (strcmp(inputs->items[i].path, path) == 0)
-            return;
+    if (find(inputs, path))
+        return;
     nl_grow(&inputs->items, &inputs->cap, inputs->count + 1);
     const char *copy = nl_arena_text(&inputs->arena, path, strlen(path));
     const char *slash = strrchr(copy, '/');
+    id_index_put(&inputs->by_path, nl_hash(path, strlen(path)), (uint32_t)inputs->count);
     inputs->items[inputs->count++] = (struct nl_path){copy, slash ? slash + 1 : copy, from_folder};
+}
+
+/* Ends of names of files with the same events; the second holds all that the first does. */
+static const struct {
+    const char *copy, *whole;
+} twins[] = {
+    {".trace.json.gz", ".xplane.pb"}, /* JAX, TensorFlow: at most a million events */
+    {".nsys-rep", ".sqlite"},         /* nsys export, nsys stats */
+    {".qdrep", ".sqlite"},
+    {"_results.json", "_results.db"}, /* rocprofv3 --output-format with several */
+    {"_results.pftrace", "_results.db"},
+    {"_results.pftrace", "_results.json"},
+    {".gz", ""},
+    {".zst", ""},
+};
+
+const struct nl_path *nl_inputs_twin(const struct nl_inputs *inputs, size_t item)
+{
+    const char *path = inputs->items[item].path;
+    size_t len = strlen(path);
+    const struct nl_path *found = NULL;
+    for (size_t i = 0; !found && i < sizeof twins / sizeof twins[0]; i++) {
+        size_t end = strlen(twins[i].copy);
+        if (!inputs->items[item].from_folder || len <= end ||
+            strcmp(path + len - end, twins[i].copy) != 0)
+            continue;
+        char *other = nl_alloc(len - end + strlen(twins[i].whole) + 1);
+        memcpy(other, path, len - end);
+        strcpy(other + len - end, twins[i].whole);
+        found = find(inputs, other);
+        nl_free(other);
+    }
+    return found;
 }
 
 static bool is_regular(const char *path)
@@ -159,6 +200,7 @@ void nl_inputs_free(struct nl_inputs *inputs)
     if (inputs->spool >= 0)
         close(inputs->spool);
     nl_free(inputs->items);
+    id_index_release(&inputs->by_path);
     nl_arena_free(&inputs->arena);
     *inputs = (struct nl_inputs){.spool = -1};
 }
