@@ -178,7 +178,7 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
     if (load->skips > 1) {
         char last[sizeof err->text];
         (void)snprintf(last, sizeof last, "%s", err->text);
-        (void)nl_fail(err, NL_FORMAT, "none of %lld files can be read; this one is %s",
+        (void)nl_fail(err, NL_FORMAT, "none of %lld files can be read; this one: %s",
                       (long long)load->skips, last);
     }
     return false;
