@@ -19,12 +19,11 @@ static const struct nl_result_column columns[] = {
 #define TORCH_GPU "torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"
 #define ROCPROFV3 "rocprof rocpd rocprofv3"
 #define NSYS_RANGES                                                                                \
-    "nsys profile --trace=cuda,nvtx, and ranges in the program: torch.cuda.nvtx.range(\"...\") "   \
-    "or "                                                                                          \
-    "torch.autograd.profiler.emit_nvtx()"
+    "nsys profile --trace=cuda,nvtx, and ranges in the program: "                                  \
+    "torch.cuda.nvtx.range(\"...\") or torch.autograd.profiler.emit_nvtx()"
 #define TORCH_SYNCS                                                                                \
-    "torch.profiler.profile(experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)" \
-    ")"
+    "torch.profiler.profile("                                                                      \
+    "experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True))"
 
 /* In the order of the answer: by table, a row per tool. */
 static const struct advice {
