@@ -37,6 +37,13 @@ static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
     inputs->items[inputs->count++] = (struct nl_path){copy, slash ? slash + 1 : copy, from_folder};
 }
 
+/* rocprofv3 --output-format with several: a file per kind of record beside the file with all. */
+#define ROCPROFV3(csv)                                                                             \
+    {"_" csv ".csv", "_results.db"},                                                               \
+    {                                                                                              \
+        "_" csv ".csv", "_results.json"                                                            \
+    }
+
 /* Ends of names of files with the same events; the second holds all that the first does. */
 static const struct {
     const char *copy, *whole;
@@ -44,9 +51,19 @@ static const struct {
     {".trace.json.gz", ".xplane.pb"}, /* JAX, TensorFlow: at most a million events */
     {".nsys-rep", ".sqlite"},         /* nsys export, nsys stats */
     {".qdrep", ".sqlite"},
-    {"_results.json", "_results.db"}, /* rocprofv3 --output-format with several */
+    {"_results.json", "_results.db"},
     {"_results.pftrace", "_results.db"},
     {"_results.pftrace", "_results.json"},
+    ROCPROFV3("agent_info"),
+    ROCPROFV3("kernel_trace"),
+    ROCPROFV3("memory_copy_trace"),
+    ROCPROFV3("hip_api_trace"),
+    ROCPROFV3("hsa_api_trace"),
+    ROCPROFV3("marker_api_trace"),
+    ROCPROFV3("rccl_api_trace"),
+    ROCPROFV3("memory_allocation_trace"),
+    ROCPROFV3("scratch_memory_trace"),
+    ROCPROFV3("counter_collection"),
     {".gz", ""},
     {".zst", ""},
 };
