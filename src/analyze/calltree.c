@@ -46,7 +46,7 @@ static uint32_t node_below(struct forest *forest, uint32_t parent, uint32_t name
 /* Makes the nodes; returns the node of every range. */
 static uint32_t *plant(struct forest *forest)
 {
-    const struct nl_rangetree *tree = &forest->gpu.tree;
+    const struct nl_rangetree *tree = forest->gpu.tree;
     uint32_t *place = nl_alloc(((size_t)tree->count + 1) * sizeof *place);
     nl_dict_init(&forest->keys);
     nl_grow(&forest->nodes, &forest->cap, 1);
@@ -68,8 +68,8 @@ static int64_t add_work(struct forest *forest, const uint32_t *place)
 {
     const struct nl_gputime *gpu = &forest->gpu;
     int64_t whole = 0;
-    for (uint32_t work = 0; work < gpu->owners.count; work++) {
-        int64_t length = nl_scope_length(&gpu->device, gpu->owners.work[work]);
+    for (uint32_t work = 0; work < gpu->owners->count; work++) {
+        int64_t length = nl_scope_length(&gpu->device, gpu->owners->work[work]);
         uint32_t range = gpu->owner[work];
         if (length < 0)
             continue;
@@ -253,7 +253,7 @@ static void forget_device_times(struct nl_result *result, const struct nl_trace 
 }
 
 struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
-                                     const struct nl_analyze_options *options, unsigned kind)
+                                     const struct nl_analyze_options *options, enum nl_kind kind)
 {
     struct forest forest = {.head = options->fold ? 0 : SHOWN_LEVELS / 2,
                             .tail = options->fold ? EYES_LEVELS : SHOWN_LEVELS / 2};

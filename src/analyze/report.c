@@ -125,9 +125,7 @@ static bool all_done(const struct report_run *run, struct nl_err *err)
 
 static bool run_tasks(struct report_run *run, struct nl_err *err)
 {
-    struct nl_memo memo;
-    nl_memo_init(&memo);
-    run->options.memo = &memo;
+    run->options.memo = nl_memo_new(run->trace, &run->options.window);
     size_t tasks = run->report->result_count + 1;
     run->errs = nl_alloc(tasks * sizeof *run->errs);
     for (size_t i = 0; i < tasks; i++)
@@ -136,7 +134,7 @@ static bool run_tasks(struct report_run *run, struct nl_err *err)
     nl_parallel(nl_job_threads(run->job), tasks, run_task, run);
     bool done = all_done(run, err);
     nl_free(run->errs);
-    nl_memo_release(&memo);
+    nl_memo_free(run->options.memo);
     return done;
 }
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 #include "analyze/scope.h"
 #include "base/mem.h"
-#include "query/attribution.h"
 
 /* Self time per slice of the trace when only slices of the same kind are children. */
 static int64_t *same_kind_times(const struct nl_trace *trace, const struct nl_nest *nest)
@@ -25,14 +25,6 @@ static int64_t *same_kind_times(const struct nl_trace *trace, const struct nl_ne
             self[above] -= slice->dur[child];
     }
     return self;
-}
-
-static int64_t *self_times(const struct nl_trace *trace, const struct nl_nest *nest)
-{
-    if (!nest->rows)
-        return NULL;
-    return nest->same_kind ? same_kind_times(trace, nest)
-                           : nl_self_times(trace, 0, trace->slice.rows);
 }
 
 static int by_self(const void *left, const void *right)
@@ -78,7 +70,10 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    int64_t *self = self_times(trace, nest), whole = 0;
+    int64_t *own_kind = nest->same_kind ? same_kind_times(trace, nest) : NULL, whole = 0;
+    const int64_t *self = own_kind;
+    if (!self && nest->rows)
+        self = nl_memo_self_times(options->memo);
     for (uint32_t row = 0; row < nest->rows; row++) {
         int64_t length = nl_scope_length(&scope, nest->slices[row]);
         if (length < 0)
@@ -96,7 +91,7 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
         nl_self_cells(&cells[1], &groups.items[i], whole);
     }
     nl_answer_settle(result, "self_ns");
-    nl_free(self);
+    nl_free(own_kind);
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;
