@@ -2,7 +2,7 @@
  * The whole report of a cached trace, and each of its parts alone, beside reading every column of
  * the trace once, which is what any answer about all of it costs at least.
  *
- *     build/bench/bench_report TRACE.nlt [TIMES [THREADS]]            default 5 2
+ *     build/bench/bench_report TRACE.nlt [TIMES [THREADS [PART]]]     default 5 2, all parts
  *
  * Milliseconds, the least of TIMES. Parts alone share nothing, so their sum is more than the report.
  */
@@ -83,6 +83,10 @@ int main(int argc, char **argv)
     if (!trace)
         return 1;
     printf("%8.2f open\n", now() - start);
+    if (argc > 4) {
+        printf("%8.2f %s\n", LEAST(times, time_part(trace, argv[4])), argv[4]);
+        return 0;
+    }
     printf("%8.2f first report\n", time_report(trace, &job));
     double reading = LEAST(times, time_reading(trace, &sum));
     double whole = LEAST(times, time_report(trace, &job));

@@ -18,6 +18,11 @@ void *nl_realloc(void *old, size_t bytes);
 void nl_free(void *memory); /* NULL is fine */
 char *nl_strdup(const char *text);
 
+/* Says that a phase begins which makes and frees large arrays, about `bytes` at a time: what is freed
+ * is kept for the next array, by all threads, and lies in huge pages where the system has them. For
+ * the process, once, after its memory-hungry phases: nothing is given back to the system any more. */
+void nl_expect_arrays(size_t bytes);
+
 /* Makes room for `need` items of `item` bytes in *memory (capacity *cap items), doubling. */
 void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item);
 #define nl_grow(pointer, cap, need)                                                                \
