@@ -30,7 +30,7 @@ static bool is_eligible(const struct nl_trace *trace, uint32_t kernel)
 
 static bool is_without(const struct nl_trace *trace, uint32_t kernel)
 {
-    return is_eligible(trace, kernel) && trace->kernel.tensor_core[kernel] == NL_TENSORCORE_NO;
+    return trace->kernel.tensor_core[kernel] == NL_TENSORCORE_NO && is_eligible(trace, kernel);
 }
 
 static struct matrix_time add_up(const struct nl_scene *scene, struct nl_intervals *where)

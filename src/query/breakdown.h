@@ -59,6 +59,26 @@ struct nl_group_stats {
 struct nl_group_stats *nl_name_stats(const struct nl_trace *trace, const struct nl_window *window,
                                      unsigned kind, size_t *count);
 
+/* Slices of which those count whose length is known and that start in [start, end) on a lane with a
+ * 1 in `lanes` (NULL = on any). */
+struct nl_slice_list {
+    const uint32_t *slices;
+    uint32_t rows;
+    int64_t start, end;
+    const uint8_t *lanes;
+};
+
+static inline bool nl_slice_listed(const struct nl_slice_list *list,
+                                   const struct nl_slice_table *slice, uint32_t row)
+{
+    return slice->dur[row] != NL_NULL_I64 && slice->ts[row] >= list->start &&
+           slice->ts[row] < list->end && (!list->lanes || list->lanes[slice->lane[row]]);
+}
+
+/* Statistics per name over a list of slices, as nl_name_stats. */
+struct nl_group_stats *nl_list_stats(const struct nl_trace *trace, const struct nl_slice_list *list,
+                                     size_t *count);
+
 /* Statistics of one array of durations (reordered by the call). */
 struct nl_group_stats nl_stats_of(int64_t *durations, size_t count);
 
