@@ -6,7 +6,6 @@
 
 #include "analyze/memo.h"
 #include "analyze/scope.h"
-#include "base/sort.h"
 #include "query/quantile.h"
 
 struct dealer {
@@ -103,12 +102,12 @@ static void find_steps(struct nl_scene *scene, const struct nl_found_steps *foun
 static void fill(struct nl_scene *scene, const struct nl_found_steps *found)
 {
     const struct nl_trace *trace = scene->trace;
-    nl_device_intervals(trace, scene->window, scene->device->device, NL_WORK_COMPUTE,
-                        &scene->compute);
-    nl_intervals_normalise(&scene->compute);
-    nl_device_intervals(trace, scene->window, scene->device->device, NL_WORK_COMPUTE | NL_WORK_COMM,
-                        &scene->hidden);
-    nl_intervals_normalise(&scene->hidden);
+    struct nl_device_sets sets;
+    nl_device_intervals(trace, scene->window, scene->device->device, &sets);
+    nl_intervals_union(&sets.compute, &sets.comm, &scene->hidden);
+    scene->compute = sets.compute;
+    nl_intervals_init(&sets.compute); /* it is the scene's now */
+    nl_device_sets_release(&sets);
     count_links(scene);
     find_steps(scene, found);
 }
@@ -284,6 +283,5 @@ double nl_median(int64_t *values, size_t count)
 {
     if (!count)
         return 0;
-    nl_sort_i64(values, count);
-    return nl_quantile_sorted(values, nl_quantile_at(count, 50));
+    return nl_quantile_i64(values, count, nl_quantile_at(count, 50));
 }

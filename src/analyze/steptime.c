@@ -19,25 +19,19 @@ struct busy {
 
 static void busy_init(struct busy *busy, const struct nl_trace *trace, uint32_t device)
 {
-    struct nl_intervals comm, copy, rest;
-    nl_intervals_init(&busy->compute);
+    struct nl_device_sets sets;
+    struct nl_intervals rest;
+    nl_device_intervals(trace, NULL, device, &sets);
     nl_intervals_init(&busy->comm);
     nl_intervals_init(&busy->copy);
-    nl_intervals_init(&comm);
-    nl_intervals_init(&copy);
     nl_intervals_init(&rest);
-    nl_device_intervals(trace, NULL, device, NL_WORK_COMPUTE, &busy->compute);
-    nl_device_intervals(trace, NULL, device, NL_WORK_COMM, &comm);
-    nl_device_intervals(trace, NULL, device, NL_WORK_COPY, &copy);
-    nl_intervals_normalise(&busy->compute);
-    nl_intervals_normalise(&comm);
-    nl_intervals_normalise(&copy);
-    nl_intervals_subtract(&comm, &busy->compute, &busy->comm);
-    nl_intervals_subtract(&copy, &busy->compute, &rest);
-    nl_intervals_subtract(&rest, &comm, &busy->copy);
+    nl_intervals_subtract(&sets.comm, &sets.compute, &busy->comm);
+    nl_intervals_subtract(&sets.copy, &sets.compute, &rest);
+    nl_intervals_subtract(&rest, &sets.comm, &busy->copy);
     nl_intervals_release(&rest);
-    nl_intervals_release(&copy);
-    nl_intervals_release(&comm);
+    busy->compute = sets.compute;
+    nl_intervals_init(&sets.compute); /* it is the caller's now */
+    nl_device_sets_release(&sets);
 }
 
 static void busy_release(struct busy *busy)

@@ -36,13 +36,14 @@ struct nl_device_breakdown {
 struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
                                               const struct nl_window *window, size_t *count);
 
-/* Interval sets of one (rank, device), normal, for further analysis. `work` bits choose what. */
-#define NL_WORK_COMPUTE 1u
-#define NL_WORK_COMM    2u
-#define NL_WORK_COPY    4u
-#define NL_WORK_ALL     7u
+/* When one device (a row; NL_NULL_ROW unknown) computes, communicates, and copies or fills, under a
+ * window (NULL = always): normal sets, which may overlap. Initialises `sets`. */
+struct nl_device_sets {
+    struct nl_intervals compute, comm, copy;
+};
 void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *window,
-                         uint32_t device, unsigned work, struct nl_intervals *out);
+                         uint32_t device, struct nl_device_sets *sets);
+void nl_device_sets_release(struct nl_device_sets *sets);
 
 /* Statistics of a group of durations. median and p95: linear interpolation between closest ranks
  * (as numpy's default and as `nsys stats` medians); stddev: sample standard deviation (n - 1), NULL

@@ -6,7 +6,11 @@
 #include "query/attribution.h"
 #include "query/breakdown.h"
 
-#define SPAN 3000
+#define SPAN         3000
+#define WORK_COMPUTE 1u
+#define WORK_COMM    2u
+#define WORK_COPY    4u
+#define WORK_ALL     7u
 
 /* Work of one device as a line: bit per class for each ns. */
 static unsigned char line[SPAN * 2];
@@ -16,12 +20,12 @@ static unsigned work_bit(const struct nl_trace *trace, uint32_t row)
     unsigned kind = trace->slice.kind[row];
     struct nl_str name = nl_trace_name(trace, trace->slice.name[row]);
     if (kind == NL_KIND_MEMCPY || kind == NL_KIND_MEMSET)
-        return NL_WORK_COPY;
+        return WORK_COPY;
     if (kind == NL_KIND_GRAPH)
-        return NL_WORK_COMPUTE;
+        return WORK_COMPUTE;
     if (kind != NL_KIND_KERNEL)
         return 0;
-    return nl_str_starts(name, "nccl") ? NL_WORK_COMM : NL_WORK_COMPUTE;
+    return nl_str_starts(name, "nccl") ? WORK_COMM : WORK_COMPUTE;
 }
 
 /* Paints the device's work within [from, to); returns the wall time. */
@@ -53,29 +57,43 @@ static int64_t count_where(unsigned mask, unsigned value)
     return sum;
 }
 
+static int64_t length_of_union(const struct nl_device_sets *sets, unsigned work)
+{
+    static const struct nl_intervals none;
+    struct nl_intervals two, three;
+    nl_intervals_init(&two);
+    nl_intervals_init(&three);
+    nl_intervals_union(work & WORK_COMPUTE ? &sets->compute : &none,
+                       work & WORK_COMM ? &sets->comm : &none, &two);
+    nl_intervals_union(&two, work & WORK_COPY ? &sets->copy : &none, &three);
+    int64_t length = nl_intervals_length(&three);
+    nl_intervals_release(&two);
+    nl_intervals_release(&three);
+    return length;
+}
+
 static void check_device(const struct nl_trace *trace, const struct nl_device_breakdown *row,
                          const struct nl_window *window)
 {
     int64_t from = window ? window->start : 0, to = window ? window->end : SPAN * 2;
-    struct nl_intervals set;
+    struct nl_device_sets sets;
     CHECK_INT(row->wall_ns, paint(trace, row->device, from, to));
-    CHECK_INT(row->compute_ns, count_where(NL_WORK_COMPUTE, NL_WORK_COMPUTE));
-    CHECK_INT(row->exposed_comm_ns, count_where(NL_WORK_COMPUTE | NL_WORK_COMM, NL_WORK_COMM));
-    CHECK_INT(row->exposed_copy_ns, count_where(NL_WORK_ALL, NL_WORK_COPY));
-    CHECK_INT(row->comm_ns, count_where(NL_WORK_COMM, NL_WORK_COMM));
-    CHECK_INT(row->copy_ns, count_where(NL_WORK_COPY, NL_WORK_COPY));
+    CHECK_INT(row->compute_ns, count_where(WORK_COMPUTE, WORK_COMPUTE));
+    CHECK_INT(row->exposed_comm_ns, count_where(WORK_COMPUTE | WORK_COMM, WORK_COMM));
+    CHECK_INT(row->exposed_copy_ns, count_where(WORK_ALL, WORK_COPY));
+    CHECK_INT(row->comm_ns, count_where(WORK_COMM, WORK_COMM));
+    CHECK_INT(row->copy_ns, count_where(WORK_COPY, WORK_COPY));
     CHECK_INT(row->overlap_ns, count_where(3, 3));
     CHECK_INT(row->compute_ns + row->exposed_comm_ns + row->exposed_copy_ns + row->idle_ns,
               row->wall_ns);
-    nl_intervals_init(&set);
-    for (unsigned work = 1; work <= NL_WORK_ALL; work++) {
-        nl_device_intervals(trace, window, row->device, work, &set);
+    nl_device_intervals(trace, window, row->device, &sets);
+    for (unsigned work = 1; work <= WORK_ALL; work++) {
         int64_t want = 0;
         for (size_t t = 0; t < sizeof line; t++)
             want += (line[t] & work) != 0;
-        CHECK_INT(nl_intervals_length(&set), want);
+        CHECK_INT(length_of_union(&sets, work), want);
     }
-    nl_intervals_release(&set);
+    nl_device_sets_release(&sets);
 }
 
 static void random_breakdowns(void)
