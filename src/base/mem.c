@@ -26,7 +26,7 @@
 #endif
 
 #define BLOCK_BYTES ((size_t)64 << 10)
-#define FEW_ARRAYS  ((size_t)16 << 20) /* under this, memory is not worth arranging */
+#define FEW_ARRAYS  ((size_t)16 << 20) /* under this, fresh pages cost nothing that matters */
 
 struct nl_arena_block {
     struct nl_arena_block *next;
@@ -78,17 +78,11 @@ char *nl_strdup(const char *text)
 void nl_expect_arrays(size_t bytes)
 {
 #if defined(__GLIBC__) && !defined(NL_ASAN)
-    const uintptr_t huge = (uintptr_t)2 << 20;
     if (bytes < FEW_ARRAYS)
         return;
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     mallopt(M_ARENA_MAX, 1);
-    char *heap = malloc(bytes); /* address space only: no page is touched */
-    uintptr_t first = ((uintptr_t)heap + huge - 1) & ~(huge - 1);
-    if (heap)
-        madvise((void *)first, ((uintptr_t)heap + bytes - first) & ~(huge - 1), MADV_HUGEPAGE);
-    free(heap);
 #else
     (void)bytes;
 #endif

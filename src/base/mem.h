@@ -19,8 +19,8 @@ void nl_free(void *memory); /* NULL is fine */
 char *nl_strdup(const char *text);
 
 /* Says that a phase begins which makes and frees large arrays, about `bytes` at a time: what is freed
- * is kept for the next array, by all threads, and lies in huge pages where the system has them. For
- * the process, once, after its memory-hungry phases: nothing is given back to the system any more. */
+ * is kept for the next array of any thread, because fresh pages cost more than most work on them.
+ * For the process, after its phases that need most memory: nothing is given back any more. */
 void nl_expect_arrays(size_t bytes);
 
 /* Makes room for `need` items of `item` bytes in *memory (capacity *cap items), doubling. */

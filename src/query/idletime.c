@@ -459,6 +459,17 @@ static void find_sync_lanes(struct finder *finder)
     }
 }
 
+/* For a gap before every slice, so that the array is not copied while it grows; memory that is not
+ * used is not touched. */
+static void make_room(struct finder *finder, const struct nl_work_lane *lanes, size_t count)
+{
+    struct nl_idle *idle = finder->idle;
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most += finder->trace->lane.count[lanes[i].lane];
+    nl_grow(&idle->gaps, &idle->gap_cap, most + 1);
+}
+
 static int by_rank(const void *left, const void *right)
 {
     const struct nl_idle_device *a = left, *b = right;
@@ -481,6 +492,7 @@ struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window
     nl_api_roles_init(&finder.roles, trace);
     find_sync_lanes(&finder);
     finder.name_sum = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *finder.name_sum);
+    make_room(&finder, lanes, count);
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count; next++)
             if (!nl_work_same_device(&lanes[i], &lanes[next]))
