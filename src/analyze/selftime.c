@@ -105,8 +105,8 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
     int64_t *own_kind = nest->same_kind ? same_kind_times(trace, nest) : NULL, whole;
     const int64_t *self = own_kind ? own_kind : nl_memo_self_times(options->memo);
     nl_scope_init(&scope, trace, &options->window);
-    const struct nl_slice_list list = {nest->slices, nest->rows, scope.start, scope.end,
-                                       scope.lanes};
+    const struct nl_slice_list list = {nest->slices, nest->rows,  scope.start,
+                                       scope.end,    scope.lanes, scope.everything};
     int64_t *sums = sum_by_name(trace, &list, self, &whole);
     size_t count;
     struct nl_group *groups = group_by_name(trace, &list, sums, &count);

@@ -67,13 +67,16 @@ struct nl_slice_list {
     uint32_t rows;
     int64_t start, end;
     const uint8_t *lanes;
+    bool everything; /* all of them start there: neither times nor lanes are read */
 };
 
 static inline bool nl_slice_listed(const struct nl_slice_list *list,
                                    const struct nl_slice_table *slice, uint32_t row)
 {
-    return slice->dur[row] != NL_NULL_I64 && slice->ts[row] >= list->start &&
-           slice->ts[row] < list->end && (!list->lanes || list->lanes[slice->lane[row]]);
+    if (slice->dur[row] == NL_NULL_I64)
+        return false;
+    return list->everything || (slice->ts[row] >= list->start && slice->ts[row] < list->end &&
+                                (!list->lanes || list->lanes[slice->lane[row]]));
 }
 
 /* Statistics per name over a list of slices, as nl_name_stats. */
