@@ -17,12 +17,14 @@ struct once {
 struct nl_memo {
     const struct nl_trace *trace;
     const struct nl_window *window;
-    struct once idle_once, breakdown_once, steps_once, times_once, self_once, owners_once;
+    struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
+        owners_once;
     struct nl_idle *idle;
     struct nl_device_breakdown *devices;
     size_t device_count;
     struct nl_found_steps steps;
     struct nl_step_times times;
+    struct nl_api_roles roles;
     int64_t *self;
     struct nl_owners owners;
     struct once ranges_once[KINDS];
@@ -45,7 +47,8 @@ static void finish(struct once *once)
 static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
 {
     struct once *all[] = {&memo->idle_once,  &memo->breakdown_once, &memo->steps_once,
-                          &memo->times_once, &memo->self_once,      &memo->owners_once};
+                          &memo->times_once, &memo->roles_once,     &memo->self_once,
+                          &memo->owners_once};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         visit(all[i]);
     for (size_t kind = 0; kind < KINDS; kind++)
@@ -79,6 +82,7 @@ void nl_memo_free(struct nl_memo *memo)
     nl_free(memo->devices);
     nl_step_times_release(&memo->times);
     nl_steps_release(&memo->steps);
+    nl_api_roles_release(&memo->roles);
     nl_free(memo->self);
     nl_owners_release(&memo->owners);
     for (size_t kind = 0; kind < KINDS; kind++) {
@@ -120,6 +124,14 @@ const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo)
         nl_step_times_init(&memo->times, memo->trace, memo->window, nl_memo_steps(memo));
     finish(&memo->times_once);
     return &memo->times;
+}
+
+const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo)
+{
+    if (begin(&memo->roles_once))
+        nl_api_roles_init(&memo->roles, memo->trace);
+    finish(&memo->roles_once);
+    return &memo->roles;
 }
 
 const int64_t *nl_memo_self_times(struct nl_memo *memo)

@@ -10,6 +10,7 @@
 #define NL_MEMO_H
 
 #include "analyze/steptime.h"
+#include "query/apirole.h"
 #include "query/idletime.h"
 #include "query/owner.h"
 
@@ -30,6 +31,7 @@ const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo);
 
 /* Of the whole trace, whatever the window. */
 const struct nl_found_steps *nl_memo_steps(struct nl_memo *memo);
+const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo);
 const int64_t *nl_memo_self_times(struct nl_memo *memo); /* per slice: query/attribution.h */
 const struct nl_owners *nl_memo_owners(struct nl_memo *memo);
 /* Modules own the work of backward operators too (nl_owners_layer). */

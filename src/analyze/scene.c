@@ -121,7 +121,6 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     const struct nl_device_breakdown *all = nl_memo_breakdown(options->memo, &part_count);
     const struct nl_found_steps *found = nl_memo_steps(options->memo);
     scenes->items = nl_zalloc((idle->device_count + 1) * sizeof *scenes->items);
-    nl_api_roles_init(&scenes->roles, trace);
     for (size_t i = 0; i < idle->device_count; i++) {
         const struct nl_idle_device *device = &idle->devices[i];
         const struct nl_device_breakdown *parts = NULL;
@@ -135,7 +134,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .idle = idle,
                                                            .device = device,
                                                            .parts = parts,
-                                                           .roles = &scenes->roles,
+                                                           .roles = nl_memo_roles(options->memo),
                                                            .arena = arena,
                                                            .wall_ns = parts->wall_ns};
     }
@@ -160,7 +159,6 @@ void nl_scenes_release(struct nl_scenes *scenes)
     }
     nl_free(scenes->items);
     nl_free(scenes->rows);
-    nl_api_roles_release(&scenes->roles);
     *scenes = (struct nl_scenes){0};
 }
 

@@ -9,7 +9,6 @@
 struct nl_scenes {
     struct nl_scene *items;
     size_t count;
-    struct nl_api_roles roles;
     uint32_t *rows; /* kernels and copies of all scenes */
 };
 

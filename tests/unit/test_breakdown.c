@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "query/attribution.h"
 #include "query/breakdown.h"
+#include "query/quantile.h"
 
 #define SPAN         3000
 #define WORK_COMPUTE 1u
@@ -194,6 +195,15 @@ static void stats_of_shapes(void)
             struct nl_group_stats stats = nl_stats_of(values, counts[c]);
             check_stats(&stats, copy, counts[c]);
         }
+    for (unsigned shape = 0; shape <= 6; shape++)
+        for (size_t c = 0; c < CHECK_LENGTH(counts); c++) {
+            for (size_t i = 0; i < counts[c]; i++)
+                values[i] = copy[i] =
+                    shaped(shape, devicetrace_random(&make, UINT64_MAX >> 12)) - 99;
+            double median = nl_quantile_i64(values, counts[c], nl_quantile_at(counts[c], 50));
+            qsort(copy, counts[c], sizeof *copy, by_value);
+            CHECK_NEAR(median, quantile(copy, counts[c], 0.5), 1e-6);
+        }
     struct nl_group_stats none = nl_stats_of(values, 0);
     CHECK_INT(none.count, 0);
     CHECK(isnan(none.median_ns));
@@ -235,6 +245,51 @@ static void stats_by_name(void)
         nl_free(rows);
     }
     CHECK_INT(seen, kernels);
+    nl_trace_free(trace);
+}
+
+/* A list in any order, with and without a window and lanes: each name's slices that are in it. */
+static void stats_of_list(void)
+{
+    struct nl_err err;
+    size_t count, listed = 0, with_window = 0;
+    struct nl_trace *trace = devicetrace(11, 900, 100000, &err);
+    REQUIRE(trace);
+    uint32_t *slices = malloc((trace->slice.rows + 1) * sizeof *slices);
+    uint8_t *lanes = malloc(trace->lane.rows);
+    int64_t *values = malloc((trace->slice.rows + 1) * sizeof *values);
+    for (uint32_t row = trace->slice.rows; row-- > 0;)
+        if (row % 3)
+            slices[listed++] = row;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
+        lanes[lane] = lane % 2;
+    for (int windowed = 0; windowed < 2; windowed++) {
+        struct nl_slice_list list = {slices, (uint32_t)listed, 20000, 70000, lanes, !windowed};
+        struct nl_group_stats *rows = nl_list_stats(trace, &list, &count);
+        size_t seen = 0;
+        for (size_t i = 0; i < count; i++) {
+            size_t n = 0;
+            for (size_t k = 0; k < listed; k++) {
+                int64_t ts = trace->slice.ts[slices[k]];
+                bool inside =
+                    !windowed || (ts >= 20000 && ts < 70000 && trace->slice.lane[slices[k]] % 2);
+                if (inside && trace->slice.name[slices[k]] == rows[i].name)
+                    values[n++] = trace->slice.dur[slices[k]];
+            }
+            REQUIRE(n > 0);
+            check_stats(&rows[i], values, n);
+            seen += n;
+        }
+        nl_free(rows);
+        if (windowed)
+            with_window = seen;
+        else
+            CHECK_INT(seen, listed);
+    }
+    CHECK(with_window > 0 && with_window < listed);
+    free(values);
+    free(lanes);
+    free(slices);
     nl_trace_free(trace);
 }
 
@@ -297,4 +352,5 @@ static void launch_ranges(void)
 
 CHECK_MAIN("breakdown", {"random devices against a line of ns", random_breakdowns},
            {"statistics of hard shapes", stats_of_shapes}, {"statistics by name", stats_by_name},
-           {"self times", self_times}, {"launch ranges", launch_ranges})
+           {"statistics of a list", stats_of_list}, {"self times", self_times},
+           {"launch ranges", launch_ranges})
