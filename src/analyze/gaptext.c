@@ -14,6 +14,9 @@ struct nl_str nl_gap_fold(struct nl_str name)
         if (at > 0)
             name.len = (size_t)at;
     }
+    ptrdiff_t graph = nl_str_find_nocase(name, "CompiledFxGraph ");
+    if (graph >= 0)
+        name.len = (size_t)graph + strlen("CompiledFxGraph");
     size_t len = name.len;
     while (len && name.ptr[len - 1] >= '0' && name.ptr[len - 1] <= '9')
         len--;
