@@ -127,6 +127,10 @@ static const char *main_place(const struct nl_scene *scene)
         return "";
     if (main.activity == NL_DID_NOTHING)
         return ", mostly while nothing is recorded on the thread that launches";
+    if (main.activity == NL_DID_OFF || main.activity == NL_DID_WAITING ||
+        main.activity == NL_DID_READY)
+        return nl_say(scene, ", mostly while the thread that launches is %s",
+                      nl_idle_activity_name(main.activity));
     return nl_say(scene, ", mostly while the CPU is in %s", activity_text(scene, &main));
 }
 
@@ -150,7 +154,7 @@ static void tell_activity(struct nl_scene *scene, struct nl_finding *finding)
         finding,
         (struct nl_evidence){
             .metric = "idle_main_activity_ns",
-            .says = nl_say(scene, "what the launching thread does most meanwhile, for %s: %s%s",
+            .says = nl_say(scene, "what the CPU does most meanwhile, for %s: %s%s",
                            nl_say_ns(scene, main.ns), activity_text(scene, &main),
                            main.activity == NL_DID_LAUNCH
                                ? "; launch calls that take milliseconds load code or set up a "

@@ -69,5 +69,5 @@ void nl_gap_tell(struct nl_buf *out, const struct nl_trace *trace, const struct 
         put_cut(out, nl_gap_activity(trace, gap->activity, gap->name), NAME_BYTES);
     else
         nl_buf_text(out, nl_idle_activity_name((enum nl_idle_activity)gap->activity));
-    nl_buf_char(out, ')');
+    nl_buf_text(out, gap->elsewhere ? ", on the thread it waits for)" : ")");
 }

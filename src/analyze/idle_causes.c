@@ -17,6 +17,7 @@ static const struct nl_result_column columns[] = {
     {"class", NULL, NL_MEANS_TEXT},
     {"activity", "CPU did", NL_MEANS_TEXT},
     {"name", NULL, NL_MEANS_TEXT},
+    {"thread", NULL, NL_MEANS_TEXT},
     {"gaps", NULL, NL_MEANS_COUNT},
     {"total_ns", "total", NL_MEANS_NS},
     {"wall_share", "of wall", NL_MEANS_SHARE},
@@ -25,10 +26,11 @@ static const struct nl_result_column columns[] = {
     {"longest", "longest gap", NL_MEANS_TEXT},
 };
 
-/* One row to be: sums whose folded name, class and activity agree. */
+/* One row to be: sums whose folded name, class, activity and side agree. */
 struct cause {
     struct nl_str name;
     uint8_t class, activity;
+    bool elsewhere;
     uint64_t gaps;
     int64_t total_ns, longest_ns;
     size_t longest;
@@ -47,6 +49,8 @@ static int compare_key(const struct cause *a, const struct cause *b)
         return a->class < b->class ? -1 : 1;
     if (a->activity != b->activity)
         return a->activity < b->activity ? -1 : 1;
+    if (a->elsewhere != b->elsewhere)
+        return a->elsewhere ? 1 : -1;
     return compare_text(a->name, b->name);
 }
 
@@ -94,17 +98,18 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[3] = nl_answer_static(nl_idle_activity_name((enum nl_idle_activity)cause->activity));
     if (cause->name.len)
         cells[4] = nl_cell_text(result, cause->name);
-    cells[5] = nl_answer_count(cause->gaps);
-    cells[6] = nl_cell_i64(cause->total_ns);
-    cells[7] = nl_answer_share(cause->total_ns, device->wall_ns);
-    cells[8] = nl_answer_share(cause->total_ns, device->idle_ns);
+    cells[5] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
+    cells[6] = nl_answer_count(cause->gaps);
+    cells[7] = nl_cell_i64(cause->total_ns);
+    cells[8] = nl_answer_share(cause->total_ns, device->wall_ns);
+    cells[9] = nl_answer_share(cause->total_ns, device->idle_ns);
     if (cause->longest == SIZE_MAX)
         return;
     struct nl_buf text;
     nl_buf_init(&text, TEXT_BYTES);
     nl_gap_tell(&text, trace, &idle->gaps[cause->longest]);
-    cells[9] = nl_cell_i64(cause->longest_ns);
-    cells[10] = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
+    cells[10] = nl_cell_i64(cause->longest_ns);
+    cells[11] = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
     nl_buf_release(&text);
 }
 
@@ -118,6 +123,7 @@ static void add_device(struct nl_result *result, const struct nl_trace *trace,
         causes[i] = (struct cause){.name = nl_gap_activity(trace, sum->activity, sum->name),
                                    .class = sum->class,
                                    .activity = sum->activity,
+                                   .elsewhere = sum->elsewhere,
                                    .gaps = sum->gaps,
                                    .total_ns = sum->total_ns,
                                    .longest_ns = sum->longest_ns[0],
@@ -156,7 +162,10 @@ const struct nl_analysis nl_analysis_idle_causes = {
         "Per rank, device, class of gap and activity: idle time by what was innermost on the "
         "thread "
         "that launched the work which ends the gap (an API call, else an operator, Python function "
-        "or the like, else a system call, else a range); queued is the time after that launch had "
-        "returned. gaps counts those in which it occurs, longest_ns is the most one gap has of it. "
+        "or the like, else a system call, else a range); off-CPU is when it did not run or was in "
+        "a "
+        "system call that only waits. Where it waited for another thread that is known (thread: "
+        "other), what that one did. queued is the time after that launch had returned. gaps counts "
+        "those in which it occurs, longest_ns is the most one gap has of it. "
         "The rows of a device add up to its idle_ns.",
 };

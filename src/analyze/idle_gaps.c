@@ -17,7 +17,7 @@ static const struct nl_result_column columns[] = {
     {"class", NULL, NL_MEANS_TEXT},         {"activity", "CPU did", NL_MEANS_TEXT},
     {"name", NULL, NL_MEANS_TEXT},          {"activity_ns", "for", NL_MEANS_NS},
     {"before", "after", NL_MEANS_TEXT},     {"after", "before", NL_MEANS_TEXT},
-    {"sync_ns", "since sync", NL_MEANS_NS},
+    {"sync_ns", "since sync", NL_MEANS_NS}, {"thread", NULL, NL_MEANS_TEXT},
 };
 
 struct entry {
@@ -115,6 +115,7 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[9] = name_cell(result, trace, gap->after);
     if (gap->sync != NL_NULL_ROW)
         cells[10] = nl_cell_i64(nl_idle_sync_cost(trace, gap));
+    cells[11] = nl_answer_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
 }
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -146,7 +147,8 @@ const struct nl_analysis nl_analysis_idle_gaps = {
     .run = run,
     .doc =
         "The (at most 1,000) longest gaps of all devices: class, the work before and after, what "
-        "the launching thread did for most of it, and the idle time since a blocking call "
+        "the launching thread (or, thread: other, one that it waited for) did for most of it, and "
+        "the idle time since a blocking call "
         "returned that had waited for the device to run dry. All of them: the table idle_gaps "
         "in SQL.",
 };
