@@ -58,6 +58,8 @@ extern const struct nl_analysis *const nl_analyses[];
 /* By name or key; NULL when there is none. */
 const struct nl_analysis *nl_analysis_find(const char *name);
 
+bool nl_need_is_met(const struct nl_need *need, const struct nl_trace *trace);
+
 /* The first need that the trace does not meet, or NULL when all are met. */
 const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,
                                         const struct nl_trace *trace);

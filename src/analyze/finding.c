@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/advice.h"
 #include "analyze/scene.h"
 
 /* A finding of which less than this share is its own is explained by others. */
@@ -26,10 +27,12 @@ const char *nl_severity_name(enum nl_severity severity)
     return names[severity];
 }
 
-static void abstain(struct nl_findings *findings, const char *cause, const char *reason)
+static void abstain(struct nl_findings *findings, const char *cause, const char *reason,
+                    const char *record)
 {
     nl_grow(&findings->abstained, &findings->abstained_cap, findings->abstained_count + 1);
-    findings->abstained[findings->abstained_count++] = (struct nl_abstention){cause, reason};
+    findings->abstained[findings->abstained_count++] =
+        (struct nl_abstention){cause, reason, record};
 }
 
 /* The first need of a cause that the trace does not meet, or NULL. */
@@ -74,7 +77,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, 
     if (!found) {
         nl_intervals_release(&best.where);
         if (reason)
-            abstain(findings, cause->id, reason);
+            abstain(findings, cause->id, reason, NULL);
         else
             findings->judged++;
         return;
@@ -209,9 +212,11 @@ struct nl_findings *nl_findings_new(const struct nl_trace *trace,
         const struct nl_need *need = scenes.count ? lacks(cause, trace) : NULL;
         cancelled = nl_job_cancelled(job);
         if (!scenes.count)
-            abstain(findings, cause->id, "no work of a device was recorded");
+            abstain(findings, cause->id, "no work of a device was recorded",
+                    nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL}));
         else if (need)
-            abstain(findings, cause->id, describe(need, trace, &findings->arena));
+            abstain(findings, cause->id, describe(need, trace, &findings->arena),
+                    nl_advice_record(trace, need));
         else
             judge(findings, &scenes, i);
     }
@@ -224,6 +229,8 @@ struct nl_findings *nl_findings_new(const struct nl_trace *trace,
     if (!options->all)
         select_printed(findings);
     rank(findings);
+    for (size_t i = 0; i < findings->count; i++)
+        nl_finding_surer(&findings->items[i], trace, &findings->arena);
     return findings;
 }
 

@@ -17,13 +17,13 @@ static const struct nl_result_column columns[] = {
     {"class", NULL, NL_MEANS_TEXT},
     {"activity", "CPU did", NL_MEANS_TEXT},
     {"name", NULL, NL_MEANS_TEXT},
-    {"thread", NULL, NL_MEANS_TEXT},
     {"gaps", NULL, NL_MEANS_COUNT},
     {"total_ns", "total", NL_MEANS_NS},
     {"wall_share", "of wall", NL_MEANS_SHARE},
     {"idle_share", "of idle", NL_MEANS_SHARE},
     {"longest_ns", "longest", NL_MEANS_NS},
     {"longest", "longest gap", NL_MEANS_TEXT},
+    {"thread", NULL, NL_MEANS_TEXT},
 };
 
 /* One row to be: sums whose folded name, class, activity and side agree. */
@@ -87,34 +87,43 @@ static size_t join(struct cause *causes, size_t count)
     return kept;
 }
 
+/* For eyes, whose thread it was stands beside it. */
+static struct nl_cell activity_cell(struct nl_result *result, const struct cause *cause, bool eyes)
+{
+    const char *name = nl_idle_activity_name((enum nl_idle_activity)cause->activity);
+    if (!eyes || !cause->elsewhere)
+        return nl_answer_static(name);
+    return nl_answer_static(nl_arena_format(&result->arena, "%s, other thread", name));
+}
+
 static void add_row(struct nl_result *result, const struct nl_trace *trace,
                     const struct nl_idle *idle, const struct nl_idle_device *device,
-                    const struct cause *cause)
+                    const struct cause *cause, bool eyes)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[0] = nl_cell_i64(device->rank);
     cells[1] = nl_cell_i64(device->ordinal);
     cells[2] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)cause->class));
-    cells[3] = nl_answer_static(nl_idle_activity_name((enum nl_idle_activity)cause->activity));
+    cells[3] = activity_cell(result, cause, eyes);
     if (cause->name.len)
         cells[4] = nl_cell_text(result, cause->name);
-    cells[5] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
-    cells[6] = nl_answer_count(cause->gaps);
-    cells[7] = nl_cell_i64(cause->total_ns);
-    cells[8] = nl_answer_share(cause->total_ns, device->wall_ns);
-    cells[9] = nl_answer_share(cause->total_ns, device->idle_ns);
+    cells[5] = nl_answer_count(cause->gaps);
+    cells[6] = nl_cell_i64(cause->total_ns);
+    cells[7] = nl_answer_share(cause->total_ns, device->wall_ns);
+    cells[8] = nl_answer_share(cause->total_ns, device->idle_ns);
+    cells[11] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
     if (cause->longest == SIZE_MAX)
         return;
     struct nl_buf text;
     nl_buf_init(&text, TEXT_BYTES);
     nl_gap_tell(&text, trace, &idle->gaps[cause->longest]);
-    cells[10] = nl_cell_i64(cause->longest_ns);
-    cells[11] = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
+    cells[9] = nl_cell_i64(cause->longest_ns);
+    cells[10] = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
     nl_buf_release(&text);
 }
 
 static void add_device(struct nl_result *result, const struct nl_trace *trace,
-                       const struct nl_idle *idle, const struct nl_idle_device *device)
+                       const struct nl_idle *idle, const struct nl_idle_device *device, bool eyes)
 {
     struct cause *causes = nl_alloc((device->sums + 1) * sizeof *causes);
     size_t count = device->sums;
@@ -133,7 +142,7 @@ static void add_device(struct nl_result *result, const struct nl_trace *trace,
     count = join(causes, count);
     qsort(causes, count, sizeof *causes, by_total);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, idle, device, &causes[i]);
+        add_row(result, trace, idle, device, &causes[i], eyes);
     nl_free(causes);
 }
 
@@ -146,7 +155,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     const struct nl_idle *idle = nl_memo_idle(trace, options, &own);
     struct nl_result *result = NL_ANSWER_NEW("idle_causes", NULL, columns);
     for (size_t i = 0; i < idle->device_count; i++)
-        add_device(result, trace, idle, &idle->devices[i]);
+        add_device(result, trace, idle, &idle->devices[i], options->fold);
     nl_idle_free(own);
     return result;
 }
