@@ -245,6 +245,29 @@ static void knows_parents(void)
     nl_trace_free(trace);
 }
 
+/* Work without a call whose id only repeats its correlation id belongs to nobody. */
+static void distrusts_repeated_ids(void)
+{
+    static const char *const ops[] = {"-", "aten::addmm"};
+    struct scene scene;
+    struct nl_err err = {0};
+    open_scene(&scene);
+    add_host(&scene);
+    add_kernel(&scene, "repeats", 900, 910, 2000, 2000);
+    add_kernel(&scene, "named", 920, 930, 3000, 2);
+    add_op(&scene, scene.forward, "aten::resize_", 500, 510, 2000, NL_NULL_I64, 0);
+    struct nl_trace *trace = nl_builder_finish(scene.builder, &err);
+    REQUIRE(trace);
+    struct nl_owners owners;
+    struct nl_rangetree op;
+    nl_owners_init(&owners, trace);
+    nl_rangetree_init(&op, trace, NL_KIND_OP);
+    check_owners(&op, nl_owners_op(&owners, &op), &owners, ops, 2);
+    nl_rangetree_release(&op);
+    nl_owners_release(&owners);
+    nl_trace_free(trace);
+}
+
 static struct nl_result *ask(const struct nl_trace *trace, const char *name)
 {
     const struct nl_analyze_options options = {.fold = true};
@@ -481,5 +504,6 @@ static void agrees_with_all_pairs(void)
 
 CHECK_MAIN("owner", {"agrees with all pairs", agrees_with_all_pairs},
            {"finds owners", finds_owners}, {"finds forward operators", finds_forward},
-           {"knows parents", knows_parents}, {"adds device time", adds_device_time},
-           {"projects ranges", projects_ranges}, {"knows compiled regions", knows_compiled_regions})
+           {"distrusts repeated ids", distrusts_repeated_ids}, {"knows parents", knows_parents},
+           {"adds device time", adds_device_time}, {"projects ranges", projects_ranges},
+           {"knows compiled regions", knows_compiled_regions})
