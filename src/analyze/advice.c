@@ -87,3 +87,12 @@ const char *nl_advice_record(const struct nl_trace *trace, const struct nl_need 
     }
     return known ? NULL : advice->general;
 }
+
+const char *nl_advice_lack(const struct nl_trace *trace, const struct nl_need *need,
+                           struct nl_arena *arena)
+{
+    const char *table = nl_tables[need->table].sql;
+    if (!nl_trace_rows(trace, need->table))
+        return nl_arena_format(arena, "no %s in this profile", table);
+    return nl_arena_format(arena, "%s.%s not recorded", table, need->column);
+}

@@ -25,4 +25,8 @@ const char *nl_advice_tool(const struct nl_advice *advice, struct nl_str format)
  * one; where no tool is known, what it is in general. NULL when the tools have no such thing. */
 const char *nl_advice_record(const struct nl_trace *trace, const struct nl_need *need);
 
+/* "no copies in this profile", "copies.bytes not recorded". Lives in the arena. */
+const char *nl_advice_lack(const struct nl_trace *trace, const struct nl_need *need,
+                           struct nl_arena *arena);
+
 #endif

@@ -19,6 +19,9 @@
 
 struct nl_memo;
 
+#define NL_SECTION_FINDINGS                                                                        \
+    "findings" /* no analysis, but a part of a report that can be asked for */
+
 /* Zeroed = the whole trace, all rows. */
 struct nl_analyze_options {
     struct nl_window window;
@@ -26,6 +29,7 @@ struct nl_analyze_options {
     bool fold;            /* ranges under names without numbers of instances (fold.h): for eyes */
     struct nl_memo *memo; /* what analyses of one report share (analyze/memo.h), or NULL */
     bool all;             /* findings also below the thresholds of printing */
+    const char *section;  /* of a report: this analysis alone, or NL_SECTION_FINDINGS; NULL = all */
 };
 
 /* A table that must hold rows; with `column`, one that must hold a known value somewhere. */

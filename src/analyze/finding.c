@@ -188,16 +188,6 @@ static void rank(struct nl_findings *findings)
     qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
 }
 
-/* "no copies in this profile", "copies.bytes not recorded". */
-static const char *describe(const struct nl_need *need, const struct nl_trace *trace,
-                            struct nl_arena *arena)
-{
-    const char *table = nl_tables[need->table].sql;
-    if (!nl_trace_rows(trace, need->table))
-        return nl_arena_format(arena, "no %s in this profile", table);
-    return nl_arena_format(arena, "%s.%s not recorded", table, need->column);
-}
-
 struct nl_findings *nl_findings_new(const struct nl_trace *trace,
                                     const struct nl_analyze_options *options, struct nl_job *job,
                                     struct nl_err *err)
@@ -215,7 +205,7 @@ struct nl_findings *nl_findings_new(const struct nl_trace *trace,
             abstain(findings, cause->id, "no work of a device was recorded",
                     nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL}));
         else if (need)
-            abstain(findings, cause->id, describe(need, trace, &findings->arena),
+            abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
                     nl_advice_record(trace, need));
         else
             judge(findings, &scenes, i);
