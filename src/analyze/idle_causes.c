@@ -87,7 +87,7 @@ static size_t join(struct cause *causes, size_t count)
     return kept;
 }
 
-/* For eyes, whose thread it was stands beside it. */
+/* For eyes, whose thread it was stands beside it and has no column. */
 static struct nl_cell activity_cell(struct nl_result *result, const struct cause *cause, bool eyes)
 {
     const char *name = nl_idle_activity_name((enum nl_idle_activity)cause->activity);
@@ -111,7 +111,8 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[6] = nl_cell_i64(cause->total_ns);
     cells[7] = nl_answer_share(cause->total_ns, device->wall_ns);
     cells[8] = nl_answer_share(cause->total_ns, device->idle_ns);
-    cells[11] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
+    if (!eyes)
+        cells[11] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
     if (cause->longest == SIZE_MAX)
         return;
     struct nl_buf text;

@@ -99,7 +99,7 @@ static struct nl_cell name_cell(struct nl_result *result, const struct nl_trace 
 }
 
 static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct entry *entry)
+                    const struct entry *entry, bool eyes)
 {
     const struct nl_idle_gap *gap = entry->gap;
     struct nl_cell *cells = nl_result_row(result);
@@ -115,7 +115,12 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[9] = name_cell(result, trace, gap->after);
     if (gap->sync != NL_NULL_ROW)
         cells[10] = nl_cell_i64(nl_idle_sync_cost(trace, gap));
-    cells[11] = nl_answer_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
+    if (!eyes)
+        cells[11] = nl_answer_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
+    else if (gap->elsewhere)
+        cells[5] = nl_answer_static(
+            nl_arena_format(&result->arena, "%s, other thread",
+                            nl_idle_activity_name((enum nl_idle_activity)gap->activity)));
 }
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -129,7 +134,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     size_t count = find_longest(idle, heap);
     struct nl_result *result = NL_ANSWER_NEW("idle_gaps", NULL, columns);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, &heap[i]);
+        add_row(result, trace, &heap[i], options->fold);
     if (count < idle->gap_count)
         result->note =
             nl_arena_format(&result->arena, "the %zu longest of %zu gaps", count, idle->gap_count);

@@ -288,10 +288,24 @@ static void put_advice(struct note *note, const struct nl_finding *finding)
     }
 }
 
-/* What to record next, to know more. */
-static void put_needs(struct note *note, const struct nl_finding *finding)
+/* Whether an earlier finding has the same need. */
+static bool is_told(const struct nl_findings *findings, size_t number,
+                    const struct nl_finding_need *need)
 {
+    for (size_t i = 0; i < number; i++)
+        for (size_t n = 0; n < findings->items[i].need_count; n++)
+            if (!strcmp(findings->items[i].needs[n].why, need->why))
+                return true;
+    return false;
+}
+
+/* What to record next, to know more. */
+static void put_needs(struct note *note, const struct nl_findings *findings, size_t number)
+{
+    const struct nl_finding *finding = &findings->items[number];
     for (size_t i = 0; i < finding->need_count; i++) {
+        if (is_told(findings, number, &finding->needs[i]))
+            continue;
         nl_buf_text(&note->line, note->width ? "   ? to know " : "- **To know** ");
         put(note, finding->needs[i].why);
         nl_buf_text(&note->line, ", record: ");
@@ -318,7 +332,6 @@ static void put_note(struct note *note, const struct nl_finding *finding, size_t
         end_line(note, 5);
     }
     put_advice(note, finding);
-    put_needs(note, finding);
 }
 
 /* "also …": findings whose time others account for take one line. */
@@ -364,6 +377,7 @@ static void put_all(struct note *note, const struct nl_findings *findings, bool 
         if (number)
             nl_buf_char(note->out, '\n');
         put_note(note, &findings->items[i], ++number, all);
+        put_needs(note, findings, i);
     }
     struct nl_buf *out = note->out;
     size_t before = out->len;
