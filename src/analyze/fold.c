@@ -193,8 +193,9 @@ static size_t keep(struct nl_str text, size_t at, const char *pattern, struct nl
     for (pattern += *pattern == '~'; *pattern && *pattern != '$'; pattern++) {
         if (list && pattern[0] != '%' && !pattern[1] && out->ptr[out->len - 1] == '*')
             break;
-        size_t end = *pattern == '%' ? take_element(*++pattern, text, at) : at + 1;
-        if (pattern[-1] != '%' || !is_number(*pattern))
+        bool element = *pattern == '%';
+        size_t end = element ? take_element(*++pattern, text, at) : at + 1;
+        if (!element || !is_number(*pattern))
             nl_buf_add(out, text.ptr + at, end - at);
         else if (!out->len || out->ptr[out->len - 1] != '*')
             nl_buf_char(out, '*');
