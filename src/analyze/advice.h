@@ -7,19 +7,17 @@
 
 #include "analyze/analyze.h"
 
-/* A tool's text is NULL where the tool has no such thing or where its absence says nothing (a
- * single-process program has no collectives). */
+/* In the order of needs, a row per tool. A tool has no row where it has no such thing or where its
+ * absence says nothing (a single-process program has no collectives). */
 struct nl_advice {
     struct nl_need need;
-    const char *nsys, *torch;
-    const char *general; /* for other formats: what it is */
+    const char *formats; /* what the tool writes, names between blanks */
+    const char *record;
 };
 
-extern const struct nl_advice nl_advices[]; /* ends with a general of NULL */
+extern const struct nl_advice nl_advices[]; /* ends with formats of NULL */
 
-/* What the tool that wrote this format does to record it; NULL when there is no such thing, or the
- * tool is not known. */
-const char *nl_advice_tool(const struct nl_advice *advice, struct nl_str format);
+bool nl_advice_is_for(const struct nl_advice *advice, struct nl_str format);
 
 /* What fills this need in a profile like `trace`: the option of the tool of its first source that has
  * one; where no tool is known, what it is in general. NULL when the tools have no such thing. */

@@ -5,6 +5,8 @@
 #include "analyze/advice.h"
 #include "analyze/answer.h"
 
+#include <string.h>
+
 static const struct nl_result_column columns[] = {
     {"missing", NULL, NL_MEANS_TEXT},
     {"answers", "cannot tell", NL_MEANS_TEXT},
@@ -15,7 +17,7 @@ static const struct nl_result_column columns[] = {
 /* Whether the trace has any work on a device: without it, only the CPU side can be missing. */
 static bool is_device_table(enum nl_table_id table)
 {
-    return table == NL_T_api || table == NL_T_sync || table == NL_T_counter;
+    return table == NL_T_copy || table == NL_T_api || table == NL_T_sync || table == NL_T_counter;
 }
 
 /* Names of the analyses whose first unmet need this is, joined by commas; NULL when none. */
@@ -54,8 +56,7 @@ static void add_advice(struct nl_result *result, const struct nl_trace *trace,
         return;
     for (uint32_t source = 0; source < trace->source.rows; source++) {
         struct nl_str format = nl_trace_name(trace, trace->source.format[source]);
-        const char *record = nl_advice_tool(advice, format);
-        if (!record || is_said(result, first_row, format))
+        if (!nl_advice_is_for(advice, format) || is_said(result, first_row, format))
             continue;
         const char *table = nl_tables[advice->need.table].sql;
         struct nl_cell *cells = nl_result_row(result);
@@ -65,7 +66,7 @@ static void add_advice(struct nl_result *result, const struct nl_trace *trace,
                                                  : table);
         cells[1] = nl_answer_static(names);
         cells[2] = nl_cell_text(result, format);
-        cells[3] = nl_answer_static(record);
+        cells[3] = nl_answer_static(advice->record);
     }
 }
 
@@ -77,7 +78,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     (void)err;
     struct nl_result *result = NL_ANSWER_NEW("missing", NULL, columns);
     bool device = trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows;
-    for (size_t i = 0; nl_advices[i].general; i++)
+    for (size_t i = 0; nl_advices[i].formats; i++)
         if (device || !is_device_table(nl_advices[i].need.table))
             add_advice(result, trace, &nl_advices[i]);
     return result;

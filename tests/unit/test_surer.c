@@ -26,7 +26,7 @@ static void fits_its_tables(void)
         check_case(rows[i].cause);
         for (size_t c = 0; c < CHECK_LENGTH(causes); c++)
             cause |= !strcmp(causes[c], rows[i].cause);
-        for (const struct nl_advice *it = nl_advices; it->general; it++)
+        for (const struct nl_advice *it = nl_advices; it->formats; it++)
             advice |= it->need.table == rows[i].need.table &&
                       !strcmp(it->need.column ? it->need.column : "",
                               rows[i].need.column ? rows[i].need.column : "");
