@@ -412,4 +412,8 @@ static int sniff(const struct nl_input *input, const char **why)
 }
 
 const struct nl_format nl_format_kineto = {
-    "kineto", "PyTorch profiler (Kineto) or Chrome trace-event JSON", sniff, load, "ingest.md"};
+    .name = "kineto",
+    .title = "PyTorch profiler (Kineto) or Chrome trace-event JSON",
+    .sniff = sniff,
+    .load = load,
+    .doc = "ingest.md"};

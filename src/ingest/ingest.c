@@ -85,6 +85,7 @@ struct load {
     const struct nl_ingest_options *options;
     struct nl_job *job;
     unsigned char *head;
+    bool *done; /* per input: loaded with another of its recording */
     size_t loaded;
     char *skipped; /* text of the first file left out */
     int64_t skips;
@@ -92,23 +93,27 @@ struct load {
     struct nl_err last;
 };
 
-static bool load_one(struct load *load, const struct nl_path *path, struct nl_err *err)
+/* Looks at the file; what it is, or NULL. */
+static const struct nl_format *meet(struct load *load, const struct nl_path *path,
+                                    struct nl_input *input, struct nl_err *err)
 {
-    struct nl_input input;
-    if (!look(&input, path, load->head, err))
-        return false;
+    if (!look(input, path, load->head, err))
+        return NULL;
     if (load->options->rank != NL_NULL_I64)
-        input.rank = load->options->rank;
-    input.bytes = nl_file_bytes(path->path);
-    const struct nl_format *format = recognise(&input, err);
-    if (!format)
-        return false;
-    uint32_t source = nl_builder_source(load->builder, input.name, format->name);
-    nl_builder_source_bytes(load->builder, source, input.bytes);
-    if (input.rank != NL_NULL_I64)
-        nl_builder_rank(load->builder, source, input.rank);
-    nl_err_at(err, path->path, -1);
-    return format->load(load->builder, source, &input, load->job, err);
+        input->rank = load->options->rank;
+    input->bytes = nl_file_bytes(path->path);
+    return recognise(input, err);
+}
+
+static bool load_one(struct load *load, const struct nl_format *format,
+                     const struct nl_input *input, struct nl_err *err)
+{
+    uint32_t source = nl_builder_source(load->builder, input->name, format->name);
+    nl_builder_source_bytes(load->builder, source, input->bytes);
+    if (input->rank != NL_NULL_I64)
+        nl_builder_rank(load->builder, source, input->rank);
+    nl_err_at(err, input->path, -1);
+    return format->load(load->builder, source, input, load->job, err);
 }
 
 /* JAX and TensorFlow write HOST.trace.json.gz beside HOST.xplane.pb: a part of the same events. Of a
@@ -129,25 +134,95 @@ static bool is_derived(const struct nl_inputs *inputs, size_t i)
     return false;
 }
 
+/* Counts a file that came to nothing, or fails for good. */
+static bool settle(struct load *load, const struct nl_inputs *inputs, size_t i, bool done,
+                   struct nl_err *err)
+{
+    if (done) {
+        load->loaded++;
+        return true;
+    }
+    if (!may_skip(inputs, i, err))
+        return false;
+    if (!load->skips++)
+        load->skipped = nl_strdup(inputs->items[i].path);
+    load->last = *err;
+    nl_err_clear(err);
+    return true;
+}
+
+/* The files of one recording by place, then as they were given. */
+struct part {
+    size_t item;
+    unsigned place;
+};
+
+static size_t find_parts(struct load *load, const struct nl_inputs *inputs, size_t first,
+                         const struct nl_format *format, size_t shared, struct part *parts)
+{
+    const char *stem = inputs->items[first].path;
+    size_t count = 0;
+    struct nl_err ignored;
+    nl_err_clear(&ignored);
+    for (size_t i = first; i < inputs->count; i++) {
+        struct nl_input input;
+        unsigned place = 0;
+        if (load->done[i] || strncmp(inputs->items[i].path, stem, shared) != 0 ||
+            meet(load, &inputs->items[i], &input, &ignored) != format ||
+            format->recording(&input, &place) != shared)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && parts[at - 1].place > place; at--)
+            parts[at] = parts[at - 1];
+        parts[at] = (struct part){i, place};
+    }
+    return count;
+}
+
+static bool load_recording(struct load *load, const struct nl_inputs *inputs, size_t first,
+                           const struct nl_format *format, size_t shared, struct nl_err *err)
+{
+    struct part *parts = nl_alloc((inputs->count - first) * sizeof *parts);
+    size_t count = find_parts(load, inputs, first, format, shared, parts);
+    void *recording = NULL;
+    bool done = true;
+    for (size_t p = 0; p < count && done; p++) {
+        struct nl_input input;
+        size_t i = parts[p].item;
+        load->done[i] = true;
+        done = meet(load, &inputs->items[i], &input, err) != NULL;
+        input.recording = &recording;
+        done = settle(load, inputs, i, done && load_one(load, format, &input, err), err);
+    }
+    if (recording)
+        format->recording_end(recording);
+    nl_free(parts);
+    return done;
+}
+
+static bool load_item(struct load *load, const struct nl_inputs *inputs, size_t i,
+                      struct nl_err *err)
+{
+    struct nl_input input;
+    unsigned place;
+    const struct nl_format *format = meet(load, &inputs->items[i], &input, err);
+    size_t shared = format && format->recording ? format->recording(&input, &place) : 0;
+    if (shared > 0)
+        return load_recording(load, inputs, i, format, shared, err);
+    return settle(load, inputs, i, format && load_one(load, format, &input, err), err);
+}
+
 static bool load_all(struct load *load, const struct nl_inputs *inputs, struct nl_err *err)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         if (nl_job_cancelled(load->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
-        if (is_derived(inputs, i)) {
+        if (load->done[i])
+            continue;
+        if (is_derived(inputs, i))
             load->derived++;
-            continue;
-        }
-        if (load_one(load, &inputs->items[i], err)) {
-            load->loaded++;
-            continue;
-        }
-        if (!may_skip(inputs, i, err))
+        else if (!load_item(load, inputs, i, err))
             return false;
-        if (!load->skips++)
-            load->skipped = nl_strdup(inputs->items[i].path);
-        load->last = *err;
-        nl_err_clear(err);
     }
     if (load->loaded)
         return true;
@@ -162,9 +237,11 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs,
     struct load load = {.builder = nl_builder_new(job),
                         .options = options,
                         .job = job,
-                        .head = nl_alloc(NL_SNIFF_BYTES)};
+                        .head = nl_alloc(NL_SNIFF_BYTES),
+                        .done = nl_zalloc(inputs->count * sizeof *load.done)};
     bool done = load_all(&load, inputs, err);
     nl_free(load.head);
+    nl_free(load.done);
     if (load.skips) {
         const char *slash = strrchr(load.skipped, '/');
         nl_builder_coverage(load.builder, NL_NULL_ROW, "files of unknown format skipped",

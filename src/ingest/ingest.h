@@ -20,8 +20,9 @@ struct nl_input {
     const char *encoding; /* "plain", "gzip", "zstd" */
     const unsigned char *head;
     size_t head_len;
-    uint64_t bytes; /* size on disk, 0 = unknown */
-    int64_t rank;   /* from option or file name, NL_NULL_I64 unknown */
+    uint64_t bytes;   /* size on disk, 0 = unknown */
+    int64_t rank;     /* from option or file name, NL_NULL_I64 unknown */
+    void **recording; /* the reader's own, from file to file of one recording; NULL: alone */
 };
 
 struct nl_format {
@@ -35,6 +36,12 @@ struct nl_format {
     bool (*load)(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err);
     const char *doc; /* page in docs/ */
+    /* For formats of which one recording is several files, a table each (else NULL): how much of
+     * input->path all of them share, 0 = this one stands alone; and its place among them. The files
+     * given of one recording are loaded one after the other, in ascending places, with the same
+     * `recording`; after the last, `recording_end` gets what the reader put there. */
+    size_t (*recording)(const struct nl_input *input, unsigned *place);
+    void (*recording_end)(void *recording);
 };
 
 /* NULL-terminated. */

@@ -126,7 +126,10 @@ void nl_entities_order(struct nl_builder *b, struct nl_remaps *remaps,
  * shifted so that it starts with the earliest of the others, which coverage tells. */
 void nl_align_sources(struct nl_builder *b, const int64_t *first_ts)
 {
-    if (b->source_count < 2)
+    uint32_t timed = 0;
+    for (uint32_t s = 0; s < b->source_count; s++)
+        timed += first_ts[s] != INT64_MAX;
+    if (timed < 2)
         return;
     int64_t base = NL_NULL_I64, earliest = INT64_MAX;
     for (uint32_t s = 0; s < b->source_count; s++) {
