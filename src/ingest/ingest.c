@@ -50,14 +50,15 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
 {
     const struct nl_format *best = NULL, *nearest = NULL;
     const char *reason = NULL;
-    int best_score = 50;
+    int best_score = 50, nearest_score = -1;
     for (size_t i = 0; nl_formats[i]; i++) {
         const char *why = NULL;
         int score = nl_formats[i]->sniff(input, &why);
         if (score > best_score) {
             best = nl_formats[i];
             best_score = score;
-        } else if (why && !reason) {
+        } else if (why && score > nearest_score) {
+            nearest_score = score;
             nearest = nl_formats[i];
             reason = why;
         }

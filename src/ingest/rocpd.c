@@ -445,7 +445,7 @@ static int sniff(const struct nl_input *input, const char **why)
     unsigned found = dbrows_marks(input, marks, 3);
     if (found > 0 && found < 3)
         *why = "a database of ROCm without tables of dispatches and regions";
-    return found == 3 ? 92 : 0;
+    return found == 3 ? 92 : found > 0 ? NL_NEAR_MISS : 0;
 }
 
 const struct nl_format nl_format_rocpd = {.name = "rocpd",

@@ -102,8 +102,8 @@ static int sniff(const struct nl_input *input, const char **why)
     int sure = 0;
     if (csvread_header(&csv, NULL) == CSVREAD_ROW) {
         sure = kind_of(&csv) ? 85 : 0;
-        if (!sure)
-            *why = miss(&csv);
+        if (!sure && (*why = miss(&csv)) != NULL)
+            sure = NL_NEAR_MISS;
     }
     csvread_release(&csv);
     nl_stream_close(stream);
