@@ -286,7 +286,6 @@ static const struct {
     [PERFETTO_NOTE_HEAP_PARTIAL] = {"heap dumps that are not whole",
                                     "rejected, overrun or stopped by a limit while recording"},
     [PERFETTO_NOTE_TYPED] = {"not loaded: typed arguments of events", NULL},
-    [PERFETTO_NOTE_EVENT_STACKS] = {"not loaded: call stacks of events", NULL},
 };
 
 static void cover(struct perfetto_load *load)

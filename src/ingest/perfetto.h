@@ -165,6 +165,9 @@ void perfetto_stage_event(struct perfetto_load *load, const struct perfetto_pack
                           const struct wire_field *data);
 void perfetto_gpu_counters(struct perfetto_load *load, const struct perfetto_packet *packet,
                            const struct wire_field *data);
+/* Row of stacks + 1 of an event's call stack, interned or as a message of its own; 0 = none. */
+uint32_t perfetto_event_stack(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                              const struct wire_field *data);
 void perfetto_sample_defaults(struct perfetto_load *load, struct perfetto_sequence *sequence,
                               const struct wire_field *data);
 void perfetto_perf_sample(struct perfetto_load *load, const struct perfetto_packet *packet,

@@ -6,7 +6,7 @@
 
 struct event {
     struct nl_str name, category;
-    uint32_t name_id;
+    uint32_t name_id, stack;
     uint64_t track, type, correlation;
     bool has_track, has_correlation;
     double counter;
@@ -133,7 +133,7 @@ static void read_event(struct perfetto_load *load, const struct perfetto_packet 
         case 46: event->doubles = wire_inside(&field); break;
         case 45: event->double_uuids = wire_inside(&field); break;
         case 55:
-        case 56: load->notes[PERFETTO_NOTE_EVENT_STACKS]++; break;
+        case 56: event->stack = perfetto_event_stack(load, packet->sequence, &field); break;
         default:
             read_number(&field, event);
             load->notes[PERFETTO_NOTE_TYPED] += is_typed(&field);
@@ -337,6 +337,7 @@ void perfetto_event(struct perfetto_load *load, const struct perfetto_packet *pa
         return;
     record.track = event_track(load, packet, &event, &legacy);
     record.name = event.name_id;
+    record.stack = event.stack;
     if (record.type == PERFETTO_COUNTER) {
         if (event.has_counter)
             add_counter(load, record.track, record.ts, event.counter);

@@ -119,6 +119,12 @@ static void add_slice(struct perfetto_load *load, const struct perfetto_record *
         row.flags = NL_SLICE_INSTANT;
     uint32_t slice = nl_stage_slice(load->stage, &row);
     add_side_row(load, record, slice);
+    if (record->stack) {
+        struct nl_slicestack_row stack = nl_slicestack_row();
+        stack.slice = slice;
+        stack.stack = record->stack - 1;
+        nl_stage_slicestack(load->stage, &stack);
+    }
     add_arg(load, slice, record->args);
     add_arg(load, slice, end_args);
 }

@@ -39,6 +39,7 @@ struct perfetto_record {
     };
     uint32_t track, name, args;
     uint32_t launch; /* row of load->launches + 1, 0 = none */
+    uint32_t stack;  /* row of stacks + 1, 0 = none */
     uint8_t type, role;
 };
 
@@ -89,7 +90,6 @@ enum perfetto_note {
     PERFETTO_NOTE_SAMPLES_SKIPPED,
     PERFETTO_NOTE_HEAP_PARTIAL,
     PERFETTO_NOTE_TYPED,
-    PERFETTO_NOTE_EVENT_STACKS,
     PERFETTO_NOTES,
 };
 

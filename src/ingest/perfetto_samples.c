@@ -99,6 +99,41 @@ static void add_sample(struct perfetto_load *load, const struct perfetto_sequenc
     cpuprofile_sample(&load->profile, row);
 }
 
+/* Frames within the message, outermost first: function 1, file 2, line 3. */
+static uint32_t inline_stack(struct perfetto_load *load, struct wire wire)
+{
+    struct wire_field field, part;
+    uint32_t node = NL_NULL_ROW, depth = 0;
+    while (wire_next(&wire, &field)) {
+        struct wire inner = wire_inside(&field);
+        struct nl_stack_row frame = nl_stack_row();
+        if (field.number != 1 || !wire_is_text(&field))
+            continue;
+        if (depth++ == FRAMES_MOST) {
+            load->notes[PERFETTO_NOTE_DEEP_STACK]++;
+            break;
+        }
+        while (wire_next(&inner, &part)) {
+            if (part.number == 1)
+                frame.name = cpuprofile_name(&load->profile, wire_str(&part));
+            else if (part.number == 2)
+                frame.file = cpuprofile_name(&load->profile, wire_str(&part));
+            else if (part.number == 3 && part.value < NL_NULL_U32)
+                frame.line = (uint32_t)part.value;
+        }
+        node = cpuprofile_frame(&load->profile, node, &frame);
+    }
+    return node;
+}
+
+uint32_t perfetto_event_stack(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                              const struct wire_field *data)
+{
+    uint32_t node = wire_is_text(data) ? inline_stack(load, wire_inside(data))
+                                       : stack_of(load, sequence, data->value);
+    return node == NL_NULL_ROW ? 0 : node + 1;
+}
+
 /* ---- perf ---- */
 
 /* What a sample counts: the name that was given to it, else that of its counter, by number. */

@@ -185,6 +185,9 @@ SELECT coalesce(path, ''), count(*) FROM samples LEFT JOIN paths ON paths.id = s
 WHERE event IS NULL OR event NOT GLOB '*_*s*' GROUP BY 1"""
 
 
+EVENT_PATHS = PATHS.split("SELECT coalesce")[0] + "SELECT path FROM slice_stacks t JOIN paths ON paths.id = t.stack"
+
+
 def check_packets(check, tool, path):
     name, want = os.path.basename(path)[:40], Packets(path)
     check.rows(name + " stacks of samples", dict(want.samples()), dict(tool.sql(path, PATHS)))
@@ -195,6 +198,9 @@ def check_packets(check, tool, path):
         got = tool.sql(path, "SELECT name, dur FROM slices WHERE lane_name IN ('phase', 'power') "
                              "AND flags = 0 ORDER BY 1, 2")
         check.equal(name + " states", [list(s) for s in want.states()], got)
+    stacks = [";".join(one(f, 1, b"").decode() for f in map(message, message(e).get(1, [])))
+              for p in want.packets if 11 in p for e in message(p[11][0]).get(55, [])]
+    check.equal(name + " stacks of events", sorted(stacks), sorted(r[0] for r in tool.sql(path, EVENT_PATHS)))
     gpu = want.gpu_counters()
     if gpu:
         got = tool.sql(path, "SELECT coalesce(c.name, ''), sum(c.value) FROM counters c JOIN lanes l ON l.id = c.lane "

@@ -131,7 +131,7 @@ def states():
                             (3000, 2, "forward"), (3500, 2, "forward"), (4000, 3, "low"), (5000, 2, "")):
         out += packet(event(5, track, *([f(23, name)] if name else [])), ts=ts)
     out += packet(event(2, 3), ts=4500) + packet(event(3, 3, f(23, "mark"), f(24, f(1, 1))), ts=4600)
-    out += packet(event(3, 3, f(23, "with a stack"), f(55, f(1, f(1, "main")))), ts=4700)
+    out += packet(event(3, 3, f(23, "with a stack"), f(55, f(1, f(1, "main"), f(2, "main.cc"), f(3, 10)), f(1, f(1, "leaf")))), ts=4700)
     return out
 
 
