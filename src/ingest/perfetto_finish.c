@@ -66,7 +66,7 @@ static void add_side_row(struct perfetto_load *load, const struct perfetto_recor
         copy.slice = slice;
         copy.correlation = launch->correlation;
         copy.bytes = launch->bytes;
-        copy.kind = launch->copy_kind;
+        copy.kind = launch->direction;
         nl_stage_copy(load->stage, &copy);
         break;
     case ROLE_CALL:

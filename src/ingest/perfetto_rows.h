@@ -49,7 +49,7 @@ struct perfetto_launch {
     uint32_t grid[3], block[3];       /* 0 in front = not told */
     uint32_t grid_items, group_items; /* over all dimensions; NL_NULL_U32 = not told */
     uint32_t shared_bytes;            /* likewise */
-    uint8_t copy_kind;
+    uint8_t direction;                /* of a copy: enum nl_copykind */
 };
 
 struct perfetto_track {
