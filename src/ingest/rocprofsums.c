@@ -196,12 +196,13 @@ const char *const rocprof_agent_columns[] = {
 void rocprof_agent_row(struct rocprof *load)
 {
     int64_t node = rocprof_i64(load, G_NODE), clock = rocprof_i64(load, G_CLOCK);
+    int64_t number = rocprof_i64(load, G_KIND_INDEX); /* among GPUs; older files have none */
     if (!nl_str_is(csvread_trimmed(rocprof_text(load, G_TYPE)), "GPU"))
         return;
     struct nl_builder *builder = load->rows.builder;
     struct nl_str product = rocprof_text(load, G_PRODUCT);
     uint32_t device =
-        nl_builder_device(builder, load->rows.source, node, rocprof_i64(load, G_KIND_INDEX));
+        nl_builder_device(builder, load->rows.source, node, number == NL_NULL_I64 ? node : number);
     struct nl_device_row *row = nl_builder_device_row(builder, device);
     row->name = nl_builder_name(builder, product.len ? product : rocprof_text(load, G_NAME));
     row->vendor = nl_builder_name(builder, nl_str("amd"));
