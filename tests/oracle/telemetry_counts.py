@@ -5,6 +5,7 @@
     tests/oracle/telemetry_counts.py [build/neurolens]
 """
 import collections
+import csv
 import decimal
 import glob
 import gzip
@@ -152,9 +153,34 @@ def check_timeline(check, tool, path):
     check.equal(os.path.basename(path) + " peak", [[peak]], rows(tool, path, "SELECT max(total_allocated) FROM memory"))
 
 
+def check_zeus(check, tool, path):
+    """Windows with their times, and the energy of each GPU over all."""
+    windows, energies = [], collections.defaultdict(list)
+    with open(path, newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            try:
+                start, length = decimal.Decimal(row["start_time"]), decimal.Decimal(row["elapsed_time"])
+            except decimal.InvalidOperation:
+                continue
+            exact = [v.scaleb(9).to_integral_value(decimal.ROUND_HALF_UP) for v in (start, length)]
+            windows.append((row["window_name"], int(exact[0]), int(exact[1])))
+            for key, value in row.items():
+                if key.startswith("gpu") and re.fullmatch(r"[-+.\deE]+", value or ""):
+                    energies[key].append(float(value))
+    first = tool.first_ns(path)
+    got = rows(tool, path, "SELECT name, ts, dur FROM nvtx ORDER BY ts")
+    check.equal("%s windows (%d)" % (os.path.basename(path), len(windows)), sorted(windows, key=lambda w: w[1]),
+                [(r[0], r[1] + first, r[2]) for r in got])
+    check.rows(os.path.basename(path) + " energies", {k: round(math.fsum(v), 6) for k, v in energies.items()},
+               {r[0]: round(r[1], 6) for r in rows(tool, path, "SELECT name, sum(value) FROM metrics GROUP BY 1")})
+
+
 def check_lines(check, tool):
     """Files made for the tests, and those of ../shared where it is."""
     corpus = os.path.join(ROOT, "tests", "corpus")
+    for path in (sorted(glob.glob(os.path.join(SHARED, "samples", "gpu_telemetry", "ml-energy+zeus", "tests", "**",
+                                               "*.csv"), recursive=True)) + [os.path.join(corpus, "zeus", "windows.csv")]):
+        check_zeus(check, tool, path)
     for path in (sorted(glob.glob(os.path.join(SHARED, "samples", "nccl", "**", "*.jsonl"), recursive=True))
                  + [os.path.join(corpus, "nccljson", n) for n in ("plugin.jsonl", "inspector.jsonl")]):
         check_nccl_lines(check, tool, path)
