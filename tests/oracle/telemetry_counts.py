@@ -52,7 +52,8 @@ def check_exporter(check, tool, path):
 def check_log(check, tool, path):
     name = os.path.basename(path)
     with open(path, encoding="utf-8", errors="replace") as file:
-        lines = file.read().splitlines()
+        text = file.read()
+    lines = text.splitlines()
     calls = [re.search(r"NCCL INFO (\w+): opCount (\w+) .* count (\d+) datatype (\d+) .*nranks=(\d+)", line)
              for line in lines]
     want = collections.Counter((m[1], int(m[2], 16), int(m[3]), int(m[3]) * BYTES[int(m[4])], int(m[5]))
@@ -63,7 +64,11 @@ def check_log(check, tool, path):
     check.equal("%s calls (%d)" % (name, sum(want.values())), want, got)
     times, width = [], collections.Counter()
     columns = None
-    for line in lines:
+    # a row may be printed in pieces between NCCL's lines, which follow it without a line end
+    hosts = collections.Counter(re.findall(r"^([\w.-]+):\d+:\d+ \[\d+\] NCCL INFO", text, re.M)).most_common(1)
+    if hosts:
+        text = re.sub(re.escape(hosts[0][0]) + r":\d+:\d+ \[\d+\] NCCL INFO[^\n]*\n", "", text)
+    for line in text.splitlines():
         words = line.split()
         if line.startswith("#") and words[1:3] == ["size", "count"]:
             columns = words[1:]
