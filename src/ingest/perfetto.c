@@ -318,6 +318,7 @@ static void release(struct perfetto_load *load)
     id_index_release(&load->thread_index);
     nl_arena_free(&load->arena);
     gpurows_map_release(&load->heaps);
+    nl_free(load->frames);
     nl_free(load->profile.nodes);
     nl_free(load->profile.slots);
     nl_buf_release(&load->text);

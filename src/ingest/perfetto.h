@@ -30,7 +30,7 @@
 struct perfetto_interned {
     struct nl_str text; /* in the arena */
     uint32_t name;
-    uint32_t category; /* of GPU stages: 2 compute; of call stacks: row of stacks + 1, once known */
+    uint32_t category; /* of GPU stages: 2 compute; of what is read once, what was made of it + 1 */
 };
 
 /* Kinds of interned texts: their field numbers, but for the extension with compute kernels. */
@@ -101,8 +101,10 @@ struct perfetto_load {
     uint64_t notes[PERFETTO_NOTES];
     uint64_t packets, bytes;
     struct nl_buf text;
-    struct cpuprofile profile; /* rows of the same stage */
-    struct gpurows_map heaps;  /* hash of process, heap, stack and sum → its last value */
+    struct cpuprofile profile;   /* rows of the same stage */
+    struct nl_stack_row *frames; /* interned ones that stacks named */
+    size_t frame_count, frame_cap;
+    struct gpurows_map heaps; /* hash of process, heap, stack and sum → its last value */
     bool snapshot, epoch, stopped;
 };
 

@@ -15,13 +15,18 @@ static struct nl_str text_of(struct perfetto_load *load, const struct perfetto_s
     return iid ? perfetto_text(load, sequence, kind, iid)->text : (struct nl_str){"", 0};
 }
 
-/* The path of a mapping comes in pieces. */
-static struct nl_str module_of(struct perfetto_load *load, const struct perfetto_sequence *sequence,
-                               uint64_t iid)
+/* The path of a mapping, which comes in pieces; put together once. */
+static uint32_t module_of(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                          uint64_t iid)
 {
-    struct nl_str bytes = text_of(load, sequence, PERFETTO_MAPPINGS, iid);
-    struct wire wire = wire_over(bytes.ptr, bytes.len);
+    struct perfetto_interned *mapping = perfetto_entry(load, sequence, PERFETTO_MAPPINGS, iid);
     struct wire_field field;
+    if (!mapping)
+        return NL_NO_NAME;
+    if (mapping->category)
+        return mapping->name;
+    mapping->category = 1;
+    struct wire wire = wire_over(mapping->text.ptr, mapping->text.len);
     nl_buf_clear(&load->text);
     while (wire_next(&wire, &field)) {
         struct wire packed = wire_inside(&field);
@@ -34,23 +39,24 @@ static struct nl_str module_of(struct perfetto_load *load, const struct perfetto
             nl_buf_add(&load->text, part.ptr, part.len);
         }
     }
-    return (struct nl_str){load->text.ptr, load->text.overflow ? 0 : load->text.len};
+    if (load->text.len && !load->text.overflow)
+        mapping->name = nl_stage_name(load->stage, (struct nl_str){load->text.ptr, load->text.len});
+    return mapping->name;
 }
 
-static uint32_t add_frame(struct perfetto_load *load, const struct perfetto_sequence *sequence,
-                          uint32_t parent, uint64_t iid)
+static struct nl_stack_row read_frame(struct perfetto_load *load,
+                                      const struct perfetto_sequence *sequence, struct nl_str bytes)
 {
-    struct nl_str bytes = text_of(load, sequence, PERFETTO_FRAMES, iid);
     struct wire wire = wire_over(bytes.ptr, bytes.len);
     struct wire_field field;
     struct nl_stack_row frame = nl_stack_row();
-    struct nl_str name = {"", 0};
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 2: name = text_of(load, sequence, PERFETTO_FUNCTIONS, field.value); break;
-        case 3:
-            frame.module = cpuprofile_name(&load->profile, module_of(load, sequence, field.value));
+        case 2:
+            frame.name = cpuprofile_name(&load->profile,
+                                         text_of(load, sequence, PERFETTO_FUNCTIONS, field.value));
             break;
+        case 3: frame.module = module_of(load, sequence, field.value); break;
         case 5:
             frame.file = cpuprofile_name(&load->profile,
                                          text_of(load, sequence, PERFETTO_SOURCES, field.value));
@@ -59,8 +65,23 @@ static uint32_t add_frame(struct perfetto_load *load, const struct perfetto_sequ
         default: break;
         }
     }
-    frame.name = cpuprofile_name(&load->profile, name);
-    return cpuprofile_frame(&load->profile, parent, &frame);
+    return frame;
+}
+
+/* Many stacks share a frame: its message is read once. */
+static uint32_t add_frame(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                          uint32_t parent, uint64_t iid)
+{
+    struct perfetto_interned *entry = perfetto_entry(load, sequence, PERFETTO_FRAMES, iid);
+    struct nl_stack_row unknown = nl_stack_row();
+    if (!entry)
+        return cpuprofile_frame(&load->profile, parent, &unknown);
+    if (!entry->category) {
+        nl_grow(&load->frames, &load->frame_cap, load->frame_count + 1);
+        load->frames[load->frame_count] = read_frame(load, sequence, entry->text);
+        entry->category = (uint32_t)++load->frame_count;
+    }
+    return cpuprofile_frame(&load->profile, parent, &load->frames[entry->category - 1]);
 }
 
 /* Innermost frame of an interned stack, whose frames are sent outermost first. */
