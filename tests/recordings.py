@@ -139,7 +139,7 @@ def damaged(tally):
     broken = case.write("7_memory_copy_trace.csv", COPY + "x\n")
     work = case.write("7_kernel_trace.csv", kernels(("a", 1, 1, 2000)))
     case.check("the others load from a folder", LAUNCHES, [["a", 7, "first", 7]])
-    case.check("and it is told", "SELECT count FROM coverage WHERE item = 'files of unknown format skipped'", [[1]])
+    case.check("and it is told", "SELECT count FROM coverage WHERE item = 'failed: file not loaded'", [[1]])
     result = neurolens(["info", "--no-cache", work, broken], timeout=20)
     tally.check("damaged: named, it is refused", result.status == 4 and "7_memory_copy_trace.csv" in result.stderr,
                 result.describe())

@@ -49,6 +49,15 @@ def check_exporter(check, tool, path):
     check.equal("%s %d values" % (os.path.basename(path), len(found)), want, got)
 
 
+def without_nccl(text):
+    """The text as it were without NCCL_DEBUG: its lines taken out with their ends, so that a row which
+    they were printed into closes up. A line begins with the host, which is told by lines of their own."""
+    for host in set(re.findall(r"^(\w+):\d+:\d+ \[\d+\] NCCL ", text, re.M)):
+        text = re.sub(r"%s:\d+:\d+ \[\d+\] NCCL [^\n]*\n" % host, "", text)
+    # The second half of a row follows the first on a line of its own.
+    return re.sub(r"(\n *\d+ +\d+ +[a-z]\w*(?: +\S+)*) *\n( +[\d.]+ +[\d.]+ +[\d.]+ +\S+ *\n)", r"\1 \2", text)
+
+
 def check_log(check, tool, path):
     name = os.path.basename(path)
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -64,11 +73,7 @@ def check_log(check, tool, path):
     check.equal("%s calls (%d)" % (name, sum(want.values())), want, got)
     times, width = [], collections.Counter()
     columns = None
-    # a row may be printed in pieces between NCCL's lines, which follow it without a line end
-    hosts = collections.Counter(re.findall(r"^([\w.-]+):\d+:\d+ \[\d+\] NCCL INFO", text, re.M)).most_common(1)
-    if hosts:
-        text = re.sub(re.escape(hosts[0][0]) + r":\d+:\d+ \[\d+\] NCCL INFO[^\n]*\n", "", text)
-    for line in text.splitlines():
+    for line in without_nccl(text).splitlines():
         words = line.split()
         if line.startswith("#") and words[1:3] == ["size", "count"]:
             columns = words[1:]
