@@ -41,6 +41,15 @@ static bool is_json(const unsigned char *bytes, size_t len)
     return at < len && bytes[at] == '{';
 }
 
+/* Kineto traces say "pg_config" too, of the job they are from. */
+static bool is_dump(struct nl_str head)
+{
+    bool entries = nl_str_contains(head, "\"profiling_name\"") ||
+                   (nl_str_contains(head, "\"pg_status\"") && nl_str_contains(head, "\"entries\""));
+    return entries && !nl_str_contains(head, "\"traceEvents\"") &&
+           !nl_str_contains(head, "\"schemaVersion\"");
+}
+
 static int sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
@@ -50,8 +59,7 @@ static int sniff(const struct nl_input *input, const char **why)
     unsigned found = 0;
     if (!json && !pickle)
         return 0;
-    if (json && !nl_str_contains(head, "\"pg_config\"") &&
-        !nl_str_contains(head, "\"profiling_name\""))
+    if (json && !is_dump(head))
         return 0;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         found += nl_str_contains(head, marks[i]);
