@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 
 enum nl_option_type {
     NL_OPTION_FLAG,   /* bool: set to true */
@@ -48,18 +49,5 @@ struct nl_words {
  */
 NL_MUST_CHECK bool nl_options_parse(const struct nl_option *const *tables, struct nl_words *words,
                                     bool leading, void *settings, struct nl_err *err);
-
-/*
- * nearest — the candidate most like a mistyped word (insertions, deletions, replacements and
- * swaps of neighbours), or NULL when none is close: at most a third of the word may differ.
- */
-struct nl_nearest {
-    const char *word;
-    const char *best;
-    size_t distance;
-};
-void nl_nearest_init(struct nl_nearest *nearest, const char *word);
-void nl_nearest_offer(struct nl_nearest *nearest, const char *candidate);
-const char *nl_nearest_best(const struct nl_nearest *nearest);
 
 #endif

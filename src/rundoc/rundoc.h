@@ -38,9 +38,10 @@ struct nl_rundoc_options {
     uint64_t event_limit; /* events listed in the timeline; 0 = default, UINT64_MAX = all */
 };
 
-/* What is wrong at which place: `pointer` is a JSON pointer ("/timeline/events/3/dur_ns"). */
+/* What is wrong at which place: `pointer` is a JSON pointer ("/timeline/events/3/dur_ns"), `keyword`
+ * the word of the schema that is offended, "syntax" or "duplicate". */
 struct nl_rundoc_fault {
-    const char *pointer, *says;
+    const char *pointer, *keyword, *says;
 };
 
 struct nl_rundoc_faults {
@@ -72,5 +73,8 @@ void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
 
 /* The schema as text. */
 const char *nl_rundoc_schema(void);
+
+/* The Markdown page of metrics and fields (docs/metrics.md). */
+void nl_rundoc_document(struct nl_buf *out);
 
 #endif
