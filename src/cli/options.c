@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/units.h"
 
@@ -90,6 +91,13 @@ static bool set_time(const struct nl_option *option, int64_t *target, const char
     return true;
 }
 
+static bool add_text(struct nl_texts *list, const char *value)
+{
+    nl_grow(&list->items, &list->cap, list->count + 1);
+    list->items[list->count++] = value;
+    return true;
+}
+
 /* Gives the option its value; `value` is NULL for flags only. */
 static bool set_option(const struct nl_option *option, const char *value, void *settings,
                        struct nl_err *err)
@@ -102,6 +110,7 @@ static bool set_option(const struct nl_option *option, const char *value, void *
     case NL_OPTION_CHOICE: return set_choice(option, target, value, err);
     case NL_OPTION_NUMBER: return set_number(option, target, value, err);
     case NL_OPTION_TIME: return set_time(option, target, value, err);
+    case NL_OPTION_LIST: return add_text(target, value);
     case NL_OPTION_SIZE:
         if (nl_parse_bytes(nl_str(value), target))
             return true;

@@ -4,7 +4,7 @@
  * An option is one row: names, type, where its value goes, and its help. Parsing, `-h`, `--help`
  * and the shell completions all read the same rows. Options may stand before, between or after
  * arguments; `--` ends them; `--name=value`, `--name value`, `-n value` and `-nvalue` are the same;
- * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one.
+ * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one, unless it is a list.
  *
  * The target is an offset into the caller's settings struct, so the tables are constants.
  */
@@ -23,7 +23,14 @@ enum nl_option_type {
     NL_OPTION_CHOICE, /* int: position in `choices` */
     NL_OPTION_NUMBER, /* int64_t, 0 or more */
     NL_OPTION_SIZE,   /* uint64_t bytes: 512M, 4GiB */
-    NL_OPTION_TIME    /* int64_t ns: 30s, 500ms; a bare number is seconds */
+    NL_OPTION_TIME,   /* int64_t ns: 30s, 500ms; a bare number is seconds */
+    NL_OPTION_LIST    /* struct nl_texts: one more each time, borrows the word */
+};
+
+/* What an option that may be repeated was given. Lives as long as the process does. */
+struct nl_texts {
+    const char **items;
+    size_t count, cap;
 };
 
 struct nl_option {
