@@ -16,6 +16,8 @@
 
 #define RUNJSON_TIME_MOST ((int64_t)1 << 62) /* as everywhere in the store */
 
+#define RUNJSON_COVERAGE_MOST 4096 /* items taken over: adding one looks at all before it */
+
 /* Texts of the lists that are read after the whole was looked through. */
 enum runjson_part {
     RUNJSON_SOURCES,
@@ -94,6 +96,9 @@ struct runjson_object {
  * is. */
 void runjson_read_row(struct runjson *load, struct jsonpull *reader,
                       const struct runjson_member *members, void *row);
+
+/* Reads all lists but the events; load->parts names their texts. */
+void runjson_read_lists(struct runjson *load);
 
 /* Reads the events into the stage. */
 void runjson_read_events(struct runjson *load);
