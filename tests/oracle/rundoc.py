@@ -353,6 +353,20 @@ def check_profile(check, program, documents, label, profile, name):
     return path
 
 
+def check_corpus(check, documents):
+    """Damaged and odd files give documents, too: each is checked before it is written."""
+    count, wrong = 0, []
+    for path, _, names in sorted(os.walk(os.path.join(TESTS, "corpus"))):
+        for name in sorted(names):
+            if name.endswith((".py", ".md")):
+                continue
+            made, why = documents.export(os.path.join(path, name), name="corpus.json")
+            count += 1
+            if not made:
+                wrong.append((name, why))
+    check.equal("corpus: %d files give documents" % count, [], wrong)
+
+
 def check_order(check, program):
     """Members of a document may stand in any order."""
     corpus = os.path.join(TESTS, "corpus", "runjson")
@@ -406,6 +420,7 @@ def main(argv):
             paths.append(path)
     check_settings(check, program, documents)
     check_order(check, program)
+    check_corpus(check, documents)
     check_agreement(check, documents, paths)
     check_syntax(check, documents)
     if not os.path.exists(os.path.join(oracle.SHARED, "samples")):
