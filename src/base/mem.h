@@ -20,8 +20,13 @@ char *nl_strdup(const char *text);
 
 /* Makes room for `need` items of `item` bytes in *memory (capacity *cap items), doubling. */
 void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item);
+static inline void nl_grow_checked(void **memory, size_t *cap, size_t need, size_t item)
+{
+    if (need > *cap)
+        nl_grow_bytes(memory, cap, need, item);
+}
 #define nl_grow(pointer, cap, need)                                                                \
-    nl_grow_bytes((void **)(pointer), (cap), (need), sizeof **(pointer))
+    nl_grow_checked((void **)(pointer), (cap), (need), sizeof **(pointer))
 
 /* Page-aligned memory straight from the kernel; returned to it by nl_pages_free with the same
  * size. Large arrays live here so that freeing them really lowers the resident size. Zeroed; NULL
