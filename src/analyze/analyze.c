@@ -3,6 +3,8 @@
  */
 #include "analyze/analyze.h"
 
+#include "analyze/memo.h"
+
 const struct nl_analysis *const nl_analyses[] = {
 #define NL_ANALYSIS(name) &nl_analysis_##name,
 #include "analyze/analyses.def"
@@ -36,7 +38,7 @@ static bool known_value(const void *array, const struct nl_column_def *column, u
     return false;
 }
 
-static bool is_met(const struct nl_need *need, const struct nl_trace *trace)
+bool nl_need_is_met(const struct nl_need *need, const struct nl_trace *trace)
 {
     uint32_t rows = nl_trace_rows(trace, need->table);
     if (!rows || !need->column)
@@ -55,7 +57,7 @@ const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,
                                         const struct nl_trace *trace)
 {
     for (unsigned i = 0; i < analysis->need_count; i++)
-        if (!is_met(&analysis->needs[i], trace))
+        if (!nl_need_is_met(&analysis->needs[i], trace))
             return &analysis->needs[i];
     return NULL;
 }
@@ -68,7 +70,12 @@ struct nl_result *nl_analysis_run(const struct nl_analysis *analysis, const stru
         nl_fail(err, NL_INTERRUPTED, "stopped before %s", analysis->name);
         return NULL;
     }
-    struct nl_result *result = analysis->run(trace, options, job, err);
+    struct nl_analyze_options with_memo = *options;
+    struct nl_memo *own = options->memo ? NULL : nl_memo_new(trace, &options->window);
+    if (own)
+        with_memo.memo = own;
+    struct nl_result *result = analysis->run(trace, &with_memo, job, err);
+    nl_memo_free(own);
     if (!result)
         return NULL;
     result->name = analysis->key;

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/advice.h"
+#include "analyze/memo.h"
 #include "analyze/scene.h"
 
 /* A finding of which less than this share is its own is explained by others. */
@@ -26,10 +28,12 @@ const char *nl_severity_name(enum nl_severity severity)
     return names[severity];
 }
 
-static void abstain(struct nl_findings *findings, const char *cause, const char *reason)
+static void abstain(struct nl_findings *findings, const char *cause, const char *reason,
+                    const char *record)
 {
     nl_grow(&findings->abstained, &findings->abstained_cap, findings->abstained_count + 1);
-    findings->abstained[findings->abstained_count++] = (struct nl_abstention){cause, reason};
+    findings->abstained[findings->abstained_count++] =
+        (struct nl_abstention){cause, reason, record};
 }
 
 /* The first need of a cause that the trace does not meet, or NULL. */
@@ -74,7 +78,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, 
     if (!found) {
         nl_intervals_release(&best.where);
         if (reason)
-            abstain(findings, cause->id, reason);
+            abstain(findings, cause->id, reason, NULL);
         else
             findings->judged++;
         return;
@@ -185,19 +189,9 @@ static void rank(struct nl_findings *findings)
     qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
 }
 
-/* "no copies in this profile", "copies.bytes not recorded". */
-static const char *describe(const struct nl_need *need, const struct nl_trace *trace,
-                            struct nl_arena *arena)
-{
-    const char *table = nl_tables[need->table].sql;
-    if (!nl_trace_rows(trace, need->table))
-        return nl_arena_format(arena, "no %s in this profile", table);
-    return nl_arena_format(arena, "%s.%s not recorded", table, need->column);
-}
-
-struct nl_findings *nl_findings_new(const struct nl_trace *trace,
-                                    const struct nl_analyze_options *options, struct nl_job *job,
-                                    struct nl_err *err)
+static struct nl_findings *find(const struct nl_trace *trace,
+                                const struct nl_analyze_options *options, struct nl_job *job,
+                                struct nl_err *err)
 {
     struct nl_findings *findings = nl_zalloc(sizeof *findings);
     struct nl_scenes scenes;
@@ -209,9 +203,11 @@ struct nl_findings *nl_findings_new(const struct nl_trace *trace,
         const struct nl_need *need = scenes.count ? lacks(cause, trace) : NULL;
         cancelled = nl_job_cancelled(job);
         if (!scenes.count)
-            abstain(findings, cause->id, "no work of a device was recorded");
+            abstain(findings, cause->id, "no work of a device was recorded",
+                    nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL}));
         else if (need)
-            abstain(findings, cause->id, describe(need, trace, &findings->arena));
+            abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
+                    nl_advice_record(trace, need));
         else
             judge(findings, &scenes, i);
     }
@@ -224,6 +220,21 @@ struct nl_findings *nl_findings_new(const struct nl_trace *trace,
     if (!options->all)
         select_printed(findings);
     rank(findings);
+    for (size_t i = 0; i < findings->count; i++)
+        nl_finding_surer(&findings->items[i], trace, &findings->arena);
+    return findings;
+}
+
+struct nl_findings *nl_findings_new(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
+{
+    struct nl_analyze_options with_memo = *options;
+    struct nl_memo *own = options->memo ? NULL : nl_memo_new(trace, &options->window);
+    if (own)
+        with_memo.memo = own;
+    struct nl_findings *findings = find(trace, &with_memo, job, err);
+    nl_memo_free(own);
     return findings;
 }
 
