@@ -32,8 +32,11 @@ struct nl_settings {
     int64_t limit;
     int64_t timeout_ns;
     const char *section;
-    bool dry_run;       /* gc */
-    uint64_t max_bytes; /* gc; UINT64_MAX = not given */
+    bool dry_run;        /* gc */
+    uint64_t max_bytes;  /* gc; UINT64_MAX = not given */
+    const char *to;      /* export */
+    const char *events;  /* export: a number or "all" */
+    struct nl_texts set; /* export: key=value */
 };
 
 struct nl_call {
@@ -71,6 +74,8 @@ const struct nl_command *nl_command_find(const char *name);
 NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_export(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_validate(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_init(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_gc(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_schema(struct nl_call *call, struct nl_err *err);

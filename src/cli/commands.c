@@ -16,7 +16,7 @@ const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
-static const char *const schema_names[] = {"sql", NULL};
+static const char *const schema_names[] = {"sql", "run", "metrics", NULL};
 
 const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",
@@ -72,6 +72,15 @@ static const struct nl_option sql_options[] = {
     END,
 };
 
+static const struct nl_option export_options[] = {
+    {"to", 0, NL_OPTION_TEXT, TARGET(to), "NAME", "what to write: run.json", NULL},
+    {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
+     "list at most N events in the timeline, or all (default 20000)", NULL},
+    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
+     "a fact the profile does not tell, such as workload.batch_size=32; may be repeated", NULL},
+    END,
+};
+
 static const struct nl_option gc_options[] = {
     {"max", 0, NL_OPTION_SIZE, TARGET(max_bytes), "SIZE",
      "keep at most that much (default: the cache's own bound)", NULL},
@@ -85,11 +94,14 @@ static const struct nl_option *const report_tables[] = {report_options, profile_
                                                         nl_common_options, NULL};
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
                                                      nl_common_options, NULL};
+static const struct nl_option *const export_tables[] = {export_options, profile_options,
+                                                        nl_common_options, NULL};
 static const struct nl_option *const gc_tables[] = {gc_options, nl_common_options, NULL};
-const struct nl_option *const nl_every_option[] = {report_options,  sql_options,       gc_options,
-                                                   profile_options, nl_common_options, NULL};
+const struct nl_option *const nl_every_option[] = {
+    report_options,    sql_options, export_options, gc_options, profile_options,
+    nl_common_options, NULL};
 
-const char *const nl_command_groups[] = {"Understand", "Ledger", "Tools", NULL};
+const char *const nl_command_groups[] = {"Understand", "Ledger", "Share", "Tools", NULL};
 
 const struct nl_command nl_commands[] = {
     {.name = "info",
@@ -162,15 +174,44 @@ const struct nl_command nl_commands[] = {
      .examples = "neurolens gc --dry-run\n"
                  "neurolens gc --max 2GiB",
      .run = nl_cmd_gc},
+    {.name = "validate",
+     .group = "Ledger",
+     .summary = "hold run documents against their schema",
+     .usage = "FILE…",
+     .least = 1,
+     .most = -1,
+     .tables = plain_tables,
+     .help = "Checks every FILE (a run.json; - is the standard input) and lists all that is wrong\n"
+             "with it: the place as a JSON pointer, the keyword of the schema, and why. Needs no\n"
+             "network. Ends with 1 when anything is wrong.",
+     .examples = "neurolens validate run.json\n"
+                 "neurolens validate --format json runs/*.json",
+     .run = nl_cmd_validate},
+    {.name = "export",
+     .group = "Share",
+     .summary = "write a profile in another form",
+     .usage = "PROFILE… --to NAME",
+     .least = 1,
+     .most = -1,
+     .tables = export_tables,
+     .help = "NAME is run.json: the strict document of a run (`neurolens schema run`), with\n"
+             "provenance, hardware, software, workload, breakdowns, statistics, derived metrics,\n"
+             "coverage and the timeline. It is checked against its schema before anything is\n"
+             "written. Facts that the profile does not tell are given with --set.",
+     .examples = "neurolens export trace.json.gz --to run.json -o run.json\n"
+                 "neurolens export run.sqlite --to run.json --events all -o run.json\n"
+                 "neurolens export run.sqlite --to run.json --set workload.batch_size=32 \\\n"
+                 "    --set workload.precision=bf16 -o run.json",
+     .run = nl_cmd_export},
     {.name = "schema",
      .group = "Tools",
-     .summary = "print a schema: sql = tables, columns and functions",
+     .summary = "print a schema: sql, run (JSON Schema), metrics",
      .usage = "[NAME]",
      .least = 0,
      .most = 1,
      .tables = plain_tables,
      .help = "Without NAME, lists the schemas there are.",
-     .examples = "neurolens schema sql",
+     .examples = "neurolens schema sql\nneurolens schema run > run.schema.json",
      .words = schema_names,
      .run = nl_cmd_schema},
     {.name = "completion",
