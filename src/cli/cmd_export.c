@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/runsources.h"
+#include "cli/settingwords.h"
 
 /* What the input may be turned into, at most. */
 #define DOCUMENT_MAX ((size_t)16 << 30)
@@ -38,23 +39,6 @@ static bool read_events(const struct nl_settings *settings, uint64_t *limit, str
     return true;
 }
 
-/* Words KEY=VALUE into the arena, each checked. */
-static bool read_settings(const struct nl_texts *words, struct nl_rundoc_setting **settings,
-                          struct nl_arena *arena, struct nl_err *err)
-{
-    *settings = nl_arena_alloc(arena, (words->count + 1) * sizeof **settings);
-    for (size_t i = 0; i < words->count; i++) {
-        const char *equals = strchr(words->items[i], '=');
-        if (!equals)
-            return nl_fail(err, NL_USAGE, "--set: '%s' is not KEY=VALUE", words->items[i]);
-        (*settings)[i] = (struct nl_rundoc_setting){
-            nl_arena_text(arena, words->items[i], (size_t)(equals - words->items[i])), equals + 1};
-        if (!nl_rundoc_setting_check(&(*settings)[i], err))
-            return false;
-    }
-    return true;
-}
-
 /* ---- run.json ---- */
 
 static bool write_run(const struct export_call *export, const struct nl_run_sources *sources,
@@ -71,7 +55,7 @@ static bool write_run(const struct export_call *export, const struct nl_run_sour
     nl_buf_init(&text, DOCUMENT_MAX);
     nl_job_phase(export->call->job, "writing", 0);
     bool done = read_events(settings, &options.event_limit, err) &&
-                read_settings(&settings->set, &facts, &arena, err);
+                nl_setting_words(&settings->set, &facts, &arena, err);
     options.settings = done ? facts : NULL;
     done = done && nl_rundoc_write(export->trace, &options, export->call->job, &text, err);
     nl_progress_quiet(export->call->progress);
@@ -126,7 +110,7 @@ static bool check_options(const struct nl_settings *settings, struct nl_err *err
     uint64_t limit;
     nl_arena_init(&arena);
     bool good =
-        read_events(settings, &limit, err) && read_settings(&settings->set, &facts, &arena, err);
+        read_events(settings, &limit, err) && nl_setting_words(&settings->set, &facts, &arena, err);
     nl_arena_free(&arena);
     return good;
 }

@@ -1,4 +1,4 @@
-/* Inputs: brackets off, brackets understood, then nl_ingest with the cache of the ledger. */
+/* Inputs: brackets off, brackets understood, then a run of the ledger or nl_ingest with its cache. */
 #define _GNU_SOURCE
 #include "cli/input.h"
 
@@ -10,8 +10,10 @@
 
 #include "base/units.h"
 #include "cli/folders.h"
+#include "cli/ledgercall.h"
 #include "cli/message.h"
 #include "ingest/ingest.h"
+#include "ledger/runopen.h"
 
 static bool on_disk(const char *path)
 {
@@ -42,11 +44,6 @@ static bool read_word(struct nl_input_words *input, const char *word, struct nl_
     struct nl_str text = {NULL, 0};
     size_t len = on_disk(word) ? strlen(word) : nl_window_split(word, &text);
     const char *path = nl_arena_text(&input->arena, word, len);
-    if (path[0] == '@') {
-        nl_err_at(err, word, -1);
-        return nl_fail(err, NL_ENVIRONMENT,
-                       "runs of the ledger come with `add`, which is not built yet; name a file");
-    }
     input->paths[input->count++] = path;
     if (!text.ptr)
         return true;
@@ -97,6 +94,54 @@ static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, 
                       nl_format_bytes(peak, (uint64_t)usage.ru_maxrss * 1024));
 }
 
+/* A word that is no file may be a run of the ledger. *tried: it is one, or was meant to be. */
+static struct nl_trace *load_run(const struct nl_input_words *input, const struct nl_call *call,
+                                 const struct nl_open_options *options, bool *tried,
+                                 struct nl_err *err)
+{
+    const char *word = input->paths[0];
+    bool certain = word[0] == '@';
+    struct nl_ledger_run run;
+    struct nl_trace *trace = NULL;
+    *tried = false;
+    if (input->count != 1 || on_disk(word) || !nl_ledger_may_name(word))
+        return NULL;
+    struct nl_err wrong;
+    nl_err_clear(&wrong);
+    struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, &wrong);
+    if (ledger && nl_ledger_find(ledger, word, false, &run, &wrong)) {
+        *tried = true;
+        trace = nl_ledger_trace(ledger, &run, options, call->job, err);
+    } else if (certain || wrong.code == NL_USAGE) {
+        *tried = true;
+        *err = wrong;
+    }
+    nl_ledger_close(ledger);
+    return trace;
+}
+
+/* Runs stand alone: several would be taken for ranks of one profile. */
+static bool refuse_runs_among_files(const struct nl_input_words *input, struct nl_err *err)
+{
+    for (size_t i = 0; i < input->count && input->count > 1; i++)
+        if (input->paths[i][0] == '@' && !on_disk(input->paths[i]))
+            return nl_fail(err, NL_USAGE,
+                           "%s: a run of the ledger is a profile of its own; name one at a time",
+                           input->paths[i]);
+    return true;
+}
+
+static struct nl_trace *load(const struct nl_input_words *input, const struct nl_call *call,
+                             const struct nl_ingest_options *options, struct nl_err *err)
+{
+    struct nl_open_options open = {options->cache_folder, options->cache_bytes};
+    bool tried;
+    if (!refuse_runs_among_files(input, err))
+        return NULL;
+    struct nl_trace *trace = load_run(input, call, &open, &tried, err);
+    return tried ? trace : nl_ingest(input->paths, input->count, options, call->job, err);
+}
+
 struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err)
 {
@@ -116,7 +161,7 @@ struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct 
     options.cache_folder = cache;
     options.cache_bytes = cache ? nl_cache_bound(cache) : 0;
     double start = seconds_now();
-    struct nl_trace *trace = nl_ingest(input->paths, input->count, &options, call->job, err);
+    struct nl_trace *trace = load(input, call, &options, err);
     if (trace)
         tell_cost(call, trace, seconds_now() - start);
     nl_free(cache);

@@ -1,0 +1,15 @@
+/*
+ * runshow — everything the ledger knows about one run, as a report of tables: metadata, metrics, steps,
+ * operators, findings, notes, artefacts, sources and provenance.
+ */
+#ifndef NL_RUNSHOW_H
+#define NL_RUNSHOW_H
+
+#include "analyze/report.h"
+#include "ledger/ledger.h"
+
+/* Released with nl_report_free. */
+struct nl_report *nl_ledger_show(struct nl_ledger *ledger, const struct nl_ledger_run *run,
+                                 struct nl_err *err);
+
+#endif
