@@ -94,30 +94,40 @@ static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, 
                       nl_format_bytes(peak, (uint64_t)usage.ru_maxrss * 1024));
 }
 
-/* A word that is no file may be a run of the ledger. *tried: it is one, or was meant to be. */
-static struct nl_trace *load_run(const struct nl_input_words *input, const struct nl_call *call,
-                                 const struct nl_open_options *options, bool *tried,
-                                 struct nl_err *err)
+/* The run of the ledger that a single word names when it is no file. False with err when it was meant
+ * to be one and is not; *ledger stays NULL when it is something else. */
+static bool find_run(const struct nl_input_words *input, const struct nl_call *call,
+                     struct nl_ledger **ledger, struct nl_ledger_run *run, struct nl_err *err)
 {
     const char *word = input->paths[0];
-    bool certain = word[0] == '@';
-    struct nl_ledger_run run;
-    struct nl_trace *trace = NULL;
-    *tried = false;
-    if (input->count != 1 || on_disk(word) || !nl_ledger_may_name(word))
-        return NULL;
     struct nl_err wrong;
+    *ledger = NULL;
+    if (input->count != 1 || on_disk(word) || !nl_ledger_may_name(word))
+        return true;
     nl_err_clear(&wrong);
-    struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, &wrong);
-    if (ledger && nl_ledger_find(ledger, word, false, &run, &wrong)) {
-        *tried = true;
-        trace = nl_ledger_trace(ledger, &run, options, call->job, err);
-    } else if (certain || wrong.code == NL_USAGE) {
-        *tried = true;
-        *err = wrong;
+    struct nl_ledger *opened = nl_ledgercall_open(call, NL_LEDGER_READ, &wrong);
+    if (opened && nl_ledger_find(opened, word, false, run, &wrong)) {
+        *ledger = opened;
+        return true;
     }
+    nl_ledger_close(opened);
+    if (word[0] != '@' && wrong.code != NL_USAGE)
+        return true; /* a file that is not there, most likely */
+    *err = wrong;
+    return false;
+}
+
+bool nl_input_document(const struct nl_input_words *input, const struct nl_call *call,
+                       struct nl_buf *out, bool *is_run, struct nl_err *err)
+{
+    struct nl_ledger *ledger;
+    struct nl_ledger_run run;
+    if (!find_run(input, call, &ledger, &run, err))
+        return false;
+    *is_run = ledger != NULL;
+    bool done = !ledger || nl_ledger_document(ledger, &run, out, err);
     nl_ledger_close(ledger);
-    return trace;
+    return done;
 }
 
 /* Runs stand alone: several would be taken for ranks of one profile. */
@@ -135,11 +145,15 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
                              const struct nl_ingest_options *options, struct nl_err *err)
 {
     struct nl_open_options open = {options->cache_folder, options->cache_bytes};
-    bool tried;
-    if (!refuse_runs_among_files(input, err))
+    struct nl_ledger *ledger;
+    struct nl_ledger_run run;
+    if (!refuse_runs_among_files(input, err) || !find_run(input, call, &ledger, &run, err))
         return NULL;
-    struct nl_trace *trace = load_run(input, call, &open, &tried, err);
-    return tried ? trace : nl_ingest(input->paths, input->count, options, call->job, err);
+    struct nl_trace *trace = ledger
+                                 ? nl_ledger_trace(ledger, &run, &open, call->job, err)
+                                 : nl_ingest(input->paths, input->count, options, call->job, err);
+    nl_ledger_close(ledger);
+    return trace;
 }
 
 struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,

@@ -27,6 +27,11 @@ void nl_input_release(struct nl_input_words *input);
 struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err);
 
+/* The stored document of a run of the ledger, added to `out`; *is_run is false when the words name
+ * something else. */
+NL_MUST_CHECK bool nl_input_document(const struct nl_input_words *input, const struct nl_call *call,
+                                     struct nl_buf *out, bool *is_run, struct nl_err *err);
+
 /* The window in the trace's own times; says on stderr what is worth knowing about it. */
 NL_MUST_CHECK bool nl_input_window(const struct nl_input_words *input, const struct nl_trace *trace,
                                    const struct nl_call *call, struct nl_window *window,

@@ -15,6 +15,16 @@ struct nl_ledger *nl_ledgercall_open(const struct nl_call *call, enum nl_ledger_
     return ledger;
 }
 
+bool nl_ledgercall_there(const struct nl_call *call, bool *there, struct nl_err *err)
+{
+    char *folder = nl_ledger_folder(call->settings.ledger, err);
+    if (!folder)
+        return false;
+    *there = nl_ledger_exists(folder);
+    nl_free(folder);
+    return true;
+}
+
 struct nl_ledger *nl_ledgercall_edit(const struct nl_call *call, struct nl_ledger_run *run,
                                      struct nl_err *err)
 {

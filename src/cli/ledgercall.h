@@ -12,6 +12,9 @@
 struct nl_ledger *nl_ledgercall_open(const struct nl_call *call, enum nl_ledger_mode mode,
                                      struct nl_err *err);
 
+/* Does it hold a database at all? False with err when there is no place for a ledger. */
+NL_MUST_CHECK bool nl_ledgercall_there(const struct nl_call *call, bool *there, struct nl_err *err);
+
 /* Opens it for writing and finds the run that the first argument names. */
 struct nl_ledger *nl_ledgercall_edit(const struct nl_call *call, struct nl_ledger_run *run,
                                      struct nl_err *err);

@@ -63,42 +63,53 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
+struct packer {
+    ZSTD_CCtx *context;
+    char *out;
+    size_t room;
+    int fd;
+    const char *path; /* for messages */
+};
+
+/* Compresses a piece; the last one ends the frame. */
+static bool pack(struct packer *packer, const unsigned char *bytes, size_t size, bool last,
+                 struct nl_err *err)
+{
+    ZSTD_inBuffer input = {bytes, size, 0};
+    size_t left;
+    do {
+        ZSTD_outBuffer output = {packer->out, packer->room, 0};
+        left = ZSTD_compressStream2(packer->context, &output, &input,
+                                    last ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_isError(left))
+            return nl_fail(err, NL_INTERNAL, "zstd: %s", ZSTD_getErrorName(left));
+        if (!write_all(packer->fd, packer->out, output.pos))
+            return cannot_write(packer->path, errno, err);
+    } while (last ? left > 0 : input.pos < input.size);
+    return true;
+}
+
 /* Compresses into an open file. */
 static bool compress_to(int fd, const char *path, const unsigned char *bytes, size_t size,
                         struct nl_job *job, struct nl_err *err)
 {
-    ZSTD_CCtx *context = ZSTD_createCCtx();
-    size_t room = ZSTD_CStreamOutSize();
-    char *out = nl_alloc(room);
-    bool done = context != NULL || nl_fail(err, NL_MEMORY, "no memory to compress");
-    if (done) {
-        ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
-        ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-        ZSTD_CCtx_setPledgedSrcSize(context, size);
-    }
-    size_t at = 0, left = 1;
-    while (done && (at < size || left > 0)) {
-        size_t step = size - at < STEP ? size - at : STEP;
-        bool last = at + step == size;
-        ZSTD_inBuffer input = {bytes + at, step, 0};
-        do {
-            ZSTD_outBuffer output = {out, room, 0};
-            left =
-                ZSTD_compressStream2(context, &output, &input, last ? ZSTD_e_end : ZSTD_e_continue);
-            if (ZSTD_isError(left))
-                done = nl_fail(err, NL_INTERNAL, "zstd: %s", ZSTD_getErrorName(left));
-            else if (!write_all(fd, out, output.pos))
-                done = cannot_write(path, errno, err);
-        } while (done && (last ? left > 0 : input.pos < input.size));
-        at += step;
-        nl_job_add(job, step);
+    struct packer packer = {ZSTD_createCCtx(), NULL, ZSTD_CStreamOutSize(), fd, path};
+    if (!packer.context)
+        return nl_fail(err, NL_MEMORY, "no memory to compress");
+    packer.out = nl_alloc(packer.room);
+    ZSTD_CCtx_setParameter(packer.context, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(packer.context, ZSTD_c_checksumFlag, 1);
+    ZSTD_CCtx_setPledgedSrcSize(packer.context, size);
+    bool done = true, last = false;
+    for (size_t at = 0; done && !last; at += STEP) {
+        last = size - at <= STEP;
+        done = pack(&packer, bytes + at, last ? size - at : STEP, last, err);
+        nl_job_add(job, STEP);
         if (done && nl_job_cancelled(job))
             done = nl_fail(err, NL_INTERRUPTED, "stopped on request");
-        if (last)
-            left = 0;
     }
-    nl_free(out);
-    ZSTD_freeCCtx(context);
+    nl_free(packer.out);
+    ZSTD_freeCCtx(packer.context);
     return done;
 }
 

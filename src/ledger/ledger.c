@@ -28,6 +28,14 @@ static char *database_path(const char *folder, const char *ending)
     return path;
 }
 
+bool nl_ledger_exists(const char *folder)
+{
+    char *path = database_path(folder, "");
+    bool there = access(path, F_OK) == 0;
+    nl_free(path);
+    return there;
+}
+
 /* "file:PATH?immutable=1", with what a URI cannot hold escaped. */
 static char *immutable_uri(const char *path)
 {
@@ -154,7 +162,7 @@ static bool take(struct nl_ledger *ledger, sqlite3_stmt *rows, struct nl_ledger_
                  bool *found, struct nl_err *err)
 {
     bool ok = rows != NULL;
-    *found = rows && nl_ledgerdb_next(ledger, rows, &ok, err);
+    *found = rows && nl_ledgerdb_next(err, ledger, rows, &ok);
     if (*found) {
         run->run = sqlite3_column_int64(rows, 0);
         snprintf(run->id, sizeof run->id, "%s", (const char *)sqlite3_column_text(rows, 1));
@@ -207,7 +215,7 @@ static bool list_candidates(struct nl_ledger *ledger, const char *low, const cha
                         "SELECT substr(id, 1, 12), name FROM runs WHERE id >= ?1 AND id < ?2 "
                         "ORDER BY id LIMIT 7",
                         "tt", low, high);
-    while (rows && nl_ledgerdb_next(ledger, rows, &ok, err)) {
+    while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         if (count == CANDIDATES) {
             nl_buf_text(list, ", …");
             sqlite3_reset(rows);
@@ -299,7 +307,7 @@ bool nl_ledger_short_id(struct nl_ledger *ledger, const char *id, char text[NL_R
                                          "SELECT max(id) FROM runs WHERE id < ?1 UNION ALL "
                                          "SELECT min(id) FROM runs WHERE id > ?1",
                                          "t", id);
-    while (rows && nl_ledgerdb_next(ledger, rows, &ok, err)) {
+    while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         const char *other = (const char *)sqlite3_column_text(rows, 0);
         size_t same = 0;
         while (other && other[same] && other[same] == id[same])

@@ -34,6 +34,8 @@ struct nl_ledger;
 
 /* Brings an older database to the newest schema when it may be written. NULL with err otherwise. */
 struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, struct nl_err *err);
+/* Is there a database in that folder? */
+bool nl_ledger_exists(const char *folder);
 void nl_ledger_close(struct nl_ledger *ledger); /* NULL is fine */
 
 /* A run that a word names. */

@@ -114,7 +114,7 @@ sqlite3_stmt *nl_ledgerdb_ask(struct nl_ledger *ledger, struct nl_err *err, cons
     return statement;
 }
 
-bool nl_ledgerdb_next(struct nl_ledger *ledger, sqlite3_stmt *rows, bool *ok, struct nl_err *err)
+bool nl_ledgerdb_next(struct nl_err *err, struct nl_ledger *ledger, sqlite3_stmt *rows, bool *ok)
 {
     int code = sqlite3_step(rows);
     *ok = code == SQLITE_ROW || code == SQLITE_DONE;
@@ -137,7 +137,7 @@ bool nl_ledgerdb_do(struct nl_ledger *ledger, struct nl_err *err, const char *sq
     va_start(values, types);
     bind(statement, types, values);
     va_end(values);
-    while (nl_ledgerdb_next(ledger, statement, &ok, err))
+    while (nl_ledgerdb_next(err, ledger, statement, &ok))
         ;
     return ok;
 }
@@ -154,7 +154,7 @@ bool nl_ledgerdb_number(struct nl_ledger *ledger, int64_t *value, int64_t absent
     bind(rows, types, values);
     va_end(values);
     *value = absent;
-    if (nl_ledgerdb_next(ledger, rows, &ok, err) && sqlite3_column_type(rows, 0) != SQLITE_NULL)
+    if (nl_ledgerdb_next(err, ledger, rows, &ok) && sqlite3_column_type(rows, 0) != SQLITE_NULL)
         *value = sqlite3_column_int64(rows, 0);
     sqlite3_reset(rows);
     return ok;

@@ -6,7 +6,7 @@
  * compiled once per connection and found again by the address of its text.
  *
  *     sqlite3_stmt *rows = nl_ledgerdb_ask(ledger, err, "SELECT id FROM runs WHERE run = ?1", "i", run);
- *     while (rows && nl_ledgerdb_next(ledger, rows, &ok, err)) ... sqlite3_column_text(rows, 0) ...
+ *     while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) ... sqlite3_column_text(rows, 0) ...
  */
 #ifndef NL_LEDGERDB_H
 #define NL_LEDGERDB_H
@@ -44,7 +44,7 @@ sqlite3_stmt *nl_ledgerdb_ask(struct nl_ledger *ledger, struct nl_err *err, cons
                               const char *types, ...);
 
 /* The next row; false at the end, with *ok telling whether it was one. */
-bool nl_ledgerdb_next(struct nl_ledger *ledger, sqlite3_stmt *rows, bool *ok, struct nl_err *err);
+bool nl_ledgerdb_next(struct nl_err *err, struct nl_ledger *ledger, sqlite3_stmt *rows, bool *ok);
 
 /* The first column of the first row as a number; `absent` when there is no row or it is NULL. */
 NL_MUST_CHECK bool nl_ledgerdb_number(struct nl_ledger *ledger, int64_t *value, int64_t absent,

@@ -65,7 +65,7 @@ static bool read_settings(struct nl_ledger *ledger, struct there *there, struct 
     sqlite3_stmt *rows = nl_ledgerdb_ask(
         ledger, err, "SELECT key, value FROM settings WHERE run = ?1 AND origin = '--set'", "i",
         there->run);
-    while (rows && nl_ledgerdb_next(ledger, rows, &ok, err)) {
+    while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         nl_grow(&there->settings, &there->cap, there->count + 1);
         there->settings[there->count++] = (struct nl_rundoc_setting){
             nl_ledgerdb_text(&there->arena, rows, 0), nl_ledgerdb_text(&there->arena, rows, 1)};
@@ -83,7 +83,7 @@ static bool look(struct nl_ledger *ledger, struct there *there, const char *inpu
                         "SELECT run, id, removed_ns IS NOT NULL FROM runs "
                         "WHERE id = ?2 OR (?2 IS NULL AND input = ?1) ORDER BY run DESC",
                         "tt", input, id);
-    if (rows && nl_ledgerdb_next(ledger, rows, &ok, err)) {
+    if (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         there->run = sqlite3_column_int64(rows, 0);
         snprintf(there->id, sizeof there->id, "%s", (const char *)sqlite3_column_text(rows, 1));
         there->binned = sqlite3_column_int(rows, 2) != 0;
@@ -326,7 +326,6 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
     struct nl_ledger *ledger = nl_ledger_open(folder, NL_LEDGER_WRITE, err);
     if (!ledger)
         return false;
-    nl_ledger_close(ledger);
     struct adding adding = {.folder = folder,
                             .words = words,
                             .options = options,
@@ -346,6 +345,8 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
     nl_parallel(adding.workers, count, run_one, &adding);
     if (shared)
         repeat_alone(&adding, count);
+    /* Open until now: the last one to close a ledger puts its log in order, which takes a while. */
+    nl_ledger_close(ledger);
     pthread_cond_destroy(&adding.turn);
     pthread_mutex_destroy(&adding.lock);
     return !nl_job_cancelled(job) || nl_fail(err, NL_INTERRUPTED, "stopped on request");

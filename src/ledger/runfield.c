@@ -47,7 +47,7 @@ static bool find_facts(struct nl_ledger *ledger, const char *name, const char *c
     bool ok = true;
     sqlite3_stmt *rows = nl_ledgerdb_ask(ledger, err, condition_sql, "t", name);
     *count = 0;
-    while (rows && nl_ledgerdb_next(ledger, rows, &ok, err)) {
+    while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         if (*count == room) {
             sqlite3_reset(rows);
             break;

@@ -296,7 +296,7 @@ static bool fact_cell(struct list *list, struct nl_result *result, int64_t run,
                                          "SELECT number, text FROM facts "
                                          "WHERE run = ?1 AND key = ?2",
                                          "ii", run, field->key);
-    if (rows && nl_ledgerdb_next(list->ledger, rows, &ok, err)) {
+    if (rows && nl_ledgerdb_next(err, list->ledger, rows, &ok)) {
         *cell = cell_of(result, rows, 0, 1);
         sqlite3_reset(rows);
     }
@@ -318,7 +318,7 @@ static bool set_cell(struct list *list, struct nl_result *result, int64_t run,
                               "SELECT group_concat(cause, ', ') FROM "
                               "(SELECT cause FROM findings WHERE run = ?1 ORDER BY ordinal)",
                               "i", run);
-    if (rows && nl_ledgerdb_next(list->ledger, rows, &ok, err)) {
+    if (rows && nl_ledgerdb_next(err, list->ledger, rows, &ok)) {
         *cell = cell_of(result, rows, 0, 0);
         sqlite3_reset(rows);
     }

@@ -35,7 +35,7 @@ static bool artefacts_of(struct opening *opening, const char *role, const char *
         opening->ledger, err,
         "SELECT sha256 FROM artefacts WHERE run = ?1 AND role = ?2 ORDER BY ordinal", "it",
         opening->run->run, role);
-    while (rows && nl_ledgerdb_next(opening->ledger, rows, &ok, err)) {
+    while (rows && nl_ledgerdb_next(err, opening->ledger, rows, &ok)) {
         nl_grow(digests, &cap, *count + 1);
         (*digests)[(*count)++] = nl_ledgerdb_text(&opening->arena, rows, 0);
     }
@@ -155,7 +155,7 @@ static bool read_sources(struct opening *opening, struct sources *sources, struc
         nl_ledgerdb_ask(opening->ledger, err,
                         "SELECT name, path, sha256 FROM sources WHERE run = ?1 ORDER BY ordinal",
                         "i", opening->run->run);
-    while (rows && nl_ledgerdb_next(opening->ledger, rows, &ok, err)) {
+    while (rows && nl_ledgerdb_next(err, opening->ledger, rows, &ok)) {
         size_t i = sources->count++;
         nl_grow(&sources->names, &sources->name_cap, i + 1);
         nl_grow(&sources->paths, &sources->path_cap, i + 1);

@@ -132,7 +132,7 @@ static struct nl_result *make_part(struct nl_ledger *ledger, const struct part *
     if (!rows)
         return NULL;
     struct nl_result *result = nl_result_new(part->name, part->title, part->columns, count);
-    while (nl_ledgerdb_next(ledger, rows, &ok, err)) {
+    while (nl_ledgerdb_next(err, ledger, rows, &ok)) {
         struct nl_cell *cells = nl_result_row(result);
         for (size_t i = 0; i < count; i++)
             cells[i] = read_cell(ledger, result, rows, (int)i);
@@ -156,7 +156,7 @@ static bool headline(struct nl_ledger *ledger, const struct nl_ledger_run *run,
         "SELECT name, added_ns, (SELECT group_concat(tag, ', ') FROM "
         "(SELECT tag FROM tags WHERE run = ?1 ORDER BY tag)) FROM runs WHERE run = ?1",
         "i", run->run);
-    if (rows && nl_ledgerdb_next(ledger, rows, &ok, err)) {
+    if (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         const char *tags = (const char *)sqlite3_column_text(rows, 2);
         report->headlines[report->headline_count++] = nl_arena_format(
             &report->arena, "%s  %s  added %s%s%s%s", id,
