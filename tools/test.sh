@@ -152,6 +152,7 @@ tests_of_the_program() {
     part "unit tests" 300 bash -c 'units build'
     part "query tests" 300 python3 tests/query/run.py
     part "cli tests" 300 python3 tests/cli/run.py
+    part "golden runs" 300 python3 tests/golden_run/run.py
     part corpus 300 python3 tests/corpus.py
     part robust 300 python3 tests/robust.py
     part "bad input" 300 python3 tests/badinput.py

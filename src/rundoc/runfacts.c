@@ -138,6 +138,18 @@ static const struct {
 #undef FACT
 };
 
+/* A run document that was read as a profile has its facts in metadata under their own keys. */
+static void find_own(const struct find *find)
+{
+    const struct nl_trace *trace = find->trace;
+    for (uint32_t row = 0; row < trace->meta.rows; row++) {
+        struct nl_str name = nl_trace_name(trace, trace->meta.key[row]);
+        const char *key = nl_arena_text(&find->facts->arena, name.ptr, name.len);
+        if (run_setting_node(find->schema, key))
+            set(find, key, nl_trace_name(trace, trace->meta.value[row]));
+    }
+}
+
 static void find_metadata(const struct find *find)
 {
     const struct nl_trace *trace = find->trace;
@@ -287,4 +299,5 @@ void run_facts_find(struct run_facts *facts, const struct doc_schema *schema,
     find_sources(&find);
     find_metadata(&find);
     find_devices(&find, busy_devices);
+    find_own(&find);
 }
