@@ -331,7 +331,7 @@ def round_trip():
         tally.check("a run that came as a document can be analyzed: %s" % name,
                     shown.status == 0, shown.describe())
     with open(path, "w", encoding="utf-8") as file:
-        file.write(document.replace('"wall_ns"', '"wal_ns"', 1))
+        file.write(document.replace('"coverage"', '"coverages"', 1))
     done = neurolens(["add", path, "--ledger", second])
     tally.check("a run.json that is not valid is refused",
                 done.status == 4 and one_line_error(done) and len(ls(second)) == 1,
@@ -393,6 +393,8 @@ def planted():
     trace["distributedInfo"] = dict(trace.get("distributedInfo", {}), auth=SECRET)
     trace["traceEvents"].append({"ph": "M", "name": "process_name", "pid": 77,
                                  "args": {"name": "python --api-key=%s" % SECRET}})
+    trace["traceEvents"].append({"ph": "X", "name": "work", "pid": 77, "tid": 1, "dur": 5,
+                                 "ts": trace["traceEvents"][5].get("ts", 1)})
     trace["traceEvents"].append({"ph": "M", "name": "process_labels", "pid": 77,
                                  "args": {"labels": "HF_TOKEN=%s" % SECRET}})
     path = os.path.join(folder, "planted.json")

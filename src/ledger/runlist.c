@@ -1,6 +1,5 @@
 /*
- * ls: filters become conditions on run numbers, each answered from an index of its own, so that their
- * cost is that of what they match and not that of the ledger. Values of columns are looked up for
+ * ls: filters become conditions on run numbers, each answered from an index of its own. Values of columns are looked up for
  * the rows that are shown, not for all.
  */
 #define _GNU_SOURCE
@@ -11,11 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ledger/runfield.h"
 
 #define SQL_MAX     ((size_t)64 << 10)
 #define FILTERS_MAX 32
 #define COLUMNS_MAX 40
+#define FEW         2000  /* rows that a filter matches and that are listed without a thought */
+#define BROAD       30000 /* rows over which listing costs more than walking the runs */
+#define COUNTED     10000 /* runs beyond the limit */
 
 /* Shown when nothing else is asked for; columns that no run has a value for are left out of text. */
 static const char usual_columns[] =
@@ -29,12 +32,22 @@ struct value {
     const char *text;
 };
 
+/* A condition on rows of another table than runs. */
+struct inner {
+    const char *table, *sql;
+    bool without;  /* the run has no such row */
+    size_t mark;   /* where it belongs in the whole */
+    int64_t count; /* rows that match, at most BROAD */
+};
+
 struct list {
     struct nl_ledger *ledger;
     const struct nl_list_options *options;
     struct nl_buf where; /* conditions, "… AND …" */
-    struct value values[FILTERS_MAX * 2];
+    struct value values[FILTERS_MAX];
     size_t value_count;
+    struct inner inners[FILTERS_MAX];
+    size_t inner_count;
     struct nl_field columns[COLUMNS_MAX];
     bool column_known[COLUMNS_MAX];
     size_t column_count;
@@ -45,14 +58,15 @@ struct list {
 
 /* ---- filters ---- */
 
-enum op { OP_EQUAL, OP_NOT, OP_MORE, OP_LEAST, OP_LESS, OP_MOST, OP_CONTAINS };
-/* Longer ones first. */
+/* In the order in which they are looked for: longer ones first. */
+enum op { OP_NOT, OP_LEAST, OP_MOST, OP_EQUAL, OP_MORE, OP_LESS, OP_CONTAINS };
 static const struct {
     const char *text, *sql;
     enum op op;
-} ops[] = {{"!=", "<>", OP_NOT},    {">=", ">=", OP_LEAST}, {"<=", "<=", OP_MOST},
-           {"=", "=", OP_EQUAL},    {">", ">", OP_MORE},    {"<", "<", OP_LESS},
-           {"~", NULL, OP_CONTAINS}};
+} ops[] = {
+    {"!=", "<>", OP_NOT}, {">=", ">=", OP_LEAST}, {"<=", "<=", OP_MOST},    {"=", "=", OP_EQUAL},
+    {">", ">", OP_MORE},  {"<", "<", OP_LESS},    {"~", NULL, OP_CONTAINS},
+};
 #define OPS (sizeof ops / sizeof ops[0])
 
 static void bind_value(struct list *list, struct value value)
@@ -71,20 +85,21 @@ static bool has_pattern(const char *text)
 }
 
 /* "column OP ?" for a text. */
-static void text_condition(struct list *list, const char *column, size_t op, const char *text)
+static void text_condition(struct list *list, struct nl_buf *where, const char *column, size_t op,
+                           const char *text)
 {
     bool equality = ops[op].op == OP_EQUAL || ops[op].op == OP_NOT;
     if (ops[op].op == OP_CONTAINS)
-        nl_buf_format(&list->where, "instr(lower(%s), lower(?)) > 0", column);
+        nl_buf_format(where, "instr(lower(%s), lower(?)) > 0", column);
     else if (equality && has_pattern(text))
-        nl_buf_format(&list->where, "%s %sGLOB ?", column, ops[op].op == OP_NOT ? "NOT " : "");
+        nl_buf_format(where, "%s %sGLOB ?", column, ops[op].op == OP_NOT ? "NOT " : "");
     else
-        nl_buf_format(&list->where, "%s %s ?", column, ops[op].sql);
+        nl_buf_format(where, "%s %s ?", column, ops[op].sql);
     bind_text(list, text);
 }
 
-static bool number_condition(struct list *list, const struct nl_field *field, const char *column,
-                             size_t op, const char *text)
+static bool number_condition(struct list *list, struct nl_buf *where, const struct nl_field *field,
+                             const char *column, size_t op, const char *text)
 {
     struct value value = {.type = NL_CELL_I64};
     bool is_whole;
@@ -93,66 +108,117 @@ static bool number_condition(struct list *list, const struct nl_field *field, co
         return false;
     if (!is_whole)
         value.type = NL_CELL_F64;
-    nl_buf_format(&list->where, "%s %s ?", column, ops[op].sql);
+    nl_buf_format(where, "%s %s ?", column, ops[op].sql);
     bind_value(list, value);
     return true;
 }
 
-/* A fact: a number where the value is one, or its text. 32 = "32" either way; a version that is
- * written as a number ("12.4") stands as text alone. */
-static void fact_condition(struct list *list, const struct nl_field *field, size_t op,
-                           const char *text)
+/* Compiles a statement with the values from `first` on. */
+static sqlite3_stmt *prepare(struct list *list, const char *sql, size_t first, struct nl_err *err)
 {
-    nl_buf_format(&list->where, "r.run IN (SELECT run FROM facts WHERE key = %" PRId64 " AND ",
-                  field->key);
-    size_t mark = list->where.len;
-    if (number_condition(list, field, "number", op, text)) {
-        if (ops[op].op == OP_EQUAL) {
-            nl_buf_format(&list->where,
-                          " UNION ALL SELECT run FROM facts WHERE key = %" PRId64
-                          " AND number IS NULL AND ",
-                          field->key);
-            text_condition(list, "text", op, text);
-        } else if (ops[op].op == OP_NOT) {
-            list->where.len = mark;
-            list->value_count--;
-            nl_buf_text(&list->where, "(number IS NULL OR ");
-            (void)number_condition(list, field, "number", op, text);
-            nl_buf_text(&list->where, ") AND ");
-            text_condition(list, "text", op, text);
-        }
-    } else {
-        text_condition(list, "text", op, text);
+    sqlite3_stmt *rows = NULL;
+    int code = sqlite3_prepare_v2(list->ledger->db, sql, -1, &rows, NULL);
+    if (code != SQLITE_OK) {
+        nl_ledgerdb_fail(err, list->ledger, code);
+        return NULL;
     }
-    nl_buf_char(&list->where, ')');
+    for (size_t i = first; i < list->value_count; i++) {
+        const struct value *value = &list->values[i];
+        int place = (int)(i - first) + 1;
+        if (value->type == NL_CELL_I64)
+            sqlite3_bind_int64(rows, place, value->i64);
+        else if (value->type == NL_CELL_F64)
+            sqlite3_bind_double(rows, place, value->f64);
+        else
+            sqlite3_bind_text(rows, place, value->text, -1, SQLITE_STATIC);
+    }
+    return rows;
+}
+
+/* How many rows of `table` the condition matches; counting stops at BROAD. Its values are those from
+ * `first` on. */
+static bool count_matches(struct list *list, const char *table, const struct nl_buf *inner,
+                          size_t first, int64_t *count, struct nl_err *err)
+{
+    struct nl_buf sql;
+    nl_buf_init(&sql, SQL_MAX);
+    nl_buf_format(&sql, "SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s LIMIT %d)", table,
+                  inner->ptr, BROAD);
+    sqlite3_stmt *rows = prepare(list, sql.ptr, first, err);
+    nl_buf_release(&sql);
+    if (!rows)
+        return false;
+    int code = sqlite3_step(rows);
+    *count = code == SQLITE_ROW ? sqlite3_column_int64(rows, 0) : 0;
+    sqlite3_finalize(rows);
+    return code == SQLITE_ROW || nl_ledgerdb_fail(err, list->ledger, code);
+}
+
+/* Remembers a condition on rows of `table` for the end, when it is known which filter matches least. */
+static bool add_inner(struct list *list, const char *table, const struct nl_buf *inner,
+                      size_t first, bool without, struct nl_err *err)
+{
+    struct inner *place = &list->inners[list->inner_count++];
+    *place = (struct inner){.table = table,
+                            .sql = nl_arena_text(&list->arena, inner->ptr, inner->len),
+                            .without = without,
+                            .mark = list->where.len};
+    return count_matches(list, table, inner, first, &place->count, err);
+}
+
+/* A fact: by its number when such facts are numbers, else by its text. */
+static bool fact_condition(struct list *list, const struct nl_field *field, size_t op,
+                           const char *text, struct nl_err *err)
+{
+    struct nl_buf inner;
+    size_t first = list->value_count;
+    int64_t numeric;
+    if (!nl_ledgerdb_number(list->ledger, &numeric, 0, err,
+                            "SELECT count(*) FROM (SELECT 1 FROM facts WHERE key = ?1 AND number "
+                            "IS NOT NULL LIMIT 1)",
+                            "i", field->key))
+        return false;
+    nl_buf_init(&inner, SQL_MAX);
+    nl_buf_format(&inner, "key = %" PRId64 " AND ", field->key);
+    bool by_text = !numeric || ops[op].op == OP_CONTAINS || has_pattern(text);
+    bool done = true;
+    if (by_text)
+        text_condition(list, &inner, "text", op, text);
+    else if (!number_condition(list, &inner, field, "number", op, text))
+        done = nl_fail(err, NL_USAGE, "%s: '%s' is no number of its unit", field->name, text);
+    done = done && add_inner(list, "facts", &inner, first, false, err);
+    nl_buf_release(&inner);
+    return done;
 }
 
 /* Runs with a row of that text in a table of their own; "!=" are those without. */
-static void set_condition(struct list *list, const char *table, const char *column, size_t op,
-                          const char *text)
+static bool set_condition(struct list *list, const char *table, const char *column, size_t op,
+                          const char *text, struct nl_err *err)
 {
+    struct nl_buf inner;
+    size_t first = list->value_count;
     bool without = ops[op].op == OP_NOT;
-    nl_buf_format(&list->where, "r.run %sIN (SELECT run FROM %s WHERE ", without ? "NOT " : "",
-                  table);
-    text_condition(list, column, without ? 3 : op, text);
-    nl_buf_char(&list->where, ')');
+    nl_buf_init(&inner, SQL_MAX);
+    text_condition(list, &inner, column, without ? OP_EQUAL : op, text);
+    bool done = add_inner(list, table, &inner, first, without, err);
+    nl_buf_release(&inner);
+    return done;
 }
 
 static bool condition(struct list *list, const struct nl_field *field, size_t op, const char *text,
                       struct nl_err *err)
 {
+    struct nl_buf *where = &list->where;
     switch (field->kind) {
-    case NL_FIELD_ID: text_condition(list, "r.id", op, text); return true;
-    case NL_FIELD_NAME: text_condition(list, "r.name", op, text); return true;
-    case NL_FIELD_TAG: set_condition(list, "tags", "tag", op, text); return true;
-    case NL_FIELD_FINDING: set_condition(list, "findings", "cause", op, text); return true;
-    case NL_FIELD_FACT: fact_condition(list, field, op, text); return true;
+    case NL_FIELD_ID: text_condition(list, where, "r.id", op, text); return true;
+    case NL_FIELD_NAME: text_condition(list, where, "r.name", op, text); return true;
+    case NL_FIELD_TAG: return set_condition(list, "tags", "tag", op, text, err);
+    case NL_FIELD_FINDING: return set_condition(list, "findings", "cause", op, text, err);
+    case NL_FIELD_FACT: return fact_condition(list, field, op, text, err);
     case NL_FIELD_ADDED:
-        return number_condition(list, field, "r.added_ns", op, text) ||
+        return number_condition(list, where, field, "r.added_ns", op, text) ||
                nl_fail(err, NL_USAGE,
-                       "added: '%s' is no date such as 2026-11-20 or "
-                       "2026-11-20T09:05",
-                       text);
+                       "added: '%s' is no date such as 2026-11-20 or 2026-11-20T09:05", text);
     }
     NL_BUG("field of an unknown kind");
 }
@@ -178,6 +244,39 @@ static bool add_filter(struct list *list, const char *filter, struct nl_err *err
     return true;
 }
 
+static void put_inner(struct nl_buf *where, const struct inner *inner, bool as_list)
+{
+    const char *negation = inner->without ? "NOT " : "";
+    if (as_list)
+        nl_buf_format(where, "r.run %sIN (SELECT run FROM %s WHERE %s)", negation, inner->table,
+                      inner->sql);
+    else
+        nl_buf_format(where, "%sEXISTS (SELECT 1 FROM %s WHERE run = r.run AND %s)", negation,
+                      inner->table, inner->sql);
+}
+
+/* The runs of the filter that matches least are listed and looked up; they are asked for the others one
+ * by one. Filters that match few rows are cheap to list in any case. When all are broad, runs are
+ * walked in their order, which ends early as only the first of them are wanted. */
+static void place_inners(struct list *list)
+{
+    struct nl_buf whole;
+    size_t least = 0, at = 0;
+    for (size_t i = 1; i < list->inner_count; i++)
+        if (!list->inners[i].without && list->inners[i].count < list->inners[least].count)
+            least = i;
+    nl_buf_init(&whole, SQL_MAX);
+    for (size_t i = 0; i < list->inner_count; i++) {
+        const struct inner *inner = &list->inners[i];
+        nl_buf_add(&whole, list->where.ptr + at, inner->mark - at);
+        at = inner->mark;
+        put_inner(&whole, inner, inner->count < FEW || (i == least && inner->count < BROAD));
+    }
+    nl_buf_add(&whole, list->where.ptr + at, list->where.len - at);
+    nl_buf_release(&list->where);
+    list->where = whole;
+}
+
 static bool add_filters(struct list *list, struct nl_err *err)
 {
     nl_buf_format(&list->where, "r.removed_ns IS %sNULL", list->options->bin ? "NOT " : "");
@@ -186,6 +285,7 @@ static bool add_filters(struct list *list, struct nl_err *err)
     for (size_t i = 0; i < list->options->filter_count; i++)
         if (!add_filter(list, list->options->filters[i], err))
             return false;
+    place_inners(list);
     return true;
 }
 
@@ -253,26 +353,6 @@ static void add_order(struct list *list, struct nl_buf *sql)
                       list->sort.kind == NL_FIELD_TAG ? "tags" : "findings", way);
     else
         nl_buf_format(sql, " ORDER BY r.%s %s", list->sort.name, way);
-}
-
-static sqlite3_stmt *prepare(struct list *list, const char *sql, struct nl_err *err)
-{
-    sqlite3_stmt *rows = NULL;
-    int code = sqlite3_prepare_v2(list->ledger->db, sql, -1, &rows, NULL);
-    if (code != SQLITE_OK) {
-        (void)nl_ledgerdb_fail(err, list->ledger, code);
-        return NULL;
-    }
-    for (size_t i = 0; i < list->value_count; i++) {
-        const struct value *value = &list->values[i];
-        if (value->type == NL_CELL_I64)
-            sqlite3_bind_int64(rows, (int)i + 1, value->i64);
-        else if (value->type == NL_CELL_F64)
-            sqlite3_bind_double(rows, (int)i + 1, value->f64);
-        else
-            sqlite3_bind_text(rows, (int)i + 1, value->text, -1, SQLITE_STATIC);
-    }
-    return rows;
 }
 
 /* ---- rows ---- */
@@ -384,23 +464,24 @@ static struct nl_result *start_result(const struct list *list)
     return result;
 }
 
-/* Says how many more there are than the limit let through. */
+/* Says how many more there are than the limit let through; counting stops when they are many. */
 static bool count_rest(struct list *list, struct nl_result *result, struct nl_err *err)
 {
     struct nl_buf sql;
+    char count[NL_UNIT_TEXT];
     nl_buf_init(&sql, SQL_MAX);
-    nl_buf_format(&sql, "SELECT count(*) FROM runs r WHERE %s", list->where.ptr);
-    sqlite3_stmt *rows = prepare(list, sql.ptr, err);
+    nl_buf_format(&sql, "SELECT count(*) FROM (SELECT 1 FROM runs r WHERE %s LIMIT %zu)",
+                  list->where.ptr, result->rows + COUNTED + 1);
+    sqlite3_stmt *rows = prepare(list, sql.ptr, 0, err);
     bool done = rows && sqlite3_step(rows) == SQLITE_ROW;
-    uint64_t count = done ? (uint64_t)sqlite3_column_int64(rows, 0) : 0;
+    uint64_t rest = done ? (uint64_t)sqlite3_column_int64(rows, 0) - result->rows : 0;
     sqlite3_finalize(rows);
     nl_buf_release(&sql);
-    if (done && count > result->rows) {
-        result->truncated = true;
-        result->note =
-            nl_arena_format(&result->arena, "%llu more runs; --all or --limit N shows them",
-                            (unsigned long long)(count - result->rows));
-    }
+    result->truncated = rest > 0;
+    if (rest)
+        result->note = nl_arena_format(
+            &result->arena, "… %s%s more runs; --all or --limit N shows them",
+            rest > COUNTED ? "over " : "", nl_format_count(count, rest > COUNTED ? COUNTED : rest));
     return done;
 }
 
@@ -417,7 +498,7 @@ static bool fill(struct list *list, struct nl_result *result, struct nl_err *err
     add_order(list, &sql);
     if (limit)
         nl_buf_format(&sql, " LIMIT %llu", (unsigned long long)limit);
-    sqlite3_stmt *rows = prepare(list, sql.ptr, err);
+    sqlite3_stmt *rows = prepare(list, sql.ptr, 0, err);
     nl_buf_release(&sql);
     bool done = rows != NULL;
     int code = SQLITE_DONE;
