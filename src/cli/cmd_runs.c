@@ -66,7 +66,8 @@ bool nl_cmd_show(struct nl_call *call, struct nl_err *err)
     struct nl_report *report = NULL;
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
     bool done = ledger && nl_ledger_find(ledger, call->argument[0], false, &run, err) &&
-                (report = nl_ledger_show(ledger, &run, err)) && show(call, report, err);
+                (report = nl_ledger_show(ledger, &run, is_for_eyes(call), err)) &&
+                show(call, report, err);
     nl_report_free(report);
     nl_ledger_close(ledger);
     return done;

@@ -23,8 +23,7 @@ static bool ends_with(const char *text, const char *end)
     return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* What a fact's numbers mean: by the unit that came with it, else by the end of its name. */
-static enum nl_meaning meaning_of(const char *name, const char *unit)
+enum nl_meaning nl_runfield_meaning(const char *name, const char *unit)
 {
     static const struct {
         const char *unit, *ending;
@@ -57,7 +56,7 @@ static bool find_facts(struct nl_ledger *ledger, const char *name, const char *c
             .kind = NL_FIELD_FACT,
             .key = sqlite3_column_int64(rows, 0),
             .name = full,
-            .meaning = meaning_of(full, (const char *)sqlite3_column_text(rows, 2))};
+            .meaning = nl_runfield_meaning(full, (const char *)sqlite3_column_text(rows, 2))};
     }
     return rows && ok;
 }
@@ -73,6 +72,13 @@ static bool refuse(const char *name, const char *why, const struct nl_field *fie
                   list.ptr ? list.ptr : "");
     nl_buf_release(&list);
     return false;
+}
+
+/* A name that a run can have, though none of these has it. */
+static bool could_be_set(const char *name)
+{
+    struct nl_rundoc_setting setting = {name, "null"};
+    return nl_rundoc_setting_check(&setting, NULL);
 }
 
 #define SOME 8
@@ -105,7 +111,7 @@ bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_fiel
         return refuse(name, "could be several; write one of", some, count, err);
     if (!nl_ledgerdb_number(ledger, &facts, 0, err, "SELECT count(*) FROM keys", ""))
         return false;
-    *known = facts > 0;
+    *known = facts > 0 && !could_be_set(name);
     if (!*known)
         return true;
     if (!find_facts(ledger, name,

@@ -25,8 +25,8 @@ struct nl_field {
     enum nl_meaning meaning;
 };
 
-/* NL_USAGE when there is no such name (with those that contain it) or several facts end so. An empty
- * ledger has no facts: then *known is false and nothing fails, as no run can have it. */
+/* NL_USAGE when there is no such name (with those that contain it) or several facts end so. *known is
+ * false when a run could have it and none does: in an empty ledger, or by the full name of a setting. */
 NL_MUST_CHECK bool nl_runfield_find(struct nl_ledger *ledger, const char *name,
                                     struct nl_field *field, bool *known, struct nl_arena *arena,
                                     struct nl_err *err);
@@ -35,6 +35,9 @@ NL_MUST_CHECK bool nl_runfield_find(struct nl_ledger *ledger, const char *name,
  * of sizes, "40%" of shares, a date of `added`. False when it is no number. */
 bool nl_runfield_number(const struct nl_field *field, const char *text, double *number,
                         int64_t *whole, bool *is_whole);
+
+/* What a fact's numbers mean: by the unit that came with it (may be NULL), else by its name's end. */
+enum nl_meaning nl_runfield_meaning(const char *name, const char *unit);
 
 /* "2026-11-20T09:05:07Z" */
 #define NL_DATE_TEXT 32

@@ -2,10 +2,12 @@
 #define _GNU_SOURCE
 #include "ledger/runshow.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/units.h"
 #include "ledger/artefact.h"
 #include "ledger/runfield.h"
 
@@ -24,7 +26,7 @@ static const struct part parts[] = {
      {{"key", "Key", NL_MEANS_TEXT},
       {"value", "Value", NL_MEANS_ANY},
       {"from", "From", NL_MEANS_TEXT}},
-     "SELECT name, coalesce(number, text), coalesce(origin, 'file') FROM facts "
+     "SELECT name, coalesce(number, text), coalesce(origin, 'file'), unit FROM facts "
      "JOIN keys USING (key) LEFT JOIN settings s ON s.run = facts.run AND s.key = name "
      "WHERE facts.run = ?1 AND name NOT LIKE 'metrics.%' ORDER BY name"},
     {"metrics",
@@ -32,7 +34,7 @@ static const struct part parts[] = {
      {{"name", "Metric", NL_MEANS_TEXT},
       {"value", "Value", NL_MEANS_ANY},
       {"unit", "Unit", NL_MEANS_TEXT}},
-     "SELECT substr(name, 9), coalesce(number, text), unit FROM facts JOIN keys USING (key) "
+     "SELECT substr(name, 9), coalesce(number, text), unit, unit FROM facts JOIN keys USING (key) "
      "WHERE facts.run = ?1 AND name LIKE 'metrics.%' ORDER BY name"},
     {"steps",
      "Steps",
@@ -104,6 +106,24 @@ static struct nl_cell stored_cell(struct nl_ledger *ledger, const char *sha256)
     return nl_cell_i64(there ? (int64_t)info.st_size : INT64_MIN);
 }
 
+/* A value of columns (key, value, …, unit) as people write it. */
+static struct nl_cell eyes_cell(struct nl_result *result, sqlite3_stmt *rows, int i)
+{
+    char text[NL_UNIT_TEXT];
+    const char *unit = (const char *)sqlite3_column_text(rows, sqlite3_column_count(rows) - 1);
+    double number = sqlite3_column_double(rows, i);
+    switch (nl_runfield_meaning((const char *)sqlite3_column_text(rows, 0), unit)) {
+    case NL_MEANS_NS: nl_format_ns(text, (int64_t)llround(number)); break;
+    case NL_MEANS_BYTES: nl_format_bytes(text, (uint64_t)number); break;
+    case NL_MEANS_SHARE: nl_format_percent(text, number); break;
+    case NL_MEANS_RATE: nl_format_rate(text, number); break;
+    default: snprintf(text, sizeof text, "%.6g", number);
+    }
+    bool plain = sqlite3_column_type(rows, i) == SQLITE_TEXT || number < 0 ||
+                 (sqlite3_column_type(rows, i) == SQLITE_INTEGER && !unit);
+    return nl_cell_text(result, nl_str(plain ? (const char *)sqlite3_column_text(rows, i) : text));
+}
+
 static struct nl_cell read_cell(struct nl_ledger *ledger, struct nl_result *result,
                                 sqlite3_stmt *rows, int i)
 {
@@ -122,7 +142,7 @@ static struct nl_cell read_cell(struct nl_ledger *ledger, struct nl_result *resu
 }
 
 static struct nl_result *make_part(struct nl_ledger *ledger, const struct part *part, int64_t run,
-                                   struct nl_err *err)
+                                   bool eyes, struct nl_err *err)
 {
     size_t count = 0;
     bool ok = true;
@@ -135,7 +155,9 @@ static struct nl_result *make_part(struct nl_ledger *ledger, const struct part *
     while (nl_ledgerdb_next(err, ledger, rows, &ok)) {
         struct nl_cell *cells = nl_result_row(result);
         for (size_t i = 0; i < count; i++)
-            cells[i] = read_cell(ledger, result, rows, (int)i);
+            cells[i] = eyes && part->columns[i].meaning == NL_MEANS_ANY
+                           ? eyes_cell(result, rows, (int)i)
+                           : read_cell(ledger, result, rows, (int)i);
     }
     if (ok)
         return result;
@@ -171,7 +193,7 @@ static bool headline(struct nl_ledger *ledger, const struct nl_ledger_run *run,
 }
 
 struct nl_report *nl_ledger_show(struct nl_ledger *ledger, const struct nl_ledger_run *run,
-                                 struct nl_err *err)
+                                 bool eyes, struct nl_err *err)
 {
     struct nl_report *report = nl_zalloc(sizeof *report);
     nl_arena_init(&report->arena);
@@ -180,7 +202,7 @@ struct nl_report *nl_ledger_show(struct nl_ledger *ledger, const struct nl_ledge
     report->results = nl_arena_alloc(&report->arena, PARTS * sizeof(struct nl_result *));
     bool done = headline(ledger, run, report, err);
     for (size_t i = 0; done && i < PARTS; i++) {
-        report->results[i] = make_part(ledger, &parts[i], run->run, err);
+        report->results[i] = make_part(ledger, &parts[i], run->run, eyes, err);
         done = report->results[i] != NULL;
         report->result_count += done;
     }

@@ -8,8 +8,9 @@
 #include "analyze/report.h"
 #include "ledger/ledger.h"
 
-/* Released with nl_report_free. */
+/* Released with nl_report_free. `eyes`: values of metadata and metrics are texts in their units instead of
+ * numbers. */
 struct nl_report *nl_ledger_show(struct nl_ledger *ledger, const struct nl_ledger_run *run,
-                                 struct nl_err *err);
+                                 bool eyes, struct nl_err *err);
 
 #endif
