@@ -330,6 +330,16 @@ def round_trip():
         shown = neurolens(["analyze", "@", "--ledger", second])
         tally.check("a run that came as a document can be analyzed: %s" % name,
                     shown.status == 0, shown.describe())
+    said = neurolens(["add", path, "--ledger", second, "--set", "workload.model=7",
+                      "--set", "workload.sequence_length=512", "--set", "workload.batch_size=null"])
+    after = json.loads(export(second, "@"))
+    before = json.loads(document)
+    before["workload"].update(model="7", sequence_length=512, batch_size=None)
+    tally.check("what is said about a run.json goes into its document",
+                said.stdout.startswith("updated") and after == before, said.describe())
+    lines = [set(text.splitlines()) for text in (document, export(second, "@"))]
+    tally.check("and leaves its other lines as they are", len(lines[0] - lines[1]) <= 3,
+                "\n".join(sorted(lines[0] - lines[1])[:10]))
     with open(path, "w", encoding="utf-8") as file:
         file.write(document.replace('"coverage"', '"coverages"', 1))
     done = neurolens(["add", path, "--ledger", second])

@@ -99,7 +99,7 @@ static bool set_up(struct nl_ledger *ledger, bool writable, struct nl_err *err)
     /* FULL: a run that was reported as added survives a loss of power. */
     return nl_ledgerdb_script(ledger, "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY",
                               err) &&
-           nl_ledger_migrate(ledger, writable, err);
+           nl_ledger_migrate(ledger, &nl_ledger_schema, writable, err);
 }
 
 static bool open_file(struct nl_ledger *ledger, enum nl_ledger_mode mode, struct nl_err *err)

@@ -58,12 +58,18 @@ NL_MUST_CHECK bool nl_ledgerdb_end(struct nl_ledger *ledger, bool done, struct n
 /* Text of a column in an arena; NULL for NULL. */
 const char *nl_ledgerdb_text(struct nl_arena *arena, sqlite3_stmt *rows, int column);
 
-/* Schema versions (ledgerschema.c): steps[i] leads from version i to i + 1. */
-extern const char *const nl_ledger_steps[];
-extern const int nl_ledger_version;
+/* Schema versions: steps[i] is SQL that leads from version i to i + 1; `version` is the newest. */
+struct nl_ledger_schema {
+    const char *const *steps;
+    int version;
+};
+extern const struct nl_ledger_schema nl_ledger_schema;
 
-/* Brings the database to nl_ledger_version; refuses databases of others and of newer programs. */
-NL_MUST_CHECK bool nl_ledger_migrate(struct nl_ledger *ledger, bool writable, struct nl_err *err);
+/* Brings the database to the newest version, in one transaction; refuses databases of others and of
+ * newer programs, and older ones that may not be written. */
+NL_MUST_CHECK bool nl_ledger_migrate(struct nl_ledger *ledger,
+                                     const struct nl_ledger_schema *schema, bool writable,
+                                     struct nl_err *err);
 
 /* Nanoseconds since 1970, UTC. */
 int64_t nl_ledger_now_ns(void);

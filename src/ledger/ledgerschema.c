@@ -7,7 +7,7 @@
 
 #define APPLICATION_ID 0x4e4c656e /* "NLen" */
 
-const char *const nl_ledger_steps[] = {
+static const char *const steps[] = {
     /* 0 → 1 */
     "CREATE TABLE runs("
     "  run INTEGER PRIMARY KEY AUTOINCREMENT," /* order of adding; never used again */
@@ -73,7 +73,7 @@ const char *const nl_ledger_steps[] = {
     "CREATE INDEX provenance_by_run ON provenance(run);",
 };
 
-const int nl_ledger_version = (int)(sizeof nl_ledger_steps / sizeof *nl_ledger_steps);
+const struct nl_ledger_schema nl_ledger_schema = {steps, sizeof steps / sizeof *steps};
 
 static bool version_of(struct nl_ledger *ledger, int64_t *version, int64_t *application,
                        struct nl_err *err)
@@ -83,7 +83,7 @@ static bool version_of(struct nl_ledger *ledger, int64_t *version, int64_t *appl
 }
 
 /* Ours and of a version this program knows? */
-static bool check(struct nl_ledger *ledger, int64_t *version, struct nl_err *err)
+static bool check(struct nl_ledger *ledger, int newest, int64_t *version, struct nl_err *err)
 {
     int64_t application, tables;
     if (!version_of(ledger, version, &application, err) ||
@@ -95,46 +95,48 @@ static bool check(struct nl_ledger *ledger, int64_t *version, struct nl_err *err
                        "ledger.db is another program's database; move it away or "
                        "choose another folder with --ledger");
     }
-    if (*version > nl_ledger_version) {
+    if (*version > newest) {
         nl_err_at(err, ledger->folder, -1);
         return nl_fail(
             err, NL_ENVIRONMENT,
             "this ledger is of a newer NeuroLens (its schema is %lld, this program knows "
             "%d); update NeuroLens, or choose another ledger with --ledger",
-            (long long)*version, nl_ledger_version);
+            (long long)*version, newest);
     }
     return true;
 }
 
 /* All steps in one transaction: a ledger is never between two versions. */
-static bool climb(struct nl_ledger *ledger, struct nl_err *err)
+static bool climb(struct nl_ledger *ledger, const struct nl_ledger_schema *schema,
+                  struct nl_err *err)
 {
     int64_t version;
     if (!nl_ledgerdb_begin(ledger, err))
         return false;
     /* Somebody else may have been here while we waited. */
-    bool done = check(ledger, &version, err);
+    bool done = check(ledger, schema->version, &version, err);
     char stamp[96];
     sqlite3_snprintf(sizeof stamp, stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
-                     APPLICATION_ID, nl_ledger_version);
-    for (int64_t i = version; done && i < nl_ledger_version; i++)
-        done = nl_ledgerdb_script(ledger, nl_ledger_steps[i], err);
+                     APPLICATION_ID, schema->version);
+    for (int64_t i = version; done && i < schema->version; i++)
+        done = nl_ledgerdb_script(ledger, schema->steps[i], err);
     done = done && nl_ledgerdb_script(ledger, stamp, err);
     return nl_ledgerdb_end(ledger, done, err);
 }
 
-bool nl_ledger_migrate(struct nl_ledger *ledger, bool writable, struct nl_err *err)
+bool nl_ledger_migrate(struct nl_ledger *ledger, const struct nl_ledger_schema *schema,
+                       bool writable, struct nl_err *err)
 {
     int64_t version;
-    if (!check(ledger, &version, err))
+    if (!check(ledger, schema->version, &version, err))
         return false;
-    if (version == nl_ledger_version)
+    if (version == schema->version)
         return true;
     if (writable)
-        return climb(ledger, err);
+        return climb(ledger, schema, err);
     nl_err_at(err, ledger->folder, -1);
     return nl_fail(err, NL_ENVIRONMENT,
                    "this ledger is of an older version (schema %lld, now %d) and cannot be brought "
                    "up to date without permission to write; run `neurolens ls` once as its owner",
-                   (long long)version, nl_ledger_version);
+                   (long long)version, schema->version);
 }
