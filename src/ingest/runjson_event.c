@@ -11,7 +11,7 @@ struct event {
     bool clamped, instant;
     uint64_t correlation;
     int64_t external;
-    struct runjson_object kernel, copy, memset, sync, collective, op, node;
+    struct runjson_object kernel, copy, memset, sync, collective, op, range, node;
 };
 
 #define MEMBER(key, type, table, column)                                                           \
@@ -87,6 +87,14 @@ static const struct runjson_member op_members[] = {
     MEMBER("sequence", I64, op, sequence), END,
 };
 
+static const struct runjson_member range_members[] = {
+    CHOICE("style", nvtx, style, rangestyle),
+    MEMBER("domain", NAME, nvtx, domain),
+    MEMBER("category", NAME, nvtx, category),
+    MEMBER("payload", NAME, nvtx, payload),
+    END,
+};
+
 static const struct runjson_member node_members[] = {
     MEMBER("name", NAME, node, name),
     MEMBER("type", NAME, node, type),
@@ -128,6 +136,7 @@ static const struct runjson_member event_members[] = {
     INNER(sync),
     INNER(collective),
     INNER(op),
+    INNER(range),
     INNER(node),
     END,
 };
@@ -140,13 +149,14 @@ struct rows {
     struct nl_sync_row sync;
     struct nl_collective_row collective;
     struct nl_op_row op;
+    struct nl_nvtx_row range;
     struct nl_node_row node;
 };
 
 static struct event empty_event(struct rows *rows)
 {
     *rows = (struct rows){nl_kernel_row(),     nl_copy_row(), nl_memset_row(), nl_sync_row(),
-                          nl_collective_row(), nl_op_row(),   nl_node_row()};
+                          nl_collective_row(), nl_op_row(),   nl_nvtx_row(),   nl_node_row()};
     return (struct event){.lane = NL_NULL_I64,
                           .start = NL_NULL_I64,
                           .dur = NL_NULL_I64,
@@ -158,6 +168,7 @@ static struct event empty_event(struct rows *rows)
                           .sync.row = &rows->sync,
                           .collective.row = &rows->collective,
                           .op.row = &rows->op,
+                          .range.row = &rows->range,
                           .node.row = &rows->node};
 }
 
@@ -195,6 +206,10 @@ static void stage_kind(struct runjson *load, const struct event *event, struct r
         rows->op.external_id = event->external;
         nl_stage_op(stage, &rows->op);
         break;
+    case NL_KIND_NVTX:
+        rows->range.slice = slice;
+        nl_stage_nvtx(stage, &rows->range);
+        break;
     default: break;
     }
 }
@@ -218,11 +233,6 @@ static void stage_plain(struct runjson *load, const struct event *event, uint32_
         struct nl_layer_row row = nl_layer_row();
         row.slice = slice;
         nl_stage_layer(stage, &row);
-    } else if (event->kind == NL_KIND_NVTX) {
-        struct nl_nvtx_row row = nl_nvtx_row();
-        row.slice = slice;
-        row.style = event->instant ? NL_RANGE_MARK : 0;
-        nl_stage_nvtx(stage, &row);
     } else if (event->kind == NL_KIND_PYTHON) {
         struct nl_python_row row = nl_python_row();
         row.slice = slice;

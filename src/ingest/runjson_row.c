@@ -24,15 +24,19 @@ static bool read_u64(const struct jsonpull *reader, uint64_t *value)
     if (reader->type != JSONPULL_NUMBER)
         return false;
     if (jsonpull_i64(reader, &whole)) {
-        *value = (uint64_t)whole;
+        if (whole >= 0)
+            *value = (uint64_t)whole;
         return whole >= 0;
     }
     if (reader->text.len >= sizeof text || reader->text.ptr[0] == '-')
         return false;
     memcpy(text, reader->text.ptr, reader->text.len);
     text[reader->text.len] = 0;
-    *value = strtoull(text, &end, 10);
-    return !*end && *value < NL_NULL_U64;
+    uint64_t wide = strtoull(text, &end, 10);
+    if (*end || wide >= NL_NULL_U64)
+        return false;
+    *value = wide;
+    return true;
 }
 
 static bool read_u32(const struct jsonpull *reader, uint32_t *value)

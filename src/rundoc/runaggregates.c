@@ -231,10 +231,10 @@ static void write_nodes(struct run_parts *parts)
         run_name(parts, "tactic", node->tactic[row]);
         run_name(parts, "input_shapes", node->input_shapes[row]);
         run_name(parts, "output_shapes", node->output_shapes[row]);
-        run_i64(parts, "count", node->count[row]);
-        run_i64(parts, "total_ns", node->total_ns[row]);
-        run_i64(parts, "mean_ns", node->mean_ns[row]);
-        run_i64(parts, "median_ns", node->median_ns[row]);
+        run_size(parts, "count", node->count[row]);
+        run_size(parts, "total_ns", node->total_ns[row]);
+        run_size(parts, "mean_ns", node->mean_ns[row]);
+        run_size(parts, "median_ns", node->median_ns[row]);
         run_row_end(parts);
     }
     run_close(parts, ']');

@@ -162,10 +162,6 @@ void run_write_memory(struct run_parts *parts)
     static const struct {
         const char *key, *column;
     } members[] = {
-        {"rank", "rank"},
-        {"device_type", "device_type"},
-        {"ordinal", "device"},
-        {"kind", NULL},
         {"allocation_count", "allocations"},
         {"free_count", "frees"},
         {"allocated_bytes", "allocated_bytes"},
@@ -178,18 +174,12 @@ void run_write_memory(struct run_parts *parts)
     nl_json_open(&parts->json, '[');
     for (size_t row = 0; row < memory->rows; row++) {
         run_row(parts);
-        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-            if (members[i].column) {
-                run_i64(parts, members[i].key, nl_lookup_i64(memory, row, members[i].column));
-                continue;
-            }
-            struct nl_str kind = nl_lookup_text(memory, row, "kind");
-            nl_json_key(&parts->json, "kind");
-            if (kind.len)
-                nl_json_str(&parts->json, kind);
-            else
-                nl_json_null(&parts->json);
-        }
+        run_i64(parts, "rank", nl_lookup_i64(memory, row, "rank"));
+        run_i64(parts, "device_type", nl_lookup_i64(memory, row, "device_type"));
+        run_i64(parts, "ordinal", nl_lookup_i64(memory, row, "device"));
+        run_text(parts, "kind", nl_lookup_text(memory, row, "kind"));
+        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+            run_size(parts, members[i].key, nl_lookup_i64(memory, row, members[i].column));
         run_row_end(parts);
     }
     nl_json_close(&parts->json, ']');
@@ -206,7 +196,11 @@ static int by_value(const void *left, const void *right)
 static double quantile(const double *values, struct nl_quantile at)
 {
     double low = values[at.rank];
-    return at.fraction > 0 ? low + (values[at.rank + 1] - low) * at.fraction : low;
+    if (!(at.fraction > 0))
+        return low;
+    double high = values[at.rank + 1];
+    return isfinite(high - low) ? low + (high - low) * at.fraction
+                                : low * (1 - at.fraction) + high * at.fraction;
 }
 
 static void write_values(struct run_parts *parts, double *values, size_t count)
@@ -215,11 +209,12 @@ static void write_values(struct run_parts *parts, double *values, size_t count)
         const char *key;
         unsigned percent;
     } quantiles[] = {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}};
-    double sum = 0, squares = 0;
+    long double sum = 0; /* of values up to the greatest double */
+    double squares = 0;
     qsort(values, count, sizeof *values, by_value);
     for (size_t i = 0; i < count; i++)
         sum += values[i];
-    double mean = sum / (double)count;
+    double mean = (double)(sum / (long double)count);
     for (size_t i = 0; i < count; i++)
         squares += (values[i] - mean) * (values[i] - mean);
     run_open(parts, "values", '{');

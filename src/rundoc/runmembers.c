@@ -11,6 +11,12 @@ void run_i64(struct run_parts *parts, const char *key, int64_t value)
         nl_json_i64(&parts->json, value);
 }
 
+/* What cannot be less than 0 but is comes from a damaged source. */
+void run_size(struct run_parts *parts, const char *key, int64_t value)
+{
+    run_i64(parts, key, value < 0 ? NL_NULL_I64 : value);
+}
+
 void run_u64(struct run_parts *parts, const char *key, uint64_t value)
 {
     nl_json_key(&parts->json, key);
@@ -57,17 +63,21 @@ static bool holds_secret(struct run_parts *parts, uint32_t id, struct nl_str tex
 void run_name(struct run_parts *parts, const char *key, uint32_t id)
 {
     struct nl_str text = nl_trace_name(parts->trace, id);
-    nl_json_key(&parts->json, key);
-    if (!text.len) {
-        nl_json_null(&parts->json);
-        return;
-    }
     if (holds_secret(parts, id, text)) {
         nl_buf_clear(&parts->text);
         (void)nl_redact_text(&parts->text, text);
         text = (struct nl_str){parts->text.ptr, parts->text.len};
     }
-    nl_json_str(&parts->json, text);
+    run_text(parts, key, text);
+}
+
+void run_text(struct run_parts *parts, const char *key, struct nl_str text)
+{
+    nl_json_key(&parts->json, key);
+    if (text.len)
+        nl_json_str(&parts->json, text);
+    else
+        nl_json_null(&parts->json);
 }
 
 void run_enum(struct run_parts *parts, const char *key, enum nl_enum_id id, unsigned value)

@@ -39,11 +39,13 @@ struct run_parts {
 
 /* ---- members: key and value; unknown is null ---- */
 void run_i64(struct run_parts *parts, const char *key, int64_t value);  /* NL_NULL_I64 */
+void run_size(struct run_parts *parts, const char *key, int64_t value); /* less than 0, too */
 void run_u64(struct run_parts *parts, const char *key, uint64_t value); /* NL_NULL_U64 */
 void run_u32(struct run_parts *parts, const char *key, uint32_t value); /* NL_NULL_U32, _ROW */
 void run_f64(struct run_parts *parts, const char *key, double value);   /* NaN */
 void run_bool(struct run_parts *parts, const char *key, bool value);
 void run_static(struct run_parts *parts, const char *key, const char *text); /* NULL */
+void run_text(struct run_parts *parts, const char *key, struct nl_str text); /* empty */
 /* Text of the trace's dictionary, without what looks like a secret. */
 void run_name(struct run_parts *parts, const char *key, uint32_t id);
 void run_enum(struct run_parts *parts, const char *key, enum nl_enum_id id, unsigned value);

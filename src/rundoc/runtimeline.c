@@ -197,6 +197,19 @@ static void write_op(struct run_parts *parts, uint32_t slice)
     run_close(parts, '}');
 }
 
+static void write_range(struct run_parts *parts, uint32_t slice)
+{
+    const struct nl_nvtx_table *nvtx = &parts->trace->nvtx;
+    uint32_t row = DETAIL(parts->trace, slice, NL_KIND_NVTX, nvtx);
+    if (!open_or_null(parts, "range", row))
+        return;
+    run_enum(parts, "style", NL_ENUM_rangestyle, nvtx->style[row]);
+    run_name(parts, "domain", nvtx->domain[row]);
+    run_name(parts, "category", nvtx->category[row]);
+    run_name(parts, "payload", nvtx->payload[row]);
+    run_close(parts, '}');
+}
+
 static void write_node(struct timeline *timeline, uint32_t slice)
 {
     struct run_parts *parts = timeline->parts;
@@ -274,6 +287,7 @@ static void write_event(struct timeline *timeline, uint32_t slice)
     write_sync(parts, slice);
     write_collective(timeline, slice);
     write_op(parts, slice);
+    write_range(parts, slice);
     write_node(timeline, slice);
     run_row_end(parts);
 }
