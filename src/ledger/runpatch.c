@@ -38,34 +38,37 @@ static json_t *value_of(const char *text)
     return json_string(text);
 }
 
-static void put(struct nl_json *json, const json_t *value, int depth);
+static void put(struct nl_json *json, const json_t *value, bool row);
 
-static void put_members(struct nl_json *json, const json_t *value, int depth)
+/* `row`: all on one line. So stand the elements of lists, but for those that have a list of items of
+ * their own (the steps of a rank). */
+static void put_members(struct nl_json *json, const json_t *value, bool row)
 {
     bool list = json_is_array(value);
     int indent = json->indent;
     nl_json_open(json, list ? '[' : '{');
-    if (depth < 0)
+    if (row)
         json->indent = 0;
     const char *key;
     json_t *member;
     json_object_foreach((json_t *)(uintptr_t)value, key, member)
     {
         nl_json_key(json, key);
-        put(json, member, depth);
+        put(json, member, row);
     }
-    for (size_t i = 0; list && i < json_array_size(value); i++)
-        put(json, json_array_get(value, i), -1);
+    for (size_t i = 0; list && i < json_array_size(value); i++) {
+        const json_t *element = json_array_get(value, i);
+        put(json, element, row || !json_object_get(element, "items"));
+    }
     nl_json_close(json, list ? ']' : '}');
     json->indent = indent;
 }
 
-/* depth -1: inside a row. */
-static void put(struct nl_json *json, const json_t *value, int depth)
+static void put(struct nl_json *json, const json_t *value, bool row)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
-    case JSON_ARRAY: put_members(json, value, depth); break;
+    case JSON_ARRAY: put_members(json, value, row); break;
     case JSON_STRING:
         nl_json_str(json, (struct nl_str){json_string_value(value), json_string_length(value)});
         break;
@@ -93,7 +96,7 @@ static bool write_text(const json_t *document, struct nl_buf *text, struct nl_er
     struct nl_json json;
     nl_buf_clear(text);
     nl_json_to_buf(&json, text, INDENT);
-    put(&json, document, 0);
+    put(&json, document, false);
     return !text->overflow || nl_fail(err, NL_LIMIT, "the document is over %zu bytes", text->max);
 }
 
