@@ -21,8 +21,9 @@
 #define COUNTED     10000 /* runs beyond the limit */
 
 /* Shown when nothing else is asked for; columns that no run has a value for are left out of text. */
+static const char first_columns[] = "id,added,name,tags";
 static const char usual_columns[] =
-    "id,added,name,tags,workload.model,hardware.device_name,workload.precision,"
+    "workload.model,hardware.device_name,workload.precision,"
     "workload.batch_size,metrics.mean_step_ns,timeline.duration_ns,findings";
 
 struct value {
@@ -322,9 +323,12 @@ static bool add_columns(struct list *list, const char *names, bool must_be, stru
 static bool choose_columns(struct list *list, struct nl_err *err)
 {
     const char *asked = list->options->columns;
-    bool beside = asked && asked[0] == '+';
-    return ((asked && !beside) || add_columns(list, usual_columns, false, err)) &&
-           (!asked || add_columns(list, asked + beside, true, err));
+    if (asked && asked[0] != '+')
+        return add_columns(list, asked, true, err);
+    /* What was asked for stands before what there may be no room for. */
+    return add_columns(list, first_columns, false, err) &&
+           (!asked || add_columns(list, asked + 1, true, err)) &&
+           add_columns(list, usual_columns, false, err);
 }
 
 static bool choose_order(struct list *list, struct nl_err *err)
