@@ -474,7 +474,7 @@ def grow(ledger, count):
                 yield (run, keys[name], None if isinstance(value, str) else value, str(value))
 
     database.executemany("INSERT INTO runs VALUES(?, ?, ?, 'profile', ?, ?, NULL)",
-                         ((run, "%032x" % rng.getrandbits(128), "run%d.json" % run,
+                         ((run, "%032x" % rng.getrandbits(128), "many%d.json" % run,
                            "%064x" % run, 1700000000000000000 + run * 10**12)
                           for run in range(first, first + count)))
     database.executemany("INSERT INTO facts VALUES(?, ?, ?, ?)", facts())
@@ -494,6 +494,13 @@ def seconds(words, times=5):
     return best, done
 
 
+def processor_seconds(words):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    neurolens(words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def many():
     ledger = place("many")
     neurolens(["add", SMALL, "--ledger", ledger, "--no-cache"])
@@ -501,7 +508,7 @@ def many():
     base, _ = seconds(["version"])
     questions = [["model=model-17"], ["mean_step_ns>990ms"], ["mean_step_ns>2ms"],
                  ["device_name=*H100*", "batch_size=64", "mfu>40%"], ["tag=nightly"],
-                 ["added>2026-01-01", "precision=bf16"], ["name~run9999"], ["id=00*"],
+                 ["added>2026-01-01", "precision=bf16"], ["name~many9999"], ["id=00*"],
                  ["model=model-17", "--sort", "-mfu"], []]
     slow = []
     for words in questions:
@@ -518,12 +525,14 @@ def many():
         "AND h.name = 'workload.batch_size' AND g.number = 64").fetchone()[0]
     rows = ls(ledger, "mfu>40%", "batch_size=64")
     tally.check("filters find what is there", len(rows) == expected, (len(rows), expected))
-    begin = time.monotonic()
-    added = neurolens(["add", TRAIN, "--ledger", ledger, "--no-cache"])
-    took = time.monotonic() - begin
-    load, _ = seconds(["info", TRAIN, "--no-cache", "--ledger", ledger], 3)
-    tally.check("adding to it takes %.0f ms (loading alone %.0f ms)" % (took * 1000, load * 1000),
-                added.status == 0 and took < load + 1.0, added.describe())
+    paths = copies(place("many-files"), 5)
+    adding = min(processor_seconds(["add", path, "--ledger", ledger, "--no-cache"])
+                 for path in paths)
+    loading = min(processor_seconds(["info", path, "--no-cache"]) for path in paths)
+    # Processor time: the rest is the disk's, which many may be writing to. Generous again.
+    tally.check("a small run is added in %.0f ms of processor time beyond its loading" %
+                ((adding - loading) * 1000), adding - loading < 0.2 and
+                len(ls(ledger, "name=run?.json")) == 5)
 
 
 TESTS = [killed, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,

@@ -31,8 +31,8 @@ struct nl_runload {
     char id[NL_RUNDOC_ID];
     size_t *used; /* places in `sources` of the files that were really read */
     size_t used_count;
-    struct nl_buf text; /* the document */
-    json_t *document;
+    struct nl_buf text;           /* the document */
+    json_t *document;             /* its tree; of a profile without the events */
     struct nl_trace *trace;       /* NULL for a document without one */
     struct nl_findings *findings; /* NULL: not judged */
     struct nl_rundoc_setting *settings;
