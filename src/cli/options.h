@@ -27,7 +27,7 @@ enum nl_option_type {
     NL_OPTION_LIST    /* struct nl_texts: one more each time, borrows the word */
 };
 
-/* What an option that may be repeated was given. Lives as long as the process does. */
+/* What an option that may be repeated was given; nl_free(items) when done. */
 struct nl_texts {
     const char **items;
     size_t count, cap;

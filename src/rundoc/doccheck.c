@@ -17,7 +17,7 @@ struct check {
     struct jsonpull reader;
     struct nl_rundoc_faults *faults;
     struct nl_buf pointer; /* of the value at hand */
-    struct nl_buf number;  /* text of one, with its NUL */
+    struct nl_buf scratch; /* a number or a text with its NUL */
 };
 
 NL_PRINTF(3, 4)
@@ -64,9 +64,9 @@ static void pop(struct check *check, size_t length)
 /* The number read last; beyond what a double holds it is infinite. */
 static double number_of(struct check *check)
 {
-    nl_buf_clear(&check->number);
-    nl_buf_add(&check->number, check->reader.text.ptr, check->reader.text.len);
-    return check->number.len ? strtod(check->number.ptr, NULL) : NAN;
+    nl_buf_clear(&check->scratch);
+    nl_buf_add(&check->scratch, check->reader.text.ptr, check->reader.text.len);
+    return check->scratch.len ? strtod(check->scratch.ptr, NULL) : NAN;
 }
 
 static bool is_whole(struct check *check)
@@ -132,6 +132,17 @@ static const char *choices_text(const struct doc_node *node, char text[300])
     return text;
 }
 
+/* Expressions are anchored and of plain characters: a text with a NUL matches none. */
+static bool matches(struct check *check, const regex_t *regex, struct nl_str text)
+{
+    if (text.len && memchr(text.ptr, 0, text.len))
+        return false;
+    nl_buf_clear(&check->scratch);
+    nl_buf_add(&check->scratch, text.ptr, text.len);
+    return !check->scratch.overflow &&
+           regexec(regex, check->scratch.len ? check->scratch.ptr : "", 0, NULL, 0) == 0;
+}
+
 static void check_text(struct check *check, const struct doc_node *node)
 {
     struct nl_str text = check->reader.text;
@@ -142,8 +153,7 @@ static void check_text(struct check *check, const struct doc_node *node)
     if (characters < node->least_length)
         fault(check, "minLength", "a text of %zu characters; at least %zu are needed", characters,
               node->least_length);
-    regmatch_t whole = {.rm_so = 0, .rm_eo = (regoff_t)text.len};
-    if (node->regex && regexec(node->regex, text.ptr, 1, &whole, REG_STARTEND) != 0)
+    if (node->regex && !matches(check, node->regex, text))
         fault(check, "pattern", "%s does not match %s", shown(&check->reader, value),
               node->pattern);
 }
@@ -248,7 +258,7 @@ bool doc_check(const struct doc_node *node, const char *text, size_t size,
     struct check check = {.faults = faults};
     struct nl_json_problem problem;
     nl_buf_init(&check.pointer, 1 << 16);
-    nl_buf_init(&check.number, 1 << 16);
+    nl_buf_init(&check.scratch, 1 << 16);
     if (nl_json_check(text, size, &problem)) {
         jsonpull_memory(&check.reader, text, size, 0);
         (void)jsonpull_next(&check.reader);
@@ -258,7 +268,7 @@ bool doc_check(const struct doc_node *node, const char *text, size_t size,
         fault(&check, "syntax", "at byte %zu: %s", problem.offset, problem.says);
     }
     nl_buf_release(&check.pointer);
-    nl_buf_release(&check.number);
+    nl_buf_release(&check.scratch);
     return faults->count == 0;
 }
 

@@ -170,6 +170,9 @@ static bool take_pattern(struct compile *compile, struct doc_node *node, json_t 
     if (!json_is_string(value))
         return refuse(compile, "pattern", "not a text");
     node->pattern = keep(compile, value);
+    size_t length = strlen(node->pattern);
+    if (length < 2 || node->pattern[0] != '^' || node->pattern[length - 1] != '$')
+        return refuse(compile, "pattern", "only whole texts are matched: ^...$");
     node->regex = nl_arena_alloc(&schema->arena, sizeof *node->regex);
     if (regcomp(node->regex, node->pattern, REG_EXTENDED | REG_NOSUB) != 0)
         return refuse(compile, "pattern", "not an expression");

@@ -6,7 +6,7 @@
  * JSON Schema, draft 2020-12, that it uses:
  *
  *     type enum (text and null) const (text) properties required additionalProperties:false items
- *     minItems maxItems minLength pattern minimum maximum, $ref to #/$defs/NAME beside type,
+ *     minItems maxItems minLength pattern (^…$) minimum maximum, $ref to #/$defs/NAME beside type,
  *     $defs and the annotations $schema $id title description
  *
  * Anything else is refused, so that no keyword is ever passed over.
