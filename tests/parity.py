@@ -161,6 +161,12 @@ def steps(form, run, profile, answer):
     return brute.steps(run), [(x["start_ns"] - first, x["dur_ns"]) for x in found]
 
 
+def missing(form, run, profile, answer):
+    """What the tool could have recorded is named; of a whole profile nothing is."""
+    asked = {"copies", "api", "nvtx", "syncs"}
+    return set(form.advised), {x["missing"] for x in answer["missing"]} & asked
+
+
 def contents(form, run, profile, answer):
     """`info`: how many of which kind."""
     info = ask("info", profile)["profile"]
@@ -175,7 +181,7 @@ def contents(form, run, profile, answer):
 
 
 QUESTIONS = [breakdown, breakdown_in_sql, kernels, kernel_summary, kernel_classes, copies, memsets,
-             collectives, timeline, streams, calls, links, syncs, ranges, steps, contents]
+             collectives, timeline, streams, calls, links, syncs, ranges, steps, missing, contents]
 
 
 # ---- formats without work of a device ----

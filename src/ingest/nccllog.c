@@ -34,7 +34,7 @@ struct log {
     struct comm *comms;
     size_t comm_count, comm_cap;
     /* the columns of the table, by what they are; -1 = not there */
-    int size, count, type, columns, time[2], algbw[2], busbw[2];
+    int size, count, type, redop, columns, time[2], algbw[2], busbw[2];
     bool table;
     char test[64];
     char row[512]; /* of the table, as far as it was printed */
@@ -259,8 +259,9 @@ static bool take_columns(struct log *log, struct nl_str line)
         int *column; /* the first of two: out-of-place, in-place */
         bool twice;
     } columns[] = {{"size", &log->size, false}, {"count", &log->count, false},
-                   {"type", &log->type, false}, {"time", log->time, true},
-                   {"algbw", log->algbw, true}, {"busbw", log->busbw, true}};
+                   {"type", &log->type, false}, {"redop", &log->redop, false},
+                   {"time", log->time, true},   {"algbw", log->algbw, true},
+                   {"busbw", log->busbw, true}};
     if (count < 6 || !nl_str_is(words[0], "#") || !nl_str_is(words[1], "size") ||
         !nl_str_is(words[2], "count"))
         return false;
@@ -383,6 +384,13 @@ static void take_row(struct log *log, const struct nl_str *words, int count)
     take_side(log, moved, count, 1);
 }
 
+/* How many words a row has in the end: tests without a reduction leave its column empty. */
+static int words_of_row(const struct log *log, const struct nl_str *words, int count)
+{
+    struct nl_str redop = word_of(words, count, log->redop);
+    return log->columns - (redop.len && number_length(redop) == redop.len);
+}
+
 /* The row at hand has no more pieces. One of several is whole or none: a number that the program
  * printed between them would move the columns. */
 static void end_row(struct log *log)
@@ -390,13 +398,20 @@ static void end_row(struct log *log)
     struct nl_str words[MAX_WORDS] = {{0}};
     int count = split((struct nl_str){log->row, log->row_len}, words);
     int64_t before = log->results;
-    if (log->pieces == 1 || count == log->columns || count == log->columns - 1)
+    if (log->pieces == 1 || count == words_of_row(log, words, count))
         take_row(log, words, count);
     if (log->results == before)
         log->mixed += log->pieces > 0;
     else
         log->mended += log->pieces > 1;
     log->row_len = log->pieces = 0;
+}
+
+static bool row_is_whole(const struct log *log)
+{
+    struct nl_str words[MAX_WORDS] = {{0}};
+    int count = split((struct nl_str){log->row, log->row_len}, words);
+    return count == words_of_row(log, words, count);
 }
 
 static bool is_type(struct nl_str word)
@@ -420,7 +435,7 @@ static void take_piece(struct log *log, struct nl_str text)
 {
     struct nl_str words[MAX_WORDS] = {{0}};
     int count = split(text, words);
-    bool more = log->pieces && all_numbers(words, count) && count < 10;
+    bool more = log->pieces && log->type >= 0 && all_numbers(words, count);
     if (!more && !begins_row(log, words, count))
         return;
     if (!more)
@@ -431,6 +446,8 @@ static void take_piece(struct log *log, struct nl_str text)
         log->row_len += text.len + 1;
     }
     log->pieces++;
+    if (row_is_whole(log))
+        end_row(log);
 }
 
 static void take_comment(struct log *log, struct nl_str line)
@@ -518,15 +535,21 @@ bool nccllog_load(struct nl_builder *builder, uint32_t source, struct nl_stream 
     return done;
 }
 
+/* A text that only speaks of NCCL has no line that reads as one of its lines. */
 static int sniff(const struct nl_input *input, const char **why)
 {
-    struct nl_str head = {(const char *)input->head, input->head_len};
+    struct nl_str head = {(const char *)input->head, input->head_len}, line;
+    struct said said;
     (void)why;
-    if (nl_str_contains(head, "# nThread ") && nl_str_contains(head, "nGpus "))
-        return 90;
-    if (nl_str_contains(head, " NCCL INFO ") || nl_str_contains(head, " NCCL WARN "))
-        return 70;
-    return nl_str_contains(head, "# Collective test starting: ") ? 80 : 0;
+    while (textlines_split(&head, &line)) {
+        if (nl_str_starts(line, "# nThread ") && nl_str_contains(line, "nGpus "))
+            return 90;
+        if (nl_str_starts(line, "# Collective test starting: "))
+            return 80;
+        if (line.len > 10 && memmem(line.ptr, line.len, " NCCL ", 6) && read_said(line, &said))
+            return 70;
+    }
+    return 0;
 }
 
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,

@@ -44,9 +44,9 @@ int64_t nl_lane_rank(const struct nl_trace *trace, uint32_t lane)
 
 static bool lane_has_work(const struct nl_trace *trace, uint32_t lane)
 {
-    const uint8_t *kind = trace->slice.kind + trace->lane.first[lane];
+    uint32_t first = trace->lane.first[lane];
     for (uint32_t i = 0; i < trace->lane.count[lane]; i++)
-        if (kind_class[kind[i]] != NL_IS_NO_WORK)
+        if (kind_class[trace->slice.kind[first + i]] != NL_IS_NO_WORK)
             return true;
     return false;
 }

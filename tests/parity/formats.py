@@ -7,6 +7,9 @@
     devices                                       device NULL (one device is written)
     links                                         no work has a launch
     device work                                   kernels are rows of another kind, or sums
+
+`advised` names the tables that the answer must tell how to record, since another option of the same
+tool does.
 """
 from dataclasses import dataclass
 from typing import Callable, Dict, FrozenSet, Optional
@@ -33,6 +36,7 @@ class Format:
     fill: Optional[str] = None  # a fill is a kernel of this name
     first_device: int = 0
     range_name: Optional[str] = None  # with %d for the number of the step
+    advised: FrozenSet[str] = frozenset()
 
 
 def row(name, what, write, *lacks, **more):
@@ -48,7 +52,7 @@ FORMATS = [
         range_name="train"),
     row("nvprof", "SQLite export", write_nvprof.write_database, calls=write_nvprof.CALLS),
     row("nvprof-csv", "GPU and API trace", write_nvprof.write_log, "syncs", "ranges", "steps",
-        calls=write_nvprof.CALLS, origin=250_000_000),
+        calls=write_nvprof.CALLS, origin=250_000_000, advised={"nvtx", "syncs"}),
     row("rpd", "rocmProfileData", write_rpd.write, "syncs", "fill bytes", calls=write_rpd.CALLS),
     row("rocpd", "rocprofv3", write_rocprof.write_database, "syncs", calls=write_rocprof.CALLS,
         fill=write_rocprof.FILL),
@@ -56,11 +60,11 @@ FORMATS = [
         fill=write_rocprof.FILL),
     row("rocprof", "kernel trace of rocprofv3", write_rocprof.write_kernel_trace, "syncs", "copies",
         "calls", "ranges", "steps", "links", fill=write_rocprof.FILL,
-        first_device=write_rocprof.AGENT),
+        first_device=write_rocprof.AGENT, advised={"copies", "api", "nvtx"}),
     row("rocprof", "rocprof v1", write_rocprof.write_v1, "syncs", "copies", "calls", "ranges",
-        "steps", "links", fill=write_rocprof.FILL),
+        "steps", "links", fill=write_rocprof.FILL, advised={"copies", "api", "nvtx"}),
     row("rocprof", "rocprof v2", write_rocprof.write_v2, "syncs", "copies", "calls", "ranges",
-        "steps", "links", fill=write_rocprof.FILL),
+        "steps", "links", fill=write_rocprof.FILL, advised={"copies", "api", "nvtx"}),
     row("perfetto", "tracks of rocprofv3", write_perfetto.write_tracks, "syncs",
         calls=write_perfetto.CALLS, fill=write_rocprof.FILL),
     row("perfetto", "render stages", write_perfetto.write_stages, "syncs", "copies", "fills", "calls",

@@ -205,8 +205,10 @@ def table(folder, name, columns, rows):
 def write_csv(run, folder):
     """rocprofv3: a file per kind of record, together a profile."""
     table(folder, "%d_agent_info.csv" % w.PID,
-          "Node_Id,Logical_Node_Id,Agent_Type,Cu_Count,Wave_Front_Size,Name,Product_Name",
-          [[n, n, "GPU" if n else "CPU", 64, 64, "gfx942", "Made-up"] for n in range(w.DEVICES + 1)])
+          "Node_Id,Logical_Node_Id,Agent_Type,Cu_Count,Wave_Front_Size,Logical_Node_Type_Id,Name,"
+          "Product_Name",
+          [[n, n, "GPU" if n else "CPU", 64, 64, max(0, n - AGENT), "gfx942", "Made-up"]
+           for n in range(w.DEVICES + 1)])
     ids = symbols(run)
     table(folder, "%d_kernel_trace.csv" % w.PID,
           "Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,"

@@ -1,29 +1,13 @@
 #!/usr/bin/env python3
 """Writes the XPlane files of this folder and of tests/reject/xplane: each a few events, by hand."""
 import os
-import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "oracle"))
+from protowire import field  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REJECT = os.path.join(HERE, "..", "..", "reject", "xplane")
-
-
-def varint(value):
-    value &= (1 << 64) - 1
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(number, value):
-    """int → varint, float → fixed64, text or bytes → length-delimited."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    if isinstance(value, float):
-        return varint(number << 3 | 1) + struct.pack("<d", value)
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 class Plane:
