@@ -303,6 +303,7 @@ bool nl_ledger_short_id(struct nl_ledger *ledger, const char *id, char text[NL_R
     /* The neighbours in order of ids share the longest beginnings with it. */
     size_t need = SHORT_ID;
     bool ok = true;
+    id = id ? id : ""; /* a damaged database may lack it */
     sqlite3_stmt *rows = nl_ledgerdb_ask(ledger, err,
                                          "SELECT max(id) FROM runs WHERE id < ?1 UNION ALL "
                                          "SELECT min(id) FROM runs WHERE id > ?1",

@@ -33,7 +33,7 @@ enum nl_meaning nl_runfield_meaning(const char *name, const char *unit)
                  {"0..1", "_share", NL_MEANS_SHARE},
                  {"bytes/s", "_bytes_per_s", NL_MEANS_RATE}};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (unit ? strcmp(unit, rules[i].unit) == 0 : ends_with(name, rules[i].ending))
+        if (unit ? strcmp(unit, rules[i].unit) == 0 : name && ends_with(name, rules[i].ending))
             return rules[i].meaning;
     return NL_MEANS_ANY;
 }

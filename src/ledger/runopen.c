@@ -37,7 +37,8 @@ static bool artefacts_of(struct opening *opening, const char *role, const char *
         opening->run->run, role);
     while (rows && nl_ledgerdb_next(err, opening->ledger, rows, &ok)) {
         nl_grow(digests, &cap, *count + 1);
-        (*digests)[(*count)++] = nl_ledgerdb_text(&opening->arena, rows, 0);
+        const char *digest = nl_ledgerdb_text(&opening->arena, rows, 0);
+        (*digests)[(*count)++] = digest ? digest : "";
     }
     return rows && ok;
 }
@@ -180,7 +181,7 @@ static struct nl_trace *from_originals(struct opening *opening, const struct sou
         }
         if (!nl_digest_file(digest, NULL, path, opening->job, err))
             return NULL;
-        if (strcmp(digest, sources->digests[i]) != 0) {
+        if (!sources->digests[i] || strcmp(digest, sources->digests[i]) != 0) {
             (void)nl_fail(err, NL_IO, "%s is another file now", path);
             return NULL;
         }

@@ -79,12 +79,11 @@ static void opens_what_is_not_there(void)
     CHECK_INT(err.code, NL_FORMAT);
 }
 
-static const char *const three_steps[] = {
-    "CREATE TABLE a(x); INSERT INTO a VALUES(1)",
-    "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1",
-    "CREATE TABLE b AS SELECT y FROM a; UPDATE a SET x = 10",
-};
-static const char *const broken_steps[] = {three_steps[0], three_steps[1],
+#define FIRST_STEP  "CREATE TABLE a(x); INSERT INTO a VALUES(1)"
+#define SECOND_STEP "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1"
+static const char *const three_steps[] = {FIRST_STEP, SECOND_STEP,
+                                          "CREATE TABLE b AS SELECT y FROM a; UPDATE a SET x = 10"};
+static const char *const broken_steps[] = {FIRST_STEP, SECOND_STEP,
                                            "UPDATE a SET x = 77; SELECT no_such_thing"};
 
 /* A bare connection, without the ledger's own schema. */
