@@ -8,20 +8,24 @@
 #include <string.h>
 
 #include "base/jsoncheck.h"
-#include "rundoc/rundoc.h"
+#include "rundoc/doccheck.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct nl_rundoc_faults faults;
+    static struct doc_schema schema; /* compiled once: a run is a check */
+    struct nl_rundoc_faults faults = {0};
     struct nl_json_problem problem;
+    if (!schema.root)
+        doc_schema_open(&schema);
+    nl_arena_init(&faults.arena);
     char *text = malloc(size + 1); /* so that reading one byte too far is seen */
     if (!text)
         return 0;
     memcpy(text, data, size);
     char *exact = realloc(text, size ? size : 1);
-    bool good = nl_rundoc_check(exact, size, &faults);
+    bool good = doc_check(schema.root, exact, size, &faults);
     bool json = nl_json_check(exact, size, &problem);
     if (good != (faults.count == 0) || (good && !json) || (!json && !problem.says))
         abort();

@@ -1,5 +1,5 @@
 /*
- * utf8 — how long a character is. For ASCII callers save the call.
+ * utf8 — how long a character is. A byte below 0x80 is one by itself and need not be asked about.
  */
 #ifndef NL_UTF8_H
 #define NL_UTF8_H

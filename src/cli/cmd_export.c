@@ -10,9 +10,6 @@
 #include "cli/runsources.h"
 #include "cli/settingwords.h"
 
-/* What the input may be turned into, at most. */
-#define DOCUMENT_MAX ((size_t)16 << 30)
-
 struct export_call {
     const struct nl_call *call;
     const struct nl_input_words *input;
@@ -52,7 +49,7 @@ static bool write_run(const struct export_call *export, const struct nl_run_sour
     struct nl_arena arena;
     struct nl_buf text;
     nl_arena_init(&arena);
-    nl_buf_init(&text, DOCUMENT_MAX);
+    nl_buf_init(&text, export->call->job->memory_bytes);
     nl_job_phase(export->call->job, "writing", 0);
     bool done = read_events(settings, &options.event_limit, err) &&
                 nl_setting_words(&settings->set, &facts, &arena, err);
