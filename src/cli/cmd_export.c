@@ -68,7 +68,7 @@ static bool export_stored(const struct export_call *export, bool *stored, struct
 {
     const struct nl_settings *settings = &export->call->settings;
     struct nl_buf text;
-    nl_buf_init(&text, DOCUMENT_MAX);
+    nl_buf_init(&text, export->call->job->memory_bytes);
     bool done = nl_input_document(export->input, export->call, &text, stored, err);
     if (done && *stored && (settings->events || settings->set.count))
         done = nl_fail(err, NL_USAGE,
