@@ -197,9 +197,21 @@ def sweeping():
     again = start(ledger, *paths)
     while again.poll() is None:
         neurolens(["gc", "--ledger", ledger])
-    adding.communicate(), again.communicate()
-    tally.check("gc while others add", len(ls(ledger)) == 30 and not wrongs(ledger),
-                "%d; %s" % (len(ls(ledger)), wrongs(ledger)))
+    said = adding.communicate(), again.communicate()
+    tally.check("gc while others add", adding.returncode == again.returncode == 0 and
+                len(ls(ledger)) == 30 and not wrongs(ledger),
+                "%d; %s\n%s" % (len(ls(ledger)), wrongs(ledger), said))
+    # Into the bin and for good, over and over, while somebody adds it again and again.
+    bad = ""
+    for i in range(15):
+        neurolens(["rm", "--ledger", ledger, "@", "@~1", "@~2"])
+        again = start(ledger, *paths)
+        time.sleep(0.004 * i)
+        neurolens(["gc", "--ledger", ledger])
+        text = again.communicate()
+        if again.returncode or len(ls(ledger)) != 30 or wrongs(ledger):
+            bad += "%d: %d runs, %s\n" % (i, len(ls(ledger)), text)
+    tally.check("gc of what is just added again", not bad, bad)
 
 
 # ---- not ours to change ----

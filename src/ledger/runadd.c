@@ -161,25 +161,34 @@ struct one {
     struct nl_add_result *result;
 };
 
-static bool take_from_bin(struct one *one, struct nl_err *err)
+/* Back from the bin, if it is still there: *again when gc was faster. */
+static bool take_from_bin(struct one *one, bool *again, struct nl_err *err)
 {
-    if (!one->there.binned)
-        return true;
-    one->result->restored = true;
-    if (!nl_ledgerdb_begin(one->ledger, err))
+    struct nl_ledger *ledger = one->ledger;
+    if (!nl_ledgerdb_begin(ledger, err))
         return false;
-    bool done = nl_ledgerdb_do(one->ledger, err, "UPDATE runs SET removed_ns = NULL WHERE run = ?1",
-                               "i", one->there.run) &&
-                nl_runkeep_event(one->ledger, one->there.run, one->adding->options->command, err);
-    return nl_ledgerdb_end(one->ledger, done, err);
+    bool done = nl_ledgerdb_do(ledger, err, "UPDATE runs SET removed_ns = NULL WHERE run = ?1", "i",
+                               one->there.run);
+    *again = done && sqlite3_changes(ledger->db) == 0;
+    if (done && !*again)
+        done = nl_runkeep_event(ledger, one->there.run, one->adding->options->command, err);
+    one->result->restored = done && !*again;
+    return nl_ledgerdb_end(ledger, done, err);
 }
 
-static bool nothing_new(struct one *one, struct nl_err *err)
+static bool nothing_new(struct one *one, bool *again, struct nl_err *err)
 {
+    int64_t count;
     one->result->outcome = NL_ADD_THERE;
     snprintf(one->result->id, sizeof one->result->id, "%s", one->there.id);
     wait_turn(one->adding, one->index);
-    return take_from_bin(one, err);
+    if (one->there.binned)
+        return take_from_bin(one, again, err);
+    /* Others may have removed it since we looked. */
+    bool done = nl_ledgerdb_number(one->ledger, &count, 0, err,
+                                   "SELECT count(*) FROM runs WHERE run = ?1", "i", one->there.run);
+    *again = done && count == 0;
+    return done;
 }
 
 static uint64_t kept_bytes(const struct nl_runkept *kept)
@@ -248,7 +257,7 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
         !find_there(one, one->load.input, NULL, &known, err))
         return false;
     if (known)
-        return nothing_new(one, err);
+        return nothing_new(one, again, err);
     if (!read_word(one, err))
         return false;
     if (one->there.run)
@@ -257,7 +266,7 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
     if (!find_there(one, NULL, one->load.id, &known, err))
         return false;
     if (known)
-        return nothing_new(one, err);
+        return nothing_new(one, again, err);
     if (one->there.run) {
         /* What was said before belongs to the document, too. */
         nl_runload_release(&one->load);
