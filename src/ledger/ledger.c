@@ -3,7 +3,6 @@
 #include "ledger/ledger.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "ledger/ledgerdb.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

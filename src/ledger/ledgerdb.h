@@ -5,7 +5,7 @@
  * text (NULL → NULL), 'i' an int64_t (INT64_MIN → NULL), 'f' a double (NaN → NULL). A statement is
  * compiled once per connection and found again by the address of its text.
  *
- *     sqlite3_stmt *rows = nl_ledgerdb_ask(ledger, err, "SELECT id FROM runs WHERE run = ?1", "i", run);
+ *     rows = nl_ledgerdb_ask(ledger, err, "SELECT id FROM runs WHERE run = ?1", "i", run);
  *     while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) ... sqlite3_column_text(rows, 0) ...
  */
 #ifndef NL_LEDGERDB_H
@@ -15,7 +15,7 @@
 
 #include "ledger/ledger.h"
 
-#define NL_LEDGERDB_STATEMENTS 48
+#define NL_LEDGERDB_STATEMENTS 96 /* twice what the longest command uses */
 
 struct nl_ledger {
     sqlite3 *db;

@@ -6,7 +6,6 @@
 #include "ledger/runlist.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
