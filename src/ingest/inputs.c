@@ -67,6 +67,7 @@ static const struct {
     ROCPROFV3("memory_allocation_trace"),
     ROCPROFV3("scratch_memory_trace"),
     ROCPROFV3("counter_collection"),
+    {".run.json", ""}, /* the run document of a profile, under its name */
     {".gz", ""},
     {".zst", ""},
 };
