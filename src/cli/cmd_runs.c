@@ -50,8 +50,10 @@ static bool show(const struct nl_call *call, const struct nl_report *report, str
     struct nl_output output;
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
-    struct nl_view_options options = {.section = call->settings.section ? call->settings.section
-                                                                        : "metadata",
+    const char *section = call->settings.section;
+    if (!section && strcmp(output.view->name, "csv") == 0)
+        section = "metadata"; /* csv is one table */
+    struct nl_view_options options = {.section = section,
                                       .width = output.width,
                                       .color = output.color,
                                       .all = call->settings.all,
@@ -65,9 +67,10 @@ bool nl_cmd_show(struct nl_call *call, struct nl_err *err)
     struct nl_ledger_run run;
     struct nl_report *report = NULL;
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
-    bool done = ledger && nl_ledger_find(ledger, call->argument[0], false, &run, err) &&
-                (report = nl_ledger_show(ledger, &run, is_for_eyes(call), err)) &&
-                show(call, report, err);
+    bool done =
+        ledger && nl_ledger_find(ledger, call->argument[0], false, &run, err) &&
+        (report = nl_ledger_show(ledger, &run, call->settings.section, is_for_eyes(call), err)) &&
+        show(call, report, err);
     nl_report_free(report);
     nl_ledger_close(ledger);
     return done;

@@ -192,9 +192,27 @@ static bool headline(struct nl_ledger *ledger, const struct nl_ledger_run *run,
     return rows && ok;
 }
 
-struct nl_report *nl_ledger_show(struct nl_ledger *ledger, const struct nl_ledger_run *run,
-                                 bool eyes, struct nl_err *err)
+static bool check_section(const char *section, struct nl_err *err)
 {
+    struct nl_buf list;
+    nl_buf_init(&list, 400);
+    bool known = !section;
+    for (size_t i = 0; i < PARTS && !known; i++) {
+        known = strcmp(section, parts[i].name) == 0;
+        nl_buf_format(&list, "%s%s", i ? ", " : "", parts[i].name);
+    }
+    if (!known)
+        (void)nl_fail(err, NL_USAGE, "--section: a run has no '%s'; there are %s", section,
+                      list.ptr);
+    nl_buf_release(&list);
+    return known;
+}
+
+struct nl_report *nl_ledger_show(struct nl_ledger *ledger, const struct nl_ledger_run *run,
+                                 const char *section, bool eyes, struct nl_err *err)
+{
+    if (!check_section(section, err))
+        return NULL;
     struct nl_report *report = nl_zalloc(sizeof *report);
     nl_arena_init(&report->arena);
     report->name = "show";
@@ -202,9 +220,12 @@ struct nl_report *nl_ledger_show(struct nl_ledger *ledger, const struct nl_ledge
     report->results = nl_arena_alloc(&report->arena, PARTS * sizeof(struct nl_result *));
     bool done = headline(ledger, run, report, err);
     for (size_t i = 0; done && i < PARTS; i++) {
-        report->results[i] = make_part(ledger, &parts[i], run->run, eyes, err);
-        done = report->results[i] != NULL;
-        report->result_count += done;
+        if (section && strcmp(section, parts[i].name) != 0)
+            continue;
+        struct nl_result *part = make_part(ledger, &parts[i], run->run, eyes, err);
+        done = part != NULL;
+        if (part)
+            report->results[report->result_count++] = part;
     }
     if (done)
         return report;

@@ -8,9 +8,9 @@
 #include "analyze/report.h"
 #include "ledger/ledger.h"
 
-/* Released with nl_report_free. `eyes`: values of metadata and metrics are texts in their units instead of
- * numbers. */
+/* Released with nl_report_free. `section`: that table alone, or NULL; NL_USAGE when there is none of that
+ * name. `eyes`: values of metadata and metrics are texts in their units instead of numbers. */
 struct nl_report *nl_ledger_show(struct nl_ledger *ledger, const struct nl_ledger_run *run,
-                                 bool eyes, struct nl_err *err);
+                                 const char *section, bool eyes, struct nl_err *err);
 
 #endif
