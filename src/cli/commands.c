@@ -103,6 +103,14 @@ static const struct nl_option ls_options[] = {
     END,
 };
 
+static const struct nl_option show_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
+    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME", "only this table, such as metrics",
+     NULL},
+    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
+    END,
+};
+
 static const struct nl_option tag_options[] = {
     {"remove", 0, NL_OPTION_FLAG, TARGET(remove), NULL, "take the tags away", NULL},
     END,
@@ -138,7 +146,7 @@ static const struct nl_option *const gc_tables[] = {gc_options, nl_common_option
 static const struct nl_option *const add_tables[] = {add_options, profile_options,
                                                      nl_common_options, NULL};
 static const struct nl_option *const ls_tables[] = {ls_options, nl_common_options, NULL};
-static const struct nl_option *const show_tables[] = {report_options, nl_common_options, NULL};
+static const struct nl_option *const show_tables[] = {show_options, nl_common_options, NULL};
 static const struct nl_option *const tag_tables[] = {tag_options, nl_common_options, NULL};
 static const struct nl_option *const note_tables[] = {note_options, nl_common_options, NULL};
 static const struct nl_option *const rm_tables[] = {rm_options, nl_common_options, NULL};
