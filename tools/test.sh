@@ -159,6 +159,7 @@ tests_of_the_program() {
     part "cli tests" 300 python3 tests/cli/run.py
     part "golden runs" 300 python3 tests/golden_run/run.py
     part corpus 300 python3 tests/corpus.py
+    part recordings 120 python3 tests/recordings.py
     part robust 300 python3 tests/robust.py
     part "bad input" 300 python3 tests/badinput.py
     part shell 120 python3 tests/shell.py
@@ -177,6 +178,7 @@ tests_under_sanitizers() {
     export NEUROLENS=$PWD/build-asan/neurolens
     part "sanitizers: unit tests" 600 bash -c 'units build-asan'
     part "sanitizers: corpus" 300 python3 tests/corpus.py
+    part "sanitizers: recordings" 120 python3 tests/recordings.py
     part "sanitizers: robust" 300 env ROBUST_LIMIT_S=20 python3 tests/robust.py --flips 100 --cuts 4
     part "sanitizers: fuzz targets" 600 tools/fuzz.sh build-asan 5
 }

@@ -58,6 +58,8 @@ FORMATS = [
         fill=write_rocprof.FILL),
     row("rocprofv3", "rocprofv3", write_rocprof.write_json, "syncs", calls=write_rocprof.CALLS,
         fill=write_rocprof.FILL),
+    row("rocprof", "CSV tables of rocprofv3", write_rocprof.write_csv, "syncs", "bytes",
+        calls=write_rocprof.CALLS, fill=write_rocprof.FILL),
     row("rocprof", "kernel trace of rocprofv3", write_rocprof.write_kernel_trace, "syncs", "copies",
         "calls", "ranges", "steps", "links", fill=write_rocprof.FILL,
         first_device=write_rocprof.AGENT, advised={"copies", "api", "nvtx"}),
