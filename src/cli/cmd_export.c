@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/runsources.h"
+#include "cli/settingwords.h"
 
 struct export_call {
     const struct nl_call *call;
@@ -35,23 +36,6 @@ static bool read_events(const struct nl_settings *settings, uint64_t *limit, str
     return true;
 }
 
-/* Words KEY=VALUE into the arena, each checked. */
-static bool read_settings(const struct nl_texts *words, struct nl_rundoc_setting **settings,
-                          struct nl_arena *arena, struct nl_err *err)
-{
-    *settings = nl_arena_alloc(arena, (words->count + 1) * sizeof **settings);
-    for (size_t i = 0; i < words->count; i++) {
-        const char *equals = strchr(words->items[i], '=');
-        if (!equals)
-            return nl_fail(err, NL_USAGE, "--set: '%s' is not KEY=VALUE", words->items[i]);
-        (*settings)[i] = (struct nl_rundoc_setting){
-            nl_arena_text(arena, words->items[i], (size_t)(equals - words->items[i])), equals + 1};
-        if (!nl_rundoc_setting_check(&(*settings)[i], err))
-            return false;
-    }
-    return true;
-}
-
 /* ---- run.json ---- */
 
 static bool write_run(const struct export_call *export, const struct nl_run_sources *sources,
@@ -68,7 +52,7 @@ static bool write_run(const struct export_call *export, const struct nl_run_sour
     nl_buf_init(&text, export->call->job->memory_bytes);
     nl_job_phase(export->call->job, "writing", 0);
     bool done = read_events(settings, &options.event_limit, err) &&
-                read_settings(&settings->set, &facts, &arena, err);
+                nl_setting_words(&settings->set, &facts, &arena, err);
     options.settings = done ? facts : NULL;
     done = done && nl_rundoc_write(export->trace, &options, export->call->job, &text, err);
     nl_progress_quiet(export->call->progress);
@@ -76,6 +60,23 @@ static bool write_run(const struct export_call *export, const struct nl_run_sour
         fwrite(text.ptr, 1, text.len, export->out);
     nl_buf_release(&text);
     nl_arena_free(&arena);
+    return done;
+}
+
+/* A run of the ledger has its document. */
+static bool export_stored(const struct export_call *export, bool *stored, struct nl_err *err)
+{
+    const struct nl_settings *settings = &export->call->settings;
+    struct nl_buf text;
+    nl_buf_init(&text, export->call->job->memory_bytes);
+    bool done = nl_input_document(export->input, export->call, &text, stored, err);
+    if (done && *stored && (settings->events || settings->set.count))
+        done = nl_fail(err, NL_USAGE,
+                       "the document of a run is written as it is stored; leave --events and --set "
+                       "out, or set facts with `add --set`");
+    if (done && *stored)
+        fwrite(text.ptr, 1, text.len, export->out);
+    nl_buf_release(&text);
     return done;
 }
 
@@ -94,9 +95,11 @@ static bool export_run(const struct export_call *export, struct nl_err *err)
 struct form {
     const char *name;
     bool (*write)(const struct export_call *export, struct nl_err *err);
+    /* Writes it without the trace when the ledger has it ready; NULL = it never has. */
+    bool (*write_stored)(const struct export_call *export, bool *stored, struct nl_err *err);
 };
 
-static const struct form forms[] = {{"run.json", export_run}};
+static const struct form forms[] = {{"run.json", export_run, export_stored}};
 #define FORM_COUNT (sizeof forms / sizeof forms[0])
 
 static const struct form *find_form(const char *name, struct nl_err *err)
@@ -123,7 +126,7 @@ static bool check_options(const struct nl_settings *settings, struct nl_err *err
     uint64_t limit;
     nl_arena_init(&arena);
     bool good =
-        read_events(settings, &limit, err) && read_settings(&settings->set, &facts, &arena, err);
+        read_events(settings, &limit, err) && nl_setting_words(&settings->set, &facts, &arena, err);
     nl_arena_free(&arena);
     return good;
 }
@@ -136,11 +139,25 @@ static bool no_window(const struct nl_input_words *input, struct nl_err *err)
     return nl_fail(err, NL_USAGE, "export writes the whole profile; leave the window out");
 }
 
+static bool load_and_write(const struct form *form, struct export_call *export, struct nl_err *err)
+{
+    bool stored = false;
+    if (form->write_stored && !form->write_stored(export, &stored, err))
+        return false;
+    if (stored)
+        return true;
+    struct nl_trace *trace = nl_input_load(export->input, export->call, err);
+    export->trace = trace;
+    bool done = trace && form->write(export, err);
+    if (trace)
+        nl_trace_free(trace);
+    return done;
+}
+
 bool nl_cmd_export(struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
     struct nl_output output;
-    struct nl_trace *trace = NULL;
     const struct form *form = find_form(call->settings.to, err);
     if (!form || !check_options(&call->settings, err))
         return false;
@@ -148,13 +165,10 @@ bool nl_cmd_export(struct nl_call *call, struct nl_err *err)
                 no_window(&input, err) &&
                 nl_output_open(&output, call, input.paths, input.count, err);
     if (done) {
-        trace = nl_input_load(&input, call, err);
-        struct export_call export = {call, &input, trace, output.stream};
-        done = trace && form->write(&export, err);
+        struct export_call export = {.call = call, .input = &input, .out = output.stream};
+        done = load_and_write(form, &export, err);
         done = nl_output_close(&output, call, done, err);
     }
-    if (trace)
-        nl_trace_free(trace);
     nl_input_release(&input);
     return done;
 }
