@@ -32,16 +32,20 @@ struct nl_settings {
     int64_t limit;
     int64_t timeout_ns;
     const char *section;
-    bool dry_run;               /* gc */
-    uint64_t max_bytes;         /* gc; UINT64_MAX = not given */
-    bool no_trace, keep_source; /* add */
-    const char *sort, *columns; /* ls */
-    bool bin;                   /* ls */
-    bool remove, restore;       /* tag, rm */
-    const char *at;             /* note */
-    const char *to;             /* export */
-    const char *events;         /* export: a number or "all" */
-    struct nl_texts set;        /* export, add: key=value */
+    bool dry_run;                                          /* gc */
+    uint64_t max_bytes;                                    /* gc; UINT64_MAX = not given */
+    bool no_trace, keep_source;                            /* add */
+    const char *sort, *columns;                            /* ls */
+    bool bin;                                              /* ls */
+    bool remove, restore;                                  /* tag, rm */
+    const char *at;                                        /* note */
+    const char *to;                                        /* export */
+    const char *events;                                    /* export: a number or "all" */
+    struct nl_texts set;                                   /* export, add, profile: key=value */
+    struct nl_texts inputs, dims, providers;               /* profile */
+    const char *library;                                   /* profile */
+    int64_t warm_up, max_runs, profiled_runs, max_time_ns; /* profile */
+    bool no_add;                                           /* profile */
 };
 
 struct nl_call {
@@ -82,6 +86,8 @@ NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_export(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_validate(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_profile(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_doctor(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_init(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_add(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_ls(struct nl_call *call, struct nl_err *err);
