@@ -169,6 +169,7 @@ bool nl_child_run(const struct nl_child *child, struct nl_job *job, struct nl_er
     if (!verdict)
         return nl_fail(err, NL_MEMORY, "no memory for a child process");
     fflush(NULL);
+    signal(SIGCHLD, SIG_DFL); /* where we inherited that it is ignored, no status would come back */
     pid_t pid = fork();
     if (pid == 0)
         run_child(child, verdict);
