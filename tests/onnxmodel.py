@@ -57,7 +57,7 @@ def value(name, kind, *shape):
 
 
 def sequence(name):
-    element = field(1, field(1, FLOAT) + field(2, b""))
+    element = field(1, field(1, FLOAT))
     return field(1, name) + field(2, field(4, field(1, element)))
 
 

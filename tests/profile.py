@@ -88,7 +88,7 @@ FAULTS = (
     ("crash in run", 5, "crashed while warming up (SIGSEGV)"),
     ("exit in run", 5, "ended while warming up with status 0"),
     ("refuse", 4, "refuses the model: Could not find an implementation for"),
-    ("no message", 5, "does not say why"),
+    ("no message", 4, "does not say why"),
     ("no session", 5, "makes no session"),
     ("many inputs", 4, "inputs"),
     ("no name", 5, "does not tell input 0"),

@@ -174,10 +174,12 @@ bool nl_child_run(const struct nl_child *child, struct nl_job *job, struct nl_er
     if (pid == 0)
         run_child(child, verdict);
     bool good = false;
-    if (pid < 0)
+    if (pid < 0) {
         (void)nl_fail(err, NL_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
-    else
-        good = judge(child, verdict, wait_for(child, pid, job, &status), status, err);
+    } else {
+        enum nl_code ended = wait_for(child, pid, job, &status);
+        good = judge(child, verdict, ended, status, err);
+    }
     nl_child_unshare(verdict, sizeof *verdict);
     return good;
 }

@@ -199,6 +199,8 @@ static bool run_found(struct profiling *profiling, struct nl_err *err)
 static bool run_model(struct profiling *profiling, struct nl_err *err)
 {
     const char *library = profiling->call->settings.library;
+    if (library && !strchr(library, '/') && access(library, F_OK) == 0)
+        library = nl_arena_format(&profiling->arena, "./%s", library); /* as a file, not by name */
     nl_job_phase(profiling->call->job, "running", 0);
     nl_err_at(err, profiling->model, -1);
     bool done = library ? run_library(profiling, library, err) : run_found(profiling, err);
