@@ -146,9 +146,10 @@ const struct nl_command nl_commands[] = {
      .least = 0,
      .most = 0,
      .tables = gc_tables,
-     .help = "Removes the least recently used cached profiles until the rest fits, and temporary\n"
-             "files that an interrupted run left more than a day ago. Only copies are removed: a\n"
-             "profile that is asked about again is imported again.",
+     .help =
+         "Removes the least recently used cached profiles, and reports kept beside them, until\n"
+         "the rest fits, and temporary files that an interrupted run left more than a day\n"
+         "ago. Only copies are removed: a profile that is asked about again is imported again.",
      .examples = "neurolens gc --dry-run\n"
                  "neurolens gc --max 2GiB",
      .run = nl_cmd_gc},

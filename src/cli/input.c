@@ -5,9 +5,9 @@
 #include <glob.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/units.h"
 #include "cli/folders.h"
 #include "cli/message.h"
@@ -79,14 +79,21 @@ void nl_input_release(struct nl_input_words *input)
     input->count = 0;
 }
 
-static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, int64_t ns)
+static double seconds_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, double seconds)
 {
     char slices[NL_UNIT_TEXT], store[NL_UNIT_TEXT], peak[NL_UNIT_TEXT];
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     nl_message_detail(call, "loaded %s slices (%s) in %.3f s; peak memory %s",
                       nl_format_count(slices, trace->slice.rows),
-                      nl_format_bytes(store, nl_trace_bytes(trace)), (double)ns / 1e9,
+                      nl_format_bytes(store, nl_trace_bytes(trace)), seconds,
                       nl_format_bytes(peak, (uint64_t)usage.ru_maxrss * 1024));
 }
 
@@ -109,10 +116,10 @@ struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_cal
     }
     options.cache_folder = cache;
     options.cache_bytes = cache ? nl_cache_bound(cache) : 0;
-    int64_t start = nl_clock_ns();
+    double start = seconds_now();
     struct nl_trace *trace = nl_ingest(input->paths, input->count, &options, call->job, err);
     if (trace)
-        tell_cost(call, trace, nl_clock_ns() - start);
+        tell_cost(call, trace, seconds_now() - start);
     if (input->cached_as)
         input->cache = nl_arena_text(&input->arena, cache, strlen(cache));
     nl_free(cache);

@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 #include "analyze/reportfile.h"
-#include "base/clock.h"
 #include "cli/folders.h"
 #include "cli/message.h"
 #include "ingest/cache.h"
 
-#define WORTH_NS       50000000 /* reading one takes a few ms, whatever it took to compute */
+#define WORTH_BYTES    ((uint64_t)8 << 20) /* of the trace */
 #define QUESTION_BYTES 4096
 
 static struct nl_report *find(const char *path, struct nl_str question, const struct nl_call *call)
@@ -48,9 +47,8 @@ static struct nl_report *find_or_make(const struct nl_input_words *input,
         nl_cache_beside(input->cached_as, input->cache, nl_hash(question.ptr, question.len));
     struct nl_report *report = find(path, asked, call);
     if (!report) {
-        int64_t start = nl_clock_ns();
         report = nl_report_new(trace, plan, options, call->job, err);
-        if (report && nl_clock_ns() - start >= WORTH_NS && !nl_job_cancelled(call->job))
+        if (report && !nl_job_cancelled(call->job))
             keep(input, report, asked, path);
     }
     nl_free(path);
@@ -62,7 +60,7 @@ struct nl_report *nl_kept_report(const struct nl_input_words *input, const struc
                                  const char *plan, const struct nl_analyze_options *options,
                                  const struct nl_call *call, struct nl_err *err)
 {
-    if (!input->cache)
+    if (!input->cache || nl_trace_bytes(trace) < WORTH_BYTES)
         return nl_report_new(trace, plan, options, call->job, err);
     struct nl_analyze_options whole = *options;
     whole.limit = 0;

@@ -1,7 +1,9 @@
 /*
  * kept — reports beside the cached trace that they are about, so that the same question is answered
- * at once. Kept are reports of traces that are in the cache, when computing them took long; a file
- * that is damaged, or answers another question, is removed and the report made anew.
+ * at once. Kept are reports of cached traces of 8 MiB and more: of smaller ones, computing takes
+ * hardly longer than reading (docs/speed.md), and how long it takes once says more about what else
+ * runs than about the trace. A file that is damaged, or answers another question, is removed and the
+ * report made anew.
  */
 #ifndef NL_KEPT_H
 #define NL_KEPT_H

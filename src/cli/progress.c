@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -34,6 +33,13 @@ struct nl_progress {
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
+
+static int64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 static void clear_line(struct nl_progress *progress)
 {
@@ -133,7 +139,7 @@ static void *watch(void *context)
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&progress->changed, &progress->lock, &until);
-        int64_t now = nl_clock_ns();
+        int64_t now = now_ns();
         draw(progress, now);
         guard(progress, now);
     }
@@ -150,7 +156,7 @@ struct nl_progress *nl_progress_start(const struct nl_call *call)
         progress->mode == NL_PROGRESS_JSON ||
         (progress->mode == NL_PROGRESS_AUTO && !call->settings.quiet && isatty(STDERR_FILENO));
     progress->guards = true;
-    progress->started = nl_clock_ns();
+    progress->started = now_ns();
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
