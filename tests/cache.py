@@ -121,7 +121,7 @@ def bounded(profile):
 REPORTS = (([], "", True), (["--limit", "2"], "", False), (["--format", "md"], "", False),
            (["--all"], "", True), (["--format", "json"], "", False),
            (["--format", "json", "--limit", "3"], "", False), (["--format", "csv"], "", False),
-           (["--format", "csv", "--section", "ops"], "", False),
+           (["--format", "csv", "--section", "ops"], "", True), (["--section", "findings"], "", True),
            (["--format", "json"], "[0.1s:0.9s]", True), ([], "[0.1s:0.9s]", True),
            (["--format", "json"], "[:0.5s]", True), (["--format", "json"], "[step=1:5]", True))
 

@@ -5,11 +5,16 @@
 #
 # Makes a virtual environment in build/venv-frameworks, installs onnxruntime,
 # onnx and numpy there (torch too, when NEUROLENS_WITH_TORCH=1: gigabytes),
-# and runs the tests/fixtures/record_*.py scripts into build/frameworks.
+# and runs the tests/fixtures/record_*.py scripts into build/frameworks.  Then
+# the newest public JSON Schema validator checks the run documents.
 # Needs the network the first time.  Nothing outside build/ is written.
 #
 #   PYTHON                 the interpreter to make the environment with
 #   NEUROLENS_WITH_TORCH   1: install torch and record with it too
+#   NEUROLENS_WITH_TRACELENS  what pip installs AMD's TraceLens from, such as
+#                          git+https://github.com/AMD-AGI/TraceLens (the
+#                          package of that name on PyPI is another one): its
+#                          answers for samples are compared with ours
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -47,6 +52,13 @@ else
     "$venv/bin/python" -m pip install --quiet numpy onnx onnxruntime
 fi
 
+if have jsonschema; then
+    say "jsonschema is installed"
+else
+    say "installing jsonschema"
+    "$venv/bin/python" -m pip install --quiet jsonschema
+fi
+
 if [ "$with_torch" = 1 ]; then
     if have torch; then
         say "torch is installed"
@@ -70,5 +82,37 @@ if [ "$with_torch" = 1 ]; then
     "$venv/bin/python" tests/fixtures/record_torch.py --out "$out"
 fi
 
+# tracelens FROM: its reports for some samples of torch, into build/tracelens.
+tracelens() {
+    local samples=${NEUROLENS_SHARED:-../shared}/samples/torch answers=build/tracelens file
+    if [ ! -x "$venv/bin/TraceLens_generate_perf_report_pytorch" ]; then
+        say "installing TraceLens from $1"
+        "$venv/bin/python" -m pip install --quiet "$1"
+    fi
+    rm -rf "$answers"
+    for file in "$samples"/AMD-AGI+TraceLens/tests/traces/torch_compile_triton/*.json.gz \
+        "$samples"/harryjmoss+particle_transformer/*.json \
+        "$samples"/sidnb13+torch-profiling-tutorial/log/transformer/*.json; do
+        [ -e "$file" ] || continue
+        local into
+        into=$answers/$(basename "$file")
+        mkdir -p "$into"
+        "$venv/bin/TraceLens_generate_perf_report_pytorch" --profile_json_path "$file" \
+            --output_csvs_dir "$into" >/dev/null
+        printf '%s\n' "$(realpath "$file")" >"$into/trace.txt"
+    done
+    python3 tests/oracle/tracelens.py build/neurolens "$answers"
+}
+if [ -n "${NEUROLENS_WITH_TRACELENS:-}" ]; then
+    tracelens "$NEUROLENS_WITH_TRACELENS"
+fi
+
 say "recorded:"
 ls -l "$out"
+
+if [ -x build/neurolens ]; then
+    say "run documents under jsonschema $("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("jsonschema"))')"
+    "$venv/bin/python" tests/oracle/rundoc.py
+else
+    say "build/neurolens is missing: run documents are not checked"
+fi

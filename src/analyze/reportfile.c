@@ -220,6 +220,17 @@ static void put_suggestions(struct tape *tape, struct nl_finding *finding, struc
     }
 }
 
+static void put_needs(struct tape *tape, struct nl_finding *finding, struct nl_arena *arena)
+{
+    put_count(tape, &finding->need_count, TEXTS(3), NL_FINDING_NEEDS);
+    for (size_t i = 0; i < finding->need_count; i++) {
+        struct nl_finding_need *need = &finding->needs[i];
+        put_text(tape, &need->missing, arena);
+        put_text(tape, &need->why, arena);
+        put_remark(tape, &need->record, arena);
+    }
+}
+
 static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl_arena *arena)
 {
     put_text(tape, &finding->id, arena);
@@ -245,6 +256,7 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
     for (size_t i = 0; i < finding->evidence_count; i++)
         put_evidence(tape, &finding->evidence[i], arena);
     put_suggestions(tape, finding, arena);
+    put_needs(tape, finding, arena);
 }
 
 static void put_findings(struct tape *tape, struct nl_findings *findings)
@@ -256,13 +268,15 @@ static void put_findings(struct tape *tape, struct nl_findings *findings)
         findings->items = nl_zalloc((findings->count + 1) * sizeof *findings->items);
     for (size_t i = 0; i < findings->count; i++)
         put_finding(tape, &findings->items[i], &findings->arena);
-    put_count(tape, &findings->abstained_count, TEXTS(2), SIZE_MAX);
+    put_count(tape, &findings->abstained_count, TEXTS(3), SIZE_MAX);
     if (!tape->out)
         findings->abstained =
             nl_zalloc((findings->abstained_count + 1) * sizeof *findings->abstained);
     for (size_t i = 0; i < findings->abstained_count; i++) {
-        put_text(tape, &findings->abstained[i].cause, &findings->arena);
-        put_text(tape, &findings->abstained[i].reason, &findings->arena);
+        struct nl_abstention *abstained = &findings->abstained[i];
+        put_text(tape, &abstained->cause, &findings->arena);
+        put_text(tape, &abstained->reason, &findings->arena);
+        put_remark(tape, &abstained->record, &findings->arena);
     }
 }
 
@@ -366,6 +380,8 @@ void nl_report_question(struct nl_buf *out, uint64_t trace_key, const char *plan
     const struct nl_window *window = &options->window;
     nl_buf_format(out, "trace %016" PRIx64 " plan %s fold %d all %d", trace_key, plan,
                   options->fold, options->all);
+    if (options->section)
+        nl_buf_format(out, " section %s", options->section);
     if (window->has_time)
         nl_buf_format(out, " time %" PRId64 " %" PRId64, window->start, window->end);
     if (window->has_rank)

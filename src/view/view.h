@@ -2,7 +2,7 @@
  * view — answers on paper: results and reports as text for eyes, JSON, CSV or Markdown.
  *
  * A view is a row of nl_views[]: two functions that write to a FILE. `profile` gives the facts that
- * go with the answer (may be NULL only for csv and md). JSON is the contract of the command line:
+ * go with the answer; NULL for answers about no single profile (JSON says null). JSON is the contract of the command line:
  *
  *   {"schema": "neurolens.NAME/1", "profile": {...}, "coverage": {"items": [...]}, "result": ...}
  *
@@ -27,8 +27,9 @@
 /* Zeroed = 100 columns, no colour, 12 rows per table, names elided. */
 struct nl_view_options {
     const char *schema; /* NAME of the JSON schema; NULL = the report's or result's name */
-    const char
-        *section;   /* csv of a report: which result; NULL = "kernels", or the first with rows */
+    /* The report holds one section, this one: shown even when empty, without anything else. csv:
+     * NULL = "kernels", or the first with rows. */
+    const char *section;
     bool matrix;    /* JSON: rows as arrays (SQL) instead of objects */
     unsigned width; /* columns of the screen (text only); 0 = 100 */
     bool color;     /* ANSI emphasis (text only); meaning never hangs on it */

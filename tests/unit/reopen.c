@@ -1,7 +1,7 @@
 /*
  * reopen FOLDER PROFILE... — every report of every profile, computed and as it comes out of a .nla file
- * (made in FOLDER), must look the same in every view: whole and under windows, names folded and not,
- * all rows and few. One line per profile; tests/reopen.py says which profiles.
+ * (made in FOLDER), must look the same in every view: whole, under windows and one section of it, names
+ * folded and not, all rows and few. One line per profile; tests/reopen.py says which profiles.
  */
 #include <unistd.h>
 
@@ -60,9 +60,14 @@ static bool check(const char *name, const struct nl_trace *trace, struct nl_err 
     struct nl_window windows[3];
     make_windows(trace, windows);
     for (size_t plan = 0; nl_report_plans[plan].name; plan++)
-        for (unsigned i = 0; i < 6; i++) {
-            const struct nl_analyze_options options = {
-                .window = windows[i % 3], .fold = i < 3, .all = i < 3, .limit = i % 2 ? 3 : 0};
+        for (unsigned i = 0; i < 8; i++) {
+            const struct nl_analyze_options options = {.window = windows[i % 3],
+                                                       .fold = i < 3,
+                                                       .all = i < 3,
+                                                       .limit = i % 2 ? 3 : 0,
+                                                       .section = i < 6    ? NULL
+                                                                  : i == 6 ? NL_SECTION_FINDINGS
+                                                                           : "kernels"};
             const char *wrong = compare(trace, nl_report_plans[plan].name, &options, err);
             if (!wrong)
                 continue;

@@ -129,6 +129,8 @@ static void tells_questions_apart(void)
         {7, "info", {.limit = 0}},
         {7, "analyze", {.fold = true}},
         {7, "analyze", {.all = true}},
+        {7, "analyze", {.section = "kernels"}},
+        {7, "analyze", {.section = "findings"}},
         {7, "analyze", {.window = {.has_time = true, .start = 1, .end = 23}}},
         {7, "analyze", {.window = {.has_time = true, .start = 12, .end = 3}}},
         {7, "analyze", {.window = {.has_rank = true, .rank = 0}}},
