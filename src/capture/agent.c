@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct thread) <= THREAD_BYTES, "a thread's state is a pag
 
 static const uint32_t closed = 0;
 struct agent nl_agent = {.gate = &closed};
-static _Thread_local struct thread *own __attribute__((tls_model("initial-exec")));
+_Thread_local struct thread *nl_agent_own;
 /* Inside agent_name: a signal handler that comes here then must not wait for the lock. */
 static _Thread_local uint32_t naming __attribute__((tls_model("initial-exec")));
 
@@ -137,6 +137,7 @@ void agent_start(void)
     read_program(agent);
     if (texts_init(&agent->texts) && pthread_key_create(&agent->thread_key, thread_end) == 0 &&
         open_file(agent)) {
+        agent_measure();
         agent->gate = &agent->control->gate;
         __atomic_store_n(&agent->state, AGENT_RECORDS, __ATOMIC_RELEASE);
     }
@@ -266,7 +267,7 @@ bool agent_refill(struct thread *thread, uint32_t bytes)
     return thread->used + bytes <= thread->room || agent_refill(thread, bytes);
 }
 
-static struct thread *thread_begin(void)
+struct thread *agent_thread_begin(void)
 {
     struct agent *agent = &nl_agent;
     if (!agent_ready())
@@ -281,27 +282,15 @@ static struct thread *thread_begin(void)
         }
         thread = page;
     }
-    *thread = (struct thread){.live = 1};
+    *thread = (struct thread){.state = THREAD_IDLE};
     (void)pthread_setspecific(agent->thread_key, thread);
-    own = thread;
+    nl_agent_own = thread;
     return thread;
 }
 
-struct thread *agent_enter(void)
+void agent_interrupted(void)
 {
-    struct thread *thread = own;
-    if (__builtin_expect(!thread || !thread->live, 0)) {
-        thread = thread_begin();
-        if (!thread)
-            return NULL;
-    }
-    if (__builtin_expect(thread->busy, 0)) {
-        recfile_drop(&nl_agent.file, NL_REC_DROP_SIGNAL, 1);
-        return NULL;
-    }
-    thread->busy = 1;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    return thread;
+    recfile_drop(&nl_agent.file, NL_REC_DROP_SIGNAL, 1);
 }
 
 /* The thread ends: what is left of its block goes to the next one that begins. */
@@ -309,8 +298,8 @@ static void thread_end(void *state)
 {
     struct agent *agent = &nl_agent;
     struct thread *thread = state;
-    own = NULL;
-    if (!thread->live || thread->busy || agent->pid != (uint32_t)getpid())
+    nl_agent_own = NULL;
+    if (thread->state != THREAD_IDLE || agent->pid != (uint32_t)getpid())
         return;
     if (thread->block) {
         put_comm(thread);
@@ -321,7 +310,7 @@ static void thread_end(void *state)
         if (!roomy || !park(agent->parked_blocks, (uintptr_t)thread->block))
             recfile_retire(&agent->file, thread->block, thread->events);
     }
-    thread->live = 0;
+    thread->state = THREAD_NONE;
     if (!park(agent->parked_threads, (uintptr_t)thread))
         munmap(thread, THREAD_BYTES);
 }
@@ -339,10 +328,10 @@ static void look_for_trigger(const char *text, size_t bytes)
 uint32_t agent_name(const char *text, size_t bytes)
 {
     struct agent *agent = &nl_agent;
-    struct thread *thread = own;
+    struct thread *thread = nl_agent_own;
     if (!text || __atomic_load_n(&agent->state, __ATOMIC_ACQUIRE) != AGENT_RECORDS)
         return 0;
-    if ((!thread || !thread->live) && !agent_ready())
+    if ((!thread || thread->state == THREAD_NONE) && !agent_ready())
         return 0;
     if (naming) {
         recfile_drop(&agent->file, NL_REC_DROP_NAME, 1);

@@ -29,19 +29,25 @@
 #define AGENT_PARKED     64u
 #define THREAD_NVTX_MOST 128u
 
+/* NONE: the state does not belong to this process (yet): the kernel clears it in a forked child. */
+enum thread_state {
+    THREAD_NONE,
+    THREAD_IDLE,
+    THREAD_BUSY /* between agent_enter and agent_leave */
+};
+
 /* What a thread needs to write; in a page of its own that is all zeros in a forked child. */
 struct thread {
     struct nl_rec_block *block; /* NULL: none yet */
     char *payload;
     uint32_t used, room;
     uint32_t events; /* in this block */
-    uint32_t live;   /* 1 while it belongs to this process */
-    uint32_t busy;   /* inside agent_enter … agent_leave */
+    uint32_t state;  /* enum thread_state */
     uint32_t number;
     uint64_t lost;     /* events dropped since the last LOST cell */
     uint64_t retry_at; /* no new block is tried for before */
     char name[16];
-    uint32_t depth[NL_REC_CLASS_COUNT];
+    uint32_t depth[NL_REC_CLASSES_MOST];
     uint32_t nvtx_depth, nvtx_deeper; /* NVTX push/pop: open ones, and those too deep to be kept */
     uint64_t nvtx_token[THREAD_NVTX_MOST];
     uint32_t nvtx_domain[THREAD_NVTX_MOST];
@@ -72,16 +78,44 @@ extern struct agent nl_agent;
 void agent_start(void);
 void agent_finish(void);
 
+/* Measures what an event costs, if no process of this run did yet. */
+void agent_measure(void);
+
 /* True when this process records. In a forked child this makes its file. */
 bool agent_ready(void);
 
+/* The calling thread's state; NULL before its first event and after its last. */
+extern _Thread_local struct thread *nl_agent_own __attribute__((tls_model("initial-exec")));
+
+/* Makes it. NULL: there is none to be had. */
+struct thread *agent_thread_begin(void);
+
+/* An event that interrupts the writing of another (a signal handler's) is counted and left out. */
+void agent_interrupted(void);
+
 /* The calling thread's state, marked busy; NULL when there is none to be had, or when it is busy
- * already (a signal handler): then it is counted. */
-struct thread *agent_enter(void);
+ * already: then it is counted. */
+static inline struct thread *agent_enter(void)
+{
+    struct thread *thread = nl_agent_own;
+    if (__builtin_expect(!thread || thread->state != THREAD_IDLE, 0)) {
+        if (thread && thread->state == THREAD_BUSY) {
+            agent_interrupted();
+            return NULL;
+        }
+        thread = agent_thread_begin();
+        if (!thread)
+            return NULL;
+    }
+    thread->state = THREAD_BUSY;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return thread;
+}
+
 static inline void agent_leave(struct thread *thread)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    thread->busy = 0;
+    thread->state = THREAD_IDLE;
 }
 
 /* Another block for the thread, with room for `bytes`. Counts the event as dropped when not. */
@@ -112,6 +146,9 @@ static inline void agent_commit(struct thread *thread, uint32_t count)
 uint64_t agent_begin(uint32_t kind, uint32_t depth, uint32_t name, const struct nl_rec_more *more,
                      uint32_t count);
 void agent_end(uint64_t token, uint32_t domain);
+/* The two of them for the scope API: nothing but a name, and the thread's own depth. */
+uint64_t agent_scope_begin(uint32_t name, uint32_t kind);
+void agent_scope_end(uint64_t token);
 /* MARK, COUNTER, FLOW_…, RANGE_END, CATEGORY_NAME, and BEGIN of ranges. False: not recorded. */
 bool agent_event(uint8_t kind, uint32_t name, const struct nl_rec_more *more, uint32_t count);
 /* A number for a range, unique in the process; never 0. */

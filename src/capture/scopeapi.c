@@ -18,14 +18,9 @@ static const uint32_t always_open = 1;
 static uint64_t scope_begin(uint32_t name, uint32_t kind, uint32_t category)
 {
     if (!category)
-        return agent_begin(kind, AGENT_OWN_DEPTH, name, NULL, 0);
+        return agent_scope_begin(name, kind);
     struct nl_rec_more more[2] = {{.b = category}, {.b = NL_REC_HAS_CATEGORY}};
     return agent_begin(kind, AGENT_OWN_DEPTH, name, more, 2);
-}
-
-static void scope_end(uint64_t token)
-{
-    agent_end(token, 0);
 }
 
 static void mark(uint32_t name, uint32_t kind, uint32_t category)
@@ -89,7 +84,7 @@ EXPORTED const struct nl_capture_v1 *nl_capture_v1(void)
                                                  .recording = &always_open,
                                                  .name = agent_name,
                                                  .begin = scope_begin,
-                                                 .end = scope_end,
+                                                 .end = agent_scope_end,
                                                  .mark = mark,
                                                  .counter = counter,
                                                  .range_start = range_start,
