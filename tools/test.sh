@@ -156,6 +156,7 @@ tests_of_the_program() {
     part robust 300 python3 tests/robust.py
     part "bad input" 300 python3 tests/badinput.py
     part shell 120 python3 tests/shell.py
+    part record 300 python3 tests/record.py
     part invariants 300 python3 tests/invariants.py
     for oracle in tests/oracle/*.py; do
         case $(basename "$oracle") in

@@ -334,8 +334,10 @@ uint32_t agent_name(const char *text, size_t bytes)
     if ((!thread || thread->state == THREAD_NONE) && !agent_ready())
         return 0;
     if (naming) {
-        recfile_drop(&agent->file, NL_REC_DROP_NAME, 1);
-        return 0;
+        uint32_t known = texts_known(&agent->texts, text, bytes);
+        if (!known)
+            recfile_drop(&agent->file, NL_REC_DROP_NAME, 1);
+        return known;
     }
     naming = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -130,6 +130,12 @@ static size_t cut(const char *text, char *room)
     return keep + 3;
 }
 
+uint32_t texts_known(const struct texts *texts, const char *text, size_t bytes)
+{
+    uint32_t slot;
+    return bytes > NL_REC_NAME_MOST ? 0 : find(texts, hash(text, bytes), text, bytes, &slot);
+}
+
 uint32_t texts_id(struct texts *texts, struct recfile *file, const char *text, size_t bytes,
                   uint32_t pid)
 {

@@ -30,6 +30,9 @@ bool texts_init(struct texts *texts);
 uint32_t texts_id(struct texts *texts, struct recfile *file, const char *text, size_t bytes,
                   uint32_t pid);
 
+/* The same for a text that is known already, else 0: takes no lock. */
+uint32_t texts_known(const struct texts *texts, const char *text, size_t bytes);
+
 /* Writes all texts to `file`, which is new. */
 void texts_rewrite(struct texts *texts, struct recfile *file);
 

@@ -58,10 +58,10 @@ static char *find_library(struct nl_arena *arena)
 }
 
 /* "python3 train.py" is called train, "./a.out" a.out. */
-static char *base_name(struct nl_arena *arena, char *const *argv)
+static char *base_name(struct nl_arena *arena, char *const *argv, int count)
 {
     const char *word = argv[0], *slash = strrchr(word, '/');
-    size_t len = argv[1] ? strlen(argv[1]) : 0;
+    size_t len = count > 1 ? strlen(argv[1]) : 0;
     bool script = strncmp(slash ? slash + 1 : word, "python", 6) == 0 && len > 3 &&
                   strcmp(argv[1] + len - 3, ".py") == 0;
     word = script ? argv[1] : word;
@@ -87,7 +87,7 @@ static const char *output_path(const struct nl_call *call, struct nl_arena *aren
         return call->settings.output;
     if (localtime_r(&now, &fields))
         (void)strftime(date, sizeof date, "%Y%m%d-%H%M%S", &fields);
-    const char *name = base_name(arena, call->argument);
+    const char *name = base_name(arena, call->argument, call->count);
     char *path = nl_arena_format(arena, "%s-%s.nlt", name, date);
     for (unsigned i = 2; is_taken(arena, path) && i < 1000; i++)
         path = nl_arena_format(arena, "%s-%s-%u.nlt", name, date, i);
@@ -164,7 +164,7 @@ static int start_status(int failure)
     return failure == ENOENT ? 127 : 126;
 }
 
-static bool run_program(struct nl_call *call, struct nl_recorder *recorder,
+static bool run_program(struct nl_call *call, struct nl_recorder *recorder, char *const *argv,
                         struct nl_recorder_report *report, struct nl_err *err)
 {
     int wake, failure = 0;
@@ -172,7 +172,7 @@ static bool run_program(struct nl_call *call, struct nl_recorder *recorder,
         return false;
     if (call->pipe_ignored)
         signal(SIGPIPE, SIG_IGN);
-    bool done = nl_recorder_spawn(recorder, call->argument, &failure, err);
+    bool done = nl_recorder_spawn(recorder, argv, &failure, err);
     signal(SIGPIPE, SIG_DFL);
     while (done && nl_recorder_wait(recorder, wake))
         pass_signals(call, recorder);
@@ -247,7 +247,9 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     if (!recorder)
         return false;
     nl_err_at(err, "", -1);
-    bool ran = run_program(call, recorder, &report, err);
+    char **argv = nl_arena_alloc(arena, ((size_t)call->count + 1) * sizeof *argv);
+    memcpy(argv, call->argument, (size_t)call->count * sizeof *argv);
+    bool ran = run_program(call, recorder, argv, &report, err);
     nl_recorder_free(recorder);
     if (!ran) {
         parts_remove(folder);

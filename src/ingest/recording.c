@@ -5,8 +5,10 @@
  */
 #include "ingest/recording.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BLOCK_LEAST 256u
 #define BLOCK_MOST  ((uint32_t)1 << 24)
@@ -24,9 +26,8 @@ static bool read_head(struct rec_load *load, struct nl_err *err)
 {
     struct nl_rec_head *head = &load->head;
     nl_err_at(err, NULL, 0);
-    if (load->file.size < sizeof *head)
+    if (!rec_read_head(load))
         return nl_fail(err, NL_FORMAT, "a recording cut inside its head");
-    memcpy(head, load->file.bytes, sizeof *head);
     head->program[sizeof head->program - 1] = '\0';
     head->host[sizeof head->host - 1] = '\0';
     head->tool[sizeof head->tool - 1] = '\0';
@@ -55,6 +56,10 @@ static void tell_process(struct rec_load *load)
 {
     const struct nl_rec_head *head = &load->head;
     static const char *const policies[] = {"spill", "wrap", "stop"};
+    static const char *const ends[] = {[NL_REC_OPEN] = "not seen: killed, or still running",
+                                       [NL_REC_EXITED] = "in order",
+                                       [NL_REC_EXECED] = "by becoming another program",
+                                       [NL_REC_VANISHED] = "at once: killed, or by _exit"};
     uint32_t process = nl_builder_process(load->builder, load->source, head->pid);
     nl_builder_clock(load->builder, load->source, "monotonic",
                      head->epoch_ns == NL_REC_UNKNOWN ? NL_NULL_I64 : head->epoch_ns);
@@ -69,6 +74,8 @@ static void tell_process(struct rec_load *load)
     tell_number(load, "local rank", head->local_rank);
     tell_number(load, "world size", head->world);
     tell_number(load, "parent process", head->parent);
+    if (head->end < sizeof ends / sizeof ends[0])
+        nl_builder_meta(load->builder, load->source, "process ended", nl_str(ends[head->end]));
     if (head->policy < sizeof policies / sizeof policies[0])
         nl_builder_meta(load->builder, load->source, "policy", nl_str(policies[head->policy]));
     nl_builder_meta(
@@ -95,8 +102,6 @@ static void tell_losses(struct rec_load *load)
         rec_cover(load, drops[i].item, head->drops[i] & INT64_MAX, drops[i].detail);
     rec_cover(load, "cut: names over 4,095 bytes", head->cut_names & INT64_MAX, NULL);
     rec_cover(load, "blocks that could not be moved to disk", head->spill_errors & INT64_MAX, NULL);
-    rec_cover(load, "recording not closed: the process did not end in order",
-              head->end == NL_REC_OPEN, "it was killed, or still runs; all it wrote is here");
     rec_cover(load, "recording not closed: the recorder did not end in order", !head->closed,
               "it was killed; what it would have added is missing");
     rec_cover(load, "skipped: damaged blocks", load->bad_blocks, NULL);
@@ -122,9 +127,11 @@ static bool load_file(struct rec_load *load, struct nl_err *err)
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err)
 {
-    struct rec_load load = {.builder = builder, .source = source, .job = job};
+    struct rec_load load = {.builder = builder, .source = source, .job = job, .descriptor = -1};
     if (!whole_file_open(&load.file, input, job, err))
         return false;
+    if (load.file.map.bytes)
+        load.descriptor = open(input->path, O_RDONLY | O_CLOEXEC);
     nl_arena_init(&load.arena);
     load.stage = nl_stage_new(builder);
     nl_stage_begin(load.stage, source, 0);
@@ -133,6 +140,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     rec_blocks_release(&load);
     rec_clock_release(&load.clock);
     whole_file_close(&load.file);
+    if (load.descriptor >= 0)
+        close(load.descriptor);
     return done;
 }
 

@@ -58,6 +58,9 @@ struct rec_load {
     struct nl_job *job;
     uint32_t source;
     struct whole_file file;
+    int descriptor; /* of a plain file, which is then read from there; else -1 */
+    unsigned char *buffer;
+    size_t buffer_cap;
     struct nl_rec_head head;
     struct rec_clock clock;
     /* blocks */
@@ -77,6 +80,8 @@ struct rec_load {
     struct id_index categories; /* names of NVTX categories by domain << 32 | number */
 };
 
+/* Reads load->head; false when the file is too short. */
+bool rec_read_head(struct rec_load *load);
 /* Finds all blocks, reads the names, settles the clock. */
 NL_MUST_CHECK bool rec_blocks_find(struct rec_load *load, struct nl_err *err);
 /* Bytes of the block at `place`; NULL when they cannot be had (counted). Valid until the next call. */

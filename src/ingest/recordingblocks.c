@@ -4,7 +4,9 @@
  * them, and again when their turn comes if they had to give way meanwhile: memory stays bounded however
  * long the recording.
  */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <isa-l/crc.h>
 #include <zstd.h>
@@ -19,6 +21,43 @@ static uint64_t resident_most(const struct rec_load *load)
 {
     uint64_t share = load->job ? load->job->memory_bytes / 8 : 0;
     return share > RESIDENT_LEAST ? share : RESIDENT_LEAST;
+}
+
+/* ---- bytes of the file ---- */
+
+/* Reads from the file, never through a mapping: a recording has holes, and a mapped hole on a full tmpfs
+ * is a SIGBUS, as is a file that somebody cuts meanwhile. */
+static bool read_at(const struct rec_load *load, void *to, uint64_t offset, size_t count)
+{
+    if (offset > load->file.size || count > load->file.size - offset)
+        return false;
+    if (load->descriptor < 0) {
+        memcpy(to, load->file.bytes + offset, count);
+        return true;
+    }
+    for (char *at = to; count;) {
+        ssize_t got = pread(load->descriptor, at, count, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        offset += (uint64_t)got;
+        count -= (size_t)got;
+    }
+    return true;
+}
+
+/* The same into a buffer that the next call uses again; NULL when it cannot be had. */
+static unsigned char *borrow_at(struct rec_load *load, uint64_t offset, size_t count)
+{
+    nl_grow(&load->buffer, &load->buffer_cap, count + 1);
+    return read_at(load, load->buffer, offset, count) ? load->buffer : NULL;
+}
+
+bool rec_read_head(struct rec_load *load)
+{
+    return read_at(load, &load->head, 0, sizeof load->head);
 }
 
 /* ---- packed blocks ---- */
@@ -41,9 +80,12 @@ static bool unpack(struct rec_load *load, struct rec_pack *pack)
 {
     if (pack->room)
         return true;
+    const unsigned char *bytes = borrow_at(load, pack->offset, pack->bytes);
+    if (!bytes)
+        return false;
     make_room(load, pack->raw);
     unsigned char *room = nl_pages(pack->raw);
-    size_t got = ZSTD_decompress(room, pack->raw, load->file.bytes + pack->offset, pack->bytes);
+    size_t got = ZSTD_decompress(room, pack->raw, bytes, pack->bytes);
     if (ZSTD_isError(got) || got != pack->raw) {
         nl_pages_free(room, pack->raw);
         return false;
@@ -55,8 +97,11 @@ static bool unpack(struct rec_load *load, struct rec_pack *pack)
 
 const unsigned char *rec_block_bytes(struct rec_load *load, const struct rec_place *place)
 {
-    if (place->packed == NL_NULL_ROW)
-        return load->file.bytes + place->offset;
+    if (place->packed == NL_NULL_ROW) {
+        const unsigned char *bytes = borrow_at(load, place->offset, place->used);
+        load->unread_blocks += !bytes;
+        return bytes;
+    }
     struct rec_pack *pack = &load->packs[place->packed];
     /* Blocks come nearly in order; a file made to thrash is not worth the time. */
     bool again = !pack->room;
@@ -192,8 +237,9 @@ static uint64_t take_pack(struct rec_load *load, const struct nl_rec_block *bloc
         load->bad_packs++;
         return 1;
     }
-    uint32_t crc = crc32_gzip_refl(0, load->file.bytes + pack.offset, block->used);
-    if (load->pack_count >= NL_NULL_ROW || crc != block->crc) {
+    const unsigned char *bytes = borrow_at(load, pack.offset, block->used);
+    if (!bytes || load->pack_count >= NL_NULL_ROW ||
+        crc32_gzip_refl(0, bytes, block->used) != block->crc) {
         load->bad_packs++;
         return 1;
     }
@@ -211,8 +257,7 @@ static uint64_t take_pack(struct rec_load *load, const struct nl_rec_block *bloc
 static uint64_t take_at(struct rec_load *load, uint64_t offset)
 {
     struct nl_rec_block block;
-    memcpy(&block, load->file.bytes + offset, sizeof block);
-    if (block.magic != NL_REC_BLOCK_MAGIC)
+    if (!read_at(load, &block, offset, sizeof block) || block.magic != NL_REC_BLOCK_MAGIC)
         return 1;
     if (block.kind == NL_REC_PACKED)
         return take_pack(load, &block, offset);
@@ -222,7 +267,13 @@ static uint64_t take_at(struct rec_load *load, uint64_t offset)
     uint64_t room = load->head.block_bytes - sizeof block;
     if (room > load->file.size - payload)
         room = load->file.size - payload;
-    take_block(load, block, load->file.bytes + payload, payload, room, NL_NULL_ROW);
+    const unsigned char *names = NULL;
+    if (block.kind == NL_REC_NAMES)
+        names = borrow_at(load, payload, block.used < room ? block.used : room);
+    if (block.kind == NL_REC_NAMES && !names)
+        load->bad_blocks++;
+    else
+        take_block(load, block, names, payload, room, NL_NULL_ROW);
     return 1;
 }
 
@@ -275,6 +326,7 @@ void rec_blocks_release(struct rec_load *load)
     nl_free(load->order);
     nl_free(load->names);
     nl_free(load->name_ids);
+    nl_free(load->buffer);
     id_index_release(&load->categories);
     nl_arena_free(&load->arena);
 }

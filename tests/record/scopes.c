@@ -39,7 +39,9 @@ int main(int argc, char **argv)
     int count = argc > 2 ? atoi(argv[1]) : 1;
     rounds = argc > 2 ? atoi(argv[2]) : 1;
     pthread_t *threads = calloc((size_t)count, sizeof *threads);
-    { NL_SCOPE("warm"); }
+    {
+        NL_SCOPE("warm");
+    }
     int64_t before = now();
     uint64_t scope = nl_scope_begin("all");
     int64_t after = now();
@@ -59,6 +61,7 @@ int main(int argc, char **argv)
     int64_t end_before = now();
     nl_scope_end(scope);
     int64_t end_after = now();
-    printf("%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", before, after, end_before, end_after);
+    printf("%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", before, after, end_before,
+           end_after);
     return 0;
 }
