@@ -65,8 +65,10 @@ static void fill_head(struct nl_rec_head *head, const struct nl_control *control
     (void)snprintf(head->tool, sizeof head->tool, "neurolens %s", NL_VERSION);
     head->pairs[0] = ticks_pair(control->clock, 8);
     head->pair_count = 1;
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(head->magic, NL_REC_MAGIC, sizeof head->magic);
+    /* Last, and at once: whoever sees it sees all the rest. */
+    uint64_t magic;
+    memcpy(&magic, NL_REC_MAGIC, sizeof magic);
+    __atomic_store_n((uint64_t *)(void *)head->magic, magic, __ATOMIC_RELEASE);
 }
 
 static int make_file(struct recfile *file, const char *folder, int64_t pid)
@@ -211,9 +213,8 @@ static struct nl_rec_block *overwrite(struct recfile *file)
         uint32_t number = __atomic_load_n(&file->owned[at], __ATOMIC_ACQUIRE);
         struct nl_rec_block *block = number ? file->address[number - 1] : NULL;
         uint32_t full = NL_REC_FULL;
-        if (!block || block->kind != NL_REC_EVENTS ||
-            !__atomic_compare_exchange_n(&block->state, &full, NL_REC_FREE, false, __ATOMIC_ACQUIRE,
-                                         __ATOMIC_RELAXED))
+        if (!block || !__atomic_compare_exchange_n(&block->state, &full, NL_REC_FREE, false,
+                                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
         recfile_drop(file, NL_REC_DROP_WRAP, block->events);
         return block;
@@ -246,6 +247,6 @@ void recfile_retire(struct recfile *file, struct nl_rec_block *block, uint32_t e
 {
     block->events = events;
     __atomic_store_n(&block->state, NL_REC_FULL, __ATOMIC_RELEASE);
-    if (file->head->policy == NL_REC_SPILL && block->kind == NL_REC_EVENTS)
+    if (file->head->policy == NL_REC_SPILL)
         push(&file->head->full_stack, block, number_of(block));
 }

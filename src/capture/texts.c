@@ -76,8 +76,6 @@ static bool write_name(struct texts *texts, struct recfile *file, uint32_t id, c
         block = recfile_take(file, NL_REC_NAMES);
         if (!block)
             return false;
-        if (texts->block)
-            recfile_retire(file, texts->block, 0);
         texts->block = block;
     }
     char *to = recfile_payload(block) + block->used;

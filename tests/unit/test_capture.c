@@ -6,12 +6,24 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "capture/agent.h"
 #include "capture/recorder.h"
 #include "ingest/ingest.h"
 
 #define THREADS 4
 #define ROUNDS  30000
+
+/* ThreadSanitizer does not see what the recorder orders: it reaches the blocks through another mapping.
+ * With it the threads order everything among themselves, by overwriting. */
+#if defined(__SANITIZE_THREAD__)
+#define POLICY NL_REC_WRAP
+#define CAP    ((uint64_t)2 << 20)
+#else
+#define POLICY NL_REC_SPILL
+#define CAP    ((uint64_t)64 << 20)
+#endif
+#define EVENTS ((uint64_t)THREADS * ROUNDS * 5)
 
 static char folder[64];
 static atomic_uint busy;
@@ -52,6 +64,32 @@ static void *write_scopes(void *context)
     return context;
 }
 
+static uint64_t recorded_events(const struct nl_trace *trace)
+{
+    int64_t value = 0;
+    for (uint32_t i = 0; i < trace->meta.rows; i++)
+        if (nl_str_is(nl_trace_name(trace, trace->meta.key[i]), "recorded events"))
+            (void)nl_parse_i64(nl_trace_name(trace, trace->meta.value[i]), &value);
+    return (uint64_t)value;
+}
+
+/* Nothing is lost but what is counted. */
+static void check_counts(const struct nl_trace *trace, const struct parts_sums *sums)
+{
+    uint64_t lost = 0;
+    for (unsigned i = 0; i < NL_REC_DROPS; i++)
+        lost += sums->drops[i];
+    CHECK_INT(recorded_events(trace) + lost, EVENTS);
+    CHECK_INT(lost > 0, POLICY == NL_REC_WRAP);
+    if (lost)
+        return;
+    CHECK(sums->spilled_blocks > 0);
+    CHECK_INT(count_name(trace, "outer"), THREADS * ROUNDS);
+    CHECK_INT(count_name(trace, "inner"), THREADS * ROUNDS);
+    CHECK_INT(count_name(trace, "n42"), THREADS * ROUNDS / 100);
+    CHECK_INT(trace->coverage.rows, 0);
+}
+
 static void writes_while_relieved(void)
 {
     struct nl_err err;
@@ -62,8 +100,8 @@ static void writes_while_relieved(void)
     REQUIRE(parts != NULL);
     struct nl_control *control = parts_control(parts);
     control->clock = ticks_choose();
-    control->policy = NL_REC_SPILL;
-    control->cap_bytes = (uint64_t)64 << 20;
+    control->policy = POLICY;
+    control->cap_bytes = CAP;
     control->first_step = control->last_step = NL_REC_UNKNOWN;
     control->gate = 1;
     __atomic_store_n(&control->magic, NL_CONTROL_MAGIC, __ATOMIC_RELEASE);
@@ -84,15 +122,9 @@ static void writes_while_relieved(void)
     parts_finish(parts, &sums);
     CHECK_INT(sums.processes, 1);
     CHECK_INT(sums.threads, THREADS);
-    CHECK(sums.spilled_blocks > 0);
-    for (unsigned i = 0; i < NL_REC_DROPS; i++)
-        CHECK_INT(sums.drops[i], 0);
     struct nl_trace *trace = read_parts(folder);
     REQUIRE(trace != NULL);
-    CHECK_INT(count_name(trace, "outer"), THREADS * ROUNDS);
-    CHECK_INT(count_name(trace, "inner"), THREADS * ROUNDS);
-    CHECK_INT(count_name(trace, "n42"), THREADS * ROUNDS / 100);
-    CHECK_INT(trace->coverage.rows, 0);
+    check_counts(trace, &sums);
     nl_trace_free(trace);
     parts_free(parts);
     parts_remove(folder);
