@@ -210,6 +210,19 @@ def statuses():
     return None
 
 
+def nobody_reads():
+    """The report goes to a closed pipe: the status is still the program's, and nothing is left behind."""
+    path = os.path.join(scratch(), "unread.nlt")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run([PROGRAM, "run", "-o", path, "--", program("marks"), "3", "exit=9"],
+                          env=environment(scratch()), stderr=write_end, timeout=30)
+    os.close(write_end)
+    if done.returncode != 9 or os.path.exists(path + ".parts"):
+        return "status %d" % done.returncode
+    return None if number(path, NAMED % "mark") == 3 else "marks are missing"
+
+
 def signals():
     """SIGTERM reaches the program, which ends in its own way."""
     path = os.path.join(scratch(), "term.nlt")
@@ -469,6 +482,7 @@ def main():
                        ("NVTX", nvtx), ("programs without a recorder", not_recording),
                        ("10,000 short threads", threads), ("300 forks", forks), ("20 execs", execs),
                        ("ranks", ranks), ("exit statuses", statuses), ("signals are passed on", signals),
+                       ("nobody reads the report", nobody_reads),
                        ("events in signal handlers", handlers),
                        ("a static program", static_program), ("policy spill", spill), ("policy wrap", wrap),
                        ("policy stop", stop), ("wrap keeps the newest", newest),

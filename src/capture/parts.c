@@ -95,33 +95,38 @@ void parts_remove(const char *folder)
 
 /* ---- files already met ---- */
 
-static bool put_seen(uint64_t *slots, size_t room, uint64_t key)
+static void put_seen(uint64_t *slots, size_t room, uint64_t key)
 {
-    for (size_t at = key * 0x9e3779b97f4a7c15u % room;; at = (at + 1) % room) {
-        if (slots[at] == key)
-            return false;
-        if (!slots[at]) {
-            slots[at] = key;
-            return true;
-        }
-    }
+    size_t at = key * 0x9e3779b97f4a7c15u % room;
+    while (slots[at])
+        at = (at + 1) % room;
+    slots[at] = key;
 }
 
-static bool is_new(struct parts *parts, uint64_t key)
+static bool is_seen(const struct parts *parts, uint64_t key)
+{
+    size_t room = parts->seen_room;
+    for (size_t at = room ? key * 0x9e3779b97f4a7c15u % room : 0; room && parts->seen[at];
+         at = (at + 1) % room)
+        if (parts->seen[at] == key)
+            return true;
+    return false;
+}
+
+static void add_seen(struct parts *parts, uint64_t key)
 {
     if (parts->seen_count * 2 >= parts->seen_room) {
         size_t room = parts->seen_room ? parts->seen_room * 2 : 256;
         uint64_t *slots = nl_zalloc(room * sizeof *slots);
         for (size_t i = 0; i < parts->seen_room; i++)
             if (parts->seen[i])
-                (void)put_seen(slots, room, parts->seen[i]);
+                put_seen(slots, room, parts->seen[i]);
         nl_free(parts->seen);
         parts->seen = slots;
         parts->seen_room = room;
     }
-    bool added = put_seen(parts->seen, parts->seen_room, key);
-    parts->seen_count += added;
-    return added;
+    put_seen(parts->seen, parts->seen_room, key);
+    parts->seen_count++;
 }
 
 /* ---- a process's recording ---- */
@@ -300,7 +305,11 @@ static void look(struct parts *parts)
         if (!read_name(entry->d_name, &pid, &number))
             continue;
         uint64_t key = (uint64_t)pid << 20 | number;
-        if (is_new(parts, key) && !open_part(parts, entry->d_name, pid, number))
+        if (is_seen(parts, key))
+            continue;
+        if (open_part(parts, entry->d_name, pid, number))
+            add_seen(parts, key);
+        else
             all = false;
     }
     closedir(entries);

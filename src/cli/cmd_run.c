@@ -173,7 +173,7 @@ static bool run_program(struct nl_call *call, struct nl_recorder *recorder, char
     if (call->pipe_ignored)
         signal(SIGPIPE, SIG_IGN);
     bool done = nl_recorder_spawn(recorder, argv, &failure, err);
-    signal(SIGPIPE, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN); /* who does not read our report does not change the exit status */
     while (done && nl_recorder_wait(recorder, wake))
         pass_signals(call, recorder);
     nl_run_signals_give_back();
@@ -207,8 +207,8 @@ static bool keep(const struct nl_call *call, const struct nl_recorder_report *re
     bool done = trace && nl_trace_save(trace, path, err);
     nl_progress_quiet(call->progress);
     if (done) {
-        nl_run_report(call, report, trace, path);
         parts_remove(folder);
+        nl_run_report(call, report, trace, path);
     } else {
         fprintf(stderr, "neurolens: the recording is in %s; `neurolens analyze` reads it\n",
                 folder);

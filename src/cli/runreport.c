@@ -126,9 +126,11 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
     char wall[NL_UNIT_TEXT], bytes[NL_UNIT_TEXT];
     struct stat info = {0};
     (void)stat(path, &info);
-    nl_message_note(call, "%s: %s, %" PRIu64 " processes, %" PRIu64 " threads, %s", path,
-                    nl_format_ns(wall, report->wall_ns), report->sums.processes,
-                    report->sums.threads, nl_format_bytes(bytes, (uint64_t)info.st_size));
+    uint64_t processes = report->sums.processes, threads = report->sums.threads;
+    nl_message_note(call, "%s: %s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %s", path,
+                    nl_format_ns(wall, report->wall_ns), processes, processes == 1 ? "" : "es",
+                    threads, threads == 1 ? "" : "s",
+                    nl_format_bytes(bytes, (uint64_t)info.st_size));
     tell_events(call, trace);
     tell_drops(call, report);
     tell_cost(call, report, trace);

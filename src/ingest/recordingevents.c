@@ -244,7 +244,6 @@ static void counter(struct rec_events *e, const struct event *event)
     uint32_t lane = e->subject_lane == NL_NULL_ROW ? process_lane(e) : e->subject_lane;
     row.series =
         nl_builder_series(e->load->builder, lane, name, rec_name(e->load, event->more[0].a));
-    e->counters++;
     nl_stage_counter(e->load->stage, &row);
 }
 
@@ -284,7 +283,10 @@ static void take_other(struct rec_events *e, const struct event *event)
     switch (event->cell.kind) {
     case NL_REC_THREAD_NAME: thread_name(e, event); break;
     case NL_REC_LOST: e->lost += event->more[0].value; break;
-    case NL_REC_COUNTER: counter(e, event); break;
+    case NL_REC_COUNTER:
+        e->counters++;
+        counter(e, event);
+        break;
     case NL_REC_FLOW_OUT: flow_half(e, event, false); break;
     case NL_REC_FLOW_IN: flow_half(e, event, true); break;
     case NL_REC_CATEGORY_NAME: category(e, event); break;
