@@ -101,7 +101,8 @@ struct rec_scope {
     uint64_t value, id; /* payload; id of a range */
     uint32_t token;     /* low half of the ticks */
     uint32_t name, colour, category, domain, flags, lane;
-    bool live;
+    uint16_t depth;
+    bool live; /* of ranges: not ended yet */
 };
 
 /* What a class of scopes becomes, by enum nl_rec_class. */

@@ -15,7 +15,7 @@
 
 #define RAW_MOST       ((uint32_t)4 << 20) /* of one packed block; the recorder makes 1 MiB */
 #define RESIDENT_LEAST ((uint64_t)64 << 20)
-#define NAMES_MOST     ((size_t)1 << 22)
+#define NAMES_MOST     ((size_t)1 << 21)
 
 static uint64_t resident_most(const struct rec_load *load)
 {

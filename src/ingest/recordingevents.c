@@ -15,8 +15,9 @@ struct rec_track {
     uint32_t lane, thread;
     uint8_t kind;
     uint32_t domain;
-    struct rec_scope *open; /* by depth */
-    size_t depth, cap;
+    struct rec_scope
+        *open; /* outermost first; their depths rise, with gaps where begins are missing */
+    size_t count, cap;
 };
 
 struct rec_thread {
@@ -148,19 +149,17 @@ static struct rec_scope scope_of(const struct event *event)
                               .id = more[1].value,
                               .domain = more[1].a,
                               .flags = more[1].b,
+                              .depth = event->cell.depth,
                               .live = true};
 }
 
 /* Scopes at `depth` and deeper whose end is not in the file: they last as long as is known. */
-static void close_from(struct rec_events *e, struct rec_track *track, size_t depth, int64_t end)
+static void close_from(struct rec_events *e, struct rec_track *track, unsigned depth, int64_t end)
 {
-    while (track->depth > depth) {
-        struct rec_scope *scope = &track->open[--track->depth];
-        if (!scope->live)
-            continue;
-        scope->live = false;
+    while (track->count && track->open[track->count - 1].depth >= depth) {
         e->no_end++;
-        rec_stage_scope(e->load, track->kind, scope, end, NL_RANGE_PUSH_POP, NL_SLICE_CLAMPED);
+        rec_stage_scope(e->load, track->kind, &track->open[--track->count], end, NL_RANGE_PUSH_POP,
+                        NL_SLICE_CLAMPED);
     }
 }
 
@@ -181,28 +180,25 @@ static void begin_scope(struct rec_events *e, const struct event *event, unsigne
         e->range[e->range_count++] = scope;
         return;
     }
-    size_t depth = event->cell.depth;
     struct rec_track *track = track_of(e, kind, scope.domain);
     scope.lane = track->lane;
-    close_from(e, track, depth, event->ts);
-    nl_grow(&track->open, &track->cap, depth + 1);
-    for (; track->depth < depth; track->depth++)
-        track->open[track->depth].live = false;
-    track->open[track->depth++] = scope;
+    close_from(e, track, scope.depth, event->ts);
+    nl_grow(&track->open, &track->cap, track->count + 1);
+    track->open[track->count++] = scope;
 }
 
 static void end_scope(struct rec_events *e, const struct event *event, unsigned kind)
 {
-    size_t depth = event->cell.depth;
+    unsigned depth = event->cell.depth;
     struct rec_track *track = track_of(e, kind, event->more[0].a);
-    struct rec_scope *scope = depth < track->depth ? &track->open[depth] : NULL;
-    if (!scope || !scope->live || scope->token != event->cell.id) {
+    close_from(e, track, depth + 1, event->ts);
+    const struct rec_scope *scope = track->count ? &track->open[track->count - 1] : NULL;
+    if (!scope || scope->depth != depth || scope->token != event->cell.id) {
         e->no_begin++;
         return;
     }
-    close_from(e, track, depth + 1, event->ts);
-    track->depth = depth;
     rec_stage_scope(e->load, kind, scope, event->ts, NL_RANGE_PUSH_POP, 0);
+    track->count--;
 }
 
 static void mark(struct rec_events *e, const struct event *event, unsigned kind)
