@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every file of tests/corpus loads; every file of tests/reject is refused with one line and 4."""
+"""Every file of tests/corpus loads and is analysed without a word on stderr (under sanitizers: without
+a finding of theirs); every file of tests/reject is refused with one line and 4."""
 import os
 
 from harness import TESTS, Tally, neurolens, one_line_error
@@ -16,7 +17,10 @@ def main():
     tally = Tally("corpus")
     for path in files("corpus"):
         result = neurolens(["info", "--no-cache", "--format", "json", path], timeout=20)
-        tally.check(os.path.relpath(path, TESTS), result.status == 0, result.describe())
+        if result.status == 0:
+            result = neurolens(["analyze", "--no-cache", "--all", "--format", "json", path], timeout=20)
+        tally.check(os.path.relpath(path, TESTS), result.status == 0 and not result.stderr,
+                    result.describe())
     for path in files("reject"):
         result = neurolens(["info", "--no-cache", path], timeout=20)
         tally.check(os.path.relpath(path, TESTS),

@@ -3,6 +3,8 @@
  */
 #include "analyze/analyze.h"
 
+#include "analyze/memo.h"
+
 const struct nl_analysis *const nl_analyses[] = {
 #define NL_ANALYSIS(name) &nl_analysis_##name,
 #include "analyze/analyses.def"
@@ -68,7 +70,12 @@ struct nl_result *nl_analysis_run(const struct nl_analysis *analysis, const stru
         nl_fail(err, NL_INTERRUPTED, "stopped before %s", analysis->name);
         return NULL;
     }
-    struct nl_result *result = analysis->run(trace, options, job, err);
+    struct nl_analyze_options with_memo = *options;
+    struct nl_memo *own = options->memo ? NULL : nl_memo_new(trace, &options->window);
+    if (own)
+        with_memo.memo = own;
+    struct nl_result *result = analysis->run(trace, &with_memo, job, err);
+    nl_memo_free(own);
     if (!result)
         return NULL;
     result->name = analysis->key;

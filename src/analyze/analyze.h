@@ -24,7 +24,7 @@ struct nl_analyze_options {
     struct nl_window window;
     size_t limit;         /* rows per result; 0 = all */
     bool fold;            /* ranges under names without numbers of instances (fold.h): for eyes */
-    struct nl_memo *memo; /* what analyses of one report share (analyze/memo.h), or NULL */
+    struct nl_memo *memo; /* shared by analyses of one report (analyze/memo.h); may be NULL */
     bool all;             /* findings also below the thresholds of printing */
 };
 
@@ -62,7 +62,8 @@ const struct nl_analysis *nl_analysis_find(const char *name);
 const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,
                                         const struct nl_trace *trace);
 
-/* Runs it, applies options->limit and gives the result its name and title. */
+/* Runs it, with a memo of its own when the options have none, applies options->limit and gives the
+ * result its name and title. */
 NL_MUST_CHECK struct nl_result *nl_analysis_run(const struct nl_analysis *analysis,
                                                 const struct nl_trace *trace,
                                                 const struct nl_analyze_options *options,

@@ -131,20 +131,16 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     (void)err;
     struct nl_window window = nl_answer_host_window(options);
     struct nl_scope scope;
-    struct nl_api_roles roles;
     struct tallies tallies = {0};
-    struct nl_idle *own;
     nl_scope_init(&scope, trace, &window);
-    nl_api_roles_init(&roles, trace);
-    const struct nl_idle *idle = nl_memo_idle(trace, options, &own);
-    count_calls(&tallies, &scope, &roles);
-    count_idle(&tallies, trace, idle, &roles);
+    const struct nl_api_roles *roles = nl_memo_roles(options->memo);
+    const struct nl_idle *idle = nl_memo_idle(options->memo);
+    count_calls(&tallies, &scope, roles);
+    count_idle(&tallies, trace, idle, roles);
     struct nl_result *result = NL_ANSWER_NEW("calls", NULL, columns);
     for (size_t i = 0; i < tallies.count; i++)
         add_rows(result, &tallies.items[i]);
     nl_free(tallies.items);
-    nl_idle_free(own);
-    nl_api_roles_release(&roles);
     nl_scope_release(&scope);
     return result;
 }

@@ -1,6 +1,6 @@
 /*
- * calltree — gputime by path. A node is a name below a node; nodes are numbered through a dictionary
- * of (parent, name) pairs, parents before children, so inclusive times are one walk backwards.
+ * calltree — gputime by path. A node is a name below a node; nodes are numbered through a table of
+ * (parent, name) pairs, parents before children, so inclusive times are one walk backwards.
  */
 #include <stdlib.h>
 
@@ -8,6 +8,7 @@
 #include "analyze/gputime.h"
 #include "base/mem.h"
 
+#define FIRST_SLOTS  1024
 #define SHOWN_LEVELS 16    /* of a deeper path the first and last eight */
 #define EYES_LEVELS  2     /* for eyes the last two */
 #define MOST_PATHS   10000 /* rows; the others are one row together */
@@ -23,34 +24,66 @@ struct node {
 struct forest {
     struct nl_gputime gpu;
     struct nl_fold fold;
-    struct nl_dict keys; /* (parent, name) → node */
-    struct node *nodes;  /* 0 is above all */
+    struct node *nodes; /* 0 is above all */
     size_t cap;
+    uint32_t count;
+    uint32_t *slots; /* nodes by (parent, name), open addressing; 0 = free */
+    size_t slot_count;
     struct node unowned[NL_UNOWNED];
     uint32_t head, tail; /* levels of a path that are shown: outermost and innermost */
 };
 
+static uint64_t child_key(uint32_t parent, uint32_t name)
+{
+    return (uint64_t)parent << 32 | name;
+}
+
+static size_t slot_of(const struct forest *forest, uint64_t key)
+{
+    uint64_t hash = key * 0x9E3779B97F4A7C15u;
+    return (size_t)(hash ^ hash >> 32) & (forest->slot_count - 1);
+}
+
+/* Doubles the table of children when it is half full. */
+static void make_room(struct forest *forest)
+{
+    if ((size_t)forest->count * 2 < forest->slot_count)
+        return;
+    forest->slot_count = forest->slot_count ? forest->slot_count * 2 : FIRST_SLOTS;
+    nl_free(forest->slots);
+    forest->slots = nl_zalloc(forest->slot_count * sizeof *forest->slots);
+    for (uint32_t id = 1; id < forest->count; id++) {
+        size_t slot = slot_of(forest, child_key(forest->nodes[id].parent, forest->nodes[id].name));
+        while (forest->slots[slot])
+            slot = (slot + 1) & (forest->slot_count - 1);
+        forest->slots[slot] = id;
+    }
+}
+
 static uint32_t node_below(struct forest *forest, uint32_t parent, uint32_t name)
 {
-    const uint32_t key[2] = {parent, name};
-    uint32_t known = forest->keys.count;
-    uint32_t id = nl_dict_add(&forest->keys, (struct nl_str){(const char *)key, sizeof key});
-    if (id == known) {
-        nl_grow(&forest->nodes, &forest->cap, (size_t)id + 1);
-        forest->nodes[id] = (struct node){
-            .parent = parent, .name = name, .depth = parent ? forest->nodes[parent].depth + 1 : 0};
+    make_room(forest);
+    size_t slot = slot_of(forest, child_key(parent, name));
+    for (; forest->slots[slot]; slot = (slot + 1) & (forest->slot_count - 1)) {
+        const struct node *node = &forest->nodes[forest->slots[slot]];
+        if (node->parent == parent && node->name == name)
+            return forest->slots[slot];
     }
-    return id;
+    nl_grow(&forest->nodes, &forest->cap, (size_t)forest->count + 1);
+    forest->nodes[forest->count] = (struct node){
+        .parent = parent, .name = name, .depth = parent ? forest->nodes[parent].depth + 1 : 0};
+    forest->slots[slot] = forest->count;
+    return forest->count++;
 }
 
 /* Makes the nodes; returns the node of every range. */
 static uint32_t *plant(struct forest *forest)
 {
-    const struct nl_rangetree *tree = &forest->gpu.tree;
+    const struct nl_rangetree *tree = forest->gpu.tree;
     uint32_t *place = nl_alloc(((size_t)tree->count + 1) * sizeof *place);
-    nl_dict_init(&forest->keys);
     nl_grow(&forest->nodes, &forest->cap, 1);
     forest->nodes[0] = (struct node){0};
+    forest->count = 1;
     for (uint32_t range = 0; range < tree->count; range++) {
         uint32_t parent = tree->parents[range], slice = tree->slices[range];
         uint32_t name = nl_fold_id(&forest->fold, forest->gpu.trace->slice.name[slice]);
@@ -68,8 +101,8 @@ static int64_t add_work(struct forest *forest, const uint32_t *place)
 {
     const struct nl_gputime *gpu = &forest->gpu;
     int64_t whole = 0;
-    for (uint32_t work = 0; work < gpu->owners.count; work++) {
-        int64_t length = nl_scope_length(&gpu->device, gpu->owners.work[work]);
+    for (uint32_t work = 0; work < gpu->owners->count; work++) {
+        int64_t length = nl_scope_length(&gpu->device, gpu->owners->work[work]);
         uint32_t range = gpu->owner[work];
         if (length < 0)
             continue;
@@ -80,7 +113,7 @@ static int64_t add_work(struct forest *forest, const uint32_t *place)
         node->gpu_ns += length;
         whole += length;
     }
-    for (uint32_t id = forest->keys.count; id-- > 1;) {
+    for (uint32_t id = forest->count; id-- > 1;) {
         const struct node *node = &forest->nodes[id];
         forest->nodes[node->parent].gpu_ns += node->gpu_ns;
         forest->nodes[node->parent].works += node->works;
@@ -162,7 +195,7 @@ static struct nl_cell *add_row(struct nl_result *result, const struct node *node
 /* Hashes and names, once no more names are folded. */
 static void describe_nodes(struct forest *forest)
 {
-    for (uint32_t id = 1; id < forest->keys.count; id++) {
+    for (uint32_t id = 1; id < forest->count; id++) {
         struct node *node = &forest->nodes[id];
         node->text = nl_dict_text(&forest->fold.texts, node->name);
         const uint64_t pair[2] = {forest->nodes[node->parent].hash,
@@ -179,10 +212,10 @@ static bool has_something(const struct node *node)
 /* The nodes in the order of the answer, in which a parent precedes its children. */
 static struct node **order_nodes(struct forest *forest, size_t *count)
 {
-    struct node **order = nl_alloc((size_t)forest->keys.count * sizeof *order);
+    struct node **order = nl_alloc((size_t)forest->count * sizeof *order);
     *count = 0;
     describe_nodes(forest);
-    for (uint32_t id = 1; id < forest->keys.count; id++)
+    for (uint32_t id = 1; id < forest->count; id++)
         if (has_something(&forest->nodes[id]))
             order[(*count)++] = &forest->nodes[id];
     qsort(order, *count, sizeof *order, by_time);
@@ -253,7 +286,7 @@ static void forget_device_times(struct nl_result *result, const struct nl_trace 
 }
 
 struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
-                                     const struct nl_analyze_options *options, unsigned kind)
+                                     const struct nl_analyze_options *options, enum nl_kind kind)
 {
     struct forest forest = {.head = options->fold ? 0 : SHOWN_LEVELS / 2,
                             .tail = options->fold ? EYES_LEVELS : SHOWN_LEVELS / 2};
@@ -267,7 +300,7 @@ struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
     forget_device_times(result, trace);
     nl_free(place);
     nl_free(forest.nodes);
-    nl_dict_release(&forest.keys);
+    nl_free(forest.slots);
     nl_fold_release(&forest.fold);
     nl_gputime_release(&forest.gpu);
     return result;

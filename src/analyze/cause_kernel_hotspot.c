@@ -45,8 +45,9 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_evidence(finding,
                 (struct nl_evidence){
                     .metric = "top_kernel_ns",
-                    .says = nl_say(scene, "%s in %s calls, median %s", nl_say_ns(scene, total),
-                                   nl_say_count(scene, count), nl_say_ns(scene, (int64_t)median)),
+                    .says = nl_say(scene, "%s in %s %s, median %s", nl_say_ns(scene, total),
+                                   nl_say_count(scene, count), count == 1 ? "call" : "calls",
+                                   nl_say_ns(scene, (int64_t)median)),
                     .threshold = "> 50 % of busy time",
                     .query = nl_say(scene, "SELECT sum(dur) %s", first),
                     .meaning = NL_MEANS_NS,

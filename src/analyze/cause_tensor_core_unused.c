@@ -19,63 +19,63 @@ struct matrix_time {
     uint64_t kernels;
 };
 
-/* Matrix products that could run there: not with a vector (bound by memory), not in FP64. */
-static bool is_eligible(const struct nl_trace *trace, uint32_t kernel)
+/* Matrix products that could run there: not with a vector (bound by memory), not in FP64. `vectors`
+ * keeps per name whether it says so. */
+static bool is_eligible(const struct nl_trace *trace, uint32_t kernel, uint8_t *vectors)
 {
+    enum { UNSEEN, VECTOR, NO_VECTOR };
     uint32_t name = trace->slice.name[trace->kernel.slice[kernel]];
-    return nl_category_is_matrix(trace->kernel.category[kernel]) &&
-           !nl_str_is(nl_trace_name(trace, trace->kernel.dtype[kernel]), "fp64") &&
-           nl_str_find_nocase(nl_trace_name(trace, name), "gemv") < 0;
+    if (!nl_category_is_matrix(trace->kernel.category[kernel]) ||
+        nl_str_is(nl_trace_name(trace, trace->kernel.dtype[kernel]), "fp64"))
+        return false;
+    if (vectors[name] == UNSEEN)
+        vectors[name] =
+            nl_str_find_nocase(nl_trace_name(trace, name), "gemv") < 0 ? NO_VECTOR : VECTOR;
+    return vectors[name] == NO_VECTOR;
 }
 
-static bool is_without(const struct nl_trace *trace, uint32_t kernel)
-{
-    return is_eligible(trace, kernel) && trace->kernel.tensor_core[kernel] == NL_TENSORCORE_NO;
-}
-
-static struct matrix_time add_up(const struct nl_scene *scene, struct nl_intervals *where)
+static struct matrix_time add_up(struct nl_scene *scene, struct nl_intervals *where,
+                                 struct nl_evidence *longest)
 {
     const struct nl_trace *trace = scene->trace;
     struct matrix_time time = {0};
+    uint8_t *vectors = nl_zalloc(trace->names.count);
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t row = scene->kernels[i], slice = trace->kernel.slice[row];
-        if (!is_eligible(trace, row))
+        if (!is_eligible(trace, row, vectors))
             continue;
         time.all += trace->slice.dur[slice];
         if (trace->kernel.tensor_core[row] == NL_TENSORCORE_UNKNOWN)
             time.unknown += trace->slice.dur[slice];
-        if (!is_without(trace, row))
+        if (trace->kernel.tensor_core[row] != NL_TENSORCORE_NO)
             continue;
         time.without += trace->slice.dur[slice];
         time.kernels++;
         nl_intervals_add(where, trace->slice.ts[slice], nl_slice_end(trace, slice));
+        nl_example_slice(scene, longest, slice);
     }
+    nl_free(vectors);
     return time;
 }
 
-static void tell(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time)
+static void tell(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
+                 struct nl_evidence without)
 {
     static const char matrix[] = "category IN ('gemm', 'convolution', 'attention', 'moe', 'rnn') "
                                  "AND (dtype IS NULL OR dtype <> "
                                  "'fp64') AND name NOT LIKE '%gemv%'";
     double share = (double)time.without / (double)time.all;
-    struct nl_evidence *evidence = nl_evidence(
-        finding,
-        (struct nl_evidence){
-            .metric = "matrix_without_tensor_cores_ns",
-            .says = nl_say(scene,
-                           "%s in %s kernels whose names say that they run without tensor (matrix) "
-                           "cores (sgemm, ffma, simt, FP32 types)",
-                           nl_say_ns(scene, time.without), nl_say_count(scene, time.kernels)),
-            .query = nl_say(scene,
-                            "SELECT sum(dur) FROM kernels WHERE %s AND tensor_core = 'no' AND "
-                            "%s",
-                            matrix, nl_scene_on(scene, "")),
-            .meaning = NL_MEANS_NS,
-            .value = (double)time.without});
-    for (size_t i = 0; i < scene->kernel_count; i++)
-        if (is_without(scene->trace, scene->kernels[i]))
-            nl_example_slice(scene, evidence, scene->trace->kernel.slice[scene->kernels[i]]);
+    without.metric = "matrix_without_tensor_cores_ns";
+    without.says = nl_say(scene,
+                          "%s in %s kernels whose names say that they run without tensor (matrix) "
+                          "cores (sgemm, ffma, simt, FP32 types)",
+                          nl_say_ns(scene, time.without), nl_say_count(scene, time.kernels));
+    without.query =
+        nl_say(scene, "SELECT sum(dur) FROM kernels WHERE %s AND tensor_core = 'no' AND %s", matrix,
+               nl_scene_on(scene, ""));
+    without.meaning = NL_MEANS_NS;
+    without.value = (double)time.without;
+    nl_evidence(finding, without);
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "matrix_without_tensor_cores_share",
                              .says = nl_say(scene, "that is %s of all time in matrix products",
@@ -126,7 +126,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     uint32_t major = device == NL_NULL_ROW ? NL_NULL_U32 : trace->device.compute_major[device];
     if (major != NL_NULL_U32 && major < FIRST_MAJOR)
         return NL_CAUSE_ABSENT;
-    struct matrix_time time = add_up(scene, &finding->where);
+    struct nl_evidence longest = {0};
+    struct matrix_time time = add_up(scene, &finding->where, &longest);
     if (!time.all)
         return NL_CAUSE_ABSENT;
     if (time.unknown == time.all)
@@ -141,7 +142,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     finding->confidence = share > 2 * LEAST_SHARE ? 0.95 : 0.85;
     nl_title(scene, finding, "Matrix products on %s do not use tensor cores: %s of their %s",
              nl_scene_name(scene), nl_say_ns(scene, time.without), nl_say_ns(scene, time.all));
-    tell(scene, finding, time);
+    tell(scene, finding, time, longest);
     return NL_CAUSE_FOUND;
 }
 

@@ -2,10 +2,7 @@
  * copies — memory copies by direction, kinds of memory, rank and device, with the bandwidth they
  * reached and whether pageable host memory was involved.
  */
-#include "analyze/answer.h"
-#include "analyze/groups.h"
-#include "analyze/places.h"
-#include "analyze/scope.h"
+#include "analyze/bydevice.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},
@@ -24,29 +21,11 @@ static const struct nl_result_column columns[] = {
     {"pageable", NULL, NL_MEANS_INTEGER},
 };
 
-enum { SUM_BYTES, SUM_TIMED_NS, SUM_UNSIZED };
-
-static void collect(struct nl_groups *groups, const struct nl_scope *scope,
-                    const struct nl_places *places)
+static uint64_t key(const struct nl_trace *trace, uint32_t row)
 {
-    const struct nl_trace *trace = scope->trace;
     const struct nl_copy_table *copy = &trace->copy;
-    for (uint32_t row = 0; row < copy->rows; row++) {
-        uint32_t slice = copy->slice[row];
-        int64_t length = nl_scope_length(scope, slice);
-        if (length < 0)
-            continue;
-        uint64_t way = (uint64_t)copy->kind[row] << 16 | (uint64_t)copy->src_memory[row] << 8 |
-                       copy->dst_memory[row];
-        struct nl_group *group =
-            nl_groups_add(groups, way, places->lane_place[trace->slice.lane[slice]], length);
-        if (copy->bytes[row] == NL_NULL_U64) {
-            group->sums[SUM_UNSIZED]++;
-            continue;
-        }
-        group->sums[SUM_BYTES] += (int64_t)copy->bytes[row];
-        group->sums[SUM_TIMED_NS] += length;
-    }
+    return (uint64_t)copy->kind[row] << 16 | (uint64_t)copy->src_memory[row] << 8 |
+           copy->dst_memory[row];
 }
 
 static struct nl_cell pageable(unsigned src, unsigned dst)
@@ -56,30 +35,21 @@ static struct nl_cell pageable(unsigned src, unsigned dst)
     return nl_cell_i64(src && dst ? 0 : NL_NULL_I64);
 }
 
-static void add_row(struct nl_result *result, const struct nl_places *places,
-                    const struct nl_group *group, int64_t whole)
+static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
     unsigned src = group->a >> 8 & 0xff, dst = group->a & 0xff;
-    bool placed = group->b != NL_NULL_ROW,
-         sized = group->stats.count > (uint64_t)group->sums[SUM_UNSIZED];
-    const struct nl_place *place = placed ? &places->items[group->b] : NULL;
-    struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(placed ? place->rank : NL_NULL_I64);
-    cells[1] = nl_cell_i64(placed ? place->ordinal : NL_NULL_I64);
-    cells[2] = nl_answer_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
-    cells[3] = nl_answer_enum(NL_ENUM_memory, src);
-    cells[4] = nl_answer_enum(NL_ENUM_memory, dst);
-    cells[5] = nl_answer_count(group->stats.count);
-    cells[6] = nl_cell_i64(sized ? group->sums[SUM_BYTES] : NL_NULL_I64);
-    cells[7] = nl_cell_i64(group->stats.total_ns);
-    cells[8] = nl_answer_share(group->stats.total_ns, whole);
-    cells[9] = nl_cell_i64(group->stats.min_ns);
-    cells[10] = nl_cell_f64(group->stats.median_ns);
-    cells[11] = nl_cell_i64(group->stats.max_ns);
-    if (sized && group->sums[SUM_TIMED_NS] > 0)
-        cells[12] =
-            nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 / (double)group->sums[SUM_TIMED_NS]);
-    cells[13] = pageable(src, dst);
+    cells[0] = nl_answer_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
+    cells[1] = nl_answer_enum(NL_ENUM_memory, src);
+    cells[2] = nl_answer_enum(NL_ENUM_memory, dst);
+    cells[3] = nl_answer_count(group->stats.count);
+    cells[4] = nl_by_device_bytes(group);
+    cells[5] = nl_cell_i64(group->stats.total_ns);
+    cells[6] = nl_answer_share(group->stats.total_ns, whole);
+    cells[7] = nl_cell_i64(group->stats.min_ns);
+    cells[8] = nl_cell_f64(group->stats.median_ns);
+    cells[9] = nl_cell_i64(group->stats.max_ns);
+    cells[10] = nl_by_device_bandwidth(group);
+    cells[11] = pageable(src, dst);
 }
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -87,22 +57,15 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    struct nl_scope scope;
-    struct nl_places places;
-    struct nl_groups groups;
-    nl_scope_init(&scope, trace, &options->window);
-    nl_places_init(&places, trace);
-    nl_groups_init(&groups);
-    collect(&groups, &scope, &places);
-    nl_groups_finish(&groups);
-    struct nl_result *result = NL_ANSWER_NEW("copies", NULL, columns);
-    int64_t whole = nl_groups_total(&groups);
-    for (size_t i = 0; i < groups.count; i++)
-        add_row(result, &places, &groups.items[i], whole);
-    nl_groups_release(&groups);
-    nl_places_release(&places);
-    nl_scope_release(&scope);
-    return result;
+    return nl_by_device(trace, options,
+                        &(struct nl_by_device){.name = "copies",
+                                               .columns = columns,
+                                               .column_count = sizeof columns / sizeof columns[0],
+                                               .rows = trace->copy.rows,
+                                               .slice = trace->copy.slice,
+                                               .bytes = trace->copy.bytes,
+                                               .key = key,
+                                               .cells = fill});
 }
 
 const struct nl_analysis nl_analysis_copies = {

@@ -11,7 +11,8 @@ static const struct nl_result_column columns[] = {
 };
 
 static const enum nl_table_id others[] = {NL_T_collective, NL_T_counter, NL_T_memory,
-                                          NL_T_flow,       NL_T_sample,  NL_T_step};
+                                          NL_T_flow,       NL_T_sample,  NL_T_call,
+                                          NL_T_node,       NL_T_metric,  NL_T_step};
 
 struct tally {
     uint64_t count;
@@ -69,5 +70,5 @@ const struct nl_analysis nl_analysis_events = {
     .title = "Events by kind",
     .run = run,
     .doc = "Slices by kind with the sum of their lengths, then rows of the tables that hold no "
-           "slices (collectives describe slices counted above).",
+           "slices (collectives, and nodes of operators, describe slices counted above).",
 };

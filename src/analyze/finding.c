@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/memo.h"
 #include "analyze/scene.h"
 
 /* A finding of which less than this share is its own is explained by others. */
@@ -195,9 +196,9 @@ static const char *describe(const struct nl_need *need, const struct nl_trace *t
     return nl_arena_format(arena, "%s.%s not recorded", table, need->column);
 }
 
-struct nl_findings *nl_findings_new(const struct nl_trace *trace,
-                                    const struct nl_analyze_options *options, struct nl_job *job,
-                                    struct nl_err *err)
+static struct nl_findings *find(const struct nl_trace *trace,
+                                const struct nl_analyze_options *options, struct nl_job *job,
+                                struct nl_err *err)
 {
     struct nl_findings *findings = nl_zalloc(sizeof *findings);
     struct nl_scenes scenes;
@@ -224,6 +225,19 @@ struct nl_findings *nl_findings_new(const struct nl_trace *trace,
     if (!options->all)
         select_printed(findings);
     rank(findings);
+    return findings;
+}
+
+struct nl_findings *nl_findings_new(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
+{
+    struct nl_analyze_options with_memo = *options;
+    struct nl_memo *own = options->memo ? NULL : nl_memo_new(trace, &options->window);
+    if (own)
+        with_memo.memo = own;
+    struct nl_findings *findings = find(trace, &with_memo, job, err);
+    nl_memo_free(own);
     return findings;
 }
 

@@ -7,44 +7,31 @@
 #include <stdlib.h>
 
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 #include "base/mem.h"
-#include "query/attribution.h"
 
 void nl_gputime_init(struct nl_gputime *gpu, const struct nl_trace *trace,
-                     const struct nl_analyze_options *options, unsigned kind)
+                     const struct nl_analyze_options *options, enum nl_kind kind)
 {
     struct nl_window host = nl_answer_host_window(options);
     *gpu = (struct nl_gputime){.trace = trace};
     nl_scope_init(&gpu->device, trace, &options->window);
     nl_scope_init(&gpu->host, trace, &host);
-    nl_owners_init(&gpu->owners, trace);
-    nl_rangetree_init(&gpu->tree, trace, kind);
-    if (kind == NL_KIND_OP) {
-        gpu->owner = nl_owners_op(&gpu->owners, &gpu->tree);
-    } else if (kind == NL_KIND_LAYER) {
-        struct nl_rangetree ops;
-        nl_rangetree_init(&ops, trace, NL_KIND_OP);
-        uint32_t *op = nl_owners_op(&gpu->owners, &ops);
-        gpu->owner = nl_owners_layer(&gpu->owners, &gpu->tree, &ops, op);
-        nl_free(op);
-        nl_rangetree_release(&ops);
-    } else {
-        gpu->owner = nl_owners_find(&gpu->owners, &gpu->tree);
-    }
+    const struct nl_memo_ranges *ranges = nl_memo_ranges(options->memo, kind);
+    gpu->owners = nl_memo_owners(options->memo);
+    gpu->tree = &ranges->tree;
+    gpu->owner = ranges->owner;
 }
 
 void nl_gputime_release(struct nl_gputime *gpu)
 {
-    nl_free(gpu->owner);
-    nl_rangetree_release(&gpu->tree);
-    nl_owners_release(&gpu->owners);
     nl_scope_release(&gpu->host);
     nl_scope_release(&gpu->device);
 }
 
 enum nl_unowned nl_gputime_unowned(const struct nl_gputime *gpu, uint32_t work)
 {
-    return gpu->owners.launch[work] == NL_NULL_ROW ? NL_NOT_LAUNCHED : NL_OUTSIDE;
+    return gpu->owners->launch[work] == NL_NULL_ROW ? NL_NOT_LAUNCHED : NL_OUTSIDE;
 }
 
 const char *nl_gputime_unowned_name(enum nl_unowned which)
@@ -65,53 +52,55 @@ struct tallies {
     struct nl_gputime gpu;
     struct nl_fold fold;
     struct tally *items; /* per folded name */
-    size_t count;
+    size_t count, cap;
     struct tally unowned[NL_UNOWNED];
     uint32_t *ids; /* per range of the tree: folded name */
 };
 
-/* Of a range of operators: without whatever lies inside on its lane; of others: without ranges of
- * the same kind. */
-static int64_t *self_times(const struct tallies *tallies, unsigned kind)
+/* Lengths without ranges of the same kind inside. */
+static int64_t *same_kind_times(const struct tallies *tallies)
 {
-    const struct nl_rangetree *tree = &tallies->gpu.tree;
-    const struct nl_slice_table *slice = &tallies->gpu.trace->slice;
+    const struct nl_rangetree *tree = tallies->gpu.tree;
     int64_t *self = nl_alloc(((size_t)tree->count + 1) * sizeof *self);
-    if (kind == NL_KIND_OP) {
-        int64_t *all = nl_self_times(tallies->gpu.trace, 0, slice->rows);
-        for (uint32_t range = 0; range < tree->count; range++)
-            self[range] = all[tree->slices[range]];
-        nl_free(all);
-        return self;
-    }
     for (uint32_t range = 0; range < tree->count; range++) {
-        int64_t length = self[range] = slice->dur[tree->slices[range]];
+        int64_t length = self[range] = tallies->gpu.trace->slice.dur[tree->slices[range]];
         if (tree->parents[range] != NL_NULL_ROW)
             self[tree->parents[range]] -= length;
     }
     return self;
 }
 
-static void tally_ranges(struct tallies *tallies, unsigned kind)
+/* The tally of a folded name. */
+static struct tally *item_of(struct tallies *tallies, uint32_t id)
 {
-    const struct nl_rangetree *tree = &tallies->gpu.tree;
-    int64_t *self = self_times(tallies, kind);
+    nl_grow(&tallies->items, &tallies->cap, (size_t)id + 1);
+    while (tallies->count <= id)
+        tallies->items[tallies->count++] = (struct tally){0};
+    return &tallies->items[id];
+}
+
+/* Self time of an operator is without whatever lies inside on its lane; of other ranges without
+ * ranges of the same kind. */
+static void tally_ranges(struct tallies *tallies, struct nl_memo *memo, enum nl_kind kind)
+{
+    const struct nl_rangetree *tree = tallies->gpu.tree;
+    const int64_t *all = kind == NL_KIND_OP ? nl_memo_self_times(memo) : NULL;
+    int64_t *same_kind = all ? NULL : same_kind_times(tallies);
     tallies->ids = nl_alloc(((size_t)tree->count + 1) * sizeof *tallies->ids);
-    for (uint32_t range = 0; range < tree->count; range++)
-        tallies->ids[range] =
-            nl_fold_id(&tallies->fold, tallies->gpu.trace->slice.name[tree->slices[range]]);
-    tallies->count = tallies->fold.texts.count;
-    tallies->items = nl_zalloc((tallies->count + 1) * sizeof *tallies->items);
     for (uint32_t range = 0; range < tree->count; range++) {
-        int64_t length = nl_scope_length(&tallies->gpu.host, tree->slices[range]);
-        struct tally *item = &tallies->items[tallies->ids[range]];
+        uint32_t slice = tree->slices[range];
+        uint32_t id = nl_fold_id(&tallies->fold, tallies->gpu.trace->slice.name[slice]);
+        struct tally *item = item_of(tallies, id);
+        int64_t length = nl_scope_length(&tallies->gpu.host, slice);
+        int64_t self = all ? all[slice] : same_kind[range];
+        tallies->ids[range] = id;
         if (length < 0)
             continue;
         item->count++;
         item->cpu_ns += length;
-        item->self_ns += self[range] > 0 ? self[range] : 0;
+        item->self_ns += self > 0 ? self : 0;
     }
-    nl_free(self);
+    nl_free(same_kind);
 }
 
 /* Counts a piece of work once for a name, `turn` being the work's number + 1. */
@@ -134,13 +123,13 @@ static void tally_work(struct tally *item, uint32_t turn, uint32_t device, int64
 /* Work in order of device, then start. */
 static struct nl_keyed *order_work(const struct nl_gputime *gpu)
 {
-    uint32_t count = gpu->owners.count;
+    uint32_t count = gpu->owners->count;
     struct nl_keyed *order = nl_alloc((2 * (size_t)count + 1) * sizeof *order);
     for (uint32_t i = 0; i < count; i++)
-        order[i] = (struct nl_keyed){nl_sort_key(gpu->trace->slice.ts[gpu->owners.work[i]]), i};
+        order[i] = (struct nl_keyed){nl_sort_key(gpu->trace->slice.ts[gpu->owners->work[i]]), i};
     nl_sort_keyed(order, order + count, count);
     for (uint32_t i = 0; i < count; i++)
-        order[i].key = nl_slice_device(gpu->trace, gpu->owners.work[order[i].row]);
+        order[i].key = nl_slice_device(gpu->trace, gpu->owners->work[order[i].row]);
     nl_sort_keyed(order, order + count, count);
     return order;
 }
@@ -149,8 +138,8 @@ static void tally_device(struct tallies *tallies)
 {
     const struct nl_gputime *gpu = &tallies->gpu;
     struct nl_keyed *order = order_work(gpu);
-    for (uint32_t i = 0; i < gpu->owners.count; i++) {
-        uint32_t work = order[i].row, slice = gpu->owners.work[work], range = gpu->owner[work];
+    for (uint32_t i = 0; i < gpu->owners->count; i++) {
+        uint32_t work = order[i].row, slice = gpu->owners->work[work], range = gpu->owner[work];
         int64_t start = gpu->trace->slice.ts[slice], length = nl_scope_length(&gpu->device, slice);
         if (length < 0)
             continue;
@@ -159,7 +148,7 @@ static void tally_device(struct tallies *tallies)
         item->works++;
         item->gpu_ns += length;
         tally_work(item, i + 1, (uint32_t)order[i].key, start, start + length);
-        for (; range != NL_NULL_ROW; range = gpu->tree.parents[range])
+        for (; range != NL_NULL_ROW; range = gpu->tree->parents[range])
             tally_work(&tallies->items[tallies->ids[range]], i + 1, (uint32_t)order[i].key, start,
                        start + length);
     }
@@ -238,14 +227,14 @@ static bool has_device_work(const struct nl_trace *trace)
 }
 
 struct nl_result *nl_gputime_by_name(const struct nl_trace *trace,
-                                     const struct nl_analyze_options *options, unsigned kind)
+                                     const struct nl_analyze_options *options, enum nl_kind kind)
 {
     struct tallies tallies = {.count = 0};
     if (!nl_rangetree_any(trace, kind) || !has_device_work(trace))
         return NL_ANSWER_NEW("gpu_by_name", NULL, columns);
     nl_gputime_init(&tallies.gpu, trace, options, kind);
     nl_fold_init(&tallies.fold, trace, options->fold);
-    tally_ranges(&tallies, kind);
+    tally_ranges(&tallies, options->memo, kind);
     tally_device(&tallies);
     struct nl_result *result = answer(&tallies);
     nl_free(tallies.items);

@@ -18,13 +18,13 @@
 struct nl_gputime {
     const struct nl_trace *trace; /* borrowed */
     struct nl_scope device, host;
-    struct nl_owners owners;
-    struct nl_rangetree tree;
-    uint32_t *owner; /* per work: index in tree, NL_NULL_ROW none */
+    const struct nl_owners *owners; /* these are the memo's */
+    const struct nl_rangetree *tree;
+    const uint32_t *owner; /* per work: index in tree, NL_NULL_ROW none */
 };
 
 void nl_gputime_init(struct nl_gputime *gpu, const struct nl_trace *trace,
-                     const struct nl_analyze_options *options, unsigned kind);
+                     const struct nl_analyze_options *options, enum nl_kind kind);
 void nl_gputime_release(struct nl_gputime *gpu);
 
 /* Whose is work that no range owns: rows with these names. */
@@ -35,12 +35,12 @@ const char *nl_gputime_unowned_name(enum nl_unowned which);
 /* The answer by name: count, cpu_ns, cpu_self_ns, gpu_ops, gpu_ns (exclusive), share, gpu_total_ns
  * (inclusive), gpu_union_ns (inclusive). Sorted by gpu_ns. */
 struct nl_result *nl_gputime_by_name(const struct nl_trace *trace,
-                                     const struct nl_analyze_options *options, unsigned kind);
+                                     const struct nl_analyze_options *options, enum nl_kind kind);
 
 /* The answer by path of folded names from the outermost range in: path, gpu_ns (inclusive), share,
  * gpu_self_ns (exclusive), gpu_ops, count, cpu_ns, depth, id, parent (an id). Sorted by
  * gpu_ns; after 10,000 paths the others are one row. */
 struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
-                                     const struct nl_analyze_options *options, unsigned kind);
+                                     const struct nl_analyze_options *options, enum nl_kind kind);
 
 #endif

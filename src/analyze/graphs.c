@@ -1,10 +1,7 @@
 /*
  * graphs — CUDA/HIP graph executions that were recorded as one device interval each.
  */
-#include "analyze/answer.h"
-#include "analyze/groups.h"
-#include "analyze/places.h"
-#include "analyze/scope.h"
+#include "analyze/bydevice.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},
@@ -13,42 +10,34 @@ static const struct nl_result_column columns[] = {
     NL_STATS_COLUMNS,
 };
 
+static uint64_t key(const struct nl_trace *trace, uint32_t row)
+{
+    return trace->graph.graph[row];
+}
+
+static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
+{
+    cells[0] = nl_answer_count(group->a);
+    nl_answer_stats(&cells[1], &group->stats, whole);
+}
+
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
                              struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
-    struct nl_scope scope;
-    struct nl_places places;
-    struct nl_groups groups;
-    nl_scope_init(&scope, trace, &options->window);
-    nl_places_init(&places, trace);
-    nl_groups_init(&groups);
-    for (uint32_t row = 0; row < trace->graph.rows; row++) {
-        uint32_t slice = trace->graph.slice[row];
-        int64_t length = nl_scope_length(&scope, slice);
-        if (length >= 0)
-            nl_groups_add(&groups, trace->graph.graph[row],
-                          places.lane_place[trace->slice.lane[slice]], length);
-    }
-    nl_groups_finish(&groups);
-    struct nl_result *result = NL_ANSWER_NEW("graphs", NULL, columns);
-    int64_t whole = nl_groups_total(&groups);
-    for (size_t i = 0; i < groups.count; i++) {
-        const struct nl_group *group = &groups.items[i];
-        bool placed = group->b != NL_NULL_ROW;
-        struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_i64(placed ? places.items[group->b].rank : NL_NULL_I64);
-        cells[1] = nl_cell_i64(placed ? places.items[group->b].ordinal : NL_NULL_I64);
-        cells[2] = nl_answer_count(group->a);
-        nl_answer_stats(&cells[3], &group->stats, whole);
-    }
-    if (groups.count)
+    struct nl_result *result =
+        nl_by_device(trace, options,
+                     &(struct nl_by_device){.name = "graphs",
+                                            .columns = columns,
+                                            .column_count = sizeof columns / sizeof columns[0],
+                                            .rows = trace->graph.rows,
+                                            .slice = trace->graph.slice,
+                                            .key = key,
+                                            .cells = fill});
+    if (result->rows)
         result->note = "kernels inside these graphs were not recorded; "
                        "nsys profile --cuda-graph-trace=node records them";
-    nl_groups_release(&groups);
-    nl_places_release(&places);
-    nl_scope_release(&scope);
     return result;
 }
 

@@ -251,19 +251,41 @@ static void tell_copies(const struct story *story)
     nl_buf_char(story->out, '.');
 }
 
-/* Sums of layers, where there is no timeline. */
-static bool tell_layers(const struct story *story)
+/* Sums of layers, or of functions and kernels, where there is no timeline. */
+static bool tell_sums(const struct story *story)
 {
-    const struct nl_result *layers = part(story, "model_layers");
-    if (!layers || !layers->rows)
-        return false;
-    struct nl_str name = nl_lookup_text(layers, 0, "layer");
-    put_count(story->out, "Times of ", (int64_t)layers->rows, "layer", "layers");
-    nl_buf_format(story->out, ", no timeline; the longest is %.*s", (int)name.len, name.ptr);
-    put_ns(story->out, ", ", nl_lookup_i64(layers, 0, "total_ns"));
-    put_ns(story->out, " of ", nl_lookup_sum(layers, "total_ns"));
-    nl_buf_char(story->out, '.');
-    return true;
+    static const struct {
+        const char *part, *name, *time, *one, *many;
+    } sums[] = {{"model_layers", "layer", "total_ns", "layer", "layers"},
+                {"call_sums", "name", "self_ns", "function or kernel", "functions and kernels"}};
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+        const struct nl_result *result = part(story, sums[i].part);
+        if (!result || !result->rows || story->trace->sample.rows)
+            continue;
+        put_count(story->out, "Times of ", (int64_t)result->rows, sums[i].one, sums[i].many);
+        nl_buf_text(story->out, ", no timeline; the longest is ");
+        put_name(story->out, nl_lookup_text(result, 0, sums[i].name));
+        put_ns(story->out, ", ", nl_lookup_i64(result, 0, sums[i].time));
+        put_percent(story->out, ", ", nl_lookup_f64(result, 0, "share"));
+        struct nl_str place = nl_lookup_text(result, 0, "place");
+        nl_buf_text(story->out, " of ");
+        put_name(story->out, place.len ? place : nl_str("all"));
+        nl_buf_char(story->out, '.');
+        return true;
+    }
+    return false;
+}
+
+/* What there is of a profile without slices and without sums. */
+static const char *rest_of(const struct nl_trace *trace)
+{
+    if (trace->sample.rows)
+        return "CPU samples, no timeline of calls.";
+    if (trace->node.rows)
+        return "The nodes of a model, without times.";
+    if (trace->counter.rows)
+        return "Counters over time, no timeline of events.";
+    return "Nothing with a length was recorded.";
 }
 
 static void tell_cpu_only(const struct story *story)
@@ -272,10 +294,8 @@ static void tell_cpu_only(const struct story *story)
     if (part(story, "breakdown"))
         return;
     if (!story->trace->slice.rows) {
-        if (tell_layers(story))
-            return;
-        nl_buf_text(story->out, story->trace->sample.rows ? "CPU samples, no timeline of calls."
-                                                          : "Nothing with a length was recorded.");
+        if (!tell_sums(story))
+            nl_buf_text(story->out, rest_of(story->trace));
         return;
     }
     nl_buf_text(story->out, "No device work was recorded: CPU side only");
@@ -340,16 +360,42 @@ static void tell_samples(const struct story *story)
     nl_buf_char(story->out, '.');
 }
 
+/* What there is most: slices, or what a profile without a timeline has. */
 static void tell_contents(const struct story *story)
 {
     const struct nl_trace *trace = story->trace;
-    put_count(story->out, "", trace->slice.rows, "slice", "slices");
-    put_ns(story->out, " over ", trace->last_ts - trace->first_ts);
-    put_count(story->out, ", ", trace->source.rows, "file", "files");
-    put_count(story->out, ", ", trace->process.rows, "process", "processes");
-    put_count(story->out, ", ", trace->thread.rows, "thread", "threads");
-    put_count(story->out, ", ", trace->device.rows, "device", "devices");
-    put_count(story->out, ", ", trace->kernel.rows, "kernel.", "kernels.");
+    const struct {
+        uint32_t rows;
+        const char *one, *many;
+    } kinds[] = {{trace->slice.rows, "slice", "slices"},
+                 {trace->sample.rows, "CPU sample", "CPU samples"},
+                 {trace->call.rows, "function", "functions"},
+                 {trace->node.rows, "node of a model", "nodes of a model"},
+                 {trace->memory.rows, "memory event", "memory events"},
+                 {trace->counter.rows, "counter value", "counter values"}};
+    size_t kind = 0;
+    while (!kinds[kind].rows && kind + 1 < sizeof kinds / sizeof kinds[0])
+        kind++;
+    if (kinds[kind].rows)
+        put_count(story->out, "", kinds[kind].rows, kinds[kind].one, kinds[kind].many);
+    else
+        nl_buf_text(story->out, "No events");
+    if (trace->last_ts > trace->first_ts)
+        put_ns(story->out, " over ", trace->last_ts - trace->first_ts);
+    else if (kinds[kind].rows)
+        nl_buf_text(story->out, " without a timeline");
+    const struct {
+        uint32_t rows;
+        const char *one, *many;
+    } others[] = {{trace->source.rows, "file", "files"},
+                  {trace->process.rows, "process", "processes"},
+                  {trace->thread.rows, "thread", "threads"},
+                  {trace->device.rows, "device", "devices"},
+                  {trace->kernel.rows, "kernel", "kernels"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].rows || kind == 0) /* that a timeline has no kernels is worth a word */
+            put_count(story->out, ", ", others[i].rows, others[i].one, others[i].many);
+    nl_buf_char(story->out, '.');
 }
 
 static void tell_coverage(const struct story *story)

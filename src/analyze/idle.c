@@ -73,8 +73,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    struct nl_idle *own;
-    const struct nl_idle *idle = nl_memo_idle(trace, options, &own);
+    const struct nl_idle *idle = nl_memo_idle(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("idle", NULL, columns);
     for (size_t i = 0; i < idle->device_count; i++) {
         const struct nl_idle_device *device = &idle->devices[i];
@@ -85,7 +84,6 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             if (device->class_count[class])
                 add_row(result, trace, device, class, &longest);
     }
-    nl_idle_free(own);
     return result;
 }
 

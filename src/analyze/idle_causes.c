@@ -136,12 +136,10 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    struct nl_idle *own;
-    const struct nl_idle *idle = nl_memo_idle(trace, options, &own);
+    const struct nl_idle *idle = nl_memo_idle(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("idle_causes", NULL, columns);
     for (size_t i = 0; i < idle->device_count; i++)
         add_device(result, trace, idle, &idle->devices[i]);
-    nl_idle_free(own);
     return result;
 }
 

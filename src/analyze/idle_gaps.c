@@ -122,8 +122,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    struct nl_idle *own;
-    const struct nl_idle *idle = nl_memo_idle(trace, options, &own);
+    const struct nl_idle *idle = nl_memo_idle(options->memo);
     struct entry *heap = nl_alloc(MOST_ROWS * sizeof *heap);
     size_t count = find_longest(idle, heap);
     struct nl_result *result = NL_ANSWER_NEW("idle_gaps", NULL, columns);
@@ -133,7 +132,6 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         result->note =
             nl_arena_format(&result->arena, "the %zu longest of %zu gaps", count, idle->gap_count);
     nl_free(heap);
-    nl_idle_free(own);
     return result;
 }
 

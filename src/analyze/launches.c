@@ -13,6 +13,7 @@
 #include "analyze/answer.h"
 #include "analyze/places.h"
 #include "analyze/scope.h"
+#include "analyze/waiting.h"
 #include "base/sort.h"
 
 static const struct nl_result_column columns[] = {
@@ -31,8 +32,7 @@ struct stream_tally {
     int64_t cpu_ns, gpu_ns;
     int64_t *delays;
     size_t delay_count, delay_cap;
-    int64_t *enters, *leaves; /* of the queue, one each per linked event */
-    size_t queued, enter_cap, leave_cap;
+    struct nl_waiting queue; /* of the linked events */
 };
 
 /* One piece of device work with a known launch. */
@@ -40,11 +40,7 @@ static void add_linked(struct stream_tally *tally, const struct nl_trace *trace,
                        uint32_t launch, int64_t length)
 {
     int64_t call = trace->slice.dur[launch], called = trace->slice.ts[launch];
-    int64_t started = trace->slice.ts[slice];
-    nl_grow(&tally->enters, &tally->enter_cap, tally->queued + 1);
-    nl_grow(&tally->leaves, &tally->leave_cap, tally->queued + 1);
-    tally->enters[tally->queued] = called < started ? called : started;
-    tally->leaves[tally->queued++] = started;
+    nl_waiting_add(&tally->queue, trace, slice, launch);
     if (call == NL_NULL_I64)
         return;
     tally->shorter += length < call;
@@ -53,7 +49,7 @@ static void add_linked(struct stream_tally *tally, const struct nl_trace *trace,
     tally->launches++;
     tally->cpu_ns += call;
     nl_grow(&tally->delays, &tally->delay_cap, tally->delay_count + 1);
-    int64_t delay = started - called - call;
+    int64_t delay = trace->slice.ts[slice] - called - call;
     tally->delays[tally->delay_count++] = delay > 0 ? delay : 0;
 }
 
@@ -77,28 +73,20 @@ static void collect(struct stream_tally *tallies, const struct nl_scope *scope,
     }
 }
 
-/* Time-weighted mean and maximum of the queue. At one moment, work leaves before other enters. */
-static double queue_of(struct stream_tally *tally, int64_t *max)
+/* Time-weighted mean and maximum of the queue. */
+static double queue_of(struct nl_waiting *queue, int64_t *max)
 {
-    size_t in = 0, out = 0;
+    struct nl_waiting_walk walk;
     double area = 0;
+    int64_t span = 0;
     *max = 0;
-    nl_sort_i64(tally->enters, tally->queued);
-    nl_sort_i64(tally->leaves, tally->queued);
-    int64_t last = tally->enters[0];
-    while (out < tally->queued) {
-        bool enters = in < tally->queued && (in == out || tally->enters[in] < tally->leaves[out]);
-        int64_t now = enters ? tally->enters[in] : tally->leaves[out];
-        area += (double)(in - out) * (double)(now - last);
-        last = now;
-        if (enters)
-            in++;
-        else
-            out++;
-        if ((int64_t)(in - out) > *max)
-            *max = (int64_t)(in - out);
+    nl_waiting_begin(queue, &walk);
+    while (nl_waiting_next(queue, &walk)) {
+        area += (double)walk.length * (double)walk.ns;
+        span += walk.ns;
+        if ((int64_t)walk.length > *max)
+            *max = (int64_t)walk.length;
     }
-    int64_t span = last - tally->enters[0];
     return span > 0 ? area / (double)span : 0;
 }
 
@@ -126,10 +114,10 @@ static void add_row(struct nl_result *result, const struct nl_places *places,
         cells[10] = nl_answer_percentile(tally->delays, count, 50);
         cells[11] = nl_answer_percentile(tally->delays, count, 99);
     }
-    if (tally->queued) {
+    if (tally->queue.count) {
         int64_t max;
         cells[12] = nl_answer_count(tally->shorter);
-        cells[13] = nl_cell_f64(queue_of(tally, &max));
+        cells[13] = nl_cell_f64(queue_of(&tally->queue, &max));
         cells[14] = nl_cell_i64(max);
     }
 }
@@ -153,8 +141,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         if (tallies[i].events)
             add_row(result, &places, &places.streams[i], &tallies[i]);
         nl_free(tallies[i].delays);
-        nl_free(tallies[i].enters);
-        nl_free(tallies[i].leaves);
+        nl_waiting_release(&tallies[i].queue);
     }
     nl_free(tallies);
     nl_places_release(&places);

@@ -3,9 +3,9 @@
  */
 #include "analyze/answer.h"
 #include "analyze/fold.h"
+#include "analyze/memo.h"
 #include "analyze/scope.h"
 #include "analyze/selftime.h"
-#include "query/attribution.h"
 
 static const struct nl_result_column columns[] = {
     {"name", "range", NL_MEANS_TEXT},
@@ -35,7 +35,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     nl_fold_init(&fold, trace, options->fold);
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    int64_t *self = nvtx->rows ? nl_self_times(trace, 0, trace->slice.rows) : NULL, whole = 0;
+    const int64_t *self = nvtx->rows ? nl_memo_self_times(options->memo) : NULL;
+    int64_t whole = 0;
     for (uint32_t row = 0; row < nvtx->rows; row++) {
         int64_t length = length_of(&scope, nvtx->slice[row]);
         if (length < 0)
@@ -59,7 +60,6 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     nl_answer_settle(result, "total_ns");
     result->note = nl_fold_note(&fold, result);
     nl_fold_release(&fold);
-    nl_free(self);
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;

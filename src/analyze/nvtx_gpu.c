@@ -82,15 +82,15 @@ static void spread(const struct nl_rangetree *tree, struct projection *made, str
 
 static void project(const struct nl_gputime *gpu, struct projection *made)
 {
-    const struct nl_rangetree *tree = &gpu->tree;
+    const struct nl_rangetree *tree = gpu->tree;
     struct climbs climbs = {0};
     size_t count = (size_t)tree->count + 1;
     made->start = nl_zalloc(count * sizeof *made->start); /* only what is touched takes memory */
     made->end = nl_zalloc(count * sizeof *made->end);
     made->works = nl_zalloc(count * sizeof *made->works);
     made->children = nl_zalloc(count * sizeof *made->children);
-    for (uint32_t work = 0; work < gpu->owners.count; work++) {
-        uint32_t slice = gpu->owners.work[work], launch = gpu->owners.launch[work];
+    for (uint32_t work = 0; work < gpu->owners->count; work++) {
+        uint32_t slice = gpu->owners->work[work], launch = gpu->owners->launch[work];
         if (gpu->owner[work] == NL_NULL_ROW || launch == NL_NULL_ROW ||
             !nl_scope_lane(&gpu->device, gpu->trace->slice.lane[slice]))
             continue;
@@ -126,8 +126,8 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
                          struct nl_fold *fold, struct nl_groups *groups)
 {
     const struct nl_nvtx_table *nvtx = &gpu->trace->nvtx;
-    for (uint32_t range = 0; range < gpu->tree.count; range++) {
-        uint32_t slice = gpu->tree.slices[range], row = gpu->trace->slice.detail[slice];
+    for (uint32_t range = 0; range < gpu->tree->count; range++) {
+        uint32_t slice = gpu->tree->slices[range], row = gpu->trace->slice.detail[slice];
         int64_t length = nl_scope_length(&gpu->host, slice);
         if (!made->works[range] || length < 0)
             continue;
@@ -138,7 +138,7 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
                           made->end[range] - made->start[range]);
         group->sums[RANGE_NS] += length;
         group->sums[WORKS] += made->works[range];
-        group->sums[LEVELS] += level_of(&gpu->tree, range);
+        group->sums[LEVELS] += level_of(gpu->tree, range);
         group->sums[CHILDREN] += made->children[range];
     }
     nl_groups_finish(groups);

@@ -3,10 +3,10 @@
  * of, and garbage collection, compilation, library calls and overhead of the rest.
  */
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 #include "analyze/groups.h"
 #include "analyze/scope.h"
 #include "analyze/selftime.h"
-#include "query/attribution.h"
 
 static const struct nl_result_column columns[] = {
     {"name", NULL, NL_MEANS_TEXT},
@@ -28,14 +28,15 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    int64_t *self = NULL, whole = 0;
+    const int64_t *self = NULL;
+    int64_t whole = 0;
     for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
         unsigned kind = trace->slice.kind[slice];
         int64_t length = OTHER_KINDS >> kind & 1u ? nl_scope_length(&scope, slice) : -1;
         if (length < 0)
             continue;
         if (!self)
-            self = nl_self_times(trace, 0, trace->slice.rows);
+            self = nl_memo_self_times(options->memo);
         nl_groups_add(&groups, trace->slice.name[slice], kind, length)->sums[0] += self[slice];
         whole += self[slice];
     }
@@ -49,7 +50,6 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         nl_self_cells(&cells[2], &groups.items[i], whole);
     }
     nl_answer_settle(result, "self_ns");
-    nl_free(self);
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;

@@ -2,6 +2,7 @@
  * overlap — how much of the communication is hidden behind compute, per rank and device.
  */
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},
@@ -15,10 +16,11 @@ static const struct nl_result_column columns[] = {
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
                              struct nl_job *job, struct nl_err *err)
 {
+    (void)trace;
     (void)job;
     (void)err;
     size_t count;
-    struct nl_device_breakdown *devices = nl_time_breakdown(trace, &options->window, &count);
+    const struct nl_device_breakdown *devices = nl_memo_breakdown(options->memo, &count);
     struct nl_result *result = NL_ANSWER_NEW("overlap", NULL, columns);
     bool any = false;
     for (size_t i = 0; i < count; i++) {
@@ -34,7 +36,6 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     }
     if (count && !any)
         result->note = "no communication kernels in this profile";
-    nl_free(devices);
     return result;
 }
 

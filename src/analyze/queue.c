@@ -1,8 +1,7 @@
 /*
  * queue — how much launched work waits in front of each stream, over time.
  *
- * +1 when the launching call begins, -1 when the work starts on the device (HTA's queue length); a
- * start leaves before a launch enters at the same moment. Mean, percentile and shares are weighted by
+ * The line is that of waiting.h (HTA's queue length). Mean, percentile and shares are weighted by
  * time from the first launch to the last start: a burst of launches must not outweigh a second of
  * waiting. A queue of at most 1 means that the device is about to wait for the CPU; 1,000 is about
  * where launch calls begin to block.
@@ -10,7 +9,7 @@
 #include "analyze/answer.h"
 #include "analyze/places.h"
 #include "analyze/scope.h"
-#include "base/sort.h"
+#include "analyze/waiting.h"
 
 #define SHORT_QUEUE 1
 #define FULL_QUEUE  1000
@@ -30,11 +29,6 @@ static const struct nl_result_column columns[] = {
     {"full_share", "1,000 and more", NL_MEANS_SHARE},
 };
 
-struct line {
-    int64_t *enters, *leaves;
-    size_t count, enter_cap, leave_cap;
-};
-
 /* Time spent at each length. */
 struct lengths {
     int64_t *ns;
@@ -42,7 +36,7 @@ struct lengths {
     int64_t span;
 };
 
-static void collect(struct line *lines, const struct nl_scope *scope,
+static void collect(struct nl_waiting *lines, const struct nl_scope *scope,
                     const struct nl_places *places, const uint32_t *slices, uint32_t rows)
 {
     const struct nl_trace *trace = scope->trace;
@@ -52,12 +46,7 @@ static void collect(struct line *lines, const struct nl_scope *scope,
         if (stream == NL_NULL_ROW || launch == NL_NULL_ROW || nl_scope_length(scope, slice) < 0 ||
             trace->slice.kind[launch] != NL_KIND_API)
             continue;
-        struct line *line = &lines[stream];
-        int64_t called = trace->slice.ts[launch], started = trace->slice.ts[slice];
-        nl_grow(&line->enters, &line->enter_cap, line->count + 1);
-        nl_grow(&line->leaves, &line->leave_cap, line->count + 1);
-        line->enters[line->count] = called < started ? called : started;
-        line->leaves[line->count++] = started;
+        nl_waiting_add(&lines[stream], trace, slice, launch);
     }
 }
 
@@ -70,22 +59,6 @@ static void stay(struct lengths *lengths, size_t length, int64_t ns)
     }
     lengths->ns[length] += ns;
     lengths->span += ns;
-}
-
-static void measure(struct line *line, struct lengths *lengths)
-{
-    size_t in = 0, out = 0;
-    nl_sort_i64(line->enters, line->count);
-    nl_sort_i64(line->leaves, line->count);
-    int64_t last = line->enters[0];
-    while (out < line->count) {
-        bool enters = in < line->count && (in == out || line->enters[in] < line->leaves[out]);
-        int64_t now = enters ? line->enters[in] : line->leaves[out];
-        stay(lengths, in - out, now - last);
-        last = now;
-        in += enters;
-        out += !enters;
-    }
 }
 
 /* The length that is not exceeded for `percent` of the time. */
@@ -109,10 +82,13 @@ static int64_t time_between(const struct lengths *lengths, size_t first, size_t 
 }
 
 static void add_row(struct nl_result *result, const struct nl_places *places,
-                    const struct nl_stream_place *stream, struct line *line)
+                    const struct nl_stream_place *stream, struct nl_waiting *line)
 {
     struct lengths lengths = {0};
-    measure(line, &lengths);
+    struct nl_waiting_walk walk;
+    nl_waiting_begin(line, &walk);
+    while (nl_waiting_next(line, &walk))
+        stay(&lengths, walk.length, walk.ns);
     double area = 0;
     size_t most = 0;
     for (size_t i = 0; i < lengths.count; i++) {
@@ -146,7 +122,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_places places;
     nl_scope_init(&scope, trace, &options->window);
     nl_places_init(&places, trace);
-    struct line *lines = nl_zalloc((places.stream_count + 1) * sizeof *lines);
+    struct nl_waiting *lines = nl_zalloc((places.stream_count + 1) * sizeof *lines);
     collect(lines, &scope, &places, trace->kernel.slice, trace->kernel.rows);
     collect(lines, &scope, &places, trace->copy.slice, trace->copy.rows);
     collect(lines, &scope, &places, trace->memset.slice, trace->memset.rows);
@@ -155,8 +131,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (size_t i = 0; i < places.stream_count; i++) {
         if (lines[i].count)
             add_row(result, &places, &places.streams[i], &lines[i]);
-        nl_free(lines[i].enters);
-        nl_free(lines[i].leaves);
+        nl_waiting_release(&lines[i]);
     }
     nl_free(lines);
     nl_places_release(&places);

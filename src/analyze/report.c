@@ -43,6 +43,7 @@ static const char *const analyze_plan[] = {"time_breakdown",
                                            "python",
                                            "python_tree",
                                            "cpu_samples",
+                                           "call_sums",
                                            "threads",
                                            "osrt",
                                            "others",
@@ -79,6 +80,14 @@ static size_t plan_length(const struct nl_report_plan *plan)
     return count;
 }
 
+/* So that no worker ends long before the others, and none waits for what another makes: while the
+ * findings work out the idle time, the long ones run that share other things; the analyses of idle
+ * time come last. */
+static const char *const long_ones[] = {
+    "op_gpu",         "ops",        "op_tree", "nvtx_gpu", "queue", "launches",
+    "overlap_matrix", "step_parts", "nvtx",    "others",   "api",   NULL};
+static const char *const of_idle_time[] = {"idle", "idle_causes", "idle_gaps", "calls", NULL};
+
 /* The tasks of one report: the findings, which take longest, then an analysis each. They only read
  * the trace and write their own result. */
 struct report_run {
@@ -88,23 +97,54 @@ struct report_run {
     struct nl_job *job;
     struct nl_report *report;
     struct nl_err *errs; /* one per task */
+    size_t *order;       /* of the analyses */
 };
+
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* Adds those of the plan whose names are in `names`, in that order. */
+static size_t add_named(const struct nl_report_plan *plan, const char *const *names, size_t *order,
+                        size_t count)
+{
+    for (; *names; names++)
+        for (size_t i = 0; plan->analyses[i]; i++)
+            if (!strcmp(plan->analyses[i], *names))
+                order[count++] = i;
+    return count;
+}
+
+static size_t *order_analyses(const struct nl_report_plan *plan)
+{
+    size_t *order = nl_alloc((plan_length(plan) + 1) * sizeof *order);
+    size_t count = add_named(plan, long_ones, order, 0);
+    for (size_t i = 0; plan->analyses[i]; i++)
+        if (!is_among(plan->analyses[i], long_ones) && !is_among(plan->analyses[i], of_idle_time))
+            order[count++] = i;
+    add_named(plan, of_idle_time, order, count);
+    return order;
+}
 
 static void run_task(void *context, size_t index, unsigned worker)
 {
     (void)worker;
     struct report_run *run = context;
-    struct nl_err *err = &run->errs[index];
     if (index == 0) {
         if (run->plan->has_findings)
-            run->report->findings = nl_findings_new(run->trace, &run->options, run->job, err);
+            run->report->findings =
+                nl_findings_new(run->trace, &run->options, run->job, &run->errs[0]);
         return;
     }
-    const struct nl_analysis *analysis = nl_analysis_find(run->plan->analyses[index - 1]);
+    size_t number = run->order[index - 1];
+    const struct nl_analysis *analysis = nl_analysis_find(run->plan->analyses[number]);
     if (!analysis)
         NL_BUG("a report plan names an unknown analysis");
-    run->report->results[index - 1] =
-        nl_analysis_run(analysis, run->trace, &run->options, run->job, err);
+    run->report->results[number] =
+        nl_analysis_run(analysis, run->trace, &run->options, run->job, &run->errs[number + 1]);
     nl_job_add(run->job, 1);
 }
 
@@ -125,18 +165,18 @@ static bool all_done(const struct report_run *run, struct nl_err *err)
 
 static bool run_tasks(struct report_run *run, struct nl_err *err)
 {
-    struct nl_memo memo;
-    nl_memo_init(&memo);
-    run->options.memo = &memo;
+    run->options.memo = nl_memo_new(run->trace, &run->options.window);
     size_t tasks = run->report->result_count + 1;
     run->errs = nl_alloc(tasks * sizeof *run->errs);
     for (size_t i = 0; i < tasks; i++)
         run->errs[i] = *err;
+    run->order = order_analyses(run->plan);
     nl_job_phase(run->job, "analyzing", tasks - 1);
     nl_parallel(nl_job_threads(run->job), tasks, run_task, run);
     bool done = all_done(run, err);
     nl_free(run->errs);
-    nl_memo_release(&memo);
+    nl_free(run->order);
+    nl_memo_free(run->options.memo);
     return done;
 }
 

@@ -6,7 +6,6 @@
 
 #include "analyze/memo.h"
 #include "analyze/scope.h"
-#include "base/sort.h"
 #include "query/quantile.h"
 
 struct dealer {
@@ -103,12 +102,12 @@ static void find_steps(struct nl_scene *scene, const struct nl_found_steps *foun
 static void fill(struct nl_scene *scene, const struct nl_found_steps *found)
 {
     const struct nl_trace *trace = scene->trace;
-    nl_device_intervals(trace, scene->window, scene->device->device, NL_WORK_COMPUTE,
-                        &scene->compute);
-    nl_intervals_normalise(&scene->compute);
-    nl_device_intervals(trace, scene->window, scene->device->device, NL_WORK_COMPUTE | NL_WORK_COMM,
-                        &scene->hidden);
-    nl_intervals_normalise(&scene->hidden);
+    struct nl_device_sets sets;
+    nl_device_intervals(trace, scene->window, scene->device->device, &sets);
+    nl_intervals_union(&sets.compute, &sets.comm, &scene->hidden);
+    scene->compute = sets.compute;
+    nl_intervals_init(&sets.compute); /* it is the scene's now */
+    nl_device_sets_release(&sets);
     count_links(scene);
     find_steps(scene, found);
 }
@@ -118,17 +117,16 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
 {
     size_t part_count;
     *scenes = (struct nl_scenes){0};
-    const struct nl_idle *idle = nl_memo_idle(trace, options, &scenes->own);
-    scenes->parts = nl_time_breakdown(trace, &options->window, &part_count);
+    const struct nl_idle *idle = nl_memo_idle(options->memo);
+    const struct nl_device_breakdown *all = nl_memo_breakdown(options->memo, &part_count);
+    const struct nl_found_steps *found = nl_memo_steps(options->memo);
     scenes->items = nl_zalloc((idle->device_count + 1) * sizeof *scenes->items);
-    nl_api_roles_init(&scenes->roles, trace);
     for (size_t i = 0; i < idle->device_count; i++) {
         const struct nl_idle_device *device = &idle->devices[i];
         const struct nl_device_breakdown *parts = NULL;
         for (size_t j = 0; j < part_count; j++)
-            if (scenes->parts[j].device == device->device &&
-                scenes->parts[j].process == device->process)
-                parts = &scenes->parts[j];
+            if (all[j].device == device->device && all[j].process == device->process)
+                parts = &all[j];
         if (!parts || parts->wall_ns <= 0)
             continue;
         scenes->items[scenes->count++] = (struct nl_scene){.trace = trace,
@@ -136,11 +134,10 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .idle = idle,
                                                            .device = device,
                                                            .parts = parts,
-                                                           .roles = &scenes->roles,
+                                                           .roles = nl_memo_roles(options->memo),
                                                            .arena = arena,
                                                            .wall_ns = parts->wall_ns};
     }
-    nl_steps_find(trace, &scenes->found);
     struct dealer dealer = {.scenes = scenes};
     nl_scope_init(&dealer.scope, trace, &options->window);
     map_lanes(&dealer, trace);
@@ -149,7 +146,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     uint32_t *place = deal(&dealer, trace->kernel.slice, trace->kernel.rows, scenes->rows, true);
     deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
     for (size_t i = 0; i < scenes->count; i++)
-        fill(&scenes->items[i], &scenes->found);
+        fill(&scenes->items[i], found);
     nl_free(dealer.lane_scene);
     nl_scope_release(&dealer.scope);
 }
@@ -161,11 +158,7 @@ void nl_scenes_release(struct nl_scenes *scenes)
         nl_intervals_release(&scenes->items[i].hidden);
     }
     nl_free(scenes->items);
-    nl_free(scenes->parts);
     nl_free(scenes->rows);
-    nl_api_roles_release(&scenes->roles);
-    nl_idle_free(scenes->own);
-    nl_steps_release(&scenes->found);
     *scenes = (struct nl_scenes){0};
 }
 
@@ -288,6 +281,5 @@ double nl_median(int64_t *values, size_t count)
 {
     if (!count)
         return 0;
-    nl_sort_i64(values, count);
-    return nl_quantile_sorted(values, nl_quantile_at(count, 50));
+    return nl_quantile_i64(values, count, nl_quantile_at(count, 50));
 }

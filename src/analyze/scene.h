@@ -9,11 +9,7 @@
 struct nl_scenes {
     struct nl_scene *items;
     size_t count;
-    struct nl_device_breakdown *parts;
-    struct nl_api_roles roles;
-    struct nl_idle *own; /* idle time, when no memo keeps it */
-    uint32_t *rows;      /* kernels and copies of all scenes */
-    struct nl_found_steps found;
+    uint32_t *rows; /* kernels and copies of all scenes */
 };
 
 /* Texts are made in `arena`. */

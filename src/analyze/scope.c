@@ -18,6 +18,7 @@ void nl_scope_init(struct nl_scope *scope, const struct nl_trace *trace,
         scope->start = window->start;
         scope->end = window->end;
     }
+    scope->everything = !window->has_time && !window->has_rank && !window->has_device;
     if (!window->has_rank && !window->has_device)
         return;
     scope->lanes = nl_zalloc(trace->lane.rows + 1);

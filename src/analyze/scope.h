@@ -16,6 +16,7 @@ struct nl_scope {
     const struct nl_trace *trace; /* borrowed */
     int64_t start, end;           /* store time */
     uint8_t *lanes;               /* 1 = its slices may count; NULL = all lanes do */
+    bool everything; /* no window: columns that only tell what is outside are not read */
 };
 
 void nl_scope_init(struct nl_scope *scope, const struct nl_trace *trace,
@@ -55,6 +56,8 @@ static inline int64_t nl_scope_length(const struct nl_scope *scope, uint32_t sli
 {
     const struct nl_slice_table *table = &scope->trace->slice;
     int64_t dur = table->dur[slice];
+    if (scope->everything)
+        return dur == NL_NULL_I64 ? -1 : dur;
     bool counts =
         dur != NL_NULL_I64 && nl_scope_moment(scope, table->lane[slice], table->ts[slice]);
     return counts ? dur : -1;

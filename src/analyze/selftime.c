@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 #include "analyze/scope.h"
 #include "base/mem.h"
-#include "query/attribution.h"
 
 /* Self time per slice of the trace when only slices of the same kind are children. */
 static int64_t *same_kind_times(const struct nl_trace *trace, const struct nl_nest *nest)
@@ -25,14 +25,6 @@ static int64_t *same_kind_times(const struct nl_trace *trace, const struct nl_ne
             self[above] -= slice->dur[child];
     }
     return self;
-}
-
-static int64_t *self_times(const struct nl_trace *trace, const struct nl_nest *nest)
-{
-    if (!nest->rows)
-        return NULL;
-    return nest->same_kind ? same_kind_times(trace, nest)
-                           : nl_self_times(trace, 0, trace->slice.rows);
 }
 
 static int by_self(const void *left, const void *right)
@@ -70,34 +62,63 @@ static const struct nl_result_column columns[] = {
     NL_SELF_COLUMNS,
 };
 
+/* Self time per name of the slices that count. */
+static int64_t *sum_by_name(const struct nl_trace *trace, const struct nl_slice_list *list,
+                            const int64_t *self, int64_t *whole)
+{
+    int64_t *sums = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *sums);
+    *whole = 0;
+    for (uint32_t row = 0; row < list->rows; row++) {
+        uint32_t slice = list->slices[row];
+        if (!nl_slice_listed(list, &trace->slice, slice))
+            continue;
+        sums[trace->slice.name[slice]] += self[slice];
+        *whole += self[slice];
+    }
+    return sums;
+}
+
+/* The same as groups in the order of the answer; nl_free them. */
+static struct nl_group *group_by_name(const struct nl_trace *trace,
+                                      const struct nl_slice_list *list, const int64_t *sums,
+                                      size_t *count)
+{
+    struct nl_group_stats *stats = nl_list_stats(trace, list, count);
+    struct nl_group *groups = nl_alloc((*count + 1) * sizeof *groups);
+    for (size_t i = 0; i < *count; i++)
+        groups[i] =
+            (struct nl_group){.a = stats[i].name, .stats = stats[i], .sums = {sums[stats[i].name]}};
+    if (*count)
+        qsort(groups, *count, sizeof *groups, by_self);
+    nl_free(stats);
+    return groups;
+}
+
 struct nl_result *nl_self_answer(const struct nl_trace *trace,
                                  const struct nl_analyze_options *options,
                                  const struct nl_nest *nest)
 {
-    struct nl_scope scope;
-    struct nl_groups groups;
-    nl_scope_init(&scope, trace, &options->window);
-    nl_groups_init(&groups);
-    int64_t *self = self_times(trace, nest), whole = 0;
-    for (uint32_t row = 0; row < nest->rows; row++) {
-        int64_t length = nl_scope_length(&scope, nest->slices[row]);
-        if (length < 0)
-            continue;
-        int64_t own = self[nest->slices[row]];
-        nl_groups_add(&groups, trace->slice.name[nest->slices[row]], 0, length)->sums[0] += own;
-        whole += own;
-    }
-    nl_groups_finish(&groups);
-    nl_groups_by_self(&groups);
     struct nl_result *result = NL_ANSWER_NEW("self", NULL, columns);
-    for (size_t i = 0; i < groups.count; i++) {
+    if (!nest->rows)
+        return result;
+    struct nl_scope scope;
+    int64_t *own_kind = nest->same_kind ? same_kind_times(trace, nest) : NULL, whole;
+    const int64_t *self = own_kind ? own_kind : nl_memo_self_times(options->memo);
+    nl_scope_init(&scope, trace, &options->window);
+    const struct nl_slice_list list = {nest->slices, nest->rows,  scope.start,
+                                       scope.end,    scope.lanes, scope.everything};
+    int64_t *sums = sum_by_name(trace, &list, self, &whole);
+    size_t count;
+    struct nl_group *groups = group_by_name(trace, &list, sums, &count);
+    for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, (uint32_t)groups.items[i].a);
-        nl_self_cells(&cells[1], &groups.items[i], whole);
+        cells[0] = nl_answer_name(result, trace, (uint32_t)groups[i].a);
+        nl_self_cells(&cells[1], &groups[i], whole);
     }
     nl_answer_settle(result, "self_ns");
-    nl_free(self);
-    nl_groups_release(&groups);
+    nl_free(groups);
+    nl_free(sums);
+    nl_free(own_kind);
     nl_scope_release(&scope);
     return result;
 }

@@ -2,6 +2,7 @@
  * step_breakdown — where each device's time went in each step.
  */
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 #include "analyze/steptime.h"
 
 static const struct nl_result_column columns[] = {
@@ -23,11 +24,10 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    struct nl_step_times times;
-    nl_step_times_init(&times, trace, &options->window);
+    const struct nl_step_times *times = nl_memo_step_times(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("step_breakdown", NULL, columns);
-    for (size_t i = 0; i < times.count; i++) {
-        const struct nl_step_time *time = &times.items[i];
+    for (size_t i = 0; i < times->count; i++) {
+        const struct nl_step_time *time = &times->items[i];
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_cell_i64(time->rank);
         cells[1] = nl_cell_i64(time->ordinal);
@@ -38,8 +38,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             cells[5 + part] = nl_cell_i64(time->parts[part]);
         cells[10] = nl_answer_share(time->parts[NL_PART_IDLE], time->parts[NL_PART_WALL]);
     }
-    nl_step_note(result, &times.found);
-    nl_step_times_release(&times);
+    nl_step_note(result, times->found);
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 #include "analyze/steptime.h"
 #include "base/sort.h"
 
@@ -64,20 +65,19 @@ static void add_rows(struct nl_result *result, const struct nl_step_time *items,
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
                              struct nl_job *job, struct nl_err *err)
 {
+    (void)trace;
     (void)job;
     (void)err;
-    struct nl_step_times times;
-    nl_step_times_init(&times, trace, &options->window);
+    const struct nl_step_times *times = nl_memo_step_times(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("step_parts", NULL, columns);
-    for (size_t first = 0, next; first < times.count; first = next) {
-        const struct nl_step_time *a = &times.items[first];
-        for (next = first + 1; next < times.count; next++)
-            if (times.items[next].rank != a->rank || times.items[next].ordinal != a->ordinal)
+    for (size_t first = 0, next; first < times->count; first = next) {
+        const struct nl_step_time *a = &times->items[first];
+        for (next = first + 1; next < times->count; next++)
+            if (times->items[next].rank != a->rank || times->items[next].ordinal != a->ordinal)
                 break;
         add_rows(result, a, next - first);
     }
-    nl_step_note(result, &times.found);
-    nl_step_times_release(&times);
+    nl_step_note(result, times->found);
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 #include "analyze/steptime.h"
 #include "base/sort.h"
 
@@ -44,17 +45,17 @@ static void add_row(struct nl_result *result, const struct nl_step_group *group,
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
                              struct nl_job *job, struct nl_err *err)
 {
+    (void)trace;
     (void)job;
     (void)err;
-    struct nl_found_steps found;
-    nl_steps_find(trace, &found);
-    int64_t *values = nl_alloc((found.count + 1) * sizeof *values);
+    const struct nl_found_steps *found = nl_memo_steps(options->memo);
+    int64_t *values = nl_alloc((found->count + 1) * sizeof *values);
     struct nl_result *result = NL_ANSWER_NEW("step_summary", NULL, columns);
-    for (size_t g = 0; g < found.group_count; g++) {
-        const struct nl_step_group *group = &found.groups[g];
+    for (size_t g = 0; g < found->group_count; g++) {
+        const struct nl_step_group *group = &found->groups[g];
         size_t count = 0, apart = 0;
         for (size_t i = group->first; i < group->first + group->count; i++) {
-            const struct nl_found_step *step = &found.items[i];
+            const struct nl_found_step *step = &found->items[i];
             if (!nl_step_in_window(group, step, &options->window))
                 continue;
             if (step->phase == NL_STEP_STEADY)
@@ -65,9 +66,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         if (count + apart)
             add_row(result, group, values, count, apart);
     }
-    nl_step_note(result, &found);
+    nl_step_note(result, found);
     nl_free(values);
-    nl_steps_release(&found);
     return result;
 }
 

@@ -3,6 +3,7 @@
  * were found (query/stepfind.h), with the phase of each.
  */
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 #include "analyze/steptime.h"
 
 static const struct nl_result_column columns[] = {
@@ -31,17 +32,15 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
 {
     (void)job;
     (void)err;
-    struct nl_found_steps found;
-    nl_steps_find(trace, &found);
+    const struct nl_found_steps *found = nl_memo_steps(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("steps", NULL, columns);
-    for (size_t g = 0; g < found.group_count; g++) {
-        const struct nl_step_group *group = &found.groups[g];
+    for (size_t g = 0; g < found->group_count; g++) {
+        const struct nl_step_group *group = &found->groups[g];
         for (size_t i = group->first; i < group->first + group->count; i++)
-            if (nl_step_in_window(group, &found.items[i], &options->window))
-                add_row(result, trace, group, &found.items[i]);
+            if (nl_step_in_window(group, &found->items[i], &options->window))
+                add_row(result, trace, group, &found->items[i]);
     }
-    nl_step_note(result, &found);
-    nl_steps_release(&found);
+    nl_step_note(result, found);
     return result;
 }
 

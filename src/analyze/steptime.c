@@ -19,25 +19,19 @@ struct busy {
 
 static void busy_init(struct busy *busy, const struct nl_trace *trace, uint32_t device)
 {
-    struct nl_intervals comm, copy, rest;
-    nl_intervals_init(&busy->compute);
+    struct nl_device_sets sets;
+    struct nl_intervals rest;
+    nl_device_intervals(trace, NULL, device, &sets);
     nl_intervals_init(&busy->comm);
     nl_intervals_init(&busy->copy);
-    nl_intervals_init(&comm);
-    nl_intervals_init(&copy);
     nl_intervals_init(&rest);
-    nl_device_intervals(trace, NULL, device, NL_WORK_COMPUTE, &busy->compute);
-    nl_device_intervals(trace, NULL, device, NL_WORK_COMM, &comm);
-    nl_device_intervals(trace, NULL, device, NL_WORK_COPY, &copy);
-    nl_intervals_normalise(&busy->compute);
-    nl_intervals_normalise(&comm);
-    nl_intervals_normalise(&copy);
-    nl_intervals_subtract(&comm, &busy->compute, &busy->comm);
-    nl_intervals_subtract(&copy, &busy->compute, &rest);
-    nl_intervals_subtract(&rest, &comm, &busy->copy);
+    nl_intervals_subtract(&sets.comm, &sets.compute, &busy->comm);
+    nl_intervals_subtract(&sets.copy, &sets.compute, &rest);
+    nl_intervals_subtract(&rest, &sets.comm, &busy->copy);
     nl_intervals_release(&rest);
-    nl_intervals_release(&copy);
-    nl_intervals_release(&comm);
+    busy->compute = sets.compute;
+    nl_intervals_init(&sets.compute); /* it is the caller's now */
+    nl_device_sets_release(&sets);
 }
 
 static void busy_release(struct busy *busy)
@@ -88,25 +82,24 @@ static void measure_place(struct nl_step_times *times, const struct nl_trace *tr
         return;
     struct busy busy;
     busy_init(&busy, trace, place->device);
-    for (size_t g = 0; g < times->found.group_count; g++) {
-        const struct nl_step_group *group = &times->found.groups[g];
+    for (size_t g = 0; g < times->found->group_count; g++) {
+        const struct nl_step_group *group = &times->found->groups[g];
         for (size_t i = group->first; group->rank == place->rank && i < group->first + group->count;
              i++)
-            if (nl_step_in_window(group, &times->found.items[i], window))
-                times->items[times->count++] = measure(place, &busy, &times->found.items[i]);
+            if (nl_step_in_window(group, &times->found->items[i], window))
+                times->items[times->count++] = measure(place, &busy, &times->found->items[i]);
     }
     busy_release(&busy);
 }
 
 void nl_step_times_init(struct nl_step_times *times, const struct nl_trace *trace,
-                        const struct nl_window *window)
+                        const struct nl_window *window, const struct nl_found_steps *found)
 {
     struct nl_places places;
-    *times = (struct nl_step_times){0};
-    nl_steps_find(trace, &times->found);
+    *times = (struct nl_step_times){.found = found};
     nl_places_init(&places, trace);
-    times->items = nl_alloc((places.count * times->found.count + 1) * sizeof *times->items);
-    for (size_t i = 0; times->found.count && i < places.count; i++)
+    times->items = nl_alloc((places.count * times->found->count + 1) * sizeof *times->items);
+    for (size_t i = 0; times->found->count && i < places.count; i++)
         if (places.items[i].device != NL_NULL_ROW)
             measure_place(times, trace, &places.items[i], window);
     nl_places_release(&places);
@@ -115,7 +108,7 @@ void nl_step_times_init(struct nl_step_times *times, const struct nl_trace *trac
 void nl_step_times_release(struct nl_step_times *times)
 {
     nl_free(times->items);
-    nl_steps_release(&times->found);
+    times->items = NULL;
 }
 
 void nl_step_note(struct nl_result *result, const struct nl_found_steps *found)

@@ -26,14 +26,14 @@ struct nl_step_time {
 };
 
 struct nl_step_times {
-    struct nl_found_steps found;
-    struct nl_step_time *items; /* by (rank, device, time) */
+    const struct nl_found_steps *found; /* borrowed */
+    struct nl_step_time *items;         /* by (rank, device, time) */
     size_t count;
 };
 
 /* Steps that start inside the window, at their whole length. */
 void nl_step_times_init(struct nl_step_times *times, const struct nl_trace *trace,
-                        const struct nl_window *window);
+                        const struct nl_window *window, const struct nl_found_steps *found);
 void nl_step_times_release(struct nl_step_times *times);
 
 /* Whether a step of the group counts in the window. */

@@ -3,6 +3,7 @@
  * shows too; here they get names and shares.
  */
 #include "analyze/answer.h"
+#include "analyze/memo.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},
@@ -51,11 +52,10 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     (void)job;
     (void)err;
     size_t count;
-    struct nl_device_breakdown *devices = nl_time_breakdown(trace, &options->window, &count);
+    const struct nl_device_breakdown *devices = nl_memo_breakdown(options->memo, &count);
     struct nl_result *result = NL_ANSWER_NEW("breakdown", NULL, columns);
     for (size_t i = 0; i < count; i++)
         add_row(result, trace, &devices[i]);
-    nl_free(devices);
     return result;
 }
 

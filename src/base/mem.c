@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "base/mem.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@
 #endif
 
 #define BLOCK_BYTES ((size_t)64 << 10)
+#define FEW_ARRAYS  ((size_t)16 << 20) /* under this, fresh pages cost nothing that matters */
 
 struct nl_arena_block {
     struct nl_arena_block *next;
@@ -70,6 +73,19 @@ char *nl_strdup(const char *text)
 {
     size_t len = strlen(text) + 1;
     return memcpy(nl_alloc(len), text, len);
+}
+
+void nl_expect_arrays(size_t bytes)
+{
+#if defined(__GLIBC__) && !defined(NL_ASAN)
+    if (bytes < FEW_ARRAYS)
+        return;
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_ARENA_MAX, 1);
+#else
+    (void)bytes;
+#endif
 }
 
 void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item)

@@ -18,10 +18,20 @@ void *nl_realloc(void *old, size_t bytes);
 void nl_free(void *memory); /* NULL is fine */
 char *nl_strdup(const char *text);
 
+/* Says that a phase begins which makes and frees large arrays, about `bytes` at a time: what is freed
+ * is kept for the next array of any thread, because fresh pages cost more than most work on them.
+ * For the process, after its phases that need most memory: nothing is given back any more. */
+void nl_expect_arrays(size_t bytes);
+
 /* Makes room for `need` items of `item` bytes in *memory (capacity *cap items), doubling. */
 void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item);
+static inline void nl_grow_checked(void **memory, size_t *cap, size_t need, size_t item)
+{
+    if (need > *cap)
+        nl_grow_bytes(memory, cap, need, item);
+}
 #define nl_grow(pointer, cap, need)                                                                \
-    nl_grow_bytes((void **)(pointer), (cap), (need), sizeof **(pointer))
+    nl_grow_checked((void **)(pointer), (cap), (need), sizeof **(pointer))
 
 /* Page-aligned memory straight from the kernel; returned to it by nl_pages_free with the same
  * size. Large arrays live here so that freeing them really lowers the resident size. Zeroed; NULL

@@ -64,22 +64,28 @@ static struct nl_span cut(struct nl_pagepool *pool, size_t want)
     return part;
 }
 
-void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes)
+void nl_pagepool_put_under(struct nl_pagepool *pool, void *memory, size_t *done, size_t to)
 {
-    char *memory = nl_pages(bytes);
-    if (bytes < SMALL)
-        return memory;
-    size_t whole = whole_pages(bytes);
-    for (size_t done = 0; done < whole;) {
-        struct nl_span part = cut(pool, whole - done);
+    size_t whole = whole_pages(to);
+    while (*done < whole) {
+        struct nl_span part = cut(pool, whole - *done);
         if (!part.bytes)
             break;
-        if (mremap(part.at, part.bytes, part.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory + done) ==
-            MAP_FAILED) {
+        if (mremap(part.at, part.bytes, part.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                   (char *)memory + *done) == MAP_FAILED) {
             nl_pages_free(part.at, part.bytes);
             break; /* the rest stays fresh memory, which is only slower */
         }
-        done += part.bytes;
+        *done += part.bytes;
     }
+    *done = whole > *done ? whole : *done;
+}
+
+void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes)
+{
+    char *memory = nl_pages(bytes);
+    size_t done = 0;
+    if (bytes >= SMALL)
+        nl_pagepool_put_under(pool, memory, &done, bytes);
     return memory;
 }

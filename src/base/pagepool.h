@@ -29,4 +29,9 @@ void nl_pagepool_give(struct nl_pagepool *pool, void *memory, size_t bytes);
 /* `bytes` of page-aligned memory, to be freed with nl_pages_free. NULL only when bytes is 0. */
 void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes);
 
+/* The same for an array that is filled bit by bit while other memory is given: puts pages of the pool
+ * under bytes *done .. to of `memory`, which nl_pages gave and which was not touched there yet. *done,
+ * 0 at first, becomes what need not be looked at again: a page's end at or after `to`. */
+void nl_pagepool_put_under(struct nl_pagepool *pool, void *memory, size_t *done, size_t to);
+
 #endif

@@ -25,6 +25,14 @@ static inline char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
+bool nl_str_starts_nocase(struct nl_str text, const char *prefix)
+{
+    size_t i = 0;
+    while (i < text.len && prefix[i] && lower(text.ptr[i]) == lower(prefix[i]))
+        i++;
+    return !prefix[i];
+}
+
 ptrdiff_t nl_str_find_nocase(struct nl_str text, const char *part)
 {
     size_t len = strlen(part);

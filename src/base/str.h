@@ -35,6 +35,7 @@ static inline bool nl_str_is(struct nl_str a, const char *text)
 
 bool nl_str_starts(struct nl_str text, const char *prefix);
 bool nl_str_contains(struct nl_str text, const char *part);
+bool nl_str_starts_nocase(struct nl_str text, const char *prefix); /* ASCII case ignored */
 /* Like strcasestr on a view: position of `part` (ASCII case ignored), or -1. */
 ptrdiff_t nl_str_find_nocase(struct nl_str text, const char *part);
 

@@ -35,4 +35,8 @@ bool nl_decimal_us_to_ns(struct nl_str text, int64_t *ns);
 /* The same for any unit: the decimal number text × 10^shift (9: seconds → ns, 0: whole numbers). */
 bool nl_decimal_shifted(struct nl_str text, int shift, int64_t *value);
 
+/* The nearest double to text × 10^exponent, for plain numbers of up to 15 digits: "-12.5". False for
+ * everything else, also for numbers that strtod reads; it is the fast path before strtod. */
+bool nl_decimal_short(struct nl_str text, int exponent, double *value);
+
 #endif

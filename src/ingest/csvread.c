@@ -194,11 +194,16 @@ static void undouble(struct nl_str *cell)
     cell->len = to;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 struct nl_str csvread_trimmed(struct nl_str text)
 {
-    while (text.len > 0 && strchr(" \t\r", text.ptr[0]) && text.ptr[0])
+    while (text.len > 0 && is_blank(text.ptr[0]))
         text = (struct nl_str){text.ptr + 1, text.len - 1};
-    while (text.len > 0 && strchr(" \t\r", text.ptr[text.len - 1]) && text.ptr[text.len - 1])
+    while (text.len > 0 && is_blank(text.ptr[text.len - 1]))
         text.len--;
     return text;
 }
@@ -460,6 +465,8 @@ bool csvread_f64(struct nl_str cell, double *value)
 {
     char text[64], *end;
     cell = csvread_trimmed(cell);
+    if (nl_decimal_short(cell, 0, value))
+        return true;
     if (cell.len == 0 || cell.len >= sizeof text || memchr(cell.ptr, 0, cell.len))
         return false;
     memcpy(text, cell.ptr, cell.len);
@@ -482,14 +489,7 @@ bool csvread_scaled(struct nl_str cell, int power, int64_t *value)
                 return false;
             cell.len = i;
         }
-    struct nl_buf buf;
-    nl_buf_init(&buf, 1024);
-    nl_buf_add(&buf, cell.ptr, cell.len);
-    nl_buf_format(&buf, "e%d", (int)exponent + power - 3);
-    bool done = cell.len > 0 && !buf.overflow &&
-                nl_decimal_us_to_ns((struct nl_str){buf.ptr, buf.len}, value);
-    nl_buf_release(&buf);
-    return done;
+    return nl_decimal_shifted(cell, (int)exponent + power, value);
 }
 
 bool csvread_time_unit(struct nl_str unit, int *power)

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 #define TIME_MAX ((int64_t)1 << 62)
+#define SPARSE   8
 
 void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t source,
                    struct nl_job *job)
@@ -218,7 +219,7 @@ static size_t place(const struct gpurows_map *map, uint64_t key)
     /* Ids are nearly consecutive: runs of 64 stay neighbours. */
     uint64_t run = (key >> 6) * 0x9e3779b97f4a7c15u;
     size_t at = ((run ^ run >> 29) << 6 ^ (key & 63)) & (map->size - 1);
-    while (map->used[at] && map->pairs[at].key != key)
+    while (map->pairs[at].used && map->pairs[at].key != key)
         at = (at + 1) & (map->size - 1);
     return at;
 }
@@ -227,44 +228,77 @@ static void grow(struct gpurows_map *map)
 {
     struct gpurows_map old = *map;
     map->size = old.size ? old.size * 2 : 1024;
-    map->pairs = nl_alloc(map->size * sizeof *map->pairs);
-    map->used = nl_zalloc(map->size);
+    map->pairs = nl_zalloc(map->size * sizeof *map->pairs);
     for (size_t i = 0; i < old.size; i++)
-        if (old.used[i]) {
-            size_t at = place(map, old.pairs[i].key);
-            map->pairs[at] = old.pairs[i];
-            map->used[at] = 1;
-        }
+        if (old.pairs[i].used)
+            map->pairs[place(map, old.pairs[i].key)] = old.pairs[i];
     nl_free(old.pairs);
-    nl_free(old.used);
+}
+
+/* Is there a place for the key in the array, which may have SPARSE places per key? Makes it. */
+static bool has_place(struct gpurows_map *map, uint64_t key)
+{
+    if (key < map->small_size)
+        return true;
+    if (key >= (map->small_count + 16) * SPARSE)
+        return false;
+    size_t size = map->small_size ? map->small_size * 2 : 64;
+    size = size > key ? size : (size_t)key + 1;
+    map->small = nl_realloc(map->small, size * sizeof *map->small);
+    map->small_used = nl_realloc(map->small_used, size);
+    memset(map->small_used + map->small_size, 0, size - map->small_size);
+    map->small_size = size;
+    return true;
+}
+
+/* The place of a key's value; *known: it was there before. A key stays where it was put first. */
+static uint64_t *place_for(struct gpurows_map *map, uint64_t key, bool *known)
+{
+    size_t at = map->pair_count ? place(map, key) : 0;
+    *known = map->pair_count && map->pairs[at].used;
+    if (*known)
+        return &map->pairs[at].value;
+    if (has_place(map, key)) {
+        *known = map->small_used[key];
+        map->small_used[key] = 1;
+        map->small_count += !*known;
+        return &map->small[key];
+    }
+    if (map->pair_count * 2 >= map->size)
+        grow(map);
+    at = place(map, key);
+    map->pairs[at] = (struct gpurows_pair){.key = key, .used = true};
+    map->pair_count++;
+    return &map->pairs[at].value;
 }
 
 uint64_t *gpurows_map_put(struct gpurows_map *map, uint64_t key, uint64_t value, bool *made)
 {
-    if (map->count * 2 >= map->size)
-        grow(map);
-    size_t at = place(map, key);
+    bool known;
+    uint64_t *to = place_for(map, key, &known);
     if (made)
-        *made = !map->used[at];
-    if (!map->used[at]) {
-        map->used[at] = 1;
-        map->pairs[at] = (struct gpurows_pair){key, value};
+        *made = !known;
+    if (!known) {
+        *to = value;
         map->count++;
     }
-    return &map->pairs[at].value;
+    return to;
 }
 
 const uint64_t *gpurows_map_find(const struct gpurows_map *map, uint64_t key)
 {
-    if (map->count == 0)
+    if (key < map->small_size && map->small_used[key])
+        return &map->small[key];
+    if (map->pair_count == 0)
         return NULL;
     size_t at = place(map, key);
-    return map->used[at] ? &map->pairs[at].value : NULL;
+    return map->pairs[at].used ? &map->pairs[at].value : NULL;
 }
 
 void gpurows_map_release(struct gpurows_map *map)
 {
     nl_free(map->pairs);
-    nl_free(map->used);
+    nl_free(map->small);
+    nl_free(map->small_used);
     *map = (struct gpurows_map){0};
 }

@@ -24,11 +24,15 @@ struct gpurows_slot {
 };
 
 struct gpurows_map {
+    size_t count;
+    uint64_t *small;           /* values of keys about as small as their number, by key */
+    unsigned char *small_used; /* which of them are there */
+    size_t small_count, small_size;
     struct gpurows_pair {
         uint64_t key, value;
-    } * pairs;
-    unsigned char *used;
-    size_t count, size;
+        bool used;
+    } * pairs; /* all others: open addressing */
+    size_t pair_count, size;
 };
 
 struct gpurows {

@@ -117,6 +117,8 @@ static bool is_unavailable(struct nl_str cell)
                                         "[Insufficient Permissions]",
                                         "nan",
                                         "inf"};
+    if (isdigit((unsigned char)cell.ptr[0]))
+        return false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (nl_str_is(cell, words[i]))
             return true;

@@ -14,6 +14,8 @@
 
 /* ---- nvidia-smi --query-gpu ---- */
 
+#define DESCRIBED 64 /* devices whose description is not told again when it is the same */
+
 struct query {
     struct csvread csv;
     int time, device, name, uuid;
@@ -21,11 +23,40 @@ struct query {
     struct nl_arena arena;
     struct nl_str uuids[64];
     size_t uuid_count;
+    struct query_column {
+        struct nl_str name, unit;
+        char room[16]; /* of a name where the file has none */
+    } columns[TELEMETRY_COLUMNS];
+    uint64_t described[DESCRIBED]; /* per device: hash of what was last told of it */
 };
+
+/* Columns have numbers where the file has no header. */
+static void number_columns(struct query *q)
+{
+    for (int c = 0; c < TELEMETRY_COLUMNS; c++) {
+        struct query_column *column = &q->columns[c];
+        int len = snprintf(column->room, sizeof column->room, "column %d", c + 1);
+        column->name = (struct nl_str){column->room, (size_t)len};
+        column->unit = (struct nl_str){"", 0};
+    }
+}
+
+static void name_columns(struct query *q)
+{
+    for (int c = 0; c < TELEMETRY_COLUMNS && (size_t)c < q->csv.name_count; c++) {
+        struct nl_str name = q->csv.names[c];
+        const char *bracket = name.len ? memchr(name.ptr, '[', name.len) : NULL;
+        if (bracket)
+            name.len = (size_t)(bracket - name.ptr);
+        q->columns[c].name = csvread_trimmed(name);
+        q->columns[c].unit = csvread_unit(&q->csv, c);
+    }
+}
 
 static void take_header(struct query *q)
 {
     csvread_take_header(&q->csv);
+    name_columns(q);
     q->time = csvread_column(&q->csv, "timestamp|time");
     /* a script's own column tells devices apart where nvidia-smi's index is 0 for all */
     q->device = csvread_column(&q->csv, "gpu|gpu_id|index");
@@ -59,6 +90,12 @@ static void describe_device(struct telemetry *t, struct query *q, int64_t device
     struct nl_str uuid = csvread_trimmed(csvread_cell(&q->csv, q->uuid));
     if (device == NL_NULL_I64 || (!name.len && !uuid.len))
         return;
+    uint64_t told[2] = {nl_hash(name.ptr, name.len), nl_hash(uuid.ptr, uuid.len)};
+    uint64_t hash = nl_hash(told, sizeof told);
+    if (device < DESCRIBED && q->described[device] == hash)
+        return;
+    if (device < DESCRIBED)
+        q->described[device] = hash;
     struct nl_device_row *row =
         nl_builder_device_row(t->builder, nl_builder_device(t->builder, t->source, device, device));
     row->vendor = nl_builder_name(t->builder, nl_str("nvidia"));
@@ -66,21 +103,6 @@ static void describe_device(struct telemetry *t, struct query *q, int64_t device
         row->name = nl_builder_name(t->builder, name);
     if (nl_str_starts(uuid, "GPU-") || nl_str_starts(uuid, "MIG-"))
         row->uuid = nl_builder_name(t->builder, uuid);
-}
-
-/* Name and unit of a column; a number where the file has no header. */
-static struct nl_str column_name(const struct query *q, int column, struct nl_str *unit,
-                                 char room[32])
-{
-    *unit = (struct nl_str){"", 0};
-    if (!q->header || (size_t)column >= q->csv.name_count)
-        return (struct nl_str){room, (size_t)snprintf(room, 32, "column %d", column + 1)};
-    struct nl_str name = q->csv.names[column];
-    const char *bracket = name.len ? memchr(name.ptr, '[', name.len) : NULL;
-    *unit = csvread_unit(&q->csv, column);
-    if (bracket)
-        name.len = (size_t)(bracket - name.ptr);
-    return csvread_trimmed(name);
 }
 
 static bool is_value(const struct query *q, int column, int time)
@@ -104,12 +126,10 @@ static void query_row(struct telemetry *t, struct query *q)
     }
     describe_device(t, q, device);
     for (int c = 0; c < (int)csv->count && c < TELEMETRY_COLUMNS; c++) {
-        char room[32];
-        struct nl_str unit;
-        if (!is_value(q, c, time))
-            continue;
-        struct nl_str name = column_name(q, c, &unit, room);
-        telemetry_cell(t, ts, device, (struct nl_str){"", 0}, name, unit, csv->cells[c]);
+        const struct query_column *column = &q->columns[c];
+        if (is_value(q, c, time))
+            telemetry_cell(t, ts, device, (struct nl_str){"", 0}, column->name, column->unit,
+                           csv->cells[c]);
     }
 }
 
@@ -117,6 +137,7 @@ bool telemetry_query(struct telemetry *t, struct nl_stream *stream, struct nl_er
 {
     struct query q = {.time = -1, .device = -1, .name = -1, .uuid = -1};
     enum csvread_status got;
+    number_columns(&q);
     nl_arena_init(&q.arena);
     csvread_init(&q.csv, stream, t->job, &(struct csvread_options){.delimiter = ','});
     for (uint64_t i = 0;

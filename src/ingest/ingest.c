@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "ingest/ingest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -46,6 +47,27 @@ static bool look(struct nl_input *input, const struct nl_path *from, unsigned ch
     return true;
 }
 
+/* What a file is that no reader takes, when it is one of those that people often give. */
+static const struct stranger {
+    size_t offset, length;
+    const char *bytes, *what, *advice;
+} strangers[] = {
+#define NL_STRANGER(offset, bytes, what, advice) {offset, sizeof bytes - 1, bytes, what, advice},
+#include "ingest/strangers.def"
+#undef NL_STRANGER
+};
+
+static const struct stranger *stranger_of(const struct nl_input *input)
+{
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+        const struct stranger *it = &strangers[i];
+        if (input->head_len >= it->offset + it->length &&
+            memcmp(input->head + it->offset, it->bytes, it->length) == 0)
+            return it;
+    }
+    return NULL;
+}
+
 static const struct nl_format *recognise(const struct nl_input *input, struct nl_err *err)
 {
     const struct nl_format *best = NULL, *nearest = NULL;
@@ -65,7 +87,11 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
     if (best)
         return best;
     nl_err_at(err, input->path, 0);
-    if (reason)
+    const struct stranger *stranger = stranger_of(input);
+    if (stranger)
+        (void)nl_fail(err, NL_FORMAT, "of no known format: this is %s; %s", stranger->what,
+                      stranger->advice);
+    else if (reason)
         (void)nl_fail(err, NL_FORMAT, "of no known format; nearest is %s, but it is %s",
                       nearest->title, reason);
     else
@@ -86,9 +112,8 @@ struct load {
     struct nl_job *job;
     unsigned char *head;
     size_t loaded;
-    char *skipped; /* text of the first file left out */
-    int64_t skips;
-    int64_t derived; /* files that repeat what another holds */
+    char *skipped;         /* text of the first file left out */
+    int64_t skips, failed; /* left out; those of them whose format is known */
     struct nl_err last;
 };
 
@@ -108,25 +133,21 @@ static bool load_one(struct load *load, const struct nl_path *path, struct nl_er
     if (input.rank != NL_NULL_I64)
         nl_builder_rank(load->builder, source, input.rank);
     nl_err_at(err, path->path, -1);
-    return format->load(load->builder, source, &input, load->job, err);
+    if (format->load(load->builder, source, &input, load->job, err))
+        return true;
+    /* Of a folder the others are read: what this one lacks is told beside its name. */
+    nl_builder_coverage(load->builder, source, "failed: file not loaded", 1, err->text);
+    load->failed++;
+    return false;
 }
 
-/* JAX and TensorFlow write HOST.trace.json.gz beside HOST.xplane.pb: a part of the same events. Of a
- * folder only the whole is read, or all would count twice. */
-static bool is_derived(const struct nl_inputs *inputs, size_t i)
+/* All would count twice. */
+static void tell_twin(struct load *load, const struct nl_path *path, const struct nl_path *twin)
 {
-    static const char json[] = ".trace.json.gz", whole[] = ".xplane.pb";
-    const char *path = inputs->items[i].path;
-    size_t len = strlen(path), stem = len - (sizeof json - 1);
-    if (!inputs->items[i].from_folder || len < sizeof json || strcmp(path + stem, json) != 0)
-        return false;
-    for (size_t k = 0; k < inputs->count; k++) {
-        const char *other = inputs->items[k].path;
-        if (strlen(other) == stem + sizeof whole - 1 && memcmp(other, path, stem) == 0 &&
-            strcmp(other + stem, whole) == 0)
-            return true;
-    }
-    return false;
+    char detail[256];
+    (void)snprintf(detail, sizeof detail, "%.110s beside %.110s", path->name, twin->name);
+    nl_builder_coverage(load->builder, NL_NULL_ROW, "files left out: the same events as another", 1,
+                        detail);
 }
 
 static bool load_all(struct load *load, const struct nl_inputs *inputs, struct nl_err *err)
@@ -134,8 +155,9 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
     for (size_t i = 0; i < inputs->count; i++) {
         if (nl_job_cancelled(load->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
-        if (is_derived(inputs, i)) {
-            load->derived++;
+        const struct nl_path *twin = nl_inputs_twin(inputs, i);
+        if (twin) {
+            tell_twin(load, &inputs->items[i], twin);
             continue;
         }
         if (load_one(load, &inputs->items[i], err)) {
@@ -144,7 +166,8 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
         }
         if (!may_skip(inputs, i, err))
             return false;
-        if (!load->skips++)
+        load->skips++;
+        if (!load->skipped && load->skips > load->failed)
             load->skipped = nl_strdup(inputs->items[i].path);
         load->last = *err;
         nl_err_clear(err);
@@ -152,6 +175,12 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
     if (load->loaded)
         return true;
     *err = load->last;
+    if (load->skips > 1) {
+        char last[sizeof err->text];
+        (void)snprintf(last, sizeof last, "%s", err->text);
+        (void)nl_fail(err, NL_FORMAT, "none of %lld files can be read; this one: %s",
+                      (long long)load->skips, last);
+    }
     return false;
 }
 
@@ -165,14 +194,11 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs,
                         .head = nl_alloc(NL_SNIFF_BYTES)};
     bool done = load_all(&load, inputs, err);
     nl_free(load.head);
-    if (load.skips) {
+    if (load.skips > load.failed) {
         const char *slash = strrchr(load.skipped, '/');
         nl_builder_coverage(load.builder, NL_NULL_ROW, "files of unknown format skipped",
-                            load.skips, slash ? slash + 1 : load.skipped);
+                            load.skips - load.failed, slash ? slash + 1 : load.skipped);
     }
-    if (load.derived)
-        nl_builder_coverage(load.builder, NL_NULL_ROW, "files left out: the same events as another",
-                            load.derived, "trace.json.gz beside an xplane.pb of that name");
     nl_free(load.skipped);
     if (!done) {
         nl_builder_free(load.builder);

@@ -18,15 +18,73 @@
 
 #define MAX_FILES 100000u
 
+static const struct nl_path *find(const struct nl_inputs *inputs, const char *path)
+{
+    uint32_t row = id_index_get(&inputs->by_path, nl_hash(path, strlen(path)));
+    if (row == ID_INDEX_NONE || strcmp(inputs->items[row].path, path) != 0)
+        return NULL;
+    return &inputs->items[row];
+}
+
 static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
 {
-    for (size_t i = 0; i < inputs->count; i++)
-        if (strcmp(inputs->items[i].path, path) == 0)
-            return;
+    if (find(inputs, path))
+        return;
     nl_grow(&inputs->items, &inputs->cap, inputs->count + 1);
     const char *copy = nl_arena_text(&inputs->arena, path, strlen(path));
     const char *slash = strrchr(copy, '/');
+    id_index_put(&inputs->by_path, nl_hash(path, strlen(path)), (uint32_t)inputs->count);
     inputs->items[inputs->count++] = (struct nl_path){copy, slash ? slash + 1 : copy, from_folder};
+}
+
+/* rocprofv3 --output-format with several: a file per kind of record beside the file with all. */
+#define ROCPROFV3(csv)                                                                             \
+    {"_" csv ".csv", "_results.db"},                                                               \
+    {                                                                                              \
+        "_" csv ".csv", "_results.json"                                                            \
+    }
+
+/* Ends of names of files with the same events; the second holds all that the first does. */
+static const struct {
+    const char *copy, *whole;
+} twins[] = {
+    {".trace.json.gz", ".xplane.pb"}, /* JAX, TensorFlow: at most a million events */
+    {".nsys-rep", ".sqlite"},         /* nsys export, nsys stats */
+    {".qdrep", ".sqlite"},
+    {"_results.json", "_results.db"},
+    {"_results.pftrace", "_results.db"},
+    {"_results.pftrace", "_results.json"},
+    ROCPROFV3("agent_info"),
+    ROCPROFV3("kernel_trace"),
+    ROCPROFV3("memory_copy_trace"),
+    ROCPROFV3("hip_api_trace"),
+    ROCPROFV3("hsa_api_trace"),
+    ROCPROFV3("marker_api_trace"),
+    ROCPROFV3("rccl_api_trace"),
+    ROCPROFV3("memory_allocation_trace"),
+    ROCPROFV3("scratch_memory_trace"),
+    ROCPROFV3("counter_collection"),
+    {".gz", ""},
+    {".zst", ""},
+};
+
+const struct nl_path *nl_inputs_twin(const struct nl_inputs *inputs, size_t item)
+{
+    const char *path = inputs->items[item].path;
+    size_t len = strlen(path);
+    const struct nl_path *found = NULL;
+    for (size_t i = 0; !found && i < sizeof twins / sizeof twins[0]; i++) {
+        size_t end = strlen(twins[i].copy);
+        if (!inputs->items[item].from_folder || len <= end ||
+            strcmp(path + len - end, twins[i].copy) != 0)
+            continue;
+        char *other = nl_alloc(len - end + strlen(twins[i].whole) + 1);
+        memcpy(other, path, len - end);
+        strcpy(other + len - end, twins[i].whole);
+        found = find(inputs, other);
+        nl_free(other);
+    }
+    return found;
 }
 
 static bool is_regular(const char *path)
@@ -159,6 +217,7 @@ void nl_inputs_free(struct nl_inputs *inputs)
     if (inputs->spool >= 0)
         close(inputs->spool);
     nl_free(inputs->items);
+    id_index_release(&inputs->by_path);
     nl_arena_free(&inputs->arena);
     *inputs = (struct nl_inputs){.spool = -1};
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "ingest/idindex.h"
 
 struct nl_inputs {
     struct nl_path {
@@ -14,7 +15,8 @@ struct nl_inputs {
         bool from_folder; /* found inside a folder or by a glob, not named */
     } * items;
     size_t count, cap;
-    int spool; /* descriptor of the file that standard input was copied to, or -1 */
+    struct id_index by_path; /* hash of the path → item */
+    int spool;               /* descriptor of the file that standard input was copied to, or -1 */
     struct nl_arena arena;
 };
 
@@ -25,6 +27,11 @@ struct nl_inputs {
 NL_MUST_CHECK bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths,
                                     size_t count, struct nl_err *err);
 void nl_inputs_free(struct nl_inputs *inputs);
+
+/* Of a folder: the file that holds the same events as this one, or more of them (the SQLite export
+ * beside a report, the unpacked file beside the packed one); NULL when there is none. Names tell: what
+ * one program writes in several forms, or another packs, keeps its stem. */
+const struct nl_path *nl_inputs_twin(const struct nl_inputs *inputs, size_t item);
 
 /* Rank as people write it in file names: "rank-34.…", "rank0_trace", "worker3.", "_rank_7"; else
  * INT64_MIN. */

@@ -36,8 +36,14 @@ static uint64_t take_bytes(struct marshal *marshal, unsigned bytes)
         failed(marshal, "the data end early");
         return 0;
     }
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t)marshal->at[i] << 8 * i;
+    switch (bytes) {
+    case 1: value = *marshal->at; break;
+    case 4: memcpy(&value, marshal->at, 4); break; /* little-endian, as our machines are */
+    case 8: memcpy(&value, marshal->at, 8); break;
+    default:
+        for (unsigned i = 0; i < bytes; i++)
+            value |= (uint64_t)marshal->at[i] << 8 * i;
+    }
     marshal->at += bytes;
     return value;
 }
@@ -140,11 +146,15 @@ static struct marshal_value take_value(struct marshal *marshal, char code)
         return value;
     case '{': value.type = MARSHAL_DICT; return value;
     case 'R': return take_interned(marshal);
-    default: break;
+    case 'z':
+    case 'Z':
+    case 'a':
+    case 'A':
+    case 'u':
+    case 't':
+    case 's': return take_string(marshal, code);
+    default: return failed(marshal, "a kind of value that no profile has");
     }
-    if (code && strchr("zZaAuts", code))
-        return take_string(marshal, code);
-    return failed(marshal, "a kind of value that no profile has");
 }
 
 struct marshal_value marshal_next(struct marshal *marshal)

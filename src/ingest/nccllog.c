@@ -1,7 +1,9 @@
 /*
  * NCCL logs. The lines have no times (before 2.26, and not by default), so that enqueued collectives
  * are marks in their order, 1 ns apart. A row of an nccl-tests table is a measurement: two slices
- * with the time per operation, laid end to end, and their bandwidths as metrics.
+ * with the time per operation, laid end to end, and their bandwidths as metrics. With NCCL_DEBUG=INFO
+ * a row is printed in pieces between the lines of NCCL, and the first line of those is glued to each
+ * piece; the pieces are put together again.
  */
 #define _GNU_SOURCE
 #include "ingest/nccllog.h"
@@ -32,10 +34,12 @@ struct log {
     struct comm *comms;
     size_t comm_count, comm_cap;
     /* the columns of the table, by what they are; -1 = not there */
-    int size, count, type, columns, time[2], algbw[2], busbw[2];
+    int size, count, type, redop, columns, time[2], algbw[2], busbw[2];
     bool table;
     char test[64];
-    int64_t infos, warnings, calls, results, others;
+    char row[512]; /* of the table, as far as it was printed */
+    size_t row_len, pieces;
+    int64_t infos, warnings, calls, results, others, mended, mixed;
 };
 
 static int split(struct nl_str line, struct nl_str words[MAX_WORDS])
@@ -58,9 +62,18 @@ static int split(struct nl_str line, struct nl_str words[MAX_WORDS])
 
 struct said {
     int64_t pid, tid, device;
-    struct nl_str text;
+    struct nl_str text, before; /* before: what the line is glued to */
     bool warning;
 };
+
+/* Characters of a number, or of N/A, at the start of a word. */
+static size_t number_length(struct nl_str word)
+{
+    size_t len = nl_str_starts(word, "N/A") ? 3 : 0;
+    while (len < word.len && word.ptr[len] && strchr("-+.e0123456789", word.ptr[len]))
+        len++;
+    return len;
+}
 
 static bool read_origin(struct nl_str before, struct said *said)
 {
@@ -78,6 +91,8 @@ static bool read_origin(struct nl_str before, struct said *said)
     device = (struct nl_str){device.ptr + 1, device.len - 2};
     if (!csvread_i64(device, &said->device))
         said->device = NL_NULL_I64;
+    size_t words_before = (size_t)(where.ptr - before.ptr);
+    said->before = (struct nl_str){before.ptr, count > 2 ? words_before + number_length(where) : 0};
     return csvread_i64(pid, &said->pid) && csvread_i64(tid, &said->tid);
 }
 
@@ -244,8 +259,9 @@ static bool take_columns(struct log *log, struct nl_str line)
         int *column; /* the first of two: out-of-place, in-place */
         bool twice;
     } columns[] = {{"size", &log->size, false}, {"count", &log->count, false},
-                   {"type", &log->type, false}, {"time", log->time, true},
-                   {"algbw", log->algbw, true}, {"busbw", log->busbw, true}};
+                   {"type", &log->type, false}, {"redop", &log->redop, false},
+                   {"time", log->time, true},   {"algbw", log->algbw, true},
+                   {"busbw", log->busbw, true}};
     if (count < 6 || !nl_str_is(words[0], "#") || !nl_str_is(words[1], "size") ||
         !nl_str_is(words[2], "count"))
         return false;
@@ -343,20 +359,95 @@ static int missing_words(const struct log *log, int count)
     return log->type >= 0 && missing > 0 && missing <= between ? missing : 0;
 }
 
-static void take_row(struct log *log, struct nl_str line)
+static bool all_numbers(const struct nl_str *words, int count)
 {
-    struct nl_str words[MAX_WORDS] = {{0}}, moved[MAX_WORDS] = {{0}};
-    uint64_t size;
-    int count = split(line, words);
-    if (count < 6 || count > log->columns || !csvread_u64(words[log->size], &size))
+    for (int i = 0; i < count; i++)
+        if (number_length(words[i]) != words[i].len)
+            return false;
+    return count > 0;
+}
+
+static void take_row(struct log *log, const struct nl_str *words, int count)
+{
+    struct nl_str moved[MAX_WORDS] = {{0}};
+    if (count < 6 || count > log->columns)
         return;
     int missing = missing_words(log, count);
     for (int i = 0; i < count + missing; i++)
         moved[i] = i <= log->type            ? words[i]
                    : i - missing > log->type ? words[i - missing]
                                              : nl_str("");
-    take_side(log, moved, count + missing, 0);
-    take_side(log, moved, count + missing, 1);
+    count += missing;
+    if (count <= log->time[0] || !all_numbers(&moved[log->time[0]], count - log->time[0]))
+        return;
+    take_side(log, moved, count, 0);
+    take_side(log, moved, count, 1);
+}
+
+/* How many words a row has in the end: tests without a reduction leave its column empty. */
+static int words_of_row(const struct log *log, const struct nl_str *words, int count)
+{
+    struct nl_str redop = word_of(words, count, log->redop);
+    return log->columns - (redop.len && number_length(redop) == redop.len);
+}
+
+/* The row at hand has no more pieces. One of several is whole or none: a number that the program
+ * printed between them would move the columns. */
+static void end_row(struct log *log)
+{
+    struct nl_str words[MAX_WORDS] = {{0}};
+    int count = split((struct nl_str){log->row, log->row_len}, words);
+    int64_t before = log->results;
+    if (log->pieces == 1 || count == words_of_row(log, words, count))
+        take_row(log, words, count);
+    if (log->results == before)
+        log->mixed += log->pieces > 0;
+    else
+        log->mended += log->pieces > 1;
+    log->row_len = log->pieces = 0;
+}
+
+static bool row_is_whole(const struct log *log)
+{
+    struct nl_str words[MAX_WORDS] = {{0}};
+    int count = split((struct nl_str){log->row, log->row_len}, words);
+    return count == words_of_row(log, words, count);
+}
+
+static bool is_type(struct nl_str word)
+{
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (nl_str_is(word, types[i].name))
+            return true;
+    return nl_str_starts(word, "f8e") || nl_str_starts(word, "fp8");
+}
+
+/* Is it the beginning of a row, or a row? */
+static bool begins_row(const struct log *log, const struct nl_str *words, int count)
+{
+    uint64_t number;
+    return csvread_u64(words[log->size], &number) &&
+           (count >= 6 || is_type(word_of(words, count, log->type)));
+}
+
+/* Text in a table that is no comment: a row, a piece of one, or what others print. */
+static void take_piece(struct log *log, struct nl_str text)
+{
+    struct nl_str words[MAX_WORDS] = {{0}};
+    int count = split(text, words);
+    bool more = log->pieces && log->type >= 0 && all_numbers(words, count);
+    if (!more && !begins_row(log, words, count))
+        return;
+    if (!more)
+        end_row(log);
+    if (text.len + 1 < sizeof log->row - log->row_len) {
+        memcpy(log->row + log->row_len, text.ptr, text.len);
+        log->row[log->row_len + text.len] = ' ';
+        log->row_len += text.len + 1;
+    }
+    log->pieces++;
+    if (row_is_whole(log))
+        end_row(log);
 }
 
 static void take_comment(struct log *log, struct nl_str line)
@@ -381,12 +472,16 @@ static void take_comment(struct log *log, struct nl_str line)
 static void take_line(struct log *log, struct nl_str line)
 {
     struct said said;
-    if (line.len > 10 && memmem(line.ptr, line.len, " NCCL ", 6) && read_said(line, &said))
+    if (line.len > 10 && memmem(line.ptr, line.len, " NCCL ", 6) && read_said(line, &said)) {
+        if (log->table && said.before.len)
+            take_piece(log, said.before);
         take_said(log, &said);
-    else if (line.len && line.ptr[0] == '#')
+    } else if (line.len && line.ptr[0] == '#') {
+        end_row(log);
         take_comment(log, line);
-    else if (log->table && line.len)
-        take_row(log, line);
+    } else if (log->table && line.len) {
+        take_piece(log, line);
+    }
 }
 
 static void tell(struct log *log)
@@ -399,6 +494,9 @@ static void tell(struct log *log)
         {"not recorded: times of NCCL calls", log->calls, "their order counts as 1, 2, 3 ns"},
         {"not recorded: when the tests ran", log->results,
          "each lasts the time of one operation; they are laid end to end"},
+        {"repaired: rows of nccl-tests in pieces", log->mended, "printed between lines of NCCL"},
+        {"skipped: rows of nccl-tests mixed with other output", log->mixed,
+         "what was printed into them cannot be told from them"},
         {"NCCL warnings", log->warnings, "read them in the log itself"},
         {"not loaded: NCCL lines", log->others, "channels, rings, transports, plug-ins"},
     };
@@ -425,6 +523,7 @@ bool nccllog_load(struct nl_builder *builder, uint32_t source, struct nl_stream 
         if (lines.count % 4096 == 0 && nl_job_cancelled(job))
             break;
     }
+    end_row(&log);
     bool done = !lines.failed;
     textlines_release(&lines);
     nl_free(log.comms);
@@ -436,15 +535,21 @@ bool nccllog_load(struct nl_builder *builder, uint32_t source, struct nl_stream 
     return done;
 }
 
+/* A text that only speaks of NCCL has no line that reads as one of its lines. */
 static int sniff(const struct nl_input *input, const char **why)
 {
-    struct nl_str head = {(const char *)input->head, input->head_len};
+    struct nl_str head = {(const char *)input->head, input->head_len}, line;
+    struct said said;
     (void)why;
-    if (nl_str_contains(head, "# nThread ") && nl_str_contains(head, "nGpus "))
-        return 90;
-    if (nl_str_contains(head, " NCCL INFO ") || nl_str_contains(head, " NCCL WARN "))
-        return 70;
-    return nl_str_contains(head, "# Collective test starting: ") ? 80 : 0;
+    while (textlines_split(&head, &line)) {
+        if (nl_str_starts(line, "# nThread ") && nl_str_contains(line, "nGpus "))
+            return 90;
+        if (nl_str_starts(line, "# Collective test starting: "))
+            return 80;
+        if (line.len > 10 && memmem(line.ptr, line.len, " NCCL ", 6) && read_said(line, &said))
+            return 70;
+    }
+    return 0;
 }
 
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "ingest/csvread.h"
 #include "ingest/ncu.h"
 
@@ -180,43 +181,18 @@ static bool is_hexadecimal(struct nl_str text)
     return text.len > 2 && text.ptr[0] == '0' && (text.ptr[1] | 32) == 'x';
 }
 
-/* Up to 15 digits with a point, × 10^exponent: one rounding of exact numbers gives the nearest
- * double (Clinger 1990). False for everything else. */
-static bool read_short(struct nl_str text, int exponent, struct ncu_value *value)
-{
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    int64_t mantissa = 0;
-    bool point = false;
-    if (!text.len || text.len > 15 || text.ptr[0] == '.')
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (c == '.' && !point) {
-            point = true;
-            continue;
-        }
-        if (c < '0' || c > '9')
-            return false;
-        mantissa = mantissa * 10 + (c - '0');
-        exponent -= point;
-    }
-    if (exponent < -22 || exponent > 22)
-        return false;
-    value->kind = NCU_NUMBER;
-    value->number =
-        exponent < 0 ? (double)mantissa / powers[-exponent] : (double)mantissa * powers[exponent];
-    return true;
-}
-
 /* A cell × 10^exponent; the power is applied to the text, so that the double is the nearest one. */
 static struct ncu_value read_cell(struct nl_str cell, int exponent)
 {
     struct ncu_value value = {.kind = NCU_NO_DATA};
     char plain[48], scaled[64];
-    struct nl_str text = without_separators(csvread_trimmed(cell), plain);
-    if (read_short(text, exponent, &value) || !text.len || is_no_data(text))
+    struct nl_str text = csvread_trimmed(cell);
+    value.kind = nl_decimal_short(text, exponent, &value.number) ? NCU_NUMBER : NCU_NO_DATA;
+    if (value.kind == NCU_NUMBER)
+        return value;
+    text = without_separators(text, plain);
+    value.kind = nl_decimal_short(text, exponent, &value.number) ? NCU_NUMBER : NCU_NO_DATA;
+    if (value.kind == NCU_NUMBER || !text.len || is_no_data(text))
         return value;
     struct nl_str number = text;
     if (exponent && text.len < 48)

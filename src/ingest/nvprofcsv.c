@@ -35,6 +35,7 @@ enum {
     T_TIME,
     T_METRIC,
     T_AVERAGE,
+    T_TYPE,
     T_COLUMNS
 };
 static const char *const columns[T_COLUMNS] = {"Start",
@@ -59,7 +60,8 @@ static const char *const columns[T_COLUMNS] = {"Start",
                                                "Calls",
                                                "Time",
                                                "Metric Name",
-                                               "Avg"};
+                                               "Avg",
+                                               "Type"};
 
 enum table { NO_TABLE, GPU_TRACE, API_TRACE, SUMMARY, METRICS };
 
@@ -337,6 +339,7 @@ static void summary_row(struct nvprofcsv *load)
         return;
     }
     stack.name = nl_stage_name(load->rows.stage, name_of(load));
+    stack.module = nl_stage_name(load->rows.stage, cell(load, T_TYPE));
     call.stack = nl_stage_stack(load->rows.stage, &stack);
     nl_stage_call(load->rows.stage, &call);
     load->used++;

@@ -2,6 +2,7 @@
  * Track events → records. New writers say the type; old ones a phase as in Chrome's JSON. What a slice
  * is comes from its category, where a GPU profiler wrote it (rocprofv3's names).
  */
+#include "ingest/gpurows.h"
 #include "ingest/perfetto.h"
 
 struct event {
@@ -327,6 +328,8 @@ void perfetto_event(struct perfetto_load *load, const struct perfetto_packet *pa
         perfetto_args(load, packet->sequence, wire_inside(data), 4, record.role ? &launch : NULL);
     if (event.has_correlation)
         launch.correlation = event.correlation;
+    if (record.role == ROLE_COPY)
+        launch.direction = (uint8_t)gpurows_copy_kind(event.name);
     if (record.role && record.type != PERFETTO_END)
         record.launch = add_launch(load, &launch);
     if (record.type == PERFETTO_COMPLETE &&

@@ -62,6 +62,7 @@ static void add_side_row(struct perfetto_load *load, const struct perfetto_recor
         copy.slice = slice;
         copy.correlation = launch->correlation;
         copy.bytes = launch->bytes;
+        copy.kind = launch->direction;
         nl_stage_copy(load->stage, &copy);
         break;
     case ROLE_CALL:

@@ -45,6 +45,7 @@ struct perfetto_record {
 struct perfetto_launch {
     uint64_t correlation, bytes;
     uint32_t grid[3], block[3];
+    uint8_t direction; /* of a copy: enum nl_copykind */
 };
 
 struct perfetto_track {

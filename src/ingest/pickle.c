@@ -67,14 +67,19 @@ static bool add(struct pickle *p, struct pickle_value to, const struct pickle_va
     return true;
 }
 
-/* `len` little-endian bytes from the program; CUT when they are not there. */
+/* `len` (1, 2, 4 or 8) little-endian bytes from the program; CUT when they are not there. */
 static bool number(struct pickle *p, unsigned len, uint64_t *value)
 {
     if (p->len - p->at < len)
         return false;
+    const unsigned char *from = p->bytes + p->at;
     *value = 0;
-    for (unsigned i = 0; i < len; i++)
-        *value |= (uint64_t)p->bytes[p->at + i] << (8 * i);
+    switch (len) {
+    case 1: *value = *from; break;
+    case 2: memcpy(value, from, 2); break; /* little-endian, as our machines are */
+    case 4: memcpy(value, from, 4); break;
+    default: memcpy(value, from, 8); break;
+    }
     p->at += len;
     return true;
 }
@@ -486,11 +491,26 @@ struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value
     return items->values[pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i];
 }
 
+const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list)
+{
+    bool plain = pickle_type(list) == PICKLE_LIST || pickle_type(list) == PICKLE_TUPLE;
+    return plain ? pickle->items[list.bits >> 4].values : NULL;
+}
+
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i)
 {
     if (pickle_type(dict) != PICKLE_DICT || i >= pickle_count(pickle, dict))
         return make(PICKLE_NONE, 0);
     return pickle->items[dict.bits >> 4].values[2 * (size_t)i];
+}
+
+static bool is_key(const struct pickle *pickle, struct pickle_value value, const char *key,
+                   size_t len)
+{
+    if (pickle_type(value) != PICKLE_TEXT)
+        return false;
+    struct nl_str name = pickle->texts[value.bits >> 4];
+    return name.len == len && memcmp(name.ptr, key, len) == 0;
 }
 
 struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
@@ -500,11 +520,9 @@ struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value 
         return make(PICKLE_NONE, 0);
     const struct pickle_items *items = &pickle->items[dict.bits >> 4];
     size_t len = strlen(key);
-    for (uint32_t i = 0; i + 1 < items->count; i += 2) {
-        struct nl_str name = pickle_text(pickle, items->values[i]);
-        if (name.len == len && memcmp(name.ptr, key, len) == 0)
+    for (uint32_t i = 0; i + 1 < items->count; i += 2)
+        if (is_key(pickle, items->values[i], key, len))
             return items->values[i + 1];
-    }
     return make(PICKLE_NONE, 0);
 }
 

@@ -80,6 +80,8 @@ static inline enum pickle_type pickle_type(struct pickle_value value)
 uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value);
 /* Item of a list or tuple, or value of a dictionary's pair; NONE outside. */
 struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i);
+/* All of them, for loops that count; NULL when there are none. */
+const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list);
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i);
 /* Value of a key; NONE when it is not there or this is no dictionary. */
 struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,

@@ -33,6 +33,16 @@ struct value_type {
     int64_t factor;       /* to the unit of the store */
 };
 
+/* Whole stacks that were met: samples repeat them with other labels and values. */
+struct stack_cache {
+    struct known_stack {
+        const unsigned char *ids; /* packed location ids in the file; NULL = free */
+        size_t len;
+        uint32_t node;
+    } * slots;
+    size_t room, count;
+};
+
 struct pprof {
     struct cpuprofile profile;
     struct wire message;
@@ -47,6 +57,7 @@ struct pprof {
     struct id_index function_index, location_index, module_index;
     struct id_index
         below; /* (caller's node, location) → node: a walk of a stack is one look a frame */
+    struct stack_cache stacks;
     struct value_type types[TYPES_MOST];
     unsigned type_count;
     uint64_t *frames; /* location ids of the sample at hand */
@@ -314,6 +325,41 @@ static void add_values(struct pprof *p, const int64_t *values, uint32_t stack, u
     }
 }
 
+static struct known_stack *stack_slot(const struct stack_cache *cache, const unsigned char *ids,
+                                      size_t len)
+{
+    size_t at = nl_hash(ids, len) & (cache->room - 1);
+    while (cache->slots[at].ids &&
+           (cache->slots[at].len != len || memcmp(cache->slots[at].ids, ids, len) != 0))
+        at = (at + 1) & (cache->room - 1);
+    return &cache->slots[at];
+}
+
+static void keep_stack(struct stack_cache *cache, const struct wire_field *ids, uint32_t node)
+{
+    if (cache->count * 2 >= cache->room) {
+        struct stack_cache old = *cache;
+        cache->room = old.room ? old.room * 2 : 1024;
+        cache->slots = nl_zalloc(cache->room * sizeof *cache->slots);
+        for (size_t i = 0; i < old.room; i++)
+            if (old.slots[i].ids)
+                *stack_slot(cache, old.slots[i].ids, old.slots[i].len) = old.slots[i];
+        nl_free(old.slots);
+    }
+    struct known_stack *slot = stack_slot(cache, ids->data, ids->len);
+    cache->count += slot->ids == NULL;
+    *slot = (struct known_stack){ids->data, ids->len, node};
+}
+
+/* Node of the sample's frames. */
+static uint32_t walk_stack(struct pprof *p)
+{
+    uint32_t node = NL_NULL_ROW;
+    for (size_t i = p->frame_count; i-- > 0;)
+        node = add_location(p, p->frames[i], node);
+    return node;
+}
+
 /* Numbers of a repeated field, packed or one by one. */
 static bool next_number(const struct wire_field *field, struct wire *packed, bool *first,
                         uint64_t *number)
@@ -324,35 +370,66 @@ static bool next_number(const struct wire_field *field, struct wire *packed, boo
     return one || wire_varint(packed, number);
 }
 
+static void keep_numbers(struct pprof *p, const struct wire_field *field, unsigned *value_count,
+                         int64_t *values)
+{
+    struct wire packed = wire_inside(field);
+    bool first = true;
+    uint64_t number;
+    while (next_number(field, &packed, &first, &number)) {
+        if (field->number == 1)
+            keep_frame(p, number);
+        else
+            keep_value(p, (*value_count)++, (int64_t)number, values);
+    }
+    p->damaged += packed.damaged;
+}
+
+/* Node of a stack that one packed field tells whole; what is odd about it is counted every time. */
+static uint32_t packed_stack(struct pprof *p, const struct wire_field *ids)
+{
+    const struct known_stack *known =
+        p->stacks.room ? stack_slot(&p->stacks, ids->data, ids->len) : NULL;
+    if (known && known->ids)
+        return known->node;
+    uint64_t odd = p->missing + p->deep + p->damaged;
+    unsigned none = 0;
+    keep_numbers(p, ids, &none, NULL);
+    uint32_t node = walk_stack(p);
+    if (odd == p->missing + p->deep + p->damaged)
+        keep_stack(&p->stacks, ids, node);
+    return node;
+}
+
 static void read_sample(struct pprof *p, const struct wire_field *bytes)
 {
     struct wire wire = wire_inside(bytes);
-    struct wire_field field;
+    struct wire_field field, ids = {.len = 0};
     int64_t values[TYPES_MOST] = {0};
-    unsigned value_count = 0;
-    uint32_t lane = NL_NULL_ROW, stack = NL_NULL_ROW;
+    unsigned value_count = 0, id_fields = 0;
+    uint32_t lane = NL_NULL_ROW;
     p->frame_count = 0;
     while (next(p, &wire, &field, true)) {
-        struct wire packed = wire_inside(&field);
-        bool first = true;
-        uint64_t number;
-        if (field.number == 3 && wire_is_text(&field)) {
+        if (field.number == 1) {
+            if (id_fields++ == 0) {
+                ids = field;
+                continue;
+            }
+            if (id_fields == 2)
+                keep_numbers(p, &ids, &value_count, values);
+            keep_numbers(p, &field, &value_count, values);
+        } else if (field.number == 2) {
+            keep_numbers(p, &field, &value_count, values);
+        } else if (field.number == 3 && wire_is_text(&field)) {
             uint32_t labelled = label_lane(p, &field);
             lane = labelled != NL_NULL_ROW ? labelled : lane;
         }
-        while ((field.number == 1 || field.number == 2) &&
-               next_number(&field, &packed, &first, &number)) {
-            if (field.number == 1)
-                keep_frame(p, number);
-            else
-                keep_value(p, value_count++, (int64_t)number, values);
-        }
-        p->damaged += packed.damaged;
     }
-    for (size_t i = p->frame_count; i-- > 0;)
-        stack = add_location(p, p->frames[i], stack);
+    bool packed = id_fields == 1 && wire_is_text(&ids) && ids.len > 0;
+    if (id_fields == 1 && !packed)
+        keep_numbers(p, &ids, &value_count, values);
     p->values += value_count;
-    add_values(p, values, stack, lane);
+    add_values(p, values, packed ? packed_stack(p, &ids) : walk_stack(p), lane);
 }
 
 /* ---- the whole ---- */
@@ -405,6 +482,7 @@ static void release(struct pprof *p)
     id_index_release(&p->location_index);
     id_index_release(&p->module_index);
     id_index_release(&p->below);
+    nl_free(p->stacks.slots);
 }
 
 static void load_message(struct pprof *p)

@@ -17,7 +17,8 @@ bool rocprof_metric(struct rocprof *load, uint32_t slice, uint32_t name, struct 
         return false;
     }
     int64_t whole;
-    if (csvread_i64(value, &whole) && (whole > (int64_t)1 << 53 || whole < -((int64_t)1 << 53)))
+    if (value.len > 15 && csvread_i64(value, &whole) &&
+        (whole > (int64_t)1 << 53 || whole < -((int64_t)1 << 53)))
         metric.text = nl_stage_name(load->rows.stage, value);
     metric.slice = slice;
     metric.name = name;

@@ -35,6 +35,8 @@ static uint32_t tag_of(struct nl_str text)
     return TAG_NONE;
 }
 
+#define SERIES_KNOWN 64 /* a power of two */
+
 struct launch {
     uint32_t grid[3], block[3], shared;
 };
@@ -49,7 +51,12 @@ struct rpd {
     struct launch *launch;
     size_t launch_count, launch_cap;
     uint64_t unknown_names, no_value;
-    int64_t pid; /* of all calls; unknown when there are several */
+    uint32_t roctx; /* name id */
+    struct rpd_series {
+        int64_t device;
+        uint32_t name, series; /* name of the stage; 0 = free */
+    } series[SERIES_KNOWN];    /* of the counters last met */
+    int64_t pid;               /* of all calls; unknown when there are several */
     bool called;
 };
 
@@ -101,16 +108,15 @@ static const char *const api_columns[] = {"id",  "pid",        "tid",     "start
 static void marker_row(struct rpd *rpd, nsys_cells cells, struct nl_slice_row *slice)
 {
     struct gpurows *rows = &rpd->db.rows;
-    uint32_t domain = nl_builder_name(rows->builder, nl_str("roctx"));
     struct nl_nvtx_row range = nl_nvtx_row();
     bool mark = slice->dur == 0;
     slice->kind = NL_KIND_NVTX;
     slice->name = dbrows_name(&rpd->strings, &cells[A_ARGS]);
     slice->lane = gpurows_thread(rows, NL_LANE_NVTX, nsys_i64(&cells[A_PID]),
-                                 nsys_i64(&cells[A_TID]), domain);
+                                 nsys_i64(&cells[A_TID]), rpd->roctx);
     slice->flags |= mark ? NL_SLICE_INSTANT : 0;
     range.style = mark ? NL_RANGE_MARK : NL_RANGE_PUSH_POP;
-    range.domain = domain;
+    range.domain = rpd->roctx;
     range.slice = nl_stage_slice(rows->stage, slice);
     nl_stage_nvtx(rows->stage, &range);
 }
@@ -235,6 +241,32 @@ static void op_row(void *context, nsys_cells cells)
 
 /* ---- Clocks and other values over time ---- */
 
+static uint32_t new_series(struct rpd *rpd, int64_t device, struct nl_str name)
+{
+    struct gpurows *rows = &rpd->db.rows;
+    struct nl_lane_key key = {.kind = NL_LANE_DEVICE,
+                              .process = NL_NULL_ROW,
+                              .thread = NL_NULL_ROW,
+                              .device = NL_NULL_ROW,
+                              .context = NL_NULL_I64,
+                              .stream = NL_NULL_I64};
+    if (device != NL_NULL_I64)
+        key.device = nl_builder_device(rows->builder, rows->source, device, device);
+    return nl_builder_series(rows->builder, nl_builder_lane(rows->builder, &key), name,
+                             (struct nl_str){"", 0});
+}
+
+static uint32_t series_of(struct rpd *rpd, int64_t device, struct nl_str name)
+{
+    uint32_t id = nl_stage_name(rpd->db.rows.stage, name);
+    struct rpd_series *known = &rpd->series[(id + (uint64_t)device * 7) % SERIES_KNOWN];
+    if (!id)
+        return new_series(rpd, device, name);
+    if (known->name != id || known->device != device)
+        *known = (struct rpd_series){device, id, new_series(rpd, device, name)};
+    return known->series;
+}
+
 static void monitor_row(void *context, nsys_cells cells)
 {
     struct rpd *rpd = context;
@@ -251,17 +283,8 @@ static void monitor_row(void *context, nsys_cells cells)
         rpd->no_value++;
     if (end == copy || !gpurows_times(rows, start, start, &when))
         return;
-    struct nl_lane_key key = {.kind = NL_LANE_DEVICE,
-                              .process = NL_NULL_ROW,
-                              .thread = NL_NULL_ROW,
-                              .device = NL_NULL_ROW,
-                              .context = NL_NULL_I64,
-                              .stream = NL_NULL_I64};
-    if (device != NL_NULL_I64)
-        key.device = nl_builder_device(rows->builder, rows->source, device, device);
     counter.ts = when.ts;
-    counter.series = nl_builder_series(rows->builder, nl_builder_lane(rows->builder, &key),
-                                       dbrows_text(&cells[2]), (struct nl_str){"", 0});
+    counter.series = series_of(rpd, device, dbrows_text(&cells[2]));
     nl_stage_counter(rows->stage, &counter);
 }
 
@@ -318,6 +341,7 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
         nl_builder_clock(builder, source, "boot", NL_NULL_I64);
         nl_builder_tool(builder, source, nl_str("rocmProfileData"));
         rpd->pid = NL_NULL_I64;
+        rpd->roctx = nl_builder_name(builder, nl_str("roctx"));
         load_tables(rpd);
         done = dbrows_close(&rpd->db, err);
     }

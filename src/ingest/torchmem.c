@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingest/idindex.h"
 #include "ingest/torchmem.h"
 #include "ingest/wholefile.h"
 
@@ -17,11 +18,8 @@
 
 /* Numbers of 64-bit keys, in the order in which they came. */
 struct numbers {
-    struct {
-        uint64_t key; /* + 1; 0 = free */
-        uint32_t number;
-    } * slots;
-    size_t count, room; /* room: a power of two */
+    struct id_index index;
+    uint32_t count;
 };
 
 /* A frame by what it says; the pickle may hold it many times. */
@@ -78,33 +76,16 @@ static bool go_on(struct snapshot *s, uint64_t cost)
 
 /* ---- stacks ---- */
 
-static size_t slot_of(const struct numbers *numbers, uint64_t key)
-{
-    size_t at = (size_t)nl_hash(&key, sizeof key) & (numbers->room - 1);
-    while (numbers->slots[at].key && numbers->slots[at].key != key + 1)
-        at = (at + 1) & (numbers->room - 1);
-    return at;
-}
-
 /* The number of a key; *fresh when it is a new one. */
 static uint32_t number_of(struct numbers *numbers, uint64_t key, bool *fresh)
 {
-    if (numbers->count * 2 >= numbers->room) {
-        struct numbers old = *numbers;
-        numbers->room = old.room ? old.room * 2 : 4096;
-        numbers->slots = nl_zalloc(numbers->room * sizeof *numbers->slots);
-        for (size_t i = 0; i < old.room; i++)
-            if (old.slots[i].key)
-                numbers->slots[slot_of(numbers, old.slots[i].key - 1)] = old.slots[i];
-        nl_free(old.slots);
-    }
-    size_t at = slot_of(numbers, key);
-    *fresh = numbers->slots[at].key == 0;
+    uint32_t number = id_index_get(&numbers->index, key);
+    *fresh = number == ID_INDEX_NONE;
     if (*fresh) {
-        numbers->slots[at].key = key + 1;
-        numbers->slots[at].number = (uint32_t)numbers->count++;
+        number = numbers->count++;
+        id_index_put(&numbers->index, key, number);
     }
-    return numbers->slots[at].number;
+    return number;
 }
 
 static uint32_t read_frame(struct snapshot *s, struct pickle_value value)
@@ -150,7 +131,8 @@ static uint32_t child(struct snapshot *s, uint32_t parent, struct pickle_value v
 /* Frames are listed innermost first. */
 static uint32_t stack_of(struct snapshot *s, struct pickle_value frames)
 {
-    uint32_t count = pickle_count(s->pickle, frames), row = NL_NULL_ROW, same = 0;
+    const struct pickle_value *innermost = pickle_items(s->pickle, frames);
+    uint32_t count = innermost ? pickle_count(s->pickle, frames) : 0, row = NL_NULL_ROW, same = 0;
     if (count > MAX_FRAMES) {
         s->long_stacks++;
         count = MAX_FRAMES;
@@ -158,10 +140,10 @@ static uint32_t stack_of(struct snapshot *s, struct pickle_value frames)
     if (!go_on(s, count))
         return NL_NULL_ROW;
     while (same < count && same < s->path_len &&
-           s->path[same].frame == pickle_item(s->pickle, frames, count - 1 - same).bits)
+           s->path[same].frame == innermost[count - 1 - same].bits)
         row = s->path[same++].row;
     for (uint32_t i = same; i < count; i++) {
-        struct pickle_value frame = pickle_item(s->pickle, frames, count - 1 - i);
+        struct pickle_value frame = innermost[count - 1 - i];
         if (pickle_type(frame) != PICKLE_DICT)
             break;
         row = child(s, row, frame);
@@ -495,8 +477,8 @@ bool torchmem_load(struct nl_builder *builder, uint32_t source, struct pickle *p
     take_annotations(s, get(s, pickle->root, "external_annotations"));
     tell_settings(s, get(s, pickle->root, "allocator_settings"));
     tell(s);
-    nl_free(s->frame_numbers.slots);
-    nl_free(s->stack_numbers.slots);
+    id_index_release(&s->frame_numbers.index);
+    id_index_release(&s->stack_numbers.index);
     nl_free(s->frames);
     nl_free(s->number_of);
     nl_free(s);

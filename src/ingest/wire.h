@@ -69,6 +69,11 @@ static inline bool wire_varint(struct wire *wire, uint64_t *value)
         wire->at = at + 1;
         return true;
     }
+    if (wire->end - at > 1 && at[1] < 0x80) {
+        *value = (at[0] & 0x7fu) | (uint64_t)at[1] << 7;
+        wire->at = at + 2;
+        return true;
+    }
     return wire_varint_slow(wire, value);
 }
 

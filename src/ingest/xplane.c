@@ -135,7 +135,8 @@ static const struct {
     [XPLANE_NOTE_STATS] = {"not loaded: statistics without a column", NULL},
     [XPLANE_NOTE_DETAILS] = {"kernel details with impossible numbers",
                              "written by profilers that left memory unset; unknown here"},
-    [XPLANE_NOTE_LINKS] = {"not loaded: producer and consumer ids", NULL},
+    [XPLANE_NOTE_LINKS] = {"consumers of what nobody produced", "the other end is not in the file"},
+    [XPLANE_NOTE_MARKS] = {"not loaded: marks of roots and asynchronous events", NULL},
     [XPLANE_NOTE_PROGRAMS] = {"not loaded: HLO programs", "kept in the file's metadata plane"},
     [XPLANE_NOTE_STEPS] = {"steps of devices kept as annotations only",
                            "steps come from the host's marks, or else from the first device"},
@@ -207,6 +208,8 @@ static bool load_found(struct xplane_load *load, struct xplane_plane *planes, si
 {
     if (!load_planes(load, planes, count) && nl_job_cancelled(load->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
+    nl_stage_begin(load->stage, load->source, PLANES_MOST);
+    xplane_links_join(load);
     cover(load);
     uint64_t damage = load->notes[XPLANE_NOTE_CUT] + load->notes[XPLANE_NOTE_DAMAGED];
     if (count == 0 || (damage && !load->events))
@@ -231,6 +234,8 @@ bool xplane_load_bytes(struct nl_builder *builder, uint32_t source, const void *
     size_t count = find_planes(load, bytes, len, &planes);
     bool done = load_found(load, planes, count, err);
     nl_free(planes);
+    nl_free(load->producers.rows);
+    nl_free(load->consumers.rows);
     nl_buf_release(&load->text);
     nl_free(load);
     return done;

@@ -9,6 +9,7 @@
  *   xplane_tables.c   tables of a plane; statistics of events; arguments as text
  *   xplane_device.c   lines of GPUs and TPUs
  *   xplane_host.c     lines of threads; allocations; steps
+ *   xplane_links.c    arrows between events that hand work to each other
  *   xplane_text.c     small languages inside texts: kernel and copy details, HLO shapes
  */
 #ifndef NL_XPLANE_H
@@ -93,11 +94,24 @@ enum xplane_note {
     XPLANE_NOTE_TIME,      /* times outside of int64 ns */
     XPLANE_NOTE_STATS,     /* statistics without a column */
     XPLANE_NOTE_DETAILS,   /* kernel_details with impossible numbers */
-    XPLANE_NOTE_LINKS,     /* producer/consumer ids */
+    XPLANE_NOTE_LINKS,     /* consumers of what nobody produced */
+    XPLANE_NOTE_MARKS,     /* the profiler's own statistics: _a, _r */
     XPLANE_NOTE_PROGRAMS,  /* HLO programs */
     XPLANE_NOTE_STEPS,     /* steps of further devices */
     XPLANE_NOTE_CUT_ARGS,
     XPLANE_NOTES,
+};
+
+/* One end of an arrow. */
+struct xplane_link {
+    uint64_t type, id;
+    int64_t ts;
+    uint32_t lane;
+    bool on_device;
+};
+struct xplane_links {
+    struct xplane_link *rows;
+    size_t count, cap;
 };
 
 struct xplane_load {
@@ -111,6 +125,7 @@ struct xplane_load {
     int64_t steps_of;         /* device whose steps were taken: key, or NL_NULL_I64 */
     bool host_steps;          /* the host marked steps: those of devices are only annotations */
     bool interrupted;
+    struct xplane_links producers, consumers;
     struct nl_buf text;                    /* scratch for arguments */
     struct xplane_stats stats, meta_stats; /* scratch */
 };
@@ -149,6 +164,13 @@ static inline bool xplane_has(const struct xplane_stats *stats, enum xplane_stat
 int64_t xplane_i64(const struct xplane_stats *stats, enum xplane_stat stat);  /* or NULL_I64 */
 uint64_t xplane_u64(const struct xplane_stats *stats, enum xplane_stat stat); /* or NULL_U64 */
 struct nl_str xplane_text(const struct xplane_stats *stats, enum xplane_stat stat);
+
+/* arrows */
+/* Keeps what load->stats tell of an event that became a slice of `lane`. */
+void xplane_link(struct xplane_load *load, const struct xplane_event *event, uint32_t lane,
+                 bool on_device);
+/* Stages the arrows and lets their ends go; after all planes, in a unit of its own. */
+void xplane_links_join(struct xplane_load *load);
 
 /* planes */
 bool xplane_device(struct xplane_load *load, struct xplane_plane *plane);

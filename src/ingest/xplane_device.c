@@ -144,6 +144,7 @@ static uint32_t add_slice(struct device_line *line, const struct xplane_event *e
     row.name = xplane_name(line->load, event->meta);
     row.kind = (uint8_t)kind;
     row.lane = line->lane;
+    xplane_link(line->load, event, row.lane, true);
     return nl_stage_slice(line->load->stage, &row);
 }
 
@@ -220,7 +221,7 @@ static uint32_t add_work(struct device_line *line, const struct xplane_event *ev
         return add_slice(line, event, NL_KIND_DEVICE_OTHER);
     if (line->role == ROLE_ASYNC)
         return add_copy(line, event, (enum nl_copykind)event->meta->copy, event->meta->bytes);
-    if (xplane_has(stats, XPLANE_MEMSET_DETAILS) || nl_str_find_nocase(name, "memset") == 0)
+    if (xplane_has(stats, XPLANE_MEMSET_DETAILS) || nl_str_starts_nocase(name, "memset"))
         return add_memset(line, event);
     if (xplane_has(stats, XPLANE_MEMCPY_DETAILS) || nl_str_starts(name, "Memcpy"))
         return add_copy(line, event, xplane_copy_kind(name), NL_NULL_U64);

@@ -42,6 +42,7 @@ static uint32_t add_slice(struct host_line *line, const struct xplane_event *eve
     row.name = xplane_name(line->load, event->meta);
     row.kind = (uint8_t)kind;
     row.lane = lane_for(line, lane);
+    xplane_link(line->load, event, row.lane, false);
     return nl_stage_slice(line->load->stage, &row);
 }
 

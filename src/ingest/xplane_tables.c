@@ -172,9 +172,9 @@ void xplane_stat_read(struct xplane_load *load, const struct xplane_plane *plane
             read_value(plane, &part, &value);
     }
     if (!name || name->known < 0) {
-        bool link = name && name->name.len > 1 && name->name.ptr[0] == '_';
-        load->notes[link ? XPLANE_NOTE_LINKS : XPLANE_NOTE_STATS]++;
-        if (!link && name && !load->first_stat.len)
+        bool mark = name && name->name.len > 1 && name->name.ptr[0] == '_';
+        load->notes[mark ? XPLANE_NOTE_MARKS : XPLANE_NOTE_STATS]++;
+        if (!mark && name && !load->first_stat.len)
             load->first_stat = name->name;
         return;
     }

@@ -1,4 +1,4 @@
-/* Self time is one walk over the rows; launch ranges are the owners of one kind. */
+/* Self time is one walk over the rows, in which parents come before their children; launch ranges are the owners of one kind. */
 #include "query/attribution.h"
 
 #include "base/mem.h"
@@ -8,21 +8,17 @@ int64_t *nl_self_times(const struct nl_trace *trace, uint32_t first, uint32_t la
 {
     int64_t *self = nl_alloc(((size_t)(last - first) + 1) * sizeof *self);
     const int64_t *dur = trace->slice.dur, *ts = trace->slice.ts;
-    for (uint32_t row = first; row < last; row++)
-        self[row - first] = dur[row];
     for (uint32_t row = first; row < last; row++) {
+        self[row - first] = dur[row];
         uint32_t parent = trace->slice.parent[row];
         if (parent == NL_NULL_ROW || parent < first || parent >= last || dur[parent] == NL_NULL_I64)
             continue;
         int64_t start = ts[row] > ts[parent] ? ts[row] : ts[parent];
         int64_t end = nl_slice_end(trace, row), stop = nl_slice_end(trace, parent);
         int64_t covered = (end < stop ? end : stop) - start;
-        if (covered > 0)
-            self[parent - first] -= covered;
+        int64_t rest = self[parent - first] - (covered > 0 ? covered : 0);
+        self[parent - first] = rest > 0 ? rest : 0;
     }
-    for (uint32_t row = first; row < last; row++)
-        if (dur[row] != NL_NULL_I64 && self[row - first] < 0)
-            self[row - first] = 0;
     return self;
 }
 

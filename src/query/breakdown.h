@@ -36,13 +36,14 @@ struct nl_device_breakdown {
 struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
                                               const struct nl_window *window, size_t *count);
 
-/* Interval sets of one (rank, device), normal, for further analysis. `work` bits choose what. */
-#define NL_WORK_COMPUTE 1u
-#define NL_WORK_COMM    2u
-#define NL_WORK_COPY    4u
-#define NL_WORK_ALL     7u
+/* When one device (a row; NL_NULL_ROW unknown) computes, communicates, and copies or fills, under a
+ * window (NULL = always): normal sets, which may overlap. Initialises `sets`. */
+struct nl_device_sets {
+    struct nl_intervals compute, comm, copy;
+};
 void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *window,
-                         uint32_t device, unsigned work, struct nl_intervals *out);
+                         uint32_t device, struct nl_device_sets *sets);
+void nl_device_sets_release(struct nl_device_sets *sets);
 
 /* Statistics of a group of durations. median and p95: linear interpolation between closest ranks
  * (as numpy's default and as `nsys stats` medians); stddev: sample standard deviation (n - 1), NULL
@@ -58,6 +59,29 @@ struct nl_group_stats {
  * by total descending, ties by name id. nl_free the array. */
 struct nl_group_stats *nl_name_stats(const struct nl_trace *trace, const struct nl_window *window,
                                      unsigned kind, size_t *count);
+
+/* Slices of which those count whose length is known and that start in [start, end) on a lane with a
+ * 1 in `lanes` (NULL = on any). */
+struct nl_slice_list {
+    const uint32_t *slices;
+    uint32_t rows;
+    int64_t start, end;
+    const uint8_t *lanes;
+    bool everything; /* all of them start there: neither times nor lanes are read */
+};
+
+static inline bool nl_slice_listed(const struct nl_slice_list *list,
+                                   const struct nl_slice_table *slice, uint32_t row)
+{
+    if (slice->dur[row] == NL_NULL_I64)
+        return false;
+    return list->everything || (slice->ts[row] >= list->start && slice->ts[row] < list->end &&
+                                (!list->lanes || list->lanes[slice->lane[row]]));
+}
+
+/* Statistics per name over a list of slices, as nl_name_stats. */
+struct nl_group_stats *nl_list_stats(const struct nl_trace *trace, const struct nl_slice_list *list,
+                                     size_t *count);
 
 /* Statistics of one array of durations (reordered by the call). */
 struct nl_group_stats nl_stats_of(int64_t *durations, size_t count);

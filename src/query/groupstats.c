@@ -33,7 +33,8 @@ struct scan {
     unsigned kind; /* 0 = all */
     bool windowed;
     int64_t start, end;
-    struct group *groups; /* per name */
+    struct group *groups;             /* per name */
+    const struct nl_slice_list *list; /* instead of the ranges */
 };
 
 static int64_t add_clamped(int64_t a, int64_t b)
@@ -74,20 +75,31 @@ static inline bool row_wanted(const struct scan *scan, uint32_t row)
            (trace->slice.ts[row] >= scan->start && trace->slice.ts[row] < scan->end);
 }
 
+static inline void count_row(struct group *group, int64_t value)
+{
+    if (group->count++ == 0)
+        group->least = group->most = value;
+    group->least = value < group->least ? value : group->least;
+    group->most = value > group->most ? value : group->most;
+    group->total = add_clamped(group->total, value);
+}
+
 static void count_range(const struct scan *scan, struct range range)
 {
     const uint32_t *name = scan->trace->slice.name;
     const int64_t *dur = scan->trace->slice.dur;
-    for (uint32_t row = range.first; row < range.last; row++) {
-        if (!row_wanted(scan, row))
-            continue;
-        struct group *group = &scan->groups[name[row]];
-        int64_t value = dur[row];
-        if (group->count++ == 0)
-            group->least = group->most = value;
-        group->least = value < group->least ? value : group->least;
-        group->most = value > group->most ? value : group->most;
-        group->total = add_clamped(group->total, value);
+    for (uint32_t row = range.first; row < range.last; row++)
+        if (row_wanted(scan, row))
+            count_row(&scan->groups[name[row]], dur[row]);
+}
+
+static void count_list(const struct scan *scan)
+{
+    const struct nl_slice_table *slice = &scan->trace->slice;
+    for (uint32_t i = 0; i < scan->list->rows; i++) {
+        uint32_t row = scan->list->slices[i];
+        if (nl_slice_listed(scan->list, slice, row))
+            count_row(&scan->groups[slice->name[row]], slice->dur[row]);
     }
 }
 
@@ -121,20 +133,30 @@ static void lay_out(struct runs *runs, const struct group *groups, uint32_t name
     runs->wide = runs->wide_memory.memory;
 }
 
+static inline void scatter_row(const struct scan *scan, uint32_t row, struct runs *runs)
+{
+    uint32_t name = scan->trace->slice.name[row];
+    int64_t dur = scan->trace->slice.dur[row];
+    const struct group *group = &scan->groups[name];
+    uint64_t at = runs->at[name]++;
+    if (is_wide(group))
+        runs->wide[at] = dur;
+    else
+        runs->narrow[at] = (uint32_t)((uint64_t)dur - (uint64_t)group->least);
+}
+
 static void scatter_range(const struct scan *scan, struct range range, struct runs *runs)
 {
-    const uint32_t *name = scan->trace->slice.name;
-    const int64_t *dur = scan->trace->slice.dur;
-    for (uint32_t row = range.first; row < range.last; row++) {
-        if (!row_wanted(scan, row))
-            continue;
-        const struct group *group = &scan->groups[name[row]];
-        uint64_t at = runs->at[name[row]]++;
-        if (is_wide(group))
-            runs->wide[at] = dur[row];
-        else
-            runs->narrow[at] = (uint32_t)((uint64_t)dur[row] - (uint64_t)group->least);
-    }
+    for (uint32_t row = range.first; row < range.last; row++)
+        if (row_wanted(scan, row))
+            scatter_row(scan, row, runs);
+}
+
+static void scatter_list(const struct scan *scan, struct runs *runs)
+{
+    for (uint32_t i = 0; i < scan->list->rows; i++)
+        if (nl_slice_listed(scan->list, &scan->trace->slice, scan->list->slices[i]))
+            scatter_row(scan, scan->list->slices[i], runs);
 }
 
 static struct nl_group_stats start_stats(const struct group *group)
@@ -253,6 +275,29 @@ static struct nl_group_stats *collect(const struct scan *scan, struct runs *runs
     return table;
 }
 
+static struct nl_group_stats *make_stats(struct scan *scan, size_t *count)
+{
+    const struct nl_trace *trace = scan->trace;
+    scan->groups = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *scan->groups);
+    for (size_t i = 0; i < scan->range_count; i++)
+        count_range(scan, scan->ranges[i]);
+    if (scan->list)
+        count_list(scan);
+    struct runs runs;
+    lay_out(&runs, scan->groups, trace->names.count);
+    for (size_t i = 0; i < scan->range_count; i++)
+        scatter_range(scan, scan->ranges[i], &runs);
+    if (scan->list)
+        scatter_list(scan, &runs);
+    struct nl_group_stats *table = collect(scan, &runs, count);
+    nl_free(runs.at);
+    nl_bigarray_free(&runs.narrow_memory);
+    nl_bigarray_free(&runs.wide_memory);
+    nl_free(scan->groups);
+    nl_free(scan->ranges);
+    return table;
+}
+
 struct nl_group_stats *nl_name_stats(const struct nl_trace *trace, const struct nl_window *window,
                                      unsigned kind, size_t *count)
 {
@@ -263,18 +308,12 @@ struct nl_group_stats *nl_name_stats(const struct nl_trace *trace, const struct 
         scan.end = window->end;
     }
     find_ranges(&scan, window);
-    scan.groups = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *scan.groups);
-    for (size_t i = 0; i < scan.range_count; i++)
-        count_range(&scan, scan.ranges[i]);
-    struct runs runs;
-    lay_out(&runs, scan.groups, trace->names.count);
-    for (size_t i = 0; i < scan.range_count; i++)
-        scatter_range(&scan, scan.ranges[i], &runs);
-    struct nl_group_stats *table = collect(&scan, &runs, count);
-    nl_free(runs.at);
-    nl_bigarray_free(&runs.narrow_memory);
-    nl_bigarray_free(&runs.wide_memory);
-    nl_free(scan.groups);
-    nl_free(scan.ranges);
-    return table;
+    return make_stats(&scan, count);
+}
+
+struct nl_group_stats *nl_list_stats(const struct nl_trace *trace, const struct nl_slice_list *list,
+                                     size_t *count)
+{
+    struct scan scan = {.trace = trace, .list = list};
+    return make_stats(&scan, count);
 }

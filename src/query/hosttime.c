@@ -8,13 +8,19 @@
 
 #include "base/mem.h"
 
+/* The row is the latest that began by the last question, or `first`; its times are kept, so that
+ * most questions look at nothing else. */
 struct nl_host_run {
-    uint32_t first, last, row; /* row: the latest that began by the last question, or `first` */
+    uint32_t first, last, row;
+    int64_t start, end, next; /* of the row; start of the one after it */
 };
 
+/* What was found holds for questions about [from, until). */
 struct nl_host_lane {
     struct nl_host_run *runs;
-    uint32_t run_count;
+    uint32_t run_count, found;
+    unsigned rank; /* how telling it is */
+    int64_t from, until;
 };
 
 struct nl_host_thread {
@@ -49,14 +55,25 @@ static uint32_t depth_end(const struct nl_trace *trace, uint32_t low, uint32_t h
     return low;
 }
 
+/* Makes `row` the run's row. */
+static void settle(struct nl_host_run *run, const struct nl_trace *trace, uint32_t row)
+{
+    run->row = row;
+    run->start = trace->slice.ts[row];
+    run->end = nl_slice_end(trace, row);
+    run->next = row + 1 < run->last ? trace->slice.ts[row + 1] : INT64_MAX;
+}
+
 static struct nl_host_run *add_runs(struct nl_host_lane *entry, const struct nl_trace *trace,
                                     uint32_t lane, struct nl_host_run *runs)
 {
     uint32_t row = trace->lane.first[lane], last = row + trace->lane.count[lane];
-    *entry = (struct nl_host_lane){runs, 0};
+    *entry = (struct nl_host_lane){.runs = runs, .from = INT64_MAX};
     while (row < last) {
         uint32_t end = depth_end(trace, row, last, trace->slice.depth[row]);
-        entry->runs[entry->run_count++] = (struct nl_host_run){row, end, row};
+        struct nl_host_run *run = &entry->runs[entry->run_count++];
+        *run = (struct nl_host_run){.first = row, .last = end};
+        settle(run, trace, row);
         row = end;
     }
     return runs + entry->run_count;
@@ -102,10 +119,11 @@ void nl_host_release(struct nl_host *host)
 }
 
 /* Moves to the last row that begins at or before `moment`; `first` when none does. */
-static void seek(struct nl_host_run *run, const int64_t *ts, int64_t moment)
+static void seek(struct nl_host_run *run, const struct nl_trace *trace, int64_t moment)
 {
+    const int64_t *ts = trace->slice.ts;
     uint32_t low = run->row, step = 1;
-    if (ts[low] > moment)
+    if (run->start > moment)
         low = run->first; /* went back */
     uint32_t high = low + 1;
     while (high < run->last && ts[high] <= moment) {
@@ -120,7 +138,7 @@ static void seek(struct nl_host_run *run, const int64_t *ts, int64_t moment)
         else
             high = middle;
     }
-    run->row = low;
+    settle(run, trace, low);
 }
 
 static inline void shorten(int64_t *until, int64_t moment)
@@ -129,29 +147,27 @@ static inline void shorten(int64_t *until, int64_t moment)
         *until = moment;
 }
 
-/* Innermost open slice of a lane. */
-static uint32_t lane_at(const struct nl_trace *trace, struct nl_host_lane *lane, int64_t moment,
-                        int64_t *until)
+/* Asks a lane again: its innermost open slice, which stays so until lane->until. */
+static void ask_lane(const struct nl_trace *trace, struct nl_host_lane *lane, int64_t moment)
 {
-    const int64_t *ts = trace->slice.ts;
-    uint32_t found = NL_NULL_ROW;
+    lane->found = NL_NULL_ROW;
+    lane->from = moment;
+    lane->until = INT64_MAX;
     for (uint32_t i = 0; i < lane->run_count; i++) {
         struct nl_host_run *run = &lane->runs[i];
-        seek(run, ts, moment);
-        if (ts[run->row] > moment) {
-            shorten(until, ts[run->row]);
-            break;
+        if (moment < run->start || moment >= run->next)
+            seek(run, trace, moment);
+        if (run->start > moment) {
+            shorten(&lane->until, run->start);
+            return;
         }
-        int64_t end = nl_slice_end(trace, run->row);
-        if (end <= moment) {
-            if (run->row + 1 < run->last)
-                shorten(until, ts[run->row + 1]);
-            break;
+        if (run->end <= moment) {
+            shorten(&lane->until, run->next);
+            return;
         }
-        shorten(until, end);
-        found = run->row;
+        shorten(&lane->until, run->end);
+        lane->found = run->row;
     }
-    return found;
 }
 
 static unsigned telling(const struct nl_trace *trace, uint32_t slice)
@@ -175,10 +191,16 @@ uint32_t nl_host_at(struct nl_host *host, uint32_t thread, int64_t ts, int64_t *
         return NL_NULL_ROW;
     struct nl_host_thread *it = &host->threads[thread];
     for (uint32_t i = 0; i < it->lane_count; i++) {
-        uint32_t slice = lane_at(trace, &it->lanes[i], ts, until);
+        struct nl_host_lane *lane = &it->lanes[i];
+        if (ts < lane->from || ts >= lane->until) {
+            ask_lane(trace, lane, ts);
+            lane->rank = lane->found == NL_NULL_ROW ? 0 : telling(trace, lane->found);
+        }
+        shorten(until, lane->until);
+        uint32_t slice = lane->found;
+        unsigned rank = lane->rank;
         if (slice == NL_NULL_ROW)
             continue;
-        unsigned rank = telling(trace, slice);
         if (best == NL_NULL_ROW || rank > most ||
             (rank == most && trace->slice.ts[slice] > trace->slice.ts[best])) {
             best = slice;

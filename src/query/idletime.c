@@ -73,6 +73,8 @@ struct finder {
     struct nl_idle_device *device;
     uint32_t *slots; /* hash: index of a sum + 1 */
     size_t slot_count;
+    size_t *name_sum; /* per name: the sum it was last added to */
+    size_t unnamed_sum[NL_IDLE_CLASSES][NL_DID_COUNT];
     size_t *touched; /* sums the gap at hand adds to */
     int64_t *touched_ns;
     size_t touched_count, touched_cap, touched_ns_cap;
@@ -123,7 +125,12 @@ static void grow_slots(struct finder *finder)
         place_sum(finder, i);
 }
 
-static size_t sum_for(struct finder *finder, uint8_t class, uint8_t activity, uint32_t name)
+static bool is_sum(const struct nl_idle_sum *sum, uint8_t class, uint8_t activity, uint32_t name)
+{
+    return sum->class == class && sum->activity == activity && sum->name == name;
+}
+
+static size_t find_sum(struct finder *finder, uint8_t class, uint8_t activity, uint32_t name)
 {
     struct nl_idle *idle = finder->idle;
     size_t mask = finder->slot_count - 1;
@@ -131,7 +138,7 @@ static size_t sum_for(struct finder *finder, uint8_t class, uint8_t activity, ui
          at = (at + 1) & mask) {
         size_t index = finder->device->first_sum + finder->slots[at] - 1;
         const struct nl_idle_sum *sum = &idle->sums[index];
-        if (sum->class == class && sum->activity == activity && sum->name == name)
+        if (is_sum(sum, class, activity, name))
             return index;
     }
     nl_grow(&idle->sums, &idle->sum_cap, idle->sum_count + 1);
@@ -145,6 +152,17 @@ static size_t sum_for(struct finder *finder, uint8_t class, uint8_t activity, ui
     else
         place_sum(finder, index);
     return index;
+}
+
+/* A name, or an activity without one, mostly belongs to the sum it belonged to last. */
+static size_t sum_for(struct finder *finder, uint8_t class, uint8_t activity, uint32_t name)
+{
+    size_t *known =
+        name == NL_NO_NAME ? &finder->unnamed_sum[class][activity] : &finder->name_sum[name];
+    if (*known < finder->device->first_sum || *known >= finder->idle->sum_count ||
+        !is_sum(&finder->idle->sums[*known], class, activity, name))
+        *known = find_sum(finder, class, activity, name);
+    return *known;
 }
 
 static void touch(struct finder *finder, uint8_t class, uint8_t activity, uint32_t name, int64_t ns)
@@ -164,6 +182,8 @@ static void touch(struct finder *finder, uint8_t class, uint8_t activity, uint32
 
 static void keep_longest(struct nl_idle_sum *sum, size_t gap, int64_t ns)
 {
+    if (sum->longest[2] != SIZE_MAX && sum->longest_ns[2] >= ns)
+        return;
     for (size_t i = 0; i < 3; i++) {
         if (sum->longest[i] != SIZE_MAX && sum->longest_ns[i] >= ns)
             continue;
@@ -439,6 +459,17 @@ static void find_sync_lanes(struct finder *finder)
     }
 }
 
+/* For a gap before every slice, so that the array is not copied while it grows; memory that is not
+ * used is not touched. */
+static void make_room(struct finder *finder, const struct nl_work_lane *lanes, size_t count)
+{
+    struct nl_idle *idle = finder->idle;
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most += finder->trace->lane.count[lanes[i].lane];
+    nl_grow(&idle->gaps, &idle->gap_cap, most + 1);
+}
+
 static int by_rank(const void *left, const void *right)
 {
     const struct nl_idle_device *a = left, *b = right;
@@ -460,6 +491,8 @@ struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window
     nl_host_init(&finder.host, trace);
     nl_api_roles_init(&finder.roles, trace);
     find_sync_lanes(&finder);
+    finder.name_sum = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *finder.name_sum);
+    make_room(&finder, lanes, count);
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count; next++)
             if (!nl_work_same_device(&lanes[i], &lanes[next]))
@@ -471,6 +504,7 @@ struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window
     nl_api_roles_release(&finder.roles);
     nl_free(finder.sync_lane);
     nl_free(finder.slots);
+    nl_free(finder.name_sum);
     nl_free(finder.touched);
     nl_free(finder.touched_ns);
     nl_free(lanes);

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/sort.h"
+
 #define BUCKET_BITS 12
 #define FEW         256 /* values that are not worth a histogram */
 
@@ -113,6 +116,27 @@ double nl_quantile_u32(const uint32_t *values, size_t count, int64_t base, uint3
         return (double)(base + at);
     uint32_t next = value_after(values, count, at, quantile.rank + 1);
     return (double)(base + at) + quantile.fraction * (double)(next - at);
+}
+
+double nl_quantile_i64(int64_t *values, size_t count, struct nl_quantile quantile)
+{
+    int64_t least = values[0], most = values[0];
+    for (size_t i = 1; i < count; i++) {
+        least = values[i] < least ? values[i] : least;
+        most = values[i] > most ? values[i] : most;
+    }
+    uint64_t span = (uint64_t)most - (uint64_t)least;
+    if (span >= UINT32_MAX) {
+        nl_sort_i64(values, count);
+        return nl_quantile_sorted(values, quantile);
+    }
+    uint32_t *distance = nl_alloc(2 * count * sizeof *distance);
+    for (size_t i = 0; i < count; i++)
+        distance[i] = (uint32_t)((uint64_t)values[i] - (uint64_t)least);
+    double value =
+        nl_quantile_u32(distance, count, least, (uint32_t)span, quantile, distance + count);
+    nl_free(distance);
+    return value;
 }
 
 double nl_quantile_sorted(const int64_t *values, struct nl_quantile quantile)

@@ -21,6 +21,9 @@ struct nl_quantile nl_quantile_at(size_t count, unsigned hundredths);
 double nl_quantile_u32(const uint32_t *values, size_t count, int64_t base, uint32_t most,
                        struct nl_quantile quantile, uint32_t *scratch);
 
+/* The same for any values, which the call may reorder. */
+double nl_quantile_i64(int64_t *values, size_t count, struct nl_quantile quantile);
+
 /* The same for values in ascending order. */
 double nl_quantile_sorted(const int64_t *values, struct nl_quantile quantile);
 

@@ -4,35 +4,13 @@
 #include "base/mem.h"
 #include "query/attribution.h"
 #include "query/breakdown.h"
-#include "query/functions.h"
-
-static bool given(sqlite3_value *value)
-{
-    return value && sqlite3_value_type(value) != SQLITE_NULL;
-}
-
-/* Arguments start, end and rank, any of them missing or NULL, as a window. */
-static struct nl_window window_of(const struct nl_db *db, sqlite3_value **args)
-{
-    struct nl_window window = {.start = INT64_MIN, .end = INT64_MAX};
-    window.has_time = given(args[0]) || given(args[1]);
-    if (given(args[0]) &&
-        __builtin_add_overflow(sqlite3_value_int64(args[0]), db->origin, &window.start))
-        window.start = INT64_MAX;
-    if (given(args[1]) &&
-        __builtin_add_overflow(sqlite3_value_int64(args[1]), db->origin, &window.end))
-        window.end = INT64_MAX;
-    window.has_rank = given(args[2]);
-    if (window.has_rank)
-        window.rank = sqlite3_value_int64(args[2]);
-    return window;
-}
+#include "query/tablecells.h"
 
 /* Kind named by an argument; false when there is no such kind. Not given: `missing`. */
 static bool kind_of(struct nl_tf_call *call, sqlite3_value *value, unsigned missing, unsigned *kind)
 {
     *kind = missing;
-    if (!given(value))
+    if (!nl_argument_given(value))
         return true;
     const char *text = (const char *)sqlite3_value_text(value);
     int found = nl_enum_value(NL_ENUM_kind, text ? text : "", text ? strlen(text) : 0);
@@ -44,18 +22,6 @@ static bool kind_of(struct nl_tf_call *call, sqlite3_value *value, unsigned miss
     }
     *kind = (unsigned)found;
     return true;
-}
-
-static void show(sqlite3_context *context, int64_t value)
-{
-    if (value != NL_NULL_I64)
-        sqlite3_result_int64(context, value);
-}
-
-static void show_real(sqlite3_context *context, double value)
-{
-    if (value == value)
-        sqlite3_result_double(context, value);
 }
 
 static void free_state(struct nl_tf_call *call)
@@ -72,7 +38,7 @@ static void free_state(struct nl_tf_call *call)
 
 static bool open_breakdown(struct nl_tf_call *call, sqlite3_value **args)
 {
-    struct nl_window window = window_of(call->db, args);
+    struct nl_window window = nl_argument_window(call, args, true);
     call->state = nl_time_breakdown(call->db->trace, &window, &call->rows);
     return true;
 }
@@ -96,7 +62,7 @@ static void breakdown_column(const struct nl_tf_call *call, size_t row, int colu
                               (int64_t)it->copies,
                               (int64_t)it->memsets,
                               it->device == NL_NULL_ROW ? NL_NULL_I64 : (int64_t)it->device};
-    show(context, values[column]);
+    nl_show_int(context, values[column]);
 }
 
 const struct nl_table_function nl_tf_time_breakdown = {
@@ -137,14 +103,14 @@ const struct nl_table_function nl_tf_time_breakdown = {
 
 static bool open_summary(struct nl_tf_call *call, sqlite3_value **args)
 {
-    struct nl_window window = window_of(call->db, args);
+    struct nl_window window = nl_argument_window(call, args, true);
     call->state = nl_name_stats(call->db->trace, &window, NL_KIND_KERNEL, &call->rows);
     return true;
 }
 
 static bool open_name_stats(struct nl_tf_call *call, sqlite3_value **args)
 {
-    struct nl_window window = window_of(call->db, args + 1);
+    struct nl_window window = nl_argument_window(call, args + 1, true);
     unsigned kind;
     if (!kind_of(call, args[0], 0, &kind))
         return false;
@@ -156,20 +122,16 @@ static void stats_column(const struct nl_tf_call *call, size_t row, int column,
                          sqlite3_context *context)
 {
     const struct nl_group_stats *it = (const struct nl_group_stats *)call->state + row;
-    struct nl_str name = nl_trace_name(call->db->trace, it->name);
     switch (column) {
-    case 0:
-        if (it->name != NL_NO_NAME)
-            sqlite3_result_text(context, name.ptr, (int)name.len, SQLITE_STATIC);
-        break;
-    case 1: show(context, (int64_t)it->count); break;
-    case 2: show(context, it->total_ns); break;
-    case 3: show(context, it->min_ns); break;
-    case 4: show_real(context, it->median_ns); break;
-    case 5: show_real(context, it->p95_ns); break;
-    case 6: show(context, it->max_ns); break;
-    case 7: show_real(context, it->stddev_ns); break;
-    default: show_real(context, it->mean_ns); break;
+    case 0: nl_show_name(context, call, it->name); break;
+    case 1: nl_show_int(context, (int64_t)it->count); break;
+    case 2: nl_show_int(context, it->total_ns); break;
+    case 3: nl_show_int(context, it->min_ns); break;
+    case 4: nl_show_real(context, it->median_ns); break;
+    case 5: nl_show_real(context, it->p95_ns); break;
+    case 6: nl_show_int(context, it->max_ns); break;
+    case 7: nl_show_real(context, it->stddev_ns); break;
+    default: nl_show_real(context, it->mean_ns); break;
     }
 }
 
@@ -235,7 +197,7 @@ static bool open_self(struct nl_tf_call *call, sqlite3_value **args)
     uint32_t first = 0, last = trace->slice.rows;
     if (!kind_of(call, args[0], 0, &kind))
         return false;
-    if (given(args[1])) {
+    if (nl_argument_given(args[1])) {
         int64_t lane = sqlite3_value_int64(args[1]);
         bool exists = lane >= 0 && lane < trace->lane.rows;
         first = exists ? trace->lane.first[lane] : 0;
@@ -261,13 +223,12 @@ static void self_column(const struct nl_tf_call *call, size_t row, int column,
 {
     const struct self *state = call->state;
     uint32_t slice = state->rows ? state->rows[row] : state->first + (uint32_t)row;
-    struct nl_str name = nl_trace_name(call->db->trace, call->db->trace->slice.name[slice]);
     if (column == 0)
         sqlite3_result_int64(context, slice);
     else if (column == 1)
-        show(context, state->self[slice - state->first]);
-    else if (name.len)
-        sqlite3_result_text(context, name.ptr, (int)name.len, SQLITE_STATIC);
+        nl_show_int(context, state->self[slice - state->first]);
+    else
+        nl_show_name(context, call, call->db->trace->slice.name[slice]);
 }
 
 const struct nl_table_function nl_tf_self_time = {
@@ -305,17 +266,10 @@ static void ranges_column(const struct nl_tf_call *call, size_t row, int column,
                           sqlite3_context *context)
 {
     const struct nl_launch_range *it = (const struct nl_launch_range *)call->state + row;
-    const struct nl_trace *trace = call->db->trace;
-    struct nl_str name = {NULL, 0};
-    if (column == 0)
-        sqlite3_result_int64(context, it->slice);
-    if (it->range == NL_NULL_ROW || column == 0)
-        return;
-    name = nl_trace_name(trace, trace->slice.name[it->range]);
-    if (column == 1)
-        sqlite3_result_int64(context, it->range);
-    else if (name.len)
-        sqlite3_result_text(context, name.ptr, (int)name.len, SQLITE_STATIC);
+    if (column < 2)
+        nl_show_row(context, column ? it->range : it->slice);
+    else if (it->range != NL_NULL_ROW)
+        nl_show_name(context, call, call->db->trace->slice.name[it->range]);
 }
 
 const struct nl_table_function nl_tf_launch_ranges = {

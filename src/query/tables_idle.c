@@ -1,26 +1,7 @@
 /* Table functions on idletime.h: the gaps of devices, and idle time by what the host did. */
 #include "base/mem.h"
-#include "query/functions.h"
 #include "query/idletime.h"
-
-static bool given(sqlite3_value *value)
-{
-    return value && sqlite3_value_type(value) != SQLITE_NULL;
-}
-
-/* Arguments start and end, either missing or NULL, as a window. */
-static struct nl_window window_of(const struct nl_db *db, sqlite3_value **args)
-{
-    struct nl_window window = {.start = INT64_MIN, .end = INT64_MAX};
-    window.has_time = given(args[0]) || given(args[1]);
-    if (given(args[0]) &&
-        __builtin_add_overflow(sqlite3_value_int64(args[0]), db->origin, &window.start))
-        window.start = INT64_MAX;
-    if (given(args[1]) &&
-        __builtin_add_overflow(sqlite3_value_int64(args[1]), db->origin, &window.end))
-        window.end = INT64_MAX;
-    return window;
-}
+#include "query/tablecells.h"
 
 struct idle_rows {
     struct nl_idle *idle;
@@ -37,7 +18,7 @@ static void close_idle(struct nl_tf_call *call)
 
 static void open_idle(struct nl_tf_call *call, sqlite3_value **args, bool sums)
 {
-    struct nl_window window = window_of(call->db, args);
+    struct nl_window window = nl_argument_window(call, args, false);
     struct idle_rows *state = nl_zalloc(sizeof *state);
     state->idle = nl_idle_new(call->db->trace, &window);
     const struct nl_idle *idle = state->idle;
@@ -65,30 +46,6 @@ static bool open_causes(struct nl_tf_call *call, sqlite3_value **args)
     return true;
 }
 
-static void show(sqlite3_context *context, int64_t value)
-{
-    if (value != NL_NULL_I64)
-        sqlite3_result_int64(context, value);
-}
-
-static void show_row(sqlite3_context *context, uint32_t row)
-{
-    if (row != NL_NULL_ROW)
-        sqlite3_result_int64(context, row);
-}
-
-static void show_text(const struct nl_tf_call *call, sqlite3_context *context, uint32_t id)
-{
-    struct nl_str name = nl_trace_name(call->db->trace, id);
-    if (id != NL_NO_NAME)
-        sqlite3_result_text(context, name.ptr, (int)name.len, SQLITE_STATIC);
-}
-
-static void show_static(sqlite3_context *context, const char *text)
-{
-    sqlite3_result_text(context, text, -1, SQLITE_STATIC);
-}
-
 static void gap_column(const struct nl_tf_call *call, size_t row, int column,
                        sqlite3_context *context)
 {
@@ -96,21 +53,21 @@ static void gap_column(const struct nl_tf_call *call, size_t row, int column,
     const struct nl_idle_gap *gap = &state->idle->gaps[row];
     const struct nl_idle_device *device = &state->idle->devices[state->device_of[row]];
     switch (column) {
-    case 0: show(context, device->rank); break;
-    case 1: show(context, device->ordinal); break;
-    case 2: show(context, gap->start - call->db->origin); break;
-    case 3: show(context, gap->end - gap->start); break;
-    case 4: show_static(context, nl_idle_class_name((enum nl_idle_class)gap->class)); break;
+    case 0: nl_show_int(context, device->rank); break;
+    case 1: nl_show_int(context, device->ordinal); break;
+    case 2: nl_show_int(context, gap->start - call->db->origin); break;
+    case 3: nl_show_int(context, gap->end - gap->start); break;
+    case 4: nl_show_text(context, nl_idle_class_name((enum nl_idle_class)gap->class)); break;
     case 5:
-        show_static(context, nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+        nl_show_text(context, nl_idle_activity_name((enum nl_idle_activity)gap->activity));
         break;
-    case 6: show_text(call, context, gap->name); break;
-    case 7: show(context, gap->activity_ns); break;
-    case 8: show_row(context, gap->before); break;
-    case 9: show_row(context, gap->after); break;
-    case 10: show_row(context, gap->launch); break;
-    case 11: show_row(context, gap->sync); break;
-    default: show(context, nl_idle_sync_cost(call->db->trace, gap)); break;
+    case 6: nl_show_name(context, call, gap->name); break;
+    case 7: nl_show_int(context, gap->activity_ns); break;
+    case 8: nl_show_row(context, gap->before); break;
+    case 9: nl_show_row(context, gap->after); break;
+    case 10: nl_show_row(context, gap->launch); break;
+    case 11: nl_show_row(context, gap->sync); break;
+    default: nl_show_int(context, nl_idle_sync_cost(call->db->trace, gap)); break;
     }
 }
 
@@ -121,15 +78,15 @@ static void cause_column(const struct nl_tf_call *call, size_t row, int column,
     const struct nl_idle_sum *sum = &state->idle->sums[row];
     const struct nl_idle_device *device = &state->idle->devices[state->device_of[row]];
     switch (column) {
-    case 0: show(context, device->rank); break;
-    case 1: show(context, device->ordinal); break;
-    case 2: show_static(context, nl_idle_class_name((enum nl_idle_class)sum->class)); break;
+    case 0: nl_show_int(context, device->rank); break;
+    case 1: nl_show_int(context, device->ordinal); break;
+    case 2: nl_show_text(context, nl_idle_class_name((enum nl_idle_class)sum->class)); break;
     case 3:
-        show_static(context, nl_idle_activity_name((enum nl_idle_activity)sum->activity));
+        nl_show_text(context, nl_idle_activity_name((enum nl_idle_activity)sum->activity));
         break;
-    case 4: show_text(call, context, sum->name); break;
-    case 5: show(context, (int64_t)sum->gaps); break;
-    default: show(context, sum->total_ns); break;
+    case 4: nl_show_name(context, call, sum->name); break;
+    case 5: nl_show_int(context, (int64_t)sum->gaps); break;
+    default: nl_show_int(context, sum->total_ns); break;
     }
 }
 

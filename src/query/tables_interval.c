@@ -1,6 +1,6 @@
 /* Interval sets as rows: SELECT * FROM interval_union((SELECT intervals(ts, dur) FROM …), …). */
 #include "base/mem.h"
-#include "query/functions.h"
+#include "query/tablecells.h"
 
 static const struct nl_tf_column interval_columns[] = {
     {"ts", "INTEGER NS", "start"}, {"dur", "INTEGER NS", "length"}, {0}};
@@ -59,9 +59,9 @@ static bool open_gaps(struct nl_tf_call *call, sqlite3_value **args)
         return false;
     int64_t start = set->count ? set->items[0].start : 0;
     int64_t end = set->count ? set->items[set->count - 1].end : 0;
-    if (args[1] && sqlite3_value_type(args[1]) != SQLITE_NULL)
+    if (nl_argument_given(args[1]))
         start = sqlite3_value_int64(args[1]);
-    if (args[2] && sqlite3_value_type(args[2]) != SQLITE_NULL)
+    if (nl_argument_given(args[2]))
         end = sqlite3_value_int64(args[2]);
     struct nl_intervals *out = nl_db_new_set(call->db);
     nl_intervals_gaps(set, start, end, out);

@@ -1,7 +1,7 @@
 /* kernel_owner: owner.h as a table, one row per piece of device work. */
 #include "base/mem.h"
-#include "query/functions.h"
 #include "query/owner.h"
+#include "query/tablecells.h"
 
 enum part { OP, OUTER_OP, FORWARD_OP, LAYER, NVTX, PYTHON, PARTS };
 
@@ -81,29 +81,20 @@ static bool open_owner(struct nl_tf_call *call, sqlite3_value **args)
     return true;
 }
 
-static void show_row(sqlite3_context *context, uint32_t row)
-{
-    if (row != NL_NULL_ROW)
-        sqlite3_result_int64(context, row);
-}
-
 static void owner_column(const struct nl_tf_call *call, size_t row, int column,
                          sqlite3_context *context)
 {
     const struct owned *state = call->state;
-    const struct nl_trace *trace = call->db->trace;
     if (column < 2) {
-        show_row(context, column ? state->owners.launch[row] : state->owners.work[row]);
+        nl_show_row(context, column ? state->owners.launch[row] : state->owners.work[row]);
         return;
     }
     uint32_t slice = state->slices[(column - 2) / 2][row];
     if (column % 2 == 0 || slice == NL_NULL_ROW) {
-        show_row(context, slice);
+        nl_show_row(context, slice);
         return;
     }
-    struct nl_str name = nl_trace_name(trace, trace->slice.name[slice]);
-    if (trace->slice.name[slice] != NL_NO_NAME)
-        sqlite3_result_text(context, name.ptr, (int)name.len, SQLITE_STATIC);
+    nl_show_name(context, call, call->db->trace->slice.name[slice]);
 }
 
 const struct nl_table_function nl_tf_kernel_owner = {

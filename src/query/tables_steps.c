@@ -2,13 +2,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "query/functions.h"
 #include "query/stepfind.h"
+#include "query/tablecells.h"
 
 /* Bits of the method named by an argument; all without one; 0 and a message when there is none. */
 static unsigned methods_of(struct nl_tf_call *call, sqlite3_value *value)
 {
-    if (!value || sqlite3_value_type(value) == SQLITE_NULL)
+    if (!nl_argument_given(value))
         return (1u << NL_STEP_METHODS) - 1;
     const char *text = (const char *)sqlite3_value_text(value);
     for (unsigned method = 0; text && method < NL_STEP_METHODS; method++)
@@ -46,37 +46,22 @@ static const struct nl_step_group *group_of(const struct nl_found_steps *found, 
     return group;
 }
 
-static void show(sqlite3_context *context, int64_t value)
-{
-    if (value != NL_NULL_I64)
-        sqlite3_result_int64(context, value);
-}
-
 static void step_column(const struct nl_tf_call *call, size_t row, int column,
                         sqlite3_context *context)
 {
     const struct nl_found_steps *found = call->state;
     const struct nl_found_step *step = &found->items[row];
     const struct nl_step_group *group = group_of(found, row);
-    struct nl_str name = nl_trace_name(call->db->trace, step->name);
     switch (column) {
-    case 0: show(context, group->rank); break;
-    case 1: show(context, step->index); break;
-    case 2: show(context, step->start - call->db->origin); break;
-    case 3: show(context, step->end - step->start); break;
-    case 4:
-        if (step->name != NL_NO_NAME)
-            sqlite3_result_text(context, name.ptr, (int)name.len, SQLITE_STATIC);
-        break;
-    case 5: sqlite3_result_text(context, nl_step_phase_text(step->phase), -1, SQLITE_STATIC); break;
-    case 6:
-        sqlite3_result_text(context, nl_step_method_text(group->method), -1, SQLITE_STATIC);
-        break;
-    case 7: sqlite3_result_double(context, group->confidence); break;
-    default:
-        if (group->pattern)
-            sqlite3_result_text(context, group->pattern, -1, SQLITE_STATIC);
-        break;
+    case 0: nl_show_int(context, group->rank); break;
+    case 1: nl_show_int(context, step->index); break;
+    case 2: nl_show_int(context, step->start - call->db->origin); break;
+    case 3: nl_show_int(context, step->end - step->start); break;
+    case 4: nl_show_name(context, call, step->name); break;
+    case 5: nl_show_text(context, nl_step_phase_text(step->phase)); break;
+    case 6: nl_show_text(context, nl_step_method_text(group->method)); break;
+    case 7: nl_show_real(context, group->confidence); break;
+    default: nl_show_text(context, group->pattern); break;
     }
 }
 

@@ -6,6 +6,7 @@
 #include "query/worksweep.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -44,9 +45,14 @@ int64_t nl_lane_rank(const struct nl_trace *trace, uint32_t lane)
 
 static bool lane_has_work(const struct nl_trace *trace, uint32_t lane)
 {
-    const uint8_t *kind = trace->slice.kind + trace->lane.first[lane];
-    for (uint32_t i = 0; i < trace->lane.count[lane]; i++)
-        if (kind_class[kind[i]] != NL_IS_NO_WORK)
+    uint32_t count = trace->lane.count[lane];
+    if (!count)
+        return false;
+    const uint8_t *kinds = trace->slice.kind + trace->lane.first[lane];
+    if (kind_class[kinds[0]] != NL_IS_NO_WORK)
+        return true;
+    for (int kind = 0; kind <= UINT8_MAX; kind++)
+        if (kind_class[kind] != NL_IS_NO_WORK && memchr(kinds, kind, count))
             return true;
     return false;
 }

@@ -26,19 +26,24 @@ struct nl_unit {
     uint32_t stack_base; /* number of its first one */
 };
 
+/* Memory of staged rows, freed with the last segment in it. */
+struct nl_block {
+    char *rows;
+    size_t bytes;
+    uint32_t segments; /* whose rows are still needed */
+};
+
 /* A run of rows of one table from one unit, contiguous in a block. */
 struct nl_segment {
     struct nl_unit *unit;
     char *rows;
     uint32_t count;
-    bool last_in_block;
-    char *block;
-    size_t block_bytes;
+    struct nl_block *block;
 };
 
 struct nl_staged {
-    char *block; /* being filled */
-    size_t block_bytes;
+    struct nl_block *block; /* being filled */
+    char *rows;             /* of it */
     uint32_t used, room;
     struct nl_segment *segments;
     size_t count, cap;
@@ -108,7 +113,10 @@ void nl_entities_order(struct nl_builder *builder, struct nl_remaps *remaps,
 /* order.c: the time that is added to each source's times (NL rows in builder->sources). */
 void nl_align_sources(struct nl_builder *builder, const int64_t *first_ts);
 
-/* Gives the blocks to the pool and empties it. */
+/* The rows of a segment are needed no more: its block goes to the pool when it was the last there. */
+void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool);
+
+/* Gives the blocks of all segments that it lists to the pool and empties it. */
 void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
 
 /* Bytes of a staged row of a table. */

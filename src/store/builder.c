@@ -28,12 +28,19 @@ struct nl_builder *nl_builder_new(struct nl_job *job)
     return b;
 }
 
+void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
+{
+    struct nl_block *block = segment->block;
+    if (--block->segments)
+        return;
+    nl_pagepool_give(pool, block->rows, block->bytes);
+    nl_free(block);
+}
+
 void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool)
 {
     for (size_t i = 0; i < staged->count; i++)
-        if (staged->segments[i].last_in_block)
-            nl_pagepool_give(pool, staged->segments[i].block, staged->segments[i].block_bytes);
-    nl_pagepool_give(pool, staged->block, staged->block_bytes);
+        nl_segment_done(&staged->segments[i], pool);
     nl_free(staged->segments);
     *staged = (struct nl_staged){0};
 }
@@ -365,26 +372,31 @@ bool nl_builder_over_budget(const struct nl_builder *b)
     return atomic_load_explicit(&b->over_budget, memory_order_relaxed);
 }
 
+/* Opens a block twice as large as the last, within limits. */
+static void new_block(struct nl_stage *stage, struct nl_staged *staged, size_t row_size)
+{
+    size_t bytes = staged->block ? staged->block->bytes * 2 : FIRST_BLOCK;
+    bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
+    staged->block = nl_alloc(sizeof *staged->block);
+    *staged->block = (struct nl_block){.rows = nl_pages(bytes), .bytes = bytes};
+    count_bytes(stage->builder, bytes);
+    staged->rows = staged->block->rows;
+    staged->used = 0;
+    staged->room = (uint32_t)(bytes / row_size);
+}
+
 /* Opens a segment for the current unit, in a new block when the old one is full. */
 static struct nl_segment *new_segment(struct nl_stage *stage, struct nl_staged *staged,
                                       size_t row_size)
 {
-    if (!staged->block || staged->used == staged->room) {
-        if (staged->count)
-            staged->segments[staged->count - 1].last_in_block = staged->block != NULL;
-        size_t bytes = staged->block_bytes ? staged->block_bytes * 2 : FIRST_BLOCK;
-        staged->block_bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
-        staged->block = nl_pages(staged->block_bytes);
-        count_bytes(stage->builder, staged->block_bytes);
-        staged->used = 0;
-        staged->room = (uint32_t)(staged->block_bytes / row_size);
-    }
+    if (!staged->block || staged->used == staged->room)
+        new_block(stage, staged, row_size);
     nl_grow(&staged->segments, &staged->cap, ++staged->count);
     struct nl_segment *segment = &staged->segments[staged->count - 1];
     *segment = (struct nl_segment){.unit = stage->unit,
-                                   .rows = staged->block + staged->used * row_size,
-                                   .block = staged->block,
-                                   .block_bytes = staged->block_bytes};
+                                   .rows = staged->rows + staged->used * row_size,
+                                   .block = staged->block};
+    staged->block->segments++;
     return segment;
 }
 
@@ -400,7 +412,7 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
         }
         segment = new_segment(stage, staged, size);
     }
-    char *to = staged->block + staged->used * size;
+    char *to = staged->rows + staged->used * size;
     if (table == NL_T_slice) {
         const struct nl_slice_row *slice = row;
         *(struct nl_slice_packed *)(void *)to = (struct nl_slice_packed){

@@ -9,6 +9,10 @@
 /* Under this many rows, starting threads costs more than it saves. */
 #define PARALLEL_ROWS 20000
 
+/* Rows that become columns before their blocks are given back: the pages of those blocks then serve
+ * the columns of the rows that follow, and a table is never in memory twice. */
+#define BATCH_ROWS ((uint64_t)1 << 18)
+
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
 {
     if (id == 0)
@@ -168,28 +172,66 @@ static void set_rows(struct nl_trace *trace, enum nl_table_id table, uint64_t ro
     *(uint32_t *)(void *)((char *)trace + nl_tables[table].offset) = (uint32_t)rows;
 }
 
-/* One table on its way from segments to columns. */
+/* One table on its way from segments to columns, a batch of segments at a time. */
 struct table_run {
     struct nl_finish *f;
     const struct nl_table_def *def;
-    const struct nl_segment *segments;
+    struct nl_segment *segments;
     size_t count;
     uint64_t rows, extra;
+    bool named;        /* staged rows have their final names */
+    size_t from, to;   /* segments of the batch */
+    uint64_t at, last; /* rows of the batch */
+    size_t *touched;   /* per column: bytes that have pages */
 };
 
-static void build_column(struct table_run *run, const struct nl_column_def *column)
+static bool is_stored(const struct nl_column_def *column)
+{
+    return column->hop == NL_HOP_NONE;
+}
+
+/* Names of all staged rows become final, column after column: new ids are given in order of first
+ * use in that order, however many batches there are. */
+static void settle_names(struct table_run *run)
+{
+    const struct nl_column_def *first = &nl_columns[run->def->first];
+    for (size_t c = 0; c < run->def->count; c++)
+        for (size_t i = 0; i < run->count && first[c].type == NL_TYPE_NAME; i++) {
+            const struct nl_segment *segment = &run->segments[i];
+            char *field = segment->rows + first[c].field;
+            if (!is_stored(&first[c]))
+                break;
+            for (uint32_t k = 0; k < segment->count; k++, field += run->def->row_size) {
+                uint32_t *name = (uint32_t *)(void *)field;
+                *name = nl_final_name(run->f->trace, segment->unit->stage, *name);
+            }
+        }
+    run->named = true;
+}
+
+static void copy_names(const struct nl_segment *segment, size_t field, size_t stride,
+                       uint32_t *cells)
+{
+    const char *from = segment->rows + field;
+    for (uint32_t k = 0; k < segment->count; k++, from += stride)
+        cells[k] = *(const uint32_t *)(const void *)from;
+}
+
+static void build_column(struct table_run *run, size_t c)
 {
     struct nl_finish *f = run->f;
-    uint64_t rows = run->rows + run->extra;
-    void *cells = nl_pagepool_take(&f->b->pages, rows * column->size);
-    *column_array(f->trace, column) = cells;
-    size_t at = 0;
-    for (size_t i = 0; i < run->count; i++) {
+    const struct nl_column_def *column = &nl_columns[run->def->first + c];
+    void *cells = *column_array(f->trace, column);
+    size_t at = run->at;
+    nl_pagepool_put_under(&f->b->pages, cells, &run->touched[c], run->last * column->size);
+    for (size_t i = run->from; i < run->to; i++) {
         const struct nl_segment *segment = &run->segments[i];
-        copy_column(f, column, segment->unit, segment->rows, segment->count, cells, at);
+        if (run->named && column->type == NL_TYPE_NAME)
+            copy_names(segment, column->field, run->def->row_size, (uint32_t *)cells + at);
+        else
+            copy_column(f, column, segment->unit, segment->rows, segment->count, cells, at);
         at += segment->count;
     }
-    fill_unknown(column, cells, run->rows, rows);
 }
 
 /* Index 0 makes all columns of names, one after the other, since new ids are given in order of first
@@ -201,23 +243,56 @@ static void build_columns(void *context, size_t index, unsigned worker)
     const struct nl_column_def *first = &nl_columns[run->def->first];
     size_t from = index ? index - 1 : 0, to = index ? index : run->def->count;
     for (size_t c = from; c < to; c++)
-        if (first[c].hop == NL_HOP_NONE && (first[c].type == NL_TYPE_NAME) == (index == 0))
-            build_column(run, &first[c]);
+        if (is_stored(&first[c]) && (first[c].type == NL_TYPE_NAME) == (index == 0))
+            build_column(run, c);
+}
+
+/* The next segments, about BATCH_ROWS rows. */
+static bool next_batch(struct table_run *run)
+{
+    run->from = run->to;
+    run->at = run->last;
+    while (run->to < run->count && run->last - run->at < BATCH_ROWS)
+        run->last += run->segments[run->to++].count;
+    return run->from < run->to;
+}
+
+static void build_batches(struct table_run *run)
+{
+    struct nl_builder *b = run->f->b;
+    unsigned threads = run->rows < PARALLEL_ROWS ? 1 : nl_job_threads(b->job);
+    if (run->rows > BATCH_ROWS)
+        settle_names(run);
+    while (next_batch(run)) {
+        nl_parallel(threads, run->def->count + 1u, build_columns, run);
+        for (size_t i = run->from; i < run->to; i++)
+            nl_segment_done(&run->segments[i], &b->pages);
+    }
+    for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
+        stage->tables[run->def - nl_tables].count = 0;
 }
 
 bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra, struct nl_err *err)
 {
     struct table_run run = {.f = f, .def = &nl_tables[table], .extra = extra};
-    struct nl_segment *segments = nl_gather_segments(f->b, table, &run.count, &run.rows);
-    run.segments = segments;
-    if (run.rows + extra >= UINT32_MAX - 1) {
-        nl_free(segments);
+    run.segments = nl_gather_segments(f->b, table, &run.count, &run.rows);
+    uint64_t rows = run.rows + extra;
+    if (rows >= UINT32_MAX - 1) {
+        nl_free(run.segments);
         return nl_fail(err, NL_LIMIT, "more than 2^32 rows in table %s", nl_tables[table].sql);
     }
-    set_rows(f->trace, table, run.rows + extra);
-    unsigned threads = run.rows < PARALLEL_ROWS ? 1 : nl_job_threads(f->b->job);
-    nl_parallel(threads, run.def->count + 1u, build_columns, &run);
-    nl_free(segments);
+    set_rows(f->trace, table, rows);
+    run.touched = nl_zalloc((run.def->count + 1u) * sizeof *run.touched);
+    const struct nl_column_def *first = &nl_columns[run.def->first];
+    for (unsigned c = 0; c < run.def->count; c++)
+        if (is_stored(&first[c]))
+            *column_array(f->trace, &first[c]) = nl_pages(rows * first[c].size);
+    build_batches(&run);
+    for (unsigned c = 0; c < run.def->count; c++)
+        if (is_stored(&first[c]))
+            fill_unknown(&first[c], *column_array(f->trace, &first[c]), run.rows, rows);
+    nl_free(run.touched);
+    nl_free(run.segments);
     nl_release_staged(f->b, table);
     return true;
 }

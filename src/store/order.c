@@ -122,13 +122,26 @@ void nl_entities_order(struct nl_builder *b, struct nl_remaps *remaps,
     }
 }
 
+/* Of one run files start within minutes; a folder of several runs is mostly time without events. */
+static void tell_days(struct nl_builder *b, int64_t earliest, int64_t latest)
+{
+    const int64_t day = 86400000000000;
+    int64_t apart;
+    if (latest <= earliest || __builtin_sub_overflow(latest, earliest, &apart) || apart < day)
+        return;
+    nl_builder_coverage(
+        b, NL_NULL_ROW, "days between the first events of files", apart / day,
+        "they are hardly of one run: the time between them counts as recorded; give "
+        "the files of one run");
+}
+
 /* Sources that know their epoch are shifted onto the first such source's axis; one that does not is
  * shifted so that it starts with the earliest of the others, which coverage tells. */
 void nl_align_sources(struct nl_builder *b, const int64_t *first_ts)
 {
     if (b->source_count < 2)
         return;
-    int64_t base = NL_NULL_I64, earliest = INT64_MAX;
+    int64_t base = NL_NULL_I64, earliest = INT64_MAX, latest = INT64_MIN;
     for (uint32_t s = 0; s < b->source_count; s++) {
         struct nl_source_row *source = &b->sources[s];
         if (source->epoch_ns == NL_NULL_I64)
@@ -138,10 +151,13 @@ void nl_align_sources(struct nl_builder *b, const int64_t *first_ts)
         if (__builtin_sub_overflow(source->epoch_ns, base, &source->offset_ns))
             source->offset_ns = 0;
         int64_t start;
-        if (first_ts[s] != INT64_MAX &&
-            !__builtin_add_overflow(first_ts[s], source->offset_ns, &start) && start < earliest)
-            earliest = start;
+        if (first_ts[s] == INT64_MAX ||
+            __builtin_add_overflow(first_ts[s], source->offset_ns, &start))
+            continue;
+        earliest = start < earliest ? start : earliest;
+        latest = start > latest ? start : latest;
     }
+    tell_days(b, earliest, latest);
     for (uint32_t s = 0; s < b->source_count; s++) {
         if (b->sources[s].epoch_ns != NL_NULL_I64 || first_ts[s] == INT64_MAX)
             continue;

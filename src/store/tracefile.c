@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/wide.h"
 
 #define MAGIC      "NLTRACE\n"
 #define ALIGNMENT  64u
@@ -272,17 +273,19 @@ struct check {
     atomic_int failed; /* column + 1 */
 };
 
-/* True when every value is below `limit`, or NULL_ROW where `null` allows it. Written so that the
- * compiler vectorises it. */
-static bool all_below(const uint32_t *values, size_t count, uint32_t limit, uint32_t null)
+/* True when every value plus `add` (which wraps) is below `limit`. With `add` 1, and `limit` one
+ * more, NULL_ROW passes too. */
+NL_WIDE static bool all_below(const uint32_t *values, size_t count, uint32_t add, uint64_t limit)
 {
-    uint32_t wrong = 0;
-    for (size_t i = 0; i < count; i++)
-        wrong |= (uint32_t)(values[i] >= limit) & (uint32_t)(values[i] != null);
-    return !wrong;
+    uint32_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t value = values[i] + add;
+        most = value > most ? value : most;
+    }
+    return !count || most < limit;
 }
 
-static bool all_below_u8(const uint8_t *values, size_t count, unsigned limit)
+NL_WIDE static bool all_below_u8(const uint8_t *values, size_t count, unsigned limit)
 {
     uint8_t wrong = 0;
     for (size_t i = 0; i < count; i++)
@@ -302,31 +305,39 @@ static void check_column(void *context, size_t index, unsigned worker)
     const void *cells = nl_trace_column(t, column);
     bool fine = true;
     if (column->type == NL_TYPE_NAME)
-        fine = all_below(cells, rows, t->names.count, 0);
+        fine = all_below(cells, rows, 0, t->names.count);
     else if (column->type == NL_TYPE_REF)
-        fine = all_below(cells, rows, nl_trace_rows(t, column->target), NL_NULL_ROW);
+        fine = all_below(cells, rows, 1, (uint64_t)nl_trace_rows(t, column->target) + 1);
     else if (column->type == NL_TYPE_ENUM)
         fine = all_below_u8(cells, rows, nl_enum_count(column->enumeration));
     if (!fine)
         atomic_store(&check->failed, (int)index + 1);
 }
 
+/* Times within bounds, parents before their children. */
+NL_WIDE static bool settled(const struct nl_slice_table *slice)
+{
+    const int64_t limit = (int64_t)1 << 62;
+    const int64_t *ts = slice->ts, *dur = slice->dur;
+    const uint32_t *parent = slice->parent;
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < slice->rows; i++)
+        wrong |= (uint32_t)(dur[i] < 0) | (uint32_t)(ts[i] > limit) | (uint32_t)(dur[i] > limit) |
+                 (uint32_t)(ts[i] < -limit) |
+                 ((uint32_t)(parent[i] >= i) & (uint32_t)(parent[i] != NL_NULL_ROW));
+    return !wrong;
+}
+
 /* What code relies on beyond single references: slices have lanes, lanes hold runs of slices,
  * durations are settled, parents come from the same lane. */
 static bool check_lanes(struct reader *r, const struct nl_trace *t)
 {
-    if (t->slice.rows && !all_below(t->slice.lane, t->slice.rows, t->lane.rows, 0))
+    if (t->slice.rows && !all_below(t->slice.lane, t->slice.rows, 0, t->lane.rows))
         return bad(r, 0, "a slice has no lane");
     for (uint32_t l = 0; l < t->lane.rows; l++)
         if (t->lane.first[l] > t->slice.rows || t->lane.count[l] > t->slice.rows - t->lane.first[l])
             return bad(r, 0, "a lane points outside the slices");
-    const int64_t limit = (int64_t)1 << 62;
-    uint32_t wrong = 0;
-    for (uint32_t i = 0; i < t->slice.rows; i++)
-        wrong |=
-            (uint32_t)(t->slice.dur[i] < 0) | (uint32_t)(t->slice.ts[i] > limit) |
-            (uint32_t)(t->slice.dur[i] > limit) | (uint32_t)(t->slice.ts[i] < -limit) |
-            ((uint32_t)(t->slice.parent[i] >= i) & (uint32_t)(t->slice.parent[i] != NL_NULL_ROW));
+    uint32_t wrong = !settled(&t->slice);
     for (uint32_t i = 0; i < t->stack.rows; i++)
         wrong |=
             (uint32_t)(t->stack.parent[i] >= i) & (uint32_t)(t->stack.parent[i] != NL_NULL_ROW);

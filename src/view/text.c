@@ -197,8 +197,11 @@ static void put_profile(struct page *page, const struct nl_profile *profile)
         nl_buf_format(line, profile->rank_count == 1 ? " · rank %lld" : " · %lld ranks",
                       profile->rank_count == 1 ? (long long)profile->ranks[0]
                                                : (long long)profile->rank_count);
-    nl_buf_format(line, " · %s slices", nl_format_count(text, profile->slices));
-    nl_buf_format(line, " · %s", nl_format_ns(text, profile->duration_ns));
+    if (profile->slices)
+        nl_buf_format(line, profile->slices == 1 ? " · %s slice" : " · %s slices",
+                      nl_format_count(text, profile->slices));
+    if (profile->duration_ns)
+        nl_buf_format(line, " · %s", nl_format_ns(text, profile->duration_ns));
     put_wrapped(page, DIM);
     if (profile->window.has_time) {
         nl_buf_format(line, "limited to %s", nl_format_ns(text, profile->window_start_ns));

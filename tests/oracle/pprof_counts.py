@@ -38,6 +38,33 @@ def modern(data):
     return out
 
 
+def leaves(data):
+    """{(name of the innermost function, frames): samples} of the first type; None: no such name."""
+    top = message(data)
+    text = [s.decode() for s in top[6]]
+    names = {f[1][0]: text[f.get(2, [0])[0]] or text[f.get(3, [0])[0]]
+             for f in map(message, top.get(5, []))}
+    places = {}
+    for place in map(message, top.get(4, [])):
+        lines = [names.get(message(line).get(1, [0])[0]) or None for line in place.get(4, [])]
+        places[place[1][0]] = lines or ["0x%x" % place.get(3, [0])[0]]
+    out = collections.Counter()
+    for sample in map(message, top.get(2, [])):
+        frames = [name for number in packed(sample.get(1, [])) for name in places.get(number, [])]
+        value = next(packed(sample.get(2, [])), 0)
+        if value:
+            out[frames[0] if frames else None, len(frames)] += value
+    return dict(out)
+
+
+LEAVES = """WITH RECURSIVE walk(id, up, depth) AS (
+  SELECT id, parent, 1 FROM stacks UNION ALL
+  SELECT walk.id, s.parent, depth + 1 FROM walk JOIN stacks s ON s.id = walk.up)
+SELECT k.name, coalesce((SELECT max(depth) FROM walk WHERE walk.id = s.stack), 0) AS frames,
+  sum(weight) AS weight
+FROM samples s LEFT JOIN stacks k ON k.id = s.stack WHERE s.event = 'samples' GROUP BY 1, 2"""
+
+
 def binary(data):
     for code, size in (("<Q", 8), ("<I", 4), (">Q", 8), (">I", 4)):
         words = struct.unpack_from(code[0] + "5" + code[1], data)
@@ -107,6 +134,11 @@ def main():
         rows = [tuple(r.values()) if isinstance(r, dict) else tuple(r) for r in rows]
         check.rows(os.path.basename(path), {k: tuple(v) for k, v in expected(path).items()},
                    {(e, u): (n, w) for e, u, n, w in rows})
+    for name in ("modern.pb", "repeated.pb"):
+        path = os.path.join(corpus, name)
+        with open(path, "rb") as file:
+            check.rows(name + ": stacks", leaves(file.read()),
+                       {(leaf, frames): weight for leaf, frames, weight in tool.sql(path, LEAVES)})
     check.finish()
 
 

@@ -1,4 +1,4 @@
-"""Reading protobuf without a schema, for the oracles of formats that are protobuf."""
+"""Reading and writing protobuf without a schema, for oracles and makers of files that are protobuf."""
 import struct
 
 
@@ -67,3 +67,24 @@ def packed(values):
         while at < len(value):
             one, at = varint(value, at)
             yield one
+
+
+def varint_bytes(value):
+    """The bytes of an integer as a varint; negative ones take ten."""
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def field(number, value):
+    """A field to write: int → varint, float → fixed64, text or bytes (a message) with its length."""
+    if isinstance(value, int):
+        return varint_bytes(number << 3) + varint_bytes(value)
+    if isinstance(value, float):
+        return varint_bytes(number << 3 | 1) + struct.pack("<d", value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint_bytes(number << 3 | 2) + varint_bytes(len(data)) + data

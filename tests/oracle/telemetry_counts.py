@@ -45,10 +45,20 @@ def check_exporter(check, tool, path):
     check.equal("%s %d values" % (os.path.basename(path), len(found)), want, got)
 
 
+def without_nccl(text):
+    """The text as it were without NCCL_DEBUG: its lines taken out with their ends, so that a row which
+    they were printed into closes up. A line begins with the host, which is told by lines of their own."""
+    for host in set(re.findall(r"^(\w+):\d+:\d+ \[\d+\] NCCL ", text, re.M)):
+        text = re.sub(r"%s:\d+:\d+ \[\d+\] NCCL [^\n]*\n" % host, "", text)
+    # The second half of a row follows the first on a line of its own.
+    return re.sub(r"(\n *\d+ +\d+ +[a-z]\w*(?: +\S+)*) *\n( +[\d.]+ +[\d.]+ +[\d.]+ +\S+ *\n)", r"\1 \2", text)
+
+
 def check_log(check, tool, path):
     name = os.path.basename(path)
     with open(path, encoding="utf-8", errors="replace") as file:
-        lines = file.read().splitlines()
+        text = file.read()
+    lines = text.splitlines()
     calls = [re.search(r"NCCL INFO (\w+): opCount (\w+) .* count (\d+) datatype (\d+) .*nranks=(\d+)", line)
              for line in lines]
     want = collections.Counter((m[1], int(m[2], 16), int(m[3]), int(m[3]) * BYTES[int(m[4])], int(m[5]))
@@ -59,7 +69,7 @@ def check_log(check, tool, path):
     check.equal("%s calls (%d)" % (name, sum(want.values())), want, got)
     times, width = [], collections.Counter()
     columns = None
-    for line in lines:
+    for line in without_nccl(text).splitlines():
         words = line.split()
         if line.startswith("#") and words[1:3] == ["size", "count"]:
             columns = words[1:]

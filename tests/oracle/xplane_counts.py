@@ -137,6 +137,36 @@ def host_event(n, plane, event):
         n["host_other"] += 1
 
 
+def flows(path):
+    """{kind: (arrows, ns from start to start)}: consumers joined to the last producer before them."""
+    with open(path, "rb") as file:
+        data = file.read()
+    made, wanted = {}, []
+    for number, value in fields(data):
+        plane = Plane(value) if number == 1 else None
+        device = plane and plane.name.startswith("/device:")
+        for _, name, start, _, stats, _ in plane.events() if plane else ():
+            if not device and name.startswith("Memory") and "addr" in stats:
+                continue
+            for out, inn in (("_p", "_pt"), ("_c", "_ct")):
+                if stats.get(out, (1 << 64) - 1) == (1 << 64) - 1:
+                    continue
+                key = stats.get(inn, 0), stats[out]
+                if out == "_p":
+                    made.setdefault(key, []).append((start // 1000, device))
+                else:
+                    wanted.append((key, start // 1000, device))
+    out = {}
+    for key, start, device in wanted:
+        before = [one for one in made.get(key, []) if one[0] <= start]
+        if key in made:
+            source = max(before, default=min(made[key]))
+            kind = "launch" if device and not source[1] else "generic"
+            count, ns = out.get(kind, (0, 0))
+            out[kind] = count + 1, ns + start - source[0]
+    return out
+
+
 QUERIES = [
     ("kernels", "SELECT count(*), sum(dur), sum(correlation) FROM kernels",
      ("kernels", "kernel_ns", "correlation")),
@@ -162,7 +192,8 @@ def main():
         print("skipped: no ../shared")
         check.skipped += 1
     corpus = os.path.join(ROOT, "tests", "corpus", "xplane")
-    paths += [os.path.join(corpus, name) for name in ("gpu.xplane.pb", "tpu.xplane.pb")]
+    paths += [os.path.join(corpus, name) for name in ("gpu.xplane.pb", "tpu.xplane.pb",
+                                                   "links.xplane.pb")]
     for path in paths:
         name = os.path.basename(path)[:40]
         try:
@@ -174,6 +205,9 @@ def main():
             row = tool.sql(path, query)[0]
             got = tuple(v or 0 for v in (row.values() if isinstance(row, dict) else row))
             check.equal("%s %s" % (name, what), tuple(want[k] for k in keys), got)
+        arrows = tool.sql(path, "SELECT kind, count(*), sum(dst_ts - src_ts) FROM flows GROUP BY 1")
+        check.rows(name + " flows", flows(path),
+                   {kind: (count, ns) for kind, count, ns in arrows})
     check.finish()
 
 

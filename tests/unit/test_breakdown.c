@@ -5,8 +5,13 @@
 #include "base/mem.h"
 #include "query/attribution.h"
 #include "query/breakdown.h"
+#include "query/quantile.h"
 
-#define SPAN 3000
+#define SPAN         3000
+#define WORK_COMPUTE 1u
+#define WORK_COMM    2u
+#define WORK_COPY    4u
+#define WORK_ALL     7u
 
 /* Work of one device as a line: bit per class for each ns. */
 static unsigned char line[SPAN * 2];
@@ -16,12 +21,12 @@ static unsigned work_bit(const struct nl_trace *trace, uint32_t row)
     unsigned kind = trace->slice.kind[row];
     struct nl_str name = nl_trace_name(trace, trace->slice.name[row]);
     if (kind == NL_KIND_MEMCPY || kind == NL_KIND_MEMSET)
-        return NL_WORK_COPY;
+        return WORK_COPY;
     if (kind == NL_KIND_GRAPH)
-        return NL_WORK_COMPUTE;
+        return WORK_COMPUTE;
     if (kind != NL_KIND_KERNEL)
         return 0;
-    return nl_str_starts(name, "nccl") ? NL_WORK_COMM : NL_WORK_COMPUTE;
+    return nl_str_starts(name, "nccl") ? WORK_COMM : WORK_COMPUTE;
 }
 
 /* Paints the device's work within [from, to); returns the wall time. */
@@ -53,29 +58,43 @@ static int64_t count_where(unsigned mask, unsigned value)
     return sum;
 }
 
+static int64_t length_of_union(const struct nl_device_sets *sets, unsigned work)
+{
+    static const struct nl_intervals none;
+    struct nl_intervals two, three;
+    nl_intervals_init(&two);
+    nl_intervals_init(&three);
+    nl_intervals_union(work & WORK_COMPUTE ? &sets->compute : &none,
+                       work & WORK_COMM ? &sets->comm : &none, &two);
+    nl_intervals_union(&two, work & WORK_COPY ? &sets->copy : &none, &three);
+    int64_t length = nl_intervals_length(&three);
+    nl_intervals_release(&two);
+    nl_intervals_release(&three);
+    return length;
+}
+
 static void check_device(const struct nl_trace *trace, const struct nl_device_breakdown *row,
                          const struct nl_window *window)
 {
     int64_t from = window ? window->start : 0, to = window ? window->end : SPAN * 2;
-    struct nl_intervals set;
+    struct nl_device_sets sets;
     CHECK_INT(row->wall_ns, paint(trace, row->device, from, to));
-    CHECK_INT(row->compute_ns, count_where(NL_WORK_COMPUTE, NL_WORK_COMPUTE));
-    CHECK_INT(row->exposed_comm_ns, count_where(NL_WORK_COMPUTE | NL_WORK_COMM, NL_WORK_COMM));
-    CHECK_INT(row->exposed_copy_ns, count_where(NL_WORK_ALL, NL_WORK_COPY));
-    CHECK_INT(row->comm_ns, count_where(NL_WORK_COMM, NL_WORK_COMM));
-    CHECK_INT(row->copy_ns, count_where(NL_WORK_COPY, NL_WORK_COPY));
+    CHECK_INT(row->compute_ns, count_where(WORK_COMPUTE, WORK_COMPUTE));
+    CHECK_INT(row->exposed_comm_ns, count_where(WORK_COMPUTE | WORK_COMM, WORK_COMM));
+    CHECK_INT(row->exposed_copy_ns, count_where(WORK_ALL, WORK_COPY));
+    CHECK_INT(row->comm_ns, count_where(WORK_COMM, WORK_COMM));
+    CHECK_INT(row->copy_ns, count_where(WORK_COPY, WORK_COPY));
     CHECK_INT(row->overlap_ns, count_where(3, 3));
     CHECK_INT(row->compute_ns + row->exposed_comm_ns + row->exposed_copy_ns + row->idle_ns,
               row->wall_ns);
-    nl_intervals_init(&set);
-    for (unsigned work = 1; work <= NL_WORK_ALL; work++) {
-        nl_device_intervals(trace, window, row->device, work, &set);
+    nl_device_intervals(trace, window, row->device, &sets);
+    for (unsigned work = 1; work <= WORK_ALL; work++) {
         int64_t want = 0;
         for (size_t t = 0; t < sizeof line; t++)
             want += (line[t] & work) != 0;
-        CHECK_INT(nl_intervals_length(&set), want);
+        CHECK_INT(length_of_union(&sets, work), want);
     }
-    nl_intervals_release(&set);
+    nl_device_sets_release(&sets);
 }
 
 static void random_breakdowns(void)
@@ -176,6 +195,15 @@ static void stats_of_shapes(void)
             struct nl_group_stats stats = nl_stats_of(values, counts[c]);
             check_stats(&stats, copy, counts[c]);
         }
+    for (unsigned shape = 0; shape <= 6; shape++)
+        for (size_t c = 0; c < CHECK_LENGTH(counts); c++) {
+            for (size_t i = 0; i < counts[c]; i++)
+                values[i] = copy[i] =
+                    shaped(shape, devicetrace_random(&make, UINT64_MAX >> 12)) - 99;
+            double median = nl_quantile_i64(values, counts[c], nl_quantile_at(counts[c], 50));
+            qsort(copy, counts[c], sizeof *copy, by_value);
+            CHECK_NEAR(median, quantile(copy, counts[c], 0.5), 1e-6);
+        }
     struct nl_group_stats none = nl_stats_of(values, 0);
     CHECK_INT(none.count, 0);
     CHECK(isnan(none.median_ns));
@@ -217,6 +245,51 @@ static void stats_by_name(void)
         nl_free(rows);
     }
     CHECK_INT(seen, kernels);
+    nl_trace_free(trace);
+}
+
+/* A list in any order, with and without a window and lanes: each name's slices that are in it. */
+static void stats_of_list(void)
+{
+    struct nl_err err;
+    size_t count, listed = 0, with_window = 0;
+    struct nl_trace *trace = devicetrace(11, 900, 100000, &err);
+    REQUIRE(trace);
+    uint32_t *slices = malloc((trace->slice.rows + 1) * sizeof *slices);
+    uint8_t *lanes = malloc(trace->lane.rows);
+    int64_t *values = malloc((trace->slice.rows + 1) * sizeof *values);
+    for (uint32_t row = trace->slice.rows; row-- > 0;)
+        if (row % 3)
+            slices[listed++] = row;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
+        lanes[lane] = lane % 2;
+    for (int windowed = 0; windowed < 2; windowed++) {
+        struct nl_slice_list list = {slices, (uint32_t)listed, 20000, 70000, lanes, !windowed};
+        struct nl_group_stats *rows = nl_list_stats(trace, &list, &count);
+        size_t seen = 0;
+        for (size_t i = 0; i < count; i++) {
+            size_t n = 0;
+            for (size_t k = 0; k < listed; k++) {
+                int64_t ts = trace->slice.ts[slices[k]];
+                bool inside =
+                    !windowed || (ts >= 20000 && ts < 70000 && trace->slice.lane[slices[k]] % 2);
+                if (inside && trace->slice.name[slices[k]] == rows[i].name)
+                    values[n++] = trace->slice.dur[slices[k]];
+            }
+            REQUIRE(n > 0);
+            check_stats(&rows[i], values, n);
+            seen += n;
+        }
+        nl_free(rows);
+        if (windowed)
+            with_window = seen;
+        else
+            CHECK_INT(seen, listed);
+    }
+    CHECK(with_window > 0 && with_window < listed);
+    free(values);
+    free(lanes);
+    free(slices);
     nl_trace_free(trace);
 }
 
@@ -279,4 +352,5 @@ static void launch_ranges(void)
 
 CHECK_MAIN("breakdown", {"random devices against a line of ns", random_breakdowns},
            {"statistics of hard shapes", stats_of_shapes}, {"statistics by name", stats_by_name},
-           {"self times", self_times}, {"launch ranges", launch_ranges})
+           {"statistics of a list", stats_of_list}, {"self times", self_times},
+           {"launch ranges", launch_ranges})

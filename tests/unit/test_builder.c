@@ -313,6 +313,43 @@ static void order_and_threads_do_not_matter(void)
     rmdir(folder);
 }
 
+/* A table of several batches: rows in order, and names numbered column after column. */
+static void large_tables_are_whole(void)
+{
+    enum { ROWS = 700000 };
+    static struct nl_job job = {.threads = 3}; /* outlives the builder */
+    struct nl_builder *b = nl_builder_new(&job);
+    uint32_t source = nl_builder_source(b, "test", "test");
+    for (unsigned unit = 0; unit < 2; unit++) {
+        struct nl_stage *stage = nl_stage_new(b);
+        nl_stage_begin(stage, source, 1 - unit);
+        for (uint32_t i = 0; i < ROWS / 2; i++) {
+            char text[32];
+            uint32_t row = i + (1 - unit) * (ROWS / 2);
+            struct nl_metric_row metric = nl_metric_row();
+            snprintf(text, sizeof text, "name %u", row / 1000);
+            metric.name = nl_stage_name(stage, nl_str(text));
+            snprintf(text, sizeof text, "unit %u", row / 100000);
+            metric.unit = nl_stage_name(stage, nl_str(text));
+            metric.value = row;
+            nl_stage_metric(stage, &metric);
+        }
+    }
+    struct nl_trace *t = finish(b);
+    REQUIRE(t != NULL);
+    REQUIRE(t->metric.rows == ROWS);
+    unsigned wrong = 0;
+    uint32_t first_name = t->metric.name[0], first_unit = t->metric.unit[0];
+    for (uint32_t i = 0; i < ROWS; i++)
+        wrong += t->metric.value[i] != i || t->metric.name[i] != first_name + i / 1000 ||
+                 t->metric.unit[i] != first_unit + i / 100000 || t->metric.slice[i] != NL_NULL_ROW;
+    CHECK_INT(wrong, 0);
+    CHECK(nl_str_is(nl_trace_name(t, t->metric.name[ROWS - 1]), "name 699"));
+    CHECK(nl_str_is(nl_trace_name(t, t->metric.unit[ROWS - 1]), "unit 6"));
+    CHECK_INT(first_unit, first_name + 700);
+    nl_trace_free(t);
+}
+
 static void secrets_are_redacted(void)
 {
     struct nl_builder *b = nl_builder_new(NULL);
@@ -352,5 +389,6 @@ CHECK_MAIN("builder", {"an empty trace", empty_trace}, {"nests by time", nests_b
            {"odd times are settled", odd_times_are_settled}, {"links launches", links_launches},
            {"resolves flows", resolves_flows}, {"random slices nest", random_slices_nest},
            {"order and threads do not matter", order_and_threads_do_not_matter},
+           {"large tables are whole", large_tables_are_whole},
            {"secrets are redacted", secrets_are_redacted},
            {"cancelled builds end", cancelled_builds_end})

@@ -33,6 +33,17 @@ static void finds_without_case(void)
     }
 }
 
+static void starts_without_case(void)
+{
+    CHECK(nl_str_starts_nocase(nl_str("MemSet32"), "memset"));
+    CHECK(nl_str_starts_nocase(nl_str("memset"), "MEMSET"));
+    CHECK(nl_str_starts_nocase(nl_str("x"), ""));
+    CHECK(nl_str_starts_nocase((struct nl_str){NULL, 0}, ""));
+    CHECK(!nl_str_starts_nocase(nl_str("memse"), "memset"));
+    CHECK(!nl_str_starts_nocase(nl_str("a memset"), "memset"));
+    CHECK(!nl_str_starts_nocase((struct nl_str){"memset", 3}, "memset"));
+}
+
 static void builder_appends(void)
 {
     struct nl_buf buf;
@@ -112,6 +123,6 @@ static void grows(void)
 }
 
 CHECK_MAIN("str", {"views compare", views_compare}, {"finds without case", finds_without_case},
-           {"builder appends", builder_appends}, {"builder is bounded", builder_is_bounded},
-           {"hashes differ", hashes_differ}, {"arena keeps texts", arena_keeps_texts},
-           {"arrays grow", grows})
+           {"starts without case", starts_without_case}, {"builder appends", builder_appends},
+           {"builder is bounded", builder_is_bounded}, {"hashes differ", hashes_differ},
+           {"arena keeps texts", arena_keeps_texts}, {"arrays grow", grows})

@@ -191,7 +191,38 @@ static void decimals_round_trip(void)
     }
 }
 
+static void short_decimals_are_the_nearest_double(void)
+{
+    static const char *const others[] = {
+        "", "-", ".", "-.5", "+1", "1e5", "1.2.3", "12a", "1234567890123456", "0x10", "nan", " 1"};
+    double value;
+    for (size_t i = 0; i < CHECK_LENGTH(others); i++)
+        CHECK(!nl_decimal_short(nl_str(others[i]), 0, &value));
+    CHECK(!nl_decimal_short(nl_str("1"), 23, &value));
+    CHECK(nl_decimal_short(nl_str("-0"), 0, &value) && signbit(value));
+    CHECK(nl_decimal_short(nl_str("5."), 3, &value) && value == 5000);
+    uint64_t state = 3;
+    for (int i = 0; i < 200000; i++) {
+        char text[64], scaled[80];
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        unsigned digits = 1 + (unsigned)(state >> 40) % 15, point = (unsigned)(state >> 50) % 16;
+        int exponent = (int)(state >> 56) % 9 - 4, len = 0;
+        if (state >> 63)
+            text[len++] = '-';
+        uint64_t left = state >> 3;
+        for (unsigned k = 0; k < digits; k++, left = left * 2862933555777941757u + 3037000493u) {
+            text[len++] = (char)('0' + (left >> 33) % 10);
+            if (k + 1 == point && digits < 15)
+                text[len++] = '.';
+        }
+        text[len] = '\0';
+        snprintf(scaled, sizeof scaled, "%se%d", text, exponent);
+        CHECK(nl_decimal_short(nl_str(text), exponent, &value) && value == strtod(scaled, NULL));
+    }
+}
+
 CHECK_MAIN("units", {"formats times", formats_times}, {"formats others", formats_others},
            {"parses sizes", parses_sizes}, {"parses times", parses_times},
            {"parses integers", parses_integers}, {"decimals are exact", decimals_are_exact},
-           {"decimals round-trip", decimals_round_trip})
+           {"decimals round-trip", decimals_round_trip},
+           {"short decimals are the nearest double", short_decimals_are_the_nearest_double})

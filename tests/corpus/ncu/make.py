@@ -2,29 +2,13 @@
 """Writes the small reports and pages of this folder and of tests/reject/ncu, by hand."""
 import os
 import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "oracle"))
+from protowire import field  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REJECT = os.path.join(HERE, "..", "..", "reject", "ncu")
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-
-def integer(number, value):
-    return varint(number << 3) + varint(value)
-
-
-def text(number, value):
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def double(number, value):
-    return varint(number << 3 | 1) + struct.pack("<d", value)
 
 
 def sized(message):
@@ -35,38 +19,38 @@ STRINGS = ["gpu__time_duration.sum", "dram__bytes.sum.per_second", "launch__regi
            "device__attribute_display_name", "device__attribute_device_index",
            "sm__warps_active.avg.pct_of_peak_sustained_active", "l1tex__t_bytes.sum",
            "device__attribute_chip_mask"]
-VALUES = [double(3, 2500.0), double(3, 1.5e9), integer(5, 32), text(1, "Invented GPU"), integer(5, 0),
-          double(3, 50.0), b"", integer(5, 2 ** 63 + 1)]
+VALUES = [field(3, 2500.0), field(3, 1.5e9), field(5, 32), field(1, "Invented GPU"), field(5, 0),
+          field(3, 50.0), b"", field(5, 2 ** 63 + 1)]
 
 
 def result(name, grid, values=VALUES):
-    out = integer(1, 77) + text(5, "_Z%d%sv" % (len(name), name)) + text(6, name) + text(7, name + "()")
-    out += text(10, b"".join(integer(i + 1, n) for i, n in enumerate(grid)))
-    out += text(11, integer(1, 128) + integer(2, 1) + integer(3, 1))
+    out = field(1, 77) + field(5, "_Z%d%sv" % (len(name), name)) + field(6, name) + field(7, name + "()")
+    out += field(10, b"".join(field(i + 1, n) for i, n in enumerate(grid)))
+    out += field(11, field(1, 128) + field(2, 1) + field(3, 1))
     for i, value in enumerate(values):
-        out += text(13, integer(1, i) + (text(2, value) if value else b""))
-    section = text(1, "SpeedOfLight") + text(2, "GPU Speed Of Light Throughput")
-    out += text(17, section + text(4, text(2, text(1, STRINGS[0]) + text(2, "Duration"))))
-    out += text(19, text(1, "SOLBottleneck") + text(3, text(1, text(1, text(1, "Small launch"))))
-                + text(4, "SpeedOfLight"))
-    return out + integer(22, 1) + integer(23, 7)
+        out += field(13, field(1, i) + (field(2, value) if value else b""))
+    section = field(1, "SpeedOfLight") + field(2, "GPU Speed Of Light Throughput")
+    out += field(17, section + field(4, field(2, field(1, STRINGS[0]) + field(2, "Duration"))))
+    out += field(19, field(1, "SOLBottleneck") + field(3, field(1, field(1, field(1, "Small launch"))))
+                + field(4, "SpeedOfLight"))
+    return out + field(22, 1) + field(23, 7)
 
 
 def header(sources=0, results=0, payload=0, extra=b""):
-    process = text(1 + 5, integer(1, 77) + text(2, "127.0.0.1") + text(3, "/opt/secret/program"))
-    return sized(integer(1, sources) + integer(2, results) + extra + integer(5, payload) + process)
+    process = field(1 + 5, field(1, 77) + field(2, "127.0.0.1") + field(3, "/opt/secret/program"))
+    return sized(field(1, sources) + field(2, results) + extra + field(5, payload) + process)
 
 
 def report(version=7, kernels=(("first", (4, 2, 1)), ("second", (1, 1, 1)))):
-    session = text(8, text(1, "CUDA Version") + text(2, "12.4"))
-    session += text(8, text(1, "Nsight Compute Target") + text(2, "2024.1.1.0"))
-    session += text(11, "ncu --token=abc ./program")
-    device = text(6, integer(1, 0) + text(2, "Invented GPU")
-                  + text(3, text(1, "device__attribute_multiprocessor_count") + text(2, integer(5, 10))))
-    strings = text(4, b"".join(text(1, s) for s in STRINGS))
-    out = b"NVR\0" + sized(integer(1, version)) + header(extra=text(3, session))
+    session = field(8, field(1, "CUDA Version") + field(2, "12.4"))
+    session += field(8, field(1, "Nsight Compute Target") + field(2, "2024.1.1.0"))
+    session += field(11, "ncu --token=abc ./program")
+    device = field(6, field(1, 0) + field(2, "Invented GPU")
+                  + field(3, field(1, "device__attribute_multiprocessor_count") + field(2, field(5, 10))))
+    strings = field(4, b"".join(field(1, s) for s in STRINGS))
+    out = b"NVR\0" + sized(field(1, version)) + header(extra=field(3, session))
     first = sized(b"source text") + sized(result(*kernels[0]))
-    out += header(1, 1, len(first), strings) + first + header(extra=text(3, device))
+    out += header(1, 1, len(first), strings) + first + header(extra=field(3, device))
     for kernel in kernels[1:]:
         body = sized(result(*kernel))
         out += header(0, 1, len(body)) + body
@@ -117,7 +101,7 @@ def main():
     write(REJECT, "magic-only.ncu-rep", b"NVR\0")
     write(REJECT, "old-version.ncu-rep", report(version=3))
     write(REJECT, "cut-before-kernel.ncu-rep", good[:300])
-    write(REJECT, "huge-sizes.ncu-rep", b"NVR\0" + sized(integer(1, 7)) + b"\xff" * 64)
+    write(REJECT, "huge-sizes.ncu-rep", b"NVR\0" + sized(field(1, 7)) + b"\xff" * 64)
     write(REJECT, "header-too-large.ncu-rep", b"NVR\0\xff\xff\xff\x7f" + bytes(64))
     write(REJECT, "header-only.csv", RAW.splitlines()[0] + "\n")
     write(REJECT, "units-only.csv", "\n".join(RAW.splitlines()[:2]) + "\n")

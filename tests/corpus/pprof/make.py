@@ -49,6 +49,27 @@ def modern():
     return out + field(9, 1700000000000000000) + field(10, 10 ** 9) + field(12, 10000) + field(13, 12)
 
 
+def repeated():
+    """The same packed stacks again and again: plain, with odd ids, empty, and in two fields."""
+    strings = ["", "samples", "count", "main", "work", "tid"]
+    out = field(1, field(1, 1) + field(2, 2))
+    for i in range(6):
+        label = field(3, field(1, 5) + field(3, 40 + i % 2))
+        out += field(2, packed(1, [300, 1]) + packed(2, [1 + i]) + label)
+        out += field(2, packed(1, [1]) + packed(2, [10]))
+        out += field(2, packed(1, [7, 300, 1]) + packed(2, [100]))  # no location 7
+        out += field(2, packed(1, [4, 1]) + packed(2, [1000]))  # its function is missing
+        out += field(2, packed(1, []) + packed(2, [10000]))
+        out += field(2, packed(1, [300]) + packed(1, [1]) + packed(2, [100000]))
+    for location, function in ((1, 1), (300, 2), (4, 9)):
+        out += field(4, field(1, location) + field(4, field(1, function) + field(2, location)))
+    for number, name in ((1, 3), (2, 4)):
+        out += field(5, field(1, number) + field(2, name))
+    for text in strings:
+        out += field(6, text)
+    return out
+
+
 def cpu(code):
     """gperftools words: three frames, one frame, trailer, maps."""
     words = [0, 3, 0, 10000, 0, 5, 3, 0x401000, 0x402000, 0x403000, 2, 1, 0x7f0000, 0, 1, 0]
@@ -81,6 +102,7 @@ def main():
     whole = modern()
     write(HERE, "modern.pb", whole)
     write(HERE, "modern.pb.gz", gzip.compress(whole, mtime=0))
+    write(HERE, "repeated.pb", repeated())
     write(HERE, "cut.pb", whole[:60])
     write(HERE, "words8.cpu", cpu("<Q"))
     write(HERE, "words4-big-endian.cpu", cpu(">I"))

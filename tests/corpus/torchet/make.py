@@ -4,7 +4,11 @@ import gzip
 import io
 import json
 import os
+import sys
 import tarfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "oracle"))
+from protowire import field, varint_bytes  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REJECT = os.path.join(HERE, "..", "..", "reject", "torchet")
@@ -26,30 +30,14 @@ CHAKRA = {"workload_graph": [{"Id": 216, "Name": "aten::flatten", "NodeType": 4,
                               "runtime": 318, "is_cpu_op": True}], "ngpus": 8}
 
 
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-
-def integer(number, value):
-    return varint(number << 3) + varint(value)
-
-
-def text(number, value):
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
 def chakra():
-    head = text(2, text(1, "schema") + text(29, "1.0.2-chakra.0.0.4")) + text(2, text(1, "pid") + integer(13, 9))
-    send = text(2, "COMM_SEND_0") + integer(3, 5) + integer(7, 12) + text(10, text(1, "comm_size") + integer(9, 131072))
-    work = integer(1, 2) + text(2, "gemm") + integer(3, 4) + text(5, b"\x00\x01") + integer(6, 5) + integer(7, 3)
-    work += text(8, text(1, "[[1, 2, 0, 4, 4, 'cuda:0']]") + text(2, "[[4]]") + text(3, "['Tensor(float)']"))
-    work += text(10, text(1, "seq_id") + integer(9, 2 ** 64 - 1)) + text(10, text(1, "rf_id") + integer(9, 55))
-    work += text(10, text(1, "is_cpu_op") + integer(27, 1)) + text(10, text(1, "api_key") + text(29, "secret"))
-    return b"".join(varint(len(m)) + m for m in (head, send, work))
+    head = field(2, field(1, "schema") + field(29, "1.0.2-chakra.0.0.4")) + field(2, field(1, "pid") + field(13, 9))
+    send = field(2, "COMM_SEND_0") + field(3, 5) + field(7, 12) + field(10, field(1, "comm_size") + field(9, 131072))
+    work = field(1, 2) + field(2, "gemm") + field(3, 4) + field(5, b"\x00\x01") + field(6, 5) + field(7, 3)
+    work += field(8, field(1, "[[1, 2, 0, 4, 4, 'cuda:0']]") + field(2, "[[4]]") + field(3, "['Tensor(float)']"))
+    work += field(10, field(1, "seq_id") + field(9, 2 ** 64 - 1)) + field(10, field(1, "rf_id") + field(9, 55))
+    work += field(10, field(1, "is_cpu_op") + field(27, 1)) + field(10, field(1, "api_key") + field(29, "secret"))
+    return b"".join(varint_bytes(len(m)) + m for m in (head, send, work))
 
 
 def archive(members):

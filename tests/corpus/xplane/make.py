@@ -1,29 +1,13 @@
 #!/usr/bin/env python3
 """Writes the XPlane files of this folder and of tests/reject/xplane: each a few events, by hand."""
 import os
-import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "oracle"))
+from protowire import field  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REJECT = os.path.join(HERE, "..", "..", "reject", "xplane")
-
-
-def varint(value):
-    value &= (1 << 64) - 1
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(number, value):
-    """int → varint, float → fixed64, text or bytes → length-delimited."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    if isinstance(value, float):
-        return varint(number << 3 | 1) + struct.pack("<d", value)
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 class Plane:
@@ -142,6 +126,28 @@ def tpu():
     return d.encode() + h.encode()
 
 
+def links():
+    """Events that hand work on: to another thread, to a device, twice with one id, to nobody."""
+    far = (1 << 63) + 5
+    h = Plane("/host:CPU")
+    make, work, call = h.meta("Schedule"), h.meta("Run"), h.meta("Enqueue")
+    h.line(1, "main/1", 0,
+           h.event(make, 1000000, 2000000, _p=7, _pt=5), h.event(make, 11000000, 2000000, _p=7, _pt=5),
+           h.event(make, 21000000, 1000000, _p=7, _pt=1), h.event(make, 31000000, 1000000, _p=9),
+           h.event(call, 41000000, 1000000, _p=far, _pt=12))
+    h.line(2, "worker/2", 0,
+           h.event(work, 4000000, 500000, _c=7, _ct=5), h.event(work, 5000000, 500000, _c=7, _ct=5),
+           h.event(work, 14000000, 500000, _c=7, _ct=5), h.event(work, 500000, 100000, _c=7, _ct=5),
+           h.event(work, 32000000, 500000, _c=9, _r=1), h.event(work, 33000000, 1000, _c=8, _ct=5),
+           h.event(work, 34000000, 1000, _c=-1, _ct=1))
+    d = Plane("/device:TPU:0", 1)
+    d.line(2, "XLA Modules", 0, d.event(d.meta("jit_f"), 43000000, 9000000,
+                                        _c=far - (1 << 64), _ct=12))
+    d.line(3, "XLA Ops", 0, d.event(d.meta("%fusion = f32[8]{0} fusion()", "fusion"), 43000000,
+                                    8000000))
+    return d.encode() + h.encode()
+
+
 def write(path, data):
     with open(path, "wb") as file:
         file.write(data)
@@ -151,6 +157,7 @@ def main():
     whole = gpu()
     write(os.path.join(HERE, "gpu.xplane.pb"), whole)
     write(os.path.join(HERE, "tpu.xplane.pb"), tpu())
+    write(os.path.join(HERE, "links.xplane.pb"), links())
     write(os.path.join(HERE, "cut.xplane.pb"), whole[:len(whole) // 2])
     write(os.path.join(HERE, "no-events.xplane.pb"),
           Plane("/device:GPU:0").encode() + Plane("/host:CPU").encode())
