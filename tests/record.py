@@ -423,7 +423,8 @@ def steps():
     run = Run([program("marks"), "4", "steps=30"], ["--steps", "10:20"])
     wrong = expect(run, steps=("SELECT count(*) FROM steps WHERE \"index\" BETWEEN 10 AND 19", 10),
                    all=("SELECT count(*) FROM steps", 10), marks=(NAMED % "in step", 10),
-                   before=(NAMED % "mark", 0))
+                   before=(NAMED % "mark", 0),
+                   told=("SELECT count FROM coverage WHERE item LIKE 'recorded in windows%'", 2))
     run.remove()
     return wrong
 

@@ -21,7 +21,6 @@ struct nl_control {
     uint64_t cap_bytes; /* of memory for events, all processes together */
     int64_t epoch_ns;
     uint64_t ticks_per_second;
-    int64_t recorder;              /* its pid */
     int64_t first_step, last_step; /* `--steps`: [first, last); NL_REC_UNKNOWN = not by steps */
     char trigger[256];             /* name that opens the window; "" = none */
     /* shared */

@@ -200,14 +200,11 @@ static void take_rest(struct part *part)
 static void add_up(struct parts *parts, const struct part *part)
 {
     struct parts_sums *sums = &parts->sums;
-    struct stat info;
     sums->processes++;
     sums->threads += part->head->threads;
     sums->spill_errors += part->head->spill_errors;
     for (unsigned i = 0; i < NL_REC_DROPS; i++)
         sums->drops[i] += part->head->drops[i];
-    if (fstat(part->file, &info) == 0)
-        sums->file_bytes += (uint64_t)info.st_blocks * 512;
 }
 
 /* `ended`: the process is gone; its memory is given back to the others. */
@@ -224,6 +221,7 @@ static void close_part(struct parts *parts, struct part *part, bool ended, enum 
             __atomic_compare_exchange_n(&part->head->end, &open, (uint32_t)how, false,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
+    part->head->window_moves = parts->control->gate_changes;
     part->head->closed = 1;
     add_up(parts, part);
     munmap(part->head, NL_REC_HEAD_BYTES);

@@ -29,7 +29,7 @@ struct part {
 
 /* Sums over all parts, for the report. */
 struct parts_sums {
-    uint64_t processes, threads, drops[NL_REC_DROPS], spilled_blocks, spill_errors, file_bytes;
+    uint64_t processes, threads, drops[NL_REC_DROPS], spilled_blocks, spill_errors;
 };
 
 /* Makes the folder (it must not exist) with its control page. Fails with NL_WRITE, NL_USAGE. */

@@ -33,7 +33,7 @@ struct nl_recorder {
     size_t source_count;
     pid_t program;
     int program_fd, wait_status;
-    bool running, nvtx_taken;
+    bool running;
     int64_t started_ns, ended_ns, next_clock_ns;
     int64_t open_ns, close_ns; /* when the window opens and closes; 0 = not by time */
     uint64_t peak_bytes;
@@ -60,7 +60,6 @@ static void set_control(struct nl_control *control, const struct nl_recorder_opt
     set_clock(control);
     control->policy = options->policy;
     control->cap_bytes = options->cap_bytes;
-    control->recorder = getpid();
     control->first_step = options->first_step;
     control->last_step = options->last_step;
     if (options->trigger)
@@ -287,7 +286,7 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
         source->spent_ns = run->spent_ns;
         (void)snprintf(source->why, sizeof source->why, "%s", run->why);
     }
-    (void)control_gate(recorder->control, 0);
+    __atomic_store_n(&recorder->control->gate, 0, __ATOMIC_RELEASE); /* not a move of the window */
     parts_finish(recorder->parts, &report->sums);
     report->peak_bytes = recorder->peak_bytes;
     if (getrusage(RUSAGE_SELF, &usage) == 0)

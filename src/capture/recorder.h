@@ -43,7 +43,6 @@ struct nl_recorder_report {
     uint64_t event_ps;   /* cost of an event, measured; 0 = unknown */
     uint64_t peak_bytes; /* of memory for events */
     bool others_alive;   /* recorded processes went on when the program had ended */
-    bool nvtx_taken;     /* another tool's NVTX library was in the environment */
     enum nl_rec_clock clock;
     struct nl_recorder_source sources[NL_SOURCES_MOST];
     size_t source_count;

@@ -139,6 +139,9 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
         if (!report->sources[i].available)
             nl_message_note(call, "  not recorded: %s: %s", report->sources[i].name,
                             report->sources[i].why);
+    if (report->gate_changes)
+        nl_message_note(call, "  window: recording was switched on or off %" PRIu32 " times",
+                        report->gate_changes);
     if (report->others_alive)
         nl_message_note(call, "  other processes still ran when the program ended; they are "
                               "recorded up to there");

@@ -21,9 +21,9 @@ struct rec_track {
 };
 
 struct rec_thread {
-    int64_t tid, last_ts;
-    uint32_t row, number; /* of the builder */
-    uint32_t lane;        /* of marks, flows, counters */
+    int64_t last_ts;
+    uint32_t row;  /* of the builder */
+    uint32_t lane; /* of flows and counters */
 };
 
 /* A departure or arrival of a flow; without a lane, the end of a range. */
@@ -48,7 +48,7 @@ struct rec_events {
     uint32_t now_row, subject_lane;
     int64_t last_ts;
     uint64_t events[NL_REC_CLASS_COUNT], counters, flows;
-    uint64_t no_begin, no_end, no_time, unknown, cut, no_thread, lost, no_flow, names;
+    uint64_t no_begin, no_end, no_time, unknown, cut, no_thread, no_flow;
 };
 
 /* A cell with what follows it, in host form. */
@@ -94,11 +94,8 @@ static void set_thread(struct rec_events *e, const struct event *event)
         nl_grow(&e->thread, &e->thread_cap, e->thread_count);
         int64_t tid = (int64_t)(event->more[0].value & INT64_MAX);
         uint32_t row = nl_builder_thread(e->load->builder, e->process, tid);
-        e->thread[at] = (struct rec_thread){.tid = tid,
-                                            .last_ts = NL_NULL_I64,
-                                            .row = row,
-                                            .number = number,
-                                            .lane = thread_lane(e, row)};
+        e->thread[at] =
+            (struct rec_thread){.last_ts = NL_NULL_I64, .row = row, .lane = thread_lane(e, row)};
         id_index_put(&e->threads, number, at);
     }
     e->now = &e->thread[at];
@@ -278,7 +275,6 @@ static void take_other(struct rec_events *e, const struct event *event)
 {
     switch (event->cell.kind) {
     case NL_REC_THREAD_NAME: thread_name(e, event); break;
-    case NL_REC_LOST: e->lost += event->more[0].value; break;
     case NL_REC_COUNTER:
         e->counters++;
         counter(e, event);
@@ -287,8 +283,8 @@ static void take_other(struct rec_events *e, const struct event *event)
     case NL_REC_FLOW_IN: flow_half(e, event, true); break;
     case NL_REC_CATEGORY_NAME: category(e, event); break;
     case NL_REC_RANGE_END: end_range(e, event); break;
-    case NL_REC_THREAD_END:
-    case NL_REC_GATE: break;
+    case NL_REC_LOST: /* the head has the sum */
+    case NL_REC_THREAD_END: break;
     default: e->unknown++; break;
     }
 }

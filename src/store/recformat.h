@@ -83,6 +83,8 @@ struct nl_rec_head {
     uint64_t cut_names;
     uint32_t end; /* enum nl_rec_end */
     uint32_t pair_count;
+    uint32_t window_moves; /* times that the window of the run was opened or closed */
+    uint32_t reserved;
     uint64_t spill_errors; /* blocks that the recorder could not take away */
     struct nl_rec_pair last;
     struct nl_rec_pair
@@ -125,7 +127,6 @@ enum nl_rec_kind {
     NL_REC_FLOW_OUT,    /* value id of the arrow; id name */
     NL_REC_FLOW_IN,     /* likewise */
     NL_REC_CATEGORY_NAME, /* id name, a = domain, b = number of the category */
-    NL_REC_GATE,          /* recording went on (depth 1) or off (0) */
     NL_REC_RANGE_END,     /* value id of the range, on whatever thread */
     NL_REC_SUBJECT,       /* counters that follow are about the thread `value`; 0 = the process */
     NL_REC_BEGIN = 64,    /* + class: a scope, or a range that RANGE_END ends (third cell flag) */

@@ -17,7 +17,7 @@ def head(blocks, end=1, closed=1, clock=2, version=1, block=BLOCK, drops=(0, 0, 
     text += struct.pack("<qqqqqq", 4321, 1, 2, 0, 4, 10**18) + struct.pack("<Q", rate)
     text += b"hand-made".ljust(256, b"\0") + b"host".ljust(64, b"\0") + b"make.py".ljust(64, b"\0")
     text += struct.pack("<QQQQ", blocks, blocks, 0, 0) + struct.pack("<5Q", *drops)
-    text += struct.pack("<QQQ", blocks, 1, 0) + struct.pack("<II", end, len(pairs)) + struct.pack("<Q", 0)
+    text += struct.pack("<QQQ", blocks, 1, 0) + struct.pack("<IIII", end, len(pairs), 0, 0) + struct.pack("<Q", 0)
     text += struct.pack("<QqqQ", 0, 0, 0, 0)
     for ticks, ns in pairs:
         text += struct.pack("<QqqQ", ticks, ns, ns + 10**18, 20)
@@ -97,10 +97,10 @@ RICH = [
     thread(2100), begin(2100, 0, 2, 0, (17, 0, 0), (0, 0, 2 << 8)), cell(2110, 9, 6, (99, 0, 0)), end(2200, 2100, 2),
     cell(2205, 12, 8, (0, 6, 7)),
     begin(2210, 2, 3, 0, (-5, 0xff00ff00, 7), (0, 6, 1 | 2 | 2 << 8)), end(2240, 2210, 3, 0, 6),
-    begin(2250, 7, 0, 0, (0, 0, 0), (77, 8, 4)), cell(2290, 0, 10, (77, 0, 0)),
+    begin(2250, 7, 0, 0, (0, 0, 0), (77, 8, 4)), cell(2290, 0, 9, (77, 0, 0)),
     begin(2300, 1), cell(2310, 9, 7, (99, 0, 0)), end(2320, 2300),
 ]
-OWN = [thread(2000, 2**32 - 1, 0), cell(2000, 0, 11, (0, 0, 0)), cell(2000, 2**32 - 1, 5, (bits(4096.0), 11, 0))]
+OWN = [thread(2000, 2**32 - 1, 0), cell(2000, 0, 10, (0, 0, 0)), cell(2000, 2**32 - 1, 5, (bits(4096.0), 11, 0))]
 
 
 def write(folder, name, text):
