@@ -120,12 +120,10 @@ bool agent_event(uint8_t kind, uint32_t name, const struct nl_rec_more *more, ui
     struct thread *thread = always || is_open() ? agent_enter() : NULL;
     if (!thread)
         return false;
+    uint64_t time = ticks_now(nl_agent.clock); /* first: what it is about is before, not behind */
     struct nl_rec_cell *cell = agent_cells(thread, 1 + count);
     if (cell) {
-        *cell = (struct nl_rec_cell){.time = ticks_now(nl_agent.clock),
-                                     .id = name,
-                                     .kind = kind,
-                                     .cells = (uint8_t)(1 + count)};
+        put_cell(cell, time, name, kind, 1 + count, 0);
         put_more(cell, more, count);
         agent_commit(thread, 1 + count);
     }

@@ -24,6 +24,7 @@ struct rec_thread {
     int64_t last_ts;
     uint32_t row;  /* of the builder */
     uint32_t lane; /* of flows and counters */
+    size_t half;   /* its latest half of a flow: number × 2 + 1 for arrivals, + 1; 0 = none */
 };
 
 /* A departure or arrival of a flow; without a lane, the end of a range. */
@@ -184,6 +185,18 @@ static void begin_scope(struct rec_events *e, const struct event *event, unsigne
     track->open[track->count++] = scope;
 }
 
+/* Arrows find their scopes by time, and a scope does not contain its end. Where the clock did not move
+ * between an arrow and the end of the scope around it (some count in steps of 10 ns), the arrow is put 1 ns
+ * before. */
+static void keep_inside(struct rec_events *e, const struct rec_scope *scope, int64_t end)
+{
+    size_t place = e->now->half;
+    if (!place || scope->ts >= end)
+        return;
+    struct rec_half *half = (place - 1) & 1 ? &e->ins[(place - 1) / 2] : &e->outs[(place - 1) / 2];
+    half->ts -= half->ts == end;
+}
+
 static void end_scope(struct rec_events *e, const struct event *event, unsigned kind)
 {
     unsigned depth = event->cell.depth;
@@ -194,6 +207,7 @@ static void end_scope(struct rec_events *e, const struct event *event, unsigned 
         e->no_begin++;
         return;
     }
+    keep_inside(e, scope, event->ts);
     rec_stage_scope(e->load, kind, scope, event->ts, NL_RANGE_PUSH_POP, 0);
     track->count--;
 }
@@ -219,6 +233,7 @@ static void flow_half(struct rec_events *e, const struct event *event, bool in)
 {
     struct rec_half half = {event->more[0].value, event->ts, e->now->lane, event->cell.id, 0};
     e->flows++;
+    e->now->half = (in ? e->in_count * 2 + 1 : e->out_count * 2) + 1;
     if (in) {
         nl_grow(&e->ins, &e->in_cap, e->in_count + 1);
         e->ins[e->in_count++] = half;
