@@ -101,6 +101,7 @@ struct rec_scope {
     uint64_t value, id; /* payload; id of a range */
     uint32_t token;     /* low half of the ticks */
     uint32_t name, colour, category, domain, flags, lane;
+    size_t held_from; /* of the track's held scopes, those behind this are inside it */
     uint16_t depth;
     bool live; /* of ranges: not ended yet */
 };

@@ -18,6 +18,14 @@ struct rec_track {
     struct rec_scope
         *open; /* outermost first; their depths rise, with gaps where begins are missing */
     size_t count, cap;
+    struct rec_held *held; /* ended, not yet staged: see finish_scope */
+    size_t held_count, held_cap;
+};
+
+struct rec_held {
+    struct rec_scope scope;
+    int64_t end;
+    uint8_t flags;
 };
 
 struct rec_thread {
@@ -151,13 +159,31 @@ static struct rec_scope scope_of(const struct event *event)
                               .live = true};
 }
 
+/* Ends the innermost scope. Rows that begin and end at the same time nest in the order in which they are
+ * staged, and where the clock counts in steps an inner scope can look like the one around it. So a scope that
+ * began together with its parent waits for it and is staged behind it. */
+static void finish_scope(struct rec_events *e, struct rec_track *track, int64_t end, uint8_t flags)
+{
+    struct rec_scope scope = track->open[--track->count];
+    if (track->count && track->open[track->count - 1].ts == scope.ts) {
+        nl_grow(&track->held, &track->held_cap, track->held_count + 1);
+        track->held[track->held_count++] = (struct rec_held){scope, end, flags};
+        return;
+    }
+    rec_stage_scope(e->load, track->kind, &scope, end, NL_RANGE_PUSH_POP, flags);
+    while (track->held_count > scope.held_from) {
+        const struct rec_held *held = &track->held[--track->held_count];
+        rec_stage_scope(e->load, track->kind, &held->scope, held->end, NL_RANGE_PUSH_POP,
+                        held->flags);
+    }
+}
+
 /* Scopes at `depth` and deeper whose end is not in the file: they last as long as is known. */
 static void close_from(struct rec_events *e, struct rec_track *track, unsigned depth, int64_t end)
 {
     while (track->count && track->open[track->count - 1].depth >= depth) {
         e->no_end++;
-        rec_stage_scope(e->load, track->kind, &track->open[--track->count], end, NL_RANGE_PUSH_POP,
-                        NL_SLICE_CLAMPED);
+        finish_scope(e, track, end, NL_SLICE_CLAMPED);
     }
 }
 
@@ -181,6 +207,7 @@ static void begin_scope(struct rec_events *e, const struct event *event, unsigne
     struct rec_track *track = track_of(e, kind, scope.domain);
     scope.lane = track->lane;
     close_from(e, track, scope.depth, event->ts);
+    scope.held_from = track->held_count;
     nl_grow(&track->open, &track->cap, track->count + 1);
     track->open[track->count++] = scope;
 }
@@ -208,8 +235,7 @@ static void end_scope(struct rec_events *e, const struct event *event, unsigned 
         return;
     }
     keep_inside(e, scope, event->ts);
-    rec_stage_scope(e->load, kind, scope, event->ts, NL_RANGE_PUSH_POP, 0);
-    track->count--;
+    finish_scope(e, track, event->ts, 0);
 }
 
 static void mark(struct rec_events *e, const struct event *event, unsigned kind)
@@ -467,8 +493,10 @@ static void report(struct rec_events *e)
 
 static void release(struct rec_events *e)
 {
-    for (size_t i = 0; i < e->track_count; i++)
+    for (size_t i = 0; i < e->track_count; i++) {
         nl_free(e->track[i].open);
+        nl_free(e->track[i].held);
+    }
     nl_free(e->track);
     nl_free(e->thread);
     nl_free(e->range);

@@ -128,6 +128,11 @@ def main():
              end(3 * 10**9 + 1000, 10**9)]
     write(HERE, "ticks.nlrec", head(3, clock=1, pairs=pairs, rate=2 * 10**9) + whole(block(2, NAMES, 0)) +
           whole(block(1, b"".join(ticks), 1)))
+    # A clock that stands still: four scopes that begin and end together, and an arrow at their end.
+    ties = [thread(1000), begin(1000, 1), begin(1000, 2, 0, 1), begin(1000, 3, 0, 2), begin(1000, 4, 0, 3),
+            cell(1005, 9, 6, (1, 0, 0)), cell(1010, 9, 7, (1, 0, 0)), end(1010, 1000, 0, 3), end(1010, 1000, 0, 2),
+            end(1010, 1000, 0, 1), begin(1010, 2, 0, 1), end(1010, 1010, 0, 1), end(1010, 1000)]
+    write(HERE, "ties.nlrec", head(2) + whole(block(2, NAMES, 0)) + whole(block(1, b"".join(ties), 1)))
     write(HERE, "empty.nlrec", head(0, end=0, closed=0))
     write(REJECT, "cut-head.nlrec", head(0)[:700])
     write(REJECT, "version.nlrec", head(0, version=2))
