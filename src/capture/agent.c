@@ -24,6 +24,8 @@ struct agent nl_agent = {.gate = &closed};
 _Thread_local struct thread *nl_agent_own;
 /* Inside agent_name: a signal handler that comes here then must not wait for the lock. */
 static _Thread_local uint32_t naming __attribute__((tls_model("initial-exec")));
+/* Making a forked child's file: likewise. */
+static _Thread_local uint32_t becoming __attribute__((tls_model("initial-exec")));
 
 /* ---- small arrays of numbers that any thread takes from and puts to ---- */
 
@@ -159,13 +161,13 @@ static void become_child(struct agent *agent, uint32_t pid)
     memset(agent->parked_blocks, 0, sizeof agent->parked_blocks);
     memset(agent->parked_threads, 0, sizeof agent->parked_threads);
     agent->threads = 0;
-    agent->pid = pid;
     if (open_file(agent)) {
         texts_rewrite(&agent->texts, &agent->file);
-        return;
+    } else {
+        agent->gate = &closed;
+        agent->state = AGENT_CANNOT;
     }
-    agent->gate = &closed;
-    agent->state = AGENT_CANNOT;
+    __atomic_store_n(&agent->pid, pid, __ATOMIC_RELEASE);
 }
 
 bool agent_ready(void)
@@ -175,14 +177,18 @@ bool agent_ready(void)
     if (__atomic_load_n(&agent->state, __ATOMIC_ACQUIRE) != AGENT_RECORDS)
         return false;
     while (__atomic_load_n(&agent->pid, __ATOMIC_ACQUIRE) != pid) {
+        if (becoming)
+            return false;
         uint32_t holder = __atomic_load_n(&agent->lock, __ATOMIC_RELAXED);
         if (holder == pid || !__atomic_compare_exchange_n(&agent->lock, &holder, pid, false,
                                                           __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
             sched_yield();
             continue;
         }
+        becoming = 1;
         if (agent->pid != pid)
             become_child(agent, pid);
+        becoming = 0;
         __atomic_store_n(&agent->lock, 0, __ATOMIC_RELEASE);
     }
     return agent->state == AGENT_RECORDS;

@@ -195,6 +195,12 @@ static struct nl_rec_block *grow(struct recfile *file)
                                   NL_REC_HEAD_BYTES + block * (uint64_t)NL_REC_BLOCK_BYTES, bytes);
             first = (uint32_t)block;
             close(descriptor);
+            /* The numbers go back, if nobody took later ones meanwhile: a full disk is asked again
+             * and again. */
+            uint64_t behind = block + count;
+            if (!memory)
+                __atomic_compare_exchange_n(&file->head->blocks, &behind, block, false,
+                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         }
     }
     if (memory)
