@@ -10,6 +10,10 @@
 #
 #   PYTHON                 the interpreter to make the environment with
 #   NEUROLENS_WITH_TORCH   1: install torch and record with it too
+#   NEUROLENS_WITH_TRACELENS  what pip installs AMD's TraceLens from, such as
+#                          git+https://github.com/AMD-AGI/TraceLens (the
+#                          package of that name on PyPI is another one): its
+#                          answers for samples are compared with ours
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -68,6 +72,31 @@ say "recording with onnxruntime into $out"
 if [ "$with_torch" = 1 ]; then
     say "recording with torch into $out"
     "$venv/bin/python" tests/fixtures/record_torch.py --out "$out"
+fi
+
+# tracelens FROM: its reports for some samples of torch, into build/tracelens.
+tracelens() {
+    local samples=${NEUROLENS_SHARED:-../shared}/samples/torch answers=build/tracelens file
+    if [ ! -x "$venv/bin/TraceLens_generate_perf_report_pytorch" ]; then
+        say "installing TraceLens from $1"
+        "$venv/bin/python" -m pip install --quiet "$1"
+    fi
+    rm -rf "$answers"
+    for file in "$samples"/AMD-AGI+TraceLens/tests/traces/torch_compile_triton/*.json.gz \
+        "$samples"/harryjmoss+particle_transformer/*.json \
+        "$samples"/sidnb13+torch-profiling-tutorial/log/transformer/*.json; do
+        [ -e "$file" ] || continue
+        local into
+        into=$answers/$(basename "$file")
+        mkdir -p "$into"
+        "$venv/bin/TraceLens_generate_perf_report_pytorch" --profile_json_path "$file" \
+            --output_csvs_dir "$into" >/dev/null
+        printf '%s\n' "$(realpath "$file")" >"$into/trace.txt"
+    done
+    python3 tests/oracle/tracelens.py build/neurolens "$answers"
+}
+if [ -n "${NEUROLENS_WITH_TRACELENS:-}" ]; then
+    tracelens "$NEUROLENS_WITH_TRACELENS"
 fi
 
 say "recorded:"

@@ -38,7 +38,7 @@ static bool known_value(const void *array, const struct nl_column_def *column, u
     return false;
 }
 
-static bool is_met(const struct nl_need *need, const struct nl_trace *trace)
+bool nl_need_is_met(const struct nl_need *need, const struct nl_trace *trace)
 {
     uint32_t rows = nl_trace_rows(trace, need->table);
     if (!rows || !need->column)
@@ -57,7 +57,7 @@ const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,
                                         const struct nl_trace *trace)
 {
     for (unsigned i = 0; i < analysis->need_count; i++)
-        if (!is_met(&analysis->needs[i], trace))
+        if (!nl_need_is_met(&analysis->needs[i], trace))
             return &analysis->needs[i];
     return NULL;
 }

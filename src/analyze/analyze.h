@@ -19,6 +19,9 @@
 
 struct nl_memo;
 
+#define NL_SECTION_FINDINGS                                                                        \
+    "findings" /* no analysis, but a part of a report that can be asked for */
+
 /* Zeroed = the whole trace, all rows. */
 struct nl_analyze_options {
     struct nl_window window;
@@ -26,6 +29,7 @@ struct nl_analyze_options {
     bool fold;            /* ranges under names without numbers of instances (fold.h): for eyes */
     struct nl_memo *memo; /* shared by analyses of one report (analyze/memo.h); may be NULL */
     bool all;             /* findings also below the thresholds of printing */
+    const char *section;  /* of a report: this analysis alone, or NL_SECTION_FINDINGS; NULL = all */
 };
 
 /* A table that must hold rows; with `column`, one that must hold a known value somewhere. */
@@ -57,6 +61,8 @@ extern const struct nl_analysis *const nl_analyses[];
 
 /* By name or key; NULL when there is none. */
 const struct nl_analysis *nl_analysis_find(const char *name);
+
+bool nl_need_is_met(const struct nl_need *need, const struct nl_trace *trace);
 
 /* The first need that the trace does not meet, or NULL when all are met. */
 const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,

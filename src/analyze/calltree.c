@@ -293,7 +293,7 @@ struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
     if (!nl_rangetree_any(trace, kind))
         return NL_ANSWER_NEW("gpu_by_path", NULL, columns);
     nl_gputime_init(&forest.gpu, trace, options, kind);
-    nl_fold_init(&forest.fold, trace, true);
+    nl_fold_init(&forest.fold, trace, options->fold ? NL_FOLD_EYES : NL_FOLD_INSTANCES);
     uint32_t *place = plant(&forest);
     int64_t whole = add_work(&forest, place);
     struct nl_result *result = answer(&forest, whole);

@@ -11,6 +11,33 @@
 #define WARN_SHARE     0.15
 #define CRITICAL_SHARE 0.30
 #define ONE_GAP        0.8 /* one gap with more of all idle time than this is no pattern */
+#define LEAST_WALL_NS  1000000
+#define SLOW_LAUNCH_NS 1000000
+
+#define LOOK                                                                                       \
+    {                                                                                              \
+        "Look at what the CPU does in the longest gaps: the tables \"Why devices were idle\" and " \
+        "\"What the CPU did while devices were idle\" name it",                                    \
+            "idle time is a symptom; its class and activity name the cause",                       \
+            "neurolens sql PROFILE \"SELECT activity, activity_name, sum(dur) FROM idle_gaps "     \
+            "GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 10\""                                             \
+    }
+#define STEADY_PART                                                                                \
+    {                                                                                              \
+        "If the gaps belong to start-up, evaluation or checkpoints, look at the steady part "      \
+        "alone: PROFILE[step=10:20] or PROFILE[1.2s:1.5s]",                                        \
+            "phases that are meant to be quiet hide the pattern of the loop",                      \
+            "neurolens analyze 'PROFILE[step=10:20]'"                                              \
+    }
+#define WARM_UP                                                                                    \
+    {                                                                                              \
+        "Warm up before recording: run some steps first, so that code is loaded, compiled and "    \
+        "autotuned",                                                                               \
+            "the first call of a kernel or library takes milliseconds and never comes back",       \
+            "the longest gaps are no longer single launch or allocator calls"                      \
+    }
+
+static const struct nl_suggestion warm_up_first[] = {WARM_UP, STEADY_PART, LOOK, {0}};
 
 static bool every_gap(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
@@ -59,123 +86,168 @@ static void tell_class(struct nl_scene *scene, struct nl_finding *finding)
     nl_scene_gap_examples(scene, every_gap, evidence);
 }
 
+/* What the CPU does for the largest part of the idle time, and of it the name with most. */
 struct activity {
     enum nl_idle_activity activity;
-    struct nl_str name; /* folded */
-    int64_t ns;
+    int64_t ns, longest_ns; /* longest_ns: of one gap */
+    struct nl_str name;     /* folded; empty when it has none */
+    int64_t name_ns;
 };
 
-/* Idle time under ranges whose names begin so. */
-static int64_t sum_prefix(const struct nl_scene *scene, struct nl_str prefix)
+static enum nl_idle_activity largest(const struct nl_scene *scene, int64_t *most)
 {
-    int64_t ns = 0;
+    int64_t ns[NL_DID_COUNT] = {0};
+    enum nl_idle_activity best = NL_DID_UNKNOWN;
     for (size_t i = 0; i < scene->device->sums; i++) {
         const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
-        struct nl_str name = nl_trace_name(scene->trace, sum->name);
-        if (sum->activity == NL_DID_RANGE && name.len >= prefix.len &&
-            memcmp(name.ptr, prefix.ptr, prefix.len) == 0)
-            ns += sum->total_ns;
+        ns[sum->activity] += sum->total_ns;
     }
-    return ns;
+    ns[NL_DID_UNKNOWN] = 0;
+    for (enum nl_idle_activity activity = 0; activity < NL_DID_COUNT; activity++)
+        if (ns[activity] > ns[best])
+            best = activity;
+    *most = ns[best];
+    return best;
 }
 
-/* What the CPU did for the largest part of the idle time, by activity and folded name. */
 static struct activity main_activity(const struct nl_scene *scene)
 {
-    const struct nl_trace *trace = scene->trace;
-    struct activity best = {NL_DID_UNKNOWN, {"", 0}, 0};
+    struct activity main = {.name = {"", 0}};
     struct nl_groups groups;
     struct nl_dict names;
+    main.activity = largest(scene, &main.ns);
     nl_groups_init(&groups);
     nl_dict_init(&names);
     for (size_t i = 0; i < scene->device->sums; i++) {
         const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
-        if (sum->activity != NL_DID_UNKNOWN)
-            nl_groups_add(&groups, sum->activity,
-                          nl_dict_add(&names, nl_gap_activity(trace, sum->activity, sum->name)),
-                          sum->total_ns);
+        if (sum->activity != main.activity)
+            continue;
+        struct nl_str name = nl_gap_activity(scene->trace, sum->activity, sum->name);
+        nl_groups_add(&groups, nl_dict_add(&names, name), 0, sum->total_ns);
+        if (sum->longest[0] != SIZE_MAX && sum->longest_ns[0] > main.longest_ns)
+            main.longest_ns = sum->longest_ns[0];
     }
     nl_groups_finish(&groups);
     if (groups.count) {
-        struct nl_str name = nl_dict_text(&names, (uint32_t)groups.items[0].b);
-        best.activity = (enum nl_idle_activity)groups.items[0].a;
-        best.name = (struct nl_str){nl_arena_text(scene->arena, name.ptr, name.len), name.len};
-        best.ns = groups.items[0].stats.total_ns;
-        if (best.activity == NL_DID_RANGE && best.name.len)
-            best.ns = sum_prefix(scene, best.name);
+        struct nl_str name = nl_dict_text(&names, (uint32_t)groups.items[0].a);
+        main.name = (struct nl_str){nl_arena_text(scene->arena, name.ptr, name.len), name.len};
+        main.name_ns = groups.items[0].stats.total_ns;
     }
     nl_dict_release(&names);
     nl_groups_release(&groups);
-    return best;
+    return main;
 }
 
-/* "aten::copy_ (operator)". */
-static const char *activity_text(const struct nl_scene *scene, const struct activity *activity)
+static const char *const clauses[NL_DID_COUNT] = {
+    [NL_DID_NOTHING] = "nothing is recorded on the thread that launches",
+    [NL_DID_OP] = "the CPU is in operators",
+    [NL_DID_PYTHON] = "the CPU is in Python functions",
+    [NL_DID_LAYER] = "the CPU is in modules",
+    [NL_DID_RANGE] = "the CPU is in ranges in which nothing else is recorded",
+    [NL_DID_LAUNCH] = "the CPU is in launch calls",
+    [NL_DID_SYNC] = "the CPU is in calls that wait for the device",
+    [NL_DID_COPY] = "the CPU is in copy calls",
+    [NL_DID_ALLOCATE] = "the CPU is in allocator calls",
+    [NL_DID_MODULE] = "the CPU loads code",
+    [NL_DID_GRAPH_BUILD] = "the CPU captures or builds graphs",
+    [NL_DID_API] = "the CPU is in other calls of the device's API",
+    [NL_DID_SYSTEM] = "the CPU is in system calls",
+    [NL_DID_GC] = "the CPU collects garbage",
+    [NL_DID_COMPILE] = "the CPU compiles",
+    [NL_DID_OVERHEAD] = "the CPU is in the profiler's own overhead",
+    [NL_DID_OTHER] = "the CPU is in other functions",
+    [NL_DID_OFF] = "the thread that launches is off the processors",
+    [NL_DID_WAITING] = "the thread that launches is off the processors and waits",
+    [NL_DID_READY] = "the thread that launches lacks a processor",
+    [NL_DID_QUEUED] = "the next work is launched and has not started",
+    [NL_DID_UNKNOWN] = "the launching thread is not known",
+};
+
+static bool is_mostly(const struct nl_scene *scene, int64_t ns)
 {
-    const char *what = nl_idle_activity_name(activity->activity);
-    if (!activity->name.len)
-        return what;
-    int shown = activity->name.len > 60 ? 60 : (int)activity->name.len;
-    return nl_say(scene, "%.*s (%s)", shown, activity->name.ptr, what);
+    return 2 * ns > scene->parts->idle_ns;
 }
 
-/* ", most of it while the CPU is in aten::copy_ (operator)" when one activity has over half. */
-static const char *main_place(const struct nl_scene *scene)
+/* ", mostly while the CPU is in aten::copy_ (operator)" when one activity has over half. */
+static const char *main_place(const struct nl_scene *scene, const struct activity *main)
 {
-    struct activity main = main_activity(scene);
-    if (2 * main.ns <= scene->parts->idle_ns || main.activity == NL_DID_QUEUED)
+    if (!is_mostly(scene, main->ns) || main->activity == NL_DID_QUEUED)
         return "";
-    if (main.activity == NL_DID_NOTHING)
-        return ", mostly while nothing is recorded on the thread that launches";
-    return nl_say(scene, ", mostly while the CPU is in %s", activity_text(scene, &main));
+    if (!main->name.len || !is_mostly(scene, main->name_ns))
+        return nl_say(scene, ", mostly while %s", clauses[main->activity]);
+    int shown = main->name.len > 60 ? 60 : (int)main->name.len;
+    return nl_say(scene, ", mostly while the CPU is in %.*s (%s)", shown, main->name.ptr,
+                  nl_idle_activity_name(main->activity));
 }
 
-/* Ranges are folded: all that begin so. */
-static const char *name_condition(const struct nl_scene *scene, const struct activity *activity)
+/* ", above all aten::copy_ (1.2 ms)". */
+static const char *main_name(const struct nl_scene *scene, const struct activity *main)
 {
-    const char *quoted = nl_say_quoted(scene, activity->name);
-    if (!activity->name.len)
-        return " AND name IS NULL";
-    if (activity->activity != NL_DID_RANGE)
-        return nl_say(scene, " AND name = %s", quoted);
-    return nl_say(scene, " AND substr(name, 1, length(%s)) = %s", quoted, quoted);
+    int shown = main->name.len > 60 ? 60 : (int)main->name.len;
+    if (!main->name.len)
+        return "";
+    return nl_say(scene, ", above all %.*s (%s)", shown, main->name.ptr,
+                  nl_say_ns(scene, main->name_ns));
 }
 
-static void tell_activity(struct nl_scene *scene, struct nl_finding *finding)
+static void tell_activity(struct nl_scene *scene, struct nl_finding *finding,
+                          const struct activity *main)
 {
-    struct activity main = main_activity(scene);
-    if (main.ns <= 0)
+    bool slow = main->activity == NL_DID_LAUNCH && main->longest_ns >= SLOW_LAUNCH_NS;
+    if (main->ns <= 0)
         return;
     nl_evidence(
         finding,
         (struct nl_evidence){
             .metric = "idle_main_activity_ns",
-            .says = nl_say(scene, "what the launching thread does most meanwhile, for %s: %s%s",
-                           nl_say_ns(scene, main.ns), activity_text(scene, &main),
-                           main.activity == NL_DID_LAUNCH
-                               ? "; launch calls that take milliseconds load code or set up a "
-                                 "library, once"
-                               : ""),
-            .query = nl_say(
-                scene, "SELECT sum(total_ns) FROM idle_causes%s WHERE activity = '%s' AND %s%s",
-                nl_scene_args(scene), nl_idle_activity_name(main.activity),
-                nl_scene_place(scene, ""), name_condition(scene, &main)),
+            .says = nl_say(
+                scene, "meanwhile %s, for %s (%s)%s%s", clauses[main->activity],
+                nl_say_ns(scene, main->ns),
+                nl_say_share(scene, (double)main->ns / (double)scene->parts->idle_ns),
+                main_name(scene, main),
+                slow ? "; launch calls that take milliseconds load code or set up a library, once"
+                     : ""),
+            .query = nl_say(scene,
+                            "SELECT sum(total_ns) FROM idle_causes%s WHERE activity = '%s' AND %s",
+                            nl_scene_args(scene), nl_idle_activity_name(main->activity),
+                            nl_scene_place(scene, "")),
             .meaning = NL_MEANS_NS,
-            .value = (double)main.ns});
+            .value = (double)main->ns});
+}
+
+/* Captures of graphs that end in a stretch of time. */
+static size_t captures_in(const struct nl_scene *scene, struct nl_interval where)
+{
+    const struct nl_trace *trace = scene->trace;
+    size_t count = 0;
+    for (uint32_t row = 0; row < trace->api.rows; row++) {
+        uint32_t slice = trace->api.slice[row];
+        if (slice != NL_NULL_ROW && trace->slice.ts[slice] >= where.start &&
+            trace->slice.ts[slice] < where.end &&
+            nl_str_contains(nl_trace_name(trace, trace->slice.name[slice]), "EndCapture"))
+            count++;
+    }
+    return count;
 }
 
 /* One gap that is nearly everything is said, and lowers the confidence. */
-static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, int64_t longest)
+static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, struct nl_interval gap)
 {
+    int64_t longest = gap.end - gap.start;
+    size_t captures = captures_in(scene, gap);
+    const char *captured =
+        captures ? nl_say(scene, "; %s graph%s captured in it, which runs nothing",
+                          nl_say_count(scene, captures), captures == 1 ? " is" : "s are")
+                 : "";
     nl_evidence(
         finding,
         (struct nl_evidence){
             .metric = "longest_gap_ns",
             .says = nl_say(scene,
                            "one single gap is %s of it (%s): that looks like a phase "
-                           "(start-up, capture, evaluation), not like the loop",
+                           "(start-up, capture, evaluation), not like the loop%s",
                            nl_say_share(scene, (double)longest / (double)scene->parts->idle_ns),
-                           nl_say_ns(scene, longest)),
+                           nl_say_ns(scene, longest), captured),
             .query = nl_say(scene, "SELECT max(dur) FROM idle_gaps%s WHERE %s",
                             nl_scene_args(scene), nl_scene_place(scene, "")),
             .meaning = NL_MEANS_NS,
@@ -184,23 +256,28 @@ static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, int
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
-    int64_t idle = scene->parts->idle_ns, longest = 0;
+    int64_t idle = scene->parts->idle_ns;
+    struct nl_interval longest = {0, 0};
     double share = nl_scene_share(scene, idle);
     if (share <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     if (!scene->parts->compute_ns)
         return nl_abstain(finding, "no computation was recorded on the device");
+    if (scene->wall_ns < LEAST_WALL_NS)
+        return nl_abstain(finding, "under 1 ms from the first work to the last: no pattern shows");
     nl_scene_sum_gaps(scene, every_gap, NULL, &finding->where);
     for (size_t i = 0; i < finding->where.count; i++)
-        if (finding->where.items[i].end - finding->where.items[i].start > longest)
-            longest = finding->where.items[i].end - finding->where.items[i].start;
-    bool phase = (double)longest > ONE_GAP * (double)idle;
+        if (finding->where.items[i].end - finding->where.items[i].start >
+            longest.end - longest.start)
+            longest = finding->where.items[i];
+    bool phase = (double)(longest.end - longest.start) > ONE_GAP * (double)idle;
+    struct activity main = main_activity(scene);
     nl_find(scene, finding, idle, WARN_SHARE, CRITICAL_SHARE, phase ? 0.85 : 1);
     nl_title(scene, finding, "%s is idle %s of its time (%s of %s)%s", nl_scene_name(scene),
              nl_say_share(scene, share), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
-             main_place(scene));
+             main_place(scene, &main));
     tell_class(scene, finding);
-    tell_activity(scene, finding);
+    tell_activity(scene, finding, &main);
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "idle_ns",
                              .says = nl_say(scene,
@@ -212,8 +289,12 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                              nl_scene_args(scene), nl_scene_place(scene, "")),
                              .meaning = NL_MEANS_NS,
                              .value = (double)idle});
-    if (phase)
+    if (phase) {
         tell_one_gap(scene, finding, longest);
+        finding->severity = NL_SEVERITY_WARNING;
+    }
+    if (main.activity == NL_DID_LAUNCH && main.longest_ns >= SLOW_LAUNCH_NS)
+        finding->suggestions = warm_up_first;
     return NL_CAUSE_FOUND;
 }
 
@@ -228,19 +309,4 @@ const struct nl_cause nl_cause_gpu_idle = {
     .evaluate = evaluate,
     .not_this_if = "the device copies (copies count as work), or one single gap is nearly all of "
                    "it (a phase, not a pattern: confidence is lowered)",
-    .suggestions = {
-        {"Look at what the CPU does in the longest gaps: the tables \"Why devices were idle\" and "
-         "\"What the CPU did while devices were idle\" name it",
-         "idle time is a symptom; its class and activity name the cause",
-         "neurolens sql PROFILE \"SELECT activity, activity_name, sum(dur) FROM idle_gaps GROUP BY "
-         "1, 2 ORDER BY 3 DESC LIMIT 10\""},
-        {"If the gaps belong to start-up, evaluation or checkpoints, look at the steady part "
-         "alone: "
-         "PROFILE[step=10:20] or PROFILE[1.2s:1.5s]",
-         "phases that are meant to be quiet hide the pattern of the loop",
-         "neurolens analyze 'PROFILE[step=10:20]'"},
-        {"Warm up before recording: run some steps first, so that code is loaded, compiled and "
-         "autotuned",
-         "the first call of a kernel or library takes milliseconds and never comes back",
-         "the longest gaps are no longer single launch or allocator calls"},
-        {0}}};
+    .suggestions = {LOOK, STEADY_PART, WARM_UP, {0}}};

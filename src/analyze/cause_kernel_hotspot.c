@@ -8,6 +8,7 @@
 #include "analyze/shortname.h"
 
 #define MOST_SHARE 0.5
+#define NAME_BYTES 64
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
@@ -30,14 +31,17 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (busy <= 0 || (double)total <= MOST_SHARE * (double)busy)
         return NL_CAUSE_ABSENT;
     struct nl_str name = nl_trace_name(trace, id), brief = nl_short_kernel(name);
-    int shown = brief.len > 80 ? 80 : (int)brief.len;
+    struct nl_buf shown;
     nl_find(scene, finding, total, 0, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
     finding->saving_ns[0] = 0;
     finding->saving_ns[1] = total / 2;
+    nl_buf_init(&shown, NAME_BYTES * 2);
+    nl_elide_name(&shown, brief, NAME_BYTES);
     nl_title(scene, finding, "One kernel is %s of what %s does: %.*s",
-             nl_say_share(scene, (double)total / (double)busy), nl_scene_name(scene), shown,
-             brief.ptr);
+             nl_say_share(scene, (double)total / (double)busy), nl_scene_name(scene),
+             (int)shown.len, shown.ptr ? shown.ptr : "");
+    nl_buf_release(&shown);
     const char *first = nl_say(scene,
                                "FROM kernels WHERE (class IS NULL OR class <> 'communication') AND "
                                "%s GROUP BY name ORDER BY sum(dur) DESC LIMIT 1",

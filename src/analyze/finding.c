@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/advice.h"
 #include "analyze/memo.h"
 #include "analyze/scene.h"
 
@@ -27,10 +28,12 @@ const char *nl_severity_name(enum nl_severity severity)
     return names[severity];
 }
 
-static void abstain(struct nl_findings *findings, const char *cause, const char *reason)
+static void abstain(struct nl_findings *findings, const char *cause, const char *reason,
+                    const char *record)
 {
     nl_grow(&findings->abstained, &findings->abstained_cap, findings->abstained_count + 1);
-    findings->abstained[findings->abstained_count++] = (struct nl_abstention){cause, reason};
+    findings->abstained[findings->abstained_count++] =
+        (struct nl_abstention){cause, reason, record};
 }
 
 /* The first need of a cause that the trace does not meet, or NULL. */
@@ -75,7 +78,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, 
     if (!found) {
         nl_intervals_release(&best.where);
         if (reason)
-            abstain(findings, cause->id, reason);
+            abstain(findings, cause->id, reason, NULL);
         else
             findings->judged++;
         return;
@@ -186,16 +189,6 @@ static void rank(struct nl_findings *findings)
     qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
 }
 
-/* "no copies in this profile", "copies.bytes not recorded". */
-static const char *describe(const struct nl_need *need, const struct nl_trace *trace,
-                            struct nl_arena *arena)
-{
-    const char *table = nl_tables[need->table].sql;
-    if (!nl_trace_rows(trace, need->table))
-        return nl_arena_format(arena, "no %s in this profile", table);
-    return nl_arena_format(arena, "%s.%s not recorded", table, need->column);
-}
-
 static struct nl_findings *find(const struct nl_trace *trace,
                                 const struct nl_analyze_options *options, struct nl_job *job,
                                 struct nl_err *err)
@@ -210,9 +203,11 @@ static struct nl_findings *find(const struct nl_trace *trace,
         const struct nl_need *need = scenes.count ? lacks(cause, trace) : NULL;
         cancelled = nl_job_cancelled(job);
         if (!scenes.count)
-            abstain(findings, cause->id, "no work of a device was recorded");
+            abstain(findings, cause->id, "no work of a device was recorded",
+                    nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL}));
         else if (need)
-            abstain(findings, cause->id, describe(need, trace, &findings->arena));
+            abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
+                    nl_advice_record(trace, need));
         else
             judge(findings, &scenes, i);
     }
@@ -225,6 +220,8 @@ static struct nl_findings *find(const struct nl_trace *trace,
     if (!options->all)
         select_printed(findings);
     rank(findings);
+    for (size_t i = 0; i < findings->count; i++)
+        nl_finding_surer(&findings->items[i], trace, &findings->arena);
     return findings;
 }
 

@@ -23,6 +23,7 @@
 #define NL_FINDING_EVIDENCE    8
 #define NL_FINDING_SUGGESTIONS 4
 #define NL_FINDING_EXAMPLES    3
+#define NL_FINDING_NEEDS       6
 
 enum nl_severity { NL_SEVERITY_INFO, NL_SEVERITY_WARNING, NL_SEVERITY_CRITICAL };
 
@@ -46,6 +47,13 @@ struct nl_suggestion {
     const char *action, *why, *verify; /* JSON: do, why, verify */
 };
 
+/* What is not in the profile and would tell more about a finding. */
+struct nl_finding_need {
+    const char *missing; /* table or table.column of SQL: "python", "ops.shapes" */
+    const char *why;     /* what it would tell */
+    const char *record;  /* how it is recorded, by the tool that wrote the profile */
+};
+
 struct nl_finding {
     const char *id; /* cause and place: "sync_calls", unique within a report */
     const char *cause, *title;
@@ -61,6 +69,8 @@ struct nl_finding {
     size_t evidence_count;
     const char *not_this_if;
     const struct nl_suggestion *suggestions; /* ends with an action of NULL */
+    struct nl_finding_need needs[NL_FINDING_NEEDS];
+    size_t need_count;
     const char *explained_by;  /* id of a finding above that has most of the same time, or NULL */
     const char *reason;        /* of an abstention */
     unsigned level;            /* 0 specific .. 2 general */
@@ -70,6 +80,7 @@ struct nl_finding {
 
 struct nl_abstention {
     const char *cause, *reason;
+    const char *record; /* how what is missing is recorded; NULL when that is not known */
 };
 
 struct nl_findings {
@@ -86,6 +97,10 @@ NL_MUST_CHECK struct nl_findings *nl_findings_new(const struct nl_trace *trace,
                                                   const struct nl_analyze_options *options,
                                                   struct nl_job *job, struct nl_err *err);
 void nl_findings_free(struct nl_findings *findings);
+
+/* Fills the needs of a finding (surer.def). Texts live in the trace's tables or the arena. */
+void nl_finding_surer(struct nl_finding *finding, const struct nl_trace *trace,
+                      struct nl_arena *arena);
 
 const char *nl_severity_name(enum nl_severity severity);
 

@@ -6,16 +6,22 @@
 #include "analyze/answer.h"
 #include "base/mem.h"
 
+#define CODE_LETTERS 20 /* no word of a program's author is so long without a '_' */
+#define HASH_DIGITS  16
+
 struct rule {
     const char *pattern;
     bool keep;
+    enum nl_fold_level level; /* from which it is used */
     const char *doc;
 };
 
 static const struct rule rules[] = {
-#define NL_FOLD(pattern, keep, doc) {pattern, keep, doc},
+#define NL_FOLD(pattern, keep, doc)          {pattern, keep, NL_FOLD_INSTANCES, doc},
+#define NL_FOLD_FOR_EYES(pattern, keep, doc) {pattern, keep, NL_FOLD_EYES, doc},
 #include "analyze/foldrules.def"
 #undef NL_FOLD
+#undef NL_FOLD_FOR_EYES
 };
 #define RULES (sizeof rules / sizeof rules[0])
 _Static_assert(RULES <= NL_FOLD_RULES_MAX, "more rules than counters");
@@ -72,6 +78,62 @@ static size_t take_word(struct nl_str text, size_t at)
     return end > at && text.ptr[end - 1] == '_' ? end - 1 : at;
 }
 
+static bool is_word(char c)
+{
+    return is_letter(c) || is_digit(c);
+}
+
+static bool is_id(char c)
+{
+    return is_digit(c) || c == '/' || c == '_' || c == '!';
+}
+
+/* At least `least` of such characters with a digit among them. */
+static size_t take_code(struct nl_str text, size_t at, bool (*is)(char), size_t least)
+{
+    size_t end = take(text, at, is), digit = at;
+    while (digit < end && !is_digit(text.ptr[digit]))
+        digit++;
+    return end - at >= least && digit < end ? end : at;
+}
+
+/* 8-4-4-4-12 hex digits with '-' or '_' between them. */
+static size_t take_uuid(struct nl_str text, size_t at)
+{
+    static const unsigned char parts[] = {8, 4, 4, 4, 12};
+    size_t end = at;
+    for (size_t i = 0; i < sizeof parts; i++) {
+        if (i && (end == text.len || !strchr("-_", text.ptr[end++])))
+            return at;
+        size_t next = take(text, end, is_hex);
+        if (next - end != parts[i])
+            return at;
+        end = next;
+    }
+    return end;
+}
+
+/* A whole word of hex digits, with a digit among them, or a UUID. */
+static size_t take_hash(struct nl_str text, size_t at)
+{
+    if (at && is_word(text.ptr[at - 1]))
+        return at;
+    size_t end = take_uuid(text, at);
+    if (end == at)
+        end = take_code(text, at, is_hex, HASH_DIGITS);
+    return end < text.len && is_word(text.ptr[end]) ? at : end;
+}
+
+/* Folders up to the last '/' of a path. */
+static size_t take_folders(struct nl_str text, size_t at)
+{
+    size_t end = at;
+    for (size_t i = at; i < text.len && !strchr(" ():", text.ptr[i]); i++)
+        if (text.ptr[i] == '/')
+            end = i + 1;
+    return end;
+}
+
 /* Where the element `what` of a pattern ends in the text; `at` when it does not fit. */
 static size_t take_element(char what, struct nl_str text, size_t at)
 {
@@ -80,6 +142,10 @@ static size_t take_element(char what, struct nl_str text, size_t at)
     case 'x': return take(text, at, is_hex);
     case 'l': return take_list(text, at);
     case 'w': return take_word(text, at);
+    case 'c': return take(text, at, is_id);
+    case 'h': return take_code(text, at, is_word, CODE_LETTERS);
+    case 'u': return take_hash(text, at);
+    case 'f': return take_folders(text, at);
     default: return at < text.len && strchr(" _.#=:-", text.ptr[at]) ? at + 1 : at;
     }
 }
@@ -115,47 +181,50 @@ static bool is_value(const struct rule *rule, char before)
     return rule->pattern[0] == '.' && !is_letter(before) && before != '_' && before != '*';
 }
 
-/* The matched text with '*' for its numbers; an ending that the next match may need is left. */
-static size_t keep(struct nl_str text, size_t at, size_t end, const char *pattern,
-                   struct nl_buf *out)
+static bool is_number(char what)
 {
-    bool address = text.ptr[at] == '0' && pattern[0] == '0';
-    bool list = pattern[0] == '.' && !is_digit(text.ptr[end - 1]);
-    bool word = pattern[0] == 'n';
-    size_t from = word ? end : at;
-    while (word && is_digit(text.ptr[from - 1]))
-        from--;
-    nl_buf_add(out, text.ptr + at, from - at);
-    if (address) {
-        nl_buf_text(out, "0x*");
-        return end;
-    }
-    end -= list;
-    for (at = from; at < end;) {
-        size_t digits = take(text, at, is_digit);
-        nl_buf_char(out, digits > at ? '*' : text.ptr[at]);
-        at = digits > at ? digits : at + 1;
-    }
-    return end;
+    return what != 'w' && what != 'o';
 }
 
-static void find_starts(uint32_t starts[256])
+/* The matched text with '*' for its numbers; an ending that the next match may need is left. */
+static size_t keep(struct nl_str text, size_t at, const char *pattern, struct nl_buf *out)
+{
+    bool list = pattern[0] == '.';
+    for (pattern += *pattern == '~'; *pattern && *pattern != '$'; pattern++) {
+        if (list && pattern[0] != '%' && !pattern[1] && out->ptr[out->len - 1] == '*')
+            break;
+        bool element = *pattern == '%';
+        size_t end = element ? take_element(*++pattern, text, at) : at + 1;
+        if (!element || !is_number(*pattern))
+            nl_buf_add(out, text.ptr + at, end - at);
+        else if (!out->len || out->ptr[out->len - 1] != '*')
+            nl_buf_char(out, '*');
+        at = end;
+    }
+    return at;
+}
+
+/* Only a hash stands first without a letter of its own. */
+static bool may_start(const char *pattern, char c)
+{
+    pattern += *pattern == '~';
+    return *pattern == '%' ? is_hex(c) : lower(*pattern) == lower(c);
+}
+
+static void find_starts(uint64_t starts[256], enum nl_fold_level level)
 {
     memset(starts, 0, 256 * sizeof *starts);
-    for (size_t rule = 0; rule < RULES; rule++) {
-        unsigned char first =
-            (unsigned char)lower(rules[rule].pattern[rules[rule].pattern[0] == '~']);
-        starts[first] |= 1u << rule;
-        if (is_letter((char)first))
-            starts[first - 'a' + 'A'] |= 1u << rule;
-    }
+    for (size_t rule = 0; rule < RULES; rule++)
+        for (unsigned c = 0; c < 256 && rules[rule].level <= level; c++)
+            if (may_start(rules[rule].pattern, (char)c))
+                starts[c] |= (uint64_t)1 << rule;
 }
 
 /* End of the first rule's match at `at`, 0 when none fits. */
-static size_t match_any(uint32_t candidates, struct nl_str name, size_t at, char before,
+static size_t match_any(uint64_t candidates, struct nl_str name, size_t at, char before,
                         size_t *found)
 {
-    for (size_t rule = 0; candidates >> rule; rule++) {
+    for (size_t rule = 0; rule < RULES && candidates >> rule; rule++) {
         if (!(candidates >> rule & 1) || is_value(&rules[rule], before))
             continue;
         *found = rule;
@@ -166,11 +235,11 @@ static size_t match_any(uint32_t candidates, struct nl_str name, size_t at, char
     return 0;
 }
 
-static void fold_text(struct nl_str name, const uint32_t *starts, struct nl_buf *out,
+static void fold_text(struct nl_str name, const uint64_t *starts, struct nl_buf *out,
                       uint64_t *used)
 {
     for (size_t at = 0; at < name.len;) {
-        uint32_t candidates = starts[(unsigned char)name.ptr[at]];
+        uint64_t candidates = starts[(unsigned char)name.ptr[at]];
         char before = out->len ? out->ptr[out->len - 1] : ' ';
         size_t rule = 0, end = candidates ? match_any(candidates, name, at, before, &rule) : 0;
         if (!end) {
@@ -178,26 +247,26 @@ static void fold_text(struct nl_str name, const uint32_t *starts, struct nl_buf 
             continue;
         }
         used[rule]++;
-        at = rules[rule].keep ? keep(name, at, end, rules[rule].pattern, out) : end;
+        at = rules[rule].keep ? keep(name, at, rules[rule].pattern, out) : end;
     }
 }
 
-void nl_fold_name(struct nl_str name, struct nl_buf *out)
+void nl_fold_name(struct nl_str name, enum nl_fold_level level, struct nl_buf *out)
 {
-    uint32_t starts[256];
+    uint64_t starts[256];
     uint64_t used[NL_FOLD_RULES_MAX] = {0};
-    find_starts(starts);
+    find_starts(starts, level);
     fold_text(name, starts, out, used);
 }
 
 #define LONGEST ((size_t)1 << 26)
 
-void nl_fold_init(struct nl_fold *fold, const struct nl_trace *trace, bool active)
+void nl_fold_init(struct nl_fold *fold, const struct nl_trace *trace, enum nl_fold_level level)
 {
-    *fold = (struct nl_fold){.trace = trace, .active = active};
+    *fold = (struct nl_fold){.trace = trace, .level = level};
     nl_dict_init(&fold->texts);
     nl_buf_init(&fold->text, LONGEST);
-    find_starts(fold->starts);
+    find_starts(fold->starts, level);
     fold->ids = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *fold->ids);
 }
 
@@ -224,7 +293,7 @@ uint32_t nl_fold_id(struct nl_fold *fold, uint32_t name)
         return 0;
     if (!fold->ids[name]) {
         struct nl_str text = nl_trace_name(fold->trace, name);
-        if (fold->active && may_fold(text)) {
+        if (fold->level && may_fold(text)) {
             nl_buf_clear(&fold->text);
             fold_text(text, fold->starts, &fold->text, fold->used);
             text = (struct nl_str){fold->text.ptr, fold->text.len};

@@ -3,7 +3,7 @@
  * "layers.12.mlp" is "layers.*.mlp". So a range that is opened a thousand times is one row. The rules
  * are the table foldrules.def; which of them were used can be shown in a note.
  *
- *     nl_fold_init(&fold, trace, options->fold);           // false: every name stays as it is
+ *     nl_fold_init(&fold, trace, NL_FOLD_INSTANCES);
  *     uint32_t id = nl_fold_id(&fold, slice.name);         // equal ids = equal folded texts
  *     cell = nl_fold_cell(&fold, result, id);
  *     result->note = nl_fold_note(&fold, result);
@@ -13,20 +13,26 @@
 
 #include "analyze/analyze.h"
 
-#define NL_FOLD_RULES_MAX 32
+#define NL_FOLD_RULES_MAX 64
+
+enum nl_fold_level {
+    NL_FOLD_NOTHING,   /* every name stays as it is */
+    NL_FOLD_INSTANCES, /* numbers of instances go */
+    NL_FOLD_EYES       /* and those that tell pieces of generated code apart */
+};
 
 struct nl_fold {
     const struct nl_trace *trace; /* borrowed */
-    bool active;
+    enum nl_fold_level level;
     struct nl_dict texts; /* what the names became */
     uint32_t *ids;        /* per name of the trace: id in texts + 1, 0 = not asked yet */
     size_t before;        /* different names asked for */
     struct nl_buf text;
-    uint32_t starts[256]; /* per first byte: rules that may fit */
+    uint64_t starts[256]; /* per first byte: rules that may fit */
     uint64_t used[NL_FOLD_RULES_MAX];
 };
 
-void nl_fold_init(struct nl_fold *fold, const struct nl_trace *trace, bool active);
+void nl_fold_init(struct nl_fold *fold, const struct nl_trace *trace, enum nl_fold_level level);
 void nl_fold_release(struct nl_fold *fold);
 
 /* Id of the folded name, below fold->texts.count; 0 for NL_NO_NAME. */
@@ -37,6 +43,6 @@ struct nl_cell nl_fold_cell(const struct nl_fold *fold, struct nl_result *result
 const char *nl_fold_note(const struct nl_fold *fold, struct nl_result *result);
 
 /* The folded form of a text, appended to the empty `out`. For tests; slower than nl_fold_id. */
-void nl_fold_name(struct nl_str name, struct nl_buf *out);
+void nl_fold_name(struct nl_str name, enum nl_fold_level level, struct nl_buf *out);
 
 #endif

@@ -14,6 +14,9 @@ struct nl_str nl_gap_fold(struct nl_str name)
         if (at > 0)
             name.len = (size_t)at;
     }
+    ptrdiff_t graph = nl_str_find_nocase(name, "CompiledFxGraph ");
+    if (graph >= 0)
+        name.len = (size_t)graph + strlen("CompiledFxGraph");
     size_t len = name.len;
     while (len && name.ptr[len - 1] >= '0' && name.ptr[len - 1] <= '9')
         len--;
@@ -66,5 +69,5 @@ void nl_gap_tell(struct nl_buf *out, const struct nl_trace *trace, const struct 
         put_cut(out, nl_gap_activity(trace, gap->activity, gap->name), NAME_BYTES);
     else
         nl_buf_text(out, nl_idle_activity_name((enum nl_idle_activity)gap->activity));
-    nl_buf_char(out, ')');
+    nl_buf_text(out, gap->elsewhere ? ", on the thread it waits for)" : ")");
 }

@@ -7,8 +7,8 @@
 #include "query/idletime.h"
 
 /* The part of a range's name that its repetitions share, without the ", op_id = 1", ", seq = 2" and
- * ", sizes = […]" of PyTorch's emit_nvtx, and without a number at the end ("step 12", "iter_7"). A
- * view into `name`. */
+ * ", sizes = […]" of PyTorch's emit_nvtx, the hash of a compiled graph, and without a number at the
+ * end ("step 12", "iter_7"). A view into `name`. */
 struct nl_str nl_gap_fold(struct nl_str name);
 
 /* Name of what the CPU did (activity and name of a gap or a sum): ranges folded, others whole. */

@@ -233,7 +233,7 @@ struct nl_result *nl_gputime_by_name(const struct nl_trace *trace,
     if (!nl_rangetree_any(trace, kind) || !has_device_work(trace))
         return NL_ANSWER_NEW("gpu_by_name", NULL, columns);
     nl_gputime_init(&tallies.gpu, trace, options, kind);
-    nl_fold_init(&tallies.fold, trace, options->fold);
+    nl_fold_init(&tallies.fold, trace, options->fold ? NL_FOLD_EYES : NL_FOLD_NOTHING);
     tally_ranges(&tallies, options->memo, kind);
     tally_device(&tallies);
     struct nl_result *result = answer(&tallies);

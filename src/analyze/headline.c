@@ -24,24 +24,9 @@ static const struct nl_result *part(const struct story *story, const char *name)
     return result && result->rows ? result : NULL;
 }
 
-/* A name on one line, its middle left out when long; never cuts inside a UTF-8 sequence. */
 static void put_name(struct nl_buf *out, struct nl_str name)
 {
-    if (!name.len)
-        name = nl_str("(unnamed)");
-    size_t head = name.len, tail = name.len;
-    if (name.len > NAME_BYTES) {
-        head = NAME_BYTES * 2 / 3;
-        tail = name.len - NAME_BYTES / 3;
-        while (head && ((unsigned char)name.ptr[head] & 0xC0) == 0x80)
-            head--;
-        while (tail < name.len && ((unsigned char)name.ptr[tail] & 0xC0) == 0x80)
-            tail++;
-    }
-    nl_buf_add(out, name.ptr, head);
-    if (head < tail)
-        nl_buf_text(out, "…");
-    nl_buf_add(out, name.ptr + tail, name.len - tail);
+    nl_elide_name(out, name.len ? name : nl_str("(unnamed)"), NAME_BYTES);
 }
 
 static void put_ns(struct nl_buf *out, const char *before, int64_t ns)

@@ -23,12 +23,14 @@ static const struct nl_result_column columns[] = {
     {"idle_share", "of idle", NL_MEANS_SHARE},
     {"longest_ns", "longest", NL_MEANS_NS},
     {"longest", "longest gap", NL_MEANS_TEXT},
+    {"thread", NULL, NL_MEANS_TEXT},
 };
 
-/* One row to be: sums whose folded name, class and activity agree. */
+/* One row to be: sums whose folded name, class, activity and side agree. */
 struct cause {
     struct nl_str name;
     uint8_t class, activity;
+    bool elsewhere;
     uint64_t gaps;
     int64_t total_ns, longest_ns;
     size_t longest;
@@ -47,6 +49,8 @@ static int compare_key(const struct cause *a, const struct cause *b)
         return a->class < b->class ? -1 : 1;
     if (a->activity != b->activity)
         return a->activity < b->activity ? -1 : 1;
+    if (a->elsewhere != b->elsewhere)
+        return a->elsewhere ? 1 : -1;
     return compare_text(a->name, b->name);
 }
 
@@ -83,21 +87,32 @@ static size_t join(struct cause *causes, size_t count)
     return kept;
 }
 
+/* For eyes, whose thread it was stands beside it and has no column. */
+static struct nl_cell activity_cell(struct nl_result *result, const struct cause *cause, bool eyes)
+{
+    const char *name = nl_idle_activity_name((enum nl_idle_activity)cause->activity);
+    if (!eyes || !cause->elsewhere)
+        return nl_answer_static(name);
+    return nl_answer_static(nl_arena_format(&result->arena, "%s, other thread", name));
+}
+
 static void add_row(struct nl_result *result, const struct nl_trace *trace,
                     const struct nl_idle *idle, const struct nl_idle_device *device,
-                    const struct cause *cause)
+                    const struct cause *cause, bool eyes)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[0] = nl_cell_i64(device->rank);
     cells[1] = nl_cell_i64(device->ordinal);
     cells[2] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)cause->class));
-    cells[3] = nl_answer_static(nl_idle_activity_name((enum nl_idle_activity)cause->activity));
+    cells[3] = activity_cell(result, cause, eyes);
     if (cause->name.len)
         cells[4] = nl_cell_text(result, cause->name);
     cells[5] = nl_answer_count(cause->gaps);
     cells[6] = nl_cell_i64(cause->total_ns);
     cells[7] = nl_answer_share(cause->total_ns, device->wall_ns);
     cells[8] = nl_answer_share(cause->total_ns, device->idle_ns);
+    if (!eyes)
+        cells[11] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
     if (cause->longest == SIZE_MAX)
         return;
     struct nl_buf text;
@@ -109,7 +124,7 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
 }
 
 static void add_device(struct nl_result *result, const struct nl_trace *trace,
-                       const struct nl_idle *idle, const struct nl_idle_device *device)
+                       const struct nl_idle *idle, const struct nl_idle_device *device, bool eyes)
 {
     struct cause *causes = nl_alloc((device->sums + 1) * sizeof *causes);
     size_t count = device->sums;
@@ -118,6 +133,7 @@ static void add_device(struct nl_result *result, const struct nl_trace *trace,
         causes[i] = (struct cause){.name = nl_gap_activity(trace, sum->activity, sum->name),
                                    .class = sum->class,
                                    .activity = sum->activity,
+                                   .elsewhere = sum->elsewhere,
                                    .gaps = sum->gaps,
                                    .total_ns = sum->total_ns,
                                    .longest_ns = sum->longest_ns[0],
@@ -127,7 +143,7 @@ static void add_device(struct nl_result *result, const struct nl_trace *trace,
     count = join(causes, count);
     qsort(causes, count, sizeof *causes, by_total);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, idle, device, &causes[i]);
+        add_row(result, trace, idle, device, &causes[i], eyes);
     nl_free(causes);
 }
 
@@ -139,7 +155,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     const struct nl_idle *idle = nl_memo_idle(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("idle_causes", NULL, columns);
     for (size_t i = 0; i < idle->device_count; i++)
-        add_device(result, trace, idle, &idle->devices[i]);
+        add_device(result, trace, idle, &idle->devices[i], options->fold);
     return result;
 }
 
@@ -154,7 +170,10 @@ const struct nl_analysis nl_analysis_idle_causes = {
         "Per rank, device, class of gap and activity: idle time by what was innermost on the "
         "thread "
         "that launched the work which ends the gap (an API call, else an operator, Python function "
-        "or the like, else a system call, else a range); queued is the time after that launch had "
-        "returned. gaps counts those in which it occurs, longest_ns is the most one gap has of it. "
+        "or the like, else a system call, else a range); off-CPU is when it did not run or was in "
+        "a "
+        "system call that only waits. Where it waited for another thread that is known (thread: "
+        "other), what that one did. queued is the time after that launch had returned. gaps counts "
+        "those in which it occurs, longest_ns is the most one gap has of it. "
         "The rows of a device add up to its idle_ns.",
 };

@@ -17,7 +17,7 @@ static const struct nl_result_column columns[] = {
     {"class", NULL, NL_MEANS_TEXT},         {"activity", "CPU did", NL_MEANS_TEXT},
     {"name", NULL, NL_MEANS_TEXT},          {"activity_ns", "for", NL_MEANS_NS},
     {"before", "after", NL_MEANS_TEXT},     {"after", "before", NL_MEANS_TEXT},
-    {"sync_ns", "since sync", NL_MEANS_NS},
+    {"sync_ns", "since sync", NL_MEANS_NS}, {"thread", NULL, NL_MEANS_TEXT},
 };
 
 struct entry {
@@ -99,7 +99,7 @@ static struct nl_cell name_cell(struct nl_result *result, const struct nl_trace 
 }
 
 static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct entry *entry)
+                    const struct entry *entry, bool eyes)
 {
     const struct nl_idle_gap *gap = entry->gap;
     struct nl_cell *cells = nl_result_row(result);
@@ -115,6 +115,12 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[9] = name_cell(result, trace, gap->after);
     if (gap->sync != NL_NULL_ROW)
         cells[10] = nl_cell_i64(nl_idle_sync_cost(trace, gap));
+    if (!eyes)
+        cells[11] = nl_answer_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
+    else if (gap->elsewhere)
+        cells[5] = nl_answer_static(
+            nl_arena_format(&result->arena, "%s, other thread",
+                            nl_idle_activity_name((enum nl_idle_activity)gap->activity)));
 }
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -127,7 +133,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     size_t count = find_longest(idle, heap);
     struct nl_result *result = NL_ANSWER_NEW("idle_gaps", NULL, columns);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, &heap[i]);
+        add_row(result, trace, &heap[i], options->fold);
     if (count < idle->gap_count)
         result->note =
             nl_arena_format(&result->arena, "the %zu longest of %zu gaps", count, idle->gap_count);
@@ -144,7 +150,8 @@ const struct nl_analysis nl_analysis_idle_gaps = {
     .run = run,
     .doc =
         "The (at most 1,000) longest gaps of all devices: class, the work before and after, what "
-        "the launching thread did for most of it, and the idle time since a blocking call "
+        "the launching thread (or, thread: other, one that it waited for) did for most of it, and "
+        "the idle time since a blocking call "
         "returned that had waited for the device to run dry. All of them: the table idle_gaps "
         "in SQL.",
 };

@@ -32,7 +32,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_scope scope;
     struct nl_groups groups;
     struct nl_fold fold;
-    nl_fold_init(&fold, trace, options->fold);
+    nl_fold_init(&fold, trace, options->fold ? NL_FOLD_EYES : NL_FOLD_NOTHING);
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
     const int64_t *self = nvtx->rows ? nl_memo_self_times(options->memo) : NULL;

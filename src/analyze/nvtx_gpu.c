@@ -179,7 +179,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     if (!nl_rangetree_any(trace, NL_KIND_NVTX))
         return result;
     nl_gputime_init(&gpu, trace, options, NL_KIND_NVTX);
-    nl_fold_init(&fold, trace, options->fold);
+    nl_fold_init(&fold, trace, options->fold ? NL_FOLD_EYES : NL_FOLD_NOTHING);
     nl_groups_init(&groups);
     project(&gpu, &made);
     group_ranges(&gpu, &made, &fold, &groups);

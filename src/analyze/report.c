@@ -3,6 +3,7 @@
  */
 #include "analyze/report.h"
 
+#include "analyze/advice.h"
 #include "analyze/headline.h"
 #include "analyze/memo.h"
 #include "base/pool.h"
@@ -32,6 +33,7 @@ static const char *const analyze_plan[] = {"time_breakdown",
                                            "ops",
                                            "op_gpu",
                                            "op_tree",
+                                           "compiled_regions",
                                            "layers",
                                            "layer_gpu",
                                            "layer_tree",
@@ -180,14 +182,50 @@ static bool run_tasks(struct report_run *run, struct nl_err *err)
     return done;
 }
 
+/* The plan cut down to one section; false when there is none of that name. */
+static bool narrow(struct nl_report_plan *plan, const char *section, const char *only[2])
+{
+    const struct nl_analysis *analysis = nl_analysis_find(section);
+    only[0] = analysis ? analysis->name : NULL;
+    only[1] = NULL;
+    plan->analyses = only;
+    plan->has_findings = !analysis;
+    return analysis || !strcmp(section, NL_SECTION_FINDINGS);
+}
+
+/* Why the one section that was asked for has no rows. */
+static void explain_nothing(struct nl_report *report, const struct nl_trace *trace)
+{
+    struct nl_result *result = report->result_count ? report->results[0] : NULL;
+    const struct nl_analysis *analysis = result ? nl_analysis_find(result->name) : NULL;
+    const struct nl_need *need = analysis ? nl_analysis_lacks(analysis, trace) : NULL;
+    if (!need || result->rows || result->note)
+        return;
+    const char *record = nl_advice_record(trace, need);
+    result->note = nl_advice_lack(trace, need, &result->arena);
+    if (record)
+        result->note =
+            nl_arena_format(&result->arena, "%s; record it with: %s", result->note, record);
+}
+
 struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
                                 const struct nl_analyze_options *options, struct nl_job *job,
                                 struct nl_err *err)
 {
     const struct nl_report_plan *plan = find_plan(name);
+    const char *only[2];
+    struct nl_report_plan one;
     if (!plan) {
         nl_fail(err, NL_USAGE, "no report is called '%s'", name);
         return NULL;
+    }
+    if (options->section) {
+        one = *plan;
+        plan = &one;
+        if (!narrow(&one, options->section, only)) {
+            nl_fail(err, NL_USAGE, "no analysis is called '%s'", options->section);
+            return NULL;
+        }
     }
     struct nl_report *report = nl_zalloc(sizeof *report);
     nl_arena_init(&report->arena);
@@ -203,7 +241,10 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         nl_report_free(report);
         return NULL;
     }
-    nl_headlines(report, trace);
+    if (options->section)
+        explain_nothing(report, trace);
+    else
+        nl_headlines(report, trace);
     for (size_t i = 0; i < report->result_count; i++)
         nl_analysis_cut(report->results[i], options->limit);
     return report;

@@ -30,8 +30,10 @@ struct nl_report_plan {
 
 extern const struct nl_report_plan nl_report_plans[]; /* ends with a NULL name */
 
-/* Runs the analyses of the plan called `name` ("analyze" or "info"). NULL with err when that plan
- * does not exist (NL_USAGE), or on NL_INTERRUPTED, NL_MEMORY. `job` may be NULL. */
+/* Runs the analyses of the plan called `name` ("analyze" or "info"); with options->section that one
+ * analysis alone, whatever the plan, without headlines, and an empty answer says in its note what was
+ * not recorded. NULL with err when the plan or section does not exist (NL_USAGE), or on
+ * NL_INTERRUPTED, NL_MEMORY. `job` may be NULL. */
 NL_MUST_CHECK struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
                                               const struct nl_analyze_options *options,
                                               struct nl_job *job, struct nl_err *err);

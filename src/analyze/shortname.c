@@ -34,3 +34,20 @@ struct nl_str nl_short_kernel(struct nl_str name)
         out.len = (size_t)open;
     return out;
 }
+
+void nl_elide_name(struct nl_buf *out, struct nl_str name, size_t width)
+{
+    size_t head = name.len, tail = name.len;
+    if (name.len > width) {
+        head = width * 2 / 3;
+        tail = name.len - width / 3;
+        while (head && ((unsigned char)name.ptr[head] & 0xC0) == 0x80)
+            head--;
+        while (tail < name.len && ((unsigned char)name.ptr[tail] & 0xC0) == 0x80)
+            tail++;
+    }
+    nl_buf_add(out, name.ptr, head);
+    if (head < tail)
+        nl_buf_text(out, "…");
+    nl_buf_add(out, name.ptr + tail, name.len - tail);
+}

@@ -11,4 +11,8 @@
  * it does not look like a function's signature. */
 struct nl_str nl_short_kernel(struct nl_str name);
 
+/* A name on one line, its middle left out when it is longer than `width` bytes; never cut inside a
+ * UTF-8 sequence. */
+void nl_elide_name(struct nl_buf *out, struct nl_str name, size_t width);
+
 #endif

@@ -23,7 +23,8 @@ static bool report(const struct nl_input_words *input, const struct nl_trace *tr
                    struct nl_err *err)
 {
     struct nl_analyze_options options = {.limit = (size_t)call->settings.limit,
-                                         .fold = output->view->folds && !call->settings.all};
+                                         .fold = output->view->folds && !call->settings.all,
+                                         .section = call->settings.section};
     if (!nl_input_window(input, trace, call, &options.window, err))
         return false;
     nl_job_phase(call->job, "analyzing", 0);
@@ -39,11 +40,32 @@ static bool report(const struct nl_input_words *input, const struct nl_trace *tr
     return done;
 }
 
+/* Before anything is loaded: a name that there is. */
+static bool check_section(const char *section, struct nl_err *err)
+{
+    struct nl_nearest nearest;
+    if (!section || nl_analysis_find(section) || !strcmp(section, NL_SECTION_FINDINGS))
+        return true;
+    nl_nearest_init(&nearest, section);
+    for (size_t i = 0; nl_analyses[i]; i++)
+        nl_nearest_offer(&nearest, nl_analyses[i]->name);
+    nl_nearest_offer(&nearest, NL_SECTION_FINDINGS);
+    const char *best = nl_nearest_best(&nearest);
+    if (best)
+        return nl_fail(err, NL_USAGE, "--section: no analysis is called '%s'; did you mean %s?",
+                       section, best);
+    return nl_fail(err, NL_USAGE,
+                   "--section: no analysis is called '%s'; `neurolens help sections` lists them",
+                   section);
+}
+
 static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
     struct nl_output output;
     struct nl_trace *trace = NULL;
+    if (!check_section(call->settings.section, err))
+        return false;
     bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
                 nl_output_open(&output, call, input.paths, input.count, err);
     if (done) {

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
+
 #define TARGET(member) offsetof(struct nl_settings, member)
 #define END                                                                                        \
     {                                                                                              \
@@ -47,10 +49,17 @@ static const struct nl_option profile_options[] = {
     END,
 };
 
+/* Names that --section takes, for completion. */
+static const char *const section_names[] = {
+#define NL_ANALYSIS(name) #name,
+#include "analyze/analyses.def"
+#undef NL_ANALYSIS
+    NL_SECTION_FINDINGS, NULL};
+
 static const struct nl_option report_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
     {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME",
-     "the table that csv shows, such as kernels", NULL},
+     "only this analysis, such as kernels (help sections)", section_names},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
     END,
 };
@@ -149,7 +158,8 @@ const struct nl_command nl_commands[] = {
      .examples = "neurolens analyze trace.json.gz\n"
                  "neurolens analyze 'run.sqlite[1.2s:1.5s]'     # a window of time\n"
                  "neurolens analyze 'ranks/[step=10:20,rank=3]' # some steps of one rank\n"
-                 "neurolens analyze run.sqlite --format json -o run.json",
+                 "neurolens analyze run.sqlite --format json -o run.json\n"
+                 "neurolens analyze run.sqlite --section idle_causes    # one question",
      .run = nl_cmd_analyze},
     {.name = "sql",
      .group = "Understand",

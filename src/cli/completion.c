@@ -68,7 +68,7 @@ static void bash(FILE *out)
                  "  local command=${COMP_WORDS[1]} words=\n"
                  "  COMPREPLY=()\n"
                  "  case $before in\n");
-    bash_choices(out, (const struct nl_option *const[]){nl_common_options, NULL});
+    bash_choices(out, nl_every_option);
     fprintf(out, "  esac\n"
                  "  if [ -z \"$words\" ]; then\n"
                  "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"

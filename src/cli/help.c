@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "ingest/ingest.h"
 
 static const struct {
@@ -46,10 +47,12 @@ static const struct {
      "  text  for eyes; may change from version to version\n"
      "  json  one object {schema, profile, coverage, result}; names ending in _ns are integer\n"
      "        nanoseconds, _bytes bytes, _share 0 to 1; unknown is null\n"
-     "  csv   one table with a header row; --section picks which\n"
+     "  csv   one table with a header row; --section picks which (help sections)\n"
      "  md    Markdown, to paste\n"},
     {"inputs", "the formats that are read",
      "Recognised by content, plain, gzip or zstd; docs/formats/ says what of each is kept:\n\n"},
+    {"sections", "the analyses that --section takes",
+     "`neurolens analyze PROFILE --section NAME` runs one of them alone, in every format:\n\n"},
 };
 #define TOPICS (sizeof topics / sizeof topics[0])
 
@@ -134,11 +137,20 @@ void nl_help_program(FILE *out, bool full)
                  "all about it.\n");
 }
 
+static void sections(FILE *out)
+{
+    fprintf(out, "  %-18s %s\n", NL_SECTION_FINDINGS, "What costs time, why, and what to do");
+    for (size_t i = 0; nl_analyses[i]; i++)
+        fprintf(out, "  %-18s %s\n", nl_analyses[i]->name, nl_analyses[i]->title);
+}
+
 bool nl_help_topic(FILE *out, const char *name)
 {
     for (size_t i = 0; i < TOPICS; i++) {
         if (strcmp(topics[i].name, name) == 0) {
             fprintf(out, "%s: %s\n\n%s", topics[i].name, topics[i].summary, topics[i].text);
+            if (strcmp(name, "sections") == 0)
+                sections(out);
             for (size_t f = 0; strcmp(name, "inputs") == 0 && nl_formats[f]; f++)
                 fprintf(out, "  %-16s %s\n", nl_formats[f]->name, nl_formats[f]->title);
             return true;

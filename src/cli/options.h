@@ -29,10 +29,11 @@ struct nl_option {
     const char *name; /* "format" for --format; NULL ends a table */
     char letter;      /* 'f' for -f, or 0 */
     enum nl_option_type type;
-    size_t target;              /* offset in the settings */
-    const char *argument;       /* "FILE" in help; NULL for flags */
-    const char *help;           /* one line, no full stop; NULL = not listed */
-    const char *const *choices; /* NULL-terminated, for NL_OPTION_CHOICE */
+    size_t target;        /* offset in the settings */
+    const char *argument; /* "FILE" in help; NULL for flags */
+    const char *help;     /* one line, no full stop; NULL = not listed */
+    const char *const
+        *choices; /* NULL-terminated, for NL_OPTION_CHOICE; of texts, for completion */
 };
 
 struct nl_words {

@@ -10,10 +10,12 @@
 #include "base/sort.h"
 #include "ingest/nsysrows.h"
 
+#define COLUMNS 5
+
 /* Rows of a whole table as fixed numbers. */
 struct gathered {
     struct nsys_worker *worker;
-    int64_t (*rows)[4];
+    int64_t (*rows)[COLUMNS];
     size_t count, cap;
     unsigned columns;
 };
@@ -50,9 +52,12 @@ static void gather_all(struct gathered *gathered, struct nsys_table *table,
 
 /* ---- SCHED_EVENTS: a thread switched in, later out ---- */
 
-enum { S_TIME, S_CPU, S_IN, S_THREAD, S_CELLS };
-static const char *const sched_columns[S_CELLS + 1] = {
-    [S_TIME] = "start", [S_CPU] = "cpu", [S_IN] = "isSchedIn", [S_THREAD] = "globalTid"};
+enum { S_TIME, S_CPU, S_IN, S_THREAD, S_STATE, S_CELLS };
+static const char *const sched_columns[S_CELLS + 1] = {[S_TIME] = "start",
+                                                       [S_CPU] = "cpu",
+                                                       [S_IN] = "isSchedIn",
+                                                       [S_THREAD] = "globalTid",
+                                                       [S_STATE] = "threadState"};
 
 /* When a thread began to run; open addressing by thread. */
 struct running {
@@ -94,8 +99,22 @@ static uint32_t cpu_name(struct nsys_worker *worker, int64_t cpu)
     return nl_stage_name(worker->stage, nl_str(text));
 }
 
+/* ENUM_SAMPLING_THREAD_STATE of a switch out: what it says about the time until the next switch in. */
+static uint8_t state_flag(int64_t state)
+{
+    enum { RUNNING = 1, INTERRUPTIBLE = 2, UNINTERRUPTIBLE = 3, WAITING = 7 };
+    switch (state) {
+    case RUNNING: return NL_SLICE_READY;
+    case INTERRUPTIBLE:
+    case UNINTERRUPTIBLE:
+    case WAITING: return NL_SLICE_WAITS;
+    default: return 0;
+    }
+}
+
 /* Stages the time that `slot` ran; `end` NULL when its switch out was not recorded. */
-static void stage_run(struct nsys_worker *worker, const struct running *slot, int64_t end)
+static void stage_run(struct nsys_worker *worker, const struct running *slot, int64_t end,
+                      int64_t state)
 {
     struct sqlitepages_cell since = {.integer = slot->since, .type = SQLITEPAGES_INTEGER};
     struct sqlitepages_cell until = {.integer = end, .type = SQLITEPAGES_INTEGER};
@@ -110,10 +129,11 @@ static void stage_run(struct nsys_worker *worker, const struct running *slot, in
     slice.kind = NL_KIND_SCHED;
     slice.lane = nsys_thread_lane(worker, NL_LANE_SCHED, &thread, true, 0);
     slice.name = cpu_name(worker, slot->cpu);
+    slice.flags = state_flag(state);
     nl_stage_slice(worker->stage, &slice);
 }
 
-static void pair_switches(struct nsys_worker *worker, int64_t (*rows)[4],
+static void pair_switches(struct nsys_worker *worker, int64_t (*rows)[COLUMNS],
                           const struct nl_keyed *order, size_t count)
 {
     struct run_table table = {0};
@@ -123,13 +143,13 @@ static void pair_switches(struct nsys_worker *worker, int64_t (*rows)[4],
         if (row[S_IN] == 1) {
             if (slot->runs) { /* its switch out was lost */
                 worker->odd[NSYS_ODD_SCHED]++;
-                stage_run(worker, slot, row[S_TIME]);
+                stage_run(worker, slot, row[S_TIME], NL_NULL_I64);
             }
             slot->since = row[S_TIME];
             slot->cpu = row[S_CPU];
             slot->runs = true;
         } else if (slot->runs) {
-            stage_run(worker, slot, row[S_TIME]);
+            stage_run(worker, slot, row[S_TIME], row[S_STATE]);
             slot->runs = false;
         } else {
             worker->odd[NSYS_ODD_SCHED]++;
@@ -137,7 +157,7 @@ static void pair_switches(struct nsys_worker *worker, int64_t (*rows)[4],
     }
     for (size_t i = 0; i < table.room; i++)
         if (table.slots[i].used && table.slots[i].runs)
-            stage_run(worker, &table.slots[i], NL_NULL_I64);
+            stage_run(worker, &table.slots[i], NL_NULL_I64, NL_NULL_I64);
     nl_free(table.slots);
 }
 
@@ -184,7 +204,7 @@ static int by_stack(const void *x, const void *y)
     return (a[F_DEPTH] > b[F_DEPTH]) - (a[F_DEPTH] < b[F_DEPTH]);
 }
 
-static void sort_frames(int64_t (*rows)[4], size_t count)
+static void sort_frames(int64_t (*rows)[COLUMNS], size_t count)
 {
     size_t i = 1;
     while (i < count && by_stack(rows[i - 1], rows[i]) <= 0)
@@ -238,7 +258,7 @@ static uint32_t node_of(struct nsys_worker *worker, struct tree *tree,
 }
 
 /* Turns sorted frames into the tree; afterwards rows[i] = {stack id, innermost node}. */
-static size_t grow_tree(struct nsys_worker *worker, int64_t (*rows)[4], size_t count)
+static size_t grow_tree(struct nsys_worker *worker, int64_t (*rows)[COLUMNS], size_t count)
 {
     struct tree tree = {0};
     size_t stacks = 0;

@@ -111,6 +111,7 @@ static void add_slice(struct perfetto_load *load, const struct perfetto_record *
         row.kind = NL_KIND_DEVICE_OTHER;
     if (record->type == PERFETTO_SCHED)
         row.kind = NL_KIND_SCHED;
+    row.flags = record->flags;
     if (record->type == PERFETTO_INSTANT)
         row.flags = NL_SLICE_INSTANT;
     uint32_t slice = nl_stage_slice(load->stage, &row);

@@ -10,7 +10,17 @@
 
 #define CPUS_MOST 4096
 
-static void switch_in(struct perfetto_load *load, uint64_t cpu, int64_t ts, int64_t next)
+/* The kernel's state of a thread that is switched out: 0 could go on, bits 0 and 1 sleeps. */
+static uint8_t state_flag(int64_t state)
+{
+    if (state == NL_NULL_I64)
+        return 0;
+    return (state & 0xFF) == 0 ? NL_SLICE_READY : state & 3 ? NL_SLICE_WAITS : 0;
+}
+
+/* `state` is that of the thread that ran before; NL_NULL_I64 unknown. */
+static void switch_in(struct perfetto_load *load, uint64_t cpu, int64_t ts, int64_t next,
+                      int64_t state)
 {
     while (load->cpu_count <= cpu) {
         nl_grow(&load->cpus, &load->cpu_cap, load->cpu_count + 1);
@@ -21,6 +31,7 @@ static void switch_in(struct perfetto_load *load, uint64_t cpu, int64_t ts, int6
         char text[24];
         struct perfetto_record record = {.ts = running->since, .type = PERFETTO_SCHED};
         record.dur = ts - running->since;
+        record.flags = state_flag(state);
         record.track = perfetto_thread_track(load, NL_NULL_I64, running->tid, true);
         (void)snprintf(text, sizeof text, "CPU %u", (unsigned)cpu);
         record.name = nl_stage_name(load->stage, nl_str(text));
@@ -44,28 +55,31 @@ static void read_switch(struct perfetto_load *load, uint64_t cpu, int64_t ts,
 {
     struct wire wire = wire_inside(data);
     struct wire_field field;
-    int64_t next = 0;
+    int64_t next = 0, state = NL_NULL_I64;
     struct nl_str comm = {"", 0};
     while (wire_next(&wire, &field)) {
         if (field.number == 6)
             next = wire_i64(&field);
+        else if (field.number == 4)
+            state = wire_i64(&field);
         else if (field.number == 5)
             comm = wire_str(&field);
     }
-    switch_in(load, cpu, ts, next);
+    switch_in(load, cpu, ts, next, state);
     name_thread(load, next, comm);
 }
 
 /* CompactSched: columns instead of rows; times are deltas. */
 static void read_compact(struct perfetto_load *load, uint64_t cpu, const struct wire_field *data)
 {
-    struct wire wire = wire_inside(data), times = {0}, nexts = {0}, comms = {0};
+    struct wire wire = wire_inside(data), times = {0}, states = {0}, nexts = {0}, comms = {0};
     struct wire_field field;
     struct nl_str names[256];
     unsigned count = 0;
     while (wire_next(&wire, &field)) {
         switch (field.number) {
         case 1: times = wire_inside(&field); break;
+        case 2: states = wire_inside(&field); break;
         case 3: nexts = wire_inside(&field); break;
         case 6: comms = wire_inside(&field); break;
         case 5:
@@ -75,14 +89,15 @@ static void read_compact(struct perfetto_load *load, uint64_t cpu, const struct 
         default: break;
         }
     }
-    uint64_t delta, next, comm;
+    uint64_t delta, next, comm, state;
     int64_t ts = 0;
     while (wire_varint(&times, &delta) && wire_varint(&nexts, &next)) {
         if (delta > INT64_MAX || __builtin_add_overflow(ts, (int64_t)delta, &ts)) {
             load->notes[PERFETTO_NOTE_TIME]++;
             return;
         }
-        switch_in(load, cpu, ts, (int64_t)next);
+        bool told = wire_varint(&states, &state);
+        switch_in(load, cpu, ts, (int64_t)next, told ? (int64_t)state : NL_NULL_I64);
         if (wire_varint(&comms, &comm) && comm < count)
             name_thread(load, (int64_t)next, names[comm]);
     }

@@ -37,8 +37,8 @@ struct perfetto_record {
         double real;
     };
     uint32_t track, name, args;
-    uint32_t launch; /* row of load->launches + 1, 0 = none */
-    uint8_t type, role;
+    uint32_t launch;           /* row of load->launches + 1, 0 = none */
+    uint8_t type, role, flags; /* flags: NL_SLICE_… */
 };
 
 /* What a kernel or call says beside its times. */

@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "query/apirole.h"
 #include "query/hosttime.h"
+#include "query/offcpu.h"
+#include "query/waitfor.h"
 #include "query/worksweep.h"
 
 #define WAIT_STEPS 64 /* recorded waits looked back at, from a launch */
@@ -41,6 +43,9 @@ static const char *const activity_names[NL_DID_COUNT] = {
     [NL_DID_COMPILE] = "compilation",
     [NL_DID_OVERHEAD] = "overhead",
     [NL_DID_OTHER] = "other",
+    [NL_DID_OFF] = "off-CPU",
+    [NL_DID_WAITING] = "off-CPU (waiting)",
+    [NL_DID_READY] = "off-CPU (ready to run)",
     [NL_DID_QUEUED] = "queued",
     [NL_DID_UNKNOWN] = "unknown",
 };
@@ -62,10 +67,25 @@ static const uint8_t role_activity[] = {
     [NL_API_MODULE] = NL_DID_MODULE,
 };
 
+/* Of which being off the processors says more than the slice around it. */
+static const bool gives_way[NL_DID_COUNT] = {
+    [NL_DID_NOTHING] = true, [NL_DID_OP] = true,     [NL_DID_PYTHON] = true, [NL_DID_LAYER] = true,
+    [NL_DID_RANGE] = true,   [NL_DID_SYSTEM] = true, [NL_DID_OTHER] = true,
+};
+
+/* What a thread did for a while. */
+struct did {
+    uint8_t activity;
+    bool elsewhere;
+    uint32_t name;
+};
+
 struct finder {
     const struct nl_trace *trace;
     struct nl_idle *idle;
     struct nl_host host;
+    struct nl_offcpu off;
+    struct nl_waitfor waits;
     struct nl_api_roles roles;
     uint32_t *sync_lane; /* per lane of a stream: the lane of its waits, or NL_NULL_ROW */
     bool has_waits;      /* waits of streams were recorded */
@@ -101,16 +121,25 @@ int64_t nl_idle_sync_cost(const struct nl_trace *trace, const struct nl_idle_gap
 
 /* ---- Sums by activity ---- */
 
-static uint64_t sum_hash(uint8_t class, uint8_t activity, uint32_t name)
+const char *nl_idle_thread_name(uint8_t activity, bool elsewhere)
 {
-    uint64_t key = (uint64_t)name << 16 | (uint64_t) class << 8 | activity;
+    if (activity == NL_DID_QUEUED || activity == NL_DID_UNKNOWN)
+        return NULL;
+    return elsewhere ? "other" : "launching";
+}
+
+static uint64_t sum_hash(uint8_t class, struct did did)
+{
+    uint64_t key = (uint64_t)did.name << 17 | (uint64_t)did.elsewhere << 16 |
+                   (uint64_t) class << 8 | did.activity;
     return key * 0x9e3779b97f4a7c15u;
 }
 
 static void place_sum(struct finder *finder, size_t index)
 {
     const struct nl_idle_sum *sum = &finder->idle->sums[index];
-    size_t at = sum_hash(sum->class, sum->activity, sum->name) >> 32 & (finder->slot_count - 1);
+    struct did did = {sum->activity, sum->elsewhere, sum->name};
+    size_t at = sum_hash(sum->class, did) >> 32 & (finder->slot_count - 1);
     while (finder->slots[at])
         at = (at + 1) & (finder->slot_count - 1);
     finder->slots[at] = (uint32_t)(index - finder->device->first_sum + 1);
@@ -125,27 +154,28 @@ static void grow_slots(struct finder *finder)
         place_sum(finder, i);
 }
 
-static bool is_sum(const struct nl_idle_sum *sum, uint8_t class, uint8_t activity, uint32_t name)
+static bool is_sum(const struct nl_idle_sum *sum, uint8_t class, struct did did)
 {
-    return sum->class == class && sum->activity == activity && sum->name == name;
+    return sum->class == class && sum->activity == did.activity && sum->name == did.name &&
+           sum->elsewhere == did.elsewhere;
 }
 
-static size_t find_sum(struct finder *finder, uint8_t class, uint8_t activity, uint32_t name)
+static size_t find_sum(struct finder *finder, uint8_t class, struct did did)
 {
     struct nl_idle *idle = finder->idle;
     size_t mask = finder->slot_count - 1;
-    for (size_t at = sum_hash(class, activity, name) >> 32 & mask; finder->slots[at];
-         at = (at + 1) & mask) {
+    for (size_t at = sum_hash(class, did) >> 32 & mask; finder->slots[at]; at = (at + 1) & mask) {
         size_t index = finder->device->first_sum + finder->slots[at] - 1;
         const struct nl_idle_sum *sum = &idle->sums[index];
-        if (is_sum(sum, class, activity, name))
+        if (is_sum(sum, class, did))
             return index;
     }
     nl_grow(&idle->sums, &idle->sum_cap, idle->sum_count + 1);
     size_t index = idle->sum_count++;
     idle->sums[index] = (struct nl_idle_sum){.class = class,
-                                             .activity = activity,
-                                             .name = name,
+                                             .activity = did.activity,
+                                             .elsewhere = did.elsewhere,
+                                             .name = did.name,
                                              .longest = {SIZE_MAX, SIZE_MAX, SIZE_MAX}};
     if ((index - finder->device->first_sum + 1) * 2 > finder->slot_count)
         grow_slots(finder);
@@ -155,19 +185,19 @@ static size_t find_sum(struct finder *finder, uint8_t class, uint8_t activity, u
 }
 
 /* A name, or an activity without one, mostly belongs to the sum it belonged to last. */
-static size_t sum_for(struct finder *finder, uint8_t class, uint8_t activity, uint32_t name)
+static size_t sum_for(struct finder *finder, uint8_t class, struct did did)
 {
-    size_t *known =
-        name == NL_NO_NAME ? &finder->unnamed_sum[class][activity] : &finder->name_sum[name];
+    size_t *known = did.name == NL_NO_NAME ? &finder->unnamed_sum[class][did.activity]
+                                           : &finder->name_sum[did.name];
     if (*known < finder->device->first_sum || *known >= finder->idle->sum_count ||
-        !is_sum(&finder->idle->sums[*known], class, activity, name))
-        *known = find_sum(finder, class, activity, name);
+        !is_sum(&finder->idle->sums[*known], class, did))
+        *known = find_sum(finder, class, did);
     return *known;
 }
 
-static void touch(struct finder *finder, uint8_t class, uint8_t activity, uint32_t name, int64_t ns)
+static void touch(struct finder *finder, uint8_t class, struct did did, int64_t ns)
 {
-    size_t sum = sum_for(finder, class, activity, name);
+    size_t sum = sum_for(finder, class, did);
     size_t mark = finder->idle->sums[sum].mark;
     if (mark < finder->touched_count && finder->touched[mark] == sum) {
         finder->touched_ns[mark] += ns;
@@ -210,6 +240,7 @@ static void settle(struct finder *finder, struct nl_idle_gap *gap, size_t number
             continue;
         gap->activity_ns = ns;
         gap->activity = sum->activity;
+        gap->elsewhere = sum->elsewhere;
         gap->name = sum->name;
     }
     finder->touched_count = 0;
@@ -300,6 +331,43 @@ static uint8_t activity_of(const struct finder *finder, uint32_t slice)
     return kind_activity[kind] ? (uint8_t)(kind_activity[kind] - 1) : NL_DID_OTHER;
 }
 
+/* What `thread`, which is in `slice`, does at `now`, as long as *until tells. */
+static struct did did_at(struct finder *finder, uint32_t thread, uint32_t slice, int64_t now,
+                         int64_t *until)
+{
+    struct did did = {activity_of(finder, slice), false,
+                      slice == NL_NULL_ROW ? NL_NO_NAME : finder->trace->slice.name[slice]};
+    switch (nl_offcpu_at(&finder->off, thread, now, until)) {
+    case NL_CPU_UNKNOWN:
+        if (nl_offcpu_is_wait(&finder->off, slice))
+            did.activity = NL_DID_WAITING;
+        break;
+    case NL_CPU_ON: break;
+    case NL_CPU_OFF: did.activity = gives_way[did.activity] ? NL_DID_OFF : did.activity; break;
+    case NL_CPU_WAITING:
+        did.activity = gives_way[did.activity] ? NL_DID_WAITING : did.activity;
+        break;
+    case NL_CPU_READY: did.activity = NL_DID_READY; break;
+    }
+    return did;
+}
+
+/* The same, or what the thread it waits for does. */
+static struct did done_meanwhile(struct finder *finder, uint32_t thread, uint32_t slice,
+                                 int64_t now, int64_t *until)
+{
+    struct did did = did_at(finder, thread, slice, now, until);
+    if (did.activity == NL_DID_READY)
+        return did;
+    uint32_t other = nl_waitfor_slice(&finder->waits, thread, slice, now, until);
+    if (other == NL_NULL_ROW)
+        return did;
+    uint32_t lane = finder->trace->slice.lane[other];
+    did = did_at(finder, finder->trace->lane.thread[lane], other, now, until);
+    did.elsewhere = true;
+    return did;
+}
+
 /* Divides a gap whose launch is known by what the launching thread did. */
 static void divide(struct finder *finder, struct nl_idle_gap *gap)
 {
@@ -310,17 +378,18 @@ static void divide(struct finder *finder, struct nl_idle_gap *gap)
         returned = gap->end;
     while (now < returned) {
         uint32_t slice = nl_host_at(&finder->host, thread, now, &until);
+        struct did did = done_meanwhile(finder, thread, slice, now, &until);
         if (until > returned)
             until = returned;
         if (now == gap->start && gap->class == NL_IDLE_HOST_LATE && is_call(trace, slice) &&
             nl_api_slice_blocks(&finder->roles, trace, slice))
             gap->sync = slice;
-        touch(finder, gap->class, activity_of(finder, slice),
-              slice == NL_NULL_ROW ? NL_NO_NAME : trace->slice.name[slice], until - now);
+        touch(finder, gap->class, did, until - now);
         now = until;
     }
     if (now < gap->end)
-        touch(finder, gap->class, NL_DID_QUEUED, NL_NO_NAME, gap->end - now);
+        touch(finder, gap->class, (struct did){.activity = NL_DID_QUEUED, .name = NL_NO_NAME},
+              gap->end - now);
 }
 
 static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t before,
@@ -329,6 +398,7 @@ static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t 
     struct nl_idle *idle = finder->idle;
     struct nl_idle_device *device = finder->device;
     enum nl_idle_class class = NL_IDLE_SHORT;
+    static const struct did unknown = {.activity = NL_DID_UNKNOWN, .name = NL_NO_NAME};
     device->idle_ns += end - start;
     if (end - start >= NL_IDLE_SHORT_NS) {
         uint32_t launch = finder->trace->slice.link[after];
@@ -344,7 +414,7 @@ static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t 
         class = classify(finder, gap);
         gap->class = (uint8_t) class;
         if (class == NL_IDLE_UNKNOWN)
-            touch(finder, gap->class, NL_DID_UNKNOWN, NL_NO_NAME, end - start);
+            touch(finder, gap->class, unknown, end - start);
         else
             divide(finder, gap);
         settle(finder, gap, idle->gap_count++);
@@ -388,6 +458,8 @@ static int by_total(const void *left, const void *right)
         return a->class < b->class ? -1 : 1;
     if (a->activity != b->activity)
         return a->activity < b->activity ? -1 : 1;
+    if (a->elsewhere != b->elsewhere)
+        return a->elsewhere ? 1 : -1;
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
@@ -418,7 +490,8 @@ static void find_device(struct finder *finder, const struct nl_window *window,
     grow_slots(finder);
     find_gaps(finder, window, lanes, count);
     if (device->class_count[NL_IDLE_SHORT]) {
-        size_t sum = sum_for(finder, NL_IDLE_SHORT, NL_DID_UNKNOWN, NL_NO_NAME);
+        size_t sum = sum_for(finder, NL_IDLE_SHORT,
+                             (struct did){.activity = NL_DID_UNKNOWN, .name = NL_NO_NAME});
         idle->sums[sum].gaps = device->class_count[NL_IDLE_SHORT];
         idle->sums[sum].total_ns = device->class_ns[NL_IDLE_SHORT];
     }
@@ -489,6 +562,8 @@ struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window
     struct finder finder = {.trace = trace, .idle = nl_zalloc(sizeof *finder.idle)};
     finder.idle->devices = nl_zalloc((count + 1) * sizeof *finder.idle->devices);
     nl_host_init(&finder.host, trace);
+    nl_offcpu_init(&finder.off, trace);
+    nl_waitfor_init(&finder.waits, trace, &finder.host, &finder.off);
     nl_api_roles_init(&finder.roles, trace);
     find_sync_lanes(&finder);
     finder.name_sum = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *finder.name_sum);
@@ -500,6 +575,8 @@ struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window
         find_device(&finder, window, lanes + i, next - i);
     }
     qsort(finder.idle->devices, finder.idle->device_count, sizeof *finder.idle->devices, by_rank);
+    nl_waitfor_release(&finder.waits);
+    nl_offcpu_release(&finder.off);
     nl_host_release(&finder.host);
     nl_api_roles_release(&finder.roles);
     nl_free(finder.sync_lane);

@@ -16,7 +16,10 @@
  *   short            under 1 µs: not looked at
  *
  * Every gap is divided, exactly, by what the launching thread did: the slice that was innermost
- * (query/hosttime.h) until the launching call returned; after it the work was queued.
+ * (query/hosttime.h) until the launching call returned; after it the work was queued. Where it was off
+ * the processors (query/offcpu.h) that is what it did, except inside calls of the device's API: those
+ * say more, unless the thread only lacked a processor. Where it waited for another thread that is known
+ * (query/waitfor.h), what that one did counts, and `elsewhere` says so.
  *
  * Cost: one pass over the device's work; per gap a few cursor moves. All of a struct nl_idle is
  * owned by it.
@@ -56,6 +59,9 @@ enum nl_idle_activity {
     NL_DID_COMPILE,
     NL_DID_OVERHEAD,
     NL_DID_OTHER,
+    NL_DID_OFF,     /* off the processors, why was not recorded */
+    NL_DID_WAITING, /* off the processors, or in a system call that only waits */
+    NL_DID_READY,   /* off the processors though it could run */
     NL_DID_QUEUED,  /* the launch had returned: the work was on its way, or waited */
     NL_DID_UNKNOWN, /* the launch is not known, or the gap is short */
     NL_DID_COUNT
@@ -68,13 +74,15 @@ struct nl_idle_gap {
     uint32_t launch, sync;  /* slices or NL_NULL_ROW; sync: see below */
     uint32_t name;          /* of that activity: dictionary id */
     uint8_t class, activity;
+    bool elsewhere; /* not the launching thread did that, but one it waited for */
 };
 /* sync is the blocking call on the launching thread that was open when a host_late gap began: the
  * CPU waited for the device to run dry. What it costs is the idle time from its end on. */
 
-/* Idle time of one device under one class, activity and name. */
+/* Idle time of one device under one class, activity, name and side. */
 struct nl_idle_sum {
     uint8_t class, activity;
+    bool elsewhere;
     uint32_t name;
     uint64_t gaps; /* in which it occurs */
     int64_t total_ns;
@@ -108,6 +116,9 @@ void nl_idle_free(struct nl_idle *idle);
 /* "host_late", "operator". */
 const char *nl_idle_class_name(enum nl_idle_class class);
 const char *nl_idle_activity_name(enum nl_idle_activity activity);
+
+/* Whose activity it was: "launching", "other" (one that it waited for), or NULL when nobody's. */
+const char *nl_idle_thread_name(uint8_t activity, bool elsewhere);
 
 /* Idle time of a gap from the end of its sync on; 0 without one. */
 int64_t nl_idle_sync_cost(const struct nl_trace *trace, const struct nl_idle_gap *gap);

@@ -52,18 +52,31 @@ static void index_ids(struct id_table *table, const struct nl_trace *trace)
     }
 }
 
-/* The id that the work, or else its call, carries. */
+/* The id that the work, or else its call, carries. Kineto on ROCm repeats the correlation id in work
+ * whose call it does not know: that is no operator's. */
 static int64_t id_of(const struct nl_trace *trace, uint32_t work, uint32_t launch)
 {
     uint32_t row = trace->slice.detail[work];
     int64_t id = NL_NULL_I64;
+    uint64_t correlation = NL_NULL_U64;
     if (row != NL_NULL_U32)
         switch (trace->slice.kind[work]) {
-        case NL_KIND_KERNEL: id = trace->kernel.external_id[row]; break;
-        case NL_KIND_MEMCPY: id = trace->copy.external_id[row]; break;
-        case NL_KIND_MEMSET: id = trace->memset.external_id[row]; break;
+        case NL_KIND_KERNEL:
+            id = trace->kernel.external_id[row];
+            correlation = trace->kernel.correlation[row];
+            break;
+        case NL_KIND_MEMCPY:
+            id = trace->copy.external_id[row];
+            correlation = trace->copy.correlation[row];
+            break;
+        case NL_KIND_MEMSET:
+            id = trace->memset.external_id[row];
+            correlation = trace->memset.correlation[row];
+            break;
         default: break;
         }
+    if (launch == NL_NULL_ROW && id >= 0 && (uint64_t)id == correlation)
+        return NL_NULL_I64;
     bool ask_call = id == NL_NULL_I64 && launch != NL_NULL_ROW &&
                     trace->slice.kind[launch] == NL_KIND_API &&
                     trace->slice.detail[launch] != NL_NULL_U32;

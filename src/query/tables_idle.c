@@ -67,6 +67,7 @@ static void gap_column(const struct nl_tf_call *call, size_t row, int column,
     case 9: nl_show_row(context, gap->after); break;
     case 10: nl_show_row(context, gap->launch); break;
     case 11: nl_show_row(context, gap->sync); break;
+    case 13: nl_show_text(context, nl_idle_thread_name(gap->activity, gap->elsewhere)); break;
     default: nl_show_int(context, nl_idle_sync_cost(call->db->trace, gap)); break;
     }
 }
@@ -86,6 +87,7 @@ static void cause_column(const struct nl_tf_call *call, size_t row, int column,
         break;
     case 4: nl_show_name(context, call, sum->name); break;
     case 5: nl_show_int(context, (int64_t)sum->gaps); break;
+    case 7: nl_show_text(context, nl_idle_thread_name(sum->activity, sum->elsewhere)); break;
     default: nl_show_int(context, sum->total_ns); break;
     }
 }
@@ -98,11 +100,13 @@ static const struct nl_tf_column time_arguments[] = {
 const struct nl_table_function nl_tf_idle_gaps = {
     .name = "idle_gaps",
     .signature = "idle_gaps(window_start, window_end)",
-    .doc = "Stretches of at least 1 µs without any work on a device, between its first and last "
-           "work. class: host_late (the launch of the work after the gap began inside the gap), "
-           "dependency (launched before, its stream was told to wait for an event), launch_latency "
-           "(launched before, no wait known), unknown (its launch was not recorded). activity and "
-           "activity_name: what the launching thread did for the largest part of the gap.",
+    .doc =
+        "Stretches of at least 1 µs without any work on a device, between its first and last "
+        "work. class: host_late (the launch of the work after the gap began inside the gap), "
+        "dependency (launched before, its stream was told to wait for an event), launch_latency "
+        "(launched before, no wait known), unknown (its launch was not recorded). activity and "
+        "activity_name: what the launching thread, or one that it waited for, did for the largest "
+        "part of the gap.",
     .example = "SELECT class, count(*), sum(dur) FROM idle_gaps GROUP BY class",
     .columns =
         (const struct nl_tf_column[]){
@@ -119,6 +123,7 @@ const struct nl_table_function nl_tf_idle_gaps = {
             {"launch", "INTEGER", "its launch (id in slices)"},
             {"sync", "INTEGER", "blocking call that was open when the gap began (id in slices)"},
             {"sync_ns", "INTEGER NS", "of the gap, after that call had returned"},
+            {"thread", "TEXT", "who did activity: launching, or other, a thread it waited for"},
             {0}},
     .arguments = time_arguments,
     .listed = true,
@@ -130,7 +135,8 @@ const struct nl_table_function nl_tf_idle_causes = {
     .name = "idle_causes",
     .signature = "idle_causes(window_start, window_end)",
     .doc = "Idle time of each device, divided exactly by class of gap and by what the launching "
-           "thread did, gaps under 1 µs (class short) included: adds up to idle_ns of "
+           "thread, or one that it waited for, did, gaps under 1 µs (class short) included: adds "
+           "up to idle_ns of "
            "time_breakdown.",
     .example = "SELECT activity, sum(total_ns) FROM idle_causes GROUP BY 1 ORDER BY 2 DESC",
     .columns =
@@ -138,10 +144,12 @@ const struct nl_table_function nl_tf_idle_causes = {
             {"rank", "INTEGER", "rank, where only one used the device"},
             {"device", "INTEGER", "device number within its rank"},
             {"class", "TEXT", "host_late, dependency, launch_latency, unknown or short"},
-            {"activity", "TEXT", "operator, python, synchronisation, nothing recorded, …"},
+            {"activity", "TEXT",
+             "operator, python, synchronisation, off-CPU (waiting), nothing recorded, …"},
             {"name", "TEXT", "name of the operator, call, function or range"},
             {"gaps", "INTEGER", "gaps in which it occurs"},
             {"total_ns", "INTEGER NS", "idle time spent so"},
+            {"thread", "TEXT", "who did it: launching, or other, a thread it waited for"},
             {0}},
     .arguments = time_arguments,
     .listed = true,

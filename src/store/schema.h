@@ -24,9 +24,11 @@
 #define NL_NO_NAME  0u         /* dictionary id of "unknown" */
 
 /* Flags of a slice. */
-#define NL_SLICE_CLAMPED  1u /* end never recorded; clamped to the end of the trace */
-#define NL_SLICE_INSTANT  2u /* a mark: no length by nature */
-#define NL_SLICE_OVERFLOW 4u /* overlaps too many others; kept on the last sub-lane un-nested */
+#define NL_SLICE_CLAMPED  1u  /* end never recorded; clamped to the end of the trace */
+#define NL_SLICE_INSTANT  2u  /* a mark: no length by nature */
+#define NL_SLICE_OVERFLOW 4u  /* overlaps too many others; kept on the last sub-lane un-nested */
+#define NL_SLICE_READY    8u  /* sched: then left the processor though it could go on */
+#define NL_SLICE_WAITS    16u /* sched: then left the processor to wait */
 
 /* Enumerations: enum nl_kind { NL_KIND_UNKNOWN, NL_KIND_KERNEL, ... } and so on. */
 enum nl_enum_id {

@@ -76,11 +76,9 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
                           struct nl_err *err)
 {
     const struct nl_result *result = choose(report, options->section);
-    if (!result && options->section && profile && !strcmp(options->section, "coverage"))
-        result = profile->coverage;
     if (!result)
-        return nl_fail(err, NL_USAGE, "this report has no section '%s'",
-                       options->section ? options->section : "");
+        return nl_fail(err, NL_USAGE, "%s are no table; use --format text, json or md",
+                       options->section ? options->section : "reports");
     return render_result(out, profile, result, options, err);
 }
 

@@ -119,6 +119,13 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding)
     nl_json_close(json, ']');
     nl_json_key(json, "needs");
     nl_json_open(json, '[');
+    for (size_t i = 0; i < finding->need_count; i++) {
+        nl_json_open(json, '{');
+        put_text(json, "missing", finding->needs[i].missing);
+        put_text(json, "why", finding->needs[i].why);
+        put_text(json, "record", finding->needs[i].record);
+        nl_json_close(json, '}');
+    }
     nl_json_close(json, ']');
     nl_json_close(json, '}');
 }
@@ -136,6 +143,7 @@ void nl_findings_json(struct nl_json *json, const struct nl_findings *findings)
         nl_json_open(json, '{');
         put_text(json, "cause", findings->abstained[i].cause);
         put_text(json, "reason", findings->abstained[i].reason);
+        put_text(json, "record", findings->abstained[i].record);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');
@@ -280,6 +288,32 @@ static void put_advice(struct note *note, const struct nl_finding *finding)
     }
 }
 
+/* Whether an earlier finding has the same need. */
+static bool is_told(const struct nl_findings *findings, size_t number,
+                    const struct nl_finding_need *need)
+{
+    for (size_t i = 0; i < number; i++)
+        for (size_t n = 0; n < findings->items[i].need_count; n++)
+            if (!strcmp(findings->items[i].needs[n].why, need->why))
+                return true;
+    return false;
+}
+
+/* What to record next, to know more. */
+static void put_needs(struct note *note, const struct nl_findings *findings, size_t number)
+{
+    const struct nl_finding *finding = &findings->items[number];
+    for (size_t i = 0; i < finding->need_count; i++) {
+        if (is_told(findings, number, &finding->needs[i]))
+            continue;
+        nl_buf_text(&note->line, note->width ? "   ? to know " : "- **To know** ");
+        put(note, finding->needs[i].why);
+        nl_buf_text(&note->line, ", record: ");
+        put(note, finding->needs[i].record);
+        end_line(note, 5);
+    }
+}
+
 static void put_note(struct note *note, const struct nl_finding *finding, size_t number, bool all)
 {
     nl_buf_format(&note->line, note->width ? "%zu. " : "### %zu. ", number);
@@ -343,6 +377,7 @@ static void put_all(struct note *note, const struct nl_findings *findings, bool 
         if (number)
             nl_buf_char(note->out, '\n');
         put_note(note, &findings->items[i], ++number, all);
+        put_needs(note, findings, i);
     }
     struct nl_buf *out = note->out;
     size_t before = out->len;

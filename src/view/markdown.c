@@ -89,15 +89,16 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
     return nl_view_finish(out, err);
 }
 
-static void put_section(FILE *out, const struct nl_result *result, size_t rows, bool all)
+static void put_section(FILE *out, const struct nl_result *result, size_t rows,
+                        const struct nl_view_options *options)
 {
-    if (!result->rows && !all)
+    if (!result->rows && !options->all && !options->section)
         return;
     fprintf(out, "\n## %s\n\n", result->title);
     if (result->rows)
-        put_table(out, result, rows, all);
+        put_table(out, result, rows, options->all);
     else
-        fputs("Nothing.\n", out);
+        fprintf(out, "Nothing%s%s.\n", result->note ? ": " : "", result->note ? result->note : "");
 }
 
 static void put_files(FILE *out, const struct nl_profile *profile)
@@ -110,11 +111,15 @@ static void put_files(FILE *out, const struct nl_profile *profile)
     putc('\n', out);
 }
 
-static void put_findings(FILE *out, const struct nl_findings *findings, bool all)
+static void put_findings(FILE *out, const struct nl_findings *findings,
+                         const struct nl_view_options *options)
 {
     struct nl_buf text;
+    bool asked = options->section != NULL;
     nl_buf_init(&text, (size_t)1 << 26);
-    nl_findings_markdown(&text, findings, all);
+    nl_findings_markdown(&text, findings, options->all || (asked && !findings->count));
+    if (!text.len && asked)
+        nl_buf_text(&text, "\nNothing found.\n");
     if (text.len)
         fwrite(text.ptr, 1, text.len, out);
     nl_buf_release(&text);
@@ -135,15 +140,16 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
         putc('\n', out);
         nl_buf_release(&safe);
     }
-    putc('\n', out);
+    if (report->headline_count)
+        putc('\n', out);
     if (profile)
         put_files(out, profile);
     if (report->findings)
-        put_findings(out, report->findings, options->all);
+        put_findings(out, report->findings, options);
     for (size_t i = 0; i < report->result_count; i++)
-        put_section(out, report->results[i], rows, options->all);
-    if (profile)
-        put_section(out, profile->coverage, rows, options->all);
+        put_section(out, report->results[i], rows, options);
+    if (profile && !options->section)
+        put_section(out, profile->coverage, rows, options);
     return nl_view_finish(out, err);
 }
 

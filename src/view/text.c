@@ -224,19 +224,24 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
 
 static void put_section(struct page *page, const struct nl_result *result, size_t rows)
 {
-    if (!result->rows && !page->options->all)
+    if (!result->rows && !page->options->all && !page->options->section)
         return;
     putc('\n', page->out);
     put_title(page, result->title);
     if (result->rows)
         put_result(page, result, rows);
     else
-        fputs("(nothing)\n", page->out);
+        fprintf(page->out, "(nothing%s%s)\n", result->note ? ": " : "",
+                result->note ? result->note : "");
 }
 
 static void put_findings(struct page *page, const struct nl_findings *findings)
 {
-    nl_findings_text(&page->line, findings, page->width, page->options->all);
+    bool asked = page->options->section != NULL;
+    nl_findings_text(&page->line, findings, page->width,
+                     page->options->all || (asked && !findings->count));
+    if (!page->line.len && asked)
+        nl_buf_text(&page->line, "(nothing found)\n");
     if (!page->line.len)
         return;
     putc('\n', page->out);
@@ -265,7 +270,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
         put_findings(&page, report->findings);
     for (size_t i = 0; i < report->result_count; i++)
         put_section(&page, report->results[i], rows);
-    if (profile)
+    if (profile && !options->section)
         put_section(&page, profile->coverage, options->all ? SIZE_MAX : NOTE_ROWS);
     return page_close(&page, err);
 }

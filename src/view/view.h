@@ -27,8 +27,9 @@
 /* Zeroed = 100 columns, no colour, 12 rows per table, names elided. */
 struct nl_view_options {
     const char *schema; /* NAME of the JSON schema; NULL = the report's or result's name */
-    const char
-        *section;   /* csv of a report: which result; NULL = "kernels", or the first with rows */
+    /* The report holds one section, this one: shown even when empty, without anything else. csv:
+     * NULL = "kernels", or the first with rows. */
+    const char *section;
     bool matrix;    /* JSON: rows as arrays (SQL) instead of objects */
     unsigned width; /* columns of the screen (text only); 0 = 100 */
     bool color;     /* ANSI emphasis (text only); meaning never hangs on it */

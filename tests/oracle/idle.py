@@ -3,8 +3,8 @@
 
     tests/oracle/idle.py [build/neurolens]
 
-Gaps, classes, sums per activity and the cost of waits as docs/analysis.md defines them, with lists
-and linear searches instead of sweeps and cursors; and, where definitions agree, Holistic Trace
+Gaps, classes, sums per activity (off the processors and other threads included) and the cost of waits
+as docs/analysis.md defines them, with lists and linear searches instead of sweeps and cursors; and, where definitions agree, Holistic Trace
 Analysis' idle time breakdown: on a device with work on one stream only, its host wait is the sum of
 the gaps whose launch came late.
 """
@@ -19,6 +19,13 @@ SHORT = 1000
 SAMPLES = "samples/torch/facebookresearch+HolisticTraceAnalysis/tests/data"
 HOST_LANES = ("thread", "annotation", "python", "nvtx", "osrt", "overhead")
 TELLING = {"api": 3, "overhead": 3, "osrt": 1, "nvtx": 0}
+OFF = {8: "off-CPU (ready to run)", 16: "off-CPU (waiting)"}
+WAITS = set("""pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait pthread_mutex_lock
+    pthread_mutex_timedlock pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_barrier_wait pthread_join
+    pthread_timedjoin_np sem_wait sem_timedwait sem_clockwait poll ppoll select pselect epoll_wait
+    epoll_pwait futex sleep usleep nanosleep clock_nanosleep wait wait4 waitpid waitid sigwait
+    sigtimedwait sigwaitinfo accept flock""".split())
+SIGNALS = ("pthread_cond_signal", "pthread_cond_broadcast", "sem_post")
 
 
 class Profile:
@@ -46,7 +53,107 @@ class Profile:
         for runs in self.threads.values():
             for run in runs.values():
                 run.sort()
+        self.switches = {}
+        for thread, ts, dur, flags in ask(
+                "SELECT l.thread, s.ts, s.dur, s.flags FROM slices s JOIN lanes l ON l.id = s.lane WHERE "
+                "l.kind = 'sched' AND l.thread IS NOT NULL AND l.sub = 0 AND s.depth = 0 ORDER BY s.ts"):
+            self.switches.setdefault(thread, []).append((ts, ts + (dur or 0), flags))
+        self.process = dict(ask("SELECT id, process FROM threads"))
+        self.signals = [(self.slices[key][0], self.slices[key][0] + (self.slices[key][1] or 0),
+                         self.slices[key][6]) for key in self.slices
+                        if self.slices[key][3] in SIGNALS and self.slices[key][2] == "osrt"]
+        self.forward = self.find_engines(ask)
+        self.totals = {}
         self.has_waits = ask("SELECT count(*) FROM syncs WHERE kind = 'stream_wait_event'")[0][0]
+
+    def find_engines(self, ask):
+        """Thread of backward passes -> the one thread of their forward passes."""
+        thread = "(SELECT l.thread FROM slices s JOIN lanes l ON l.id = s.lane WHERE s.id = %s)"
+        pairs = ask("SELECT DISTINCT %s, %s FROM flows f WHERE f.kind = 'forward_backward' AND f.src IS NOT "
+                    "NULL AND f.dst IS NOT NULL" % (thread % "f.src", thread % "f.dst"))
+        if not pairs:
+            numbered = {}
+            rows = ask("SELECT l.process, o.sequence, o.forward_thread, s.ts, l.thread FROM ops o JOIN slices "
+                       "s ON s.id = o.slice JOIN lanes l ON l.id = s.lane WHERE o.sequence >= 0 AND "
+                       "s.dur IS NOT NULL")
+            for process, number, forward, ts, of in rows:
+                if not forward or forward < 0:
+                    numbered.setdefault((process, number), []).append((ts, of))
+            for process, number, forward, ts, of in rows:
+                before = [one for one in numbered.get((process, number), []) if one[0] < ts]
+                if forward and forward > 0 and before:
+                    pairs.append((max(before)[1], of))
+        found = {}
+        for source, engine in pairs:
+            if source is not None and engine is not None and source != engine:
+                found.setdefault(engine, set()).add(source)
+        return {engine: min(sources) for engine, sources in found.items() if len(sources) == 1}
+
+    def state(self, thread, moment):
+        """'on', how it is off, or None; and until when."""
+        runs, until = self.switches.get(thread, []), 1 << 62
+        at = bisect.bisect_right([run[0] for run in runs], moment) - 1
+        if at + 1 < len(runs):
+            until = runs[at + 1][0]
+        if at < 0:
+            return None, until
+        if runs[at][1] > moment:
+            return "on", min(until, runs[at][1])
+        return (OFF.get(runs[at][2] & 24, "off-CPU") if at + 1 < len(runs) else None), until
+
+    def is_wait(self, key):
+        return key is not None and self.slices[key][2] == "osrt" and self.slices[key][3] in WAITS
+
+    def own(self, thread, key, moment):
+        """What a thread in slice `key` does, as one key of sums; and until when."""
+        kind, name = (self.slices[key][2], self.slices[key][3]) if key is not None else (None, None)
+        state, until = self.state(thread, moment)
+        gives_way = kind not in ("api", "gc", "compile", "overhead")
+        if state == OFF[8] or (state not in (None, "on") and gives_way):
+            kind = state
+        elif state is None and self.is_wait(key):
+            kind = OFF[16]
+        return (kind, name), until
+
+    def may_wait(self, key):
+        return key is None or self.is_wait(key) or self.slices[key][2] == "nvtx" or (
+            self.slices[key][2] == "python" and "run_backward" in self.slices[key][3])
+
+    def waker(self, key):
+        start, dur = self.slices[key][0], self.slices[key][1]
+        if dur is None or not self.slices[key][3].startswith(("pthread_cond_", "sem_")):
+            return None
+        end, thread = start + dur, self.slices[key][6]
+        near = {other for begin, stop, other in self.signals if begin <= end and
+                abs(stop - end) <= 100000 and other != thread and
+                self.process[other] == self.process[thread]}
+        return near.pop() if len(near) == 1 else None
+
+    def waits_for(self, thread, key, moment):
+        """Slice of the thread that this one waits for, or None; and until when."""
+        until, found = 1 << 62, None
+        if not self.may_wait(key):
+            return None, until
+        if thread in self.forward:
+            if key is None:
+                work, until = self.innermost(self.forward[thread], moment)
+                if work is not None and not self.may_wait(work):
+                    begun = self.slices[work][0]
+                    before, free = self.innermost(thread, begun)
+                    found = work if before is None and free > moment else None
+        else:
+            busy = []
+            for engine in self.forward:
+                if self.forward[engine] == thread:
+                    work, end = self.innermost(engine, moment)
+                    until = min(until, end)
+                    busy += [work] if work is not None and not self.is_wait(work) else []
+            found = busy[0] if len(busy) == 1 else None
+        if found is None and self.is_wait(key) and self.waker(key) is not None:
+            work, end = self.innermost(self.waker(key), moment)
+            until = min(until, end)
+            found = None if self.is_wait(work) else work
+        return found, until
 
     def gaps(self, device):
         """(start, end, owner) in order."""
@@ -108,6 +215,12 @@ def check_profile(check, tool, path, name):
     broken = tool.sql(path, "SELECT coalesce(sum(idle_ns), 0) FROM time_breakdown")[0][0]
     if total != broken or (None not in profile.work and total != idle):
         wrong.append("idle %d, time_breakdown %d, here %d" % (total, broken, idle))
+    if None not in profile.work:
+        told = {tuple(row[:2]): row[2] for row in tool.sql(
+            path, "SELECT CASE WHEN activity LIKE 'off-CPU%' THEN activity ELSE '' END, thread, "
+                  "sum(total_ns) FROM idle_causes WHERE thread IS NOT NULL GROUP BY 1, 2")}
+        if told != profile.totals:
+            wrong.append("off-CPU and other threads %s, here %s" % (told, profile.totals))
     if wrong:
         check.fail(name, "the same idle time", "; ".join(wrong[:3]))
     else:
@@ -128,10 +241,19 @@ def check_gap(profile, device, gap, kind, launch, sync, sync_ns, spent, did):
     while now < returned:
         key, until = profile.innermost(thread, now)
         first = key if now == start else first
-        name = profile.slices[key][3] if key is not None else None
-        family = profile.slices[key][2] if key is not None else None
+        what, end_of_state = profile.own(thread, key, now)
+        until, elsewhere = min(until, end_of_state), "launching"
+        if what[0] != OFF[8]:
+            other, end_of_other = profile.waits_for(thread, key, now)
+            until = min(until, end_of_other)
+            if other is not None:
+                elsewhere = "other"
+                what, end_of_state = profile.own(profile.slices[other][6], other, now)
+                until = min(until, end_of_state)
         until = min(until, returned)
-        sums[(family, name)] = sums.get((family, name), 0) + until - now
+        off = what[0] if (what[0] or "").startswith("off-CPU") else ""
+        profile.totals[off, elsewhere] = profile.totals.get((off, elsewhere), 0) + until - now
+        sums[what, elsewhere] = sums.get((what, elsewhere), 0) + until - now
         now = until
     if now < end:
         sums["queued"] = end - now

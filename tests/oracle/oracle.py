@@ -96,6 +96,10 @@ class Neurolens:
     def analyze(self, profile):
         return self.run("analyze", profile, "--format", "json")["result"]
 
+    def analyze_section(self, profile, name):
+        """Rows of one analysis as dictionaries."""
+        return self.run("analyze", profile, "--format", "json", "--section", name)["result"][name]
+
 
 def read_csv(path):
     with open(path, newline="", encoding="utf-8") as file:

@@ -20,16 +20,18 @@ def one(part, number, default=0):
 
 class Counts:
     def __init__(self):
-        self.cpus, self.sched, self.sched_ns = {}, 0, 0
+        self.cpus, self.sched, self.sched_ns, self.ready, self.waits = {}, 0, 0, 0, 0
         self.open, self.marks, self.mark_ns = collections.defaultdict(list), 0, 0
         self.unfinished = self.counters = self.counter_sum = 0
         self.events = []
 
-    def switch(self, cpu, ts, tid):
+    def switch(self, cpu, ts, tid, state=None):
         since, before = self.cpus.get(cpu, (0, 0))
         if before and ts >= since:
             self.sched += 1
             self.sched_ns += ts - since
+            self.ready += state is not None and state % 256 == 0
+            self.waits += state is not None and state % 4 > 0
         self.cpus[cpu] = (ts, tid)
 
     def counter(self, value):
@@ -46,14 +48,17 @@ class Counts:
 
     def compact(self, cpu, columns):
         ts = 0
-        for delta, tid in zip(packed(columns.get(1, [])), packed(columns.get(3, []))):
+        states = list(packed(columns.get(2, [])))
+        for i, (delta, tid) in enumerate(zip(packed(columns.get(1, [])), packed(columns.get(3, [])))):
             ts += delta
-            self.switch(cpu, ts, signed(tid))
+            self.switch(cpu, ts, signed(tid), signed(states[i]) if i < len(states) else None)
 
     def event(self, cpu, event):
         ts, tid = one(event, 1), one(event, 2)
         if 4 in event:
-            self.switch(cpu, ts, signed(one(message(one(event, 4)), 6)))
+            switch = message(one(event, 4))
+            state = one(switch, 4, None)
+            self.switch(cpu, ts, signed(one(switch, 6)), state if state is None else signed(state))
         elif 11 in event:
             self.counter(one(message(one(event, 11)), 1) * 1000)
         elif 3 in event:
@@ -112,6 +117,9 @@ def main():
         name, want = os.path.basename(path)[:40], count(path)
         check.equal(name + " switches", (want.sched, want.sched_ns),
                     row(tool, path, "SELECT count(*), sum(dur) FROM slices WHERE kind = 'sched'"))
+        check.equal(name + " threads left ready and waiting", (want.ready, want.waits),
+                    row(tool, path, "SELECT sum(flags & 8 > 0), sum(flags & 16 > 0) FROM slices WHERE "
+                                    "kind = 'sched'"))
         check.equal(name + " atrace slices", (want.marks, want.mark_ns),
                     row(tool, path, "SELECT count(*), sum(dur) FROM slices WHERE kind = 'generic' "
                                     "AND flags & 1 = 0"))

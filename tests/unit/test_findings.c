@@ -120,6 +120,21 @@ static void idle_short(struct gputrace *make)
     add_busy(make, "h16816gemm", 3000, 100);
 }
 
+/* Three kernels with pauses: too little to be a pattern. */
+static void idle_in_little(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 3; i++)
+        gputrace_kernel(make, 7, "add", i * 100, 4, i * 100 + 10, 2);
+}
+
+/* One long gap, in which a graph is captured. */
+static void idle_once(struct gputrace *make)
+{
+    gputrace_kernel(make, 7, "h16816gemm", 0, 4, 10, 1000);
+    gputrace_call(make, "cudaStreamEndCapture", 50000, 10);
+    gputrace_kernel(make, 7, "h16816gemm", 90000, 4, 90010, 1000);
+}
+
 /* ---- Kernels ---- */
 
 static void sgemm(struct gputrace *make)
@@ -307,6 +322,8 @@ static const struct {
     {"gpu_idle", true, "4 of 7 ms idle", idle_for_long},
     {"gpu_idle", false, "100 us of 3.1 ms idle", idle_short},
     {"gpu_idle", false, "busy with copies", copies_exposed},
+    {"gpu_idle", false, "a fifth of a millisecond", idle_in_little},
+    {"gpu_idle", true, "one phase", idle_once},
     {"tensor_core_unused", true, "sgemm", sgemm},
     {"tensor_core_unused", false, "xmma with tensor cores", xmma},
     {"tensor_core_unused", false, "gemv in double", dgemv},
@@ -365,6 +382,23 @@ static void judges(void)
         nl_findings_free(findings);
         nl_trace_free(trace);
     }
+}
+
+/* One gap that is nearly everything is a warning at most, and what was captured in it is said. */
+static void knows_phases(void)
+{
+    struct nl_err err = {0};
+    struct nl_trace *trace = build(idle_once);
+    REQUIRE(trace);
+    struct nl_findings *findings =
+        nl_findings_new(trace, &(struct nl_analyze_options){0}, NULL, &err);
+    const struct nl_finding *finding = find(findings, "gpu_idle");
+    REQUIRE(finding);
+    CHECK_INT(finding->severity, NL_SEVERITY_WARNING);
+    const char *last = finding->evidence[finding->evidence_count - 1].says;
+    CHECK(strstr(last, "one single gap") && strstr(last, "1 graph is captured"));
+    nl_findings_free(findings);
+    nl_trace_free(trace);
 }
 
 static void ask_again(struct nl_db *db, const struct nl_finding *finding)
@@ -483,6 +517,6 @@ static void is_documented(void)
     nl_buf_release(&have);
 }
 
-CHECK_MAIN("findings", {"judges what was planted", judges},
+CHECK_MAIN("findings", {"judges what was planted", judges}, {"knows phases", knows_phases},
            {"keeps the contract, evidence is SQL", keeps_the_contract}, {"ranks", ranks},
            {"keeps to windows", keeps_to_windows}, {"is documented", is_documented})

@@ -328,6 +328,23 @@ static void physical_devices(void)
     nl_trace_free(t);
 }
 
+/* Left ready to run, to wait, and for a reason that is not known. */
+static void states_of_threads(void)
+{
+    struct nl_trace *t =
+        load_sql(STRINGS "CREATE TABLE SCHED_EVENTS(start INTEGER, cpu INTEGER, isSchedIn INTEGER,"
+                         " globalTid INTEGER, threadState INTEGER, threadBlock INTEGER);"
+                         "INSERT INTO SCHED_EVENTS VALUES(100,2,1," T5 ",1,0),(200,2,0," T5 ",1,0),"
+                         "(300,2,1," T5 ",2,0),(400,2,0," T5 ",2,0),(500,2,1," T5 ",3,0),"
+                         "(600,2,0," T5 ",0,0);");
+    REQUIRE(t);
+    REQUIRE(t->slice.rows == 3);
+    CHECK_INT(t->slice.flags[0], NL_SLICE_READY);
+    CHECK_INT(t->slice.flags[1], NL_SLICE_WAITS);
+    CHECK_INT(t->slice.flags[2], 0);
+    nl_trace_free(t);
+}
+
 static void scheduling_and_samples(void)
 {
     struct nl_trace *t = load_sql(
@@ -450,5 +467,6 @@ CHECK_MAIN("nsys", {"API names", api_names}, {"kernels and launches", kernels_an
            {"threads, processes, secrets", threads_processes_and_secrets},
            {"physical devices", physical_devices},
            {"scheduling and samples", scheduling_and_samples},
+           {"states of threads", states_of_threads},
            {"stacks of several files", stacks_of_several_files},
            {"odd times, unknown tables", odd_times_and_unknown_tables})

@@ -142,7 +142,8 @@ static void commands_are_complete(void)
                 CHECK(!o->letter || !letters[(unsigned char)o->letter]);
                 letters[(unsigned char)o->letter] = true;
                 CHECK((o->type <= NL_OPTION_COUNT) == (o->argument == NULL));
-                CHECK((o->type == NL_OPTION_CHOICE) == (o->choices != NULL));
+                CHECK(o->type != NL_OPTION_CHOICE || o->choices);
+                CHECK(!o->choices || o->type == NL_OPTION_CHOICE || o->type == NL_OPTION_TEXT);
             }
         }
     }

@@ -245,6 +245,29 @@ static void knows_parents(void)
     nl_trace_free(trace);
 }
 
+/* Work without a call whose id only repeats its correlation id belongs to nobody. */
+static void distrusts_repeated_ids(void)
+{
+    static const char *const ops[] = {"-", "aten::addmm"};
+    struct scene scene;
+    struct nl_err err = {0};
+    open_scene(&scene);
+    add_host(&scene);
+    add_kernel(&scene, "repeats", 900, 910, 2000, 2000);
+    add_kernel(&scene, "named", 920, 930, 3000, 2);
+    add_op(&scene, scene.forward, "aten::resize_", 500, 510, 2000, NL_NULL_I64, 0);
+    struct nl_trace *trace = nl_builder_finish(scene.builder, &err);
+    REQUIRE(trace);
+    struct nl_owners owners;
+    struct nl_rangetree op;
+    nl_owners_init(&owners, trace);
+    nl_rangetree_init(&op, trace, NL_KIND_OP);
+    check_owners(&op, nl_owners_op(&owners, &op), &owners, ops, 2);
+    nl_rangetree_release(&op);
+    nl_owners_release(&owners);
+    nl_trace_free(trace);
+}
+
 static struct nl_result *ask(const struct nl_trace *trace, const char *name)
 {
     const struct nl_analyze_options options = {.fold = true};
@@ -297,6 +320,66 @@ static void adds_device_time(void)
     check_rows(trace, "op_gpu", "name", "gpu_ns", "gpu_total_ns", ops, CHECK_LENGTH(ops));
     check_rows(trace, "layer_gpu", "name", "gpu_ns", "gpu_total_ns", layers, CHECK_LENGTH(layers));
     check_rows(trace, "op_tree", "path", "gpu_self_ns", "gpu_ns", tree, CHECK_LENGTH(tree));
+    nl_trace_free(trace);
+}
+
+/* A region with one inside it and its backward pass, one that launches nothing, a graph without a
+ * region around it, work outside and work without a launch. */
+static struct nl_trace *compiled_trace(void)
+{
+    struct scene scene;
+    struct nl_err err = {0};
+    open_scene(&scene);
+    add_op(&scene, scene.forward, "Torch-Compiled Region: 0/0", 0, 100, 1, NL_NULL_I64, 0);
+    add_op(&scene, scene.forward, "CompiledFunction", 10, 90, 2, 9, 0);
+    add_op(&scene, scene.forward, "Torch-Compiled Region: 1/0", 40, 60, 3, NL_NULL_I64, 0);
+    add_op(&scene, scene.forward, "Torch-Compiled Region: 0/1", 200, 300, 4, NL_NULL_I64, 0);
+    add_op(&scene, scene.backward, "CompiledFunctionBackward", 400, 500, 5, 9, 1);
+    add_range(&scene, scene.domain_a, "## Call CompiledFxGraph fabc ##", 600, 700);
+    for (uint64_t call = 0; call < 5; call++) {
+        static const int64_t starts[] = {20, 45, 420, 610, 800};
+        add_call(&scene, call == 2 ? scene.backward : scene.forward, starts[call],
+                 starts[call] + 10, call + 1);
+    }
+    add_kernel(&scene, "triton_poi_fused_add_0", 1000, 1010, 1, NL_NULL_I64);
+    add_kernel(&scene, "gemm", 1010, 1030, 2, NL_NULL_I64);
+    add_kernel(&scene, "triton_red_fused_1", 1030, 1070, 3, NL_NULL_I64);
+    add_kernel(&scene, "gemm", 1070, 1150, 4, NL_NULL_I64);
+    add_kernel(&scene, "gemm", 1150, 1310, 5, NL_NULL_I64);
+    add_kernel(&scene, "gemm", 1310, 1630, 99, NL_NULL_I64);
+    struct nl_trace *trace = nl_builder_finish(scene.builder, &err);
+    CHECK_TEXT(err.text, "");
+    return trace;
+}
+
+static void knows_compiled_regions(void)
+{
+    static const struct {
+        const char *region;
+        int64_t count, gpu, backward, generated;
+    } want[] = {{"## Call CompiledFxGraph fabc ##", 1, 80, 0, 0},
+                {"Torch-Compiled Region: 0/0", 1, 50, 40, 50},
+                {"Torch-Compiled Region: 1/0", 1, 20, 0, 0},
+                {"Torch-Compiled Region: 0/1", 1, 0, 0, 0},
+                {"[outside compiled regions]", NL_NULL_I64, 160, 0, 0},
+                {"[launch not recorded]", NL_NULL_I64, 320, 0, 0}};
+    struct nl_trace *trace = compiled_trace(), *other = scene_trace();
+    struct nl_result *result = ask(trace, "compiled_regions"),
+                     *none = ask(other, "compiled_regions");
+    CHECK_INT(none->rows, 0);
+    CHECK_INT(result->rows, CHECK_LENGTH(want));
+    for (size_t i = 0; i < CHECK_LENGTH(want) && i < result->rows; i++) {
+        check_case(want[i].region);
+        CHECK_STR(nl_lookup_text(result, i, "region"), want[i].region);
+        CHECK_INT(nl_lookup_i64(result, i, "count"), want[i].count);
+        CHECK_INT(nl_lookup_i64(result, i, "gpu_ns"), want[i].gpu);
+        CHECK_INT(nl_lookup_i64(result, i, "backward_ns"), want[i].backward);
+        CHECK_INT(nl_lookup_i64(result, i, "generated_ns"), want[i].generated);
+    }
+    check_case(NULL);
+    nl_result_free(none);
+    nl_result_free(result);
+    nl_trace_free(other);
     nl_trace_free(trace);
 }
 
@@ -421,5 +504,6 @@ static void agrees_with_all_pairs(void)
 
 CHECK_MAIN("owner", {"agrees with all pairs", agrees_with_all_pairs},
            {"finds owners", finds_owners}, {"finds forward operators", finds_forward},
-           {"knows parents", knows_parents}, {"adds device time", adds_device_time},
-           {"projects ranges", projects_ranges})
+           {"distrusts repeated ids", distrusts_repeated_ids}, {"knows parents", knows_parents},
+           {"adds device time", adds_device_time}, {"projects ranges", projects_ranges},
+           {"knows compiled regions", knows_compiled_regions})
