@@ -14,6 +14,7 @@ import time
 
 from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch
 
+FLAGS = {"static.c": ["-static"], "plugin.c": ["-shared", "-fPIC"]}
 SOURCES = os.path.join(TESTS, "record")
 tally = Tally("record")
 random.seed(7)
@@ -28,7 +29,7 @@ def build():
         if name.endswith(".c"):
             subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "include"), "-o",
                             program(name[:-2]), os.path.join(SOURCES, name), "-lpthread", "-ldl"] +
-                           (["-static"] if name == "static.c" else []), check=True)
+                           FLAGS.get(name, []), check=True)
     return True
 
 
@@ -264,6 +265,14 @@ def static_program():
     return None
 
 
+def plugins():
+    run = Run([program("loader"), program("plugin")])
+    wrong = expect(run, plugin=(NAMED % "in a plugin", 100), around=(NAMED % "around", 100),
+                   unsure=("SELECT count(*) FROM coverage", 0))
+    run.remove()
+    return wrong
+
+
 # ---- policies ----
 
 def adds_up(policy, buffer, count):
@@ -489,7 +498,7 @@ def main():
                        ("ranks", ranks), ("exit statuses", statuses), ("signals are passed on", signals),
                        ("nobody reads the report", nobody_reads),
                        ("events in signal handlers", handlers),
-                       ("a static program", static_program), ("policy spill", spill), ("policy wrap", wrap),
+                       ("a static program", static_program), ("libraries that come and go", plugins), ("policy spill", spill), ("policy wrap", wrap),
                        ("policy stop", stop), ("wrap keeps the newest", newest),
                        ("a file size limit", limited), ("no folder", read_only), ("--steps", steps),
                        ("--delay, --duration", delay), ("--trigger", trigger), ("--on-signal", on_signal),
