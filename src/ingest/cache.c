@@ -17,7 +17,8 @@
 #define WORTH_BYTES   ((uint64_t)256 << 10)
 #define STALE_SECONDS 86400
 
-/* Another build may read differently or class kernels by other rules, so its traces are its own. */
+/* Another build may read differently or judge by other rules, so its traces and answers are its own.
+ * 0 = not known. */
 static uint64_t build_identity(void)
 {
     struct stat info;
@@ -29,8 +30,9 @@ static uint64_t build_identity(void)
 
 bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs, int64_t rank)
 {
-    *key = (struct nl_cache_key){.hash = nl_schema_hash() ^ build_identity()};
-    if (inputs->spool >= 0)
+    uint64_t build = build_identity();
+    *key = (struct nl_cache_key){.hash = nl_schema_hash() ^ build};
+    if (inputs->spool >= 0 || !build)
         return false;
     for (size_t i = 0; i < inputs->count; i++) {
         struct nl_fingerprint print;

@@ -310,8 +310,8 @@ static struct nl_trace *find_or_load(const struct nl_inputs *inputs,
         kept =
             trace && may && nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
     }
-    if (options->cached_as)
-        *options->cached_as = kept ? key.hash : 0;
+    if (kept && options->cached_as)
+        *options->cached_as = key.hash;
     return trace;
 }
 
@@ -320,6 +320,8 @@ struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            struct nl_err *err)
 {
     struct nl_inputs inputs;
+    if (options->cached_as)
+        *options->cached_as = 0;
     if (!nl_inputs_expand(&inputs, paths, count, err))
         return NULL;
     struct nl_trace *trace =
