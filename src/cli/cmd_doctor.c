@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "capture/ortapi.h"
-#include "capture/ortfind.h"
+#include "backend/ortapi.h"
+#include "backend/ortfind.h"
 #include "cli/child.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"

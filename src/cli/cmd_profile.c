@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "capture/ortfind.h"
-#include "capture/ortprofile.h"
+#include "backend/ortfind.h"
+#include "backend/ortprofile.h"
 #include "cli/child.h"
 #include "cli/folders.h"
 #include "cli/hostfacts.h"

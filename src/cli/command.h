@@ -32,20 +32,27 @@ struct nl_settings {
     int64_t limit;
     int64_t timeout_ns;
     const char *section;
-    bool dry_run;                                          /* gc */
-    uint64_t max_bytes;                                    /* gc; UINT64_MAX = not given */
-    bool no_trace, keep_source;                            /* add */
-    const char *sort, *columns;                            /* ls */
-    bool bin;                                              /* ls */
-    bool remove, restore;                                  /* tag, rm */
-    const char *at;                                        /* note */
-    const char *to;                                        /* export */
-    const char *events;                                    /* export: a number or "all" */
-    struct nl_texts set;                                   /* export, add, profile: key=value */
-    struct nl_texts inputs, dims, providers;               /* profile */
-    const char *library;                                   /* profile */
-    int64_t warm_up, max_runs, profiled_runs, max_time_ns; /* profile */
-    bool no_add;                                           /* profile */
+    bool dry_run;               /* gc */
+    uint64_t max_bytes;         /* gc; UINT64_MAX = not given */
+    bool no_trace, keep_source; /* add */
+    const char *sort, *columns; /* ls */
+    bool bin;                   /* ls */
+    bool remove, restore;       /* tag, rm */
+    const char *at;             /* note */
+    const char *to;             /* export */
+    const char *events;         /* export: a number or "all" */
+    struct nl_texts set;        /* export, add, profile: key=value */
+    /* run */
+    int policy; /* enum nl_rec_policy */
+    uint64_t buffer_bytes;
+    int64_t delay_ns, duration_ns;
+    const char *steps, *on_signal, *trigger;
+    bool paused;
+    /* profile */
+    struct nl_texts inputs, dims, providers;
+    const char *library;
+    int64_t warm_up, max_runs, profiled_runs, max_time_ns;
+    bool no_add;
 };
 
 struct nl_call {
@@ -56,12 +63,14 @@ struct nl_call {
     int count;
     struct nl_job *job;
     struct nl_progress *progress; /* runs while run does */
+    bool pipe_ignored;            /* SIGPIPE was, when we were started */
     int status;                   /* exit status when run returns true; 1 = the answer is "no" */
 };
 
 struct nl_command {
     const char *name, *group, *summary;
     const char *usage;                     /* the arguments: "PROFILE… [QUERY]" */
+    bool leading;                          /* options end at the first argument */
     int least, most;                       /* number of arguments; most -1 = any */
     const struct nl_option *const *tables; /* NULL-terminated */
     const char *help;                      /* paragraphs of --help */
@@ -81,6 +90,7 @@ extern const struct nl_option *const nl_every_option[];
 const struct nl_command *nl_command_find(const char *name);
 
 /* One per command, in cmd_NAME.c. */
+NL_MUST_CHECK bool nl_cmd_run(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);

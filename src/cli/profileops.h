@@ -5,7 +5,7 @@
 #ifndef NL_PROFILEOPS_H
 #define NL_PROFILEOPS_H
 
-#include "capture/ortrun.h"
+#include "backend/ortrun.h"
 #include "query/result.h"
 #include "store/trace.h"
 
