@@ -156,6 +156,8 @@ def numbers(mock):
     tally.check("median of the plain runs", 200000 <= plain["median_ns"] < 260000 and
                 plain["median_low_ns"] <= plain["median_ns"] <= plain["median_high_ns"] and
                 profiled["count"] == 20, latency)
+    tally.check("operators of a run", latency[3]["median_ns"] == 18000 and
+                latency[3]["count"] == 20, latency)
     tally.check("the difference is that of the medians", latency[2]["median_ns"] ==
                 profiled["median_ns"] - plain["median_ns"], latency)
     facts = {row["fact"]: row["value"] for row in rows(result, "setup")}

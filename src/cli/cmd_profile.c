@@ -348,8 +348,10 @@ static bool answer(struct profiling *profiling, const struct nl_trace *trace, st
     report->results = nl_arena_alloc(&report->arena, 3 * sizeof(struct nl_result *));
     profiling->latency = nl_profile_latency_of(profiling->outcome);
     add_headlines(profiling, report);
+    struct nl_result *operators =
+        nl_profile_operators(trace, profiling->outcome, &profiling->latency.inside);
     report->results[report->result_count++] = nl_profile_latency_table(&profiling->latency);
-    report->results[report->result_count++] = nl_profile_operators(trace, profiling->outcome);
+    report->results[report->result_count++] = operators;
     report->results[report->result_count++] = setup_table(profiling);
     nl_progress_quiet(profiling->call->progress);
     bool done = print(profiling, report, err);

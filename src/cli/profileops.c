@@ -54,13 +54,15 @@ struct nl_result *nl_profile_latency_table(const struct nl_profile_latency *late
     struct nl_cell *cell = nl_result_row(table);
     cell[0] = nl_cell_text(table, nl_str("difference"));
     cell[2] = nl_cell_i64(latency->cost_ns);
+    if (latency->inside.count)
+        add_range(table, "operators of a run", &latency->inside);
     return table;
 }
 
 /* ---- operators ---- */
 
 struct span {
-    int64_t start, end;
+    int64_t start, end, inside; /* inside: sum of its nodes */
     bool counts;
 };
 
@@ -108,7 +110,8 @@ static void find_spans(struct grouping *grouping, const struct ort_outcome *outc
             grouping->spans[outcome->profiled_at[i]].counts = true;
 }
 
-static bool in_counted_run(const struct grouping *grouping, int64_t ts)
+/* The counted run that `ts` lies in, or NULL. */
+static struct span *counted_run(const struct grouping *grouping, int64_t ts)
 {
     size_t low = 0, high = grouping->span_count;
     while (low < high) {
@@ -118,7 +121,8 @@ static bool in_counted_run(const struct grouping *grouping, int64_t ts)
         else
             high = middle;
     }
-    return low && grouping->spans[low - 1].counts && ts <= grouping->spans[low - 1].end;
+    struct span *span = low ? &grouping->spans[low - 1] : NULL;
+    return span && span->counts && ts <= span->end ? span : NULL;
 }
 
 /* By name and index: names of nodes need not differ. Then by length, for the medians. */
@@ -140,9 +144,12 @@ static void find_parts(struct grouping *grouping)
     grouping->parts = nl_alloc((node->rows + (size_t)1) * sizeof *grouping->parts);
     for (uint32_t row = 0; row < node->rows; row++) {
         uint32_t slice = node->slice[row];
-        if (slice == NL_NULL_ROW || trace->slice.dur[slice] == NL_NULL_I64 ||
-            !in_counted_run(grouping, trace->slice.ts[slice]))
+        if (slice == NL_NULL_ROW || trace->slice.dur[slice] == NL_NULL_I64)
             continue;
+        struct span *span = counted_run(grouping, trace->slice.ts[slice]);
+        if (!span)
+            continue;
+        span->inside += trace->slice.dur[slice];
         grouping->parts[grouping->part_count++] = (struct part){row, trace->slice.dur[slice]};
     }
     qsort_r(grouping->parts, grouping->part_count, sizeof *grouping->parts, by_node,
@@ -172,6 +179,20 @@ static void find_groups(struct grouping *grouping)
         grouping->total += part->dur;
         grouping->durs[i] = part->dur;
     }
+}
+
+static struct nl_median_range inside_of(const struct grouping *grouping)
+{
+    struct nl_median_range range = {0};
+    int64_t *sums = nl_alloc((grouping->span_count + 1) * sizeof *sums);
+    size_t count = 0;
+    for (size_t i = 0; i < grouping->span_count; i++)
+        if (grouping->spans[i].counts)
+            sums[count++] = grouping->spans[i].inside;
+    if (count)
+        range = nl_median_range_of(sums, count);
+    nl_free(sums);
+    return range;
 }
 
 static int by_total(const void *x, const void *y)
@@ -204,7 +225,8 @@ static void add_group(struct nl_result *table, const struct grouping *grouping,
 }
 
 struct nl_result *nl_profile_operators(const struct nl_trace *trace,
-                                       const struct ort_outcome *outcome)
+                                       const struct ort_outcome *outcome,
+                                       struct nl_median_range *inside)
 {
     static const struct nl_result_column columns[] = {{"node", NULL, NL_MEANS_TEXT},
                                                       {"type", NULL, NL_MEANS_TEXT},
@@ -224,6 +246,12 @@ struct nl_result *nl_profile_operators(const struct nl_trace *trace,
     qsort(grouping.groups, grouping.group_count, sizeof *grouping.groups, by_total);
     for (size_t i = 0; i < grouping.group_count; i++)
         add_group(table, &grouping, &grouping.groups[i]);
+    *inside = inside_of(&grouping);
+    if (trace->step.rows < outcome->session_runs)
+        table->note = nl_arena_format(&table->arena,
+                                      "ONNX Runtime kept %u of %u profiled runs: it stops at "
+                                      "1,000,000 events; ask for fewer with --profiled-runs",
+                                      trace->step.rows, outcome->session_runs);
     nl_free(grouping.spans);
     nl_free(grouping.parts);
     nl_free(grouping.groups);
