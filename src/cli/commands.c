@@ -238,14 +238,11 @@ const struct nl_command nl_commands[] = {
      .least = 1,
      .most = 1,
      .tables = model_tables,
-     .help =
-         "Runs MODEL (an ONNX file) under ONNX Runtime, which is loaded from where it is "
-         "installed\n"
-         "(`neurolens doctor` says where), on made-up inputs. Runs without the profiler are timed\n"
-         "until the 95 % confidence interval of their median is within 1 %, or a limit; runs "
-         "under\n"
-         "the profiler between them tell the operators, and the difference is what the profiler\n"
-         "costs. The result is kept in the ledger, where @ names it.",
+     .help = "Runs MODEL (an ONNX file) under ONNX Runtime, which is loaded from where it lies\n"
+             "(`neurolens doctor` says where), on made-up inputs. Runs without its profiler are\n"
+             "timed until the 95 % confidence interval of their median is within 1 %, or a limit.\n"
+             "Runs under the profiler between them tell the operators; the difference is what the\n"
+             "profiler costs. The result is kept in the ledger, where @ names it.",
      .examples = "neurolens profile model.onnx\n"
                  "neurolens profile bert.onnx --dim batch=8 --dim seq=128 --threads 1\n"
                  "neurolens profile model.onnx --provider cuda --format json\n"
