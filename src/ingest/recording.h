@@ -118,6 +118,10 @@ void rec_stage_scope(struct rec_load *load, unsigned kind, const struct rec_scop
 
 NL_MUST_CHECK bool rec_events_read(struct rec_load *load, struct nl_err *err);
 
+/* A mark that a hook of ours left, "what: why", of what it could not record: a line of coverage. */
+bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark);
+void rec_take_problem(struct rec_load *load, struct nl_str text);
+
 static inline void rec_cover(struct rec_load *load, const char *item, uint64_t count,
                              const char *detail)
 {

@@ -112,3 +112,22 @@ void rec_stage_scope(struct rec_load *load, unsigned kind, const struct rec_scop
     if (kind == NL_REC_CLASS_STEP)
         stage_step(load, scope, &slice);
 }
+
+bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark)
+{
+    return (mark->flags & NL_REC_HAS_CATEGORY) &&
+           nl_str_eq(rec_name(load, mark->category), nl_str(NL_REC_PROBLEM));
+}
+
+void rec_take_problem(struct rec_load *load, struct nl_str text)
+{
+    char item[128], detail[512];
+    const char *colon = text.len ? memchr(text.ptr, ':', text.len) : NULL;
+    size_t what = colon ? (size_t)(colon - text.ptr) : text.len;
+    size_t why = colon && what + 2 < text.len ? what + 2 : text.len;
+    size_t left = text.len - why;
+    (void)snprintf(item, sizeof item, "not recorded: %.*s", (int)(what < 100 ? what : 100),
+                   text.ptr);
+    (void)snprintf(detail, sizeof detail, "%.*s", (int)(left < 500 ? left : 500), text.ptr + why);
+    nl_builder_coverage(load->builder, load->source, item, 1, detail);
+}
