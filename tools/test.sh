@@ -157,6 +157,7 @@ tests_of_the_program() {
     part "bad input" 300 python3 tests/badinput.py
     part shell 120 python3 tests/shell.py
     part record 300 python3 tests/record.py
+    part python 600 python3 tests/python.py
     part parity 120 python3 tests/parity.py
     part invariants 300 python3 tests/invariants.py
     for oracle in tests/oracle/*.py; do
