@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The Python part of recording, with every interpreter that the package was built for.
 
-PyTorch is tested with $TORCH_PYTHON, or build/venv-frameworks (tools/test_frameworks.sh), when it is there.
+PyTorch is tested with $TORCH_PYTHON, or build/venv-frameworks (tools/test_frameworks.sh), when it is there, Keras
+and JAX with $KERAS_PYTHON or likewise.
 """
 import csv
 import io
@@ -40,9 +41,10 @@ def interpreters():
     return found
 
 
-def torch_python():
-    for python in (os.environ.get("TORCH_PYTHON"), os.path.join(ROOT, "build/venv-frameworks/bin/python")):
-        if python and os.path.exists(python) and subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode == 0:
+def python_with(variable, module):
+    look = "import importlib.util as u, sys; sys.exit(not u.find_spec('%s'))" % module
+    for python in (os.environ.get(variable), os.path.join(ROOT, "build/venv-frameworks/bin/python")):
+        if python and os.path.exists(python) and subprocess.run([python, "-c", look]).returncode == 0:
             return python
     return None
 
@@ -228,6 +230,36 @@ def compiles(python):
     return None if got == ["OptimizedModule"] else "layers: %s" % got
 
 
+# ---- Keras and JAX ----
+
+def keras(python):
+    """On the JAX backend: batches of fit() are compiled, calls of the model are not."""
+    path, done = record([python, program("keras_jax.py")], extra={"KERAS_BACKEND": "jax"})
+    if done.status != 0:
+        return done.describe()
+    got = {name: int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM slices WHERE kind IN ('nvtx', 'layer') GROUP BY name")}
+    want = {"step": 8, "epoch": 2, "evaluate": 1, "predict": 1, "net": 3, "net/first": 3, "net/second": 3, "train": 4,
+            "inside": 4}
+    wrong = first_difference({key: got.get(key) for key in want}, want)
+    steps = [int(row[0]) for row in sql(path, "SELECT \"index\" FROM steps WHERE name = 'train' ORDER BY ts")]
+    if steps != [10, 11, 12, 13]:
+        return "steps: %s" % steps
+    if not sql(path, "SELECT value FROM counters WHERE name = 'JAX backend_compile' AND value > 0"):
+        return "no compilations"
+    return wrong or ("coverage" if sql(path, "SELECT * FROM coverage") else None)
+
+
+def frameworks(tests, variable, module, how):
+    wanted = [test for test in tests if len(sys.argv) < 2 or {test.__name__, module} & set(sys.argv[1:])]
+    python = python_with(variable, module) if wanted else None
+    for test in wanted:
+        if python:
+            check("%s %s" % (module, test.__name__), test, python)
+        else:
+            tally.skip("%s %s" % (module, test.__name__), "no %s; %s tools/test_frameworks.sh" % (module, how))
+
+
 def main():
     pythons = interpreters()
     if not pythons:
@@ -236,13 +268,8 @@ def main():
         for test in (api, without, calls, nesting, limit, same, environments):
             if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or version in sys.argv[1:]:
                 check("%s %s" % (version, test.__name__), test, python)
-    python = torch_python()
-    for test in (layers, operators, compiles):
-        if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or "torch" in sys.argv[1:]:
-            if python:
-                check("torch %s" % test.__name__, test, python)
-            else:
-                tally.skip("torch %s" % test.__name__, "no PyTorch; NEUROLENS_WITH_TORCH=1 tools/test_frameworks.sh")
+    frameworks((layers, operators, compiles), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
+    frameworks((keras,), "KERAS_PYTHON", "keras", "NEUROLENS_WITH_KERAS=1")
     tally.finish()
 
 

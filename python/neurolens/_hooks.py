@@ -181,7 +181,8 @@ def install():
     if not _capture.is_attached():
         return
     mode = os.environ.get("NEUROLENS_PYTHON", "on")
-    waiting = {"threading": name_threads, "asyncio": tell_callbacks, "torch": _hook("_torch", "install")}
+    waiting = {"threading": name_threads, "asyncio": tell_callbacks, "torch": _hook("_torch", "install"),
+               "jax": _hook("_jax", "install"), "keras": _hook("_keras", "install")}
     for name in [name for name in waiting if name in sys.modules]:
         attempt(name, waiting.pop(name))
     sys.meta_path.insert(0, AfterImport(waiting))
