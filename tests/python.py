@@ -181,6 +181,29 @@ def same(python):
     return None
 
 
+def garbage(python):
+    path, done = record([python, program("garbage.py")], ["--paused"])
+    if done.status != 0:
+        return done.describe()
+    got = {name[-1]: int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM slices WHERE kind = 'gc' GROUP BY name")}
+    return first_difference(got, {"0": 5, "1": 3, "2": 2})
+
+
+def broken(python):
+    """A hook that fails: the program does not notice, the report says so, once."""
+    place = os.path.join(scratch(), "fake", "torch")
+    os.makedirs(place, exist_ok=True)
+    with open(os.path.join(place, "__init__.py"), "w") as file:
+        file.write("value = 42\n")
+    path, done = record([python, "-c", "import torch; print(torch.value)"], ["--paused"],
+                        extra={"PYTHONPATH": os.path.dirname(place)})
+    if done.status != 0 or done.stdout != "42\n" or done.stderr.count("not recorded: torch: AttributeError") != 1:
+        return done.describe()
+    got = sql(path, "SELECT item, count FROM coverage")
+    return None if got == [["not recorded: torch", "1"]] else "coverage: %s" % got
+
+
 def environments(python):
     """A virtual environment of its own."""
     folder = os.path.join(scratch(), "venv" + os.path.basename(os.path.dirname(os.path.dirname(python))))
@@ -230,6 +253,28 @@ def compiles(python):
     return None if got == ["OptimizedModule"] else "layers: %s" % got
 
 
+def compiles_traced(python):
+    """Dynamo and our evaluation of frames get along."""
+    path, done = record([python, program("model.py"), "compile"], ["--python", "trace"])
+    return None if done.status == 0 and done.stdout == "0\n" else done.describe()
+
+
+def workers(python):
+    """Worker processes of a DataLoader; none of them makes steps."""
+    path, done = record([python, program("model.py"), "workers"])
+    if done.status != 0:
+        return done.describe()
+    got = {"layers": len(sql(path, "SELECT 1 FROM layers WHERE name = 'head'")),
+           "steps": len(sql(path, "SELECT 1 FROM steps")), "processes": len(sql(path, "SELECT 1 FROM processes"))}
+    return first_difference(got, {"layers": 5, "steps": 5, "processes": 3})
+
+
+def own(python):
+    path, done = record([python, program("model.py"), "own"])
+    got = [int(row[0]) for row in sql(path, "SELECT \"index\" FROM steps ORDER BY ts")]
+    return None if got == [100, 101, 102, 103, 104] else "steps: %s\n%s" % (got, done.describe())
+
+
 # ---- Keras and JAX ----
 
 def keras(python):
@@ -265,10 +310,10 @@ def main():
     if not pythons:
         tally.skip("all", "the package is not built (no Python headers?)")
     for version, python in sorted(pythons.items(), key=lambda item: int(item[0].split(".")[1])):
-        for test in (api, without, calls, nesting, limit, same, environments):
+        for test in (api, without, calls, nesting, limit, same, garbage, broken, environments):
             if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or version in sys.argv[1:]:
                 check("%s %s" % (version, test.__name__), test, python)
-    frameworks((layers, operators, compiles), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
+    frameworks((layers, operators, compiles, compiles_traced, workers, own), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
     frameworks((keras,), "KERAS_PYTHON", "keras", "NEUROLENS_WITH_KERAS=1")
     tally.finish()
 

@@ -7,7 +7,6 @@ module the patch calls straight through.
 """
 import _thread
 import functools
-import sys
 import time
 import weakref
 
@@ -18,17 +17,17 @@ MEMORY_EVERY_NS = 50_000_000
 
 
 class Layers:
-    """Names of modules. A module that goes away takes its name with it, before its id is used again."""
+    """Scopes of modules. A module that goes away takes its scope with it, before its id is used again."""
 
     def __init__(self):
-        self.names = {}
+        self.scopes = {}
         self.references = {}
         self.owners = {}
 
     def put(self, module, name):
         key = id(module)
-        self.names[key] = name
-        self.references[key] = weakref.ref(module, lambda _: (self.names.pop(key, None),
+        self.scopes[key] = _capture.layer(name)
+        self.references[key] = weakref.ref(module, lambda _: (self.scopes.pop(key, None),
                                                               self.references.pop(key, None)))
 
     def learn(self, root):
@@ -41,8 +40,8 @@ class Layers:
                 name = path
             else:
                 name = kind + "." + path
-            self.put(module, sys.intern(name))
-        return self.names[id(root)]
+            self.put(module, name)
+        return self.scopes[id(root)]
 
 
 class Steps:
@@ -51,7 +50,7 @@ class Steps:
 
     def __init__(self, torch):
         self.is_grad_enabled = torch.is_grad_enabled
-        self.optimizers = 0
+        self.waits = False  # there are optimizers and no step is open
         self.optimizer = None
         self.count = 0
         self.token = 0
@@ -59,7 +58,8 @@ class Steps:
         self.memory_at = 0
 
     def begin(self):
-        if self.optimizers and not self.token and self.is_grad_enabled() and not _capture.has_own_steps():
+        if self.waits and self.is_grad_enabled() and not _capture.has_own_steps():
+            self.waits = False
             self.thread = _thread.get_ident()
             self.token = _capture.step_begin(self.count)
 
@@ -72,32 +72,31 @@ class Steps:
         if self.token and self.thread == _thread.get_ident():
             _capture.end(self.token)
         self.token = 0
+        self.waits = True
 
 
 def patch_modules(torch, layers, steps):
     inner = torch.nn.Module.__call__
-    names, kind, begin, end = layers.names, _capture.LAYER, _capture.begin, _capture.end
+    known = layers.scopes.get
     compiler = getattr(torch, "compiler", None)
     compiling = getattr(compiler, "is_dynamo_compiling", None) or getattr(compiler, "is_compiling", None) or bool
 
-    def name_of(module):
+    def scope_of(module):
         try:
             return layers.learn(module)
         except Exception as wrong:
             problem("layers", wrong)
-            return type(module).__name__
+            return _capture.layer(type(module).__name__)
 
+    # The module stays in `args`: taking it out and putting it back would make a list and a tuple.
     @functools.wraps(inner)
-    def __call__(self, *args, **kwargs):
+    def __call__(*args, **kwargs):
         if compiling():
-            return inner(self, *args, **kwargs)
-        if not steps.token and self.training:
+            return inner(*args, **kwargs)
+        if steps.waits and args[0].training:
             steps.begin()
-        token = begin(names.get(id(self)) or name_of(self), kind)
-        try:
-            return inner(self, *args, **kwargs)
-        finally:
-            end(token)
+        with known(id(args[0])) or scope_of(args[0]):
+            return inner(*args, **kwargs)
 
     torch.nn.Module.__call__ = __call__
 
@@ -139,7 +138,7 @@ def observe_steps(torch, steps):
 
     @functools.wraps(make)
     def __init__(self, *args, **kwargs):
-        steps.optimizers += 1
+        steps.waits = not steps.token
         return make(self, *args, **kwargs)
 
     def before(optimizer, args, kwargs):
@@ -172,7 +171,8 @@ def install():
     layers, steps = Layers(), Steps(torch)
 
     def data_comes(iterator):
-        if is_not_last(iterator):
+        # Not for the first step: by its end it is known whether the program marks steps itself.
+        if steps.count and is_not_last(iterator):
             steps.begin()
 
     attempt("layers", patch_modules, torch, layers, steps)

@@ -1,4 +1,4 @@
-"""A small model with PyTorch: model.py train | count | compile."""
+"""A small model with PyTorch: model.py train | count | compile | workers | own."""
 import collections
 import sys
 
@@ -65,13 +65,28 @@ def compiled(model, data, optimizer):
     print(sum(torch._dynamo.utils.counters["graph_break"].values()))
 
 
+def workers(model, data, optimizer):
+    data = torch.utils.data.DataLoader(data.dataset, batch_size=8, num_workers=2)
+    train(model, data, optimizer)
+
+
+def own(model, data, optimizer):
+    """The program's own steps, from 100 on."""
+    import neurolens
+    for index, (x,) in enumerate(data):
+        with neurolens.step(100 + index):
+            optimizer.zero_grad()
+            model(x).mean().backward()
+            optimizer.step()
+
+
 def main():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(40, 16)), batch_size=8)
     model = LM()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    {"train": train, "count": count, "compile": compiled}[sys.argv[1]](model, data, optimizer)
+    {"train": train, "count": count, "compile": compiled, "workers": workers, "own": own}[sys.argv[1]](model, data, optimizer)
 
 
 main()
