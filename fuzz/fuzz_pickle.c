@@ -34,8 +34,28 @@ static void load(const uint8_t *data, size_t size, bool flight)
         abort(); /* refused without a reason */
 }
 
+/* As a dump in either form: JSON becomes a pickle first. */
+static void load_dump(const uint8_t *data, size_t size)
+{
+    struct nl_err err;
+    struct nl_job job = {.threads = 1};
+    struct nl_input input = {
+        .path = "-", .name = "dump_3", .encoding = "plain", .rank = NL_NULL_I64};
+    nl_err_clear(&err);
+    struct nl_builder *builder = nl_builder_new(&job);
+    uint32_t source = nl_builder_source(builder, input.name, "flight-recorder");
+    if (flightrec_load_bytes(builder, source, &input, data, size, &job, &err)) {
+        nl_trace_free(nl_builder_finish(builder, &err));
+        return;
+    }
+    if (err.code == NL_OK || !err.text[0])
+        abort(); /* refused without a reason */
+    nl_builder_free(builder);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    load_dump(data, size);
     load(data, size, true);
     load(data, size, false);
     return 0;

@@ -30,6 +30,8 @@ python_headers() {
     ! has /usr/bin/python3 || [ -e "$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
 }
 clang_major() { clang -dumpversion 2>/dev/null | cut -d. -f1; }
+# One that knows draft 2020-12 (4.0 and later).
+schema_validator() { python3 -c 'from jsonschema import Draft202012Validator'; }
 clang_runtime() {
     has clang && [ -e "$(clang -print-file-name=libclang_rt.fuzzer-$(uname -m).a)" ]
 }
@@ -50,6 +52,7 @@ need build zlib1g-dev library zlib
 need build python3-dev python_headers
 need test clang has clang
 need test python3 has python3
+need test python3-jsonschema schema_validator
 need test clang-format has clang-format
 need test pmccabe has pmccabe
 if has clang; then

@@ -11,10 +11,13 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/str.h"
 #include "cli/help.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+
+#define LINE_MAX_BYTES ((size_t)64 << 10)
 
 static struct nl_job the_job;
 static volatile sig_atomic_t the_signal;
@@ -120,6 +123,8 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     bool done = nl_options_parse(nl_every_option, &copy, true, &scratch.settings, err);
     const char *first = done && copy.count ? copy.word[0] : NULL;
     nl_free(copy.word);
+    nl_free(scratch.settings.set.items); /* of options before the command; they are read again */
+    scratch.settings.set = (struct nl_texts){0};
     if (!done)
         return false;
     if (!first) {
@@ -142,6 +147,17 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     return run_command(call, err);
 }
 
+/* The words as they were given, before options are taken out of them. */
+static char *whole_line(const struct nl_words *words)
+{
+    struct nl_buf line;
+    nl_buf_init(&line, LINE_MAX_BYTES);
+    nl_buf_text(&line, "neurolens");
+    for (int i = 0; i < words->count; i++)
+        nl_buf_format(&line, " %s", words->word[i]);
+    return line.ptr;
+}
+
 /* Standard output may hold the end of an answer; it counts only when it arrived. */
 static bool flush_output(struct nl_err *err)
 {
@@ -157,7 +173,11 @@ int main(int argc, char **argv)
     struct nl_err err;
     nl_err_clear(&err);
     set_signals(&call);
+    char *line = whole_line(&words);
+    call.line = line;
     bool done = run_words(&call, &words, &err) && flush_output(&err);
+    nl_free(line);
+    nl_free(call.settings.set.items);
     if (done)
         return call.status;
     if (nl_job_cancelled(&the_job) && err.code != NL_INTERNAL)

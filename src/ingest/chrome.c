@@ -408,8 +408,12 @@ static int sniff(const struct nl_input *input, const char **why)
     if (head_has(input, "\"traceEvents\"") || head_has(input, "\"ph\""))
         return 70;
     *why = "JSON without trace events";
-    return 40;
+    return NL_NEAR_MISS / 2; /* any JSON: other formats may know better */
 }
 
 const struct nl_format nl_format_kineto = {
-    "kineto", "PyTorch profiler (Kineto) or Chrome trace-event JSON", sniff, load, "ingest.md"};
+    .name = "kineto",
+    .title = "PyTorch profiler (Kineto) or Chrome trace-event JSON",
+    .sniff = sniff,
+    .load = load,
+    .doc = "ingest.md"};

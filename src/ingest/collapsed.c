@@ -417,5 +417,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return cpuprofile_end(&load.profile, done ? err : NULL) && done;
 }
 
-const struct nl_format nl_format_collapsed = {
-    "collapsed", "collapsed call stacks (flame graph text)", sniff, load, "formats/collapsed.md"};
+const struct nl_format nl_format_collapsed = {.name = "collapsed",
+                                              .title = "collapsed call stacks (flame graph text)",
+                                              .sniff = sniff,
+                                              .load = load,
+                                              .doc = "formats/collapsed.md"};

@@ -32,12 +32,35 @@ static const char *const marks[] = {"pg_config",       "pg_status",         "ncc
                                     "profiling_name",  "collective_seq_id", "time_created_ns",
                                     "comm_lib_version"};
 
+/* The JSON variant has the same keys (dump_nccl_trace_json). */
+static bool is_json(const unsigned char *bytes, size_t len)
+{
+    size_t at = 0;
+    while (at < len && strchr(" \t\r\n", bytes[at]) && bytes[at])
+        at++;
+    return at < len && bytes[at] == '{';
+}
+
+/* Kineto traces say "pg_config" too, of the job they are from. */
+static bool is_dump(struct nl_str head)
+{
+    bool entries = nl_str_contains(head, "\"profiling_name\"") ||
+                   (nl_str_contains(head, "\"pg_status\"") && nl_str_contains(head, "\"entries\""));
+    return entries && !nl_str_contains(head, "\"traceEvents\"") &&
+           !nl_str_contains(head, "\"schemaVersion\"");
+}
+
 static int sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
-    if (input->head_len < 4 || input->head[0] != 0x80 || input->head[1] < 2 || input->head[1] > 5)
-        return 0;
+    bool json = is_json(input->head, input->head_len);
+    bool pickle = input->head_len >= 4 && input->head[0] == 0x80 && input->head[1] >= 2 &&
+                  input->head[1] <= 5;
     unsigned found = 0;
+    if (!json && !pickle)
+        return 0;
+    if (json && !is_dump(head))
+        return 0;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         found += nl_str_contains(head, marks[i]);
     if (found >= 2)
@@ -357,7 +380,7 @@ static void tell(struct dump *dump)
         {"not recorded: when collectives completed", dump->untimed,
          "record with TORCH_NCCL_ENABLE_TIMING=1"},
         {"skipped: entries without a time", dump->odd, NULL},
-        {"truncated: the pickle ends early", dump->pickle->cut, "what was whole is loaded"},
+        {"truncated: the dump ends early", dump->pickle->cut, "what was whole is loaded"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].count)
@@ -431,18 +454,35 @@ bool flightrec_load(struct nl_builder *builder, uint32_t source, const struct nl
     return done;
 }
 
+bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
+                          const void *bytes, size_t len, struct nl_job *job, struct nl_err *err)
+{
+    struct pickle pickle;
+    struct nl_buf program;
+    bool done = true, cut = false;
+    nl_buf_init(&program, len * 12 + 64); /* a digit and its comma become ten bytes and an opcode */
+    if (is_json(bytes, len)) {
+        done = pickle_from_json(&program, bytes, len, &cut, err);
+        bytes = program.ptr;
+        len = program.len;
+    }
+    done = done && pickle_read(&pickle, bytes, len, job, err);
+    if (done) {
+        pickle.cut |= cut;
+        done = flightrec_load(builder, source, input, &pickle, job, err);
+        pickle_free(&pickle);
+    }
+    nl_buf_release(&program);
+    return done;
+}
+
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err)
 {
     struct whole_file file;
-    struct pickle pickle;
     if (!whole_file_open(&file, input, job, err))
         return false;
-    bool done = pickle_read(&pickle, file.bytes, file.size, job, err);
-    if (done) {
-        done = flightrec_load(builder, source, input, &pickle, job, err);
-        pickle_free(&pickle);
-    }
+    bool done = flightrec_load_bytes(builder, source, input, file.bytes, file.size, job, err);
     whole_file_close(&file);
     return done;
 }

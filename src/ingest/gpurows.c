@@ -17,6 +17,15 @@ void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t so
     nl_stage_begin(rows->stage, source, 0);
 }
 
+void gpurows_source(struct gpurows *rows, uint32_t source)
+{
+    gpurows_map_release(&rows->live);
+    gpurows_map_release(&rows->ordinals);
+    memset(rows->cache, 0, sizeof rows->cache);
+    rows->source = source;
+    nl_stage_begin(rows->stage, source, ++rows->units);
+}
+
 void gpurows_end(struct gpurows *rows)
 {
     gpurows_map_release(&rows->live);

@@ -39,7 +39,7 @@ struct gpurows {
     struct nl_builder *builder;
     struct nl_stage *stage;
     struct nl_job *job;
-    uint32_t source;
+    uint32_t source, units;
     uint64_t rows, no_start, no_end, negative; /* of gpurows_times */
     struct gpurows_map live;                   /* allocations by address */
     struct gpurows_map ordinals;               /* devices' numbers by key */
@@ -49,6 +49,9 @@ struct gpurows {
 /* Makes a stage and begins its unit 0. */
 void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t source,
                    struct nl_job *job);
+/* What follows is of another source, whose processes and devices have nothing to do with those
+ * before. Rows refer to slices since then only. */
+void gpurows_source(struct gpurows *rows, uint32_t source);
 /* Tells oddities. */
 void gpurows_end(struct gpurows *rows);
 

@@ -267,16 +267,18 @@ enum telemetry_kind telemetry_kind(struct nl_str head)
 
 static int sniff(const struct nl_input *input, const char **why)
 {
-    static const int scores[] = {[TELEMETRY_NONE] = 0,
-                                 [TELEMETRY_QUERY] = 75,
+    static const int scores[] = {[TELEMETRY_QUERY] = 75,
                                  [TELEMETRY_DMON] = 88,
                                  [TELEMETRY_DCGM] = 88,
                                  [TELEMETRY_EXPORTER] = 80};
     struct nl_str head = {(const char *)input->head, input->head_len};
     enum telemetry_kind kind = telemetry_kind(head);
-    if (kind == TELEMETRY_NONE && nl_str_contains(head, "| NVIDIA-SMI "))
-        *why = "the table that nvidia-smi draws; use nvidia-smi --query-gpu=… --format=csv";
-    return scores[kind];
+    if (kind != TELEMETRY_NONE)
+        return scores[kind];
+    if (!nl_str_contains(head, "| NVIDIA-SMI "))
+        return 0;
+    *why = "the table that nvidia-smi draws; use nvidia-smi --query-gpu=… --format=csv";
+    return NL_NEAR_MISS;
 }
 
 static void tell(struct telemetry *t)

@@ -72,14 +72,15 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
 {
     const struct nl_format *best = NULL, *nearest = NULL;
     const char *reason = NULL;
-    int best_score = 50;
+    int best_score = 50, nearest_score = -1;
     for (size_t i = 0; nl_formats[i]; i++) {
         const char *why = NULL;
         int score = nl_formats[i]->sniff(input, &why);
         if (score > best_score) {
             best = nl_formats[i];
             best_score = score;
-        } else if (why && !reason) {
+        } else if (why && score > nearest_score) {
+            nearest_score = score;
             nearest = nl_formats[i];
             reason = why;
         }
@@ -111,29 +112,34 @@ struct load {
     const struct nl_ingest_options *options;
     struct nl_job *job;
     unsigned char *head;
+    bool *done; /* per input: loaded with another of its recording */
     size_t loaded;
     char *skipped;         /* text of the first file left out */
     int64_t skips, failed; /* left out; those of them whose format is known */
     struct nl_err last;
 };
 
-static bool load_one(struct load *load, const struct nl_path *path, struct nl_err *err)
+/* Looks at the file; what it is, or NULL. */
+static const struct nl_format *meet(struct load *load, const struct nl_path *path,
+                                    struct nl_input *input, struct nl_err *err)
 {
-    struct nl_input input;
-    if (!look(&input, path, load->head, err))
-        return false;
+    if (!look(input, path, load->head, err))
+        return NULL;
     if (load->options->rank != NL_NULL_I64)
-        input.rank = load->options->rank;
-    input.bytes = nl_file_bytes(path->path);
-    const struct nl_format *format = recognise(&input, err);
-    if (!format)
-        return false;
-    uint32_t source = nl_builder_source(load->builder, input.name, format->name);
-    nl_builder_source_bytes(load->builder, source, input.bytes);
-    if (input.rank != NL_NULL_I64)
-        nl_builder_rank(load->builder, source, input.rank);
-    nl_err_at(err, path->path, -1);
-    if (format->load(load->builder, source, &input, load->job, err))
+        input->rank = load->options->rank;
+    input->bytes = nl_file_bytes(path->path);
+    return recognise(input, err);
+}
+
+static bool load_one(struct load *load, const struct nl_format *format,
+                     const struct nl_input *input, struct nl_err *err)
+{
+    uint32_t source = nl_builder_source(load->builder, input->name, format->name);
+    nl_builder_source_bytes(load->builder, source, input->bytes);
+    if (input->rank != NL_NULL_I64)
+        nl_builder_rank(load->builder, source, input->rank);
+    nl_err_at(err, input->path, -1);
+    if (format->load(load->builder, source, input, load->job, err))
         return true;
     /* Of a folder the others are read: what this one lacks is told beside its name. */
     nl_builder_coverage(load->builder, source, "failed: file not loaded", 1, err->text);
@@ -150,27 +156,98 @@ static void tell_twin(struct load *load, const struct nl_path *path, const struc
                         detail);
 }
 
+/* Counts a file that came to nothing, or fails for good. */
+static bool settle(struct load *load, const struct nl_inputs *inputs, size_t i, bool done,
+                   struct nl_err *err)
+{
+    if (done) {
+        load->loaded++;
+        return true;
+    }
+    if (!may_skip(inputs, i, err))
+        return false;
+    load->skips++;
+    if (!load->skipped && load->skips > load->failed)
+        load->skipped = nl_strdup(inputs->items[i].path);
+    load->last = *err;
+    nl_err_clear(err);
+    return true;
+}
+
+/* The files of one recording by place, then as they were given. */
+struct part {
+    size_t item;
+    unsigned place;
+};
+
+static size_t find_parts(struct load *load, const struct nl_inputs *inputs, size_t first,
+                         const struct nl_format *format, size_t shared, struct part *parts)
+{
+    const char *stem = inputs->items[first].path;
+    size_t count = 0;
+    struct nl_err ignored;
+    nl_err_clear(&ignored);
+    for (size_t i = first; i < inputs->count; i++) {
+        struct nl_input input;
+        unsigned place = 0;
+        if (load->done[i] || strncmp(inputs->items[i].path, stem, shared) != 0 ||
+            nl_inputs_twin(inputs, i) ||
+            meet(load, &inputs->items[i], &input, &ignored) != format ||
+            format->recording(&input, &place) != shared)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && parts[at - 1].place > place; at--)
+            parts[at] = parts[at - 1];
+        parts[at] = (struct part){i, place};
+    }
+    return count;
+}
+
+static bool load_recording(struct load *load, const struct nl_inputs *inputs, size_t first,
+                           const struct nl_format *format, size_t shared, struct nl_err *err)
+{
+    struct part *parts = nl_alloc((inputs->count - first) * sizeof *parts);
+    size_t count = find_parts(load, inputs, first, format, shared, parts);
+    void *recording = NULL;
+    bool done = true;
+    for (size_t p = 0; p < count && done; p++) {
+        struct nl_input input;
+        size_t i = parts[p].item;
+        load->done[i] = true;
+        done = meet(load, &inputs->items[i], &input, err) != NULL;
+        input.recording = &recording;
+        done = settle(load, inputs, i, done && load_one(load, format, &input, err), err);
+    }
+    if (recording)
+        format->recording_end(recording);
+    nl_free(parts);
+    return done;
+}
+
+static bool load_item(struct load *load, const struct nl_inputs *inputs, size_t i,
+                      struct nl_err *err)
+{
+    struct nl_input input;
+    unsigned place;
+    const struct nl_format *format = meet(load, &inputs->items[i], &input, err);
+    size_t shared = format && format->recording ? format->recording(&input, &place) : 0;
+    if (shared > 0)
+        return load_recording(load, inputs, i, format, shared, err);
+    return settle(load, inputs, i, format && load_one(load, format, &input, err), err);
+}
+
 static bool load_all(struct load *load, const struct nl_inputs *inputs, struct nl_err *err)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         if (nl_job_cancelled(load->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
+        if (load->done[i])
+            continue;
         const struct nl_path *twin = nl_inputs_twin(inputs, i);
-        if (twin) {
+        if (twin)
             tell_twin(load, &inputs->items[i], twin);
-            continue;
-        }
-        if (load_one(load, &inputs->items[i], err)) {
-            load->loaded++;
-            continue;
-        }
-        if (!may_skip(inputs, i, err))
+        else if (!load_item(load, inputs, i, err))
             return false;
-        load->skips++;
-        if (!load->skipped && load->skips > load->failed)
-            load->skipped = nl_strdup(inputs->items[i].path);
-        load->last = *err;
-        nl_err_clear(err);
     }
     if (load->loaded)
         return true;
@@ -191,9 +268,11 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs,
     struct load load = {.builder = nl_builder_new(job),
                         .options = options,
                         .job = job,
-                        .head = nl_alloc(NL_SNIFF_BYTES)};
+                        .head = nl_alloc(NL_SNIFF_BYTES),
+                        .done = nl_zalloc(inputs->count * sizeof *load.done)};
     bool done = load_all(&load, inputs, err);
     nl_free(load.head);
+    nl_free(load.done);
     if (load.skips > load.failed) {
         const char *slash = strrchr(load.skipped, '/');
         nl_builder_coverage(load.builder, NL_NULL_ROW, "files of unknown format skipped",

@@ -12,6 +12,7 @@
 #include "store/builder.h"
 
 #define NL_SNIFF_BYTES 65536
+#define NL_NEAR_MISS   20 /* a score */
 
 /* One input as a format sees it. */
 struct nl_input {
@@ -20,21 +21,29 @@ struct nl_input {
     const char *encoding; /* "plain", "gzip", "zstd" */
     const unsigned char *head;
     size_t head_len;
-    uint64_t bytes; /* size on disk, 0 = unknown */
-    int64_t rank;   /* from option or file name, NL_NULL_I64 unknown */
+    uint64_t bytes;   /* size on disk, 0 = unknown */
+    int64_t rank;     /* from option or file name, NL_NULL_I64 unknown */
+    void **recording; /* the reader's own, from file to file of one recording; NULL: alone */
 };
 
 struct nl_format {
     const char *name;  /* "nsys", "kineto" */
     const char *title; /* "Nsight Systems SQLite export" */
     /* 0 = surely not, 100 = surely; over 50 is taken. `why` gets a short reason for a nearest
-     * miss ("a SQLite file without nsys tables"), or stays NULL. */
+     * miss ("a SQLite file without nsys tables"), or stays NULL. Of several misses the one with the
+     * highest score is told: NL_NEAR_MISS where words of the format itself were found. */
     int (*sniff)(const struct nl_input *input, const char **why);
     /* Stages everything into the builder under `source`. Damage: load what is whole and say so in
      * coverage; fail only when nothing sensible can be had. */
     bool (*load)(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err);
     const char *doc; /* page in docs/ */
+    /* For formats of which one recording is several files, a table each (else NULL): how much of
+     * input->path all of them share, 0 = this one stands alone; and its place among them. The files
+     * given of one recording are loaded one after the other, in ascending places, with the same
+     * `recording`; after the last, `recording_end` gets what the reader put there. */
+    size_t (*recording)(const struct nl_input *input, unsigned *place);
+    void (*recording_end)(void *recording);
 };
 
 /* NULL-terminated. */

@@ -66,6 +66,10 @@ static void release(struct nsys_load *load)
 {
     for (unsigned i = 0; i < load->worker_count; i++) {
         sqlitepages_scratch_release(&load->workers[i].scratch);
+        struct nsys_chain_rows *rows = &load->workers[i].chain_rows;
+        nl_free(rows->row);
+        nl_free(rows->stamps);
+        nl_free(rows->path);
         nl_free(load->workers[i].lanes);
     }
     nl_free(load->workers);
@@ -74,6 +78,8 @@ static void release(struct nsys_load *load)
                                        &load->metrics, &load->nic_metrics, &load->contexts};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         nl_free(lists[i]->list);
+    nsys_chains_release(&load->cuda_chains);
+    nsys_chains_release(&load->osrt_chains);
     nl_free(load->gpus);
     nl_free(load->fields);
     nsys_db_close(&load->db);

@@ -16,6 +16,7 @@
 #define NSYS_H
 
 #include "ingest/ingest.h"
+#include "ingest/gpurows.h"
 #include "ingest/nsysids.h"
 
 /* ---- Oddities, counted per worker and told once (nsysnames.c has the words) ---- */
@@ -42,6 +43,22 @@ struct nsys_lane_slot {
     bool thread, used;
 };
 
+/* Call chains of a table: nodes of a prefix tree, and each chain's innermost one. */
+struct nsys_chains {
+    struct nl_stack_row *nodes;
+    size_t count, cap;
+    struct gpurows_map innermost; /* id → node */
+};
+
+/* Where the nodes lie in the worker's unit; those of another stamp are not staged. */
+struct nsys_chain_rows {
+    const struct nsys_chains *of;
+    size_t unit;
+    uint32_t *row, *stamps, *path;
+    size_t path_cap;
+    uint32_t stamp;
+};
+
 struct nsys_load;
 struct nsys_table_def;
 
@@ -54,6 +71,8 @@ struct nsys_worker {
     uint32_t lane_count, lane_slots, last_lane;
     const struct nsys_table_def *def; /* of the rows at hand */
     uint32_t domain;                  /* lane domain of that table, builder's name */
+    size_t unit;                      /* number of the unit at hand + 1 */
+    struct nsys_chain_rows chain_rows;
     uint64_t rows, odd[NSYS_ODDITIES];
     bool stop;
     uint32_t nvtx_domain; /* name of the domain asked for last */
@@ -71,6 +90,7 @@ struct nsys_load {
     struct nsys_enum_map enums[NSYS_ENUMS];
     struct nsys_named_list domains, categories, nvtx_threads, metrics, nic_metrics, contexts;
     struct nsys_table *frames; /* SAMPLING_CALLCHAINS */
+    struct nsys_chains cuda_chains, osrt_chains;
     struct nsys_field *fields; /* by domain, schema, index */
     size_t field_count, field_cap;
     struct nsys_gpu *gpus;
@@ -139,6 +159,14 @@ bool nsys_each(struct nsys_load *load, const char *table, const char *const *col
                sqlitepages_row_fn *row, void *context);
 /* Domain, category and thread names of NVTX_EVENTS. */
 void nsys_nvtx_prepare(struct nsys_load *load);
+
+/* ---- nsyschain.c ---- */
+
+void nsys_chains_load(struct nsys_load *load, struct nsys_chains *chains, const char *table);
+void nsys_chains_release(struct nsys_chains *chains);
+/* Stages the call stack of a slice of this unit, when the cell names one. */
+void nsys_chain(struct nsys_worker *worker, const struct nsys_chains *chains, nsys_cells id,
+                uint32_t slice);
 
 /* ---- nsystables.c ---- */
 

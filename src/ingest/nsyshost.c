@@ -9,11 +9,12 @@
 #include "ingest/nsysrows.h"
 
 /* CUPTI_ACTIVITY_KIND_RUNTIME: runtime and driver API. */
-enum { A_START, A_END, A_THREAD, A_CORRELATION, A_NAME, A_RESULT, A_CELLS };
+enum { A_START, A_END, A_THREAD, A_CORRELATION, A_NAME, A_RESULT, A_CHAIN, A_CELLS };
 static const char *const api_columns[A_CELLS + 1] = {
-    [A_START] = "start",      [A_END] = "end",
-    [A_THREAD] = "globalTid", [A_CORRELATION] = "correlationId",
-    [A_NAME] = "nameId|name", [A_RESULT] = "returnValue",
+    [A_START] = "start",       [A_END] = "end",
+    [A_THREAD] = "globalTid",  [A_CORRELATION] = "correlationId",
+    [A_NAME] = "nameId|name",  [A_RESULT] = "returnValue",
+    [A_CHAIN] = "callchainId",
 };
 
 static void api_row(struct nsys_worker *worker, nsys_cells cells)
@@ -29,16 +30,16 @@ static void api_row(struct nsys_worker *worker, nsys_cells cells)
     api.correlation = nsys_id(&cells[A_CORRELATION]);
     api.result = nsys_i64(&cells[A_RESULT]);
     nl_stage_api(worker->stage, &api);
+    nsys_chain(worker, &worker->load->cuda_chains, &cells[A_CHAIN], api.slice);
 }
 const struct nsys_handler nsys_api_calls = {.columns = api_columns, .row = api_row};
 
 /* Any table of named intervals on threads; the table of tables says kind, lane and domain. */
-enum { H_START, H_END, H_THREAD, H_NAME, H_CELLS };
+enum { H_START, H_END, H_THREAD, H_NAME, H_CHAIN, H_CELLS };
 static const char *const host_columns[H_CELLS + 1] = {
-    [H_START] = "start",
-    [H_END] = "end",
-    [H_THREAD] = "globalTid",
-    [H_NAME] = "nameId|textId|name|text",
+    [H_START] = "start",       [H_END] = "end",
+    [H_THREAD] = "globalTid",  [H_NAME] = "nameId|textId|name|text",
+    [H_CHAIN] = "callchainId",
 };
 
 static void host_row(struct nsys_worker *worker, nsys_cells cells)
@@ -52,7 +53,9 @@ static void host_row(struct nsys_worker *worker, nsys_cells cells)
     slice.name = nsys_name(worker, &cells[H_NAME]);
     if (slice.name == NL_NO_NAME)
         slice.name = worker->domain;
-    nl_stage_slice(worker->stage, &slice);
+    uint32_t row = nl_stage_slice(worker->stage, &slice);
+    if (slice.kind == NL_KIND_OSRT)
+        nsys_chain(worker, &worker->load->osrt_chains, &cells[H_CHAIN], row);
 }
 const struct nsys_handler nsys_host_calls = {.columns = host_columns, .row = host_row};
 

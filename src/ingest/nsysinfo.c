@@ -437,6 +437,8 @@ void nsys_info_load(struct nsys_load *load)
     nsys_named_sort(&load->nic_metrics);
     nsys_each(load, "MPI_RANKS", rank_columns, rank_row, load);
     load->frames = nsys_db_table(&load->db, "SAMPLING_CALLCHAINS");
+    nsys_chains_load(load, &load->cuda_chains, "CUDA_CALLCHAINS");
+    nsys_chains_load(load, &load->osrt_chains, "OSRT_CALLCHAINS");
     nsys_nvtx_prepare(load);
     if (correlates_per_process(load))
         nl_builder_correlation_per_process(load->builder, load->source);

@@ -67,6 +67,8 @@ static const char *const describing[] = {
     "NIC_ID_MAP",
     "DIAGNOSTIC_EVENT",
     "SAMPLING_CALLCHAINS",
+    "CUDA_CALLCHAINS",
+    "OSRT_CALLCHAINS",
     "SystemInfo",
     "UnwindMethodType",
     "GENERIC_EVENT_SOURCES",
@@ -227,6 +229,7 @@ static void run_unit(void *context, size_t index, unsigned number)
     struct nsys_worker *worker = &load->workers[number];
     worker->def = job->def;
     worker->domain = job->domain;
+    worker->unit = index + 1;
     nl_stage_begin(worker->stage, load->source, index);
     if (job->def->handler->whole)
         job->def->handler->whole(worker, job->table);

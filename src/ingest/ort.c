@@ -189,5 +189,8 @@ static int sniff(const struct nl_input *input, const char **why)
     return 0;
 }
 
-const struct nl_format nl_format_ort = {"onnxruntime", "ONNX Runtime profile", sniff, load,
-                                        "formats/onnxruntime.md"};
+const struct nl_format nl_format_ort = {.name = "onnxruntime",
+                                        .title = "ONNX Runtime profile",
+                                        .sniff = sniff,
+                                        .load = load,
+                                        .doc = "formats/onnxruntime.md"};

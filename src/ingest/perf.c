@@ -251,5 +251,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return cpuprofile_end(&load.profile, done ? err : NULL) && done;
 }
 
-const struct nl_format nl_format_perf = {"perf", "perf script text", sniff, load,
-                                         "formats/perf.md"};
+const struct nl_format nl_format_perf = {.name = "perf",
+                                         .title = "perf script text",
+                                         .sniff = sniff,
+                                         .load = load,
+                                         .doc = "formats/perf.md"};

@@ -42,14 +42,17 @@ static bool is_packet(struct wire packet)
         case 33:
         case 35:
         case 36:
+        case 37:
         case 43:
         case 44:
         case 45:
         case 50:
         case 52:
         case 53:
+        case 54:
         case 59:
         case 60:
+        case 66:
         case 89: known += field.type == WIRE_BYTES; break;
         default:
             if (field.number > 1000)
@@ -134,7 +137,7 @@ static void packet_tables(struct perfetto_load *load, struct perfetto_packet *pa
             continue;
         switch (field.number) {
         case 12: perfetto_interned(load, packet->sequence, &field); break;
-        case 59: perfetto_defaults(packet->sequence, &field); break;
+        case 59: perfetto_defaults(load, packet->sequence, &field); break;
         case 6: perfetto_snapshot(load, packet, &field); break;
         case 60: perfetto_descriptor(load, &field); break;
         case 44: perfetto_thread_descriptor(load, packet->sequence, &field); break;
@@ -159,6 +162,9 @@ static void packet_events(struct perfetto_load *load, struct perfetto_packet *pa
         case 1: perfetto_ftrace(load, &field); break;
         case 52: perfetto_gpu_counters(load, packet, &field); break;
         case 53: perfetto_stage_event(load, packet, &field); break;
+        case 66: perfetto_perf_sample(load, packet, &field); break;
+        case 54: perfetto_streamed_samples(load, packet, &field); break;
+        case 37: perfetto_heap(load, packet, &field); break;
         case 50:
             if (inner) {
                 load->notes[PERFETTO_NOTE_COMPRESSED]++;
@@ -264,7 +270,7 @@ static const struct {
     [PERFETTO_NOTE_OPEN] = {"slices without an end", "they end with the trace"},
     [PERFETTO_NOTE_LONE_END] = {"ends without a begin", NULL},
     [PERFETTO_NOTE_PACKETS] = {"not loaded: packets of other kinds",
-                               "configuration, statistics, system information, samples"},
+                               "configuration, statistics, system information"},
     [PERFETTO_NOTE_FTRACE] = {"not loaded: kernel events of other kinds", NULL},
     [PERFETTO_NOTE_LOST] = {"kernel events were lost", "the buffers of a processor ran over"},
     [PERFETTO_NOTE_COMPRESSED] = {"skipped: compressed packets that do not inflate", NULL},
@@ -272,6 +278,14 @@ static const struct {
     [PERFETTO_NOTE_DEEP] = {"truncated: arguments nested too deep", NULL},
     [PERFETTO_NOTE_LEGACY] = {"not loaded: events of unknown types", NULL},
     [PERFETTO_NOTE_FULL] = {"truncated: too many names or events", NULL},
+    [PERFETTO_NOTE_NO_STACK] = {"samples without a call stack", NULL},
+    [PERFETTO_NOTE_DEEP_STACK] = {"truncated: call stacks too deep", "1024 frames are kept"},
+    [PERFETTO_NOTE_SAMPLES_LOST] = {"samples were lost", "the buffer of a processor ran over"},
+    [PERFETTO_NOTE_SAMPLES_SKIPPED] = {"samples that the recorder skipped",
+                                       "it was over its limits, or the process was not in scope"},
+    [PERFETTO_NOTE_HEAP_PARTIAL] = {"heap dumps that are not whole",
+                                    "rejected, overrun or stopped by a limit while recording"},
+    [PERFETTO_NOTE_TYPED] = {"not loaded: typed arguments of events", NULL},
 };
 
 static void cover(struct perfetto_load *load)
@@ -280,9 +294,9 @@ static void cover(struct perfetto_load *load)
         if (load->notes[i])
             nl_builder_coverage(load->builder, load->source, note_texts[i].item,
                                 (int64_t)load->notes[i], note_texts[i].detail);
-    if (!load->record_count)
+    if (!load->record_count && !load->profile.samples)
         nl_builder_coverage(load->builder, load->source, "no events", 1,
-                            "no packet holds a slice, a counter or a switch");
+                            "no packet holds a slice, a counter, a switch or a sample");
 }
 
 static void release(struct perfetto_load *load)
@@ -303,6 +317,10 @@ static void release(struct perfetto_load *load)
     id_index_release(&load->track_index);
     id_index_release(&load->thread_index);
     nl_arena_free(&load->arena);
+    gpurows_map_release(&load->heaps);
+    nl_free(load->frames);
+    nl_free(load->profile.nodes);
+    nl_free(load->profile.slots);
     nl_buf_release(&load->text);
 }
 
@@ -314,7 +332,7 @@ static bool load_trace(struct perfetto_load *load, const void *bytes, size_t len
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (load->packets == 0)
         return nl_fail(err, NL_FORMAT, "the trace ends within its first packet");
-    if (!load->record_count && load->notes[PERFETTO_NOTE_DAMAGED])
+    if (!load->record_count && !load->profile.samples && load->notes[PERFETTO_NOTE_DAMAGED])
         return nl_fail(err, NL_FORMAT, "the trace is damaged before its first event");
     cover(load);
     return true;
@@ -330,6 +348,8 @@ bool perfetto_load_bytes(struct nl_builder *builder, uint32_t source, const void
     load->trace_clock = CLOCK_BOOTTIME;
     load->stage = nl_stage_new(builder);
     nl_stage_begin(load->stage, source, 0);
+    load->profile =
+        (struct cpuprofile){.builder = builder, .source = source, .job = job, .stage = load->stage};
     nl_arena_init(&load->arena);
     nl_buf_init(&load->text, TEXT_MOST);
     bool done = load_trace(load, bytes, len, err);

@@ -12,6 +12,7 @@
  *   perfetto_event.c      track events
  *   perfetto_args.c       debug annotations → JSON text
  *   perfetto_gpu.c        GPU render stages and counters
+ *   perfetto_samples.c    call stacks at moments, sums of heap profiles
  *   perfetto_ftrace.c     scheduling, atrace marks, frequencies
  *   perfetto_finish.c     records → slices, counters, arrows
  */
@@ -19,6 +20,8 @@
 #define NL_PERFETTO_H
 
 #include "base/mem.h"
+#include "ingest/cpuprofile.h"
+#include "ingest/gpurows.h"
 #include "ingest/idindex.h"
 #include "ingest/ingest.h"
 #include "ingest/perfetto_rows.h"
@@ -27,7 +30,7 @@
 struct perfetto_interned {
     struct nl_str text; /* in the arena */
     uint32_t name;
-    uint32_t category; /* of GPU stages: 2 compute */
+    uint32_t category; /* of GPU stages: 2 compute; of what is read once, what was made of it + 1 */
 };
 
 /* Kinds of interned texts: their field numbers, but for the extension with compute kernels. */
@@ -37,6 +40,14 @@ enum {
     PERFETTO_ARG_NAMES = 3,
     PERFETTO_ARG_TEXTS = 29,
     PERFETTO_STAGES = 24,
+    PERFETTO_GPU_COUNTERS = 47,
+    PERFETTO_FUNCTIONS = 5,
+    PERFETTO_MAPPING_PATHS = 17,
+    PERFETTO_SOURCES = 18,
+    /* whole messages, kept as they are */
+    PERFETTO_FRAMES = 6,
+    PERFETTO_STACKS = 7,
+    PERFETTO_MAPPINGS = 19,
     PERFETTO_KERNELS = 10000,
 };
 
@@ -52,6 +63,8 @@ struct perfetto_sequence {
     unsigned counters;
     int64_t pid, tid; /* of its thread descriptor */
     int64_t reference_us;
+    uint32_t sample_event; /* defaults of perf samples */
+    int64_t sample_period;
 };
 
 struct perfetto_clock {
@@ -59,26 +72,6 @@ struct perfetto_clock {
     int64_t unit, last;
     bool incremental, known;
     int64_t from, to; /* of the newest snapshot: its time and that of the trace clock, ns */
-};
-
-enum perfetto_note {
-    PERFETTO_NOTE_CUT,
-    PERFETTO_NOTE_DAMAGED,
-    PERFETTO_NOTE_STATE,
-    PERFETTO_NOTE_CLOCK,
-    PERFETTO_NOTE_NO_SNAPSHOT,
-    PERFETTO_NOTE_INTERNED,
-    PERFETTO_NOTE_OPEN,
-    PERFETTO_NOTE_LONE_END,
-    PERFETTO_NOTE_PACKETS,
-    PERFETTO_NOTE_FTRACE,
-    PERFETTO_NOTE_LOST,
-    PERFETTO_NOTE_COMPRESSED,
-    PERFETTO_NOTE_TIME,
-    PERFETTO_NOTE_DEEP,
-    PERFETTO_NOTE_LEGACY,
-    PERFETTO_NOTE_FULL,
-    PERFETTO_NOTES,
 };
 
 struct perfetto_load {
@@ -108,6 +101,10 @@ struct perfetto_load {
     uint64_t notes[PERFETTO_NOTES];
     uint64_t packets, bytes;
     struct nl_buf text;
+    struct cpuprofile profile;   /* rows of the same stage */
+    struct nl_stack_row *frames; /* interned ones that stacks named */
+    size_t frame_count, frame_cap;
+    struct gpurows_map heaps; /* hash of process, heap, stack and sum → its last value */
     bool snapshot, epoch, stopped;
 };
 
@@ -131,7 +128,15 @@ void perfetto_interned(struct perfetto_load *load, struct perfetto_sequence *seq
 const struct perfetto_interned *perfetto_text(struct perfetto_load *load,
                                               const struct perfetto_sequence *sequence,
                                               uint32_t kind, uint64_t iid);
-void perfetto_defaults(struct perfetto_sequence *sequence, const struct wire_field *data);
+/* The entry to change, NULL (noted) when it was never sent. */
+struct perfetto_interned *perfetto_entry(struct perfetto_load *load,
+                                         const struct perfetto_sequence *sequence, uint32_t kind,
+                                         uint64_t iid);
+/* One entry of a table: iid 1, text 2. */
+void perfetto_intern(struct perfetto_load *load, struct perfetto_sequence *sequence, uint32_t kind,
+                     const struct wire_field *entry);
+void perfetto_defaults(struct perfetto_load *load, struct perfetto_sequence *sequence,
+                       const struct wire_field *data);
 void perfetto_snapshot(struct perfetto_load *load, const struct perfetto_packet *packet,
                        const struct wire_field *data);
 /* Time on the trace clock; false (noted) when it cannot be had. */
@@ -162,6 +167,17 @@ void perfetto_stage_event(struct perfetto_load *load, const struct perfetto_pack
                           const struct wire_field *data);
 void perfetto_gpu_counters(struct perfetto_load *load, const struct perfetto_packet *packet,
                            const struct wire_field *data);
+/* Row of stacks + 1 of an event's call stack, interned or as a message of its own; 0 = none. */
+uint32_t perfetto_event_stack(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                              const struct wire_field *data);
+void perfetto_sample_defaults(struct perfetto_load *load, struct perfetto_sequence *sequence,
+                              const struct wire_field *data);
+void perfetto_perf_sample(struct perfetto_load *load, const struct perfetto_packet *packet,
+                          const struct wire_field *data);
+void perfetto_streamed_samples(struct perfetto_load *load, const struct perfetto_packet *packet,
+                               const struct wire_field *data);
+void perfetto_heap(struct perfetto_load *load, const struct perfetto_packet *packet,
+                   const struct wire_field *data);
 void perfetto_ftrace(struct perfetto_load *load, const struct wire_field *data);
 bool perfetto_finish(struct perfetto_load *load);
 

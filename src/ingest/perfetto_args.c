@@ -14,20 +14,40 @@ struct level {
     bool keyed;
 };
 
-/* Numbers that have a column of their own. */
+/* Numbers that have a column of their own. rocprofv3 tells only how many work-items a group and a grid
+ * have, over all dimensions. */
 static void note_launch(struct nl_str name, const struct wire_field *value,
                         struct perfetto_launch *launch)
 {
-    static const char *const correlations[] = {"corr_id", "correlation_id", "correlation",
-                                               "correlationId"};
+    enum { CORRELATION, BYTES, GROUP, GRID, SHARED };
+    static const struct {
+        const char *name;
+        int what;
+    } known[] = {{"corr_id", CORRELATION},
+                 {"correlation_id", CORRELATION},
+                 {"correlation", CORRELATION},
+                 {"correlationId", CORRELATION},
+                 {"bytes", BYTES},
+                 {"size", BYTES},
+                 {"copy_bytes", BYTES},
+                 {"workgroup_size", GROUP},
+                 {"grid_size", GRID},
+                 {"group_segment_size", SHARED}};
     uint64_t number = value->value;
     if (!wire_is_varint(value))
         return;
-    for (size_t i = 0; i < sizeof correlations / sizeof correlations[0]; i++)
-        if (nl_str_is(name, correlations[i]))
-            launch->correlation = number;
-    if (nl_str_is(name, "bytes") || nl_str_is(name, "size"))
-        launch->bytes = number;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (!nl_str_is(name, known[i].name))
+            continue;
+        uint32_t count = number < NL_NULL_U32 ? (uint32_t)number : NL_NULL_U32;
+        switch (known[i].what) {
+        case CORRELATION: launch->correlation = number; break;
+        case BYTES: launch->bytes = number; break;
+        case GROUP: launch->group_items = count; break;
+        case GRID: launch->grid_items = count; break;
+        default: launch->shared_bytes = count; break;
+        }
+    }
 }
 
 static struct nl_str annotation_name(struct perfetto_load *load,

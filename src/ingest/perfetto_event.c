@@ -7,13 +7,14 @@
 
 struct event {
     struct nl_str name, category;
-    uint32_t name_id;
+    uint32_t name_id, stack;
     uint64_t track, type, correlation;
     bool has_track, has_correlation;
     double counter;
     bool has_counter;
     struct wire legacy;
     struct wire counters, counter_uuids; /* extra values and their tracks */
+    struct wire doubles, double_uuids;
     int64_t delta_us, absolute_us;
     bool has_delta, has_absolute;
 };
@@ -109,6 +110,13 @@ static void read_number(const struct wire_field *field, struct event *event)
     }
 }
 
+/* Messages that are neither debug annotations, nor flows, nor named above. */
+static bool is_typed(const struct wire_field *field)
+{
+    static const uint8_t known[] = {4, 36, 42, 47, 48, 53};
+    return wire_is_text(field) && !(field->number < 64 && memchr(known, (int)field->number, 6));
+}
+
 static void read_event(struct perfetto_load *load, const struct perfetto_packet *packet,
                        const struct wire_field *data, struct event *event)
 {
@@ -123,7 +131,14 @@ static void read_event(struct perfetto_load *load, const struct perfetto_packet 
         case 6: event->legacy = wire_inside(&field); break;
         case 12: event->counters = wire_inside(&field); break;
         case 31: event->counter_uuids = wire_inside(&field); break;
-        default: read_number(&field, event); break;
+        case 46: event->doubles = wire_inside(&field); break;
+        case 45: event->double_uuids = wire_inside(&field); break;
+        case 55:
+        case 56: event->stack = perfetto_event_stack(load, packet->sequence, &field); break;
+        default:
+            read_number(&field, event);
+            load->notes[PERFETTO_NOTE_TYPED] += is_typed(&field);
+            break;
         }
     }
     load->notes[PERFETTO_NOTE_DAMAGED] += wire.damaged;
@@ -216,9 +231,9 @@ static uint32_t event_track(struct perfetto_load *load, const struct perfetto_pa
 static uint8_t record_type(struct perfetto_load *load, const struct event *event,
                            const struct legacy *legacy)
 {
-    static const uint8_t types[] = {0, PERFETTO_BEGIN, PERFETTO_END, PERFETTO_INSTANT,
-                                    PERFETTO_COUNTER};
-    if (event->type && event->type < 5)
+    static const uint8_t types[] = {
+        0, PERFETTO_BEGIN, PERFETTO_END, PERFETTO_INSTANT, PERFETTO_COUNTER, PERFETTO_STATE};
+    if (event->type && event->type < sizeof types)
         return types[event->type];
     switch (legacy->phase) {
     case 'B':
@@ -264,6 +279,12 @@ static void extra_counters(struct perfetto_load *load, const struct perfetto_pac
             uuid = packet->sequence->counter_uuids[i];
         }
         add_counter(load, perfetto_track_of(load, uuid), ts, (double)(int64_t)value);
+    }
+    values = event->doubles;
+    uuids = event->double_uuids;
+    while (wire_varint(&uuids, &uuid) && wire_fixed64(&values, &value)) {
+        struct wire_field real = {.type = WIRE_FIXED64, .value = value};
+        add_counter(load, perfetto_track_of(load, uuid), ts, wire_f64(&real));
     }
 }
 
@@ -317,13 +338,14 @@ void perfetto_event(struct perfetto_load *load, const struct perfetto_packet *pa
         return;
     record.track = event_track(load, packet, &event, &legacy);
     record.name = event.name_id;
+    record.stack = event.stack;
     if (record.type == PERFETTO_COUNTER) {
         if (event.has_counter)
             add_counter(load, record.track, record.ts, event.counter);
         return;
     }
     record.role = (uint8_t)role_of(event.category);
-    struct perfetto_launch launch = {.correlation = NL_NULL_U64, .bytes = NL_NULL_U64};
+    struct perfetto_launch launch = perfetto_no_launch();
     record.args =
         perfetto_args(load, packet->sequence, wire_inside(data), 4, record.role ? &launch : NULL);
     if (event.has_correlation)

@@ -43,13 +43,17 @@ static void add_kernel(struct perfetto_load *load, uint32_t slice,
         row.block_y = launch->block[1];
         row.block_z = launch->block[2];
     }
+    if (launch->group_items != NL_NULL_U32 && !launch->block[0])
+        gpurows_work_items(&row, (uint32_t[]){launch->grid_items, NL_NULL_U32, NL_NULL_U32},
+                           (uint32_t[]){launch->group_items, NL_NULL_U32, NL_NULL_U32});
+    row.static_shared_bytes = launch->shared_bytes;
     nl_stage_kernel(load->stage, &row);
 }
 
 static void add_side_row(struct perfetto_load *load, const struct perfetto_record *record,
                          uint32_t slice)
 {
-    static const struct perfetto_launch none = {.correlation = NL_NULL_U64, .bytes = NL_NULL_U64};
+    const struct perfetto_launch none = perfetto_no_launch();
     const struct perfetto_launch *launch =
         record->launch ? &load->launches[record->launch - 1] : &none;
     struct nl_copy_row copy = nl_copy_row();
@@ -116,6 +120,12 @@ static void add_slice(struct perfetto_load *load, const struct perfetto_record *
         row.flags = NL_SLICE_INSTANT;
     uint32_t slice = nl_stage_slice(load->stage, &row);
     add_side_row(load, record, slice);
+    if (record->stack) {
+        struct nl_slicestack_row stack = nl_slicestack_row();
+        stack.slice = slice;
+        stack.stack = record->stack - 1;
+        nl_stage_slicestack(load->stage, &stack);
+    }
     add_arg(load, slice, record->args);
     add_arg(load, slice, end_args);
 }
@@ -143,10 +153,19 @@ static void begin(struct pairing *pairing, uint32_t record)
     pairing->open[pairing->depth++] = record;
 }
 
+/* The innermost open record of the track, if it is a state. */
+static const struct perfetto_record *open_state(const struct pairing *pairing)
+{
+    if (!pairing->depth)
+        return NULL;
+    const struct perfetto_record *top = &pairing->load->records[pairing->open[pairing->depth - 1]];
+    return top->type == PERFETTO_STATE ? top : NULL;
+}
+
 static void end(struct pairing *pairing, const struct perfetto_record *record)
 {
     struct perfetto_load *load = pairing->load;
-    if (!pairing->depth) {
+    if (!pairing->depth || open_state(pairing)) {
         load->notes[PERFETTO_NOTE_LONE_END]++;
         return;
     }
@@ -158,10 +177,26 @@ static void end(struct pairing *pairing, const struct perfetto_record *record)
         add_slice(load, start, dur, record->args);
 }
 
+static void change_state(struct pairing *pairing, uint32_t row)
+{
+    const struct perfetto_record *record = &pairing->load->records[row];
+    const struct perfetto_record *before = open_state(pairing);
+    int64_t dur;
+    if (before) {
+        pairing->depth--;
+        if (__builtin_sub_overflow(record->ts, before->ts, &dur))
+            pairing->load->notes[PERFETTO_NOTE_TIME]++;
+        else
+            add_slice(pairing->load, before, dur, NL_NO_NAME);
+    }
+    if (record->name)
+        begin(pairing, row);
+}
+
 static void close_track(struct pairing *pairing)
 {
     while (pairing->depth) {
-        pairing->load->notes[PERFETTO_NOTE_OPEN]++;
+        pairing->load->notes[PERFETTO_NOTE_OPEN] += open_state(pairing) == NULL;
         add_slice(pairing->load, &pairing->load->records[pairing->open[--pairing->depth]],
                   NL_NULL_I64, NL_NO_NAME);
     }
@@ -176,6 +211,7 @@ static void take(struct pairing *pairing, uint32_t row)
     case PERFETTO_END: end(pairing, record); break;
     case PERFETTO_INSTANT: add_slice(load, record, 0, NL_NO_NAME); break;
     case PERFETTO_COUNTER: add_counter(load, record); break;
+    case PERFETTO_STATE: change_state(pairing, row); break;
     case PERFETTO_COMPLETE:
     case PERFETTO_SCHED:
         if (record->dur >= 0)

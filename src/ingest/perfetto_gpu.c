@@ -89,7 +89,7 @@ void perfetto_stage_event(struct perfetto_load *load, const struct perfetto_pack
 {
     struct stage stage = {.name = {"", 0}, .queue = {"", 0}};
     struct perfetto_record record = {.type = PERFETTO_COMPLETE};
-    stage.launch.correlation = stage.launch.bytes = NL_NULL_U64;
+    stage.launch = perfetto_no_launch();
     read_stage(load, packet, data, &stage);
     if (stage.duration == 0 && !stage.has_queue)
         return; /* only specifications */
@@ -118,35 +118,79 @@ void perfetto_stage_event(struct perfetto_load *load, const struct perfetto_pack
 
 /* ---- counters ---- */
 
-static uint32_t counter_track(struct perfetto_load *load, int64_t gpu, uint64_t id)
+/* Counters of a device by number; those of an interned description have numbers of their own. */
+struct counters {
+    int64_t gpu, ts;
+    uint64_t description; /* its iid, 0 = the device's */
+    struct wire specs;
+    bool has_specs;
+};
+
+static uint32_t counter_track(struct perfetto_load *load, const struct counters *counters,
+                              uint64_t id)
 {
-    uint64_t key[3] = {0x636f756e746572, (uint64_t)gpu, id};
+    uint64_t key[4] = {0x636f756e746572, (uint64_t)counters->gpu, counters->description, id};
     return perfetto_track_of(load, nl_hash(key, sizeof key));
 }
 
-static void read_spec(struct perfetto_load *load, int64_t gpu, const struct wire_field *data)
+/* MeasureUnit by number. */
+static const char *const units[] = {
+    "",   "bit", "kbit", "Mbit",   "Gbit",  "Tbit",      "Pbit",     "bytes",      "kB", "MB", "GB",
+    "TB", "PB",  "Hz",   "kHz",    "MHz",   "GHz",       "THz",      "PHz",        "ns", "us", "ms",
+    "s",  "min", "h",    "vertex", "pixel", "triangle",  "mW",       "W",          "kW", "J",  "V",
+    "A",  "°C",  "°F",   "K",      "%",     "primitive", "fragment", "instruction"};
+
+static void add_unit(struct nl_buf *text, const struct wire_field *field, const char *join)
+{
+    struct wire packed = wire_inside(field);
+    uint64_t unit = field->value;
+    bool more = wire_is_varint(field) || wire_varint(&packed, &unit);
+    for (; more; more = wire_varint(&packed, &unit))
+        if (unit > 0 && unit < sizeof units / sizeof units[0])
+            nl_buf_format(text, "%s%s", text->len || join[0] == '/' ? join : "", units[unit]);
+}
+
+static void read_spec(struct perfetto_load *load, const struct counters *counters,
+                      const struct wire_field *data)
 {
     struct wire wire = wire_inside(data);
     struct wire_field field;
     uint64_t id = 0;
     struct nl_str name = {"", 0};
+    nl_buf_clear(&load->text);
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
-            id = field.value;
-        else if (field.number == 2)
-            name = wire_str(&field);
+        switch (field.number) {
+        case 1: id = field.value; break;
+        case 2: name = wire_str(&field); break;
+        case 7: add_unit(&load->text, &field, "*"); break;
+        case 8: add_unit(&load->text, &field, "/"); break;
+        default: break;
+        }
     }
-    uint32_t row = counter_track(load, gpu, id);
-    load->tracks[row].text = perfetto_keep(load, name);
+    uint32_t row = counter_track(load, counters, id);
+    struct perfetto_track *track = &load->tracks[row];
+    if (!track->text.len)
+        track->text = perfetto_keep(load, name);
+    if (!track->unit_text.len)
+        track->unit_text = perfetto_keep(load, (struct nl_str){load->text.ptr, load->text.len});
 }
 
-static void read_value(struct perfetto_load *load, int64_t gpu, int64_t ts,
+static void read_specs(struct perfetto_load *load, const struct counters *counters)
+{
+    struct wire wire = counters->specs;
+    struct wire_field field;
+    while (wire_next(&wire, &field))
+        if (field.number == 1 && wire_is_text(&field))
+            read_spec(load, counters, &field);
+}
+
+static void read_value(struct perfetto_load *load, const struct counters *counters,
                        const struct wire_field *data)
 {
     struct wire wire = wire_inside(data);
     struct wire_field field;
     uint64_t id = 0;
-    struct perfetto_record record = {.ts = ts, .type = PERFETTO_COUNTER};
+    struct perfetto_record record = {.ts = counters->ts, .type = PERFETTO_COUNTER};
     bool has = false;
     while (wire_next(&wire, &field)) {
         if (field.number == 1) {
@@ -156,33 +200,52 @@ static void read_value(struct perfetto_load *load, int64_t gpu, int64_t ts,
             has = true;
         }
     }
-    record.track = counter_track(load, gpu, id);
-    load->tracks[record.track].on_device = true;
-    load->tracks[record.track].device = gpu;
+    record.track = counter_track(load, counters, id);
+    struct perfetto_track *track = &load->tracks[record.track];
+    if (!track->described && counters->description)
+        read_specs(load, counters);
+    track = &load->tracks[record.track];
+    track->described = true;
+    track->on_device = true;
+    track->device = counters->gpu;
     if (has)
         perfetto_add(load, &record);
+}
+
+/* The description within the event, or the interned one that it names. */
+static void find_specs(struct perfetto_load *load, const struct perfetto_packet *packet,
+                       const struct wire_field *data, struct counters *counters)
+{
+    struct wire wire = wire_inside(data);
+    struct wire_field field;
+    while (wire_next(&wire, &field)) {
+        if (field.number == 3) {
+            counters->gpu = wire_i64(&field);
+        } else if (field.number == 1 && wire_is_text(&field)) {
+            counters->specs = wire_inside(&field);
+            counters->has_specs = true;
+        } else if (field.number == 4 && wire_is_varint(&field)) {
+            struct nl_str text =
+                perfetto_text(load, packet->sequence, PERFETTO_GPU_COUNTERS, field.value)->text;
+            uint64_t key[2] = {packet->sequence->id, field.value};
+            counters->specs = wire_over(text.ptr, text.len);
+            counters->description = nl_hash(key, sizeof key) | 1;
+        }
+    }
 }
 
 void perfetto_gpu_counters(struct perfetto_load *load, const struct perfetto_packet *packet,
                            const struct wire_field *data)
 {
-    struct wire wire = wire_inside(data), inner;
+    struct wire wire = wire_inside(data);
     struct wire_field field;
-    int64_t gpu = 0, ts = 0;
+    struct counters counters = {0};
+    find_specs(load, packet, data, &counters);
+    if (counters.has_specs)
+        read_specs(load, &counters);
+    if (!packet->has_time || !perfetto_time(load, packet, &counters.ts))
+        return;
     while (wire_next(&wire, &field))
-        if (field.number == 3)
-            gpu = wire_i64(&field);
-    bool timed = packet->has_time && perfetto_time(load, packet, &ts);
-    wire = wire_inside(data);
-    while (wire_next(&wire, &field)) {
-        if (field.number == 2 && wire_is_text(&field) && timed)
-            read_value(load, gpu, ts, &field);
-        if (field.number != 1 || !wire_is_text(&field))
-            continue;
-        inner = wire_inside(&field);
-        struct wire_field spec;
-        while (wire_next(&inner, &spec))
-            if (spec.number == 1 && wire_is_text(&spec))
-                read_spec(load, gpu, &spec);
-    }
+        if (field.number == 2 && wire_is_text(&field))
+            read_value(load, &counters, &field);
 }

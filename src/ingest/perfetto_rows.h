@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "store/schema.h"
 
 enum perfetto_type {
     PERFETTO_BEGIN = 1,
@@ -18,6 +18,7 @@ enum perfetto_type {
     PERFETTO_SCHED, /* a thread on a processor */
     PERFETTO_FLOW,  /* an arrow passes here: id in `dur` */
     PERFETTO_FLOW_END,
+    PERFETTO_STATE, /* lasts until the next one of its track; no name: none */
 };
 
 /* What a slice is, by its category. */
@@ -38,14 +39,17 @@ struct perfetto_record {
     };
     uint32_t track, name, args;
     uint32_t launch;           /* row of load->launches + 1, 0 = none */
+    uint32_t stack;            /* row of stacks + 1, 0 = none */
     uint8_t type, role, flags; /* flags: NL_SLICE_… */
 };
 
 /* What a kernel or call says beside its times. */
 struct perfetto_launch {
     uint64_t correlation, bytes;
-    uint32_t grid[3], block[3];
-    uint8_t direction; /* of a copy: enum nl_copykind */
+    uint32_t grid[3], block[3];       /* 0 in front = not told */
+    uint32_t grid_items, group_items; /* over all dimensions; NL_NULL_U32 = not told */
+    uint32_t shared_bytes;            /* likewise */
+    uint8_t direction;                /* of a copy: enum nl_copykind */
 };
 
 struct perfetto_track {
@@ -61,5 +65,42 @@ struct perfetto_track {
     uint32_t lane, series; /* NL_NULL_ROW until resolved */
     bool described, counter, incremental, sched, on_device;
 };
+
+/* What coverage counts; texts in perfetto.c. */
+enum perfetto_note {
+    PERFETTO_NOTE_CUT,
+    PERFETTO_NOTE_DAMAGED,
+    PERFETTO_NOTE_STATE,
+    PERFETTO_NOTE_CLOCK,
+    PERFETTO_NOTE_NO_SNAPSHOT,
+    PERFETTO_NOTE_INTERNED,
+    PERFETTO_NOTE_OPEN,
+    PERFETTO_NOTE_LONE_END,
+    PERFETTO_NOTE_PACKETS,
+    PERFETTO_NOTE_FTRACE,
+    PERFETTO_NOTE_LOST,
+    PERFETTO_NOTE_COMPRESSED,
+    PERFETTO_NOTE_TIME,
+    PERFETTO_NOTE_DEEP,
+    PERFETTO_NOTE_LEGACY,
+    PERFETTO_NOTE_FULL,
+    PERFETTO_NOTE_NO_STACK,
+    PERFETTO_NOTE_DEEP_STACK,
+    PERFETTO_NOTE_SAMPLES_LOST,
+    PERFETTO_NOTE_SAMPLES_SKIPPED,
+    PERFETTO_NOTE_HEAP_PARTIAL,
+    PERFETTO_NOTE_TYPED,
+    PERFETTO_NOTES,
+};
+
+/* Nothing is known. */
+static inline struct perfetto_launch perfetto_no_launch(void)
+{
+    return (struct perfetto_launch){.correlation = NL_NULL_U64,
+                                    .bytes = NL_NULL_U64,
+                                    .grid_items = NL_NULL_U32,
+                                    .group_items = NL_NULL_U32,
+                                    .shared_bytes = NL_NULL_U32};
+}
 
 #endif

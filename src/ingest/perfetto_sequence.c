@@ -39,6 +39,8 @@ void perfetto_sequence_clear(struct perfetto_sequence *sequence)
     sequence->clock = 0;
     sequence->has_track = false;
     sequence->counters = 0;
+    sequence->sample_event = NL_NO_NAME;
+    sequence->sample_period = 0;
     sequence->valid = true;
 }
 
@@ -49,32 +51,62 @@ static uint64_t interned_key(uint32_t kind, uint64_t iid)
     return (uint64_t)kind << 48 ^ iid;
 }
 
-/* One entry: iid 1, text 2. A demangled name in 3 is better than a mangled one in 2. */
-static void add_interned(struct perfetto_load *load, struct perfetto_sequence *sequence,
-                         const struct wire_field *entry)
+static void add_entry(struct perfetto_sequence *sequence, uint32_t kind, uint64_t iid,
+                      const struct perfetto_interned *own)
+{
+    nl_grow(&sequence->texts, &sequence->text_cap, sequence->text_count + 1);
+    sequence->texts[sequence->text_count] = *own;
+    id_index_put(&sequence->interned, interned_key(kind, iid), (uint32_t)sequence->text_count++);
+}
+
+/* A message that is read when something refers to it. */
+static void intern_whole(struct perfetto_load *load, struct perfetto_sequence *sequence,
+                         uint32_t kind, const struct wire_field *entry)
+{
+    struct wire wire = wire_inside(entry);
+    struct wire_field field;
+    uint64_t iid = 0;
+    while (wire_next(&wire, &field))
+        if (field.number == 1)
+            iid = field.value;
+    struct perfetto_interned own = {.text = perfetto_keep(load, wire_str(entry))};
+    add_entry(sequence, kind, iid, &own);
+}
+
+/* A demangled name in 3 is better than a mangled one in 2. */
+static void intern_text(struct perfetto_load *load, struct perfetto_sequence *sequence,
+                        uint32_t kind, const struct wire_field *entry)
 {
     struct wire wire = wire_inside(entry);
     struct wire_field field;
     struct perfetto_interned own = {.text = {"", 0}};
     struct nl_str text = {"", 0};
     uint64_t iid = 0;
-    uint32_t kind = entry->number;
     while (wire_next(&wire, &field)) {
-        bool demangled = field.number == 3 && entry->number > 30 && field.len;
+        bool demangled = field.number == 3 && kind > 30 && field.len;
         if (field.number == 1)
             iid = field.value;
         else if ((field.number == 2 || demangled) && wire_is_text(&field))
             text = wire_str(&field);
         else if (field.number == 4 && wire_is_varint(&field))
             own.category = (uint32_t)field.value;
-        else if (field.number == 4 && entry->number > 30)
+        else if (field.number == 4 && kind > 30)
             kind = PERFETTO_KERNELS; /* an extension; only kernels have their architecture here */
     }
     own.text = perfetto_keep(load, text);
-    own.name = own.text.len ? nl_stage_name(load->stage, own.text) : NL_NO_NAME;
-    nl_grow(&sequence->texts, &sequence->text_cap, sequence->text_count + 1);
-    sequence->texts[sequence->text_count] = own;
-    id_index_put(&sequence->interned, interned_key(kind, iid), (uint32_t)sequence->text_count++);
+    if (own.text.len && kind != PERFETTO_GPU_COUNTERS) /* whose "text" is a message */
+        own.name = nl_stage_name(load->stage, own.text);
+    add_entry(sequence, kind, iid, &own);
+}
+
+void perfetto_intern(struct perfetto_load *load, struct perfetto_sequence *sequence, uint32_t kind,
+                     const struct wire_field *entry)
+{
+    bool whole = kind == PERFETTO_FRAMES || kind == PERFETTO_STACKS || kind == PERFETTO_MAPPINGS;
+    if (whole)
+        intern_whole(load, sequence, kind, entry);
+    else
+        intern_text(load, sequence, kind, entry);
 }
 
 void perfetto_interned(struct perfetto_load *load, struct perfetto_sequence *sequence,
@@ -84,7 +116,7 @@ void perfetto_interned(struct perfetto_load *load, struct perfetto_sequence *seq
     struct wire_field field;
     while (wire_next(&wire, &field))
         if (wire_is_text(&field))
-            add_interned(load, sequence, &field);
+            perfetto_intern(load, sequence, field.number, &field);
     load->notes[PERFETTO_NOTE_DAMAGED] += wire.damaged;
 }
 
@@ -98,6 +130,15 @@ const struct perfetto_interned *perfetto_text(struct perfetto_load *load,
         return &sequence->texts[row];
     load->notes[PERFETTO_NOTE_INTERNED]++;
     return &none;
+}
+
+struct perfetto_interned *perfetto_entry(struct perfetto_load *load,
+                                         const struct perfetto_sequence *sequence, uint32_t kind,
+                                         uint64_t iid)
+{
+    uint32_t row = id_index_get(&sequence->interned, interned_key(kind, iid));
+    load->notes[PERFETTO_NOTE_INTERNED] += row == ID_INDEX_NONE;
+    return row == ID_INDEX_NONE ? NULL : &sequence->texts[row];
 }
 
 static void event_defaults(struct perfetto_sequence *sequence, const struct wire_field *data)
@@ -119,7 +160,8 @@ static void event_defaults(struct perfetto_sequence *sequence, const struct wire
     }
 }
 
-void perfetto_defaults(struct perfetto_sequence *sequence, const struct wire_field *data)
+void perfetto_defaults(struct perfetto_load *load, struct perfetto_sequence *sequence,
+                       const struct wire_field *data)
 {
     struct wire wire = wire_inside(data);
     struct wire_field field;
@@ -128,6 +170,8 @@ void perfetto_defaults(struct perfetto_sequence *sequence, const struct wire_fie
             sequence->clock = field.value;
         else if (field.number == 11 && wire_is_text(&field))
             event_defaults(sequence, &field);
+        else if (field.number == 12 && wire_is_text(&field))
+            perfetto_sample_defaults(load, sequence, &field);
     }
 }
 

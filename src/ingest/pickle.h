@@ -71,6 +71,11 @@ NL_MUST_CHECK bool pickle_read(struct pickle *pickle, const void *bytes, size_t 
                                struct nl_job *job, struct nl_err *err);
 void pickle_free(struct pickle *pickle);
 
+/* picklejson.c: the program that builds what a JSON document holds, into `program` (which must live
+ * as long as the pickle read from it). *cut: the document ended early, what was whole is in it. */
+NL_MUST_CHECK bool pickle_from_json(struct nl_buf *program, const void *bytes, size_t len,
+                                    bool *cut, struct nl_err *err);
+
 static inline enum pickle_type pickle_type(struct pickle_value value)
 {
     return (enum pickle_type)(value.bits & 15);

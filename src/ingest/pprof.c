@@ -28,11 +28,6 @@ struct location {
     struct wire whole; /* its lines are read when it is used */
 };
 
-struct value_type {
-    uint32_t event, unit; /* name ids */
-    int64_t factor;       /* to the unit of the store */
-};
-
 /* Whole stacks that were met: samples repeat them with other labels and values. */
 struct stack_cache {
     struct known_stack {
@@ -58,7 +53,7 @@ struct pprof {
     struct id_index
         below; /* (caller's node, location) → node: a walk of a stack is one look a frame */
     struct stack_cache stacks;
-    struct value_type types[TYPES_MOST];
+    struct pprof_type types[TYPES_MOST];
     unsigned type_count;
     uint64_t *frames; /* location ids of the sample at hand */
     size_t frame_count, frame_cap;
@@ -89,7 +84,7 @@ static bool next(struct pprof *p, struct wire *wire, struct wire_field *field, b
     return cut;
 }
 
-static void read_type(struct pprof *p, const struct wire_field *bytes)
+struct pprof_type pprof_type_of(struct cpuprofile *profile, struct nl_str event, struct nl_str unit)
 {
     static const struct {
         const char *name, *store;
@@ -97,6 +92,20 @@ static void read_type(struct pprof *p, const struct wire_field *bytes)
     } units[] = {{"nanoseconds", "ns", 1},        {"microseconds", "ns", 1000},
                  {"milliseconds", "ns", 1000000}, {"seconds", "ns", 1000000000},
                  {"bytes", "bytes", 1},           {"count", "count", 1}};
+    struct pprof_type own = {.event = cpuprofile_name(profile, event),
+                             .unit = cpuprofile_name(profile, unit),
+                             .factor = 1};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (nl_str_is(unit, units[i].name)) {
+            bool samples = nl_str_is(unit, "count") && nl_str_is(event, "samples");
+            own.unit = cpuprofile_name(profile, nl_str(samples ? "samples" : units[i].store));
+            own.factor = units[i].factor;
+        }
+    return own;
+}
+
+static void read_type(struct pprof *p, const struct wire_field *bytes)
+{
     struct wire wire = wire_inside(bytes);
     struct wire_field field;
     uint64_t type = 0, unit = 0;
@@ -106,20 +115,11 @@ static void read_type(struct pprof *p, const struct wire_field *bytes)
         else if (field.number == 2)
             unit = field.value;
     }
-    if (p->type_count == TYPES_MOST) {
+    if (p->type_count == TYPES_MOST)
         p->extra++;
-        return;
-    }
-    struct nl_str text = string_of(p, unit), event = string_of(p, type);
-    struct value_type *own = &p->types[p->type_count++];
-    *own = (struct value_type){.event = cpuprofile_name(&p->profile, event), .factor = 1};
-    own->unit = cpuprofile_name(&p->profile, text);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (nl_str_is(text, units[i].name)) {
-            bool samples = nl_str_is(text, "count") && nl_str_is(event, "samples");
-            own->unit = cpuprofile_name(&p->profile, nl_str(samples ? "samples" : units[i].store));
-            own->factor = units[i].factor;
-        }
+    else
+        p->types[p->type_count++] =
+            pprof_type_of(&p->profile, string_of(p, type), string_of(p, unit));
 }
 
 static void read_mapping(struct pprof *p, const struct wire_field *bytes)
@@ -503,7 +503,9 @@ bool pprof_load_bytes(struct nl_builder *builder, uint32_t source, const void *b
     struct pprof *p = nl_zalloc(sizeof *p);
     bool done = true;
     cpuprofile_begin(&p->profile, builder, source, job);
-    if (pprof_legacy_sniff(bytes, len)) {
+    if (pprof_raw_recognise((struct nl_str){bytes, len})) {
+        done = pprof_raw_load(&p->profile, bytes, len, err);
+    } else if (pprof_legacy_sniff(bytes, len)) {
         done = pprof_legacy_load(&p->profile, bytes, len, err);
     } else {
         p->message = wire_over(bytes, len);
@@ -525,6 +527,8 @@ static int sniff(const struct nl_input *input, const char **why)
     int legacy = pprof_legacy_sniff(input->head, input->head_len);
     if (legacy)
         return legacy;
+    if (pprof_raw_recognise((struct nl_str){(const char *)input->head, input->head_len}))
+        return 90;
     struct wire wire = wire_over(input->head, input->head_len);
     struct wire_field field;
     if (!wire_next(&wire, &field) || field.number != 1 || field.len > 8)

@@ -5,8 +5,9 @@
  * 0, 3, 0, period in µs, 0; records count, frames, addresses (leaf first); a trailer 0, 1, 0; then
  * text: /proc/self/maps, or for Java the symbols of the addresses.
  *
- * Text profiles say "heap profile: …" or "--- contentionz …", then a line per stack: numbers, '@',
- * addresses; then the maps. Values are kept as recorded: what was sampled is not scaled up.
+ * Text profiles say "heap profile: …", "--- contentionz …" or "goroutine profile: …", then a line per
+ * stack: numbers, '@', addresses; then the maps. Go writes the symbols of the addresses below each
+ * stack. Values are kept as recorded: what was sampled is not scaled up.
  */
 #include "ingest/pprof.h"
 
@@ -16,6 +17,7 @@
 #include "base/mem.h"
 #include "ingest/idindex.h"
 
+#define NO_ADDRESS  UINT64_MAX
 #define RANGES_MOST 4096 /* each is looked through once per address */
 
 struct range {
@@ -30,8 +32,13 @@ struct legacy {
     bool big_endian;
     struct range *ranges;
     size_t range_count, range_cap;
-    struct nl_stack_row *symbols; /* of addresses, where the file has them */
+    struct symbol {
+        struct nl_stack_row frame;
+        uint32_t outer; /* of an inlined call: row of its caller + 1 */
+    } * symbols;        /* of addresses, where the file has them */
     size_t symbol_count, symbol_cap;
+    uint64_t symbol_address; /* of the line before, in Go's texts */
+    bool symbol_open;        /* that line made the symbol: more may be inlined there */
     struct id_index symbol_index;
     uint64_t *stack;
     size_t depth, cap;
@@ -79,8 +86,9 @@ static bool read_header(struct legacy *l, const unsigned char *bytes, size_t len
 
 static bool is_text_profile(struct nl_str text)
 {
-    static const char *const starts[] = {"heap profile:", "--- contentionz",
-                                         "--- mutex:", "--- contention:"};
+    static const char *const starts[] = {"heap profile:",      "--- contentionz",
+                                         "--- mutex:",         "--- contention:",
+                                         "goroutine profile:", "threadcreate profile:"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
         if (nl_str_starts(text, starts[i]))
             return true;
@@ -176,6 +184,14 @@ static bool read_map(struct legacy *l, struct nl_str line)
     return true;
 }
 
+static void add_symbol(struct legacy *l, uint64_t address, const struct nl_stack_row *frame)
+{
+    nl_grow(&l->symbols, &l->symbol_cap, l->symbol_count + 1);
+    if (address != NO_ADDRESS)
+        id_index_put(&l->symbol_index, address, (uint32_t)l->symbol_count);
+    l->symbols[l->symbol_count++] = (struct symbol){.frame = *frame};
+}
+
 /* Java: "0x1e com.example.work (Source.java:12)" */
 static void read_symbol(struct legacy *l, struct nl_str line)
 {
@@ -185,16 +201,70 @@ static void read_symbol(struct legacy *l, struct nl_str line)
         !line.len)
         return;
     cpuprofile_frame_text(l->profile, &frame, line);
-    nl_grow(&l->symbols, &l->symbol_cap, l->symbol_count + 1);
-    id_index_put(&l->symbol_index, address, (uint32_t)l->symbol_count);
-    l->symbols[l->symbol_count++] = frame;
+    add_symbol(l, address, &frame);
+}
+
+static struct nl_str take_tabbed(struct nl_str *line)
+{
+    struct nl_str word = *line;
+    const char *tab = memchr(line->ptr, '\t', line->len);
+    word.len = tab ? (size_t)(tab - line->ptr) : line->len;
+    line->ptr += word.len;
+    line->len -= word.len;
+    while (line->len && line->ptr[0] == '\t') {
+        line->ptr++;
+        line->len--;
+    }
+    return word;
+}
+
+/* Go: "#\t0x43e0c5\truntime.gopark+0xe5\t\t/go/src/runtime/proc.go:398", innermost first. The
+ * address is that of the call, one before where the stack says that it returns to. A line with the
+ * address of the one above is the caller that it was inlined into. */
+static bool read_go_symbol(struct legacy *l, struct nl_str line)
+{
+    uint64_t address, number;
+    struct nl_stack_row frame = nl_stack_row();
+    if (!nl_str_starts(line, "#\t0x")) {
+        l->symbol_open = false;
+        return false;
+    }
+    line.ptr += 2;
+    line.len -= 2;
+    (void)take_number(&line, 16, &address);
+    (void)take_tabbed(&line);
+    struct nl_str name = take_tabbed(&line), place = take_tabbed(&line);
+    ptrdiff_t plus = nl_str_find_nocase(name, "+0x");
+    name.len = plus > 0 ? (size_t)plus : name.len;
+    frame.name = cpuprofile_name(l->profile, name);
+    size_t colon = place.len;
+    while (colon > 0 && place.ptr[colon - 1] != ':')
+        colon--;
+    struct nl_str digits = {place.ptr + colon, place.len - colon};
+    if (colon > 1 && take_number(&digits, 10, &number) && number < NL_NULL_U32) {
+        frame.file = cpuprofile_name(l->profile, (struct nl_str){place.ptr, colon - 1});
+        frame.line = (uint32_t)number;
+    }
+    bool inlined = l->symbol_open && address == l->symbol_address;
+    if (!inlined && id_index_get(&l->symbol_index, address) != ID_INDEX_NONE) {
+        l->symbol_open = false;
+        return true;
+    }
+    if (inlined)
+        l->symbols[l->symbol_count - 1].outer = (uint32_t)l->symbol_count + 1;
+    else if (id_index_get(&l->symbol_index, address + 1) == ID_INDEX_NONE)
+        id_index_put(&l->symbol_index, address + 1, (uint32_t)l->symbol_count);
+    add_symbol(l, inlined ? NO_ADDRESS : address, &frame);
+    l->symbol_address = address;
+    l->symbol_open = true;
+    return true;
 }
 
 static void read_tail(struct legacy *l)
 {
     struct nl_str line;
     while (!cpuprofile_stopped(l->profile) && next_line(l, &line))
-        if (!read_map(l, line))
+        if (!read_go_symbol(l, line) && !read_map(l, line))
             read_symbol(l, line);
 }
 
@@ -208,8 +278,8 @@ static uint32_t module_of(const struct legacy *l, uint64_t address)
     return NL_NO_NAME;
 }
 
-/* The frame of an address, looked up once. */
-static const struct nl_stack_row *frame_of(struct legacy *l, uint64_t address)
+/* The symbol of an address, looked up once. */
+static uint32_t symbol_of(struct legacy *l, uint64_t address)
 {
     uint32_t row = id_index_get(&l->symbol_index, address);
     if (row == ID_INDEX_NONE) {
@@ -218,19 +288,28 @@ static const struct nl_stack_row *frame_of(struct legacy *l, uint64_t address)
         (void)snprintf(text, sizeof text, "0x%" PRIx64, address);
         frame.name = cpuprofile_name(l->profile, nl_str(text));
         frame.module = module_of(l, address);
-        nl_grow(&l->symbols, &l->symbol_cap, l->symbol_count + 1);
-        row = (uint32_t)l->symbol_count++;
-        l->symbols[row] = frame;
-        id_index_put(&l->symbol_index, address, row);
+        row = (uint32_t)l->symbol_count;
+        add_symbol(l, address, &frame);
     }
-    return &l->symbols[row];
+    return row;
+}
+
+/* Callers first: those that an address's calls were inlined into lie behind it, in a row. */
+static uint32_t add_symbols(struct legacy *l, uint32_t node, uint32_t first)
+{
+    uint32_t last = first;
+    while (l->symbols[last].outer)
+        last = l->symbols[last].outer - 1;
+    for (uint32_t row = last + 1; row-- > first;)
+        node = cpuprofile_frame(l->profile, node, &l->symbols[row].frame);
+    return node;
 }
 
 static uint32_t add_stack(struct legacy *l)
 {
     uint32_t node = NL_NULL_ROW;
     for (size_t i = l->depth; i-- > 0;)
-        node = cpuprofile_frame(l->profile, node, frame_of(l, l->stack[i]));
+        node = add_symbols(l, node, symbol_of(l, l->stack[i]));
     return node;
 }
 
@@ -334,21 +413,44 @@ static bool contention_line(struct legacy *l, struct nl_str line)
     return true;
 }
 
+/* "3 @ 0x1 0x2": goroutines, threads */
+static bool count_line(struct legacy *l, struct nl_str line, const char *event)
+{
+    uint64_t count;
+    if (!take_number(&line, 10, &count) || !take_char(&line, '@'))
+        return false;
+    take_addresses(l, line);
+    add_sample(l, add_stack(l), event, "count", count);
+    return true;
+}
+
+static bool sample_line(struct legacy *l, struct nl_str head, struct nl_str line)
+{
+    if (nl_str_starts(head, "heap profile:"))
+        return heap_line(l, line);
+    if (nl_str_starts(head, "goroutine profile:"))
+        return count_line(l, line, "goroutine");
+    if (nl_str_starts(head, "threadcreate profile:"))
+        return count_line(l, line, "threadcreate");
+    return contention_line(l, line);
+}
+
 static void load_text(struct legacy *l)
 {
     const unsigned char *start = l->at;
-    struct nl_str line;
-    bool heap = nl_str_starts((struct nl_str){(const char *)l->at, (size_t)(l->end - l->at)},
-                              "heap profile:");
+    struct nl_str head, line;
     read_tail(l); /* maps come last, but stacks need them */
     l->at = start;
-    (void)next_line(l, &line);
+    if (!next_line(l, &head))
+        return;
+    bool all = nl_str_starts(head, "goroutine") || nl_str_starts(head, "threadcreate");
     while (!cpuprofile_stopped(l->profile) && next_line(l, &line)) {
-        bool stack = heap ? heap_line(l, line) : contention_line(l, line);
-        bool value = !stack && memchr(line.ptr, '@', line.len) && line.len && line.ptr[0] <= '9';
+        bool stack = sample_line(l, head, line);
+        bool value =
+            !stack && memchr(line.ptr, '@', line.len) && line.len && digit_of(line.ptr[0]) < 10;
         l->bad += value;
     }
-    cpuprofile_cover(l->profile, "values as sampled, not scaled up", 1,
+    cpuprofile_cover(l->profile, "values as sampled, not scaled up", !all,
                      "the profiler recorded a part of all events");
 }
 

@@ -225,5 +225,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return ended && done;
 }
 
-const struct nl_format nl_format_pstats = {"pstats", "cProfile statistics (pstats)", sniff, load,
-                                           "formats/pstats.md"};
+const struct nl_format nl_format_pstats = {.name = "pstats",
+                                           .title = "cProfile statistics (pstats)",
+                                           .sniff = sniff,
+                                           .load = load,
+                                           .doc = "formats/pstats.md"};

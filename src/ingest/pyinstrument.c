@@ -287,5 +287,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return ended && done;
 }
 
-const struct nl_format nl_format_pyinstrument = {"pyinstrument", "pyinstrument session JSON", sniff,
-                                                 load, "formats/pyinstrument.md"};
+const struct nl_format nl_format_pyinstrument = {.name = "pyinstrument",
+                                                 .title = "pyinstrument session JSON",
+                                                 .sniff = sniff,
+                                                 .load = load,
+                                                 .doc = "formats/pyinstrument.md"};

@@ -147,5 +147,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return done;
 }
 
-const struct nl_format nl_format_recording = {"recording", "neurolens raw recording", sniff, load,
-                                              "formats/recording.md"};
+const struct nl_format nl_format_recording = {.name = "recording",
+                                              .title = "neurolens raw recording",
+                                              .sniff = sniff,
+                                              .load = load,
+                                              .doc = "formats/recording.md"};

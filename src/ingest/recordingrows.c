@@ -122,7 +122,9 @@ bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark)
 void rec_take_problem(struct rec_load *load, struct nl_str text)
 {
     char item[128], detail[512];
-    const char *colon = text.len ? memchr(text.ptr, ':', text.len) : NULL;
+    if (!text.len)
+        text = nl_str("a hook");
+    const char *colon = memchr(text.ptr, ':', text.len);
     size_t what = colon ? (size_t)(colon - text.ptr) : text.len;
     size_t why = colon && what + 2 < text.len ? what + 2 : text.len;
     size_t left = text.len - why;

@@ -32,19 +32,15 @@ static uint32_t tag_of(struct nl_str text)
 
 /* ---- Processes, threads, streams ---- */
 
-int64_t rocpd_pid(const struct rocpd *load, nsys_cells id)
+static const uint64_t *find(const struct gpurows_map *map, nsys_cells id)
 {
-    const uint64_t *found = id->type == SQLITEPAGES_INTEGER
-                                ? gpurows_map_find(&load->processes, (uint64_t)id->integer)
-                                : NULL;
-    return found ? (int64_t)*found : nsys_i64(id);
+    return id->type == SQLITEPAGES_INTEGER ? gpurows_map_find(map, (uint64_t)id->integer) : NULL;
 }
 
-int64_t rocpd_tid(const struct rocpd *load, nsys_cells id)
+/* Process and thread as the operating system numbers them. */
+static int64_t number_of(const struct gpurows_map *map, nsys_cells id)
 {
-    const uint64_t *found = id->type == SQLITEPAGES_INTEGER
-                                ? gpurows_map_find(&load->threads, (uint64_t)id->integer)
-                                : NULL;
+    const uint64_t *found = find(map, id);
     return found ? (int64_t)*found : nsys_i64(id);
 }
 
@@ -67,7 +63,8 @@ static void thread_row(void *context, nsys_cells cells)
     struct gpurows *rows = &load->db.rows;
     if (name.len == 0)
         return;
-    uint32_t process = nl_builder_process(rows->builder, rows->source, rocpd_pid(load, &cells[2]));
+    uint32_t process =
+        nl_builder_process(rows->builder, rows->source, number_of(&load->processes, &cells[2]));
     nl_builder_thread_name(rows->builder,
                            nl_builder_thread(rows->builder, process, cells[1].integer), name);
 }
@@ -82,8 +79,17 @@ static void track_row(void *context, nsys_cells cells)
     bool made;
     (void)gpurows_map_put(&load->tracks, (uint64_t)cells[0].integer, at, &made);
     if (made)
-        load->track[at] =
-            (struct rocpd_track){rocpd_pid(load, &cells[1]), rocpd_tid(load, &cells[2])};
+        load->track[at] = (struct rocpd_track){
+            number_of(&load->processes, &cells[1]), number_of(&load->threads, &cells[2]),
+            nsys_i64(&cells[3]), nsys_i64(&cells[4]), nsys_i64(&cells[5])};
+}
+
+static void time_row(void *context, nsys_cells cells)
+{
+    struct rocpd *load = context;
+    if (cells[0].type == SQLITEPAGES_INTEGER && cells[1].type == SQLITEPAGES_INTEGER)
+        (void)gpurows_map_put(&load->times, (uint64_t)cells[0].integer, (uint64_t)cells[1].integer,
+                              NULL);
 }
 
 /* ---- Agents: columns for the names, JSON for the rest ---- */
@@ -181,26 +187,73 @@ static void event_row(void *context, nsys_cells cells)
     nl_grow(&load->event, &load->event_cap, at + 1);
     struct rocpd_event *event = &load->event[load->event_count++];
     event->stack = nsys_id(&cells[1]);
-    event->category = dbrows_tag(&load->strings, &cells[2]);
+    event->category =
+        dbrows_tag(load->own_categories ? &load->categories : &load->strings, &cells[2]);
     event->message = NL_NO_NAME;
+    load->packed += cells[3].type == SQLITEPAGES_BLOB && cells[3].len > 0;
     if ((event->category & 0xff) == ROCPD_MARKER && extra.len > 2)
         event->message = message_in(load, extra);
 }
 
-struct rocpd_event rocpd_event(const struct rocpd *load, nsys_cells id)
+static struct rocpd_event event_of(const struct rocpd *load, nsys_cells id)
 {
-    const uint64_t *place = id->type == SQLITEPAGES_INTEGER
-                                ? gpurows_map_find(&load->events, (uint64_t)id->integer)
-                                : NULL;
+    const uint64_t *place = find(&load->events, id);
     return place ? load->event[*place] : (struct rocpd_event){.stack = NL_NULL_U64};
+}
+
+/* ---- Where and when ---- */
+
+static int64_t time_of(const struct rocpd *load, nsys_cells own, nsys_cells id)
+{
+    const uint64_t *time = own->type == SQLITEPAGES_INTEGER ? NULL : find(&load->times, id);
+    return time ? (int64_t)*time : nsys_i64(own);
+}
+
+static void prefer(int64_t *known, int64_t own)
+{
+    if (own != NL_NULL_I64)
+        *known = own;
+}
+
+struct rocpd_place rocpd_place(const struct rocpd *load, nsys_cells cells)
+{
+    struct rocpd_place place = {
+        .on = {NL_NULL_I64, NL_NULL_I64, NL_NULL_I64, NL_NULL_I64, NL_NULL_I64},
+        .start = time_of(load, &cells[ROCPD_START], &cells[ROCPD_START_ID]),
+        .end = time_of(load, &cells[ROCPD_END], &cells[ROCPD_END_ID]),
+        .event = event_of(load, &cells[ROCPD_EVENT])};
+    const uint64_t *track = find(&load->tracks, &cells[ROCPD_TRACK]);
+    if (track)
+        place.on = load->track[*track];
+    prefer(&place.on.pid, number_of(&load->processes, &cells[ROCPD_PID]));
+    prefer(&place.on.tid, number_of(&load->threads, &cells[ROCPD_TID]));
+    prefer(&place.on.agent, nsys_i64(&cells[ROCPD_AGENT]));
+    prefer(&place.on.queue, nsys_i64(&cells[ROCPD_QUEUE]));
+    prefer(&place.on.stream, nsys_i64(&cells[ROCPD_STREAM]));
+    return place;
+}
+
+/* ---- The run ---- */
+
+#define NEWEST_SCHEMA 4
+
+/* "3", "3.0.4", "4.1.0" */
+static void tell_schema(struct gpurows *rows, struct nl_str version)
+{
+    unsigned major = 0;
+    for (size_t i = 0; i < version.len && version.ptr[i] >= '0' && version.ptr[i] <= '9'; i++)
+        major = major < 100000 ? major * 10 + (unsigned)(version.ptr[i] - '0') : major;
+    nl_builder_meta(rows->builder, rows->source, "schema_version", version);
+    if (major > NEWEST_SCHEMA)
+        nl_builder_coverage(rows->builder, rows->source, "schema newer than this reader knows", 1,
+                            "read by the columns it knows; others are not looked at");
 }
 
 static void metadata_row(void *context, nsys_cells cells)
 {
     struct rocpd *load = context;
     if (nl_str_is(dbrows_text(&cells[0]), "schema_version"))
-        nl_builder_meta(load->db.rows.builder, load->db.rows.source, "schema_version",
-                        dbrows_text(&cells[1]));
+        tell_schema(&load->db.rows, dbrows_text(&cells[1]));
 }
 
 /* ---- The load ---- */
@@ -209,17 +262,21 @@ static void load_descriptions(struct rocpd *load)
 {
     char table[256];
     (void)snprintf(table, sizeof table, "rocpd_string%s", load->suffix);
-    load->strings.tag = tag_of;
+    load->strings.tag = load->categories.tag = tag_of;
     dbrows_strings_load(&load->db, &load->strings, table, "id", "string");
+    (void)snprintf(table, sizeof table, "rocpd_info_category%s", load->suffix);
+    load->own_categories = dbrows_count(&load->db, table) > 0;
+    dbrows_strings_load(&load->db, &load->categories, table, "id", "name");
     static const struct {
         const char *table;
-        const char *columns[5];
+        const char *columns[7];
         sqlitepages_row_fn *row;
     } tables[] = {
         {"rocpd_metadata", {"tag", "value", NULL}, metadata_row},
         {"rocpd_info_process", {"id", "pid", NULL}, process_row},
         {"rocpd_info_thread", {"id", "tid", "pid", "name", NULL}, thread_row},
-        {"rocpd_track", {"id", "pid", "tid", NULL}, track_row},
+        {"rocpd_track", {"id", "pid", "tid", "agent_id", "queue_id", "stream_id", NULL}, track_row},
+        {"rocpd_timestamp", {"id", "value", NULL}, time_row},
         {"rocpd_info_kernel_symbol",
          {"id", "display_name", "kernel_name", "arch_vgpr_count", NULL},
          symbol_row},
@@ -233,12 +290,71 @@ static void load_descriptions(struct rocpd *load)
 
 static void forget_set(struct rocpd *load)
 {
-    struct gpurows_map *maps[] = {&load->strings.map, &load->events,    &load->symbols,
-                                  &load->counters,    &load->tracks,    &load->threads,
-                                  &load->processes,   &load->dispatches};
+    struct gpurows_map *maps[] = {&load->strings.map, &load->categories.map, &load->events,
+                                  &load->symbols,     &load->counters,       &load->tracks,
+                                  &load->threads,     &load->processes,      &load->times,
+                                  &load->dispatches};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         gpurows_map_release(maps[i]);
     load->event_count = 0;
+}
+
+/* ---- Which sets share devices and processes ---- */
+
+static void machine_row(void *context, nsys_cells cells)
+{
+    struct rocpd_set *set = context;
+    set->machine = nsys_i64(&cells[0]);
+}
+
+static void pid_row(void *context, nsys_cells cells)
+{
+    struct rocpd_set *set = context;
+    set->pid = nsys_i64(&cells[0]);
+}
+
+static void describe_source(struct rocpd *load, uint32_t source)
+{
+    struct nl_builder *builder = load->db.rows.builder;
+    nl_builder_clock(builder, source, "boot", NL_NULL_I64);
+    nl_builder_tool(builder, source, nl_str("rocprofv3"));
+    nl_builder_correlation_per_process(builder, source);
+}
+
+/* Sets of one machine share its GPUs, so they are of one source; the same pid twice is another
+ * container or another time, and another machine has other GPUs and another clock. */
+static uint32_t source_of_set(struct rocpd *load, const struct rocpd_set *set)
+{
+    uint32_t source = NL_NULL_ROW;
+    bool met = false;
+    for (size_t i = 0; i < load->set_count; i++)
+        if (load->sets[i].machine == set->machine) {
+            source = source == NL_NULL_ROW ? load->sets[i].source : source;
+            met |= load->sets[i].pid == set->pid;
+        }
+    if (load->set_count == 0)
+        return load->db.rows.source;
+    if (source == NL_NULL_ROW || met) {
+        source = nl_builder_source(load->db.rows.builder, load->db.input->name, "rocpd");
+        describe_source(load, source);
+    }
+    return source;
+}
+
+static void begin_set(struct rocpd *load)
+{
+    struct rocpd_set set = {.machine = NL_NULL_I64, .pid = NL_NULL_I64};
+    static const char *const machine[] = {"hash", NULL}, *const pid[] = {"pid", NULL};
+    char table[256];
+    (void)snprintf(table, sizeof table, "rocpd_info_node%s", load->suffix);
+    (void)dbrows_each(&load->db, table, machine, machine_row, &set);
+    (void)snprintf(table, sizeof table, "rocpd_info_process%s", load->suffix);
+    (void)dbrows_each(&load->db, table, pid, pid_row, &set);
+    set.source = source_of_set(load, &set);
+    if (set.source != load->db.rows.source)
+        gpurows_source(&load->db.rows, set.source);
+    nl_grow(&load->sets, &load->set_cap, load->set_count + 1);
+    load->sets[load->set_count++] = set;
 }
 
 static void load_sets(struct rocpd *load)
@@ -249,6 +365,7 @@ static void load_sets(struct rocpd *load)
         if (strncmp(name, first, sizeof first - 1) != 0)
             continue;
         load->suffix = name + sizeof first - 1;
+        begin_set(load);
         load_descriptions(load);
         rocpd_rows_load(load);
         forget_set(load);
@@ -268,7 +385,9 @@ static void report(struct rocpd *load)
                                         "rocpd_info_pmc",
                                         "rocpd_info_code_object",
                                         "rocpd_info_kernel_symbol",
+                                        "rocpd_info_category",
                                         "rocpd_track",
+                                        "rocpd_timestamp",
                                         "rocpd_event",
                                         "rocpd_region",
                                         "rocpd_sample",
@@ -287,6 +406,10 @@ static void report(struct rocpd *load)
         {"names not in the table of symbols", load->unknown_kernels, "kernels without a name"},
         {"counters of no known dispatch", load->lost_counters,
          "counters were recorded without a kernel trace"},
+        {"not loaded: values of streamed counters", load->streamed,
+         "counters sampled over time (SPM), not per dispatch"},
+        {"not loaded: compressed texts of events", load->packed,
+         "marks are named by their calls instead of their messages"},
         {"not loaded: rocpd_sample", load->other_samples, "samples that are no marks"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
@@ -301,10 +424,9 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     struct rocpd *load = nl_zalloc(sizeof *load);
     bool done = dbrows_open(&load->db, builder, source, input, job, err);
     if (done) {
-        nl_builder_clock(builder, source, "boot", NL_NULL_I64);
-        nl_builder_tool(builder, source, nl_str("rocprofv3"));
-        nl_builder_correlation_per_process(builder, source);
+        describe_source(load, source);
         load_sets(load);
+        load->db.rows.source = source; /* remarks are about the file, not its last set */
         report(load);
         done = dbrows_close(&load->db, err);
     }
@@ -312,6 +434,7 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     nl_free(load->symbol);
     nl_free(load->counter);
     nl_free(load->track);
+    nl_free(load->sets);
     nl_free(load);
     return done;
 }
@@ -322,7 +445,7 @@ static int sniff(const struct nl_input *input, const char **why)
     unsigned found = dbrows_marks(input, marks, 3);
     if (found > 0 && found < 3)
         *why = "a database of ROCm without tables of dispatches and regions";
-    return found == 3 ? 92 : 0;
+    return found == 3 ? 92 : found > 0 ? NL_NEAR_MISS : 0;
 }
 
 const struct nl_format nl_format_rocpd = {.name = "rocpd",

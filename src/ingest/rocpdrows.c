@@ -7,13 +7,7 @@
 /* ---- Dispatches ---- */
 
 enum {
-    K_PID,
-    K_AGENT,
-    K_SYMBOL,
-    K_QUEUE,
-    K_STREAM,
-    K_START,
-    K_END,
+    K_SYMBOL = ROCPD_OWN,
     K_SHARED,
     K_BLOCK_X,
     K_BLOCK_Y,
@@ -21,29 +15,25 @@ enum {
     K_GRID_X,
     K_GRID_Y,
     K_GRID_Z,
-    K_EVENT
+    K_GRAPH,
+    K_NODE
 };
-static const char *const dispatch_columns[] = {"pid",
-                                               "agent_id",
-                                               "kernel_id",
-                                               "queue_id",
-                                               "stream_id",
-                                               "start",
-                                               "end",
-                                               "group_segment_size",
-                                               "workgroup_size_x",
-                                               "workgroup_size_y",
-                                               "workgroup_size_z",
-                                               "grid_size_x",
-                                               "grid_size_y",
-                                               "grid_size_z",
-                                               "event_id",
-                                               NULL};
+static const char *const dispatch_columns[] = {
+    ROCPD_PLACE,        "kernel_id",        "group_segment_size", "workgroup_size_x",
+    "workgroup_size_y", "workgroup_size_z", "grid_size_x",        "grid_size_y",
+    "grid_size_z",      "graph_exec_id",    "graph_node_id",      NULL};
 
-static int64_t stream_of(nsys_cells stream, nsys_cells queue)
+static uint32_t lane_of(struct rocpd *load, const struct rocpd_track *on, int64_t agent)
 {
-    int64_t number = nsys_i64(stream);
-    return number == NL_NULL_I64 ? nsys_i64(queue) : number;
+    return gpurows_stream(&load->db.rows, on->pid, agent, NL_NULL_I64,
+                          on->stream == NL_NULL_I64 ? on->queue : on->stream);
+}
+
+/* 0 is "outside graphs". */
+static uint64_t graph_id(nsys_cells cell)
+{
+    return cell->type == SQLITEPAGES_INTEGER && cell->integer ? (uint64_t)cell->integer
+                                                              : NL_NULL_U64;
 }
 
 static void dispatch_row(void *context, nsys_cells cells)
@@ -52,7 +42,8 @@ static void dispatch_row(void *context, nsys_cells cells)
     struct gpurows *rows = &load->db.rows;
     struct nl_slice_row slice = nl_slice_row();
     struct nl_kernel_row kernel = nl_kernel_row();
-    if (!gpurows_times(rows, nsys_i64(&cells[K_START]), nsys_i64(&cells[K_END]), &slice))
+    struct rocpd_place at = rocpd_place(load, cells);
+    if (!gpurows_times(rows, at.start, at.end, &slice))
         return;
     const uint64_t *place =
         cells[K_SYMBOL].type == SQLITEPAGES_INTEGER
@@ -61,10 +52,11 @@ static void dispatch_row(void *context, nsys_cells cells)
     load->unknown_kernels += !place;
     slice.kind = NL_KIND_KERNEL;
     slice.name = place ? load->symbol[*place].name : NL_NO_NAME;
-    slice.lane = gpurows_stream(rows, rocpd_pid(load, &cells[K_PID]), nsys_i64(&cells[K_AGENT]),
-                                NL_NULL_I64, stream_of(&cells[K_STREAM], &cells[K_QUEUE]));
+    slice.lane = lane_of(load, &at.on, at.on.agent);
     kernel.slice = nl_stage_slice(rows->stage, &slice);
-    kernel.correlation = rocpd_event(load, &cells[K_EVENT]).stack;
+    kernel.correlation = at.event.stack;
+    kernel.graph = graph_id(&cells[K_GRAPH]);
+    kernel.graph_node = graph_id(&cells[K_NODE]);
     kernel.registers = place ? load->symbol[*place].registers : NL_NULL_U32;
     kernel.static_shared_bytes = nsys_u32(&cells[K_SHARED]);
     gpurows_work_items(&kernel,
@@ -73,8 +65,8 @@ static void dispatch_row(void *context, nsys_cells cells)
                        (uint32_t[]){nsys_u32(&cells[K_BLOCK_X]), nsys_u32(&cells[K_BLOCK_Y]),
                                     nsys_u32(&cells[K_BLOCK_Z])});
     nl_stage_kernel(rows->stage, &kernel);
-    if (cells[K_EVENT].type == SQLITEPAGES_INTEGER)
-        (void)gpurows_map_put(&load->dispatches, (uint64_t)cells[K_EVENT].integer, kernel.slice,
+    if (cells[ROCPD_EVENT].type == SQLITEPAGES_INTEGER)
+        (void)gpurows_map_put(&load->dispatches, (uint64_t)cells[ROCPD_EVENT].integer, kernel.slice,
                               NULL);
 }
 
@@ -88,6 +80,10 @@ static void pmc_row(void *context, nsys_cells cells)
                                   ? gpurows_map_find(&load->counters, (uint64_t)cells[1].integer)
                                   : NULL;
     bool real = cells[2].type == SQLITEPAGES_REAL;
+    if (cells[3].type == SQLITEPAGES_INTEGER) { /* of a sample, not of a dispatch */
+        load->streamed++;
+        return;
+    }
     if (!slice || !counter || (!real && cells[2].type != SQLITEPAGES_INTEGER)) {
         load->lost_counters++;
         return;
@@ -102,10 +98,9 @@ static void pmc_row(void *context, nsys_cells cells)
 
 /* ---- Copies and allocations ---- */
 
-enum { C_PID, C_START, C_END, C_NAME, C_TO, C_FROM, C_BYTES, C_QUEUE, C_STREAM, C_EVENT };
-static const char *const copy_columns[] = {"pid",          "start",        "end",  "name_id",
-                                           "dst_agent_id", "src_agent_id", "size", "queue_id",
-                                           "stream_id",    "event_id",     NULL};
+enum { C_NAME = ROCPD_OWN, C_TO, C_FROM, C_BYTES, C_NODE };
+static const char *const copy_columns[] = {
+    ROCPD_PLACE, "name_id", "dst_agent_id", "src_agent_id", "size", "graph_node_id", NULL};
 
 static void copy_row(void *context, nsys_cells cells)
 {
@@ -113,18 +108,18 @@ static void copy_row(void *context, nsys_cells cells)
     struct gpurows *rows = &load->db.rows;
     struct nl_slice_row slice = nl_slice_row();
     struct nl_copy_row copy = nl_copy_row();
-    if (!gpurows_times(rows, nsys_i64(&cells[C_START]), nsys_i64(&cells[C_END]), &slice))
+    struct rocpd_place at = rocpd_place(load, cells);
+    if (!gpurows_times(rows, at.start, at.end, &slice))
         return;
     copy.kind = (uint8_t)(dbrows_tag(&load->strings, &cells[C_NAME]) >> 8);
     bool to_device = copy.kind == NL_COPY_HTOD;
     slice.kind = NL_KIND_MEMCPY;
     slice.name = dbrows_name(&load->strings, &cells[C_NAME]);
-    slice.lane = gpurows_stream(rows, rocpd_pid(load, &cells[C_PID]),
-                                nsys_i64(&cells[to_device ? C_TO : C_FROM]), NL_NULL_I64,
-                                stream_of(&cells[C_STREAM], &cells[C_QUEUE]));
+    slice.lane = lane_of(load, &at.on, nsys_i64(&cells[to_device ? C_TO : C_FROM]));
     copy.slice = nl_stage_slice(rows->stage, &slice);
     copy.bytes = nsys_u64(&cells[C_BYTES]);
-    copy.correlation = rocpd_event(load, &cells[C_EVENT]).stack;
+    copy.correlation = at.event.stack;
+    copy.graph_node = graph_id(&cells[C_NODE]);
     if (copy.kind == NL_COPY_DTOD) {
         copy.src_device = gpurows_ordinal(rows, nsys_i64(&cells[C_FROM]));
         copy.dst_device = gpurows_ordinal(rows, nsys_i64(&cells[C_TO]));
@@ -132,24 +127,24 @@ static void copy_row(void *context, nsys_cells cells)
     nl_stage_copy(rows->stage, &copy);
 }
 
-enum { M_PID, M_TID, M_AGENT, M_TYPE, M_LEVEL, M_START, M_ADDRESS, M_BYTES };
-static const char *const allocate_columns[] = {"pid",   "tid",     "agent_id", "type", "level",
-                                               "start", "address", "size",     NULL};
+enum { M_TYPE = ROCPD_OWN, M_LEVEL, M_ADDRESS, M_BYTES };
+static const char *const allocate_columns[] = {ROCPD_PLACE, "type", "level",
+                                               "address",   "size", NULL};
 
 static void allocate_row(void *context, nsys_cells cells)
 {
     struct rocpd *load = context;
     struct gpurows *rows = &load->db.rows;
     struct nl_slice_row when = nl_slice_row();
-    int64_t start = nsys_i64(&cells[M_START]), bytes = nsys_i64(&cells[M_BYTES]);
-    if (!gpurows_times(rows, start, start, &when))
+    struct rocpd_place at = rocpd_place(load, cells);
+    int64_t bytes = nsys_i64(&cells[M_BYTES]);
+    if (!gpurows_times(rows, at.start, at.start, &when))
         return;
     struct nl_memory_row row = nl_memory_row();
     row.ts = when.ts;
-    row.lane = gpurows_thread(rows, NL_LANE_THREAD, rocpd_pid(load, &cells[M_PID]),
-                              rocpd_tid(load, &cells[M_TID]), 0);
+    row.lane = gpurows_thread(rows, NL_LANE_THREAD, at.on.pid, at.on.tid, 0);
     row.address = nsys_u64(&cells[M_ADDRESS]);
-    row.device = gpurows_ordinal(rows, nsys_i64(&cells[M_AGENT]));
+    row.device = gpurows_ordinal(rows, at.on.agent);
     gpurows_allocation(rows, &row, bytes, nl_str_is(dbrows_text(&cells[M_TYPE]), "FREE"));
     row.kind = nl_stage_name(rows->stage, dbrows_text(&cells[M_LEVEL]));
     nl_stage_memory(rows->stage, &row);
@@ -157,8 +152,8 @@ static void allocate_row(void *context, nsys_cells cells)
 
 /* ---- Calls, ranges, marks ---- */
 
-static void stage_range(struct rocpd *load, struct nl_slice_row *slice, int64_t pid, int64_t tid,
-                        enum nl_rangestyle style)
+static void stage_range(struct rocpd *load, struct nl_slice_row *slice,
+                        const struct rocpd_track *on, enum nl_rangestyle style)
 {
     struct gpurows *rows = &load->db.rows;
     struct nl_nvtx_row range = nl_nvtx_row();
@@ -166,38 +161,36 @@ static void stage_range(struct rocpd *load, struct nl_slice_row *slice, int64_t 
     range.style = (uint8_t)style;
     slice->kind = NL_KIND_NVTX;
     slice->flags |= style == NL_RANGE_MARK ? NL_SLICE_INSTANT : 0;
-    slice->lane = gpurows_thread(rows, NL_LANE_NVTX, pid, tid, range.domain);
+    slice->lane = gpurows_thread(rows, NL_LANE_NVTX, on->pid, on->tid, range.domain);
     range.slice = nl_stage_slice(rows->stage, slice);
     nl_stage_nvtx(rows->stage, &range);
 }
 
-enum { R_PID, R_TID, R_START, R_END, R_NAME, R_EVENT };
-static const char *const region_columns[] = {"pid",     "tid",      "start", "end",
-                                             "name_id", "event_id", NULL};
+enum { R_NAME = ROCPD_OWN };
+static const char *const region_columns[] = {ROCPD_PLACE, "name_id", NULL};
 
 static void region_row(void *context, nsys_cells cells)
 {
     struct rocpd *load = context;
     struct gpurows *rows = &load->db.rows;
     struct nl_slice_row slice = nl_slice_row();
-    struct rocpd_event event = rocpd_event(load, &cells[R_EVENT]);
-    int64_t pid = rocpd_pid(load, &cells[R_PID]), tid = rocpd_tid(load, &cells[R_TID]);
-    if (!gpurows_times(rows, nsys_i64(&cells[R_START]), nsys_i64(&cells[R_END]), &slice))
+    struct rocpd_place at = rocpd_place(load, cells);
+    if (!gpurows_times(rows, at.start, at.end, &slice))
         return;
-    slice.name = event.message ? event.message : dbrows_name(&load->strings, &cells[R_NAME]);
-    if ((event.category & 0xff) == ROCPD_MARKER) {
-        stage_range(load, &slice, pid, tid, NL_RANGE_PUSH_POP);
+    slice.name = at.event.message ? at.event.message : dbrows_name(&load->strings, &cells[R_NAME]);
+    if ((at.event.category & 0xff) == ROCPD_MARKER) {
+        stage_range(load, &slice, &at.on, NL_RANGE_PUSH_POP);
         return;
     }
-    bool api = (event.category & 0xff) == ROCPD_API;
+    bool api = (at.event.category & 0xff) == ROCPD_API;
     slice.kind = api ? NL_KIND_API : NL_KIND_LIBRARY;
-    slice.lane = gpurows_thread(rows, NL_LANE_THREAD, pid, tid, 0);
+    slice.lane = gpurows_thread(rows, NL_LANE_THREAD, at.on.pid, at.on.tid, 0);
     uint32_t row = nl_stage_slice(rows->stage, &slice);
     if (!api)
         return;
     struct nl_api_row call = nl_api_row();
     call.slice = row;
-    call.correlation = event.stack;
+    call.correlation = at.event.stack;
     nl_stage_api(rows->stage, &call);
 }
 
@@ -205,27 +198,22 @@ static void sample_row(void *context, nsys_cells cells)
 {
     struct rocpd *load = context;
     struct nl_slice_row slice = nl_slice_row();
-    struct rocpd_event event = rocpd_event(load, &cells[2]);
-    const uint64_t *place = cells[0].type == SQLITEPAGES_INTEGER
-                                ? gpurows_map_find(&load->tracks, (uint64_t)cells[0].integer)
-                                : NULL;
-    int64_t start = nsys_i64(&cells[1]);
-    if ((event.category & 0xff) != ROCPD_MARKER || !place) {
+    struct rocpd_place at = rocpd_place(load, cells);
+    if ((at.event.category & 0xff) != ROCPD_MARKER || at.on.pid == NL_NULL_I64) {
         load->other_samples++;
         return;
     }
-    if (!gpurows_times(&load->db.rows, start, start, &slice))
+    if (!gpurows_times(&load->db.rows, at.start, at.start, &slice))
         return;
-    slice.name = event.message;
-    stage_range(load, &slice, load->track[*place].pid, load->track[*place].tid, NL_RANGE_MARK);
+    slice.name = at.event.message ? at.event.message : dbrows_name(&load->strings, &cells[R_NAME]);
+    stage_range(load, &slice, &at.on, NL_RANGE_MARK);
 }
 
 void rocpd_rows_load(struct rocpd *load)
 {
-    static const char *const sample_columns[] = {"track_id", "timestamp", "event_id", NULL};
-    static const char *const pmc_columns[] = {"event_id", "pmc_id", "value", NULL};
+    static const char *const pmc_columns[] = {"event_id", "pmc_id", "value", "sample_id", NULL};
     (void)rocpd_each(load, "rocpd_region", region_columns, region_row);
-    (void)rocpd_each(load, "rocpd_sample", sample_columns, sample_row);
+    (void)rocpd_each(load, "rocpd_sample", region_columns, sample_row);
     (void)rocpd_each(load, "rocpd_kernel_dispatch", dispatch_columns, dispatch_row);
     (void)rocpd_each(load, "rocpd_pmc_event", pmc_columns, pmc_row);
     (void)rocpd_each(load, "rocpd_memory_copy", copy_columns, copy_row);

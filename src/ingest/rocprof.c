@@ -102,8 +102,8 @@ static int sniff(const struct nl_input *input, const char **why)
     int sure = 0;
     if (csvread_header(&csv, NULL) == CSVREAD_ROW) {
         sure = kind_of(&csv) ? 85 : 0;
-        if (!sure)
-            *why = miss(&csv);
+        if (!sure && (*why = miss(&csv)) != NULL)
+            sure = NL_NEAR_MISS;
     }
     csvread_release(&csv);
     nl_stream_close(stream);
@@ -122,12 +122,6 @@ int64_t rocprof_agent(const struct rocprof *load, int what)
     return value;
 }
 
-int64_t rocprof_pid(const struct rocprof *load, int what)
-{
-    int64_t pid = rocprof_i64(load, what);
-    return pid == NL_NULL_I64 ? load->file_pid : pid;
-}
-
 /* "1234_kernel_trace.csv" → 1234. */
 static int64_t pid_in_name(const char *name)
 {
@@ -143,7 +137,7 @@ static int64_t pid_in_name(const char *name)
 static void tell(struct rocprof *load, const char *item, uint64_t count, const char *detail)
 {
     if (count > 0)
-        nl_builder_coverage(load->rows.builder, load->rows.source, item, (int64_t)count, detail);
+        nl_builder_coverage(load->rows.builder, load->source, item, (int64_t)count, detail);
 }
 
 static void report(struct rocprof *load, const struct rocprof_kind *kind, uint64_t rows)
@@ -154,20 +148,22 @@ static void report(struct rocprof *load, const struct rocprof_kind *kind, uint64
          "add a kernel trace of the same run");
     tell(load, "skipped: damaged row", load->bad_rows, "fewer cells than the header has columns");
     tell(load, "counters without a value", load->no_value, "the cell is empty or no number");
+    tell(load, "not linked: process id of two recordings", load->ambiguous,
+         "the same number under another Guid");
     tell(load, "repaired: quote never closed", load->csv.loose_quotes, NULL);
     tell(load, "skipped: line over 16 MiB", load->csv.long_rows, NULL);
     tell(load, "compressed data is cut short", load->csv.damage != NULL, load->csv.damage);
     tell(load, "no rows in the file", rows == 0, kind->name);
-    gpurows_end(&load->rows);
 }
 
 static bool read_rows(struct rocprof *load, const struct rocprof_kind *kind, struct nl_err *err)
 {
     for (int i = 0; i < ROCPROF_COLUMNS && kind->columns[i]; i++)
         load->column[i] = csvread_column(&load->csv, kind->columns[i]);
+    load->guid_column = csvread_column(&load->csv, "Guid");
     if (kind->open)
         kind->open(load);
-    uint64_t rows = 0;
+    uint64_t rows = 0, before = load->rows.no_start;
     enum csvread_status got;
     while ((got = csvread_next(&load->csv, err)) == CSVREAD_ROW) {
         if ((rows++ & 4095) == 0 && gpurows_stop(&load->rows))
@@ -182,21 +178,34 @@ static bool read_rows(struct rocprof *load, const struct rocprof_kind *kind, str
         return false;
     if (nl_job_cancelled(load->rows.job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
-    if (rows > 0 && load->bad_rows + load->rows.no_start == rows)
+    if (rows > 0 && load->bad_rows + load->rows.no_start - before == rows)
         return nl_fail(err, NL_FORMAT, "none of its %llu rows can be read as a row of a %s",
                        (unsigned long long)rows, kind->name);
     return true;
 }
 
+static void begin_file(struct rocprof *load, uint32_t source, const struct nl_input *input,
+                       struct nl_stream *stream)
+{
+    csvread_init(&load->csv, stream, load->rows.job, NULL);
+    load->parts = input->recording != NULL;
+    load->source = source;
+    load->file_pid = pid_in_name(input->name);
+    load->bad_rows = load->timeless = load->untold_length = 0;
+    load->no_value = load->ambiguous = 0;
+    for (int i = 0; i < ROCPROF_COLUMNS; i++)
+        load->column[i] = -1;
+}
+
 bool rocprof_load_stream(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                          struct nl_stream *stream, struct nl_job *job, struct nl_err *err)
 {
-    struct rocprof *load = nl_zalloc(sizeof *load);
-    gpurows_begin(&load->rows, builder, source, job);
-    csvread_init(&load->csv, stream, job, NULL);
-    load->file_pid = pid_in_name(input->name);
-    for (int i = 0; i < ROCPROF_COLUMNS; i++)
-        load->column[i] = -1;
+    struct rocprof *load = input->recording ? *input->recording : NULL;
+    if (!load)
+        load = rocprof_new(builder, source, job);
+    if (input->recording)
+        *input->recording = load;
+    begin_file(load, source, input, stream);
     bool done = false;
     enum csvread_status got = csvread_header(&load->csv, err);
     const struct rocprof_kind *kind = got == CSVREAD_ROW ? kind_of(&load->csv) : NULL;
@@ -209,10 +218,11 @@ bool rocprof_load_stream(struct nl_builder *builder, uint32_t source, const stru
         (void)nl_fail(err, NL_FORMAT, "its header is none that rocprof writes");
     }
     csvread_release(&load->csv);
-    gpurows_map_release(&load->dispatches);
     gpurows_map_release(&load->stacks);
     nl_free(load->counter_names);
-    nl_free(load);
+    load->counter_names = NULL;
+    if (!input->recording)
+        rocprof_free(load);
     return done;
 }
 
@@ -231,4 +241,6 @@ const struct nl_format nl_format_rocprof = {.name = "rocprof",
                                             .title = "ROCm profiler CSV (rocprof, rocprofv3)",
                                             .sniff = sniff,
                                             .load = load,
-                                            .doc = "formats/rocprof.md"};
+                                            .doc = "formats/rocprof.md",
+                                            .recording = rocprof_recording,
+                                            .recording_end = rocprof_free};

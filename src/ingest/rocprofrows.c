@@ -25,6 +25,7 @@ enum {
     K_BLOCK_Z,
     K_VGPRS,
     K_LDS,
+    K_DISPATCH,
     /* Known, but of no column of ours; what follows them are counters. */
     K_OTHERS,
 };
@@ -45,6 +46,7 @@ const char *const rocprof_kernel_columns[] = {
     [K_BLOCK_Z] = "Workgroup_Size_Z",
     [K_VGPRS] = "VGPR_Count|arch_vgpr|vgpr|Arch_VGPR",
     [K_LDS] = "LDS_Block_Size|lds|LDS_Per_Workgroup",
+    [K_DISPATCH] = "Dispatch_Id|Dispatch_ID",
     NULL,
 };
 
@@ -127,15 +129,14 @@ void rocprof_kernel_row(struct rocprof *load)
     else if (!gpurows_times(&load->rows, rocprof_i64(load, K_START), rocprof_i64(load, K_END),
                             &slice))
         return;
-    int64_t stream = rocprof_i64(load, K_STREAM);
+    int64_t stream = rocprof_i64(load, K_STREAM), pid = rocprof_pid(load, K_PID);
     slice.kind = NL_KIND_KERNEL;
     slice.name = nl_stage_name(load->rows.stage, gpurows_kernel_name(rocprof_text(load, K_NAME)));
-    slice.lane =
-        gpurows_stream(&load->rows, rocprof_pid(load, K_PID), rocprof_agent(load, K_AGENT),
-                       NL_NULL_I64, stream == NL_NULL_I64 ? rocprof_i64(load, K_QUEUE) : stream);
+    slice.lane = gpurows_stream(&load->rows, pid, rocprof_agent(load, K_AGENT), NL_NULL_I64,
+                                stream == NL_NULL_I64 ? rocprof_i64(load, K_QUEUE) : stream);
     struct nl_kernel_row kernel = nl_kernel_row();
     kernel.slice = nl_stage_slice(load->rows.stage, &slice);
-    kernel.correlation = rocprof_id(load, K_CORRELATION);
+    kernel.correlation = rocprof_correlation(load, K_CORRELATION, pid);
     kernel.registers = rocprof_u32(load, K_VGPRS);
     kernel.static_shared_bytes = rocprof_u32(load, K_LDS);
     gpurows_work_items(&kernel,
@@ -144,6 +145,9 @@ void rocprof_kernel_row(struct rocprof *load)
                        (uint32_t[]){rocprof_u32(load, K_BLOCK_X), rocprof_u32(load, K_BLOCK_Y),
                                     rocprof_u32(load, K_BLOCK_Z)});
     nl_stage_kernel(load->rows.stage, &kernel);
+    load->pidless |= pid == NL_NULL_I64;
+    if (load->parts && load->column[K_DISPATCH] >= 0)
+        *rocprof_dispatch(load, pid, K_AGENT, K_DISPATCH, NULL) = kernel.slice;
     for (size_t i = 0; load->counter_names && i < load->csv.name_count; i++)
         if (load->counter_names[i])
             (void)rocprof_metric(load, kernel.slice, load->counter_names[i],
@@ -171,18 +175,18 @@ void rocprof_copy_row(struct rocprof *load)
     if (!gpurows_times(&load->rows, rocprof_i64(load, C_START), rocprof_i64(load, C_END), &slice))
         return;
     int64_t from = rocprof_agent(load, C_FROM), to = rocprof_agent(load, C_TO);
+    int64_t pid = rocprof_pid(load, C_PID);
     struct nl_copy_row copy = nl_copy_row();
     copy.kind = (uint8_t)gpurows_copy_kind(rocprof_text(load, C_NAME));
-    copy.correlation = rocprof_id(load, C_CORRELATION);
+    copy.correlation = rocprof_correlation(load, C_CORRELATION, pid);
     if (copy.kind == NL_COPY_DTOD) {
         copy.src_device = from;
         copy.dst_device = to;
     }
     slice.kind = NL_KIND_MEMCPY;
     slice.name = nl_stage_name(load->rows.stage, rocprof_text(load, C_NAME));
-    slice.lane =
-        gpurows_stream(&load->rows, rocprof_pid(load, C_PID), copy.kind == NL_COPY_HTOD ? to : from,
-                       NL_NULL_I64, rocprof_i64(load, C_STREAM));
+    slice.lane = gpurows_stream(&load->rows, pid, copy.kind == NL_COPY_HTOD ? to : from,
+                                NL_NULL_I64, rocprof_i64(load, C_STREAM));
     copy.slice = nl_stage_slice(load->rows.stage, &slice);
     nl_stage_copy(load->rows.stage, &copy);
 }
@@ -235,7 +239,7 @@ void rocprof_call_row(struct rocprof *load)
         return;
     struct nl_api_row api = nl_api_row();
     api.slice = row;
-    api.correlation = rocprof_id(load, A_CORRELATION);
+    api.correlation = rocprof_correlation(load, A_CORRELATION, pid);
     nl_stage_api(load->rows.stage, &api);
 }
 

@@ -60,7 +60,7 @@ const char *const rocprof_counter_columns[] = {
     NULL,
 };
 
-static bool stage_dispatch(struct rocprof *load, uint32_t *slice_row)
+static void stage_dispatch(struct rocprof *load, int64_t pid, uint64_t *slice_row)
 {
     struct nl_slice_row slice = nl_slice_row();
     if (load->column[P_START] < 0) {
@@ -71,42 +71,40 @@ static bool stage_dispatch(struct rocprof *load, uint32_t *slice_row)
         load->untold_length++;
     } else if (!gpurows_times(&load->rows, rocprof_i64(load, P_START), rocprof_i64(load, P_END),
                               &slice)) {
-        return false;
+        return;
     }
     slice.kind = NL_KIND_KERNEL;
     slice.name = nl_stage_name(load->rows.stage, gpurows_kernel_name(rocprof_text(load, P_NAME)));
-    slice.lane = gpurows_stream(&load->rows, rocprof_pid(load, P_PID), rocprof_agent(load, P_AGENT),
-                                NL_NULL_I64, rocprof_i64(load, P_QUEUE));
+    slice.lane = gpurows_stream(&load->rows, pid, rocprof_agent(load, P_AGENT), NL_NULL_I64,
+                                rocprof_i64(load, P_QUEUE));
     struct nl_kernel_row kernel = nl_kernel_row();
-    *slice_row = kernel.slice = nl_stage_slice(load->rows.stage, &slice);
-    kernel.correlation = rocprof_id(load, P_CORRELATION);
+    kernel.slice = nl_stage_slice(load->rows.stage, &slice);
+    *slice_row = kernel.slice;
+    kernel.correlation = rocprof_correlation(load, P_CORRELATION, pid);
     kernel.registers = rocprof_u32(load, P_VGPRS);
     kernel.static_shared_bytes = rocprof_u32(load, P_LDS);
     gpurows_work_items(&kernel, (uint32_t[]){rocprof_u32(load, P_GRID), NL_NULL_U32, NL_NULL_U32},
                        (uint32_t[]){rocprof_u32(load, P_BLOCK), NL_NULL_U32, NL_NULL_U32});
     nl_stage_kernel(load->rows.stage, &kernel);
-    return true;
 }
 
-/* A dispatch has a row per counter, not always together: it is known by process, agent, number. */
+/* A dispatch has a row per counter, not always together. The kernel trace of the recording may have
+ * it already, but without its process when no other file told that before. */
 void rocprof_counter_row(struct rocprof *load)
 {
-    uint64_t key = (uint64_t)rocprof_pid(load, P_PID) << 40 ^
-                   (uint64_t)rocprof_agent(load, P_AGENT) << 32 ^
-                   (uint64_t)rocprof_i64(load, P_DISPATCH);
     bool made;
-    uint64_t *slice = gpurows_map_put(&load->dispatches, key, 0, &made);
-    uint32_t row = (uint32_t)*slice;
-    if (made) {
-        bool staged = stage_dispatch(load, &row);
-        *slice = staged ? row : UINT64_MAX;
-    }
-    if (*slice == UINT64_MAX) {
-        load->rows.no_start += !made;
-        return;
-    }
-    (void)rocprof_metric(load, row, nl_stage_name(load->rows.stage, rocprof_text(load, P_COUNTER)),
-                         rocprof_text(load, P_VALUE));
+    int64_t pid = rocprof_pid(load, P_PID);
+    uint64_t *slice = rocprof_dispatch(load, pid, P_AGENT, P_DISPATCH, &made);
+    if (made && load->pidless)
+        *slice = *rocprof_dispatch(load, NL_NULL_I64, P_AGENT, P_DISPATCH, NULL);
+    if (made && *slice == UINT64_MAX)
+        stage_dispatch(load, pid, slice);
+    else if (*slice == UINT64_MAX)
+        load->rows.no_start++;
+    if (*slice != UINT64_MAX)
+        (void)rocprof_metric(load, (uint32_t)*slice,
+                             nl_stage_name(load->rows.stage, rocprof_text(load, P_COUNTER)),
+                             rocprof_text(load, P_VALUE));
 }
 
 /* ---- Sums per name, without a timeline ---- */
@@ -130,12 +128,13 @@ void rocprof_stat_row(struct rocprof *load)
 
 /* ---- Samples of the program counter ---- */
 
-enum { I_TS, I_INSTRUCTION, I_COMMENT, I_STALL };
+enum { I_TS, I_INSTRUCTION, I_COMMENT, I_STALL, I_PID };
 const char *const rocprof_sample_columns[] = {
     [I_TS] = "Sample_Timestamp",
     [I_INSTRUCTION] = "Instruction",
     [I_COMMENT] = "Instruction_Comment",
     [I_STALL] = "Stall_Reason",
+    [I_PID] = "Process_Id",
     NULL,
 };
 
@@ -171,8 +170,8 @@ void rocprof_sample_row(struct rocprof *load)
     struct nl_str stall = rocprof_text(load, I_STALL);
     struct nl_sample_row sample = nl_sample_row();
     sample.ts = when.ts;
-    sample.lane =
-        gpurows_stream(&load->rows, load->file_pid, NL_NULL_I64, NL_NULL_I64, NL_NULL_I64);
+    sample.lane = gpurows_stream(&load->rows, rocprof_pid(load, I_PID), NL_NULL_I64, NL_NULL_I64,
+                                 NL_NULL_I64);
     sample.weight = 1;
     sample.unit = nl_stage_name(load->rows.stage, nl_str("samples"));
     sample.event = nl_stage_name(load->rows.stage, stall.len ? stall : nl_str("program counter"));
@@ -198,12 +197,13 @@ const char *const rocprof_agent_columns[] = {
 void rocprof_agent_row(struct rocprof *load)
 {
     int64_t node = rocprof_i64(load, G_NODE), clock = rocprof_i64(load, G_CLOCK);
+    int64_t number = rocprof_i64(load, G_KIND_INDEX); /* among GPUs; older files have none */
     if (!nl_str_is(csvread_trimmed(rocprof_text(load, G_TYPE)), "GPU"))
         return;
     struct nl_builder *builder = load->rows.builder;
     struct nl_str product = rocprof_text(load, G_PRODUCT);
     uint32_t device =
-        nl_builder_device(builder, load->rows.source, node, rocprof_i64(load, G_KIND_INDEX));
+        nl_builder_device(builder, load->rows.source, node, number == NL_NULL_I64 ? node : number);
     struct nl_device_row *row = nl_builder_device_row(builder, device);
     row->name = nl_builder_name(builder, product.len ? product : rocprof_text(load, G_NAME));
     row->vendor = nl_builder_name(builder, nl_str("amd"));

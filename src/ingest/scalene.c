@@ -343,5 +343,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return ended && done;
 }
 
-const struct nl_format nl_format_scalene = {"scalene", "Scalene profile JSON", sniff, load,
-                                            "formats/scalene.md"};
+const struct nl_format nl_format_scalene = {.name = "scalene",
+                                            .title = "Scalene profile JSON",
+                                            .sniff = sniff,
+                                            .load = load,
+                                            .doc = "formats/scalene.md"};

@@ -243,5 +243,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return ended && done;
 }
 
-const struct nl_format nl_format_speedscope = {"speedscope", "speedscope JSON", sniff, load,
-                                               "formats/speedscope.md"};
+const struct nl_format nl_format_speedscope = {.name = "speedscope",
+                                               .title = "speedscope JSON",
+                                               .sniff = sniff,
+                                               .load = load,
+                                               .doc = "formats/speedscope.md"};

@@ -187,5 +187,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return ok;
 }
 
-const struct nl_format nl_format_trt = {"tensorrt", "TensorRT (trtexec) export", sniff, load,
-                                        "formats/tensorrt.md"};
+const struct nl_format nl_format_trt = {.name = "tensorrt",
+                                        .title = "TensorRT (trtexec) export",
+                                        .sniff = sniff,
+                                        .load = load,
+                                        .doc = "formats/tensorrt.md"};

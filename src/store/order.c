@@ -135,11 +135,20 @@ static void tell_days(struct nl_builder *b, int64_t earliest, int64_t latest)
         "the files of one run");
 }
 
+/* Sources that have events: files that only describe those of another have no axis to align. */
+static uint32_t count_timed(const int64_t *first_ts, uint32_t sources)
+{
+    uint32_t timed = 0;
+    for (uint32_t s = 0; s < sources; s++)
+        timed += first_ts[s] != INT64_MAX;
+    return timed;
+}
+
 /* Sources that know their epoch are shifted onto the first such source's axis; one that does not is
  * shifted so that it starts with the earliest of the others, which coverage tells. */
 void nl_align_sources(struct nl_builder *b, const int64_t *first_ts)
 {
-    if (b->source_count < 2)
+    if (count_timed(first_ts, b->source_count) < 2)
         return;
     int64_t base = NL_NULL_I64, earliest = INT64_MAX, latest = INT64_MIN;
     for (uint32_t s = 0; s < b->source_count; s++) {

@@ -7,8 +7,10 @@ Every real export of ../shared/samples/nsys, and every database of tests/corpus/
 Where sums say more than counts (times, bytes), they are compared too. Rows that are left out on
 purpose must be counted in coverage.
 """
+import collections
 import glob
 import os
+import re
 import sqlite3
 import sys
 
@@ -55,7 +57,7 @@ OVERHEADS = ("CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD")
 # Tables whose rows are no events of their own, or are asked about above.
 KNOWN = {q[1] for q in QUESTIONS} | set(OVERHEADS) | {
     "StringIds", "PROCESSES", "ThreadNames", "ProcessStreams", "EXPORT_META_DATA", "UnwindMethodType",
-    "DIAGNOSTIC_EVENT", "SAMPLING_CALLCHAINS", "MPI_RANKS", "SCHED_EVENTS", "SystemInfo",
+    "DIAGNOSTIC_EVENT", "SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS", "CUDA_CALLCHAINS", "MPI_RANKS", "SCHED_EVENTS", "SystemInfo",
     "OSRT_FILE_ACCESS_DESCRIPTORS", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA_GRAPH_EVENTS",
     "CUDA_GRAPH_NODE_EVENTS"}
 DESCRIBING = ("ENUM_", "TARGET_INFO_", "META_DATA_", "ANALYSIS_", "NVTX_PAYLOAD_")
@@ -88,6 +90,29 @@ def check_sched(check, tool, name, db, path, tables):
     check.equal(name + " sched", count, got)
 
 
+PATHS = """WITH RECURSIVE paths(id, path) AS (SELECT id, name FROM stacks WHERE parent IS NULL UNION ALL
+SELECT s.id, s.name || '<' || p.path FROM stacks s JOIN paths p ON s.parent = p.id)
+SELECT t.name, path, count(*) FROM slice_stacks t JOIN slices s ON s.id = t.slice JOIN paths ON paths.id = t.stack
+WHERE s.kind = '%s' GROUP BY 1, 2"""
+
+
+def check_chains(check, tool, name, db, path, tables):
+    """Calls with their stacks, innermost function first."""
+    for table, chains, kind in (("OSRT_API", "OSRT_CALLCHAINS", "osrt"), (RUNTIME, "CUDA_CALLCHAINS", "api")):
+        if chains not in tables or table not in tables:
+            continue
+        text = dict(db.execute("SELECT id, value FROM StringIds"))
+        frames = {}
+        for number, symbol in db.execute("SELECT id, symbol FROM %s ORDER BY id, stackDepth" % chains):
+            frames.setdefault(number, []).append(text[symbol])
+        want = collections.Counter()
+        for number, call in db.execute("SELECT callchainId, nameId FROM %s WHERE callchainId <> 0" % table):
+            if number in frames:
+                want[re.sub(r"_v\d+$", "", text[call]), "<".join(frames[number])] += 1
+        rows = [tuple(r.values()) if isinstance(r, dict) else tuple(r) for r in tool.sql(path, PATHS % kind)]
+        check.rows("%s stacks of %s" % (name, table), dict(want), {(c, p): n for c, p, n in rows})
+
+
 def check_rest(check, tool, name, db, path, tables):
     """Every other table that has rows: as many slices of its name, or a line of coverage."""
     for table in sorted(tables - KNOWN):
@@ -115,6 +140,7 @@ def check_profile(check, tool, path):
         check.equal("%s %s" % (name, what), without_none(want), without_none(one(tool, path, ours)))
     check_overheads(check, tool, name, db, path, tables)
     check_sched(check, tool, name, db, path, tables)
+    check_chains(check, tool, name, db, path, tables)
     check_rest(check, tool, name, db, path, tables)
 
 

@@ -3,7 +3,9 @@
 
     tests/oracle/perfetto_counts.py [build/neurolens]
 
-The binary traces of ../shared/samples/perfetto, and tests/corpus/perfetto/kernel.pftrace.
+The binary traces of ../shared/samples/perfetto, and those of tests/corpus/perfetto. Packets are read
+here a second time, without the reader's order, tables or pairing: a table of every interned text per
+sequence first, then each kind of packet for itself.
 """
 import collections
 import glob
@@ -11,7 +13,7 @@ import os
 import sys
 
 from oracle import ROOT, SHARED, Checker, Neurolens
-from protowire import fields, message, packed, signed
+from protowire import double, fields, message, packed, signed
 
 
 def one(part, number, default=0):
@@ -99,6 +101,118 @@ def count(path):
     return counts
 
 
+class Packets:
+    """Samples, heap sums, states and GPU counters of a trace whose sequences are never reset within it."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            data = file.read()
+        self.packets = [message(v) for n, v in fields(data) if n == 1]
+        self.tables = collections.defaultdict(dict)  # (sequence, kind) -> iid -> message
+        self.state_tracks = set()
+        for packet in self.packets:
+            for kind, entries in message(one(packet, 12, b"")).items():
+                self.add(packet, kind, entries)
+            for profile in map(message, packet.get(37, [])):
+                for field, kind in ((1, 5), (1, 17), (4, 19), (2, 6), (3, 7)):
+                    self.add(packet, kind, profile.get(field, []))
+            track = message(one(packet, 60, b""))
+            if 18 in track:
+                self.state_tracks.add(one(track, 1))
+
+    def add(self, packet, kind, entries):
+        for entry in map(message, (e for e in entries if isinstance(e, bytes))):
+            self.tables[one(packet, 10), kind][one(entry, 1)] = entry
+
+    def text(self, packet, kind, iid):
+        return one(self.tables[one(packet, 10), kind].get(iid, {}), 2, b"").decode()
+
+    def stack(self, packet, iid):
+        """Functions, outermost first."""
+        names = []
+        for frame in packed(self.tables[one(packet, 10), 7].get(iid, {}).get(2, [])):
+            names.append(self.text(packet, 5, one(self.tables[one(packet, 10), 6].get(frame, {}), 2)))
+        return ";".join(names)
+
+    def samples(self):
+        """Call stacks of perf samples and of Chrome's profiler -> how many."""
+        found = collections.Counter()
+        for packet in self.packets:
+            for sample in map(message, packet.get(66, [])):
+                if 18 not in sample and 19 not in sample:
+                    found[self.stack(packet, one(sample, 4))] += 1
+            for stream in map(message, packet.get(54, [])):
+                for iid in stream.get(1, []):
+                    found[self.stack(packet, iid)] += 1
+        return found
+
+    def heaps(self):
+        """Sums of the last dump of each (process, heap, stack): (allocated, in use, calls)."""
+        last = {}
+        for packet in self.packets:
+            for profile in map(message, packet.get(37, [])):
+                for dump in map(message, profile.get(5, [])):
+                    for heap in map(message, dump.get(2, [])):
+                        last[one(dump, 1), one(dump, 11), one(heap, 1)] = (
+                            one(heap, 2), one(heap, 2) - one(heap, 3), one(heap, 5))
+        return tuple(sum(v[i] for v in last.values()) for i in range(3))
+
+    def states(self):
+        """(name, length) of states that another one ended."""
+        now, found = {}, []
+        events = [(one(p, 8), i, message(p[11][0])) for i, p in enumerate(self.packets) if 11 in p]
+        for ts, _, event in sorted(events, key=lambda e: e[:2]):
+            if one(event, 9) != 5:
+                continue
+            since, name = now.get(one(event, 11), (0, b""))
+            if name:
+                found.append((name.decode(), ts - since))
+            now[one(event, 11)] = (ts, one(event, 23, b""))
+        return sorted(found)
+
+    def gpu_counters(self):
+        """Sums of values per name."""
+        found, names = collections.Counter(), {}
+        for packet in self.packets:
+            for event in map(message, packet.get(52, [])):
+                entry = self.tables[one(packet, 10), 47].get(one(event, 4), {})
+                for spec in map(message, message(one(event, 1, one(entry, 2, b""))).get(1, [])):
+                    names[one(event, 3), one(event, 4), one(spec, 1)] = one(spec, 2, b"").decode()
+                for value in map(message, event.get(2, [])):
+                    name = names.get((one(event, 3), one(event, 4), one(value, 1)), "")
+                    found[name] += signed(one(value, 2)) if 2 in value else double(one(value, 3))
+        return found
+
+
+PATHS = """WITH RECURSIVE paths(id, path) AS (SELECT id, name FROM stacks WHERE parent IS NULL UNION ALL
+SELECT s.id, p.path || ';' || s.name FROM stacks s JOIN paths p ON s.parent = p.id)
+SELECT coalesce(path, ''), count(*) FROM samples LEFT JOIN paths ON paths.id = stack
+WHERE event IS NULL OR event NOT GLOB '*_*s*' GROUP BY 1"""
+
+
+EVENT_PATHS = PATHS.split("SELECT coalesce")[0] + "SELECT path FROM slice_stacks t JOIN paths ON paths.id = t.stack"
+
+
+def check_packets(check, tool, path):
+    name, want = os.path.basename(path)[:40], Packets(path)
+    check.rows(name + " stacks of samples", dict(want.samples()), dict(tool.sql(path, PATHS)))
+    check.equal(name + " heap sums", want.heaps(), tuple(
+        tool.sql(path, "SELECT coalesce(sum(weight), 0) FROM samples WHERE event = '%s'" % event)[0][0]
+        for event in ("alloc_space", "inuse_space", "alloc_objects")))
+    if want.state_tracks:
+        got = tool.sql(path, "SELECT name, dur FROM slices WHERE lane_name IN ('phase', 'power') "
+                             "AND flags = 0 ORDER BY 1, 2")
+        check.equal(name + " states", [list(s) for s in want.states()], got)
+    stacks = [";".join(one(f, 1, b"").decode() for f in map(message, message(e).get(1, [])))
+              for p in want.packets if 11 in p for e in message(p[11][0]).get(55, [])]
+    check.equal(name + " stacks of events", sorted(stacks), sorted(r[0] for r in tool.sql(path, EVENT_PATHS)))
+    gpu = want.gpu_counters()
+    if gpu:
+        got = tool.sql(path, "SELECT coalesce(c.name, ''), sum(c.value) FROM counters c JOIN lanes l ON l.id = c.lane "
+                             "WHERE l.device IS NOT NULL GROUP BY 1")
+        check.rows(name + " GPU counters", dict(gpu), dict(got))
+
+
 def row(tool, path, query):
     first = tool.sql(path, query)[0]
     values = first.values() if isinstance(first, dict) else first
@@ -129,6 +243,9 @@ def main():
         check.equal(name + " counters", want.counters, got[0])
         check.near(name + " sum of counters", want.counter_sum, got[1],
                    abs(want.counter_sum) * 1e-12)  # values are doubles
+    own = os.path.join(ROOT, "tests", "corpus", "perfetto")
+    for made in ("samples", "states", "counters", "rocm", "gpu", "tracks"):
+        check_packets(check, tool, os.path.join(own, made + ".pftrace"))
     check.finish()
 
 

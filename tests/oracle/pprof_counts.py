@@ -92,14 +92,15 @@ def binary(data):
 def text(data):
     out = collections.defaultdict(lambda: [0, 0])
     heap = data.startswith(b"heap")
+    count = next((k.decode() for k in (b"goroutine", b"threadcreate") if data.startswith(k + b" profile")), None)
     lines = data.decode("utf-8", "replace").splitlines()
     for line in lines[1:]:
         numbers = [int(n) for n in re.findall(r"\d+", line.split("@")[0])]
-        if "@" not in line or len(numbers) != (4 if heap else 2):
+        if "@" not in line or line.startswith("#") or len(numbers) != (4 if heap else 1 if count else 2):
             continue
         keys = ((("inuse_objects", "count"), ("inuse_space", "bytes"), ("alloc_objects", "count"),
                  ("alloc_space", "bytes")) if heap else
-                (("delay", "cycles"), ("contentions", "count")))
+                ((count, "count"),) if count else (("delay", "cycles"), ("contentions", "count")))
         for key, value in zip(keys, numbers):
             if value:
                 out[key][0] += 1
@@ -107,21 +108,80 @@ def text(data):
     return out
 
 
+def raw(data):
+    """What `pprof -raw` printed: the lines between "Samples:" and "Locations" that end their values in a colon."""
+    lines = data.decode().split("Samples:\n", 1)[1].split("\nLocations", 1)[0].splitlines()
+    types = [t.replace("[dflt]", "").rsplit("/", 1) for t in lines[0].split()]
+    out = collections.defaultdict(lambda: [0, 0])
+    for line in lines[1:]:
+        values = re.match(r"\s*((?:-?\d+\s+)*-?\d+):", line)
+        for (event, unit), value in zip(types, map(int, values[1].split())) if values else ():
+            name, factor = UNITS.get(unit, (unit, 1))
+            if event == "samples" and unit == "count":
+                name = "samples"
+            if value:
+                out[event, name][0] += 1
+                out[event, name][1] += value * factor
+    return out
+
+
+def paths_of(data):
+    """Call paths of a raw text or a Go text, outermost first, with what they weigh in its first event."""
+    text_of, found = data.decode("utf-8", "replace"), collections.Counter()
+    if "\nSamples:\n" in text_of:
+        names, last = {}, None
+        for line in text_of.split("\nLocations\n", 1)[1].split("\nMappings")[0].splitlines():
+            head = re.match(r"\s*(\d+): (0x[0-9a-f]+) (?:M=\d+ )?(?:\[F\] )?(.*)", line)
+            last = head[1] if head else last
+            call = re.sub(r" \S+:\d+(:\d+)? s=.*", "", (head[3] if head else line).strip())
+            names.setdefault(last, []).append(call or head[2])
+        for line in text_of.split("\nSamples:\n", 1)[1].split("\nLocations", 1)[0].splitlines()[1:]:
+            sample = re.match(r"\s*(-?\d+)(?:\s+-?\d+)*: (.*)", line)
+            if sample and int(sample[1]):
+                frames = [n for i in sample[2].split() for n in names[i]]
+                found[";".join(reversed(frames))] += int(sample[1])
+        return found
+    names = {}
+    for block in re.findall(r"(?:^#\t0x.*\n?)+", text_of, re.M):
+        here = collections.defaultdict(list)
+        for address, call in re.findall(r"^#\t(0x[0-9a-f]+)\t([^\t]*)", block, re.M):
+            here[address].append(call.split("+0x")[0])
+        for address, calls in here.items():
+            names.setdefault(address, calls)
+            names.setdefault(hex(int(address, 16) + 1), calls)  # the stack has where the call returns to
+    for weight, stack in re.findall(r"^\s*(\d+)(?:: \d+ \[\d+: \d+\])? @ (.*)", text_of, re.M):
+        frames = [n for a in stack.split() for n in names.get(a, [a])]
+        found[";".join(reversed(frames))] += int(weight)
+    return found
+
+
+PATHS = """WITH RECURSIVE paths(id, path) AS (SELECT id, name FROM stacks WHERE parent IS NULL UNION ALL
+SELECT s.id, p.path || ';' || s.name FROM stacks s JOIN paths p ON s.parent = p.id)
+SELECT path, sum(weight) FROM samples JOIN paths ON paths.id = stack WHERE event = '%s' GROUP BY 1"""
+
+
 def expected(path):
     with open(path, "rb") as file:
         data = file.read()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    if data.startswith((b"heap profile", b"---")):
+    if data.startswith((b"PeriodType", b"Comment")):
+        return raw(data)
+    if data.startswith((b"heap profile", b"---", b"goroutine", b"threadcreate")):
         return text(data)
     return binary(data) or modern(data)
+
+
+# text profiles with symbols, and their first event
+EVENTS = {"go.goroutine": "goroutine", "go.heap": "inuse_objects", "raw.txt": "samples",
+          "cppbench.contention.string": "contentions"}
 
 
 def main():
     check, tool = Checker(), Neurolens(sys.argv)
     paths = [p for p in sorted(glob.glob(os.path.join(SHARED, "samples", "pprof", "**", "*"),
                                          recursive=True))
-             if os.path.isfile(p) and not p.endswith((".string", ".md"))]
+             if os.path.isfile(p) and not p.endswith(".md")]
     if not paths:
         print("skipped: no ../shared")
         check.skipped += 1
@@ -134,6 +194,11 @@ def main():
         rows = [tuple(r.values()) if isinstance(r, dict) else tuple(r) for r in rows]
         check.rows(os.path.basename(path), {k: tuple(v) for k, v in expected(path).items()},
                    {(e, u): (n, w) for e, u, n, w in rows})
+        if os.path.basename(path) in EVENTS:
+            with open(path, "rb") as file:
+                want = dict(paths_of(file.read()))
+            check.rows(os.path.basename(path) + " call paths", want,
+                       dict(tool.sql(path, PATHS % EVENTS[os.path.basename(path)])))
     for name in ("modern.pb", "repeated.pb"):
         path = os.path.join(corpus, name)
         with open(path, "rb") as file:

@@ -126,23 +126,79 @@ def check_rpd(check, tool, path):
 
 
 ROCPD = [
-    ("kernels", "rocpd_kernel_dispatch", 'SELECT count(*), sum(max("end" - start, 0)), sum(group_segment_size)',
+    ("kernels", "rocpd_kernel_dispatch", "SELECT count(*), sum(max({end} - {start}, 0)), sum(group_segment_size)",
      "SELECT count(*), sum(dur), sum(static_shared_bytes) FROM kernels"),
-    ("copies", "rocpd_memory_copy", 'SELECT count(*), sum("end" - start), sum(size)',
+    ("copies", "rocpd_memory_copy", "SELECT count(*), sum({end} - {start}), sum(size)",
      "SELECT count(*), sum(dur), sum(bytes) FROM copies"),
-    ("regions", "rocpd_region", 'SELECT count(*), sum("end" - start)',
+    ("regions", "rocpd_region", "SELECT count(*), sum({end} - {start})",
      "SELECT count(*), sum(dur) FROM slices WHERE kind IN ('api', 'library') OR kind = 'nvtx' AND dur > 0"),
     ("allocations", "rocpd_memory_allocate", "SELECT count(*)", "SELECT count(*) FROM memory"),
 ]
+
+
+def rocpd_columns(db, table):
+    return {r[1] for r in db.execute('PRAGMA table_info("%s")' % table)}
+
+
+def rocpd_times(db, table, suffix):
+    """How a table says its times: itself, or by rows of a table of times."""
+    if "start" in rocpd_columns(db, table):
+        return {"start": '"start"', "end": '"end"'}
+    lookup = '(SELECT value FROM "rocpd_timestamp%s" WHERE id = %s_id)'
+    return {"start": lookup % (suffix, "start"), "end": lookup % (suffix, "end")}
+
+
+def rocpd_kernels_by_pid(db, suffixes):
+    """Kernels of a process, and how many have a call with their stack id among the HIP calls of their set."""
+    found = {}
+    for suffix in suffixes:
+        table = "rocpd_kernel_dispatch" + suffix
+        pid = "pid" if "pid" in rocpd_columns(db, table) else \
+            '(SELECT pid FROM "rocpd_track%s" WHERE id = track_id)' % suffix
+        categories = "rocpd_info_category" + suffix
+        named = ("name", categories) if rocpd_columns(db, categories) else ("string", "rocpd_string" + suffix)
+        calls = ('SELECT stack_id FROM "rocpd_region{0}" r JOIN "rocpd_event{0}" e ON e.id = r.event_id '
+                 'JOIN "{2}" c ON c.id = e.category_id WHERE c.{1} LIKE \'HIP%\' OR c.{1} LIKE \'HSA%\''
+                 ).format(suffix, *named)
+        rows = db.execute(('SELECT p.pid, count(*), sum((SELECT stack_id FROM "rocpd_event{0}" WHERE id = event_id) '
+                           'IN ({3})) FROM "{1}" k JOIN "rocpd_info_process{0}" p ON p.id = {2} '
+                           'GROUP BY 1').format(suffix, table, "k." + pid if pid == "pid" else pid, calls))
+        for number, count, linked in rows:
+            before = found.get(number, (0, 0))
+            found[number] = (before[0] + count, before[1] + linked)
+    return found
 
 
 def check_rocpd(check, tool, path):
     name = os.path.basename(path)
     db = sqlite3.connect("file:%s?mode=ro&immutable=1" % path, uri=True)
     tables = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    suffixes = [t[len("rocpd_string"):] for t in tables if t.startswith("rocpd_string")]
     for what, table, theirs, ours in ROCPD:
-        sums = [db.execute('%s FROM "%s"' % (theirs, t)).fetchone() for t in tables if t.startswith(table)]
+        sums = [db.execute('%s FROM "%s"' % (theirs.format(**rocpd_times(db, table + s, s)), table + s)).fetchone()
+                for s in suffixes]
         check.equal("%s %s" % (name, what), tuple(sum(v) for v in zip(*sums)), one(tool, path, ours))
+    rows = tool.sql(path, "SELECT process, count(*), count(launch) FROM kernels GROUP BY process")
+    rows = [list(r.values()) if isinstance(r, dict) else r for r in rows]
+    check.rows(name + " kernels of processes", rocpd_kernels_by_pid(db, suffixes),
+               {r[0]: (r[1], r[2]) for r in rows})
+    newest = max(int(db.execute('SELECT value FROM "rocpd_metadata%s" WHERE tag = \'schema_version\'' % s)
+                     .fetchone()[0].split(".")[0]) for s in suffixes)
+    said = one(tool, path, "SELECT count(*) FROM coverage WHERE item LIKE 'schema newer%'")
+    check.equal(name + " tells a schema it does not know", (int(newest > 4),), said)
+    if rocpd_columns(db, "rocpd_info_node" + suffixes[0]):
+        check.equal(name + " sources", (sources_of(db, suffixes),), one(tool, path, "SELECT count(*) FROM sources"))
+
+
+def sources_of(db, suffixes):
+    """Sets of one machine are one source, unless a process of this number was there before."""
+    seen, count = set(), 0
+    for suffix in suffixes:
+        machine = db.execute('SELECT hash FROM "rocpd_info_node%s"' % suffix).fetchone()[0]
+        pid = db.execute('SELECT pid FROM "rocpd_info_process%s"' % suffix).fetchone()[0]
+        count += machine not in {m for m, _ in seen} or (machine, pid) in seen
+        seen.add((machine, pid))
+    return count
 
 
 def check_json(check, tool, path):

@@ -345,6 +345,49 @@ static void states_of_threads(void)
     nl_trace_free(t);
 }
 
+/* Calls name their stacks by id; frames may be in any order, and stacks share their callers. */
+static void call_chains(void)
+{
+    struct nl_trace *t = load_sql(
+        STRINGS "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER,"
+                " globalTid INTEGER, correlationId INTEGER, nameId INTEGER, callchainId INTEGER);"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(100,110," T5 ",1,3,7),"
+                "(200,210," T5 ",2,3,8),(300,310," T5 ",3,3,0),(400,410," T5 ",4,3,99);"
+                "CREATE TABLE CUDA_CALLCHAINS(id INTEGER, symbol INTEGER, module INTEGER,"
+                " stackDepth INTEGER);"
+                "INSERT INTO CUDA_CALLCHAINS VALUES(8,4,6,0),(7,1,6,0),(7,5,6,1),(8,5,6,1);"
+                "CREATE TABLE OSRT_API(start INTEGER, end INTEGER, globalTid INTEGER,"
+                " nameId INTEGER, callchainId INTEGER);"
+                "INSERT INTO OSRT_API VALUES(150,160," T5 ",2,7);"
+                "CREATE TABLE OSRT_CALLCHAINS(id INTEGER, symbol INTEGER, module INTEGER,"
+                " stackDepth INTEGER);"
+                "INSERT INTO OSRT_CALLCHAINS VALUES(7,2,6,0);");
+    REQUIRE(t);
+    CHECK_INT(t->slicestack.rows, 3);
+    CHECK_INT(t->stack.rows, 4);
+    const struct {
+        int64_t ts;
+        const char *innermost, *caller;
+    } expected[] = {{100, "gemm<float>(int)", "main thread"},
+                    {150, "gemm", NULL},
+                    {200, "range by id", "main thread"}};
+    unsigned met = 0;
+    for (uint32_t i = 0; i < t->slicestack.rows; i++)
+        for (size_t e = 0; e < sizeof expected / sizeof expected[0]; e++) {
+            uint32_t stack = t->slicestack.stack[i];
+            if (t->slice.ts[t->slicestack.slice[i]] - t->slice.ts[0] + 100 != expected[e].ts)
+                continue;
+            met++;
+            CHECK_STR(nl_trace_name(t, t->stack.name[stack]), expected[e].innermost);
+            uint32_t caller = t->stack.parent[stack];
+            CHECK_INT(caller == NL_NULL_ROW, expected[e].caller == NULL);
+            if (caller != NL_NULL_ROW && expected[e].caller)
+                CHECK_STR(nl_trace_name(t, t->stack.name[caller]), expected[e].caller);
+        }
+    CHECK_INT(met, 3);
+    nl_trace_free(t);
+}
+
 static void scheduling_and_samples(void)
 {
     struct nl_trace *t = load_sql(
@@ -465,7 +508,7 @@ CHECK_MAIN("nsys", {"API names", api_names}, {"kernels and launches", kernels_an
            {"enumerations", enumerations_come_from_the_file}, {"NVTX", nvtx_ranges},
            {"structured payloads", structured_payloads},
            {"threads, processes, secrets", threads_processes_and_secrets},
-           {"physical devices", physical_devices},
+           {"physical devices", physical_devices}, {"call chains", call_chains},
            {"scheduling and samples", scheduling_and_samples},
            {"states of threads", states_of_threads},
            {"stacks of several files", stacks_of_several_files},

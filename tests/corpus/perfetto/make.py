@@ -122,6 +122,65 @@ def kernel():
             packet(f(1, f(1, 0), compact, f(3, 1))))
 
 
+def states():
+    """Tracks of states: idle between two, one that lasts, an event that is no state."""
+    out = packet(f(60, f(1, 1), f(3, f(1, 77), f(6, "train"))), ts=0, flags=CLEARED)
+    out += packet(f(60, f(1, 2), f(5, 1), f(2, "phase"), f(18)))
+    out += packet(f(60, f(1, 3), f(2, "power"), f(18)))
+    for ts, track, name in ((1000, 2, "forward"), (1500, 3, "high"), (2000, 2, "backward"), (2600, 2, ""),
+                            (3000, 2, "forward"), (3500, 2, "forward"), (4000, 3, "low"), (5000, 2, "")):
+        out += packet(event(5, track, *([f(23, name)] if name else [])), ts=ts)
+    out += packet(event(2, 3), ts=4500) + packet(event(3, 3, f(23, "mark"), f(24, f(1, 1))), ts=4600)
+    out += packet(event(3, 3, f(23, "with a stack"), f(55, f(1, f(1, "main"), f(2, "main.cc"), f(3, 10)), f(1, f(1, "leaf")))), ts=4700)
+    return out
+
+
+def samples():
+    """perf samples, Chrome's profiler, heapprofd with tables of its own: two dumps, the second grown."""
+    clock = packet(f(6, f(1, f(1, 6), f(2, 1000000)), f(1, f(1, 3), f(2, 500000)), f(1, f(1, 4), f(2, 400000))))
+    tables = f(12, f(5, f(1, 1), f(2, "main")), f(5, f(1, 2), f(2, "step")), f(5, f(1, 3), f(2, "copy")),
+               f(17, f(1, 1), f(2, "usr")), f(17, f(1, 2), f(2, "libtorch.so")), f(18, f(1, 9), f(2, "step.cpp")),
+               f(19, f(1, 4), f(7, 1), f(7, 2)), f(6, f(1, 1), f(2, 1), f(3, 4)),
+               f(6, f(1, 2), f(2, 2), f(3, 4), f(5, 9), f(6, 12)), f(6, f(1, 3), f(2, 3)),
+               f(7, f(1, 1), f(2, 1), f(2, 2)), f(7, f(1, 2), packed(2, 1, 2, 3)))
+    out = clock + packet(tables, f(59, f(12, f(1, f(1, 1000), f(4, 10)))), ts=1000000, flags=CLEARED)
+    for ts, cpu, stack in ((1001000, 0, 1), (1002000, 1, 2), (1003000, 0, 2)):
+        out += packet(f(66, f(1, cpu), f(2, 7), f(3, 8), f(4, stack)), ts=ts, flags=NEEDED)
+    out += packet(f(66, f(1, 0), f(2, 7), f(3, 8)), ts=1004000, flags=NEEDED)
+    out += packet(f(66, f(1, 0), f(2, 7), f(18, 2)), ts=1005000) + packet(f(66, f(1, 0), f(17, 5), f(19, f(1, 1))), ts=1)
+    out += packet(f(44, f(1, 9), f(2, 10), f(5, "chrome"), f(6, 600)), tables, seq=2, flags=CLEARED)
+    out += packet(f(54, f(1, 1), f(1, 2), f(2, 10), f(2, 5)), seq=2, flags=NEEDED)
+    own = (f(1, f(1, 1), f(2, "main")) + f(1, f(1, 2), f(2, "malloc")) + f(2, f(1, 1), f(2, 1)) +
+           f(2, f(1, 2), f(2, 2)) + f(3, f(1, 5), f(2, 1), f(2, 2)))
+    for ts, allocated, freed, number in ((700000, 4096, 0, 1), (800000, 10000, 6000, 4)):
+        out += packet(f(37, own, f(5, f(1, 7), f(9, ts), f(11, "libc.malloc"),
+                                   f(2, f(1, 5), f(2, allocated), f(3, freed), f(5, number), f(6, number - 1)))),
+                      seq=3)
+    return out
+
+
+def counters():
+    """GPU counters: an interned description with units, doubles, two devices; extra counters of an event."""
+    spec = f(1, f(1, 5), f(2, "DRAM read"), f(7, 9), f(8, 22)) + f(1, f(1, 6), f(2, "Busy"), f(7, 37))
+    out = packet(f(12, f(47, f(1, 1), f(2, spec), f(3, 1))), ts=0, flags=CLEARED)
+    out += packet(f(52, f(4, 1), f(3, 1), f(2, f(1, 5), f(2, 10)), f(2, f(1, 6), f(3, 12.5))), ts=100, flags=NEEDED)
+    out += packet(f(52, f(4, 1), f(3, 1), f(2, f(1, 5), f(2, 32))), ts=200, flags=NEEDED)
+    out += packet(f(52, f(3, 0), f(1, f(1, f(1, 5), f(2, "Clock"), f(7, 15))), f(2, f(1, 5), f(2, 1500))), ts=300)
+    out += packet(f(60, f(1, 8), f(2, "loss"), f(8)))
+    return out + packet(event(3, 9, f(23, "e"), f(45, 8), f(46, struct.pack("<d", 0.25))), ts=400)
+
+
+def rocm():
+    """What rocprofv3 says of a dispatch and a copy."""
+    out = packet(f(60, f(1, 3), f(2, "GPU [4] QUEUE [1]")), ts=0, flags=CLEARED)
+    args = {"corr_id": 41, "queue": 1, "kernel_id": 3, "group_segment_size": 2048, "workgroup_size": 256, "grid_size": 1000}
+    out += packet(event(1, 3, f(22, "kernel_dispatch"), f(23, "gemm"),
+                        *(f(4, f(10, k), f(3, v)) for k, v in args.items())), ts=100)
+    out += packet(event(2, 3), ts=200)
+    out += packet(event(1, 3, f(22, "memory_copy"), f(23, "MEMORY_COPY_HOST_TO_DEVICE"), f(4, f(10, "copy_bytes"), f(3, 512))), ts=300)
+    return out + packet(event(2, 3), ts=400)
+
+
 def write(folder, name, data):
     with open(os.path.join(folder, name), "wb") as file:
         file.write(data)
@@ -135,6 +194,8 @@ def main():
     write(HERE, "legacy.pftrace", legacy())
     write(HERE, "gpu.pftrace", gpu())
     write(HERE, "kernel.pftrace", kernel())
+    for make in (states, samples, counters, rocm):
+        write(HERE, make.__name__ + ".pftrace", make())
     write(REJECT, "cut-in-first-packet.pftrace", whole[:20])
     write(REJECT, "other-messages.pb", f(1, f(2000, "x")) * 8)
     write(REJECT, "other-fields.pb", f(2, "abc") * 8)
