@@ -204,6 +204,19 @@ def broken(python):
     return None if got == [["not recorded: torch", "1"]] else "coverage: %s" % got
 
 
+def problems(python):
+    """Any number of them, with and without a reason."""
+    path, done = record([python, "-c", "from neurolens import _capture as c\n"
+                         "for n in range(70): c.problem('hook %d: why' % n)\n"
+                         "c.problem('')\nc.problem('no reason')\n"], ["-q"])
+    if done.status != 0:
+        return done.describe()
+    got = {item: (int(count), detail) for item, count, detail in sql(path, "SELECT item, count, detail FROM coverage")}
+    want = {"not recorded: hook %d" % n: (1, "why") for n in range(64)}
+    want["not recorded: other hooks"] = (8, "")
+    return first_difference(got, want)
+
+
 def environments(python):
     """A virtual environment of its own."""
     folder = os.path.join(scratch(), "venv" + os.path.basename(os.path.dirname(os.path.dirname(python))))
@@ -310,7 +323,7 @@ def main():
     if not pythons:
         tally.skip("all", "the package is not built (no Python headers?)")
     for version, python in sorted(pythons.items(), key=lambda item: int(item[0].split(".")[1])):
-        for test in (api, without, calls, nesting, limit, same, garbage, broken, environments):
+        for test in (api, without, calls, nesting, limit, same, garbage, broken, problems, environments):
             if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or version in sys.argv[1:]:
                 check("%s %s" % (version, test.__name__), test, python)
     frameworks((layers, operators, compiles, compiles_traced, workers, own), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")

@@ -76,6 +76,7 @@ struct rec_load {
     uint32_t *name_ids; /* of the stage, 0 = not asked for yet */
     size_t name_count, name_cap, id_cap;
     struct nl_arena arena;
+    unsigned problems; /* told by hooks */
     uint64_t bad_blocks, bad_packs, bad_names, cut_blocks, unread_blocks;
     struct id_index categories; /* names of NVTX categories by domain << 32 | number */
 };

@@ -4,6 +4,8 @@
 
 #include "ingest/recording.h"
 
+#define PROBLEMS_MOST 64u /* lines of coverage; further ones share one */
+
 const struct rec_class rec_classes[NL_REC_CLASS_COUNT] = {
 #define NL_REC_CLASS(identifier, name, kind, lane) {name, NL_KIND_##kind, NL_LANE_##lane},
 #include "store/recclasses.def"
@@ -122,6 +124,8 @@ bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark)
 void rec_take_problem(struct rec_load *load, struct nl_str text)
 {
     char item[128], detail[512];
+    if (++load->problems > PROBLEMS_MOST)
+        text = nl_str("other hooks");
     if (!text.len)
         text = nl_str("a hook");
     const char *colon = memchr(text.ptr, ':', text.len);
