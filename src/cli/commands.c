@@ -83,15 +83,13 @@ static const struct nl_option export_options[] = {
     END,
 };
 
-static const char *const provider_names[] = {"cpu", "cuda", "tensorrt", NULL};
-
 static const struct nl_option model_options[] = {
     {"input", 0, NL_OPTION_LIST, TARGET(inputs), "NAME=SHAPE",
      "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99; may be repeated", NULL},
     {"dim", 0, NL_OPTION_LIST, TARGET(dims), "NAME=N",
      "size of a named dimension, such as batch=8; may be repeated", NULL},
     {"provider", 0, NL_OPTION_LIST, TARGET(providers), "NAME",
-     "execution provider, such as cuda; may be repeated (default: cpu)", provider_names},
+     "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu)", NULL},
     {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
      "threads of an operator (default: what the backend chooses)", NULL},
     {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N", "runs before any counts (default 10)",
