@@ -45,7 +45,8 @@ bool nl_child_become(char *const *words, struct nl_err *err)
 
 static void set_up(const struct nl_child *child)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV,
+                                  SIGBUS, SIGILL,  SIGFPE, SIGABRT};
     struct rlimit no_core = {0, 0};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], SIG_DFL);
