@@ -29,6 +29,7 @@ struct nl_settings {
     int64_t threads;
     bool no_cache, absolute, all;
     int64_t rank; /* NL_NULL_I64 = not given */
+    struct nl_option_texts join;
     int64_t limit;
     int64_t timeout_ns;
     const char *section;

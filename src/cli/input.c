@@ -100,7 +100,11 @@ static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, 
 struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err)
 {
-    struct nl_ingest_options options = {.rank = call->settings.rank, .verify = true};
+    const struct nl_settings *settings = &call->settings;
+    struct nl_ingest_options options = {.rank = settings->rank,
+                                        .verify = true,
+                                        .join = settings->join.text,
+                                        .join_count = settings->join.count};
     char *cache = NULL;
     if (!call->settings.no_cache) {
         struct nl_err no_place;

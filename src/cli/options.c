@@ -138,6 +138,16 @@ static bool set_time(const struct nl_option *option, int64_t *target, const char
     return true;
 }
 
+static bool add_text(const struct nl_option *option, struct nl_option_texts *target,
+                     const char *value, struct nl_err *err)
+{
+    if (target->count == NL_OPTION_TEXTS_MAX)
+        return nl_fail(err, NL_USAGE, "--%s: over %d times; name a folder or a pattern instead",
+                       option->name, NL_OPTION_TEXTS_MAX);
+    target->text[target->count++] = value;
+    return true;
+}
+
 /* Gives the option its value; `value` is NULL for flags only. */
 static bool set_option(const struct nl_option *option, const char *value, void *settings,
                        struct nl_err *err)
@@ -147,6 +157,7 @@ static bool set_option(const struct nl_option *option, const char *value, void *
     case NL_OPTION_FLAG: *(bool *)target = true; return true;
     case NL_OPTION_COUNT: ++*(unsigned *)target; return true;
     case NL_OPTION_TEXT: *(const char **)target = value; return true;
+    case NL_OPTION_TEXTS: return add_text(option, target, value, err);
     case NL_OPTION_CHOICE: return set_choice(option, target, value, err);
     case NL_OPTION_NUMBER: return set_number(option, target, value, err);
     case NL_OPTION_TIME: return set_time(option, target, value, err);

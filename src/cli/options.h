@@ -4,7 +4,8 @@
  * An option is one row: names, type, where its value goes, and its help. Parsing, `-h`, `--help`
  * and the shell completions all read the same rows. Options may stand before, between or after
  * arguments; `--` ends them; `--name=value`, `--name value`, `-n value` and `-nvalue` are the same;
- * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one.
+ * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier
+ * one, or adds to it where it takes several.
  *
  * The target is an offset into the caller's settings struct, so the tables are constants.
  */
@@ -19,10 +20,17 @@ enum nl_option_type {
     NL_OPTION_FLAG,   /* bool: set to true */
     NL_OPTION_COUNT,  /* unsigned: one more each time */
     NL_OPTION_TEXT,   /* const char *: borrows the word */
+    NL_OPTION_TEXTS,  /* struct nl_option_texts: borrows a word each time it is given */
     NL_OPTION_CHOICE, /* int: position in `choices` */
     NL_OPTION_NUMBER, /* int64_t, 0 or more */
     NL_OPTION_SIZE,   /* uint64_t bytes: 512M, 4GiB */
     NL_OPTION_TIME    /* int64_t ns: 30s, 500ms; a bare number is seconds */
+};
+
+#define NL_OPTION_TEXTS_MAX 16
+struct nl_option_texts {
+    const char *text[NL_OPTION_TEXTS_MAX];
+    size_t count;
 };
 
 struct nl_option {

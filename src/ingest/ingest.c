@@ -261,7 +261,8 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
     return false;
 }
 
-static struct nl_trace *load_inputs(const struct nl_inputs *inputs,
+/* Takes the report that is to be joined, or NULL. */
+static struct nl_trace *load_inputs(const struct nl_inputs *inputs, struct nl_trace *report,
                                     const struct nl_ingest_options *options, struct nl_job *job,
                                     struct nl_err *err)
 {
@@ -271,6 +272,8 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs,
                         .head = nl_alloc(NL_SNIFF_BYTES),
                         .done = nl_zalloc(inputs->count * sizeof *load.done)};
     bool done = load_all(&load, inputs, err);
+    if (report)
+        nl_builder_join(load.builder, report);
     nl_free(load.head);
     nl_free(load.done);
     if (load.skips > load.failed) {
@@ -295,27 +298,80 @@ static bool is_trace_file(const struct nl_inputs *inputs)
            nl_trace_recognise(magic, sizeof magic);
 }
 
+static bool has_measurements(const struct nl_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->metric.rows; row++)
+        if (trace->metric.slice[row] != NL_NULL_ROW &&
+            trace->slice.kind[trace->metric.slice[row]] == NL_KIND_KERNEL)
+            return true;
+    return false;
+}
+
+static struct nl_trace *load_trace(const struct nl_inputs *inputs, struct nl_trace *report,
+                                   const struct nl_ingest_options *options, struct nl_job *job,
+                                   struct nl_err *err)
+{
+    if (!is_trace_file(inputs))
+        return load_inputs(inputs, report, options, job, err);
+    if (!report)
+        return nl_trace_open(inputs->items[0].path, options->verify, nl_job_threads(job), err);
+    nl_trace_free(report);
+    (void)nl_fail(err, NL_USAGE,
+                  "a finished trace takes no report; give --join with the files it was made of");
+    return NULL;
+}
+
+/* The profile with the reports of `join` joined to it, when there are any. */
+static struct nl_trace *load_joined(const struct nl_inputs *inputs, const struct nl_inputs *join,
+                                    const struct nl_ingest_options *options, struct nl_job *job,
+                                    struct nl_err *err)
+{
+    struct nl_ingest_options alone = *options;
+    struct nl_trace *report = NULL;
+    alone.rank = NL_NULL_I64;
+    if (join && !(report = load_trace(join, NULL, &alone, job, err)))
+        return NULL;
+    if (report && !has_measurements(report)) {
+        nl_trace_free(report);
+        nl_err_at(err, join->items[0].path, -1);
+        (void)nl_fail(err, NL_USAGE,
+                      "--join: no metrics of kernels in it; give a report of Nsight Compute "
+                      "(.ncu-rep, or a page of ncu --csv)");
+        return NULL;
+    }
+    return load_trace(inputs, report, options, job, err);
+}
+
+static struct nl_trace *load_or_find(const struct nl_inputs *inputs, const struct nl_inputs *join,
+                                     const struct nl_ingest_options *options, struct nl_job *job,
+                                     struct nl_err *err)
+{
+    struct nl_cache_key key;
+    bool cached = options->cache_folder && !is_trace_file(inputs) &&
+                  nl_cache_key(&key, inputs, join, options->rank);
+    struct nl_trace *trace =
+        cached ? nl_cache_find(&key, options->cache_folder, nl_job_threads(job)) : NULL;
+    if (trace)
+        return trace;
+    trace = load_joined(inputs, join, options, job, err);
+    if (trace && cached)
+        nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
+    return trace;
+}
+
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err)
 {
-    struct nl_inputs inputs;
+    struct nl_inputs inputs, join;
     if (!nl_inputs_expand(&inputs, paths, count, err))
         return NULL;
     struct nl_trace *trace = NULL;
-    struct nl_cache_key key;
-    bool cached = false;
-    if (is_trace_file(&inputs)) {
-        trace = nl_trace_open(inputs.items[0].path, options->verify, nl_job_threads(job), err);
-    } else {
-        cached = options->cache_folder && nl_cache_key(&key, &inputs, options->rank);
-        if (cached)
-            trace = nl_cache_find(&key, options->cache_folder, nl_job_threads(job));
-        if (!trace) {
-            trace = load_inputs(&inputs, options, job, err);
-            if (trace && cached)
-                nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
-        }
+    if (!options->join_count) {
+        trace = load_or_find(&inputs, NULL, options, job, err);
+    } else if (nl_inputs_expand(&join, options->join, options->join_count, err)) {
+        trace = load_or_find(&inputs, &join, options, job, err);
+        nl_inputs_free(&join);
     }
     nl_inputs_free(&inputs);
     return trace;

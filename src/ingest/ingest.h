@@ -58,10 +58,15 @@ struct nl_ingest_options {
     uint64_t cache_bytes;     /* bound of that folder */
     int64_t rank;             /* NL_NULL_I64 = find out */
     bool verify;              /* check CRCs of .nlt input */
+    /* Reports of a kernel profiler, whose metrics go to the kernels of the profile. */
+    const char *const *join;
+    size_t join_count;
 };
 
 /* Loads one profile from files, folders and globs (each file a rank or host). Names that cannot be
- * opened fail the whole; files of unknown format inside a folder are skipped with coverage. */
+ * opened fail the whole; files of unknown format inside a folder are skipped with coverage. Fails with
+ * NL_USAGE when what is to be joined holds no metrics of kernels, or the profile is a finished
+ * trace. */
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err);
