@@ -4,8 +4,7 @@
  * An option is one row: names, type, where its value goes, and its help. Parsing, `-h`, `--help`
  * and the shell completions all read the same rows. Options may stand before, between or after
  * arguments; `--` ends them; `--name=value`, `--name value`, `-n value` and `-nvalue` are the same;
- * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier
- * one, or adds to it where it takes several.
+ * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one, unless it is a list.
  *
  * The target is an offset into the caller's settings struct, so the tables are constants.
  */
@@ -15,22 +14,23 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 
 enum nl_option_type {
     NL_OPTION_FLAG,   /* bool: set to true */
     NL_OPTION_COUNT,  /* unsigned: one more each time */
     NL_OPTION_TEXT,   /* const char *: borrows the word */
-    NL_OPTION_TEXTS,  /* struct nl_option_texts: borrows a word each time it is given */
     NL_OPTION_CHOICE, /* int: position in `choices` */
     NL_OPTION_NUMBER, /* int64_t, 0 or more */
     NL_OPTION_SIZE,   /* uint64_t bytes: 512M, 4GiB */
-    NL_OPTION_TIME    /* int64_t ns: 30s, 500ms; a bare number is seconds */
+    NL_OPTION_TIME,   /* int64_t ns: 30s, 500ms; a bare number is seconds */
+    NL_OPTION_LIST    /* struct nl_texts: one more each time, borrows the word */
 };
 
-#define NL_OPTION_TEXTS_MAX 16
-struct nl_option_texts {
-    const char *text[NL_OPTION_TEXTS_MAX];
-    size_t count;
+/* What an option that may be repeated was given; nl_free(items) when done. */
+struct nl_texts {
+    const char **items;
+    size_t count, cap;
 };
 
 struct nl_option {
@@ -57,18 +57,5 @@ struct nl_words {
  */
 NL_MUST_CHECK bool nl_options_parse(const struct nl_option *const *tables, struct nl_words *words,
                                     bool leading, void *settings, struct nl_err *err);
-
-/*
- * nearest — the candidate most like a mistyped word (insertions, deletions, replacements and
- * swaps of neighbours), or NULL when none is close: at most a third of the word may differ.
- */
-struct nl_nearest {
-    const char *word;
-    const char *best;
-    size_t distance;
-};
-void nl_nearest_init(struct nl_nearest *nearest, const char *word);
-void nl_nearest_offer(struct nl_nearest *nearest, const char *candidate);
-const char *nl_nearest_best(const struct nl_nearest *nearest);
 
 #endif

@@ -65,7 +65,7 @@ static bool open_file(struct nl_output *output, const char *path, const struct n
             parent = (struct stat){0};
         nl_free(folder);
         if (is_among(&target, &parent, inputs, count) ||
-            is_among(&target, &parent, call->settings.join.text, call->settings.join.count))
+            is_among(&target, &parent, call->settings.join.items, call->settings.join.count))
             return nl_fail(err, NL_USAGE, "is an input; give -o another name");
         if (S_ISDIR(target.st_mode))
             return nl_fail(err, NL_WRITE, "is a folder; -o needs the name of a file");
