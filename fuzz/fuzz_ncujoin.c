@@ -59,7 +59,8 @@ static void check(const struct nl_trace *trace)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"first()", "void ns::k<4, float>(float*)", "k", "_Z5scalePfi",
+    static const char *const names[] = {"first()", "void ns::k<4, float>(float*)", "k",
+                                        "_Z5scalePfi",
                                         "void (anonymous namespace)::r<true, 2ul>(int)"};
     struct nl_trace *report = report_of(data, size);
     if (!report)

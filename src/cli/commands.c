@@ -349,9 +349,9 @@ const struct nl_command nl_commands[] = {
      .tables = gc_tables,
      .help =
          "Removes the runs in the bin for good, with what the ledger kept of them; the least\n"
-         "recently used cached profiles until the rest fits; and temporary files that an\n"
-         "interrupted run left more than a day ago. Cached profiles are only copies: one that is\n"
-         "asked about again is imported again.",
+         "recently used cached profiles, and reports kept beside them, until the rest fits; and\n"
+         "temporary files that an interrupted run left more than a day ago. What is cached is\n"
+         "made again when it is asked for.",
      .examples = "neurolens gc --dry-run\n"
                  "neurolens gc --max 2GiB",
      .run = nl_cmd_gc},

@@ -373,52 +373,63 @@ static bool is_trace_file(const struct nl_inputs *inputs)
            nl_trace_recognise(magic, sizeof magic);
 }
 
-/* The profile with the reports of `join` joined to it, when there are any. */
-static struct nl_trace *load_joined(const struct nl_inputs *inputs, const struct nl_inputs *join,
-                                    const struct nl_ingest_options *options, struct nl_job *job,
-                                    struct nl_err *err)
-{
-    if (!is_trace_file(inputs))
-        return load_inputs(inputs, join, options, job, err);
-    if (!join)
-        return nl_trace_open(inputs->items[0].path, options->verify, nl_job_threads(job), err);
-    nl_err_at(err, inputs->items[0].path, -1);
-    (void)nl_fail(err, NL_USAGE,
-                  "a finished trace takes no report; give --join with the files it was made of");
-    return NULL;
-}
-
-static struct nl_trace *load_or_find(const struct nl_inputs *inputs, const struct nl_inputs *join,
+/* The profile with the files of `join` joined to it, when it is not NULL. */
+static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struct nl_inputs *join,
                                      const struct nl_ingest_options *options, struct nl_job *job,
                                      struct nl_err *err)
 {
     struct nl_cache_key key;
-    bool cached = options->cache_folder && !is_trace_file(inputs) &&
-                  nl_cache_key(&key, inputs, join, options->rank);
+    bool may = options->cache_folder && nl_cache_key(&key, inputs, join, options->rank);
     struct nl_trace *trace =
-        cached ? nl_cache_find(&key, options->cache_folder, nl_job_threads(job)) : NULL;
-    if (trace)
-        return trace;
-    trace = load_joined(inputs, join, options, job, err);
-    if (trace && cached)
-        nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
+        may ? nl_cache_find(&key, options->cache_folder, nl_job_threads(job)) : NULL;
+    bool kept = trace != NULL;
+    if (!trace) {
+        trace = load_inputs(inputs, join, options, job, err);
+        kept =
+            trace && may && nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
+    }
+    if (kept && options->cached_as)
+        *options->cached_as = key.hash;
     return trace;
+}
+
+static struct nl_trace *ingest_files(const struct nl_inputs *inputs,
+                                     const struct nl_ingest_options *options, struct nl_job *job,
+                                     struct nl_err *err)
+{
+    struct nl_inputs join;
+    if (!options->join_count)
+        return find_or_load(inputs, NULL, options, job, err);
+    if (!nl_inputs_expand(&join, options->join, options->join_count, err))
+        return NULL;
+    struct nl_trace *trace = find_or_load(inputs, &join, options, job, err);
+    nl_inputs_free(&join);
+    return trace;
+}
+
+static struct nl_trace *open_trace(const char *path, const struct nl_ingest_options *options,
+                                   struct nl_job *job, struct nl_err *err)
+{
+    if (!options->join_count)
+        return nl_trace_open(path, options->verify, nl_job_threads(job), err);
+    nl_err_at(err, path, -1);
+    (void)nl_fail(err, NL_USAGE,
+                  "a finished trace takes no report; give --join with the files it was made of");
+    return NULL;
 }
 
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err)
 {
-    struct nl_inputs inputs, join;
+    struct nl_inputs inputs;
+    if (options->cached_as)
+        *options->cached_as = 0;
     if (!nl_inputs_expand(&inputs, paths, count, err))
         return NULL;
-    struct nl_trace *trace = NULL;
-    if (!options->join_count) {
-        trace = load_or_find(&inputs, NULL, options, job, err);
-    } else if (nl_inputs_expand(&join, options->join, options->join_count, err)) {
-        trace = load_or_find(&inputs, &join, options, job, err);
-        nl_inputs_free(&join);
-    }
+    struct nl_trace *trace = !is_trace_file(&inputs)
+                                 ? ingest_files(&inputs, options, job, err)
+                                 : open_trace(inputs.items[0].path, options, job, err);
     nl_inputs_free(&inputs);
     return trace;
 }

@@ -64,6 +64,7 @@ struct nl_ingest_options {
     /* Files whose metrics go to the kernels of the profile, whatever their format. */
     const char *const *join;
     size_t join_count;
+    uint64_t *cached_as; /* gets the key under which the cache has it now, 0 = it has not */
 };
 
 /* Loads one profile from files, folders and globs (each file a rank or host). Names that cannot be
