@@ -166,6 +166,7 @@ tests_of_the_program() {
     part cache 300 python3 tests/cache.py
     part reopen 600 python3 tests/reopen.py
     part record 300 python3 tests/record.py
+    part python 600 python3 tests/python.py
     part ledger 600 python3 tests/ledger.py
     part parity 120 python3 tests/parity.py
     part invariants 300 python3 tests/invariants.py

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "cli/runpython.h"
 
 #define TARGET(member) offsetof(struct nl_settings, member)
 #define END                                                                                        \
@@ -151,6 +152,9 @@ static const struct nl_option run_options[] = {
      "begin recording when a scope or mark of that name first appears", NULL},
     {"on-signal", 0, NL_OPTION_TEXT, TARGET(on_signal), "SIGNAL",
      "begin and end recording when neurolens gets, say, USR1", NULL},
+    {"python", 0, NL_OPTION_CHOICE, TARGET(python), "MODE",
+     "layers, operators and collections of Python programs (on), each call (trace), or off",
+     nl_run_python_names},
     {"paused", 0, NL_OPTION_FLAG, TARGET(paused), NULL,
      "record nothing until the program calls nl_record(1)", NULL},
     END,
