@@ -1,5 +1,5 @@
 /*
- * build — what builder.c, finish.c, nest.c and link.c share: the builder's inside. Not for other
+ * build — what builder.c, finish.c, nest.c, link.c and measure.c share: the builder's inside. Not for other
  * rooms.
  */
 #ifndef NL_BUILD_H
@@ -94,6 +94,8 @@ struct nl_builder {
     struct nl_coverage_row *coverages;
     size_t coverage_count, coverage_cap;
     struct nl_pagepool pages; /* of staging, for the columns */
+    struct nl_trace *report;  /* of a kernel profiler, to join; or NULL */
+    uint32_t report_source;   /* its first source among ours */
     atomic_uint_fast64_t staged_bytes;
     atomic_bool over_budget; /* rows staged since were dropped; finishing fails */
 };
@@ -152,6 +154,11 @@ void nl_forget_external_ids(struct nl_trace *trace, const bool *forget);
 
 /* nodejoin.c: layers whose times and details came from two files become one row each. */
 void nl_join_nodes(struct nl_trace *trace);
+
+/* measure.c: the table metrics, and the measurements of kernels that follow from it and from the
+ * joined report. */
+struct nl_finish;
+NL_MUST_CHECK bool nl_measure(struct nl_finish *finish, struct nl_err *err);
 
 /* Final id of a staged name. */
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id);
