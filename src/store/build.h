@@ -37,14 +37,14 @@ struct nl_block {
 struct nl_segment {
     struct nl_unit *unit;
     char *rows;
-    uint32_t count;
+    uint32_t count, width; /* bytes of a row: less than the table's where the rest is unknown */
     struct nl_block *block;
 };
 
 struct nl_staged {
     struct nl_block *block; /* being filled */
     char *rows;             /* of it */
-    uint32_t used, room;
+    uint32_t used, room, width;
     struct nl_segment *segments;
     size_t count, cap;
     uint32_t unit_rows; /* rows of the current unit */
@@ -118,9 +118,6 @@ void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
 
 /* Gives the blocks of all segments that it lists to the pool and empties it. */
 void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
-
-/* Bytes of a staged row of a table. */
-size_t nl_staged_size(enum nl_table_id table);
 
 /* nest.c: depth, parent, sub-lane and final position of every slice. Arrays are indexed by staged
  * slice number; `lane` holds sorted base lanes. */
