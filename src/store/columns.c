@@ -27,7 +27,7 @@ uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t 
     if (id >= dict->count)
         NL_BUG("a staged name id is out of range");
     if (!map[id])
-        map[id] = nl_dict_add(&trace->names, nl_dict_text(dict, id));
+        map[id] = nl_dict_add_hashed(&trace->names, nl_dict_text(dict, id), dict->hashes[id]);
     return map[id];
 }
 
