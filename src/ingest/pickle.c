@@ -5,7 +5,15 @@
 
 #include <string.h>
 
+#define PLACE_BITS 8 /* of the number of places that are remembered */
+
 enum step { GO_ON, STOP, CUT, FAIL };
+
+struct pickle_place {
+    const char *key;
+    uint32_t at; /* of the key among the dictionary's items */
+    uint64_t bits;
+};
 
 static struct pickle_value make(enum pickle_type type, uint64_t payload)
 {
@@ -451,6 +459,7 @@ bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl
     *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
     nl_arena_init(&pickle->arena);
     pickle->to_spend = ((uint64_t)len + 4096) * 64;
+    pickle->places = nl_zalloc(((size_t)1 << PLACE_BITS) * sizeof *pickle->places);
     nl_grow(&pickle->stack, &pickle->stack_cap, 16); /* never NULL: empty runs of it are taken */
     bool done = run(pickle, err);
     nl_free(pickle->stack);
@@ -470,6 +479,7 @@ void pickle_free(struct pickle *pickle)
     nl_free(pickle->items);
     nl_free(pickle->texts);
     nl_free(pickle->wide);
+    nl_free(pickle->places);
     *pickle = (struct pickle){.len = 0};
 }
 
@@ -519,10 +529,17 @@ struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value 
     if (pickle_type(dict) != PICKLE_DICT)
         return make(PICKLE_NONE, 0);
     const struct pickle_items *items = &pickle->items[dict.bits >> 4];
+    struct pickle_place *place =
+        &pickle->places[(uintptr_t)key * 0x9e3779b97f4a7c15u >> (64 - PLACE_BITS)];
+    if (place->key == key && place->at + 1 < items->count &&
+        items->values[place->at].bits == place->bits) /* one text, by way of the memo */
+        return items->values[place->at + 1];
     size_t len = strlen(key);
     for (uint32_t i = 0; i + 1 < items->count; i += 2)
-        if (is_key(pickle, items->values[i], key, len))
+        if (is_key(pickle, items->values[i], key, len)) {
+            *place = (struct pickle_place){key, i, items->values[i].bits};
             return items->values[i + 1];
+        }
     return make(PICKLE_NONE, 0);
 }
 

@@ -64,6 +64,7 @@ struct pickle {
     uint64_t *wide; /* doubles and wide integers */
     size_t wide_count, wide_cap;
     uint64_t to_spend;
+    struct pickle_place *places; /* where keys were found last */
 };
 
 /* Fails with NL_FORMAT (no pickle, would load code, makes no sense), NL_MEMORY, NL_INTERRUPTED. */
@@ -88,7 +89,9 @@ struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value
 /* All of them, for loops that count; NULL when there are none. */
 const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list);
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i);
-/* Value of a key; NONE when it is not there or this is no dictionary. */
+/* Value of a key; NONE when it is not there or this is no dictionary. Dictionaries of one list mostly
+ * have their keys in one order: the place where a key (known by its pointer, so it should be a
+ * constant) was found last is asked first. */
 struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
                                const char *key);
 
