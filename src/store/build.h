@@ -67,6 +67,17 @@ struct nl_slice_packed {
     uint8_t kind, flags;
 };
 
+/* A metric that is a number and has no names but its own: the row's beginning. */
+struct nl_metric_packed {
+    uint32_t slice, name;
+    double value;
+};
+_Static_assert(offsetof(struct nl_metric_row, slice) == 0 &&
+                   offsetof(struct nl_metric_row, name) == 4 &&
+                   offsetof(struct nl_metric_row, value) == 8 &&
+                   offsetof(struct nl_metric_row, unit) == sizeof(struct nl_metric_packed),
+               "a packed metric is the beginning of a row");
+
 /* Rows of the entity tables, by the number that the builder gave out. */
 struct nl_builder {
     struct nl_job *job;

@@ -362,7 +362,7 @@ static uint32_t staged_width(enum nl_table_id table, const void *row)
         return sizeof(struct nl_slice_packed);
     const struct nl_metric_row *metric = row;
     if (table == NL_T_metric && !(metric->unit | metric->section | metric->text))
-        return offsetof(struct nl_metric_row, unit);
+        return sizeof(struct nl_metric_packed);
     return (uint32_t)nl_tables[table].row_size;
 }
 
@@ -409,14 +409,25 @@ static struct nl_segment *new_segment(struct nl_stage *stage, struct nl_staged *
     return segment;
 }
 
-/* memcpy of a few words without its call. */
-static void copy_words(char *to, const char *from, size_t bytes)
+/* Packed rows field by field: what was just written as such is not to be read in wider words, for
+ * which the processor waits. Others in words, without a call of memcpy. */
+static void copy_row(void *to, enum nl_table_id table, const void *row, uint32_t width)
 {
-    size_t at = 0;
-    for (; at + 8 <= bytes; at += 8)
-        memcpy(to + at, from + at, 8);
-    if (at < bytes)
-        memcpy(to + at, from + at, 4);
+    uint32_t at = 0;
+    if (table == NL_T_slice) {
+        const struct nl_slice_row *slice = row;
+        *(struct nl_slice_packed *)to = (struct nl_slice_packed){
+            slice->ts, slice->dur, slice->name, slice->lane, slice->kind, slice->flags};
+    } else if (width == sizeof(struct nl_metric_packed) && table == NL_T_metric) {
+        const struct nl_metric_row *metric = row;
+        *(struct nl_metric_packed *)to =
+            (struct nl_metric_packed){metric->slice, metric->name, metric->value};
+    } else {
+        for (; at + 8 <= width; at += 8)
+            memcpy((char *)to + at, (const char *)row + at, 8);
+        if (at < width)
+            memcpy((char *)to + at, (const char *)row + at, 4);
+    }
 }
 
 uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void *row)
@@ -432,15 +443,8 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
         }
         segment = new_segment(stage, staged, width);
     }
-    char *to = staged->rows + (size_t)staged->used * staged->width;
-    if (table == NL_T_slice) {
-        const struct nl_slice_row *slice = row;
-        *(struct nl_slice_packed *)(void *)to = (struct nl_slice_packed){
-            slice->ts, slice->dur, slice->name, slice->lane, slice->kind, slice->flags};
-        stage->unit->slices++;
-    } else {
-        copy_words(to, row, staged->width);
-    }
+    copy_row(staged->rows + (size_t)staged->used * staged->width, table, row, staged->width);
+    stage->unit->slices += table == NL_T_slice;
     staged->used++;
     segment->count++;
     stage->rows++;
