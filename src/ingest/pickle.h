@@ -46,6 +46,15 @@ struct pickle_items {
     uint32_t count, cap;
 };
 
+#define PICKLE_PLACES 256
+
+/* Where a key was found last. */
+struct pickle_place {
+    const char *key;
+    uint32_t at; /* among the dictionary's items */
+    uint64_t bits;
+};
+
 struct pickle {
     struct pickle_value root;
     bool cut;
@@ -64,7 +73,7 @@ struct pickle {
     uint64_t *wide; /* doubles and wide integers */
     size_t wide_count, wide_cap;
     uint64_t to_spend;
-    struct pickle_place *places; /* where keys were found last */
+    struct pickle_place *places; /* by a hash of the key's pointer */
 };
 
 /* Fails with NL_FORMAT (no pickle, would load code, makes no sense), NL_MEMORY, NL_INTERRUPTED. */
@@ -81,6 +90,8 @@ static inline enum pickle_type pickle_type(struct pickle_value value)
 {
     return (enum pickle_type)(value.bits & 15);
 }
+
+/* ---- picklevalue.c ---- */
 
 /* Items of a list or tuple, pairs of a dictionary; 0 for others. */
 uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value);
