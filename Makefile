@@ -57,6 +57,7 @@ tsan:
 
 docs: all
 	build/neurolens schema sql -o docs/sql.md
+	build/neurolens schema metrics -o docs/metrics.md
 
 test-frameworks:
 	tools/test_frameworks.sh

@@ -5,7 +5,8 @@
 
 parity/workload.py tells the run, parity/write_*.py write it, a row of parity/formats.py each, and
 parity/brute.py counts what must come out. What a format has no place for must be unknown or absent
-in the answer too: a number that nobody recorded is wrong.
+in the answer too: a number that nobody recorded is wrong. Each is exported as a run document, too, and the
+document must answer like the profile it was made from.
 """
 import json
 import os
@@ -173,7 +174,7 @@ def contents(form, run, profile, answer):
     expected = {kinds[k]: len(run.of(k)) for k in kinds}
     expected.update(api=len(run.calls), sync=len(run.syncs), nvtx=len(run.ranges),
                     collectives=sum(row[0] for row in brute.collectives(run).values()),
-                    format=[form.name])
+                    format=[form.name, *form.within])
     got = {k: info["events"].get(k, 0) for k in expected if k != "format"}
     got["format"] = info["formats"]
     return expected, got
@@ -217,23 +218,43 @@ def difference(expected, got):
     return "expected %s\ngot      %s" % (expected, got)
 
 
+def document(profile, folder):
+    """The profile as a run document that lists every event."""
+    path = os.path.join(folder, "document.run.json")
+    result = neurolens(["export", "--no-cache", profile, "--to", "run.json", "--events", "all",
+                        "-o", path])
+    if result.status:
+        raise Wrong(result.describe())
+    return path
+
+
+def test_profile(tally, label, form, questions, run, profile):
+    answer = ask("analyze", "--all", profile)["result"]
+    for question in questions:
+        name = "%s: %s" % (label, question.__name__.replace("_", " "))
+        try:
+            expected, got = question(form, run, profile, answer)
+            tally.check(name, expected == got, difference(expected, got))
+        except Wrong as wrong:
+            tally.fail(name, wrong)
+
+
 def test_format(tally, form):
     run = written(form)
+    label, questions = "%s, %s" % (form.name, form.what), OTHERS.get(form.name, QUESTIONS)
     with tempfile.TemporaryDirectory(prefix="neurolens-parity-") as folder:
         profile = form.write(run, folder)
         seen = told(form, run)
+        # Advice on recording is of the tool that recorded; a document is not recorded again.
+        # Several files keep their names and formats in it.
+        within = (form.name,) if os.path.isdir(profile) else ()
+        as_document = replace(form, name="run.json", advised=frozenset(), within=within)
         try:
-            answer = ask("analyze", "--all", profile)["result"]
+            test_profile(tally, label, form, questions, seen, profile)
+            test_profile(tally, label + ", as a run document", as_document,
+                         questions, seen, document(profile, folder))
         except Wrong as wrong:
-            tally.fail("%s, %s" % (form.name, form.what), wrong)
-            return
-        for question in OTHERS.get(form.name, QUESTIONS):
-            name = "%s, %s: %s" % (form.name, form.what, question.__name__.replace("_", " "))
-            try:
-                expected, got = question(form, seen, profile, answer)
-                tally.check(name, expected == got, difference(expected, got))
-            except Wrong as wrong:
-                tally.fail(name, wrong)
+            tally.fail(label, wrong)
 
 
 def main():

@@ -27,6 +27,8 @@ has() { command -v "$1" >/dev/null 2>&1; }
 library() { has pkg-config && pkg-config --exists "$1"; }
 c_library() { has gcc && echo '#include <stdio.h>' | gcc -E -x c - ; }
 clang_major() { clang -dumpversion 2>/dev/null | cut -d. -f1; }
+# One that knows draft 2020-12 (4.0 and later).
+schema_validator() { python3 -c 'from jsonschema import Draft202012Validator'; }
 clang_runtime() {
     has clang && [ -e "$(clang -print-file-name=libclang_rt.fuzzer-$(uname -m).a)" ]
 }
@@ -46,6 +48,7 @@ need build libyaml-dev library yaml-0.1
 need build zlib1g-dev library zlib
 need test clang has clang
 need test python3 has python3
+need test python3-jsonschema schema_validator
 need test clang-format has clang-format
 need test pmccabe has pmccabe
 if has clang; then

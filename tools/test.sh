@@ -129,7 +129,12 @@ four_threads() {
         "$1" analyze --no-cache --threads 4 --format json "$file" >/dev/null || return 1
     done
     "$1" analyze --no-cache --threads 4 --format json 'tests/fixtures/torch_cpu_ddp_rank?.json.gz' \
-        >/dev/null
+        >/dev/null || return 1
+    local ledger status=0
+    ledger=$(mktemp -d)
+    "$1" add --ledger "$ledger" --threads 4 tests/fixtures/*.json.gz >/dev/null || status=1
+    rm -rf "$ledger"
+    return $status
 }
 
 export -f build quiet units four_threads
@@ -152,11 +157,14 @@ tests_of_the_program() {
     part "unit tests" 300 bash -c 'units build'
     part "query tests" 300 python3 tests/query/run.py
     part "cli tests" 300 python3 tests/cli/run.py
+    part "golden runs" 300 python3 tests/golden_run/run.py
     part corpus 300 python3 tests/corpus.py
     part recordings 120 python3 tests/recordings.py
     part robust 300 python3 tests/robust.py
     part "bad input" 300 python3 tests/badinput.py
     part shell 120 python3 tests/shell.py
+    part record 300 python3 tests/record.py
+    part ledger 600 python3 tests/ledger.py
     part parity 120 python3 tests/parity.py
     part invariants 300 python3 tests/invariants.py
     for oracle in tests/oracle/*.py; do

@@ -5,7 +5,8 @@
 #
 # Makes a virtual environment in build/venv-frameworks, installs onnxruntime,
 # onnx and numpy there (torch too, when NEUROLENS_WITH_TORCH=1: gigabytes),
-# and runs the tests/fixtures/record_*.py scripts into build/frameworks.
+# and runs the tests/fixtures/record_*.py scripts into build/frameworks.  Then
+# the newest public JSON Schema validator checks the run documents.
 # Needs the network the first time.  Nothing outside build/ is written.
 #
 #   PYTHON                 the interpreter to make the environment with
@@ -49,6 +50,13 @@ if have numpy onnx onnxruntime; then
 else
     say "installing numpy, onnx and onnxruntime"
     "$venv/bin/python" -m pip install --quiet numpy onnx onnxruntime
+fi
+
+if have jsonschema; then
+    say "jsonschema is installed"
+else
+    say "installing jsonschema"
+    "$venv/bin/python" -m pip install --quiet jsonschema
 fi
 
 if [ "$with_torch" = 1 ]; then
@@ -101,3 +109,10 @@ fi
 
 say "recorded:"
 ls -l "$out"
+
+if [ -x build/neurolens ]; then
+    say "run documents under jsonschema $("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("jsonschema"))')"
+    "$venv/bin/python" tests/oracle/rundoc.py
+else
+    say "build/neurolens is missing: run documents are not checked"
+fi

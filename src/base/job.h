@@ -18,11 +18,15 @@ struct nl_job {
     atomic_bool cancelled;        /* set by a signal handler or another thread */
     unsigned threads;             /* workers to use, at least 1 */
     uint64_t memory_bytes;        /* budget for the whole command */
+    struct nl_job *parent;        /* the job this one is a part of, cancelled with it; or NULL */
 };
 
 static inline bool nl_job_cancelled(struct nl_job *job)
 {
-    return job && atomic_load_explicit(&job->cancelled, memory_order_relaxed);
+    for (; job; job = job->parent)
+        if (atomic_load_explicit(&job->cancelled, memory_order_relaxed))
+            return true;
+    return false;
 }
 
 static inline void nl_job_add(struct nl_job *job, uint64_t units)

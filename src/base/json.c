@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/utf8.h"
 
 /* Inline where the buffer has room: readers write one JSON text per event, a few bytes at a time. */
 static inline void put(struct nl_json *json, const char *bytes, size_t len)
@@ -140,29 +141,6 @@ void nl_json_null(struct nl_json *json)
     number(json, "null");
 }
 
-/* Length of the well-formed UTF-8 sequence at p, or 0. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    static const struct {
-        unsigned char low, high, second_low, second_high;
-        size_t len;
-    } forms[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
-                 {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
-                 {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
-                 {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (p[0] < forms[i].low || p[0] > forms[i].high || left < forms[i].len)
-            continue;
-        if (p[1] < forms[i].second_low || p[1] > forms[i].second_high)
-            return 0;
-        for (size_t k = 2; k < forms[i].len; k++)
-            if ((p[k] & 0xC0) != 0x80)
-                return 0;
-        return forms[i].len;
-    }
-    return 0;
-}
-
 static void put_escape(struct nl_json *json, unsigned char c)
 {
     static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -192,7 +170,7 @@ static void quoted(struct nl_json *json, struct nl_str text)
             i++;
             continue;
         }
-        size_t len = c < 0x80 ? 1 : utf8_length(p + i, text.len - i);
+        size_t len = c < 0x80 ? 1 : nl_utf8_length(p + i, text.len - i);
         if (c >= 0x80 && len) {
             i += len;
             continue;

@@ -1,26 +1,52 @@
-/* gc: lets the cache sweep itself, and says what came of it. */
+/* gc: lets the ledger and its cache sweep themselves, and says what came of it. */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/units.h"
 #include "cli/folders.h"
-#include "cli/output.h"
+#include "cli/ledgercall.h"
 #include "ingest/cache.h"
+#include "ledger/ledgergc.h"
 
-static void print_json(FILE *out, const char *folder, const struct nl_cache_sweep *sweep,
-                       bool dry_run)
+/* What was swept, of both. */
+struct sweeps {
+    struct nl_cache_sweep cache;
+    struct nl_ledger_sweep ledger;
+    bool dry;
+};
+
+/* Members of the answer in their order; the first four were there before the ledger had runs. */
+#define MEMBERS 9
+static void list_members(const struct sweeps *sweeps, uint64_t values[MEMBERS])
 {
-    const struct {
-        const char *key;
-        uint64_t value;
-    } members[] = {{"removed", sweep->removed},
-                   {"removed_bytes", sweep->removed_bytes},
-                   {"kept", sweep->kept},
-                   {"kept_bytes", sweep->kept_bytes}};
+    const uint64_t all[MEMBERS] = {
+        sweeps->cache.removed,         sweeps->cache.removed_bytes, sweeps->cache.kept,
+        sweeps->cache.kept_bytes,      sweeps->ledger.runs,         sweeps->ledger.artefacts,
+        sweeps->ledger.artefact_bytes, sweeps->ledger.kept,         sweeps->ledger.kept_bytes};
+    memcpy(values, all, sizeof all);
+}
+
+static const struct nl_result_column members[MEMBERS] = {
+    {"removed", "Removed", NL_MEANS_COUNT},
+    {"removed_bytes", "Bytes removed", NL_MEANS_BYTES},
+    {"kept", "Kept", NL_MEANS_COUNT},
+    {"kept_bytes", "Bytes kept", NL_MEANS_BYTES},
+    {"runs_removed", "Runs removed", NL_MEANS_COUNT},
+    {"artefacts_removed", "Artefacts removed", NL_MEANS_COUNT},
+    {"artefacts_removed_bytes", "Bytes removed", NL_MEANS_BYTES},
+    {"artefacts_kept", "Artefacts kept", NL_MEANS_COUNT},
+    {"artefacts_kept_bytes", "Bytes kept", NL_MEANS_BYTES},
+};
+
+static void print_json(FILE *out, const char *folder, const struct sweeps *sweeps)
+{
+    uint64_t values[MEMBERS];
     struct nl_json json;
+    list_members(sweeps, values);
     nl_json_to_stream(&json, out, 2);
     nl_json_open(&json, '{');
     nl_json_key(&json, "schema");
@@ -34,55 +60,59 @@ static void print_json(FILE *out, const char *folder, const struct nl_cache_swee
     nl_json_key(&json, "folder");
     nl_json_text(&json, folder);
     nl_json_key(&json, "dry_run");
-    nl_json_bool(&json, dry_run);
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        nl_json_key(&json, members[i].key);
-        nl_json_u64(&json, members[i].value);
+    nl_json_bool(&json, sweeps->dry);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        nl_json_key(&json, members[i].name);
+        nl_json_u64(&json, values[i]);
     }
     nl_json_close(&json, '}');
     nl_json_close(&json, '}');
 }
 
-static void print_text(FILE *out, const char *folder, const struct nl_cache_sweep *sweep,
-                       bool dry_run)
+static void print_text(FILE *out, const char *folder, const struct sweeps *sweeps)
 {
     char gone[NL_UNIT_TEXT], kept[NL_UNIT_TEXT];
-    fprintf(out, "%s: %s %llu, %s; kept %llu, %s\n", folder, dry_run ? "would remove" : "removed",
-            (unsigned long long)sweep->removed, nl_format_bytes(gone, sweep->removed_bytes),
-            (unsigned long long)sweep->kept, nl_format_bytes(kept, sweep->kept_bytes));
+    const char *would = sweeps->dry ? "would remove" : "removed";
+    fprintf(out, "%s: %s %llu, %s; kept %llu, %s\n", folder, would,
+            (unsigned long long)sweeps->cache.removed,
+            nl_format_bytes(gone, sweeps->cache.removed_bytes),
+            (unsigned long long)sweeps->cache.kept,
+            nl_format_bytes(kept, sweeps->cache.kept_bytes));
+    if (!sweeps->ledger.runs && !sweeps->ledger.artefacts && !sweeps->ledger.kept)
+        return;
+    fprintf(out, "runs: %s %llu from the bin; artefacts: %s %llu, %s; kept %llu, %s\n", would,
+            (unsigned long long)sweeps->ledger.runs, would,
+            (unsigned long long)sweeps->ledger.artefacts,
+            nl_format_bytes(gone, sweeps->ledger.artefact_bytes),
+            (unsigned long long)sweeps->ledger.kept,
+            nl_format_bytes(kept, sweeps->ledger.kept_bytes));
 }
 
 /* The same as a table of one row, for csv and md. */
-static struct nl_result *as_table(const struct nl_cache_sweep *sweep)
+static struct nl_result *as_table(const struct sweeps *sweeps)
 {
-    static const struct nl_result_column columns[] = {
-        {"removed", "Removed", NL_MEANS_COUNT},
-        {"removed_bytes", "Bytes removed", NL_MEANS_BYTES},
-        {"kept", "Kept", NL_MEANS_COUNT},
-        {"kept_bytes", "Bytes kept", NL_MEANS_BYTES},
-    };
-    struct nl_result *result = nl_result_new("gc", "Cache", columns, 4);
+    uint64_t values[MEMBERS];
+    struct nl_result *result = nl_result_new("gc", "Swept", members, MEMBERS);
     struct nl_cell *cell = nl_result_row(result);
-    cell[0] = nl_cell_i64((int64_t)sweep->removed);
-    cell[1] = nl_cell_i64((int64_t)sweep->removed_bytes);
-    cell[2] = nl_cell_i64((int64_t)sweep->kept);
-    cell[3] = nl_cell_i64((int64_t)sweep->kept_bytes);
+    list_members(sweeps, values);
+    for (size_t i = 0; i < MEMBERS; i++)
+        cell[i] = nl_cell_i64((int64_t)values[i]);
     return result;
 }
 
-static bool print(const struct nl_call *call, const char *folder,
-                  const struct nl_cache_sweep *sweep, struct nl_err *err)
+static bool print(const struct nl_call *call, const char *folder, const struct sweeps *sweeps,
+                  struct nl_err *err)
 {
     struct nl_output output;
-    bool dry_run = call->settings.dry_run, done = true;
+    bool done = true;
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     if (strcmp(output.view->name, "json") == 0) {
-        print_json(output.stream, folder, sweep, dry_run);
+        print_json(output.stream, folder, sweeps);
     } else if (strcmp(output.view->name, "text") == 0) {
-        print_text(output.stream, folder, sweep, dry_run);
+        print_text(output.stream, folder, sweeps);
     } else {
-        struct nl_result *result = as_table(sweep);
+        struct nl_result *result = as_table(sweeps);
         struct nl_view_options options = {0};
         done = output.view->render_result(output.stream, NULL, result, &options, err);
         nl_result_free(result);
@@ -90,24 +120,41 @@ static bool print(const struct nl_call *call, const char *folder,
     return nl_output_close(&output, call, done, err);
 }
 
-bool nl_cmd_gc(struct nl_call *call, struct nl_err *err)
+static bool sweep_cache(const struct nl_call *call, const char *folder, struct sweeps *sweeps,
+                        struct nl_err *err)
 {
-    char *folder = nl_cache_folder(call->settings.ledger, err);
-    if (!folder)
-        return false;
-    bool done = true;
     if (access(folder, R_OK | W_OK | X_OK) != 0 && errno != ENOENT) {
         nl_err_at(err, folder, -1);
-        done = nl_fail(err, NL_ENVIRONMENT, "cannot use the cache: %s", strerror(errno));
+        return nl_fail(err, NL_ENVIRONMENT, "cannot use the cache: %s", strerror(errno));
     }
-    if (done) {
-        uint64_t bound = call->settings.max_bytes;
-        if (bound == UINT64_MAX)
-            bound = nl_cache_bound(folder);
-        struct nl_cache_sweep sweep =
-            nl_cache_sweep(folder, call->settings.all ? 0 : bound, call->settings.dry_run);
-        done = print(call, folder, &sweep, err);
-    }
+    uint64_t bound = call->settings.max_bytes;
+    if (bound == UINT64_MAX)
+        bound = nl_cache_bound(folder);
+    sweeps->cache = nl_cache_sweep(folder, call->settings.all ? 0 : bound, sweeps->dry);
+    return true;
+}
+
+/* Only where there are runs: without the database nobody knows which artefacts are needed. */
+static bool sweep_ledger(const struct nl_call *call, struct sweeps *sweeps, struct nl_err *err)
+{
+    bool there;
+    struct nl_ledger *ledger = NULL;
+    if (!nl_ledgercall_there(call, &there, err))
+        return false;
+    if (!there)
+        return true;
+    ledger = nl_ledgercall_open(call, sweeps->dry ? NL_LEDGER_READ : NL_LEDGER_WRITE, err);
+    bool done = ledger && nl_ledger_sweep(ledger, sweeps->dry, &sweeps->ledger, err);
+    nl_ledger_close(ledger);
+    return done;
+}
+
+bool nl_cmd_gc(struct nl_call *call, struct nl_err *err)
+{
+    struct sweeps sweeps = {.dry = call->settings.dry_run};
+    char *folder = nl_cache_folder(call->settings.ledger, err);
+    bool done = folder && sweep_cache(call, folder, &sweeps, err) &&
+                sweep_ledger(call, &sweeps, err) && print(call, folder, &sweeps, err);
     nl_free(folder);
     return done;
 }

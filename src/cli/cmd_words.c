@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/output.h"
 #include "query/db.h"
+#include "rundoc/rundoc.h"
 
 bool nl_cmd_help(struct nl_call *call, struct nl_err *err)
 {
@@ -58,20 +59,38 @@ bool nl_cmd_completion(struct nl_call *call, struct nl_err *err)
     return nl_fail(err, NL_USAGE, "no completion for '%s'; there are bash, zsh and fish", shell);
 }
 
+static void run_schema(struct nl_buf *out)
+{
+    nl_buf_text(out, nl_rundoc_schema());
+}
+
+static const struct {
+    const char *name, *summary;
+    void (*write)(struct nl_buf *out);
+} schemas[] = {
+    {"sql", "tables, columns and functions of `neurolens sql` (Markdown)", nl_db_document},
+    {"run", "the run document, run.json (JSON Schema)", run_schema},
+    {"metrics", "metrics and fields of the run document (Markdown)", nl_rundoc_document},
+};
+#define SCHEMA_COUNT (sizeof schemas / sizeof schemas[0])
+
 bool nl_cmd_schema(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     struct nl_buf text;
     const char *name = call->count ? call->argument[0] : NULL;
-    if (name && strcmp(name, "sql") != 0)
-        return nl_fail(err, NL_USAGE, "no schema '%s'; there is sql", name);
+    size_t wanted = 0;
+    while (name && wanted < SCHEMA_COUNT && strcmp(schemas[wanted].name, name) != 0)
+        wanted++;
+    if (wanted == SCHEMA_COUNT)
+        return nl_fail(err, NL_USAGE, "no schema '%s'; there are sql, run and metrics", name);
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     nl_buf_init(&text, (size_t)16 << 20);
     if (name)
-        nl_db_document(&text);
-    else
-        nl_buf_text(&text, "sql  tables, columns and functions of `neurolens sql` (Markdown)\n");
+        schemas[wanted].write(&text);
+    for (size_t i = 0; !name && i < SCHEMA_COUNT; i++)
+        nl_buf_format(&text, "%-8s %s\n", schemas[i].name, schemas[i].summary);
     if (text.len)
         fwrite(text.ptr, 1, text.len, output.stream);
     nl_buf_release(&text);

@@ -15,8 +15,9 @@
 const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
+static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
-static const char *const schema_names[] = {"sql", NULL};
+static const char *const schema_names[] = {"sql", "run", "metrics", NULL};
 
 const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",
@@ -29,7 +30,7 @@ const struct nl_option nl_common_options[] = {
     {"quiet", 'q', NL_OPTION_FLAG, TARGET(quiet), NULL, "no notes and no progress", NULL},
     {"verbose", 'v', NL_OPTION_COUNT, TARGET(verbose), NULL, "say more about what is done", NULL},
     {"ledger", 0, NL_OPTION_TEXT, TARGET(ledger), "FOLDER",
-     "keep cached profiles there instead of the usual place", NULL},
+     "the ledger: runs and cached profiles (default: the usual place)", NULL},
     {"help", 0, NL_OPTION_FLAG, TARGET(help), NULL, "all about the command (-h: in short)", NULL},
     {"short-help", 'h', NL_OPTION_FLAG, TARGET(short_help), NULL, NULL, NULL},
     {"version", 0, NL_OPTION_FLAG, TARGET(version), NULL, NULL, NULL},
@@ -72,6 +73,61 @@ static const struct nl_option sql_options[] = {
     END,
 };
 
+static const struct nl_option export_options[] = {
+    {"to", 0, NL_OPTION_TEXT, TARGET(to), "NAME", "what to write: run.json", NULL},
+    {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
+     "list at most N events in the timeline, or all (default 20000)", NULL},
+    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
+     "a fact the profile does not tell, such as workload.batch_size=32; may be repeated", NULL},
+    END,
+};
+
+static const struct nl_option add_options[] = {
+    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
+     "a fact about the runs, such as workload.batch_size=32; may be repeated", NULL},
+    {"no-trace", 0, NL_OPTION_FLAG, TARGET(no_trace), NULL,
+     "keep the document and the numbers, not the events", NULL},
+    {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the files themselves, too",
+     NULL},
+    END,
+};
+
+static const struct nl_option ls_options[] = {
+    {"sort", 0, NL_OPTION_TEXT, TARGET(sort), "KEY",
+     "order by KEY, -KEY the largest first (default: the newest)", NULL},
+    {"columns", 'c', NL_OPTION_TEXT, TARGET(columns), "KEYS",
+     "columns, joined with commas; +KEYS beside the usual ones", NULL},
+    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
+     "at most N runs (default: 50 in text and md)", NULL},
+    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every run, and columns without a value", NULL},
+    {"bin", 0, NL_OPTION_FLAG, TARGET(bin), NULL, "what rm put into the bin", NULL},
+    END,
+};
+
+static const struct nl_option show_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
+    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME", "only this table, such as metrics",
+     NULL},
+    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
+    END,
+};
+
+static const struct nl_option tag_options[] = {
+    {"remove", 0, NL_OPTION_FLAG, TARGET(remove), NULL, "take the tags away", NULL},
+    END,
+};
+
+static const struct nl_option note_options[] = {
+    {"at", 0, NL_OPTION_TEXT, TARGET(at), "TIMES",
+     "a time such as 1.2s, or a range such as 1.2s:1.5s, from the first event", NULL},
+    END,
+};
+
+static const struct nl_option rm_options[] = {
+    {"restore", 0, NL_OPTION_FLAG, TARGET(restore), NULL, "take them back from the bin", NULL},
+    END,
+};
+
 static const struct nl_option gc_options[] = {
     {"max", 0, NL_OPTION_SIZE, TARGET(max_bytes), "SIZE",
      "keep at most that much (default: the cache's own bound)", NULL},
@@ -80,18 +136,66 @@ static const struct nl_option gc_options[] = {
     END,
 };
 
+static const struct nl_option run_options[] = {
+    {"policy", 0, NL_OPTION_CHOICE, TARGET(policy), "WORD",
+     "when memory is full: spill to disk (default), wrap or stop", policy_names},
+    {"buffer", 0, NL_OPTION_SIZE, TARGET(buffer_bytes), "SIZE",
+     "memory for events, of all processes together (1GiB)", NULL},
+    {"delay", 0, NL_OPTION_TIME, TARGET(delay_ns), "TIME", "begin recording after, say, 10s", NULL},
+    {"duration", 0, NL_OPTION_TIME, TARGET(duration_ns), "TIME", "record for, say, 30s", NULL},
+    {"steps", 0, NL_OPTION_TEXT, TARGET(steps), "N:M",
+     "record steps N to M - 1, as the program marks them", NULL},
+    {"trigger", 0, NL_OPTION_TEXT, TARGET(trigger), "NAME",
+     "begin recording when a scope or mark of that name first appears", NULL},
+    {"on-signal", 0, NL_OPTION_TEXT, TARGET(on_signal), "SIGNAL",
+     "begin and end recording when neurolens gets, say, USR1", NULL},
+    {"paused", 0, NL_OPTION_FLAG, TARGET(paused), NULL,
+     "record nothing until the program calls nl_record(1)", NULL},
+    END,
+};
+
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
 static const struct nl_option *const report_tables[] = {report_options, profile_options,
                                                         nl_common_options, NULL};
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
                                                      nl_common_options, NULL};
+static const struct nl_option *const export_tables[] = {export_options, profile_options,
+                                                        nl_common_options, NULL};
 static const struct nl_option *const gc_tables[] = {gc_options, nl_common_options, NULL};
-const struct nl_option *const nl_every_option[] = {report_options,  sql_options,       gc_options,
-                                                   profile_options, nl_common_options, NULL};
+static const struct nl_option *const add_tables[] = {add_options, profile_options,
+                                                     nl_common_options, NULL};
+static const struct nl_option *const ls_tables[] = {ls_options, nl_common_options, NULL};
+static const struct nl_option *const show_tables[] = {show_options, nl_common_options, NULL};
+static const struct nl_option *const tag_tables[] = {tag_options, nl_common_options, NULL};
+static const struct nl_option *const note_tables[] = {note_options, nl_common_options, NULL};
+static const struct nl_option *const rm_tables[] = {rm_options, nl_common_options, NULL};
+static const struct nl_option *const run_tables[] = {run_options, nl_common_options, NULL};
+const struct nl_option *const nl_every_option[] = {
+    run_options,     report_options,    sql_options, export_options, gc_options,
+    add_options,     ls_options,        tag_options, note_options,   rm_options,
+    profile_options, nl_common_options, NULL};
 
-const char *const nl_command_groups[] = {"Understand", "Ledger", "Tools", NULL};
+const char *const nl_command_groups[] = {"Record", "Understand", "Ledger", "Share", "Tools", NULL};
 
 const struct nl_command nl_commands[] = {
+    {.name = "run",
+     .group = "Record",
+     .summary = "record a program and all it starts",
+     .usage = "[--] PROGRAM [ARGUMENT…]",
+     .leading = true,
+     .least = 1,
+     .most = -1,
+     .tables = run_tables,
+     .help = "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
+             "counters of include/neurolens.h, NVTX ranges, memory, page faults, processor time,\n"
+             "all on one clock. -o names the recording (default: PROGRAM-DATE.nlt here); it is a\n"
+             "profile like any other. The exit status is the program's. While it runs, the parts\n"
+             "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
+             "them. At the end: events per source, what was dropped, what recording cost.",
+     .examples = "neurolens run -- python infer.py\n"
+                 "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
+                 "neurolens run --policy wrap --buffer 64MiB -- ./server  # keep the newest",
+     .run = nl_cmd_run},
     {.name = "info",
      .group = "Understand",
      .summary = "what is in a profile and what is missing",
@@ -146,31 +250,147 @@ const struct nl_command nl_commands[] = {
      .most = 1,
      .tables = plain_tables,
      .help = "Makes .neurolens/ in FOLDER (default: the current one). Commands run there or\n"
-             "below keep their cached profiles in it.",
+             "below keep their runs and cached profiles in it.",
      .examples = "neurolens init",
      .run = nl_cmd_init},
+    {.name = "add",
+     .group = "Ledger",
+     .summary = "keep profiles as runs",
+     .usage = "PROFILE…",
+     .least = 1,
+     .most = -1,
+     .tables = add_tables,
+     .help =
+         "Every PROFILE becomes a run: its document (run.json), its events, metrics, steps,\n"
+         "operators and findings. A folder or a quoted pattern is one run of several ranks. The\n"
+         "same content is added once. What is known about a run comes from the file; --set wins\n"
+         "over it, and neurolens.yaml beside the file fills in what neither tells. A run.json\n"
+         "is checked and stored as it is. Afterwards @ names the run where a PROFILE stands.",
+     .examples = "neurolens add trace.json.gz\n"
+                 "neurolens add night/*.json.gz --set workload.model=llama-7b # a run each\n"
+                 "neurolens add 'ranks/*.json.gz'                            # one run\n"
+                 "neurolens analyze @",
+     .run = nl_cmd_add},
+    {.name = "ls",
+     .group = "Ledger",
+     .summary = "list runs",
+     .usage = "[FILTER…]",
+     .least = 0,
+     .most = -1,
+     .tables = ls_tables,
+     .help =
+         "Lists the runs, the newest first. FILTER is KEY=VALUE, or with != > >= < <= or ~\n"
+         "(contains); all of them must hold. KEY is id, name, added, tag, finding, or a name\n"
+         "that `neurolens show` lists, of which the last part is enough: batch_size=32. A value\n"
+         "with * is a pattern; numbers take units: 'mean_step_ns>200ms'. Quote > and <.",
+     .examples = "neurolens ls tag=nightly 'added>2026-11-01'\n"
+                 "neurolens ls 'device_name=*H100*' 'mean_step_ns>200ms' --sort -mean_step_ns\n"
+                 "neurolens ls --columns id,name,idle_share --format csv",
+     .run = nl_cmd_ls},
+    {.name = "show",
+     .group = "Ledger",
+     .summary = "everything about one run",
+     .usage = "RUN",
+     .least = 1,
+     .most = 1,
+     .tables = show_tables,
+     .help =
+         "Shows metadata, metrics, steps, findings, notes, operators, the files it was read\n"
+         "from, what the ledger keeps of it and what was done. RUN is @ for the newest, @~3 for\n"
+         "three before it, the first 6 or more digits of an id, or a tag.",
+     .examples = "neurolens show @\n"
+                 "neurolens show baseline --format csv --section metrics",
+     .run = nl_cmd_show},
+    {.name = "tag",
+     .group = "Ledger",
+     .summary = "give a run names",
+     .usage = "RUN NAME…",
+     .least = 2,
+     .most = -1,
+     .tables = tag_tables,
+     .help =
+         "A tag names its run wherever a PROFILE stands; of several runs with one tag it means\n"
+         "the newest. Where a file is called so, the file is meant.",
+     .examples = "neurolens tag @ baseline nightly\n"
+                 "neurolens tag 1a2b3c4d --remove nightly",
+     .run = nl_cmd_tag},
+    {.name = "note",
+     .group = "Ledger",
+     .summary = "write a remark about a run or a time in it",
+     .usage = "RUN TEXT",
+     .least = 2,
+     .most = 2,
+     .tables = note_tables,
+     .help = "Notes stand in `show`. With --at they are about a time of the run.",
+     .examples = "neurolens note @ 'first run with the new data loader'\n"
+                 "neurolens note baseline 'the stall' --at 1.2s:1.5s",
+     .run = nl_cmd_note},
+    {.name = "rm",
+     .group = "Ledger",
+     .summary = "put runs into the bin",
+     .usage = "RUN…",
+     .least = 1,
+     .most = -1,
+     .tables = rm_tables,
+     .help =
+         "Runs in the bin are not listed; `ls --bin` shows them, --restore takes them back, and\n"
+         "`gc` removes them for good.",
+     .examples = "neurolens rm @\n"
+                 "neurolens rm --restore 1a2b3c4d",
+     .run = nl_cmd_rm},
     {.name = "gc",
      .group = "Ledger",
-     .summary = "remove cached profiles that were not used for long",
+     .summary = "empty the bin and remove what is not needed",
      .usage = "",
      .least = 0,
      .most = 0,
      .tables = gc_tables,
-     .help = "Removes the least recently used cached profiles until the rest fits, and temporary\n"
-             "files that an interrupted run left more than a day ago. Only copies are removed: a\n"
-             "profile that is asked about again is imported again.",
+     .help =
+         "Removes the runs in the bin for good, with what the ledger kept of them; the least\n"
+         "recently used cached profiles until the rest fits; and temporary files that an\n"
+         "interrupted run left more than a day ago. Cached profiles are only copies: one that is\n"
+         "asked about again is imported again.",
      .examples = "neurolens gc --dry-run\n"
                  "neurolens gc --max 2GiB",
      .run = nl_cmd_gc},
+    {.name = "validate",
+     .group = "Ledger",
+     .summary = "hold run documents against their schema",
+     .usage = "FILE…",
+     .least = 1,
+     .most = -1,
+     .tables = plain_tables,
+     .help = "Checks every FILE (a run.json; - is the standard input) and lists all that is wrong\n"
+             "with it: the place as a JSON pointer, the keyword of the schema, and why. Needs no\n"
+             "network. Ends with 1 when anything is wrong.",
+     .examples = "neurolens validate run.json\n"
+                 "neurolens validate --format json runs/*.json",
+     .run = nl_cmd_validate},
+    {.name = "export",
+     .group = "Share",
+     .summary = "write a profile in another form",
+     .usage = "PROFILE… --to NAME",
+     .least = 1,
+     .most = -1,
+     .tables = export_tables,
+     .help = "NAME is run.json: the strict document of a run (`neurolens schema run`), with\n"
+             "provenance, hardware, software, workload, breakdowns, statistics, derived metrics,\n"
+             "coverage and the timeline. It is checked against its schema before anything is\n"
+             "written. Facts that the profile does not tell are given with --set.",
+     .examples = "neurolens export trace.json.gz --to run.json -o run.json\n"
+                 "neurolens export run.sqlite --to run.json --events all -o run.json\n"
+                 "neurolens export run.sqlite --to run.json --set workload.batch_size=32 \\\n"
+                 "    --set workload.precision=bf16 -o run.json",
+     .run = nl_cmd_export},
     {.name = "schema",
      .group = "Tools",
-     .summary = "print a schema: sql = tables, columns and functions",
+     .summary = "print a schema: sql, run (JSON Schema), metrics",
      .usage = "[NAME]",
      .least = 0,
      .most = 1,
      .tables = plain_tables,
      .help = "Without NAME, lists the schemas there are.",
-     .examples = "neurolens schema sql",
+     .examples = "neurolens schema sql\nneurolens schema run > run.schema.json",
      .words = schema_names,
      .run = nl_cmd_schema},
     {.name = "completion",

@@ -15,6 +15,9 @@ static const struct {
      "gzip and zstd are read through, `-` is the standard input. A folder, a quoted pattern or\n"
      "several files are one profile with a rank per file.\n"
      "\n"
+     "A run of the ledger is named by @ (the newest), @~3 (three before it), the first 6 or more\n"
+     "digits of its id, or a tag. A file of that name wins.\n"
+     "\n"
      "A window limits the answer to a part of it; parts are joined with commas:\n"
      "\n"
      "  'PROFILE[1.2s:1.5s]'        from 1.2 s to 1.5 s after the first event; an end may be "
@@ -37,6 +40,7 @@ static const struct {
      "  130  stopped by Ctrl-C\n"},
     {"environment", "the environment variables that are read",
      "  NEUROLENS_LEDGER  ledger folder when --ledger is not given\n"
+     "  NEUROLENS_CAPTURE_LIBRARY  libneurolens-capture.so, when `run` does not find it\n"
      "  NO_COLOR          when set and not empty: no colour unless --color always\n"
      "  XDG_DATA_HOME     default ledger: $XDG_DATA_HOME/neurolens (~/.local/share/neurolens)\n"
      "  XDG_STATE_HOME    the shell's history: $XDG_STATE_HOME/neurolens "

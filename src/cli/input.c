@@ -1,4 +1,4 @@
-/* Inputs: brackets off, brackets understood, then nl_ingest with the cache of the ledger. */
+/* Inputs: brackets off, brackets understood, then a run of the ledger or nl_ingest with its cache. */
 #define _GNU_SOURCE
 #include "cli/input.h"
 
@@ -10,8 +10,10 @@
 
 #include "base/units.h"
 #include "cli/folders.h"
+#include "cli/ledgercall.h"
 #include "cli/message.h"
 #include "ingest/ingest.h"
+#include "ledger/runopen.h"
 
 static bool on_disk(const char *path)
 {
@@ -42,11 +44,6 @@ static bool read_word(struct nl_input_words *input, const char *word, struct nl_
     struct nl_str text = {NULL, 0};
     size_t len = on_disk(word) ? strlen(word) : nl_window_split(word, &text);
     const char *path = nl_arena_text(&input->arena, word, len);
-    if (path[0] == '@') {
-        nl_err_at(err, word, -1);
-        return nl_fail(err, NL_ENVIRONMENT,
-                       "runs of the ledger come with `add`, which is not built yet; name a file");
-    }
     input->paths[input->count++] = path;
     if (!text.ptr)
         return true;
@@ -97,6 +94,68 @@ static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, 
                       nl_format_bytes(peak, (uint64_t)usage.ru_maxrss * 1024));
 }
 
+/* The run of the ledger that a single word names when it is no file. False with err when it was meant
+ * to be one and is not; *ledger stays NULL when it is something else. */
+static bool find_run(const struct nl_input_words *input, const struct nl_call *call,
+                     struct nl_ledger **ledger, struct nl_ledger_run *run, struct nl_err *err)
+{
+    const char *word = input->paths[0];
+    struct nl_err wrong;
+    *ledger = NULL;
+    if (input->count != 1 || on_disk(word) || !nl_ledger_may_name(word))
+        return true;
+    nl_err_clear(&wrong);
+    struct nl_ledger *opened = nl_ledgercall_open(call, NL_LEDGER_READ, &wrong);
+    if (opened && nl_ledger_find(opened, word, false, run, &wrong)) {
+        *ledger = opened;
+        return true;
+    }
+    nl_ledger_close(opened);
+    if (word[0] != '@' && wrong.code != NL_USAGE)
+        return true; /* a file that is not there, most likely */
+    *err = wrong;
+    return false;
+}
+
+bool nl_input_document(const struct nl_input_words *input, const struct nl_call *call,
+                       struct nl_buf *out, bool *is_run, struct nl_err *err)
+{
+    struct nl_ledger *ledger;
+    struct nl_ledger_run run;
+    if (!find_run(input, call, &ledger, &run, err))
+        return false;
+    *is_run = ledger != NULL;
+    bool done = !ledger || nl_ledger_document(ledger, &run, out, err);
+    nl_ledger_close(ledger);
+    return done;
+}
+
+/* Runs stand alone: several would be taken for ranks of one profile. */
+static bool refuse_runs_among_files(const struct nl_input_words *input, struct nl_err *err)
+{
+    for (size_t i = 0; i < input->count && input->count > 1; i++)
+        if (input->paths[i][0] == '@' && !on_disk(input->paths[i]))
+            return nl_fail(err, NL_USAGE,
+                           "%s: a run of the ledger is a profile of its own; name one at a time",
+                           input->paths[i]);
+    return true;
+}
+
+static struct nl_trace *load(const struct nl_input_words *input, const struct nl_call *call,
+                             const struct nl_ingest_options *options, struct nl_err *err)
+{
+    struct nl_open_options open = {options->cache_folder, options->cache_bytes};
+    struct nl_ledger *ledger;
+    struct nl_ledger_run run;
+    if (!refuse_runs_among_files(input, err) || !find_run(input, call, &ledger, &run, err))
+        return NULL;
+    struct nl_trace *trace = ledger
+                                 ? nl_ledger_trace(ledger, &run, &open, call->job, err)
+                                 : nl_ingest(input->paths, input->count, options, call->job, err);
+    nl_ledger_close(ledger);
+    return trace;
+}
+
 struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err)
 {
@@ -116,7 +175,7 @@ struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct 
     options.cache_folder = cache;
     options.cache_bytes = cache ? nl_cache_bound(cache) : 0;
     double start = seconds_now();
-    struct nl_trace *trace = nl_ingest(input->paths, input->count, &options, call->job, err);
+    struct nl_trace *trace = load(input, call, &options, err);
     if (trace)
         tell_cost(call, trace, seconds_now() - start);
     nl_free(cache);

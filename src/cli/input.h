@@ -2,7 +2,7 @@
  * input — the PROFILE words of a call and the trace they stand for.
  *
  * All PROFILE words of a call together are one profile. A window in brackets on one of them limits
- * the whole; two different windows are refused.
+ * the whole; two different windows are refused. A run of the ledger stands alone.
  */
 #ifndef NL_INPUT_H
 #define NL_INPUT_H
@@ -17,15 +17,20 @@ struct nl_input_words {
     struct nl_arena arena;
 };
 
-/* Fails with NL_USAGE for a bad window, NL_ENVIRONMENT for runs of the ledger (@…). Release in any
- * case. */
+/* Fails with NL_USAGE for a bad window. Release in any case. */
 NL_MUST_CHECK bool nl_input_read(struct nl_input_words *input, char *const *words, size_t count,
                                  struct nl_err *err);
 void nl_input_release(struct nl_input_words *input);
 
-/* Loads the profile with the call's options and cache. */
+/* Loads the profile with the call's options and cache. A single word that is no file may name a run
+ * of the ledger. */
 struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err);
+
+/* The stored document of a run of the ledger, added to `out`; *is_run is false when the words name
+ * something else. */
+NL_MUST_CHECK bool nl_input_document(const struct nl_input_words *input, const struct nl_call *call,
+                                     struct nl_buf *out, bool *is_run, struct nl_err *err);
 
 /* The window in the trace's own times; says on stderr what is worth knowing about it. */
 NL_MUST_CHECK bool nl_input_window(const struct nl_input_words *input, const struct nl_trace *trace,

@@ -11,10 +11,13 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/str.h"
 #include "cli/help.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+
+#define LINE_MAX_BYTES ((size_t)64 << 10)
 
 static struct nl_job the_job;
 static volatile sig_atomic_t the_signal;
@@ -25,15 +28,17 @@ static void on_signal(int number)
     atomic_store(&the_job.cancelled, true);
 }
 
-static void set_signals(void)
+/* What is ignored (nohup, a background job) stays so, for us and for programs we start. */
+static void set_signals(struct nl_call *call)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal}, before;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
     /* A reader that has seen enough (| head) ends us without a word. */
-    signal(SIGPIPE, SIG_DFL);
+    call->pipe_ignored = signal(SIGPIPE, SIG_DFL) == SIG_IGN;
 }
 
 static bool unknown_command(const char *word, struct nl_err *err)
@@ -118,6 +123,8 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     bool done = nl_options_parse(nl_every_option, &copy, true, &scratch.settings, err);
     const char *first = done && copy.count ? copy.word[0] : NULL;
     nl_free(copy.word);
+    nl_free(scratch.settings.set.items); /* of options before the command; they are read again */
+    scratch.settings.set = (struct nl_texts){0};
     if (!done)
         return false;
     if (!first) {
@@ -132,11 +139,23 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
         call->command = nl_command_find("info");
     else
         return unknown_command(first, err);
-    if (!nl_options_parse(call->command->tables, words, false, &call->settings, err))
+    bool leading = call->command->leading;
+    if (!nl_options_parse(call->command->tables, words, leading, &call->settings, err))
         return false;
     call->argument = words->word;
     call->count = words->count;
     return run_command(call, err);
+}
+
+/* The words as they were given, before options are taken out of them. */
+static char *whole_line(const struct nl_words *words)
+{
+    struct nl_buf line;
+    nl_buf_init(&line, LINE_MAX_BYTES);
+    nl_buf_text(&line, "neurolens");
+    for (int i = 0; i < words->count; i++)
+        nl_buf_format(&line, " %s", words->word[i]);
+    return line.ptr;
 }
 
 /* Standard output may hold the end of an answer; it counts only when it arrived. */
@@ -153,8 +172,12 @@ int main(int argc, char **argv)
     struct nl_words words = {argv + 1, argc > 0 ? argc - 1 : 0};
     struct nl_err err;
     nl_err_clear(&err);
-    set_signals();
+    set_signals(&call);
+    char *line = whole_line(&words);
+    call.line = line;
     bool done = run_words(&call, &words, &err) && flush_output(&err);
+    nl_free(line);
+    nl_free(call.settings.set.items);
     if (done)
         return call.status;
     if (nl_job_cancelled(&the_job) && err.code != NL_INTERNAL)

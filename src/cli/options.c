@@ -1,61 +1,14 @@
-/* Options: one loop over the words, one function per type of value, edit distance for typos. */
+/* Options: one loop over the words, one function per type of value. */
 #include "cli/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/units.h"
 
-#define WORD_MAX 64 /* longer words are not looked at for similarity */
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Optimal string alignment distance; rows of the classic table, three kept. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t rows[3][WORD_MAX + 1];
-    size_t a_len = strlen(a), b_len = strlen(b);
-    if (a_len > WORD_MAX || b_len > WORD_MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= b_len; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a_len; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *higher = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= b_len; j++) {
-            size_t cost = a[i - 1] != b[j - 1];
-            row[j] = smaller(smaller(above[j] + 1, row[j - 1] + 1), above[j - 1] + cost);
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped)
-                row[j] = smaller(row[j], higher[j - 2] + 1);
-        }
-    }
-    return rows[a_len % 3][b_len];
-}
-
-void nl_nearest_init(struct nl_nearest *nearest, const char *word)
-{
-    size_t allowed = strlen(word) / 3;
-    *nearest = (struct nl_nearest){.word = word, .distance = (allowed ? allowed : 1) + 1};
-}
-
-void nl_nearest_offer(struct nl_nearest *nearest, const char *candidate)
-{
-    size_t distance = edit_distance(nearest->word, candidate);
-    if (distance < nearest->distance) {
-        nearest->distance = distance;
-        nearest->best = candidate;
-    }
-}
-
-const char *nl_nearest_best(const struct nl_nearest *nearest)
-{
-    return nearest->best;
-}
+#define WORD_MAX 64 /* characters of an option or of a time that are looked at */
 
 static bool unknown_option(const struct nl_option *const *tables, const char *word,
                            struct nl_err *err)
@@ -138,6 +91,13 @@ static bool set_time(const struct nl_option *option, int64_t *target, const char
     return true;
 }
 
+static bool add_text(struct nl_texts *list, const char *value)
+{
+    nl_grow(&list->items, &list->cap, list->count + 1);
+    list->items[list->count++] = value;
+    return true;
+}
+
 /* Gives the option its value; `value` is NULL for flags only. */
 static bool set_option(const struct nl_option *option, const char *value, void *settings,
                        struct nl_err *err)
@@ -150,6 +110,7 @@ static bool set_option(const struct nl_option *option, const char *value, void *
     case NL_OPTION_CHOICE: return set_choice(option, target, value, err);
     case NL_OPTION_NUMBER: return set_number(option, target, value, err);
     case NL_OPTION_TIME: return set_time(option, target, value, err);
+    case NL_OPTION_LIST: return add_text(target, value);
     case NL_OPTION_SIZE:
         if (nl_parse_bytes(nl_str(value), target))
             return true;

@@ -4,7 +4,7 @@
  * An option is one row: names, type, where its value goes, and its help. Parsing, `-h`, `--help`
  * and the shell completions all read the same rows. Options may stand before, between or after
  * arguments; `--` ends them; `--name=value`, `--name value`, `-n value` and `-nvalue` are the same;
- * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one.
+ * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one, unless it is a list.
  *
  * The target is an offset into the caller's settings struct, so the tables are constants.
  */
@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 
 enum nl_option_type {
     NL_OPTION_FLAG,   /* bool: set to true */
@@ -22,7 +23,14 @@ enum nl_option_type {
     NL_OPTION_CHOICE, /* int: position in `choices` */
     NL_OPTION_NUMBER, /* int64_t, 0 or more */
     NL_OPTION_SIZE,   /* uint64_t bytes: 512M, 4GiB */
-    NL_OPTION_TIME    /* int64_t ns: 30s, 500ms; a bare number is seconds */
+    NL_OPTION_TIME,   /* int64_t ns: 30s, 500ms; a bare number is seconds */
+    NL_OPTION_LIST    /* struct nl_texts: one more each time, borrows the word */
+};
+
+/* What an option that may be repeated was given; nl_free(items) when done. */
+struct nl_texts {
+    const char **items;
+    size_t count, cap;
 };
 
 struct nl_option {
@@ -49,18 +57,5 @@ struct nl_words {
  */
 NL_MUST_CHECK bool nl_options_parse(const struct nl_option *const *tables, struct nl_words *words,
                                     bool leading, void *settings, struct nl_err *err);
-
-/*
- * nearest — the candidate most like a mistyped word (insertions, deletions, replacements and
- * swaps of neighbours), or NULL when none is close: at most a third of the word may differ.
- */
-struct nl_nearest {
-    const char *word;
-    const char *best;
-    size_t distance;
-};
-void nl_nearest_init(struct nl_nearest *nearest, const char *word);
-void nl_nearest_offer(struct nl_nearest *nearest, const char *candidate);
-const char *nl_nearest_best(const struct nl_nearest *nearest);
 
 #endif

@@ -18,6 +18,9 @@
 
 #define MAX_FILES 100000u
 
+/* What a person wrote about the files of a folder (ledger/runyaml.h) is none of them. */
+#define ABOUT_FILES "neurolens.yaml"
+
 static const struct nl_path *find(const struct nl_inputs *inputs, const char *path)
 {
     uint32_t row = id_index_get(&inputs->by_path, nl_hash(path, strlen(path)));
@@ -64,6 +67,7 @@ static const struct {
     ROCPROFV3("memory_allocation_trace"),
     ROCPROFV3("scratch_memory_trace"),
     ROCPROFV3("counter_collection"),
+    {".run.json", ""}, /* the run document of a profile, under its name */
     {".gz", ""},
     {".zst", ""},
 };
@@ -105,7 +109,8 @@ static bool add_folder(struct nl_inputs *inputs, const char *folder, struct nl_e
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         char *path = nl_arena_format(&inputs->arena, "%s/%s", folder, name);
-        if (name[0] != '.' && inputs->count < MAX_FILES && is_regular(path))
+        if (name[0] != '.' && strcmp(name, ABOUT_FILES) != 0 && inputs->count < MAX_FILES &&
+            is_regular(path))
             add(inputs, path, true);
         nl_free(entries[i]); /* scandir's memory is malloc's, as ours */
     }
@@ -114,6 +119,12 @@ static bool add_folder(struct nl_inputs *inputs, const char *folder, struct nl_e
         return true;
     nl_err_at(err, folder, -1);
     return nl_fail(err, NL_IO, "this folder holds no files");
+}
+
+static bool is_about_files(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, ABOUT_FILES) == 0;
 }
 
 static int by_version(const void *a, const void *b)
@@ -130,7 +141,7 @@ static bool add_glob(struct nl_inputs *inputs, const char *pattern, struct nl_er
     }
     qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_version);
     for (size_t i = 0; i < found.gl_pathc && inputs->count < MAX_FILES; i++)
-        if (is_regular(found.gl_pathv[i]))
+        if (is_regular(found.gl_pathv[i]) && !is_about_files(found.gl_pathv[i]))
             add(inputs, found.gl_pathv[i], true);
     globfree(&found);
     return true;

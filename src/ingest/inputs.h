@@ -20,7 +20,7 @@ struct nl_inputs {
     struct nl_arena arena;
 };
 
-/* Folders give their regular files (not hidden ones), sorted by name with numbers in numeric
+/* Folders give their regular files (not hidden ones, and not neurolens.yaml), sorted by name with numbers in numeric
  * order; a glob gives its matches likewise. A name that exists is never taken as a glob. Two
  * names for one file count once. "-" is standard input, copied to an unnamed temporary file, since
  * readers look at their input more than once. Fails when nothing is found. */

@@ -89,6 +89,17 @@ static uint32_t shared(struct nl_builder *b, struct nl_str text)
     return id ? id | NL_SHARED_NAME : 0;
 }
 
+/* A text that people wrote or that a process was started with: without what looks like a secret. */
+static uint32_t shared_safe(struct nl_builder *b, struct nl_str text)
+{
+    struct nl_buf safe;
+    nl_buf_init(&safe, text.len * 2 + 64);
+    bool found = nl_redact_text(&safe, text) > 0;
+    uint32_t name = shared(b, found ? (struct nl_str){safe.ptr, safe.len} : text);
+    nl_buf_release(&safe);
+    return name;
+}
+
 uint32_t nl_builder_name(struct nl_builder *b, struct nl_str text)
 {
     pthread_mutex_lock(&b->lock);
@@ -189,14 +200,14 @@ uint32_t nl_builder_thread(struct nl_builder *b, uint32_t process, int64_t tid)
 void nl_builder_process_name(struct nl_builder *b, uint32_t process, struct nl_str name)
 {
     pthread_mutex_lock(&b->lock);
-    b->processes[process].name = shared(b, name);
+    b->processes[process].name = shared_safe(b, name);
     pthread_mutex_unlock(&b->lock);
 }
 
 void nl_builder_process_label(struct nl_builder *b, uint32_t process, struct nl_str label)
 {
     pthread_mutex_lock(&b->lock);
-    b->processes[process].label = shared(b, label);
+    b->processes[process].label = shared_safe(b, label);
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -311,10 +322,10 @@ void nl_builder_meta(struct nl_builder *b, uint32_t source, const char *key, str
         value.len = META_BYTES;
     pthread_mutex_lock(&b->lock);
     nl_grow(&b->metas, &b->meta_cap, ++b->meta_count);
-    b->metas[b->meta_count - 1] =
-        (struct nl_meta_row){.key = shared(b, nl_str(key)),
-                             .value = shared(b, secret ? nl_str("(redacted)") : value),
-                             .source = source};
+    b->metas[b->meta_count - 1] = (struct nl_meta_row){
+        .key = shared(b, nl_str(key)),
+        .value = secret ? shared(b, nl_str("(redacted)")) : shared_safe(b, value),
+        .source = source};
     pthread_mutex_unlock(&b->lock);
 }
 

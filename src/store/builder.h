@@ -101,7 +101,8 @@ uint32_t nl_builder_series(struct nl_builder *builder, uint32_t lane, struct nl_
 uint32_t nl_builder_name(struct nl_builder *builder, struct nl_str text);
 
 /* Metadata. Values whose key looks like a secret (token, key, password, …), and environments, are
- * replaced by "(redacted)" and counted in coverage. Text over 4 KiB is cut. */
+ * replaced by "(redacted)" and counted in coverage. Text over 4 KiB is cut. Secrets inside of values,
+ * and of names and labels of processes, are replaced, too (nl_redact_text). */
 void nl_builder_meta(struct nl_builder *builder, uint32_t source, const char *key,
                      struct nl_str value);
 

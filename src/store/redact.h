@@ -1,5 +1,7 @@
 /*
- * redact — keys whose values must never be echoed (tokens, passwords, environments).
+ * redact — what must never be echoed or kept: tokens, passwords, environments. Readers ask by key
+ * (nl_is_secret_key); free text such as a command line, a note or a value that a person gave goes
+ * through nl_redact_text. Both err on the side of silence.
  */
 #ifndef NL_REDACT_H
 #define NL_REDACT_H
@@ -8,5 +10,12 @@
 
 /* True when a metadata key or environment variable looks like it holds a secret. */
 bool nl_is_secret_key(struct nl_str key);
+
+/* Adds `text` to `out` with "(redacted)" instead of
+ *   - the value after a name that ends like a secret's: HF_TOKEN=…, "api_key": "…", --password …
+ *   - what follows Bearer or Basic, and the user part of a URL (https://user:word@host)
+ *   - words that begin as the tokens of well-known services do (hf_…, ghp_…, AKIA…, …).
+ * Returns how many were replaced. JSON stays JSON. */
+size_t nl_redact_text(struct nl_buf *out, struct nl_str text);
 
 #endif

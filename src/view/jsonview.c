@@ -167,8 +167,14 @@ static void begin(struct nl_json *json, FILE *out, const char *name,
     nl_json_key(json, "schema");
     snprintf(schema, sizeof schema, "neurolens.%s/1", options->schema ? options->schema : name);
     nl_json_text(json, schema);
-    if (profile)
+    if (profile) {
         put_profile(json, profile);
+    } else {
+        nl_json_key(json, "profile");
+        nl_json_null(json);
+        nl_json_key(json, "coverage");
+        nl_json_null(json);
+    }
     nl_json_key(json, "result");
 }
 

@@ -2,7 +2,7 @@
  * view — answers on paper: results and reports as text for eyes, JSON, CSV or Markdown.
  *
  * A view is a row of nl_views[]: two functions that write to a FILE. `profile` gives the facts that
- * go with the answer (may be NULL only for csv and md). JSON is the contract of the command line:
+ * go with the answer; NULL for answers about no single profile (JSON says null). JSON is the contract of the command line:
  *
  *   {"schema": "neurolens.NAME/1", "profile": {...}, "coverage": {"items": [...]}, "result": ...}
  *

@@ -12,7 +12,7 @@
 tool does.
 """
 from dataclasses import dataclass
-from typing import Callable, Dict, FrozenSet, Optional
+from typing import Callable, Dict, FrozenSet, Optional, Tuple
 
 import write_chrome
 import write_inference
@@ -37,6 +37,7 @@ class Format:
     first_device: int = 0
     range_name: Optional[str] = None  # with %d for the number of the step
     advised: FrozenSet[str] = frozenset()
+    within: Tuple[str, ...] = ()  # formats of the files that a document was made from
 
 
 def row(name, what, write, *lacks, **more):

@@ -81,9 +81,11 @@ static void writes_json_objects(void)
     struct nl_result *result = sample();
     result->rows = 1;
     char *text = shown("json", result, &options);
-    CHECK_TEXT(text, "{\"schema\":\"neurolens.kernels/1\",\"result\":[{\"name\":\"void gemm<float, "
-                     "128>(Params<float>)\",\"count\":1234567,\"total_ns\":4500000,\"share\":0.5,"
-                     "\"median_ns\":13,\"bytes\":null}]}\n");
+    CHECK_TEXT(text,
+               "{\"schema\":\"neurolens.kernels/"
+               "1\",\"profile\":null,\"coverage\":null,\"result\":[{\"name\":\"void gemm<float, "
+               "128>(Params<float>)\",\"count\":1234567,\"total_ns\":4500000,\"share\":0.5,"
+               "\"median_ns\":13,\"bytes\":null}]}\n");
     free(text);
     nl_result_free(result);
 }
@@ -100,9 +102,11 @@ static void writes_json_matrices(void)
     nl_result_row(result);
     result->truncated = true;
     char *text = shown("json", result, &options);
-    CHECK_TEXT(text, "{\"schema\":\"neurolens.sql/1\",\"result\":{\"columns\":[{\"name\":\"n\","
-                     "\"unit\":null},{\"name\":\"dur_ns\",\"unit\":\"ns\"}],\"rows\":[[0.1,1.5],"
-                     "[null,null]],\"truncated\":true}}\n");
+    CHECK_TEXT(text,
+               "{\"schema\":\"neurolens.sql/"
+               "1\",\"profile\":null,\"coverage\":null,\"result\":{\"columns\":[{\"name\":\"n\","
+               "\"unit\":null},{\"name\":\"dur_ns\",\"unit\":\"ns\"}],\"rows\":[[0.1,1.5],"
+               "[null,null]],\"truncated\":true}}\n");
     free(text);
     nl_result_free(result);
 }

@@ -1,0 +1,174 @@
+/* export: load the profile, make the form that --to names, write it at once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/runsources.h"
+#include "cli/settingwords.h"
+
+struct export_call {
+    const struct nl_call *call;
+    const struct nl_input_words *input;
+    const struct nl_trace *trace;
+    FILE *out;
+};
+
+/* ---- options ---- */
+
+static bool read_events(const struct nl_settings *settings, uint64_t *limit, struct nl_err *err)
+{
+    int64_t number;
+    *limit = 0;
+    if (!settings->events)
+        return true;
+    if (strcmp(settings->events, "all") == 0) {
+        *limit = UINT64_MAX;
+        return true;
+    }
+    if (!nl_parse_i64(nl_str(settings->events), &number) || number < 1)
+        return nl_fail(err, NL_USAGE, "--events: '%s' is not a number over 0 nor all",
+                       settings->events);
+    *limit = (uint64_t)number;
+    return true;
+}
+
+/* ---- run.json ---- */
+
+static bool write_run(const struct export_call *export, const struct nl_run_sources *sources,
+                      struct nl_err *err)
+{
+    const struct nl_settings *settings = &export->call->settings;
+    struct nl_rundoc_options options = {.sources = sources->items,
+                                        .source_count = sources->count,
+                                        .setting_count = settings->set.count};
+    struct nl_rundoc_setting *facts;
+    struct nl_arena arena;
+    struct nl_buf text;
+    nl_arena_init(&arena);
+    nl_buf_init(&text, export->call->job->memory_bytes);
+    nl_job_phase(export->call->job, "writing", 0);
+    bool done = read_events(settings, &options.event_limit, err) &&
+                nl_setting_words(&settings->set, &facts, &arena, err);
+    options.settings = done ? facts : NULL;
+    done = done && nl_rundoc_write(export->trace, &options, export->call->job, &text, err);
+    nl_progress_quiet(export->call->progress);
+    if (done)
+        fwrite(text.ptr, 1, text.len, export->out);
+    nl_buf_release(&text);
+    nl_arena_free(&arena);
+    return done;
+}
+
+/* A run of the ledger has its document. */
+static bool export_stored(const struct export_call *export, bool *stored, struct nl_err *err)
+{
+    const struct nl_settings *settings = &export->call->settings;
+    struct nl_buf text;
+    nl_buf_init(&text, export->call->job->memory_bytes);
+    bool done = nl_input_document(export->input, export->call, &text, stored, err);
+    if (done && *stored && (settings->events || settings->set.count))
+        done = nl_fail(err, NL_USAGE,
+                       "the document of a run is written as it is stored; leave --events and --set "
+                       "out, or set facts with `add --set`");
+    if (done && *stored)
+        fwrite(text.ptr, 1, text.len, export->out);
+    nl_buf_release(&text);
+    return done;
+}
+
+static bool export_run(const struct export_call *export, struct nl_err *err)
+{
+    struct nl_run_sources sources;
+    bool done = nl_run_sources_find(&sources, export->input->paths, export->input->count,
+                                    export->trace, export->call->job, err) &&
+                write_run(export, &sources, err);
+    nl_run_sources_release(&sources);
+    return done;
+}
+
+/* ---- the forms ---- */
+
+struct form {
+    const char *name;
+    bool (*write)(const struct export_call *export, struct nl_err *err);
+    /* Writes it without the trace when the ledger has it ready; NULL = it never has. */
+    bool (*write_stored)(const struct export_call *export, bool *stored, struct nl_err *err);
+};
+
+static const struct form forms[] = {{"run.json", export_run, export_stored}};
+#define FORM_COUNT (sizeof forms / sizeof forms[0])
+
+static const struct form *find_form(const char *name, struct nl_err *err)
+{
+    char list[160] = "";
+    for (size_t i = 0; i < FORM_COUNT; i++) {
+        if (name && strcmp(forms[i].name, name) == 0)
+            return &forms[i];
+        size_t len = strlen(list);
+        snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", forms[i].name);
+    }
+    if (name)
+        (void)nl_fail(err, NL_USAGE, "--to: no form '%s'; there is %s", name, list);
+    else
+        (void)nl_fail(err, NL_USAGE, "--to is missing; there is %s", list);
+    return NULL;
+}
+
+/* A wrong option is told before a profile is loaded for minutes. */
+static bool check_options(const struct nl_settings *settings, struct nl_err *err)
+{
+    struct nl_rundoc_setting *facts;
+    struct nl_arena arena;
+    uint64_t limit;
+    nl_arena_init(&arena);
+    bool good =
+        read_events(settings, &limit, err) && nl_setting_words(&settings->set, &facts, &arena, err);
+    nl_arena_free(&arena);
+    return good;
+}
+
+static bool no_window(const struct nl_input_words *input, struct nl_err *err)
+{
+    struct nl_window_words none = {0};
+    if (memcmp(&input->window, &none, sizeof none) == 0)
+        return true;
+    return nl_fail(err, NL_USAGE, "export writes the whole profile; leave the window out");
+}
+
+static bool load_and_write(const struct form *form, struct export_call *export, struct nl_err *err)
+{
+    bool stored = false;
+    if (form->write_stored && !form->write_stored(export, &stored, err))
+        return false;
+    if (stored)
+        return true;
+    struct nl_trace *trace = nl_input_load(export->input, export->call, err);
+    export->trace = trace;
+    bool done = trace && form->write(export, err);
+    if (trace)
+        nl_trace_free(trace);
+    return done;
+}
+
+bool nl_cmd_export(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_input_words input;
+    struct nl_output output;
+    const struct form *form = find_form(call->settings.to, err);
+    if (!form || !check_options(&call->settings, err))
+        return false;
+    bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
+                no_window(&input, err) &&
+                nl_output_open(&output, call, input.paths, input.count, err);
+    if (done) {
+        struct export_call export = {.call = call, .input = &input, .out = output.stream};
+        done = load_and_write(form, &export, err);
+        done = nl_output_close(&output, call, done, err);
+    }
+    nl_input_release(&input);
+    return done;
+}

@@ -1,0 +1,107 @@
+/* tag, note, rm: what people do with a run that is there. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/ledgercall.h"
+#include "ledger/runedit.h"
+
+/* One row: which run, what was done, how many times. */
+static bool say(const struct nl_call *call, const char *id, const char *did, size_t count,
+                const char *line, struct nl_err *err)
+{
+    static const struct nl_result_column columns[] = {{"id", "Run", NL_MEANS_TEXT},
+                                                      {"did", "Did", NL_MEANS_TEXT},
+                                                      {"count", "Count", NL_MEANS_COUNT}};
+    struct nl_result *result = nl_result_new(call->command->name, "", columns, 3);
+    struct nl_cell *cell = nl_result_row(result);
+    cell[0] = nl_cell_text(result, nl_str(id));
+    cell[1] = nl_cell_text(result, nl_str(did));
+    cell[2] = nl_cell_i64((int64_t)count);
+    bool done = nl_ledgercall_print(call, result, line, err);
+    nl_result_free(result);
+    return done;
+}
+
+bool nl_cmd_tag(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_ledger_run run;
+    char line[160], id[NL_RUNDOC_ID];
+    size_t changed;
+    bool remove = call->settings.remove;
+    struct nl_ledger *ledger = nl_ledgercall_edit(call, &run, err);
+    bool done = ledger &&
+                nl_ledger_tag(ledger, &run, (const char *const *)call->argument + 1,
+                              (size_t)call->count - 1, remove, call->line, &changed, err) &&
+                nl_ledger_short_id(ledger, run.id, id, err);
+    nl_ledger_close(ledger);
+    if (!done)
+        return false;
+    snprintf(line, sizeof line, "%s: %zu tag%s %s", id, changed, changed == 1 ? "" : "s",
+             remove ? "removed" : "added");
+    return say(call, run.id, remove ? "removed" : "added", changed, line, err);
+}
+
+/* "1.2s" or "1.2s:1.5s", from the first event. */
+static bool parse_times(const char *text, int64_t *start, int64_t *end, struct nl_err *err)
+{
+    *start = *end = INT64_MIN;
+    if (!text)
+        return true;
+    size_t len = strcspn(text, ":");
+    bool good = nl_parse_ns((struct nl_str){text, len}, start);
+    if (good && text[len] == ':')
+        good = nl_parse_ns(nl_str(text + len + 1), end) && *end >= *start;
+    return good || nl_fail(err, NL_USAGE,
+                           "--at: '%s' is neither a time such as 1.2s nor a range such as "
+                           "1.2s:1.5s",
+                           text);
+}
+
+bool nl_cmd_note(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_ledger_run run;
+    char line[120], id[NL_RUNDOC_ID];
+    int64_t start, end;
+    struct nl_ledger *ledger = NULL;
+    bool done = parse_times(call->settings.at, &start, &end, err) &&
+                (ledger = nl_ledgercall_edit(call, &run, err)) &&
+                nl_ledger_note(ledger, &run, call->argument[1], start, end, call->line, err) &&
+                nl_ledger_short_id(ledger, run.id, id, err);
+    nl_ledger_close(ledger);
+    if (!done)
+        return false;
+    snprintf(line, sizeof line, "%s: noted", id);
+    return say(call, run.id, "noted", 1, line, err);
+}
+
+/* All of them are found before any is touched. */
+static bool find_all(const struct nl_call *call, struct nl_ledger *ledger,
+                     struct nl_ledger_run *runs, struct nl_err *err)
+{
+    for (int i = 0; i < call->count; i++)
+        if (!nl_ledger_find(ledger, call->argument[i], call->settings.restore, &runs[i], err))
+            return false;
+    return true;
+}
+
+bool nl_cmd_rm(struct nl_call *call, struct nl_err *err)
+{
+    char line[160];
+    bool restore = call->settings.restore;
+    size_t count = (size_t)call->count;
+    struct nl_ledger_run *runs = nl_zalloc(count * sizeof *runs);
+    struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_WRITE, err);
+    bool done = ledger && find_all(call, ledger, runs, err) &&
+                nl_ledger_bin(ledger, runs, count, restore, call->line, err);
+    nl_ledger_close(ledger);
+    if (done) {
+        snprintf(line, sizeof line, "%zu run%s %s the bin%s", count, count == 1 ? "" : "s",
+                 restore ? "taken back from" : "put into",
+                 restore ? "" : "; `neurolens gc` removes them for good");
+        done = say(call, runs[0].id, restore ? "restored" : "binned", count, line, err);
+    }
+    nl_free(runs);
+    return done;
+}

@@ -1,0 +1,42 @@
+/*
+ * artefact — files kept under the SHA-256 of their content, compressed: artefacts/ab/<sha256>.zst.
+ *
+ * The same content is kept once. A file is written under a temporary name (artefacts/new.XXXXXX),
+ * brought to the disk and renamed, so what has its final name is whole. Reading checks the content
+ * against its name. Which runs need which artefact stands in the database; ledgergc.h removes those
+ * that none needs.
+ *
+ * `ledger` is the ledger's folder. Errors: NL_WRITE (disk full, no permission), NL_IO (missing),
+ * NL_FORMAT (damaged), NL_INTERRUPTED.
+ */
+#ifndef NL_ARTEFACT_H
+#define NL_ARTEFACT_H
+
+#include "base/digest.h"
+#include "base/job.h"
+#include "base/str.h"
+
+struct nl_artefact {
+    char sha256[NL_DIGEST_TEXT];
+    uint64_t bytes; /* not compressed */
+};
+
+NL_MUST_CHECK bool nl_artefact_keep_bytes(struct nl_artefact *artefact, const char *ledger,
+                                          const void *bytes, size_t size, struct nl_job *job,
+                                          struct nl_err *err);
+NL_MUST_CHECK bool nl_artefact_keep_file(struct nl_artefact *artefact, const char *ledger,
+                                         const char *path, struct nl_job *job, struct nl_err *err);
+
+/* Is it there? Marks it as used now, so that gc leaves it alone for a while. */
+bool nl_artefact_touch(const char *ledger, const char *sha256);
+
+/* Its path; nl_free'd by the caller. */
+char *nl_artefact_path(const char *ledger, const char *sha256);
+
+/* Its content into a file that appears at once, or added to a buffer (which bounds it: NL_LIMIT). */
+NL_MUST_CHECK bool nl_artefact_unpack(const char *ledger, const char *sha256, const char *path,
+                                      struct nl_job *job, struct nl_err *err);
+NL_MUST_CHECK bool nl_artefact_read(const char *ledger, const char *sha256, struct nl_buf *out,
+                                    struct nl_err *err);
+
+#endif

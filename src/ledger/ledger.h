@@ -1,0 +1,64 @@
+/*
+ * ledger — the runs that were kept: one SQLite database and a folder of artefacts.
+ *
+ *     <ledger>/ledger.db                   rows (schema: ledgerschema.c)
+ *     <ledger>/artefacts/ab/<sha256>.zst   files by the SHA-256 of their content (artefact.h)
+ *     <ledger>/cache/                      opened traces; may be deleted at any time
+ *
+ * The database is in WAL mode: many readers and one writer at a time; a writer waits for another up
+ * to NL_LEDGER_PATIENCE_MS. A run is written in one transaction, after its artefacts lie on the
+ * disk, so a run is either there with everything or not at all. Texts that enter are redacted
+ * (store/redact.h) by whoever makes the rows.
+ *
+ * A ledger belongs to one thread. Verbs are in runadd.h (add), runlist.h (ls), runshow.h (show),
+ * runedit.h (tag, note, rm), runopen.h (`@` as a profile) and ledgergc.h (gc).
+ *
+ * Errors everywhere: NL_ENVIRONMENT (locked for too long, no permission, of a newer version),
+ * NL_WRITE (disk full), NL_FORMAT (damaged), and what each function adds.
+ */
+#ifndef NL_LEDGER_H
+#define NL_LEDGER_H
+
+#include "base/mem.h"
+#include "base/err.h"
+#include "rundoc/rundoc.h"
+
+#define NL_LEDGER_PATIENCE_MS 30000
+
+enum nl_ledger_mode {
+    NL_LEDGER_READ, /* a ledger that does not exist reads as an empty one */
+    NL_LEDGER_WRITE /* makes folder and database when they are not there */
+};
+
+struct nl_ledger;
+
+/* Brings an older database to the newest schema when it may be written. NULL with err otherwise. */
+struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, struct nl_err *err);
+/* Is there a database in that folder? */
+bool nl_ledger_exists(const char *folder);
+void nl_ledger_close(struct nl_ledger *ledger); /* NULL is fine */
+
+/* A run that a word names. */
+struct nl_ledger_run {
+    int64_t run; /* key of its rows */
+    char id[NL_RUNDOC_ID];
+    bool binned; /* removed, but not yet for good */
+};
+
+/*
+ * The run that `word` names: `@` the newest, `@~3` three before it, 6 or more hex digits its id
+ * begins with, or a tag (of several runs with it the newest). Tags win over ids. The bin is looked
+ * at only with `binned`, and then nothing else. NL_IO when nothing has that name; NL_USAGE when
+ * several ids begin so (they are listed).
+ */
+NL_MUST_CHECK bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bool binned,
+                                  struct nl_ledger_run *run, struct nl_err *err);
+
+/* Could the word be a run's name at all: `@…`, or something without a folder in it? */
+bool nl_ledger_may_name(const char *word);
+
+/* The shortest beginning of an id, 8 digits or more, that no other run has. */
+NL_MUST_CHECK bool nl_ledger_short_id(struct nl_ledger *ledger, const char *id,
+                                      char text[NL_RUNDOC_ID], struct nl_err *err);
+
+#endif

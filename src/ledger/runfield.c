@@ -1,0 +1,185 @@
+/* Names of fields, and values in their units. */
+#define _GNU_SOURCE
+#include "ledger/runfield.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+
+static const struct {
+    const char *name;
+    enum nl_field_kind kind;
+} own[] = {{"id", NL_FIELD_ID},           {"name", NL_FIELD_NAME}, {"added", NL_FIELD_ADDED},
+           {"tag", NL_FIELD_TAG},         {"tags", NL_FIELD_TAG},  {"finding", NL_FIELD_FINDING},
+           {"findings", NL_FIELD_FINDING}};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+enum nl_meaning nl_runfield_meaning(const char *name, const char *unit)
+{
+    static const struct {
+        const char *unit, *ending;
+        enum nl_meaning meaning;
+    } rules[] = {{"ns", "_ns", NL_MEANS_NS},
+                 {"bytes", "_bytes", NL_MEANS_BYTES},
+                 {"0..1", "_share", NL_MEANS_SHARE},
+                 {"bytes/s", "_bytes_per_s", NL_MEANS_RATE}};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (unit ? strcmp(unit, rules[i].unit) == 0 : name && ends_with(name, rules[i].ending))
+            return rules[i].meaning;
+    return NL_MEANS_ANY;
+}
+
+/* Facts called so, or whose last parts are; at most `room` of them. */
+static bool find_facts(struct nl_ledger *ledger, const char *name, const char *condition_sql,
+                       struct nl_field *fields, size_t room, size_t *count, struct nl_arena *arena,
+                       struct nl_err *err)
+{
+    bool ok = true;
+    sqlite3_stmt *rows = nl_ledgerdb_ask(ledger, err, condition_sql, "t", name);
+    *count = 0;
+    while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
+        if (*count == room) {
+            sqlite3_reset(rows);
+            break;
+        }
+        const char *full = nl_ledgerdb_text(arena, rows, 1);
+        fields[(*count)++] = (struct nl_field){
+            .kind = NL_FIELD_FACT,
+            .key = sqlite3_column_int64(rows, 0),
+            .name = full,
+            .meaning = nl_runfield_meaning(full, (const char *)sqlite3_column_text(rows, 2))};
+    }
+    return rows && ok;
+}
+
+static bool refuse(const char *name, const char *why, const struct nl_field *fields, size_t count,
+                   struct nl_err *err)
+{
+    struct nl_buf list;
+    nl_buf_init(&list, 300);
+    for (size_t i = 0; i < count; i++)
+        nl_buf_format(&list, "%s%s", i ? ", " : "", fields[i].name);
+    (void)nl_fail(err, NL_USAGE, "'%s' %s%s%s", name, why, count ? ": " : "",
+                  list.ptr ? list.ptr : "");
+    nl_buf_release(&list);
+    return false;
+}
+
+/* A name that a run can have, though none of these has it. */
+static bool could_be_set(const char *name)
+{
+    struct nl_rundoc_setting setting = {name, "null"};
+    return nl_rundoc_setting_check(&setting, NULL);
+}
+
+#define SOME 8
+
+bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_field *field,
+                      bool *known, struct nl_arena *arena, struct nl_err *err)
+{
+    struct nl_field some[SOME];
+    size_t count;
+    int64_t facts;
+    *known = true;
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (strcmp(own[i].name, name) == 0) {
+            *field = (struct nl_field){.kind = own[i].kind, .name = own[i].name};
+            return true;
+        }
+    if (!find_facts(ledger, name, "SELECT key, name, unit FROM keys WHERE name = ?1", some, SOME,
+                    &count, arena, err))
+        return false;
+    if (!count && !find_facts(ledger, name,
+                              "SELECT key, name, unit FROM keys "
+                              "WHERE substr(name, -length(?1) - 1) = '.' || ?1 ORDER BY name",
+                              some, SOME, &count, arena, err))
+        return false;
+    if (count == 1) {
+        *field = some[0];
+        return true;
+    }
+    if (count)
+        return refuse(name, "could be several; write one of", some, count, err);
+    if (!nl_ledgerdb_number(ledger, &facts, 0, err, "SELECT count(*) FROM keys", ""))
+        return false;
+    *known = facts > 0 && !could_be_set(name);
+    if (!*known)
+        return true;
+    if (!find_facts(ledger, name,
+                    "SELECT key, name, unit FROM keys WHERE instr(name, ?1) ORDER BY name", some,
+                    SOME, &count, arena, err))
+        return false;
+    return refuse(name,
+                  count ? "is nothing that a run has; there are"
+                        : "is nothing that a run has; `neurolens show @` lists the names",
+                  some, count, err);
+}
+
+/* A date, with or without a time, UTC. */
+static bool parse_date(const char *text, int64_t *ns)
+{
+    static const char *const forms[] = {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M",
+                                        "%Y-%m-%d %H:%M", "%Y-%m-%d"};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        struct tm parts = {0};
+        const char *end = strptime(text, forms[i], &parts);
+        if (end && !*end) {
+            *ns = (int64_t)timegm(&parts) * 1000000000;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_plain(const char *text, double *number, int64_t *whole, bool *is_whole)
+{
+    char *end;
+    *is_whole = nl_parse_i64(nl_str(text), whole);
+    *number = strtod(text, &end);
+    return *is_whole || (end != text && !*end && isfinite(*number));
+}
+
+bool nl_runfield_number(const struct nl_field *field, const char *text, double *number,
+                        int64_t *whole, bool *is_whole)
+{
+    uint64_t bytes;
+    size_t len = strlen(text);
+    *number = 0;
+    if (field->kind == NL_FIELD_ADDED)
+        return *is_whole = parse_date(text, whole);
+    if (parse_plain(text, number, whole, is_whole))
+        return true;
+    if (field->meaning == NL_MEANS_NS)
+        return *is_whole = nl_parse_ns(nl_str(text), whole);
+    if (field->meaning == NL_MEANS_BYTES && nl_parse_bytes(nl_str(text), &bytes)) {
+        *whole = (int64_t)bytes;
+        return *is_whole = bytes <= INT64_MAX;
+    }
+    if (field->meaning == NL_MEANS_SHARE && len > 1 && len < 30 && text[len - 1] == '%') {
+        char share[32];
+        snprintf(share, sizeof share, "%.*s", (int)len - 1, text);
+        bool good = parse_plain(share, number, whole, is_whole);
+        *number /= 100;
+        *is_whole = false;
+        return good;
+    }
+    return false;
+}
+
+const char *nl_runfield_date(char text[NL_DATE_TEXT], int64_t ns)
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm parts;
+    if (!gmtime_r(&seconds, &parts) || !strftime(text, NL_DATE_TEXT, "%Y-%m-%dT%H:%M:%SZ", &parts))
+        text[0] = '\0';
+    return text;
+}

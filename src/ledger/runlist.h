@@ -1,0 +1,30 @@
+/*
+ * runlist — the runs as a table: which ones, in what order, with which columns.
+ *
+ * Filters are KEY OP VALUE with = != > >= < <= and ~ (contains), and hold together. A text with * or ?
+ * is a pattern as of file names; numbers take the units of their field ("2ms", "4GiB", "40%", a date
+ * of `added`). A run that does not have KEY matches no filter on it. What KEY may be is said in
+ * runfield.h.
+ */
+#ifndef NL_RUNLIST_H
+#define NL_RUNLIST_H
+
+#include "ledger/ledger.h"
+#include "query/result.h"
+
+/* Zeroed = all runs but those in the bin, the newest first, with the usual columns. */
+struct nl_list_options {
+    const char *const *filters;
+    size_t filter_count;
+    const char *sort;    /* name of a field, "-NAME" = the largest first; NULL = the newest first */
+    const char *columns; /* names joined with commas; "+NAME,…" beside the usual ones; or NULL */
+    uint64_t limit;      /* rows; 0 = all. The note says how many there are besides */
+    bool bin;            /* those in the bin instead */
+    bool short_ids;      /* ids for eyes */
+};
+
+/* NL_USAGE for a filter, column or order that cannot be understood. */
+struct nl_result *nl_ledger_list(struct nl_ledger *ledger, const struct nl_list_options *options,
+                                 struct nl_err *err);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * gpupeaks — what a GPU can do at most, by its product name: the rows of data/gpus.yaml, which is
+ * built into the program. A device that is not in it has no peaks; nothing is estimated.
+ */
+#ifndef NL_GPUPEAKS_H
+#define NL_GPUPEAKS_H
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum gpu_figure {
+    GPU_FP64,
+    GPU_FP32,
+    GPU_TF32,
+    GPU_FP16,
+    GPU_BF16,
+    GPU_FP8,
+    GPU_INT8,
+    GPU_FP4,
+    GPU_MEMORY,
+    GPU_FIGURES
+};
+
+/* Key in the data file, member of the document's hardware, and what a unit of the file is. */
+extern const struct gpu_figure_def {
+    const char *key, *member;
+    double unit;
+} gpu_figures[GPU_FIGURES];
+
+struct gpu_peak {
+    const char **names;
+    size_t name_count;
+    double sms; /* 0 = any */
+    const char *source;
+    struct {
+        enum gpu_figure figure;
+        double value; /* operations or bytes per second */
+    } figures[GPU_FIGURES];
+    size_t count;
+};
+
+struct gpu_peaks {
+    struct gpu_peak *items;
+    size_t count, cap;
+    struct nl_arena arena;
+};
+
+void gpu_peaks_init(struct gpu_peaks *peaks);
+void gpu_peaks_release(struct gpu_peaks *peaks);
+
+/* The row of a product; NULL when there is none. `sms`: NaN when not known. */
+const struct gpu_peak *gpu_peaks_find(const struct gpu_peaks *peaks, const char *name, double sms);
+
+#endif

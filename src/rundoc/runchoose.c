@@ -1,0 +1,98 @@
+/*
+ * Which events the timeline lists. All of them if the limit allows; else the earliest of device work,
+ * operators and layers, and what room is left goes to the earliest of the others. So the limit cuts
+ * the timeline at one place per class and nothing is picked by its length.
+ */
+#include "base/mem.h"
+#include "base/sort.h"
+#include "rundoc/runparts.h"
+
+#define DEFAULT_EVENTS 20000
+
+/* The `room` least of (time, row) seen so far: a heap with the greatest on top. */
+struct earliest {
+    struct nl_keyed *items;
+    size_t count, room;
+};
+
+static bool later(struct nl_keyed a, struct nl_keyed b)
+{
+    return a.key != b.key ? a.key > b.key : a.row > b.row;
+}
+
+static void sift_down(struct earliest *heap)
+{
+    for (size_t at = 0, child; (child = 2 * at + 1) < heap->count; at = child) {
+        child += child + 1 < heap->count && later(heap->items[child + 1], heap->items[child]);
+        if (!later(heap->items[child], heap->items[at]))
+            return;
+        struct nl_keyed item = heap->items[at];
+        heap->items[at] = heap->items[child];
+        heap->items[child] = item;
+    }
+}
+
+static void sift_up(struct earliest *heap)
+{
+    size_t at = heap->count - 1;
+    while (at && later(heap->items[at], heap->items[(at - 1) / 2])) {
+        struct nl_keyed item = heap->items[at];
+        heap->items[at] = heap->items[(at - 1) / 2];
+        heap->items[(at - 1) / 2] = item;
+        at = (at - 1) / 2;
+    }
+}
+
+static void offer(struct earliest *heap, struct nl_keyed item)
+{
+    if (heap->count < heap->room) {
+        heap->items[heap->count++] = item;
+        sift_up(heap);
+    } else if (heap->room && later(heap->items[0], item)) {
+        heap->items[0] = item;
+        sift_down(heap);
+    }
+}
+
+static bool is_first_class(uint8_t kind)
+{
+    return kind == NL_KIND_KERNEL || kind == NL_KIND_MEMCPY || kind == NL_KIND_MEMSET ||
+           kind == NL_KIND_GRAPH || kind == NL_KIND_DEVICE_OTHER || kind == NL_KIND_COLLECTIVE ||
+           kind == NL_KIND_OP || kind == NL_KIND_LAYER;
+}
+
+static size_t take_class(const struct nl_trace *trace, bool first_class, struct nl_keyed *items,
+                         size_t room)
+{
+    struct earliest heap = {.items = items, .room = room};
+    for (uint32_t row = 0; room && row < trace->slice.rows; row++)
+        if (is_first_class(trace->slice.kind[row]) == first_class)
+            offer(&heap, (struct nl_keyed){nl_sort_key(trace->slice.ts[row]), row});
+    return heap.count;
+}
+
+void run_choose_events(struct run_parts *parts)
+{
+    const struct nl_trace *trace = parts->trace;
+    uint64_t limit = parts->options->event_limit ? parts->options->event_limit : DEFAULT_EVENTS;
+    size_t room = limit < trace->slice.rows ? (size_t)limit : trace->slice.rows, count = room;
+    struct nl_keyed *items = nl_alloc((room + 1) * 2 * sizeof *items);
+    if (room == trace->slice.rows) {
+        for (uint32_t row = 0; row < room; row++)
+            items[row] = (struct nl_keyed){nl_sort_key(trace->slice.ts[row]), row};
+    } else {
+        count = take_class(trace, true, items, room);
+        count += take_class(trace, false, items + count, room - count);
+        for (size_t i = 0; i < count; i++) /* rows in order, so that equal times are too */
+            items[i] = (struct nl_keyed){items[i].row, items[i].row};
+        nl_sort_keyed(items, items + room + 1, count);
+        for (size_t i = 0; i < count; i++)
+            items[i].key = nl_sort_key(trace->slice.ts[items[i].row]);
+    }
+    nl_sort_keyed(items, items + room + 1, count);
+    parts->listed = nl_alloc((count + 1) * sizeof *parts->listed);
+    parts->listed_count = count;
+    for (size_t i = 0; i < count; i++)
+        parts->listed[i] = items[i].row;
+    nl_free(items);
+}

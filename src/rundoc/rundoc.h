@@ -1,0 +1,80 @@
+/*
+ * rundoc — the run document: run.json, the strict interchange form of one run.
+ *
+ * nl_rundoc_write makes it from a trace; nl_rundoc_check validates any text against the schema
+ * (schema/run.schema.json, JSON Schema draft 2020-12, built into the program). Nothing is handed out
+ * that the check refuses. Equal inputs give equal bytes: the document holds no time of its making and
+ * no path of this machine. Unknown is null, never 0; times are whole ns.
+ *
+ * The identity of a run is the content it was read from (nl_rundoc_id), not its metadata: two people
+ * who import the same files get the same id.
+ */
+#ifndef NL_RUNDOC_H
+#define NL_RUNDOC_H
+
+#include "analyze/analyze.h"
+#include "base/digest.h"
+
+#define NL_RUNDOC_ID 33 /* 32 lower-case hex digits and the NUL */
+
+/* A file the run was read from. */
+struct nl_rundoc_source {
+    const char *name; /* without its folder */
+    char sha256[NL_DIGEST_TEXT];
+    uint64_t bytes;
+};
+
+/* Metadata given by a person: `key` is a member of the document's hardware, software, workload or
+ * run object in dotted form ("workload.batch_size"), `value` its text ("32", "bf16", "null"). */
+struct nl_rundoc_setting {
+    const char *key, *value;
+};
+
+struct nl_rundoc_options {
+    const struct nl_rundoc_source *sources;
+    size_t source_count;
+    const struct nl_rundoc_setting *settings; /* later ones win */
+    size_t setting_count;
+    uint64_t event_limit; /* events listed in the timeline; 0 = default, UINT64_MAX = all */
+};
+
+/* What is wrong at which place: `pointer` is a JSON pointer ("/timeline/events/3/dur_ns"), `keyword`
+ * the word of the schema that is offended, "syntax" or "duplicate". */
+struct nl_rundoc_fault {
+    const char *pointer, *keyword, *says;
+};
+
+struct nl_rundoc_faults {
+    struct nl_rundoc_fault *items;
+    size_t count, cap;
+    bool more; /* the list was cut at its ceiling */
+    struct nl_arena arena;
+};
+
+/* The id that runs read from these sources have; their order does not matter. */
+NL_MUST_CHECK bool nl_rundoc_id(char id[NL_RUNDOC_ID], const struct nl_rundoc_source *sources,
+                                size_t count, struct nl_err *err);
+
+/* Is `key` one that may be set, and `value` one that it can have? NL_USAGE with the nearest key or
+ * the values it takes otherwise. */
+NL_MUST_CHECK bool nl_rundoc_setting_check(const struct nl_rundoc_setting *setting,
+                                           struct nl_err *err);
+
+/* Writes the document of `trace` into `out` (an initialised buffer whose max bounds it: NL_LIMIT),
+ * checked. `job` may be NULL. */
+NL_MUST_CHECK bool nl_rundoc_write(const struct nl_trace *trace,
+                                   const struct nl_rundoc_options *options, struct nl_job *job,
+                                   struct nl_buf *out, struct nl_err *err);
+
+/* Checks a text against the schema: true when nothing is wrong with it. False with an empty list
+ * never happens. `faults` is filled in document order; release it in any case. */
+bool nl_rundoc_check(const char *text, size_t size, struct nl_rundoc_faults *faults);
+void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
+
+/* The schema as text. */
+const char *nl_rundoc_schema(void);
+
+/* The Markdown page of metrics and fields (docs/metrics.md). */
+void nl_rundoc_document(struct nl_buf *out);
+
+#endif

@@ -1,0 +1,329 @@
+/* Each metric is a function here and a row of metrics.def; one that needs another calls it. Only what
+ * follows exactly from known inputs is given. */
+#include <math.h>
+
+#include "analyze/lookup.h"
+#include "base/mem.h"
+#include "rundoc/runparts.h"
+
+/* A number, or NaN and what is not known. */
+struct metric {
+    double value;
+    const char *missing;
+};
+
+static struct metric known(double value)
+{
+    return (struct metric){value, NULL};
+}
+
+static struct metric unknown(const char *missing)
+{
+    return (struct metric){NL_NULL_F64, missing};
+}
+
+static struct metric fact(const struct run_parts *parts, const char *key)
+{
+    double value = run_fact_number(&parts->facts, key);
+    return isnan(value) ? unknown(key) : known(value);
+}
+
+static struct metric product(struct metric a, struct metric b)
+{
+    return a.missing ? a : b.missing ? b : known(a.value * b.value);
+}
+
+/* ---- devices ---- */
+
+enum part { WALL, COMPUTE, EXPOSED_COMM, EXPOSED_COPY, IDLE, COMM, OVERLAP };
+
+static double sum_of(const struct run_parts *parts, enum part part)
+{
+    double sum = 0;
+    for (size_t i = 0; i < parts->device_count; i++) {
+        const struct nl_device_breakdown *device = &parts->devices[i];
+        const int64_t values[] = {
+            device->wall_ns, device->compute_ns, device->exposed_comm_ns, device->exposed_copy_ns,
+            device->idle_ns, device->comm_ns,    device->overlap_ns};
+        sum += (double)values[part];
+    }
+    return sum;
+}
+
+static struct metric share(const struct run_parts *parts, enum part part, enum part whole,
+                           const char *missing)
+{
+    double all = sum_of(parts, whole);
+    return all > 0 ? known(sum_of(parts, part) / all) : unknown(missing);
+}
+
+static struct metric metric_wall_ns(const struct run_parts *parts)
+{
+    return parts->device_count ? known(sum_of(parts, WALL)) : unknown("device work");
+}
+
+static struct metric metric_compute_share(const struct run_parts *parts)
+{
+    return share(parts, COMPUTE, WALL, "device work");
+}
+
+static struct metric metric_exposed_comm_share(const struct run_parts *parts)
+{
+    return share(parts, EXPOSED_COMM, WALL, "device work");
+}
+
+static struct metric metric_exposed_copy_share(const struct run_parts *parts)
+{
+    return share(parts, EXPOSED_COPY, WALL, "device work");
+}
+
+static struct metric metric_idle_share(const struct run_parts *parts)
+{
+    return share(parts, IDLE, WALL, "device work");
+}
+
+static struct metric metric_gpu_busy_share(const struct run_parts *parts)
+{
+    struct metric idle = metric_idle_share(parts);
+    return idle.missing ? idle : known(1 - idle.value);
+}
+
+static struct metric metric_comm_overlap_share(const struct run_parts *parts)
+{
+    return share(parts, OVERLAP, COMM, "communication on devices");
+}
+
+static struct metric metric_kernel_count(const struct run_parts *parts)
+{
+    double count = 0;
+    for (size_t i = 0; i < parts->device_count; i++)
+        count += (double)parts->devices[i].kernels;
+    return parts->device_count ? known(count) : unknown("device work");
+}
+
+/* ---- steps ---- */
+
+/* Steady step of the group that holds the moment? Steps are in order of time and disjoint. */
+static bool in_steady_step(const struct run_parts *parts, const struct nl_step_group *group,
+                           int64_t ts)
+{
+    size_t low = group->first, high = group->first + group->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (parts->steps.items[middle].end <= ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == group->first + group->count)
+        return false;
+    const struct nl_found_step *step = &parts->steps.items[low];
+    return step->start <= ts && step->phase == NL_STEP_STEADY;
+}
+
+static size_t steady_steps(const struct run_parts *parts, const struct nl_step_group *group,
+                           double *total)
+{
+    size_t count = 0;
+    for (size_t i = group->first; i < group->first + group->count; i++)
+        if (parts->steps.items[i].phase == NL_STEP_STEADY) {
+            *total += (double)(parts->steps.items[i].end - parts->steps.items[i].start);
+            count++;
+        }
+    return count;
+}
+
+static struct metric metric_kernels_per_step(const struct run_parts *parts)
+{
+    const struct nl_trace *trace = parts->trace;
+    double kernels = 0, ignored = 0;
+    size_t steps = 0;
+    if (!trace->kernel.rows)
+        return unknown("kernels");
+    for (size_t g = 0; g < parts->steps.group_count; g++) {
+        const struct nl_step_group *group = &parts->steps.groups[g];
+        steps += steady_steps(parts, group, &ignored);
+        for (uint32_t row = 0; row < trace->kernel.rows; row++) {
+            uint32_t slice = trace->kernel.slice[row];
+            if (slice != NL_NULL_ROW && nl_slice_rank(trace, slice) == group->rank)
+                kernels += in_steady_step(parts, group, trace->slice.ts[slice]);
+        }
+    }
+    return steps ? known(kernels / (double)steps) : unknown("steady steps");
+}
+
+static struct metric metric_mean_step_ns(const struct run_parts *parts)
+{
+    double total = 0;
+    size_t count = 0;
+    for (size_t g = 0; g < parts->steps.group_count; g++)
+        count += steady_steps(parts, &parts->steps.groups[g], &total);
+    return count ? known(total / (double)count) : unknown("steady steps");
+}
+
+static struct metric metric_steps_per_s(const struct run_parts *parts)
+{
+    double means = 0;
+    size_t ranks = 0;
+    for (size_t g = 0; g < parts->steps.group_count; g++) {
+        double total = 0;
+        size_t count = steady_steps(parts, &parts->steps.groups[g], &total);
+        means += count ? total / (double)count : 0;
+        ranks += count > 0;
+    }
+    return means > 0 ? known((double)ranks * 1e9 / means) : unknown("steady steps");
+}
+
+static struct metric metric_samples_per_s(const struct run_parts *parts)
+{
+    return product(fact(parts, "workload.batch_size"), metric_steps_per_s(parts));
+}
+
+static struct metric metric_tokens_per_s(const struct run_parts *parts)
+{
+    return product(metric_samples_per_s(parts), fact(parts, "workload.sequence_length"));
+}
+
+/* ---- arithmetic ---- */
+
+static struct metric metric_model_flops_per_s(const struct run_parts *parts)
+{
+    return product(fact(parts, "workload.model_flops_per_step"), metric_steps_per_s(parts));
+}
+
+static struct metric peak_of_precision(const struct run_parts *parts)
+{
+    char key[80];
+    const char *precision = run_fact(&parts->facts, "workload.precision");
+    if (!precision)
+        return unknown("workload.precision");
+    bool whole = strcmp(precision, "int8") == 0;
+    snprintf(key, sizeof key, "hardware.peak_%s_%s_per_s", precision, whole ? "ops" : "flops");
+    double peak = run_fact_number(&parts->facts, key);
+    return isnan(peak) ? unknown("hardware.peak of that precision") : known(peak);
+}
+
+static struct metric metric_mfu(const struct run_parts *parts)
+{
+    struct metric done = metric_model_flops_per_s(parts);
+    struct metric peak = product(fact(parts, "hardware.device_count"), peak_of_precision(parts));
+    if (done.missing || peak.missing)
+        return done.missing ? done : peak;
+    return peak.value > 0 ? known(done.value / peak.value) : unknown("hardware.device_count");
+}
+
+static struct metric metric_op_flops(const struct run_parts *parts)
+{
+    const struct nl_op_table *op = &parts->trace->op;
+    double sum = 0;
+    bool told = false;
+    for (uint32_t row = 0; row < op->rows; row++)
+        if (op->flops[row] != NL_NULL_U64) {
+            sum += (double)op->flops[row];
+            told = true;
+        }
+    return told ? known(sum) : unknown("flops of operators");
+}
+
+static struct metric metric_copied_bytes(const struct run_parts *parts)
+{
+    const struct nl_copy_table *copy = &parts->trace->copy;
+    double sum = 0;
+    for (uint32_t row = 0; row < copy->rows; row++) {
+        if (copy->bytes[row] == NL_NULL_U64)
+            return unknown("bytes of all copies");
+        sum += (double)copy->bytes[row];
+    }
+    return copy->rows ? known(sum) : unknown("copies");
+}
+
+static struct metric metric_peak_memory_bytes(const struct run_parts *parts)
+{
+    int64_t peak = NL_NULL_I64;
+    for (size_t row = 0; row < parts->memory->rows; row++) {
+        int64_t type = nl_lookup_i64(parts->memory, row, "device_type");
+        int64_t value = nl_lookup_i64(parts->memory, row, "peak_allocated_bytes");
+        if (type != NL_NULL_I64 && type != 0 && value > peak)
+            peak = value;
+    }
+    return peak == NL_NULL_I64 ? unknown("allocator totals of accelerators") : known((double)peak);
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *name, *unit, *formula, *inputs, *source;
+    struct metric (*compute)(const struct run_parts *parts);
+} metrics[] = {
+#define METRIC(name, unit, formula, inputs, source)                                                \
+    {#name, unit, formula, inputs, source, metric_##name},
+#include "rundoc/metrics.def"
+#undef METRIC
+};
+#define METRIC_COUNT (sizeof metrics / sizeof metrics[0])
+
+void run_write_metrics(struct run_parts *parts)
+{
+    nl_json_open(&parts->json, '[');
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        struct metric metric = metrics[i].compute(parts);
+        run_row(parts);
+        run_static(parts, "name", metrics[i].name);
+        run_static(parts, "unit", metrics[i].unit);
+        run_f64(parts, "value", metric.value);
+        run_static(parts, "missing", metric.missing);
+        run_row_end(parts);
+    }
+    nl_json_close(&parts->json, ']');
+}
+
+/* ---- docs/metrics.md ---- */
+
+static void field_rows(struct nl_buf *out, const struct doc_node *node, const char *path)
+{
+    char types[64], inner[256];
+    for (size_t i = 0; i < node->member_count; i++) {
+        const struct doc_node *member = node->members[i].node;
+        snprintf(inner, sizeof inner, "%s%s%s", path, path[0] ? "." : "", node->members[i].name);
+        if (member->types & DOC_ARRAY && member->items)
+            nl_buf_format(out, "| `%s[]` | %s | %s |\n", inner,
+                          member->items->members ? "rows"
+                                                 : doc_types_text(types, member->items->types),
+                          member->description ? member->description : "");
+        else
+            nl_buf_format(out, "| `%s` | %s | %s |\n", inner,
+                          member->choices ? "one of a list" : doc_types_text(types, member->types),
+                          member->description ? member->description : "");
+        if (member->members)
+            field_rows(out, member, inner);
+        if (member->items && member->items->members) {
+            snprintf(inner, sizeof inner, "%s%s%s[]", path, path[0] ? "." : "",
+                     node->members[i].name);
+            field_rows(out, member->items, inner);
+        }
+    }
+}
+
+void nl_rundoc_document(struct nl_buf *out)
+{
+    struct doc_schema schema;
+    doc_schema_open(&schema);
+    nl_buf_text(out,
+                "# Metrics and fields of the run document\n\n"
+                "Made by `make docs` from `src/rundoc/metrics.def` and "
+                "`schema/run.schema.json`. [rundoc.md](rundoc.md) says how the document is "
+                "made and used.\n\n"
+                "## Derived metrics\n\n"
+                "Rows of `metrics`. A value is null when an input is not known; `missing` then "
+                "names it.\n\n"
+                "| metric | unit | formula | inputs | source |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        nl_buf_format(out, "| `%s` | %s | %s | %s | %s |\n", metrics[i].name, metrics[i].unit,
+                      metrics[i].formula, metrics[i].inputs, metrics[i].source);
+    nl_buf_text(out, "\n## Fields\n\n"
+                     "Units stand in the names: `_ns` whole nanoseconds, `_bytes`, `_share` 0..1, "
+                     "`_hz`, `_per_s`. \"or null\" means: null when it is not known.\n\n"
+                     "| field | type | meaning |\n|---|---|---|\n");
+    field_rows(out, schema.root, "");
+    doc_schema_release(&schema);
+}

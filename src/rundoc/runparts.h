@@ -1,0 +1,75 @@
+/*
+ * runparts — what the parts of the document share while it is written: the trace, the facts, what
+ * was worked out once, and short names for "this key, this value, null when unknown".
+ *
+ * The order of members is the schema's. Objects that hold facts are written by walking the schema
+ * (runwrite.c); rows are written here and there with the helpers below, in the same order.
+ */
+#ifndef NL_RUNPARTS_H
+#define NL_RUNPARTS_H
+
+#include <stdio.h>
+
+#include "analyze/analyze.h"
+#include "base/json.h"
+#include "query/stepfind.h"
+#include "rundoc/docschema.h"
+#include "rundoc/rundoc.h"
+#include "rundoc/runfacts.h"
+
+#define RUN_INDENT 1 /* spaces per level; rows of lists stand on one line */
+
+struct run_parts {
+    const struct nl_trace *trace;
+    const struct nl_rundoc_options *options;
+    struct nl_job *job;
+    struct nl_json json;
+    struct doc_schema schema;
+    struct run_facts facts;
+    struct nl_device_breakdown *devices;
+    size_t device_count;
+    struct nl_found_steps steps;
+    struct nl_result *memory; /* analysis memory */
+    uint32_t *listed;         /* slices of the timeline in its order */
+    size_t listed_count;
+    char id[NL_RUNDOC_ID];
+    uint8_t *name_states; /* of run_name, per dictionary id */
+    struct nl_buf text;   /* scratch of run_name */
+};
+
+/* ---- members: key and value; unknown is null ---- */
+void run_i64(struct run_parts *parts, const char *key, int64_t value);  /* NL_NULL_I64 */
+void run_size(struct run_parts *parts, const char *key, int64_t value); /* less than 0, too */
+void run_u64(struct run_parts *parts, const char *key, uint64_t value); /* NL_NULL_U64 */
+void run_u32(struct run_parts *parts, const char *key, uint32_t value); /* NL_NULL_U32, _ROW */
+void run_f64(struct run_parts *parts, const char *key, double value);   /* NaN */
+void run_bool(struct run_parts *parts, const char *key, bool value);
+void run_static(struct run_parts *parts, const char *key, const char *text); /* NULL */
+void run_text(struct run_parts *parts, const char *key, struct nl_str text); /* empty */
+/* Text of the trace's dictionary, without what looks like a secret. */
+void run_name(struct run_parts *parts, const char *key, uint32_t id);
+void run_enum(struct run_parts *parts, const char *key, enum nl_enum_id id, unsigned value);
+void run_open(struct run_parts *parts, const char *key, char bracket);
+void run_close(struct run_parts *parts, char bracket);
+
+/* Begins and ends an object that stands on one line. */
+void run_row(struct run_parts *parts);
+void run_row_end(struct run_parts *parts);
+
+/* ---- parts: each writes the value after its key ---- */
+void run_write_sources(struct run_parts *parts);
+void run_write_hardware_devices(struct run_parts *parts);
+void run_write_devices(struct run_parts *parts);
+void run_write_ranks(struct run_parts *parts);
+void run_write_steps(struct run_parts *parts);
+void run_write_aggregates(struct run_parts *parts);
+void run_write_memory(struct run_parts *parts);
+void run_write_telemetry(struct run_parts *parts);
+void run_write_metrics(struct run_parts *parts);
+void run_write_coverage(struct run_parts *parts);
+void run_write_timeline(struct run_parts *parts);
+
+/* Chooses the slices that the timeline lists (parts->listed). */
+void run_choose_events(struct run_parts *parts);
+
+#endif

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Golden run documents: a small profile of every backend, with a timeline of five events (cuda: of all).
+
+    tests/golden_run/run.py             compare
+    tests/golden_run/run.py --accept    write what comes out as what is expected
+
+Beside the bytes it checks that they are stable (again, and with another number of threads), that
+all documents have one structure (the same members in the same order at every place), in the order
+of the schema, and that each passes `neurolens validate`.
+"""
+import difflib
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness import TESTS, Tally, neurolens  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROFILES = {
+    "pytorch": ["fixtures/torch_cpu_stack.json.gz"],
+    "pytorch-two-ranks": ["fixtures/torch_cpu_ddp_rank0.json.gz",
+                          "fixtures/torch_cpu_ddp_rank1.json.gz"],
+    "pytorch-gpu": ["corpus/chrome/kineto.json"],
+    "onnxruntime": ["fixtures/ort_cpu_mlp.json.gz"],
+    "onnxruntime-cuda": ["corpus/ort/cuda.json"],
+    "tensorrt": ["corpus/tensorrt/engine"],
+    "xla-gpu": ["corpus/xplane/gpu.xplane.pb"],
+    "xla-tpu": ["corpus/xplane/tpu.xplane.pb"],
+    "cuda": ["corpus/nsys/era-3.25-all.sqlite"],
+    "cuda-two-ranks": ["corpus/nsys/era-2.9-two-ranks.sqlite"],
+    "hip": ["corpus/rocprof/4242_kernel_trace.csv", "corpus/rocprof/4242_hip_api_trace.csv"],
+    "ncu": ["corpus/ncu/two-kernels.ncu-rep"],
+}
+
+
+def export(name, *more):
+    paths = [os.path.join(TESTS, path) for path in PROFILES[name]]
+    events = "all" if name == "cuda" else "5"
+    return neurolens(["export", "--no-cache", *paths, "--to", "run.json", "--events", events, *more])
+
+
+def without_version(text):
+    return re.sub(r'"writer": "neurolens [^"]*"', '"writer": "neurolens"', text)
+
+
+def structures(value, path, found):
+    """Path of every object → its members in order; places in lists are one path."""
+    if isinstance(value, dict):
+        found.setdefault(path, set()).add(tuple(value))
+        for key, inner in value.items():
+            structures(inner, path + "/" + key, found)
+    elif isinstance(value, list):
+        for inner in value:
+            structures(inner, path + "/*", found)
+
+
+def schema_structures(schema, node, path, found):
+    """The same from the schema."""
+    if "$ref" in node:
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    if "properties" in node:
+        found[path] = {tuple(node["properties"])}
+        for key, inner in node["properties"].items():
+            schema_structures(schema, inner, path + "/" + key, found)
+    if "items" in node:
+        schema_structures(schema, node["items"], path + "/*", found)
+
+
+def main():
+    tally, accepting = Tally("golden run"), "--accept" in sys.argv[1:]
+    schema = json.loads(neurolens(["schema", "run"]).stdout)
+    wanted, found = {}, {}
+    schema_structures(schema, schema, "", wanted)
+    for name in PROFILES:
+        result = export(name)
+        path = os.path.join(HERE, name + ".run.json")
+        if accepting and result.status == 0:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(without_version(result.stdout))
+        with open(path, encoding="utf-8") as file:
+            expected = file.read()
+        got = without_version(result.stdout)
+        tally.check(name, result.status == 0 and got == expected, result.stderr + "".join(
+            difflib.unified_diff(expected.splitlines(True), got.splitlines(True), "expected", "got")))
+        again = export(name, "--threads", "1").stdout, export(name, "--threads", "4").stdout
+        tally.check("%s: stable bytes" % name, again == (result.stdout, result.stdout))
+        valid = neurolens(["validate", "-"], stdin=result.stdout.encode())
+        tally.check("%s: valid" % name, valid.status == 0, valid.stdout)
+        if result.status == 0:
+            structures(json.loads(result.stdout), "", found)
+    wrong = [(path, members) for path, members in sorted(found.items())
+             if members != wanted.get(path)]
+    tally.check("one structure for all backends, in the schema's order (%d kinds of objects)"
+                % len(found), not wrong, wrong[:5])
+    missing = sorted(set(wanted) - set(found))
+    tally.check("every kind of object occurs", not missing, missing)
+    backends = {json.loads(open(os.path.join(HERE, n + ".run.json")).read())["software"]["backend"]
+                for n in PROFILES}
+    tally.check("six backends", len(backends - {None}) >= 6, backends)
+    tally.finish()
+
+
+main()

@@ -1,0 +1,61 @@
+/* Secrets in free text: what goes, what stays. */
+#include "check.h"
+
+#include "store/redact.h"
+
+#define GONE  "(redacted)"
+#define TOKEN "hf_abcDEF0123456789abc"
+
+static const struct {
+    const char *text, *wanted;
+} cases[] = {
+    {"", ""},
+    {"python train.py --epochs 3", "python train.py --epochs 3"},
+    {"HF_TOKEN=abc python", "HF_TOKEN=" GONE " python"},
+    {"--hub-token abc --x 1", "--hub-token " GONE " --x 1"},
+    {"--hub_token=abc --x 1", "--hub_token=" GONE " --x 1"},
+    {"--password --x 1", "--password --x 1"},
+    {"{\"api_key\": \"abc\", \"b\": 1}", "{\"api_key\": \"" GONE "\", \"b\": 1}"},
+    {"{\\\"api_key\\\": \\\"abc\\\"}", "{\\\"api_key\\\": \\\"" GONE "\\\"}"},
+    {"Authorization: Bearer abc.def", "Authorization: " GONE},
+    {"curl -H 'Bearer abc.def'", "curl -H 'Bearer " GONE "'"},
+    {"https://me:word@host/x", "https://" GONE "@host/x"},
+    {"https://host:80/a@b", "https://host:80/a@b"},
+    {"used " TOKEN " today", "used " GONE " today"},
+    {TOKEN, GONE},
+    {"hf_short", "hf_short"},
+    {"max_tokens=128 tokens: 4", "max_tokens=128 tokens: 4"},
+    {"author=me", "author=me"},
+    {"flash::token::decode<int>", "flash::token::decode<int>"},
+    {"Token embedding 5", "Token embedding 5"},
+    {"TOKEN=" GONE, "TOKEN=" GONE},
+    {"TOKEN=a;SECRET=b", "TOKEN=" GONE ";SECRET=" GONE},
+    {"AKIAIOSFODNN7EXAMPLE", GONE},
+};
+
+static void takes_secrets_out(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_buf out;
+        nl_buf_init(&out, 4096);
+        check_case(cases[i].text);
+        size_t count = nl_redact_text(&out, nl_str(cases[i].text));
+        CHECK_TEXT(out.ptr ? out.ptr : "", cases[i].wanted);
+        CHECK((count > 0) == (strcmp(cases[i].text, cases[i].wanted) != 0));
+        nl_buf_release(&out);
+    }
+}
+
+/* What was redacted once stays as it is. */
+static void redacts_once(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_buf out;
+        nl_buf_init(&out, 4096);
+        check_case(cases[i].wanted);
+        CHECK_INT(nl_redact_text(&out, nl_str(cases[i].wanted)), 0);
+        nl_buf_release(&out);
+    }
+}
+
+CHECK_MAIN("redact", {"takes secrets out", takes_secrets_out}, {"redacts once", redacts_once})
