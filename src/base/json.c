@@ -14,7 +14,7 @@ static inline void put(struct nl_json *json, const char *bytes, size_t len)
     struct nl_buf *buf = json->buf;
     if (json->stream) {
         fwrite(bytes, 1, len, json->stream);
-    } else if (buf->len + len < buf->cap && len <= buf->max - buf->len) {
+    } else if (len && buf->len + len < buf->cap && len <= buf->max - buf->len) {
         memcpy(buf->ptr + buf->len, bytes, len);
         buf->len += len;
         buf->ptr[buf->len] = '\0';
