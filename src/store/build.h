@@ -37,14 +37,14 @@ struct nl_block {
 struct nl_segment {
     struct nl_unit *unit;
     char *rows;
-    uint32_t count;
+    uint32_t count, width; /* bytes of a row: less than the table's where the rest is unknown */
     struct nl_block *block;
 };
 
 struct nl_staged {
     struct nl_block *block; /* being filled */
     char *rows;             /* of it */
-    uint32_t used, room;
+    uint32_t used, room, width;
     struct nl_segment *segments;
     size_t count, cap;
     uint32_t unit_rows; /* rows of the current unit */
@@ -66,6 +66,17 @@ struct nl_slice_packed {
     uint32_t name, lane;
     uint8_t kind, flags;
 };
+
+/* A metric that is a number and has no names but its own: the row's beginning. */
+struct nl_metric_packed {
+    uint32_t slice, name;
+    double value;
+};
+_Static_assert(offsetof(struct nl_metric_row, slice) == 0 &&
+                   offsetof(struct nl_metric_row, name) == 4 &&
+                   offsetof(struct nl_metric_row, value) == 8 &&
+                   offsetof(struct nl_metric_row, unit) == sizeof(struct nl_metric_packed),
+               "a packed metric is the beginning of a row");
 
 /* Rows of the entity tables, by the number that the builder gave out. */
 struct nl_builder {
@@ -120,9 +131,6 @@ void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
 
 /* Gives the blocks of all segments that it lists to the pool and empties it. */
 void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
-
-/* Bytes of a staged row of a table. */
-size_t nl_staged_size(enum nl_table_id table);
 
 /* nest.c: depth, parent, sub-lane and final position of every slice. Arrays are indexed by staged
  * slice number; `lane` holds sorted base lanes. */

@@ -518,14 +518,25 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     return true;
 }
 
+/* The names of all stages at most are those of the trace. */
+static void begin_names(struct nl_finish *f)
+{
+    struct nl_builder *b = f->b;
+    uint64_t texts = b->names.count;
+    b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
+    for (struct nl_stage *stage = b->stages; stage; stage = stage->next) {
+        stage->remap = nl_zalloc(stage->names.count * sizeof *stage->remap);
+        texts += stage->names.count;
+    }
+    nl_dict_init(&f->trace->names);
+    nl_dict_reserve(&f->trace->names, texts < UINT32_MAX / 4 ? (uint32_t)texts : 0);
+}
+
 struct nl_trace *nl_builder_finish(struct nl_builder *b, struct nl_err *err)
 {
     struct nl_finish f = {.b = b};
     f.trace = nl_zalloc(sizeof *f.trace);
-    nl_dict_init(&f.trace->names);
-    b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
-    for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
-        stage->remap = nl_zalloc(stage->names.count * sizeof *stage->remap);
+    begin_names(&f);
     bool done = run(&f, err);
     nl_nesting_release(&f.nest);
     for (int t = 0; t < NL_TABLE_COUNT; t++) {
@@ -534,6 +545,7 @@ struct nl_trace *nl_builder_finish(struct nl_builder *b, struct nl_err *err)
     }
     nl_free(f.units);
     nl_builder_free(b);
+    nl_dict_settle(&f.trace->names);
     if (!done) {
         nl_trace_free(f.trace);
         return NULL;
