@@ -118,7 +118,7 @@ fi
 say "recorded:"
 ls -l "$out"
 
-# wheel VERSION: the library of a Python wheel (1.18 and newer have one of their own)
+# wheel VERSION: the library of a Python wheel (1.19 and newer have one of their own)
 wheel() {
     [ ! -e "build/onnxruntime/$1" ] || return 0
     "$venv/bin/python" -m pip install --quiet --no-deps --target "build/onnxruntime/$1.part" "onnxruntime==$1"

@@ -5,7 +5,7 @@
  * and the Pythons on PATH with the user's own packages; node_modules of this folder and those above it, and the
  * global ones; the system's library folders. Only files are looked at; nothing is loaded.
  *
- * Python wheels hold a library of their own from 1.18 on; older ones keep it inside the Python module,
+ * Python wheels hold a library of their own from 1.19 on; older ones keep it inside the Python module,
  * where nobody else can use it.
  */
 #ifndef ORTFIND_H

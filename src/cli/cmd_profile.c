@@ -165,7 +165,7 @@ static bool no_library(const struct ort_places *places, struct nl_err *err)
     if (places->useless)
         return nl_fail(err, NL_ENVIRONMENT,
                        "%.200s keeps its library inside the Python module; `pip install --upgrade "
-                       "onnxruntime` (1.20 or newer) has one that can be used",
+                       "onnxruntime` (1.19 or newer) has one that can be used",
                        places->useless);
     return nl_fail(err, NL_ENVIRONMENT,
                    "no ONNX Runtime found; `pip install onnxruntime` or `npm install "
