@@ -35,12 +35,6 @@ void nl_child_unshare(void *memory, size_t bytes)
         munmap(memory, bytes);
 }
 
-bool nl_child_become(char *const *words, struct nl_err *err)
-{
-    execvp(words[0], words);
-    return nl_fail(err, NL_ENVIRONMENT, "cannot run %.200s: %s", words[0], strerror(errno));
-}
-
 /* ---- in the child ---- */
 
 static void set_up(const struct nl_child *child)
@@ -159,8 +153,7 @@ static bool judge(const struct nl_child *child, const struct verdict *verdict, e
         return true;
     if (verdict->returned)
         return nl_fail(err, verdict->err.code, "%s", verdict->err.text);
-    bool fine = child->becomes && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    return fine || say_end(child, status, err);
+    return say_end(child, status, err);
 }
 
 bool nl_child_run(const struct nl_child *child, struct nl_job *job, struct nl_err *err)

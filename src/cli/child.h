@@ -1,6 +1,6 @@
 /*
- * child — work in a process of its own, so that a crash or an endless loop in somebody else's library or
- * program is an error message and not ours.
+ * child — work in a process of its own, so that a crash or an endless loop in somebody else's library
+ * is an error message and not ours.
  *
  * The child is a fork: it sees all memory as it was, and what it writes is lost, except in memory from
  * nl_child_share. Its output goes to a log file. It dies with its parent and when the job is cancelled.
@@ -16,7 +16,6 @@
 struct nl_child {
     bool (*work)(void *context, struct nl_err *err); /* runs in the child */
     void *context;
-    bool becomes;         /* work ends in nl_child_become: then status 0 is success */
     const char *what;     /* for messages: "ONNX Runtime" */
     const char *log;      /* file for what it prints; NULL = nowhere */
     int64_t timeout_ns;   /* 0 = none; then it is killed: NL_TIMEOUT */
@@ -28,12 +27,9 @@ struct nl_child {
 void *nl_child_share(size_t bytes);
 void nl_child_unshare(void *memory, size_t bytes);
 
-/* True when work returned true, or the program that it became ended with 0. Otherwise err is the
- * work's own, or says how the child ended (NL_ENVIRONMENT). */
+/* True when work returned true. Otherwise err is the work's own, or says how the child ended
+ * (NL_ENVIRONMENT). */
 NL_MUST_CHECK bool nl_child_run(const struct nl_child *child, struct nl_job *job,
                                 struct nl_err *err);
-
-/* Replaces the child by a program, found on PATH; returns only when that fails. */
-NL_MUST_CHECK bool nl_child_become(char *const *words, struct nl_err *err);
 
 #endif
