@@ -417,6 +417,9 @@ def planted():
                                  "args": {"name": "python --api-key=%s" % SECRET}})
     trace["traceEvents"].append({"ph": "X", "name": "work", "pid": 77, "tid": 1, "dur": 5,
                                  "ts": trace["traceEvents"][5].get("ts", 1)})
+    trace["traceEvents"].append({"ph": "X", "name": "login token=%s" % SECRET, "pid": 77, "tid": 1,
+                                 "dur": 5, "ts": trace["traceEvents"][5].get("ts", 1) + 9,
+                                 "args": {"header": "Authorization: Bearer %s" % SECRET}})
     trace["traceEvents"].append({"ph": "M", "name": "process_labels", "pid": 77,
                                  "args": {"labels": "HF_TOKEN=%s" % SECRET}})
     path = os.path.join(folder, "planted.json")

@@ -93,6 +93,7 @@ struct nl_builder {
     size_t meta_count, meta_cap;
     struct nl_coverage_row *coverages;
     size_t coverage_count, coverage_cap;
+    uint64_t names_redacted;  /* texts that held a secret, while finishing */
     struct nl_pagepool pages; /* of staging, for the columns */
     atomic_uint_fast64_t staged_bytes;
     atomic_bool over_budget; /* rows staged since were dropped; finishing fails */
