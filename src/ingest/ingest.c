@@ -295,6 +295,24 @@ static bool is_trace_file(const struct nl_inputs *inputs)
            nl_trace_recognise(magic, sizeof magic);
 }
 
+struct nl_trace *nl_ingest_inputs(const struct nl_inputs *inputs,
+                                  const struct nl_ingest_options *options, struct nl_job *job,
+                                  struct nl_err *err)
+{
+    struct nl_cache_key key;
+    if (is_trace_file(inputs))
+        return nl_trace_open(inputs->items[0].path, options->verify, nl_job_threads(job), err);
+    bool cached = options->cache_folder && nl_cache_key(&key, inputs, options->rank);
+    struct nl_trace *trace =
+        cached ? nl_cache_find(&key, options->cache_folder, nl_job_threads(job)) : NULL;
+    if (trace)
+        return trace;
+    trace = load_inputs(inputs, options, job, err);
+    if (trace && cached)
+        nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
+    return trace;
+}
+
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err)
@@ -302,21 +320,7 @@ struct nl_trace *nl_ingest(const char *const *paths, size_t count,
     struct nl_inputs inputs;
     if (!nl_inputs_expand(&inputs, paths, count, err))
         return NULL;
-    struct nl_trace *trace = NULL;
-    struct nl_cache_key key;
-    bool cached = false;
-    if (is_trace_file(&inputs)) {
-        trace = nl_trace_open(inputs.items[0].path, options->verify, nl_job_threads(job), err);
-    } else {
-        cached = options->cache_folder && nl_cache_key(&key, &inputs, options->rank);
-        if (cached)
-            trace = nl_cache_find(&key, options->cache_folder, nl_job_threads(job));
-        if (!trace) {
-            trace = load_inputs(&inputs, options, job, err);
-            if (trace && cached)
-                nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
-        }
-    }
+    struct nl_trace *trace = nl_ingest_inputs(&inputs, options, job, err);
     nl_inputs_free(&inputs);
     return trace;
 }

@@ -145,9 +145,7 @@ static struct nl_trace *load_trace(const struct nl_runload *load,
                                        .cache_bytes = options->cache_bytes,
                                        .rank = options->rank,
                                        .verify = true};
-    /* Standard input was read already. */
-    const char *path = load->inputs.spool >= 0 ? load->inputs.items[0].path : load->word;
-    return nl_ingest(&path, 1, &ingest, job, err);
+    return nl_ingest_inputs(&load->inputs, &ingest, job, err);
 }
 
 /* Of a folder, files of no known format were left out: the run is what was read. The trace lists its
