@@ -139,6 +139,26 @@ def killed():
                 not glob.glob(os.path.join(ledger, "artefacts", "new.*")) and not wrongs(ledger))
 
 
+def interrupted():
+    """Ctrl-C while several are added: what was added until then is said and there."""
+    paths = copies(place("interrupted-files"), 150)
+    for wait in (0.1, 0.05, 0.2, 0.4, 0.025, 0.8, 0.0125):
+        ledger = place("interrupted")
+        run = start(ledger, *paths)
+        time.sleep(wait)
+        run.send_signal(signal.SIGINT)
+        out, err = (text.decode() for text in run.communicate(timeout=60))
+        said = {line.split()[1] for line in out.splitlines() if line.startswith("added ")}
+        if run.returncode == 130 and 0 < len(said) < len(paths):
+            break
+    there = {row["id"] for row in ls(ledger)}
+    tally.check("Ctrl-C during add says what was added (%d of %d)" % (len(said), len(paths)),
+                run.returncode == 130 and 0 < len(said) == len(there) < len(paths) and
+                all(any(full.startswith(short) for full in there) for short in said) and
+                "%d of %d were not added" % (len(paths) - len(said), len(paths)) in err and
+                err.count("\n") == 1 and not wrongs(ledger), "%d %s %s" % (run.returncode, out, err))
+
+
 def full_disk():
     """On a small file system of its own; else with a limit on the size of files."""
     ledger = place("full")
@@ -627,7 +647,7 @@ def many():
                 len(ls(ledger, "name=run?.json")) == 5)
 
 
-TESTS = [killed, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
+TESTS = [killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
          families, odd_inputs, without_trace, planted, many]
 
 for test in TESTS:
