@@ -457,6 +457,34 @@ def odd_inputs():
                 timeline["duration_ns"] is None and timeline["origin_ns"] is None, done.describe())
 
 
+def same_again():
+    """A document is the run that it is of, wherever it goes; names of events stay what they are."""
+    folder, ledger = place("again-files"), place("again")
+    names = ["%token = token[] after-all()", "decode n_token=128", "Basic Block 3",
+             "hf_llama_decoder_layer_12"]
+    path = os.path.join(folder, "t.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "traceEvents": [
+            {"ph": "X", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 5, "cat": "user_annotation", "name": name}
+            for i, name in enumerate(names)]}, file)
+    neurolens(["export", path, "--to", "run.json", "-o", os.path.join(folder, "run.json")])
+    text = open(os.path.join(folder, "run.json"), encoding="utf-8").read()
+    tally.check("names that only look like secrets stay",
+                {event["name"] for event in json.loads(text)["timeline"]["events"]} == set(names))
+    neurolens(["add", os.path.join(folder, "run.json"), "--ledger", ledger])
+    tally.check("in the ledger, too", export(ledger, "@") == text)
+    with gzip.open(os.path.join(folder, "packed.gz"), "wb") as file:
+        file.write(text.encode())
+    for name in ("run.json", "packed.gz"):
+        done = neurolens(["export", os.path.join(folder, name), "--to", "run.json"])
+        tally.check("export of %s is the same document" % name, done.stdout == text, done.describe())
+    done = neurolens(["add", os.path.join(folder, "packed.gz"), "--ledger", ledger])
+    tally.check("a packed document is the same run", done.stdout.startswith("already there"),
+                done.describe())
+    done = neurolens(["export", os.path.join(folder, "run.json"), "--to", "run.json", "--events", "1"])
+    tally.check("a document is not cut", done.status == 2 and one_line_error(done), done.describe())
+
+
 def without_trace():
     ledger, folder = place("notrace"), place("notrace-files")
     path = shutil.copy(TRAIN, os.path.join(folder, "t.json.gz"))
@@ -648,7 +676,8 @@ def many():
 
 
 TESTS = [killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
-         families, odd_inputs, without_trace, planted, many]
+         families, odd_inputs,
+         same_again, without_trace, planted, many]
 
 for test in TESTS:
     if len(sys.argv) < 2 or any(word in test.__name__ for word in sys.argv[1:]):
