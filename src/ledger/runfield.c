@@ -183,3 +183,11 @@ const char *nl_runfield_date(char text[NL_DATE_TEXT], int64_t ns)
         text[0] = '\0';
     return text;
 }
+
+void nl_runfield_short_date(char text[NL_DATE_TEXT])
+{
+    if (strlen(text) > 16) {
+        text[10] = ' ';
+        text[16] = '\0';
+    }
+}
