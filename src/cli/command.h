@@ -42,6 +42,13 @@ struct nl_settings {
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
     struct nl_texts set;        /* export, add: key=value */
+    /* run */
+    int policy; /* enum nl_rec_policy */
+    uint64_t buffer_bytes;
+    int64_t delay_ns, duration_ns;
+    const char *steps, *on_signal, *trigger;
+    bool paused;
+    int python; /* enum nl_run_python */
 };
 
 struct nl_call {
@@ -52,12 +59,14 @@ struct nl_call {
     int count;
     struct nl_job *job;
     struct nl_progress *progress; /* runs while run does */
+    bool pipe_ignored;            /* SIGPIPE was, when we were started */
     int status;                   /* exit status when run returns true; 1 = the answer is "no" */
 };
 
 struct nl_command {
     const char *name, *group, *summary;
     const char *usage;                     /* the arguments: "PROFILE… [QUERY]" */
+    bool leading;                          /* options end at the first argument */
     int least, most;                       /* number of arguments; most -1 = any */
     const struct nl_option *const *tables; /* NULL-terminated */
     const char *help;                      /* paragraphs of --help */
@@ -77,6 +86,7 @@ extern const struct nl_option *const nl_every_option[];
 const struct nl_command *nl_command_find(const char *name);
 
 /* One per command, in cmd_NAME.c. */
+NL_MUST_CHECK bool nl_cmd_run(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "cli/runpython.h"
 
 #define TARGET(member) offsetof(struct nl_settings, member)
 #define END                                                                                        \
@@ -15,6 +16,7 @@
 const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
+static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
 static const char *const schema_names[] = {"sql", "run", "metrics", NULL};
 
@@ -135,6 +137,27 @@ static const struct nl_option gc_options[] = {
     END,
 };
 
+static const struct nl_option run_options[] = {
+    {"policy", 0, NL_OPTION_CHOICE, TARGET(policy), "WORD",
+     "when memory is full: spill to disk (default), wrap or stop", policy_names},
+    {"buffer", 0, NL_OPTION_SIZE, TARGET(buffer_bytes), "SIZE",
+     "memory for events, of all processes together (1GiB)", NULL},
+    {"delay", 0, NL_OPTION_TIME, TARGET(delay_ns), "TIME", "begin recording after, say, 10s", NULL},
+    {"duration", 0, NL_OPTION_TIME, TARGET(duration_ns), "TIME", "record for, say, 30s", NULL},
+    {"steps", 0, NL_OPTION_TEXT, TARGET(steps), "N:M",
+     "record steps N to M - 1, as the program marks them", NULL},
+    {"trigger", 0, NL_OPTION_TEXT, TARGET(trigger), "NAME",
+     "begin recording when a scope or mark of that name first appears", NULL},
+    {"on-signal", 0, NL_OPTION_TEXT, TARGET(on_signal), "SIGNAL",
+     "begin and end recording when neurolens gets, say, USR1", NULL},
+    {"python", 0, NL_OPTION_CHOICE, TARGET(python), "MODE",
+     "layers, operators and collections of Python programs (on), each call (trace), or off",
+     nl_run_python_names},
+    {"paused", 0, NL_OPTION_FLAG, TARGET(paused), NULL,
+     "record nothing until the program calls nl_record(1)", NULL},
+    END,
+};
+
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
 static const struct nl_option *const report_tables[] = {report_options, profile_options,
                                                         nl_common_options, NULL};
@@ -150,13 +173,33 @@ static const struct nl_option *const show_tables[] = {show_options, nl_common_op
 static const struct nl_option *const tag_tables[] = {tag_options, nl_common_options, NULL};
 static const struct nl_option *const note_tables[] = {note_options, nl_common_options, NULL};
 static const struct nl_option *const rm_tables[] = {rm_options, nl_common_options, NULL};
+static const struct nl_option *const run_tables[] = {run_options, nl_common_options, NULL};
 const struct nl_option *const nl_every_option[] = {
-    report_options, sql_options,  export_options, gc_options,      add_options,       ls_options,
-    tag_options,    note_options, rm_options,     profile_options, nl_common_options, NULL};
+    run_options,     report_options,    sql_options, export_options, gc_options,
+    add_options,     ls_options,        tag_options, note_options,   rm_options,
+    profile_options, nl_common_options, NULL};
 
-const char *const nl_command_groups[] = {"Understand", "Ledger", "Share", "Tools", NULL};
+const char *const nl_command_groups[] = {"Record", "Understand", "Ledger", "Share", "Tools", NULL};
 
 const struct nl_command nl_commands[] = {
+    {.name = "run",
+     .group = "Record",
+     .summary = "record a program and all it starts",
+     .usage = "[--] PROGRAM [ARGUMENT…]",
+     .leading = true,
+     .least = 1,
+     .most = -1,
+     .tables = run_tables,
+     .help = "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
+             "counters of include/neurolens.h, NVTX ranges, memory, page faults, processor time,\n"
+             "all on one clock. -o names the recording (default: PROGRAM-DATE.nlt here); it is a\n"
+             "profile like any other. The exit status is the program's. While it runs, the parts\n"
+             "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
+             "them. At the end: events per source, what was dropped, what recording cost.",
+     .examples = "neurolens run -- python infer.py\n"
+                 "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
+                 "neurolens run --policy wrap --buffer 64MiB -- ./server  # keep the newest",
+     .run = nl_cmd_run},
     {.name = "info",
      .group = "Understand",
      .summary = "what is in a profile and what is missing",
@@ -308,9 +351,9 @@ const struct nl_command nl_commands[] = {
      .tables = gc_tables,
      .help =
          "Removes the runs in the bin for good, with what the ledger kept of them; the least\n"
-         "recently used cached profiles until the rest fits; and temporary files that an\n"
-         "interrupted run left more than a day ago. Cached profiles are only copies: one that is\n"
-         "asked about again is imported again.",
+         "recently used cached profiles, and reports kept beside them, until the rest fits; and\n"
+         "temporary files that an interrupted run left more than a day ago. What is cached is\n"
+         "made again when it is asked for.",
      .examples = "neurolens gc --dry-run\n"
                  "neurolens gc --max 2GiB",
      .run = nl_cmd_gc},

@@ -40,6 +40,7 @@ static const struct {
      "  130  stopped by Ctrl-C\n"},
     {"environment", "the environment variables that are read",
      "  NEUROLENS_LEDGER  ledger folder when --ledger is not given\n"
+     "  NEUROLENS_CAPTURE_LIBRARY  libneurolens-capture.so, when `run` does not find it\n"
      "  NO_COLOR          when set and not empty: no colour unless --color always\n"
      "  XDG_DATA_HOME     default ledger: $XDG_DATA_HOME/neurolens (~/.local/share/neurolens)\n"
      "  XDG_STATE_HOME    the shell's history: $XDG_STATE_HOME/neurolens "

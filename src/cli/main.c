@@ -28,15 +28,17 @@ static void on_signal(int number)
     atomic_store(&the_job.cancelled, true);
 }
 
-static void set_signals(void)
+/* What is ignored (nohup, a background job) stays so, for us and for programs we start. */
+static void set_signals(struct nl_call *call)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal}, before;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
     /* A reader that has seen enough (| head) ends us without a word. */
-    signal(SIGPIPE, SIG_DFL);
+    call->pipe_ignored = signal(SIGPIPE, SIG_DFL) == SIG_IGN;
 }
 
 static bool unknown_command(const char *word, struct nl_err *err)
@@ -137,7 +139,8 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
         call->command = nl_command_find("info");
     else
         return unknown_command(first, err);
-    if (!nl_options_parse(call->command->tables, words, false, &call->settings, err))
+    bool leading = call->command->leading;
+    if (!nl_options_parse(call->command->tables, words, leading, &call->settings, err))
         return false;
     call->argument = words->word;
     call->count = words->count;
@@ -169,7 +172,7 @@ int main(int argc, char **argv)
     struct nl_words words = {argv + 1, argc > 0 ? argc - 1 : 0};
     struct nl_err err;
     nl_err_clear(&err);
-    set_signals();
+    set_signals(&call);
     char *line = whole_line(&words);
     call.line = line;
     bool done = run_words(&call, &words, &err) && flush_output(&err);

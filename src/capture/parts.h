@@ -1,0 +1,61 @@
+/*
+ * parts — the recordings of a run's processes as the recorder sees them: found as they appear, relieved
+ * of full blocks, given the recorder's own values, and closed when their process ends.
+ *
+ * The folder holds a file per process (and per program it becomes by exec), PID-N.nlrec, and the hidden
+ * file of the control page. All of it stays readable at any moment; see store/recformat.h.
+ */
+#ifndef NL_PARTS_H
+#define NL_PARTS_H
+
+#include "base/str.h"
+#include "capture/control.h"
+
+struct parts;
+
+/* One live process. */
+struct part {
+    int64_t pid;
+    uint32_t number;   /* of the program that the process is: grows with exec */
+    int file, process; /* descriptors: recording, pidfd (-1 = none) */
+    struct nl_rec_head *head;
+    /* the recorder's own cells, not yet in the file */
+    struct nl_buf cells;
+    const char **names; /* borrowed; ids from the top downwards */
+    size_t name_count, name_cap, names_written;
+    void
+        *private[4]; /* of sources, by their place in the table; nl_alloc'ed, freed with the part */
+};
+
+/* Sums over all parts, for the report. */
+struct parts_sums {
+    uint64_t processes, threads, drops[NL_REC_DROPS], spilled_blocks, spill_errors;
+};
+
+/* Makes the folder (it must not exist) with its control page. Fails with NL_WRITE, NL_USAGE. */
+struct parts *parts_make(const char *folder, struct nl_err *err);
+struct nl_control *parts_control(struct parts *parts);
+const char *parts_folder(const struct parts *parts); /* absolute */
+
+/* One round: new files, full blocks out of memory, the ends of processes. */
+void parts_poll(struct parts *parts);
+
+/* Adds a pair of clock readings to each live recording. */
+void parts_clock(struct parts *parts);
+
+/* Live parts, for sources. */
+struct part *parts_first(struct parts *parts, size_t *count);
+
+/* A value of the process (thread 0) or of one of its threads, now. `name` and `unit` are texts that
+ * live on. */
+void part_counter(struct parts *parts, struct part *part, int64_t thread, const char *name,
+                  const char *unit, double value);
+
+/* Closes all. Sums may be NULL. */
+void parts_finish(struct parts *parts, struct parts_sums *sums);
+
+/* Removes the folder and what parts_make and processes put there. */
+void parts_remove(const char *folder);
+void parts_free(struct parts *parts);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * source — where recorded events and values come from, a row of nl_sources[] each.
+ *
+ * A source may work in the recorded processes (it then only says which environment variables make them
+ * load the recording library), in the recorder (start, poll every `period_ns`, stop), or both. What
+ * cannot be had here is said in words and shown at the end of a run; it never stops the run.
+ *
+ * Values go to the recording of the process they are about: part_counter (parts.h).
+ */
+#ifndef NL_SOURCE_H
+#define NL_SOURCE_H
+
+#include "capture/parts.h"
+
+struct source_run {
+    struct parts *parts;
+    const char *library; /* path of the injected library */
+    unsigned place;      /* in the table: which of a part's `private` is the source's */
+    void *state;         /* the source's own */
+    int64_t now_ns;      /* CLOCK_MONOTONIC of this poll */
+    int64_t next_ns;     /* when it polls again */
+    int64_t spent_ns;    /* in poll so far: the source's cost */
+    bool available;
+    char why[160]; /* it is not available */
+};
+
+struct nl_source {
+    const char *name; /* as reports show it */
+    const char *doc;  /* what it records, one line */
+    /* Set to the library's path in the environment of the program, unless the person set it; NULL. */
+    const char *variable;
+    int64_t period_ns; /* 0 = no poll */
+    /* False: not available, with the reason in run->why. NULL = always there. */
+    bool (*start)(struct source_run *run);
+    void (*poll)(struct source_run *run);
+    /* The run ends; parts are still open. NULL = nothing to do. */
+    void (*stop)(struct source_run *run);
+};
+
+/* NULL-terminated. */
+extern const struct nl_source *const nl_sources[];
+#define NL_SOURCES_MOST 4u
+
+extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_process;
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * run: records a program and everything it starts.
+ *
+ * The parts (a file per process) lie in OUT.parts while the program runs and are joined to OUT when it has
+ * ended; whatever happens to us meanwhile, `neurolens analyze OUT.parts` reads them. Our exit status is the
+ * program's; when a signal ended it, the same signal ends us.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/runpython.h"
+#include "cli/runreport.h"
+#include "cli/runsignals.h"
+#include "ingest/ingest.h"
+#include "store/tracefile.h"
+
+#define LIBRARY       "libneurolens-capture.so"
+#define DEFAULT_BYTES ((uint64_t)1 << 30)
+#define LEAST_BYTES   ((uint64_t)1 << 20)
+#define MOST_BYTES    ((uint64_t)1 << 36)
+
+/* ---- where things are ---- */
+
+/* Beside the program, in the build tree, or where it was installed. */
+static char *find_library(struct nl_arena *arena)
+{
+    static const char *const places[] = {"/" LIBRARY, "/src/capture/" LIBRARY, "/../lib/" LIBRARY,
+                                         "/../lib64/" LIBRARY};
+    char *given = getenv("NEUROLENS_CAPTURE_LIBRARY"), *own = realpath("/proc/self/exe", NULL);
+    char *found = NULL;
+    if (given && given[0] == '/') {
+        nl_free(own);
+        return nl_arena_text(arena, given, strlen(given));
+    }
+    char *slash = own ? strrchr(own, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; slash && !found && i < sizeof places / sizeof places[0]; i++) {
+        char *path = nl_arena_format(arena, "%s%s", own, places[i]);
+        if (access(path, R_OK) == 0)
+            found = path;
+    }
+    nl_free(own);
+    return found ? found : nl_arena_format(arena, "%s/%s", NL_LIBRARY_FOLDER, LIBRARY);
+}
+
+/* "python3 train.py" is called train, "./a.out" a.out. */
+static char *base_name(struct nl_arena *arena, char *const *argv, int count)
+{
+    const char *word = argv[0], *slash = strrchr(word, '/');
+    size_t len = count > 1 ? strlen(argv[1]) : 0;
+    bool script = strncmp(slash ? slash + 1 : word, "python", 6) == 0 && len > 3 &&
+                  strcmp(argv[1] + len - 3, ".py") == 0;
+    word = script ? argv[1] : word;
+    slash = strrchr(word, '/');
+    char *name = nl_arena_text(arena, slash ? slash + 1 : word, strlen(slash ? slash + 1 : word));
+    if (script)
+        name[strlen(name) - 3] = '\0';
+    return *name ? name : nl_arena_text(arena, "run", 3);
+}
+
+static bool is_taken(struct nl_arena *arena, const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 || lstat(nl_arena_format(arena, "%s.parts", path), &info) == 0;
+}
+
+static const char *output_path(const struct nl_call *call, struct nl_arena *arena)
+{
+    char date[32] = "";
+    struct tm fields;
+    time_t now = time(NULL);
+    if (call->settings.output)
+        return call->settings.output;
+    if (localtime_r(&now, &fields))
+        (void)strftime(date, sizeof date, "%Y%m%d-%H%M%S", &fields);
+    const char *name = base_name(arena, call->argument, call->count);
+    char *path = nl_arena_format(arena, "%s-%s.nlt", name, date);
+    for (unsigned i = 2; is_taken(arena, path) && i < 1000; i++)
+        path = nl_arena_format(arena, "%s-%s-%u.nlt", name, date, i);
+    return path;
+}
+
+/* ---- options ---- */
+
+/* "N:M": from step N to before step M. */
+static bool read_steps(const char *text, struct nl_recorder_options *options, struct nl_err *err)
+{
+    if (!text)
+        return true;
+    const char *colon = strchr(text, ':');
+    struct nl_str first = {text, colon ? (size_t)(colon - text) : 0};
+    if (colon && nl_parse_i64(first, &options->first_step) &&
+        nl_parse_i64(nl_str(colon + 1), &options->last_step) && options->first_step >= 0 &&
+        options->last_step > options->first_step)
+        return true;
+    return nl_fail(err, NL_USAGE, "--steps: '%s' is not N:M with M over N, such as 10:20", text);
+}
+
+static bool read_options(const struct nl_call *call, struct nl_recorder_options *options,
+                         struct nl_err *err)
+{
+    const struct nl_settings *settings = &call->settings;
+    options->policy = (enum nl_rec_policy)settings->policy;
+    options->cap_bytes = settings->buffer_bytes ? settings->buffer_bytes : DEFAULT_BYTES;
+    options->delay_ns = settings->delay_ns;
+    options->duration_ns = settings->duration_ns;
+    options->trigger = settings->trigger;
+    options->paused = settings->paused || settings->on_signal;
+    if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
+        return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
+    if (settings->trigger && strlen(settings->trigger) > 255)
+        return nl_fail(err, NL_USAGE, "--trigger: a name of at most 255 bytes");
+    if (settings->on_signal && !nl_run_signal_number(settings->on_signal))
+        return nl_fail(err, NL_USAGE, "--on-signal: '%s' is none of USR1, USR2, HUP, ALRM",
+                       settings->on_signal);
+    return read_steps(settings->steps, options, err);
+}
+
+/* The folder of the output must be there before the program runs. */
+static bool check_folder(const char *path, struct nl_err *err)
+{
+    char *folder = nl_strdup(path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    bool fine = access(slash ? folder : ".", W_OK | X_OK) == 0;
+    int failure = errno;
+    nl_free(folder);
+    nl_err_at(err, path, -1);
+    return fine || nl_fail(err, NL_WRITE, "cannot write there: %s; choose a place with -o",
+                           strerror(failure));
+}
+
+/* ---- the run ---- */
+
+static void pass_signals(const struct nl_call *call, struct nl_recorder *recorder)
+{
+    int window = call->settings.on_signal ? nl_run_signal_number(call->settings.on_signal) : 0;
+    for (int number = nl_run_signals_next(); number; number = nl_run_signals_next()) {
+        if (number == window)
+            nl_recorder_toggle(recorder);
+        else
+            nl_recorder_signal(recorder, number);
+    }
+}
+
+/* As env, nohup and the shells answer. */
+static int start_status(int failure)
+{
+    return failure == ENOENT ? 127 : 126;
+}
+
+static bool run_program(struct nl_call *call, struct nl_recorder *recorder, char *const *argv,
+                        struct nl_recorder_report *report, struct nl_err *err)
+{
+    int wake, failure = 0;
+    if (!nl_run_signals_take(&wake, err))
+        return false;
+    if (call->pipe_ignored)
+        signal(SIGPIPE, SIG_IGN);
+    bool done = nl_recorder_spawn(recorder, argv, &failure, err);
+    signal(SIGPIPE, SIG_IGN); /* who does not read our report does not change the exit status */
+    while (done && nl_recorder_wait(recorder, wake))
+        pass_signals(call, recorder);
+    nl_run_signals_give_back();
+    if (done) {
+        nl_recorder_finish(recorder, report);
+        return true;
+    }
+    nl_message_error(err, call->settings.verbose);
+    nl_err_clear(err);
+    call->status = start_status(failure);
+    return false;
+}
+
+static struct nl_trace *join(const struct nl_call *call, const char *folder, struct nl_err *err)
+{
+    struct nl_ingest_options options = {.rank = NL_NULL_I64};
+    return nl_ingest(&folder, 1, &options, call->job, err);
+}
+
+/* Joins the parts to the file that was asked for. On failure they stay. */
+static bool keep(const struct nl_call *call, const struct nl_recorder_report *report,
+                 const char *folder, const char *path, struct nl_err *err)
+{
+    if (!report->attached) {
+        fprintf(stderr, "neurolens: nothing was recorded: the program did not load the recording "
+                        "library (is it linked statically, or set-user-ID?)\n");
+        parts_remove(folder);
+        return true;
+    }
+    struct nl_trace *trace = join(call, folder, err);
+    bool done = trace && nl_trace_save(trace, path, err);
+    nl_progress_quiet(call->progress);
+    if (done) {
+        parts_remove(folder);
+        nl_run_report(call, report, trace, path);
+    } else {
+        fprintf(stderr, "neurolens: the recording is in %s; `neurolens analyze` reads it\n",
+                folder);
+    }
+    if (trace)
+        nl_trace_free(trace);
+    return done;
+}
+
+/* The program's end becomes ours. */
+static int end_like(int wait_status)
+{
+    if (!WIFSIGNALED(wait_status))
+        return WEXITSTATUS(wait_status);
+    struct rlimit none = {0, 0};
+    int number = WTERMSIG(wait_status);
+    fflush(NULL);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    signal(number, SIG_DFL);
+    (void)raise(number);
+    return 128 + number;
+}
+
+static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *err)
+{
+    struct nl_recorder_options options = {.first_step = NL_REC_UNKNOWN,
+                                          .last_step = NL_REC_UNKNOWN};
+    struct nl_recorder_report report;
+    const char *path = output_path(call, arena);
+    const char *folder = nl_arena_format(arena, "%s.parts", path);
+    options.folder = folder;
+    options.library = find_library(arena);
+    options.variables = nl_run_python_variables(arena, (enum nl_run_python)call->settings.python);
+    if (!read_options(call, &options, err) || !check_folder(path, err))
+        return false;
+    struct nl_recorder *recorder = nl_recorder_new(&options, err);
+    if (!recorder)
+        return false;
+    nl_err_at(err, "", -1);
+    char **argv = nl_arena_alloc(arena, ((size_t)call->count + 1) * sizeof *argv);
+    memcpy(argv, call->argument, (size_t)call->count * sizeof *argv);
+    bool ran = run_program(call, recorder, argv, &report, err);
+    nl_recorder_free(recorder);
+    if (!ran) {
+        parts_remove(folder);
+        return err->code == NL_OK; /* told already, with its status */
+    }
+    if (!keep(call, &report, folder, path, err)) {
+        nl_message_error(err, call->settings.verbose);
+        nl_err_clear(err);
+    }
+    call->status = end_like(report.wait_status);
+    return true;
+}
+
+bool nl_cmd_run(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_arena arena;
+    nl_arena_init(&arena);
+    bool done = record(call, &arena, err);
+    nl_arena_free(&arena);
+    return done;
+}

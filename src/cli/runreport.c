@@ -1,0 +1,161 @@
+/* The report of a run, from the recorder's sums and from what the joined recording says. */
+#include "cli/runreport.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/units.h"
+#include "cli/message.h"
+
+#define EVENTS_KEY "recorded events: "
+#define ERROR_KEY  "clock error (ns)"
+
+static uint64_t number_of(struct nl_str text)
+{
+    int64_t value;
+    return nl_parse_i64(text, &value) && value > 0 ? (uint64_t)value : 0;
+}
+
+/* Sum over the sources of what they say under `key`. */
+static uint64_t sum_of(const struct nl_trace *trace, struct nl_str key)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < trace->meta.rows; i++)
+        if (nl_str_eq(nl_trace_name(trace, trace->meta.key[i]), key))
+            sum += number_of(nl_trace_name(trace, trace->meta.value[i]));
+    return sum;
+}
+
+static uint64_t most_of(const struct nl_trace *trace, struct nl_str key)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < trace->meta.rows; i++) {
+        uint64_t value = number_of(nl_trace_name(trace, trace->meta.value[i]));
+        if (nl_str_eq(nl_trace_name(trace, trace->meta.key[i]), key) && value > most)
+            most = value;
+    }
+    return most;
+}
+
+static bool is_first(const struct nl_trace *trace, uint32_t row)
+{
+    for (uint32_t i = 0; i < row; i++)
+        if (trace->meta.key[i] == trace->meta.key[row])
+            return false;
+    return true;
+}
+
+static void tell_events(const struct nl_call *call, const struct nl_trace *trace)
+{
+    char text[400] = "", count[NL_UNIT_TEXT];
+    size_t at = 0;
+    for (uint32_t i = 0; i < trace->meta.rows; i++) {
+        struct nl_str key = nl_trace_name(trace, trace->meta.key[i]);
+        if (!nl_str_starts(key, EVENTS_KEY) || !is_first(trace, i) || at >= sizeof text - 80)
+            continue;
+        struct nl_str name = {key.ptr + strlen(EVENTS_KEY), key.len - strlen(EVENTS_KEY)};
+        int put = snprintf(text + at, sizeof text - at, "%s%s %.*s", at ? ", " : "",
+                           nl_format_count(count, sum_of(trace, key)), (int)name.len, name.ptr);
+        at += put > 0 ? (size_t)put : 0;
+    }
+    nl_message_note(call, "  events: %s%s%s values", text, at ? ", " : "",
+                    nl_format_count(count, trace->counter.rows));
+}
+
+static void tell_drops(const struct nl_call *call, const struct nl_recorder_report *report)
+{
+    static const struct {
+        const char *why, *advice;
+    } drops[NL_REC_DROPS] = {
+        [NL_REC_DROP_ROOM] = {"events: no room in memory or on the disk",
+                              "; raise --buffer or choose --policy wrap"},
+        [NL_REC_DROP_SIGNAL] = {"events in signal handlers that interrupted another", ""},
+        [NL_REC_DROP_DEEP] = {"scopes nested too deep", ""},
+        [NL_REC_DROP_NAME] = {"names (their events are kept)", ""},
+        [NL_REC_DROP_WRAP] = {"events overwritten by newer ones, as --policy wrap says", ""},
+    };
+    bool none = true;
+    char count[NL_UNIT_TEXT];
+    for (unsigned i = 0; i < NL_REC_DROPS; i++) {
+        if (!report->sums.drops[i])
+            continue;
+        none = false;
+        fprintf(stderr, "neurolens:   dropped: %s %s%s\n",
+                nl_format_count(count, report->sums.drops[i]), drops[i].why, drops[i].advice);
+    }
+    if (none)
+        nl_message_note(call, "  dropped: none");
+    if (report->refused)
+        fprintf(stderr, "neurolens:   %" PRIu32 " processes could not make a file to record to\n",
+                report->refused);
+    if (report->sums.spill_errors)
+        fprintf(stderr, "neurolens:   the disk was full: %s blocks stayed in memory\n",
+                nl_format_count(count, report->sums.spill_errors));
+}
+
+/* What the hooks in the program could not record. */
+static void tell_problems(const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->coverage.rows; i++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[i]);
+        struct nl_str detail = nl_trace_name(trace, trace->coverage.detail[i]);
+        if (nl_str_starts(item, "not recorded: "))
+            fprintf(stderr, "neurolens:   %.*s: %.*s\n", (int)item.len, item.ptr, (int)detail.len,
+                    detail.ptr);
+    }
+}
+
+static void tell_cost(const struct nl_call *call, const struct nl_recorder_report *report,
+                      const struct nl_trace *trace)
+{
+    char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT], own[NL_UNIT_TEXT], memory[NL_UNIT_TEXT];
+    double events = (double)sum_of(trace, nl_str("recorded events"));
+    int64_t ns = (int64_t)(events * (double)report->event_ps / 1000);
+    double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
+    if (report->event_ps)
+        nl_message_note(call, "  overhead: %s in the program (%s of its time): %.1f ns an event",
+                        nl_format_ns(spent, ns), nl_format_percent(share, part),
+                        (double)report->event_ps / 1000);
+    nl_message_note(call, "  recorder: %s of processor time beside it, %s of memory at most",
+                    nl_format_ns(own, report->recorder_cpu_ns),
+                    nl_format_bytes(memory, report->peak_bytes));
+}
+
+static void tell_clock(const struct nl_call *call, const struct nl_recorder_report *report,
+                       const struct nl_trace *trace)
+{
+    nl_message_note(call, "  clock: %s, error below %" PRIu64 " ns",
+                    report->clock == NL_REC_CLOCK_TSC ? "time stamp counter" : "CLOCK_MONOTONIC",
+                    most_of(trace, nl_str(ERROR_KEY)) + 1);
+}
+
+void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *report,
+                   const struct nl_trace *trace, const char *path)
+{
+    char wall[NL_UNIT_TEXT], bytes[NL_UNIT_TEXT];
+    struct stat info = {0};
+    (void)stat(path, &info);
+    uint64_t processes = report->sums.processes, threads = report->sums.threads;
+    nl_message_note(call, "%s: %s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %s", path,
+                    nl_format_ns(wall, report->wall_ns), processes, processes == 1 ? "" : "es",
+                    threads, threads == 1 ? "" : "s",
+                    nl_format_bytes(bytes, (uint64_t)info.st_size));
+    tell_events(call, trace);
+    tell_drops(call, report);
+    tell_problems(trace);
+    tell_cost(call, report, trace);
+    tell_clock(call, report, trace);
+    for (size_t i = 0; i < report->source_count; i++)
+        if (!report->sources[i].available)
+            nl_message_note(call, "  not recorded: %s: %s", report->sources[i].name,
+                            report->sources[i].why);
+    if (report->gate_changes)
+        nl_message_note(call, "  window: recording was switched on or off %" PRIu32 " times",
+                        report->gate_changes);
+    if (report->others_alive)
+        nl_message_note(call, "  other processes still ran when the program ended; they are "
+                              "recorded up to there");
+}

@@ -1,0 +1,21 @@
+/*
+ * runsignals — signals while a program is being recorded: those sent to us are passed on to it, those of
+ * the terminal reach it by themselves (it is in the same foreground group), and none of them ends us
+ * before the recording is safe.
+ */
+#ifndef NL_RUNSIGNALS_H
+#define NL_RUNSIGNALS_H
+
+#include "base/err.h"
+
+/* Takes the signals over. *wake is a descriptor that becomes readable when one came. */
+NL_MUST_CHECK bool nl_run_signals_take(int *wake, struct nl_err *err);
+/* The next signal to be passed on, 0 = none waits. */
+int nl_run_signals_next(void);
+/* Back to how it was. */
+void nl_run_signals_give_back(void);
+
+/* "USR1", "SIGUSR1", "10" → number; 0 = none of that name that can be used. */
+int nl_run_signal_number(const char *text);
+
+#endif

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Makes the recordings beside it, and those of tests/reject/recording, from src/store/recformat.h alone: small blocks,
+times in ns of CLOCK_MONOTONIC, so that every number can be worked out by hand."""
+import os
+import struct
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REJECT = os.path.join(HERE, "..", "..", "reject", "recording")
+BLOCK, HEAD, UNKNOWN = 512, 4096, -2**63
+MAGIC = b"NLREC\r\n\x1a"
+FREE, ACTIVE, FULL = 0, 1, 2
+
+
+def head(blocks, end=1, closed=1, clock=2, version=1, block=BLOCK, drops=(0, 0, 0, 0, 0), pairs=(), rate=0):
+    text = MAGIC + struct.pack("<IIII", version, HEAD, block, clock) + struct.pack("<II", 0, closed)
+    text += struct.pack("<qqqqqq", 4321, 1, 2, 0, 4, 10**18) + struct.pack("<Q", rate)
+    text += b"hand-made".ljust(256, b"\0") + b"host".ljust(64, b"\0") + b"make.py".ljust(64, b"\0")
+    text += struct.pack("<QQQQ", blocks, blocks, 0, 0) + struct.pack("<5Q", *drops)
+    text += struct.pack("<QQQ", blocks, 1, 0) + struct.pack("<IIII", end, len(pairs), 0, 0) + struct.pack("<Q", 0)
+    text += struct.pack("<QqqQ", 0, 0, 0, 0)
+    for ticks, ns in pairs:
+        text += struct.pack("<QqqQ", ticks, ns, ns + 10**18, 20)
+    return text.ljust(HEAD, b"\0")
+
+
+def block(kind, payload, sequence, state=FULL, span=0, raw=0, crc=0, used=None):
+    return struct.pack("<IIIIQQqIIIIII", 0x4b4c424e, kind, len(payload) if used is None else used, 0, sequence, 0, 0, 0,
+                       0, span, raw, crc, state) + payload
+
+
+def whole(text):
+    return text.ljust(-(-len(text) // BLOCK) * BLOCK, b"\0")
+
+
+def names(*texts):
+    out = b""
+    for i, text in texts:
+        text = text.encode()
+        out += struct.pack("<II", i, len(text)) + text.ljust((len(text) + 7) & ~7, b"\0")
+    return out
+
+
+def cell(time, name, kind, *more, depth=0):
+    out = struct.pack("<QIBBH", time, name, kind, 1 + len(more), depth)
+    for value, a, b in more:
+        out += struct.pack("<Q", value & 2**64 - 1) + struct.pack("<II", a, b)
+    return out
+
+
+def bits(value):
+    return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
+def thread(time, number=1, tid=4321):
+    return cell(time, number, 1, (tid, 0, 0))
+
+
+def begin(time, name, kind=0, depth=0, *more):
+    return cell(time, name, 64 + kind, *more, depth=depth)
+
+
+def end(time, begun, kind=0, depth=0, domain=0):
+    more = [(0, domain, 0)] if domain else []
+    return cell(time, begun & 2**32 - 1, 128 + kind, *more, depth=depth)
+
+
+def mark(time, name, kind=0, *more):
+    return cell(time, name, 192 + kind, *more)
+
+
+def raw_zstd(payload):
+    """A zstd frame that holds its payload as it is."""
+    out = struct.pack("<IB", 0xFD2FB528, 0xA0) + struct.pack("<I", len(payload))
+    while True:
+        part, payload = payload[:100000], payload[100000:]
+        out += struct.pack("<I", len(part) << 3 | (0 if payload else 1))[:3] + part
+        if not payload:
+            return out
+
+
+def packed(blocks):
+    raw = b"".join(blocks)
+    frame = raw_zstd(raw)
+    span = -(-(len(frame) + 64) // BLOCK)
+    return whole(block(3, frame, 0, FULL, span, len(raw), zlib.crc32(frame)))
+
+
+NAMES = names((1, "outer"), (2, "inner"), (3, "conv1"), (4, "mark"), (5, "queue"), (6, "domain"), (7, "range"),
+              (8, "lane"), (9, "arrow"), (10, "main thread"), (11, "bytes"), (12, "seven"), (2**32 - 1, "memory"))
+BASIC = [
+    thread(1000), cell(1000, 10, 2),
+    begin(1000, 1), begin(1100, 2, 0, 1), end(1300, 1100, 0, 1), begin(1400, 3, 1), end(1600, 1400, 1),
+    mark(1650, 4, 0, (0, 0, 4), (0, 0, 2)), cell(1700, 5, 5, (bits(2.5), 11, 0)), end(2000, 1000),
+]
+RICH = [
+    thread(2100), begin(2100, 0, 2, 0, (17, 0, 0), (0, 0, 2 << 8)), cell(2110, 9, 6, (99, 0, 0)), end(2200, 2100, 2),
+    cell(2205, 12, 8, (0, 6, 7)),
+    begin(2210, 2, 3, 0, (-5, 0xff00ff00, 7), (0, 6, 1 | 2 | 2 << 8)), end(2240, 2210, 3, 0, 6),
+    begin(2250, 7, 0, 0, (0, 0, 0), (77, 8, 4)), cell(2290, 0, 9, (77, 0, 0)),
+    begin(2300, 1), cell(2310, 9, 7, (99, 0, 0)), end(2320, 2300),
+]
+OWN = [thread(2000, 2**32 - 1, 0), cell(2000, 0, 10, (0, 0, 0)), cell(2000, 2**32 - 1, 5, (bits(4096.0), 11, 0))]
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(text)
+
+
+def main():
+    parts = [whole(block(2, NAMES, 0, ACTIVE)), whole(block(1, b"".join(BASIC), 1)),
+             whole(block(1, b"".join(RICH), 2, ACTIVE)), packed([block(1, b"".join(OWN), 3)])]
+    write(HERE, "basic.nlrec", head(5) + b"".join(parts))
+    # The same blocks packed, one of them also still where it was, one given back, room never used.
+    twice = [packed([block(2, NAMES, 0), block(1, b"".join(RICH), 2), block(1, b"".join(BASIC), 1)]),
+             whole(block(1, b"".join(BASIC), 1)), whole(block(1, b"".join(OWN), 9, FREE)), bytes(BLOCK),
+             packed([block(1, b"".join(OWN), 3)])]
+    write(HERE, "packed.nlrec", head(9, drops=(3, 1, 0, 2, 40)) + b"".join(twice))
+    # Killed in the middle: scopes without an end, ends without a begin, a gap, a cut block, an unknown kind.
+    gap = [thread(1000), end(1010, 5), begin(1020, 1), begin(1030, 2, 0, 1), cell(1040, 0, 4, (12, 0, 0)),
+           end(1050, 1045, 0, 1), cell(1060, 0, 60, (1, 2, 3)), begin(1070, 2, 0, 1), mark(1080, 4)]
+    write(HERE, "killed.nlrec", head(9, end=0, closed=0) + whole(block(2, NAMES, 0, ACTIVE)) +
+          block(1, b"".join(gap), 1, ACTIVE, used=len(b"".join(gap)) + 160)[:-3])
+    # Ticks at 2 GHz and a little more, with a pair that contradicts the others.
+    pairs = ((10**9, 5 * 10**8), (2 * 10**9, 10**9), (2 * 10**9 + 5, 10**8), (4 * 10**9 + 2000, 2 * 10**9))
+    ticks = [thread(10**9), begin(10**9, 1), begin(15 * 10**8, 2, 0, 1), end(2 * 10**9, 15 * 10**8, 0, 1),
+             end(3 * 10**9 + 1000, 10**9)]
+    write(HERE, "ticks.nlrec", head(3, clock=1, pairs=pairs, rate=2 * 10**9) + whole(block(2, NAMES, 0)) +
+          whole(block(1, b"".join(ticks), 1)))
+    # A clock that stands still: four scopes that begin and end together, and an arrow at their end.
+    ties = [thread(1000), begin(1000, 1), begin(1000, 2, 0, 1), begin(1000, 3, 0, 2), begin(1000, 4, 0, 3),
+            cell(1005, 9, 6, (1, 0, 0)), cell(1010, 9, 7, (1, 0, 0)), end(1010, 1000, 0, 3), end(1010, 1000, 0, 2),
+            end(1010, 1000, 0, 1), begin(1010, 2, 0, 1), end(1010, 1010, 0, 1), end(1010, 1000)]
+    write(HERE, "ties.nlrec", head(2) + whole(block(2, NAMES, 0)) + whole(block(1, b"".join(ties), 1)))
+    write(HERE, "empty.nlrec", head(0, end=0, closed=0))
+    write(REJECT, "cut-head.nlrec", head(0)[:700])
+    write(REJECT, "version.nlrec", head(0, version=2))
+    write(REJECT, "block-size.nlrec", head(0, block=1000))
+    write(REJECT, "clock.nlrec", head(0, clock=9))
+
+
+main()

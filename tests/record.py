@@ -1,0 +1,520 @@
+#!/usr/bin/env python3
+"""Recording: programs of tests/record are compiled and run under `neurolens run`; what is found must be what they
+did, to the event, whatever happens to them or to the recorder."""
+import csv
+import io
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch
+
+FLAGS = {"static.c": ["-static"], "plugin.c": ["-shared", "-fPIC"]}
+SOURCES = os.path.join(TESTS, "record")
+tally = Tally("record")
+random.seed(7)
+
+
+def build():
+    """Compiles the programs; False when there is no compiler."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        return False
+    for name in sorted(os.listdir(SOURCES)):
+        if name.endswith(".c"):
+            subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "include"), "-o",
+                            program(name[:-2]), os.path.join(SOURCES, name), "-lpthread", "-ldl"] +
+                           FLAGS.get(name, []), check=True)
+    return True
+
+
+def program(name):
+    return os.path.join(scratch(), name)
+
+
+def sql(path, query, timeout=60):
+    done = neurolens(["sql", "--no-cache", "--absolute", "--format", "csv", path, query], timeout=timeout)
+    if done.status != 0:
+        raise AssertionError(done.describe())
+    return list(csv.reader(io.StringIO(done.stdout)))[1:]
+
+
+def number(path, query):
+    value = sql(path, query)[0][0]
+    return int(value) if value else 0
+
+
+def coverage(path):
+    return {row[0]: int(row[1]) for row in
+            sql(path, "SELECT item, sum(count) FROM coverage GROUP BY item")}
+
+
+def dropped(path, word=""):
+    return sum(n for item, n in coverage(path).items() if item.startswith("dropped: events" + word))
+
+
+class Run:
+    """One `neurolens run`, its recording at .path."""
+    count = 0
+
+    def __init__(self, words, options=(), timeout=120, **more):
+        Run.count += 1
+        self.path = os.path.join(scratch(), "r%d.nlt" % Run.count)
+        self.done = neurolens(["run", "-o", self.path] + list(options) + ["--"] + list(words),
+                              timeout=timeout, **more)
+
+    def remove(self):
+        if os.path.exists(self.path):
+            os.unlink(self.path)
+        shutil.rmtree(self.path + ".parts", True)
+
+
+def check(name, test):
+    try:
+        problem = test()
+    except (AssertionError, IndexError, KeyError, ValueError, OSError, subprocess.SubprocessError) as wrong:
+        problem = "%s: %s" % (type(wrong).__name__, wrong)
+    tally.check(name, not problem, problem or "")
+
+
+def expect(run, status=0, **queries):
+    """First difference between what is asked for and what is there, or None."""
+    if run.done.status != status:
+        return run.done.describe()
+    for what, (query, value) in queries.items():
+        got = number(run.path, query)
+        if got != value:
+            return "%s: %s, want %s\n%s" % (what, got, value, run.done.describe())
+    return None
+
+
+NAMED = "SELECT count(*) FROM slices WHERE name = '%s'"
+
+
+# ---- what is recorded ----
+
+def scopes():
+    run = Run([program("scopes"), "3", "1000"])
+    wrong = expect(
+        run,
+        layers=("SELECT count(*) FROM layers", 3000),
+        leaves=(NAMED % "leaf", 3000),
+        values=("SELECT count(*) FROM counters WHERE name = 'round'", 3000),
+        sums=("SELECT sum(value) FROM counters WHERE name = 'round'", 3 * 999 * 1000 // 2),
+        workers=("SELECT count(*) FROM threads WHERE name = 'worker'", 3),
+        steps=("SELECT count(*) + sum(\"index\") FROM steps", 6),
+        marks=("SELECT count(*) FROM nvtx n JOIN slices s ON s.id = n.slice "
+               "WHERE s.name = 'mark' AND n.category = 'kind' AND n.style = 'mark'", 3),
+        flows=("SELECT count(*) FROM flows f JOIN slices d ON d.id = f.dst WHERE d.name = 'target'", 3),
+        ranges=("SELECT count(*) FROM slices s JOIN lanes l ON l.id = s.lane "
+                "WHERE s.name = 'range' AND l.name = 'lane'", 1),
+        inside=("SELECT count(*) FROM slices s JOIN slices p ON p.ts <= s.ts AND p.ts + p.dur >= s.ts + s.dur "
+                "AND p.process = s.process AND p.lane = s.lane WHERE s.name = 'leaf' AND p.name = 'layer'", 3000),
+        unsure=("SELECT count(*) FROM coverage", 0))
+    run.remove()
+    return wrong
+
+
+def times():
+    """Both ends of a scope, against the program's own readings around them."""
+    worst = 0
+    for _ in range(5):
+        run = Run([program("scopes")])
+        before, after, end_before, end_after = map(int, run.done.stdout.split())
+        row = sql(run.path, "SELECT ts, ts + dur FROM slices WHERE name = 'all'")[0]
+        begin, end = int(row[0]), int(row[1])
+        worst = max(worst, before - begin, begin - after, end_before - end, end - end_after)
+        run.remove()
+    return None if worst <= 200 else "off by %d ns" % worst
+
+
+def nvtx():
+    run = Run([program("nvtx")])
+    wrong = expect(
+        run,
+        batches=("SELECT count(*) FROM nvtx WHERE name LIKE 'batch %' AND style = 'push_pop'", 200),
+        ticks=("SELECT count(*) FROM nvtx WHERE name = 'tick' AND style = 'mark'", 200),
+        domain=("SELECT count(*) FROM nvtx WHERE name = 'registered' AND domain = 'my.domain' AND "
+                "category = 'seven' AND color = 4278255360 AND payload = '-42'", 1),
+        plain=("SELECT count(*) FROM nvtx WHERE name = 'plain' AND domain IS NULL AND category = '9' AND "
+               "payload = '0.5'", 1),
+        wide=("SELECT count(*) FROM nvtx WHERE name = 'wide \u00e9\u4e2d\U0001f600'", 1),
+        across=("SELECT count(*) FROM nvtx WHERE name = 'across' AND style = 'start_end' AND dur > 0", 1),
+        crossing=("SELECT count(*) FROM nvtx n JOIN slices s ON s.id = n.slice JOIN nvtx o ON o.name = 'main' "
+                  "WHERE n.name = 'crossing' AND s.depth = 1 AND n.ts >= o.ts AND n.ts + n.dur <= o.ts + o.dur", 1),
+        unsure=("SELECT count(*) FROM coverage", 0))
+    run.remove()
+    return wrong
+
+
+def not_recording():
+    for name, words in (("scopes", []), ("marks", ["10"])):
+        done = subprocess.run([program(name)] + words, stdout=subprocess.DEVNULL, timeout=20)
+        if done.returncode != 0:
+            return "%s ends with %d by itself" % (name, done.returncode)
+    return None
+
+
+# ---- many threads and processes ----
+
+def threads():
+    run = Run([program("marks"), "0", "threads=10000"])
+    wrong = expect(run, marks=(NAMED % "thread", 10000), dropped=("SELECT count(*) FROM coverage", 0))
+    run.remove()
+    return wrong
+
+
+def forks():
+    run = Run([program("marks"), "1", "forks=300"])
+    wrong = expect(run, children=(NAMED % "child", 300), grandchildren=(NAMED % "grandchild", 30),
+                   processes=("SELECT count(DISTINCT process) FROM slices", 331),
+                   parents=(NAMED % "mark", 1))
+    run.remove()
+    return wrong
+
+
+def execs():
+    run = Run([program("marks"), "0", "exec=20"])
+    wrong = expect(run, marks=(NAMED % "exec", 20), pids=("SELECT count(DISTINCT process) FROM slices", 1),
+                   parts=("SELECT count(*) FROM sources", 20))
+    run.remove()
+    return wrong
+
+
+def ranks():
+    run = Run([program("marks"), "1"], extra={"RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "8"})
+    wrong = expect(run, rank=("SELECT rank FROM processes", 3),
+                   world=("SELECT value FROM metadata WHERE key = 'world size'", 8))
+    run.remove()
+    return wrong
+
+
+# ---- the program is not disturbed ----
+
+def statuses():
+    for words, status in ((["exit=0"], 0), (["exit=41"], 41), (["exit=255"], 255), (["kill=9"], -9),
+                          (["kill=15"], -15), (["kill=11"], -11)):
+        run = Run([program("marks"), "5"] + words)
+        wrong = expect(run, status, marks=(NAMED % "mark", 5))
+        run.remove()
+        if wrong:
+            return "%s: %s" % (words, wrong)
+    for words, status in ((["/nonexistent/program"], 127), ([SOURCES], 126)):
+        run = Run(words)
+        if run.done.status != status or os.path.exists(run.path + ".parts"):
+            return "%s: %s" % (words, run.done.describe())
+    return None
+
+
+def nobody_reads():
+    """The report goes to a closed pipe: the status is still the program's, and nothing is left behind."""
+    path = os.path.join(scratch(), "unread.nlt")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run([PROGRAM, "run", "-o", path, "--", program("marks"), "3", "exit=9"],
+                          env=environment(scratch()), stderr=write_end, timeout=30)
+    os.close(write_end)
+    if done.returncode != 9 or os.path.exists(path + ".parts"):
+        return "status %d" % done.returncode
+    return None if number(path, NAMED % "mark") == 3 else "marks are missing"
+
+
+def signals():
+    """SIGTERM reaches the program, which ends in its own way."""
+    path = os.path.join(scratch(), "term.nlt")
+    child = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--", program("marks"), "7", "term"],
+                             env=environment(scratch()), stdout=subprocess.PIPE)
+    child.stdout.readline()
+    child.send_signal(signal.SIGTERM)
+    status = child.wait(20)
+    if status != 5:
+        return "status %d" % status
+    return None if number(path, NAMED % "mark") == 7 else "marks are missing"
+
+
+def handlers():
+    run = Run([program("marks"), "0", "handler"])
+    handled = int(run.done.stdout)
+    # A name that is first used in a handler may not be kept; its event is.
+    found = number(run.path, NAMED % "handled' OR name IS NULL OR name = '")
+    lost = dropped(run.path)
+    main = number(run.path, NAMED % "main")
+    run.remove()
+    if main != 2000000 or found + lost != handled:
+        return "%d of 2,000,000; %d found + %d dropped of %d handled" % (main, found, lost, handled)
+    return None
+
+
+def no_privileges():
+    """A process that may gain no privileges records like any other."""
+    run = Run(["setpriv", "--no-new-privs", program("marks"), "3"])
+    wrong = expect(run, marks=(NAMED % "mark", 3))
+    run.remove()
+    return wrong
+
+
+def static_program():
+    run = Run([program("static")])
+    if run.done.status != 3 or "nothing was recorded" not in run.done.stderr or os.path.exists(run.path):
+        return run.done.describe()
+    return None
+
+
+def plugins():
+    run = Run([program("loader"), program("plugin")])
+    wrong = expect(run, plugin=(NAMED % "in a plugin", 100), around=(NAMED % "around", 100),
+                   unsure=("SELECT count(*) FROM coverage", 0))
+    run.remove()
+    return wrong
+
+
+# ---- policies ----
+
+def adds_up(policy, buffer, count):
+    run = Run([program("marks"), str(count)], ["--policy", policy, "--buffer", buffer])
+    kept, lost = number(run.path, NAMED % "mark"), dropped(run.path)
+    last = coverage(run.path).get("dropped: events overwritten by newer ones", 0)
+    run.remove()
+    if kept + lost != count:
+        return "%d kept + %d dropped, want %d\n%s" % (kept, lost, count, run.done.describe())
+    return kept, lost, last
+
+
+def spill():
+    got = adds_up("spill", "64MiB", 3000000)
+    if isinstance(got, str):
+        return got
+    return None if got[1] == 0 else "%d dropped although there was room" % got[1]
+
+
+def wrap():
+    got = adds_up("wrap", "1MiB", 1000000)
+    if isinstance(got, str):
+        return got
+    return None if got[1] == got[2] > 0 else "kept %d, dropped %d, overwritten %d" % got
+
+
+def stop():
+    got = adds_up("stop", "1MiB", 1000000)
+    if isinstance(got, str):
+        return got
+    return None if got[1] > 0 and got[2] == 0 else "kept %d, dropped %d, overwritten %d" % got
+
+
+def newest():
+    """Wrap keeps the newest: the recording ends with the last numbers that were made."""
+    state = os.path.join(scratch(), "newest")
+    run = Run(["timeout", "-s", "KILL", "0.5", program("forever"), state],
+              ["--policy", "wrap", "--buffer", "2MiB"])
+    made = read_count(state)
+    row = sql(run.path, "SELECT max(value), min(value), count(*) FROM counters WHERE name = 'number'")[0]
+    run.remove()
+    most, least, count = (int(float(v)) for v in row)
+    if most - made not in (-1, 0) or least == 0 or most - least + 1 != count:
+        return "numbers %d to %d (%d of them), made %d" % (least, most, count, made)
+    return None
+
+
+# ---- sudden ends ----
+
+def read_count(path):
+    with open(path, "rb") as file:
+        return struct.unpack("<Q", file.read(8))[0]
+
+
+def verify_killed(path, made, joined):
+    """The numbers found and lost are those made; the one being made may be there or not."""
+    count, most, distinct = (int(float(v or 0)) for v in sql(
+        path, "SELECT count(*), max(value), count(DISTINCT value) FROM counters WHERE name = 'number'")[0])
+    lost = dropped(path)
+    if count != distinct:
+        return "%d numbers, %d different ones" % (count, distinct)
+    if count + lost not in (made, made + 1):
+        return "%d found + %d dropped of %d made" % (count, lost, made)
+    if not joined and not any(item.startswith("recording not closed") for item in coverage(path)):
+        return "the recording does not say that it was cut short"
+    return None
+
+
+def kill_at_random(whom):
+    """One kill -9 after a random time; returns a problem or None."""
+    path = os.path.join(scratch(), "killed.nlt")
+    state = os.path.join(scratch(), "made")
+    for old in (path, state):
+        if os.path.exists(old):
+            os.unlink(old)
+    shutil.rmtree(path + ".parts", True)
+    recorder = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--", program("forever"), state],
+                                env=environment(scratch()), stderr=subprocess.DEVNULL)
+    while not os.path.exists(state) or os.path.getsize(state) < 8 or read_count(state) == 0:
+        time.sleep(0.001)
+    time.sleep(random.random() * 0.08)
+    with open("/proc/%d/task/%d/children" % (recorder.pid, recorder.pid)) as file:
+        child = int(file.read().split()[0])
+    if whom == "program":
+        os.kill(child, signal.SIGKILL)
+        if recorder.wait(60) != -signal.SIGKILL:
+            return "the recorder ended with %s" % recorder.returncode
+        return verify_killed(path, read_count(state), True)
+    recorder.kill()
+    recorder.wait(20)
+    time.sleep(random.random() * 0.01)
+    os.kill(child, signal.SIGKILL)
+    while os.path.exists("/proc/%d" % child) and open("/proc/%d/stat" % child).read().split()[2] != "Z":
+        time.sleep(0.001)
+    return verify_killed(path + ".parts", read_count(state), False)
+
+
+def kills(whom, times):
+    def test():
+        for i in range(times):
+            wrong = kill_at_random(whom)
+            if wrong:
+                return "time %d: %s" % (i, wrong)
+        return None
+    return test
+
+
+# ---- no room, no permission ----
+
+def limited():
+    """The program may write files of 300 KiB at most: it must not be ended by SIGXFSZ."""
+    words = ["bash", "-c", "ulimit -f 300; exec %s 100000 exit=6" % program("marks")]
+    run = Run(words, ["--policy", "stop"])
+    kept, lost = number(run.path, NAMED % "mark"), dropped(run.path)
+    run.remove()
+    if run.done.status != 6 or kept + lost != 100000 or not lost:
+        return "%d kept + %d dropped\n%s" % (kept, lost, run.done.describe())
+    return None
+
+
+def can_mount():
+    folder = os.path.join(scratch(), "small")
+    os.mkdir(folder)
+    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder],
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def full_disk():
+    """A file system of 2 MiB: nothing but the recording suffers, and what is lost is counted."""
+    folder = os.path.join(scratch(), "small")
+    try:
+        path = os.path.join(folder, "f.nlt")
+        done = neurolens(["run", "-o", path, "--", program("marks"), "400000", "exit=6"])
+        parts = path + ".parts"
+        where = path if os.path.exists(path) else parts
+        kept, lost = number(where, NAMED % "mark"), dropped(where)
+        if done.status != 6 or kept + lost != 400000 or not lost:
+            return "%d kept + %d dropped\n%s" % (kept, lost, done.describe())
+        return None
+    finally:
+        subprocess.run(["umount", folder])
+
+
+def read_only():
+    folder = os.path.join(scratch(), "nothing")
+    done = neurolens(["run", "-o", os.path.join(folder, "x.nlt"), "--", program("marks"), "1"])
+    if done.status != 5 or "choose a place with -o" not in done.stderr:
+        return done.describe()
+    os.mkdir(folder + ".parts")
+    done = neurolens(["run", "-o", folder, "--", program("marks"), "1"])
+    return None if done.status == 2 and "there already" in done.stderr else done.describe()
+
+
+# ---- windows ----
+
+def steps():
+    run = Run([program("marks"), "4", "steps=30"], ["--steps", "10:20"])
+    wrong = expect(run, steps=("SELECT count(*) FROM steps WHERE \"index\" BETWEEN 10 AND 19", 10),
+                   all=("SELECT count(*) FROM steps", 10), marks=(NAMED % "in step", 10),
+                   before=(NAMED % "mark", 0),
+                   told=("SELECT count FROM coverage WHERE item LIKE 'recorded in windows%'", 2))
+    run.remove()
+    return wrong
+
+
+def delay():
+    run = Run([program("marks"), "5", "alarms=400"], ["--delay", "150ms", "--duration", "100ms"])
+    found = number(run.path, NAMED % "tick")
+    run.remove()
+    return None if 20 <= found <= 130 else "%d ticks in 100 ms" % found
+
+
+def trigger():
+    run = Run([program("marks"), "5", "steps=4"], ["--trigger", "in step"])
+    wrong = expect(run, marks=(NAMED % "mark", 0), steps=(NAMED % "in step", 4))
+    run.remove()
+    return wrong
+
+
+def on_signal():
+    path = os.path.join(scratch(), "usr1.nlt")
+    child = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--on-signal", "USR1", "--", program("marks"),
+                              "5", "alarms=500"], env=environment(scratch()), stdout=subprocess.PIPE)
+    child.stdout.readline()
+    time.sleep(0.1)
+    child.send_signal(signal.SIGUSR1)
+    time.sleep(0.15)
+    child.send_signal(signal.SIGUSR1)
+    if child.wait(30) != 0:
+        return "status %d" % child.returncode
+    found, before = number(path, NAMED % "tick"), number(path, NAMED % "mark")
+    return None if 20 <= found <= 250 and before == 0 else "%d ticks, %d marks" % (found, before)
+
+
+# ---- values of processes ----
+
+def values():
+    run = Run([program("marks"), "1", "alarms=400"])
+    rows = dict((r[0], (int(r[1]), float(r[2]))) for r in
+                sql(run.path, "SELECT name, count(*), max(value) FROM counters GROUP BY name"))
+    stamps = [int(r[0]) for r in
+              sql(run.path, "SELECT ts FROM counters WHERE name = 'resident memory' ORDER BY ts")]
+    run.remove()
+    for name in ("resident memory", "processors used", "page faults, minor", "context switches, voluntary",
+                 "threads", "thread CPU time"):
+        if name not in rows:
+            return "no %s: %s" % (name, rows)
+    if len(stamps) < 3 or min(b - a for a, b in zip(stamps, stamps[1:])) < 90e6:
+        return "read at %s" % stamps
+    if not 1 << 18 < rows["resident memory"][1] < 1 << 28:
+        return "resident memory: %s" % (rows["resident memory"],)
+    return None if rows["threads"][1] == 1 else "threads: %s" % (rows["threads"],)
+
+
+def main():
+    if not build():
+        tally.skip("all", "no C compiler")
+        tally.finish()
+    few = 5 if "--few" in sys.argv else 100
+    for name, test in (("scopes, layers, steps, counters, flows, ranges", scopes), ("times", times),
+                       ("NVTX", nvtx), ("programs without a recorder", not_recording),
+                       ("10,000 short threads", threads), ("300 forks", forks), ("20 execs", execs),
+                       ("ranks", ranks), ("exit statuses", statuses), ("signals are passed on", signals),
+                       ("nobody reads the report", nobody_reads),
+                       ("events in signal handlers", handlers),
+                       ("a static program", static_program), ("libraries that come and go", plugins), ("policy spill", spill), ("policy wrap", wrap),
+                       ("policy stop", stop), ("wrap keeps the newest", newest),
+                       ("a file size limit", limited), ("no folder", read_only), ("--steps", steps),
+                       ("--delay, --duration", delay), ("--trigger", trigger), ("--on-signal", on_signal),
+                       ("values of processes", values),
+                       ("program killed %d times" % few, kills("program", few)),
+                       ("recorder killed %d times" % few, kills("recorder", few))):
+        check(name, test)
+    if shutil.which("setpriv"):
+        check("no new privileges", no_privileges)
+    else:
+        tally.skip("no new privileges", "no setpriv")
+    if can_mount():
+        check("full disk", full_disk)
+    else:
+        tally.skip("full disk", "cannot mount a file system here")
+    tally.finish()
+
+
+main()
