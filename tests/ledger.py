@@ -20,10 +20,14 @@ import subprocess
 import sys
 import time
 
-from harness import FIXTURES, PROGRAM, Tally, environment, neurolens, one_line_error, scratch
+from harness import FIXTURES, PROGRAM, TESTS, Tally, environment, neurolens, one_line_error, scratch
 
 tally = Tally("ledger")
 SMALL = os.path.join(FIXTURES, "ort_cpu_mlp.json.gz")
+CORPUS = os.path.join(TESTS, "corpus")
+SAMPLES = os.path.join(TESTS, "..", "..", "shared", "samples")
+LARGEST = 3 << 20  # bytes of a sample that goes the way round when its family has no smaller one
+LARGE = 400 << 10  # bytes of the second one
 TRAIN = os.path.join(FIXTURES, "torch_cpu_train.json.gz")
 STACK = os.path.join(FIXTURES, "torch_cpu_stack.json.gz")
 
@@ -68,8 +72,9 @@ def digest_of(path):
     return hashlib.sha256(done.stdout).hexdigest()
 
 
-def wrongs(ledger, check_content=True):
-    """What is not whole about a ledger, as a list of sentences."""
+def wrongs(ledger, check_content=True, profiles_alike=True):
+    """What is not whole about a ledger, as a list of sentences. Copies of one profile are alike: all
+    have operators and a trace."""
     said = []
     database = sqlite3.connect(os.path.join(ledger, "ledger.db"))
     if database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
@@ -77,12 +82,12 @@ def wrongs(ledger, check_content=True):
     said += ["foreign key %s" % (row,) for row in database.execute("PRAGMA foreign_key_check")]
     runs = database.execute("SELECT run FROM runs").fetchall()
     for (run,) in runs:
-        for table in ("facts", "ops", "sources", "provenance"):
+        for table in ("facts", "sources", "provenance", *["ops"] * profiles_alike):
             if not database.execute("SELECT 1 FROM %s WHERE run = ?" % table, (run,)).fetchone():
                 said.append("run %d has no %s" % (run, table))
         kept = database.execute("SELECT role, sha256 FROM artefacts WHERE run = ?",
                                 (run,)).fetchall()
-        if {role for role, _ in kept} != {"document", "trace"}:
+        if {role for role, _ in kept} | ({"trace"} if not profiles_alike else set()) != {"document", "trace"}:
             said.append("run %d keeps %s" % (run, kept))
         for _, sha256 in kept:
             path = os.path.join(ledger, "artefacts", sha256[:2], sha256 + ".zst")
@@ -132,6 +137,26 @@ def killed():
     neurolens(["gc", "--ledger", ledger])
     tally.check("gc takes the leftovers of the killed (%d)" % len(stray),
                 not glob.glob(os.path.join(ledger, "artefacts", "new.*")) and not wrongs(ledger))
+
+
+def interrupted():
+    """Ctrl-C while several are added: what was added until then is said and there."""
+    paths = copies(place("interrupted-files"), 150)
+    for wait in (0.1, 0.05, 0.2, 0.4, 0.025, 0.8, 0.0125):
+        ledger = place("interrupted")
+        run = start(ledger, *paths)
+        time.sleep(wait)
+        run.send_signal(signal.SIGINT)
+        out, err = (text.decode() for text in run.communicate(timeout=60))
+        said = {line.split()[1] for line in out.splitlines() if line.startswith("added ")}
+        if run.returncode == 130 and 0 < len(said) < len(paths):
+            break
+    there = {row["id"] for row in ls(ledger)}
+    tally.check("Ctrl-C during add says what was added (%d of %d)" % (len(said), len(paths)),
+                run.returncode == 130 and 0 < len(said) == len(there) < len(paths) and
+                all(any(full.startswith(short) for full in there) for short in said) and
+                "%d of %d were not added" % (len(paths) - len(said), len(paths)) in err and
+                err.count("\n") == 1 and not wrongs(ledger), "%d %s %s" % (run.returncode, out, err))
 
 
 def full_disk():
@@ -360,6 +385,106 @@ def round_trip():
                 done.describe())
 
 
+def came_back(first, second, profile, validator):
+    """The round of one profile: what is wrong with it, "" = nothing, None = no profile."""
+    done = neurolens(["add", profile, "--ledger", first, "--no-cache", "--format", "json"])
+    if done.status:
+        return None
+    run = json.loads(done.stdout)["result"][0]["id"]
+    document = export(first, run)
+    path = os.path.join(first, "run.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(document)
+    wrong = []
+    checked = neurolens(["validate", path])
+    if checked.status or (validator and not validator.is_valid(json.loads(document))):
+        wrong.append("not valid: " + checked.describe())
+    again = neurolens(["add", path, "--ledger", second, "--no-cache"])
+    if again.status or export(second, run) != document:
+        wrong.append("another document: " + again.describe())
+    back = neurolens(["add", path, "--ledger", first, "--no-cache"])
+    if not back.stdout.startswith("already there"):
+        wrong.append("another run: " + back.describe())
+    return "\n".join(wrong)
+
+
+def some_of(folder):
+    """Of the files under a folder, by size: from the smallest on, and from the largest."""
+    found = sorted((os.path.getsize(os.path.join(where, name)), os.path.join(where, name))
+                   for where, _, names in os.walk(folder) for name in names)
+    return ([path for size, path in found if 100 < size < LARGEST],
+            [path for size, path in reversed(found) if 100 < size < LARGE])
+
+
+def families():
+    """One profile of each family at least: of the corpus, and real ones where there are any."""
+    try:
+        from jsonschema import Draft202012Validator
+        validator = Draft202012Validator(json.loads(neurolens(["schema", "run"]).stdout))
+    except ImportError:
+        validator = None
+    for name, root in (("corpus", CORPUS), ("samples", SAMPLES)):
+        if not os.path.isdir(root):
+            tally.skip("round trip of %s" % name, "no ../shared")
+            continue
+        first, second = place("first"), place("second")
+        for family in sorted(os.listdir(root)):
+            tried, wrong = 0, ""
+            for paths in some_of(os.path.join(root, family)):
+                said = (came_back(first, second, path, validator) for path in paths)
+                said = next((answer for answer in said if answer is not None), None)
+                tried += said is not None
+                wrong += said or ""
+            if tried or not family.endswith(("_oracle", ".md", ".tsv")):
+                tally.check("round trip of %s/%s" % (name, family), tried and not wrong, wrong)
+        tally.check("round trip of %s: both ledgers are whole" % name,
+                    not wrongs(first, True, False) and not wrongs(second, True, False))
+
+
+def odd_inputs():
+    """Standard input, and a profile in which nothing has a time."""
+    ledger = place("odd")
+    with gzip.open(SMALL) as file:
+        done = subprocess.run([PROGRAM, "add", "-", "--ledger", ledger], input=file.read(),
+                              env=environment(scratch()), stdout=subprocess.PIPE)
+    sources = json.loads(export(ledger, "@"))["run"]["sources"]
+    tally.check("standard input is one source with a name and a digest",
+                done.returncode == 0 and [s["name"] for s in sources] == ["stdin"] and
+                sources[0]["sha256"] and sources[0]["format"] == "onnxruntime", sources)
+    done = neurolens(["add", os.path.join(CORPUS, "tensorrt/layer_names.json"), "--ledger", ledger])
+    timeline = json.loads(export(ledger, "@"))["timeline"]
+    tally.check("no events, no duration: null, not 0", done.status == 0 and
+                timeline["duration_ns"] is None and timeline["origin_ns"] is None, done.describe())
+
+
+def same_again():
+    """A document is the run that it is of, wherever it goes; names of events stay what they are."""
+    folder, ledger = place("again-files"), place("again")
+    names = ["%token = token[] after-all()", "decode n_token=128", "Basic Block 3",
+             "hf_llama_decoder_layer_12"]
+    path = os.path.join(folder, "t.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "traceEvents": [
+            {"ph": "X", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 5, "cat": "user_annotation", "name": name}
+            for i, name in enumerate(names)]}, file)
+    neurolens(["export", path, "--to", "run.json", "-o", os.path.join(folder, "run.json")])
+    text = open(os.path.join(folder, "run.json"), encoding="utf-8").read()
+    tally.check("names that only look like secrets stay",
+                {event["name"] for event in json.loads(text)["timeline"]["events"]} == set(names))
+    neurolens(["add", os.path.join(folder, "run.json"), "--ledger", ledger])
+    tally.check("in the ledger, too", export(ledger, "@") == text)
+    with gzip.open(os.path.join(folder, "packed.gz"), "wb") as file:
+        file.write(text.encode())
+    for name in ("run.json", "packed.gz"):
+        done = neurolens(["export", os.path.join(folder, name), "--to", "run.json"])
+        tally.check("export of %s is the same document" % name, done.stdout == text, done.describe())
+    done = neurolens(["add", os.path.join(folder, "packed.gz"), "--ledger", ledger])
+    tally.check("a packed document is the same run", done.stdout.startswith("already there"),
+                done.describe())
+    done = neurolens(["export", os.path.join(folder, "run.json"), "--to", "run.json", "--events", "1"])
+    tally.check("a document is not cut", done.status == 2 and one_line_error(done), done.describe())
+
+
 def without_trace():
     ledger, folder = place("notrace"), place("notrace-files")
     path = shutil.copy(TRAIN, os.path.join(folder, "t.json.gz"))
@@ -417,6 +542,9 @@ def planted():
                                  "args": {"name": "python --api-key=%s" % SECRET}})
     trace["traceEvents"].append({"ph": "X", "name": "work", "pid": 77, "tid": 1, "dur": 5,
                                  "ts": trace["traceEvents"][5].get("ts", 1)})
+    trace["traceEvents"].append({"ph": "X", "name": "login token=%s" % SECRET, "pid": 77, "tid": 1,
+                                 "dur": 5, "ts": trace["traceEvents"][5].get("ts", 1) + 9,
+                                 "args": {"header": "Authorization: Bearer %s" % SECRET}})
     trace["traceEvents"].append({"ph": "M", "name": "process_labels", "pid": 77,
                                  "args": {"labels": "HF_TOKEN=%s" % SECRET}})
     path = os.path.join(folder, "planted.json")
@@ -547,8 +675,9 @@ def many():
                 len(ls(ledger, "name=run?.json")) == 5)
 
 
-TESTS = [killed, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
-         without_trace, planted, many]
+TESTS = [killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
+         families, odd_inputs,
+         same_again, without_trace, planted, many]
 
 for test in TESTS:
     if len(sys.argv) < 2 or any(word in test.__name__ for word in sys.argv[1:]):

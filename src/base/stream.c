@@ -397,3 +397,23 @@ const char *nl_stream_encoding(const struct nl_stream *s)
     static const char *const names[] = {"plain", "gzip", "zstd"};
     return names[s->encoding];
 }
+
+bool nl_stream_read_all(struct nl_buf *out, const char *path, struct nl_err *err)
+{
+    struct nl_stream *s = nl_stream_open(path, NULL, err);
+    if (!s)
+        return false;
+    char *part = nl_alloc(RAW_BYTES);
+    ssize_t got;
+    while ((got = nl_stream_read(s, part, RAW_BYTES, err)) > 0)
+        nl_buf_add(out, part, (size_t)got);
+    bool done = got == 0;
+    nl_err_at(err, path, -1);
+    if (done && s->damage)
+        done = nl_fail(err, NL_FORMAT, "%s", s->damage);
+    if (done && out->overflow)
+        done = nl_fail(err, NL_LIMIT, "over %zu MiB", out->max >> 20);
+    nl_stream_close(s);
+    nl_free(part);
+    return done;
+}

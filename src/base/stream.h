@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/job.h"
+#include "base/str.h"
 
 struct nl_stream;
 
@@ -36,6 +37,10 @@ void nl_stream_close(struct nl_stream *stream);
 
 /* Reads up to `room` bytes; as many as there are unless the end comes. 0 = end, -1 = error. */
 ssize_t nl_stream_read(struct nl_stream *stream, void *buffer, size_t room, struct nl_err *err);
+
+/* The whole file added to `out`, decompressed. NL_FORMAT when compressed data is cut or damaged,
+ * NL_LIMIT when it does not fit in out->max. */
+NL_MUST_CHECK bool nl_stream_read_all(struct nl_buf *out, const char *path, struct nl_err *err);
 
 /* NULL, or why the compressed data ended early ("gzip data ends without its trailer", ...). */
 const char *nl_stream_damage(const struct nl_stream *stream);

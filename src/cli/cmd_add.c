@@ -94,13 +94,22 @@ static bool report(struct nl_call *call, const struct nl_add_result *results, st
     if (!nl_output_close(&output, call, done, err))
         return false;
     for (int i = 0; i < call->count; i++) {
-        if (results[i].outcome != NL_ADD_FAILED)
+        if (results[i].outcome != NL_ADD_FAILED || results[i].err.code == NL_INTERRUPTED)
             continue;
         nl_message_error(&results[i].err, call->settings.verbose);
         if (!call->status)
             call->status = nl_err_exit_status(results[i].err.code);
     }
     return true;
+}
+
+/* What was added until then stays. */
+static void tell_interruption(const struct nl_call *call, const struct nl_add_result *results)
+{
+    int left = 0;
+    for (int i = 0; i < call->count; i++)
+        left += results[i].outcome == NL_ADD_FAILED;
+    nl_message_note(call, "stopped; %d of %d were not added", left, call->count);
 }
 
 static bool add(struct nl_call *call, const char *folder, const char *cache,
@@ -120,7 +129,14 @@ static bool add(struct nl_call *call, const char *folder, const char *cache,
     bool done = nl_ledger_add(folder, (const char *const *)call->argument, (size_t)call->count,
                               &options, results, call->job, err);
     nl_progress_quiet(call->progress);
-    done = done && report(call, results, err);
+    if (done) {
+        done = report(call, results, err);
+    } else if (err->code == NL_INTERRUPTED) {
+        struct nl_err ignored;
+        nl_err_clear(&ignored);
+        (void)report(call, results, &ignored);
+        tell_interruption(call, results);
+    }
     nl_free(results);
     return done;
 }

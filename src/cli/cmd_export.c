@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stream.h"
 #include "base/units.h"
 #include "base/mem.h"
 #include "cli/input.h"
@@ -64,17 +65,42 @@ static bool write_run(const struct export_call *export, const struct nl_run_sour
     return done;
 }
 
-/* A run of the ledger has its document. */
+/* A document is handed on as it is: the run that it is of, with the id that it has. One that is not
+ * valid is a profile like others, of which is written what can be read. */
+static bool read_document(const struct nl_input_words *input, struct nl_buf *text, bool *valid,
+                          struct nl_err *err)
+{
+    struct nl_rundoc_faults faults;
+    const char *path = input->paths[0];
+    *valid = false;
+    if (input->count != 1 || strcmp(path, "-") == 0 || !nl_rundoc_recognise(path))
+        return true;
+    struct nl_err damage;
+    nl_err_clear(&damage);
+    if (!nl_stream_read_all(text, path, &damage)) {
+        if (damage.code == NL_FORMAT)
+            return true;
+        *err = damage;
+        return false;
+    }
+    *valid = nl_rundoc_check(text->ptr ? text->ptr : "", text->len, &faults);
+    nl_rundoc_faults_release(&faults);
+    return true;
+}
+
+/* A run of the ledger has its document, and a document is one. */
 static bool export_stored(const struct export_call *export, bool *stored, struct nl_err *err)
 {
     const struct nl_settings *settings = &export->call->settings;
     struct nl_buf text;
     nl_buf_init(&text, export->call->job->memory_bytes);
     bool done = nl_input_document(export->input, export->call, &text, stored, err);
+    if (done && !*stored)
+        done = read_document(export->input, &text, stored, err);
     if (done && *stored && (settings->events || settings->set.count))
         done = nl_fail(err, NL_USAGE,
-                       "the document of a run is written as it is stored; leave --events and --set "
-                       "out, or set facts with `add --set`");
+                       "a run document is written as it is; leave --events and --set out, or set "
+                       "facts with `add --set`");
     if (done && *stored)
         fwrite(text.ptr, 1, text.len, export->out);
     nl_buf_release(&text);
@@ -104,7 +130,7 @@ static bool export_run(const struct export_call *export, struct nl_err *err)
 struct form {
     const char *name;
     bool (*write)(const struct export_call *export, struct nl_err *err);
-    /* Writes it without the trace when the ledger has it ready; NULL = it never has. */
+    /* Writes it without a trace when it is there already; NULL = it never has. */
     bool (*write_stored)(const struct export_call *export, bool *stored, struct nl_err *err);
 };
 

@@ -23,7 +23,7 @@ static bool list(const struct nl_call *call, struct nl_ledger *ledger, struct nl
                                       .columns = call->settings.columns,
                                       .limit = (uint64_t)call->settings.limit,
                                       .bin = call->settings.bin,
-                                      .short_ids = eyes};
+                                      .short_texts = eyes};
     if (!options.limit && eyes && !call->settings.all)
         options.limit = LS_ROWS;
     struct nl_result *result = nl_ledger_list(ledger, &options, err);

@@ -6,10 +6,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/stream.h"
 #include "cli/output.h"
 #include "rundoc/rundoc.h"
 
-#define STDIN_MAX ((size_t)1 << 30) /* of a document on standard input */
+#define READ_MAX ((size_t)1 << 30) /* of a document that cannot be mapped */
 
 /* A document as it lies on disk or came in. */
 struct document {
@@ -20,23 +21,30 @@ struct document {
     struct nl_buf buf;
 };
 
-static bool read_stdin(struct document *document, struct nl_err *err)
+/* Standard input, and what is packed. */
+static bool read_all(struct document *document, const char *name, struct nl_err *err)
 {
-    char part[65536];
-    size_t got;
-    while ((got = fread(part, 1, sizeof part, stdin)) > 0)
-        nl_buf_add(&document->buf, part, got);
+    bool done = nl_stream_read_all(&document->buf, name, err);
     document->text = document->buf.ptr ? document->buf.ptr : "";
     document->size = document->buf.len;
-    return document->buf.overflow ? nl_fail(err, NL_LIMIT, "standard input: over 1 GiB") : true;
+    return done;
+}
+
+static bool is_packed(const char *name)
+{
+    struct nl_stream *stream = nl_stream_open(name, NULL, NULL);
+    bool packed = stream && strcmp(nl_stream_encoding(stream), "plain") != 0;
+    if (stream)
+        nl_stream_close(stream);
+    return packed;
 }
 
 static bool open_document(struct document *document, const char *name, struct nl_err *err)
 {
     *document = (struct document){.name = name};
-    nl_buf_init(&document->buf, STDIN_MAX);
-    if (strcmp(name, "-") == 0)
-        return read_stdin(document, err);
+    nl_buf_init(&document->buf, READ_MAX);
+    if (strcmp(name, "-") == 0 || is_packed(name))
+        return read_all(document, name, err);
     if (!nl_map_open(&document->map, name, err))
         return false;
     document->text = document->map.bytes ? (const char *)document->map.bytes : "";

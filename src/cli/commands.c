@@ -416,9 +416,10 @@ const struct nl_command nl_commands[] = {
      .least = 1,
      .most = -1,
      .tables = plain_tables,
-     .help = "Checks every FILE (a run.json; - is the standard input) and lists all that is wrong\n"
-             "with it: the place as a JSON pointer, the keyword of the schema, and why. Needs no\n"
-             "network. Ends with 1 when anything is wrong.",
+     .help =
+         "Checks every FILE (a run.json, packed or not; - is the standard input) and lists all\n"
+         "that is wrong with it: the place as a JSON pointer, the keyword of the schema, and\n"
+         "why. Needs no network. Ends with 1 when anything is wrong.",
      .examples = "neurolens validate run.json\n"
                  "neurolens validate --format json runs/*.json",
      .run = nl_cmd_validate},
@@ -429,10 +430,12 @@ const struct nl_command nl_commands[] = {
      .least = 1,
      .most = -1,
      .tables = export_tables,
-     .help = "NAME is run.json: the strict document of a run (`neurolens schema run`), with\n"
-             "provenance, hardware, software, workload, breakdowns, statistics, derived metrics,\n"
-             "coverage and the timeline. It is checked against its schema before anything is\n"
-             "written. Facts that the profile does not tell are given with --set.",
+     .help =
+         "NAME is run.json: the strict document of a run (`neurolens schema run`), with\n"
+         "provenance, hardware, software, workload, breakdowns, statistics, derived metrics,\n"
+         "coverage and the timeline. It is checked against its schema before anything is\n"
+         "written. Facts that the profile does not tell are given with --set. A run.json comes\n"
+         "out as it is.",
      .examples = "neurolens export trace.json.gz --to run.json -o run.json\n"
                  "neurolens export run.sqlite --to run.json --events all -o run.json\n"
                  "neurolens export run.sqlite --to run.json --set workload.batch_size=32 \\\n"

@@ -117,6 +117,22 @@ static bool find_run(const struct nl_input_words *input, const struct nl_call *c
     return false;
 }
 
+bool nl_input_names_run(const struct nl_call *call, const char *word)
+{
+    struct nl_input_words input;
+    struct nl_ledger *ledger = NULL;
+    struct nl_ledger_run run;
+    struct nl_err ignored;
+    char *words[] = {nl_strdup(word)};
+    nl_err_clear(&ignored);
+    bool found = nl_input_read(&input, words, 1, &ignored) &&
+                 find_run(&input, call, &ledger, &run, &ignored) && ledger;
+    nl_ledger_close(ledger);
+    nl_input_release(&input);
+    nl_free(words[0]);
+    return found;
+}
+
 bool nl_input_document(const struct nl_input_words *input, const struct nl_call *call,
                        struct nl_buf *out, bool *is_run, struct nl_err *err)
 {

@@ -42,4 +42,7 @@ NL_MUST_CHECK bool nl_input_window(const struct nl_input_words *input, const str
 /* Could this word be a profile: is there such a file, or is it "-", a pattern or a run? */
 bool nl_input_plausible(const char *word);
 
+/* Is there a run of that name in the ledger of this call? */
+bool nl_input_names_run(const struct nl_call *call, const char *word);
+
 #endif

@@ -145,7 +145,7 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     call->command = nl_command_find(first);
     if (call->command)
         remove_word(words, first);
-    else if (nl_input_plausible(first))
+    else if (nl_input_plausible(first) || nl_input_names_run(&scratch, first))
         call->command = nl_command_find("info");
     else
         return unknown_command(first, err);

@@ -418,6 +418,16 @@ static struct nl_trace *open_trace(const char *path, const struct nl_ingest_opti
     return NULL;
 }
 
+struct nl_trace *nl_ingest_inputs(const struct nl_inputs *inputs,
+                                  const struct nl_ingest_options *options, struct nl_job *job,
+                                  struct nl_err *err)
+{
+    if (options->cached_as)
+        *options->cached_as = 0;
+    return is_trace_file(inputs) ? open_trace(inputs->items[0].path, options, job, err)
+                                 : ingest_files(inputs, options, job, err);
+}
+
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err)
@@ -427,9 +437,7 @@ struct nl_trace *nl_ingest(const char *const *paths, size_t count,
         *options->cached_as = 0;
     if (!nl_inputs_expand(&inputs, paths, count, err))
         return NULL;
-    struct nl_trace *trace = !is_trace_file(&inputs)
-                                 ? ingest_files(&inputs, options, job, err)
-                                 : open_trace(inputs.items[0].path, options, job, err);
+    struct nl_trace *trace = nl_ingest_inputs(&inputs, options, job, err);
     nl_inputs_free(&inputs);
     return trace;
 }

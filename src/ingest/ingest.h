@@ -9,6 +9,7 @@
 #define NL_INGEST_H
 
 #include "base/job.h"
+#include "ingest/inputs.h"
 #include "store/builder.h"
 
 #define NL_SNIFF_BYTES 65536
@@ -74,5 +75,10 @@ struct nl_ingest_options {
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err);
+
+/* The same of names that were expanded already. */
+struct nl_trace *nl_ingest_inputs(const struct nl_inputs *inputs,
+                                  const struct nl_ingest_options *options, struct nl_job *job,
+                                  struct nl_err *err);
 
 #endif

@@ -106,8 +106,10 @@ static bool add_folder(struct nl_inputs *inputs, const char *folder, struct nl_e
         return nl_fail(err, NL_IO, "cannot open this folder: %s", strerror(errno));
     }
     size_t before = inputs->count;
+    bool folders = false;
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
+        folders = folders || (name[0] != '.' && entries[i]->d_type == DT_DIR);
         char *path = nl_arena_format(&inputs->arena, "%s/%s", folder, name);
         if (name[0] != '.' && strcmp(name, ABOUT_FILES) != 0 && inputs->count < MAX_FILES &&
             is_regular(path))
@@ -118,7 +120,9 @@ static bool add_folder(struct nl_inputs *inputs, const char *folder, struct nl_e
     if (inputs->count > before)
         return true;
     nl_err_at(err, folder, -1);
-    return nl_fail(err, NL_IO, "this folder holds no files");
+    return nl_fail(err, NL_IO, "this folder holds no files%s",
+                   folders ? "; those of the folders in it are not looked at: name one of them"
+                           : "");
 }
 
 static bool is_about_files(const char *path)

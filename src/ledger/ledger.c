@@ -3,6 +3,8 @@
 #include "ledger/ledger.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -130,6 +132,21 @@ struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, s
         return ledger;
     nl_ledger_close(ledger);
     return NULL;
+}
+
+bool nl_ledger_sync(struct nl_ledger *ledger, struct nl_err *err)
+{
+    /* What left the log for the database was synced on the way. */
+    char *path = database_path(ledger->folder, "-wal");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool done = fd >= 0 ? fsync(fd) == 0 : errno == ENOENT;
+    int failure = errno;
+    if (fd >= 0)
+        close(fd);
+    if (!done)
+        nl_err_at(err, path, -1);
+    nl_free(path);
+    return done || nl_fail(err, NL_WRITE, "cannot write: %s", strerror(failure));
 }
 
 void nl_ledger_close(struct nl_ledger *ledger)

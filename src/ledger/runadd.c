@@ -16,8 +16,10 @@
 #include "ledger/runrows.h"
 #include "store/redact.h"
 
-#define WORKERS_MAX 16
-#define ATTEMPTS    3 /* when others work on the same run at the same moment */
+#define WORKERS_MAX   16
+#define SMALL_WORKERS 8
+#define SMALL_BYTES   ((uint64_t)4 << 20)
+#define ATTEMPTS      3 /* when others work on the same run at the same moment */
 
 struct adding {
     const char *folder;
@@ -25,6 +27,7 @@ struct adding {
     const struct nl_add_options *options;
     struct nl_add_result *results;
     struct nl_job *job;
+    size_t count;
     unsigned workers;
     size_t next; /* whose turn to write it is */
     pthread_mutex_t lock;
@@ -281,6 +284,12 @@ static bool add_one(struct one *one, struct nl_err *err)
 {
     bool done = false, again = true;
     one->ledger = nl_ledger_open(one->adding->folder, NL_LEDGER_WRITE, err);
+    /* Of several, nothing is reported before all of them were synced at the end. */
+    if (one->ledger && one->adding->count > 1 &&
+        !nl_ledgerdb_script(one->ledger, "PRAGMA synchronous = NORMAL", err)) {
+        nl_ledger_close(one->ledger);
+        one->ledger = NULL;
+    }
     for (int i = 0; one->ledger && i < ATTEMPTS && again; i++) {
         one->there = (struct there){0};
         nl_arena_init(&one->there.arena);
@@ -320,12 +329,29 @@ static void run_one(void *context, size_t index, unsigned worker)
 }
 
 /* What failed for want of its share of the memory may have all of it now. */
-static void repeat_alone(struct adding *adding, size_t count)
+static void repeat_alone(struct adding *adding)
 {
     adding->workers = 1;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < adding->count; i++)
         if (adding->results[i].outcome == NL_ADD_FAILED && adding->results[i].err.code == NL_MEMORY)
             run_one(adding, i, 0);
+}
+
+/* As many as there are threads. Small files wait for the disk longer than they are worked on: more of
+ * them at the same time wait together. */
+static unsigned choose_workers(const struct adding *adding)
+{
+    bool small = true;
+    unsigned workers = nl_job_threads(adding->job);
+    for (size_t i = 0; small && i < adding->count; i++) {
+        uint64_t bytes = nl_file_bytes(adding->words[i]); /* 0: several files, or none */
+        small = bytes > 0 && bytes <= SMALL_BYTES;
+    }
+    if (small && workers > 1 && workers < SMALL_WORKERS)
+        workers = SMALL_WORKERS;
+    if (workers > WORKERS_MAX)
+        workers = WORKERS_MAX;
+    return workers < adding->count ? workers : (unsigned)adding->count;
 }
 
 bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
@@ -341,12 +367,8 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
                             .options = options,
                             .results = results,
                             .job = job,
-                            .workers = nl_job_threads(job)};
-    if (adding.workers > count)
-        adding.workers = (unsigned)count;
-    if (adding.workers > WORKERS_MAX)
-        adding.workers = WORKERS_MAX;
-    adding.workers += adding.workers == 0;
+                            .count = count};
+    adding.workers = choose_workers(&adding);
     pthread_mutex_init(&adding.lock, NULL);
     pthread_cond_init(&adding.turn, NULL);
     if (adding.workers > 1)
@@ -354,10 +376,11 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
     bool shared = adding.workers > 1;
     nl_parallel(adding.workers, count, run_one, &adding);
     if (shared)
-        repeat_alone(&adding, count);
+        repeat_alone(&adding);
+    bool done = count == 1 || nl_ledger_sync(ledger, err);
     /* Open until now: the last one to close a ledger puts its log in order, which takes a while. */
     nl_ledger_close(ledger);
     pthread_cond_destroy(&adding.turn);
     pthread_mutex_destroy(&adding.lock);
-    return !nl_job_cancelled(job) || nl_fail(err, NL_INTERRUPTED, "stopped on request");
+    return done && (!nl_job_cancelled(job) || nl_fail(err, NL_INTERRUPTED, "stopped on request"));
 }

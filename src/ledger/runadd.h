@@ -3,7 +3,8 @@
  * several ranks is one run, as everywhere).
  *
  * Words are read at the same time, sharing the job's threads and memory, and are written in their
- * order, each in one transaction after its artefacts lie on the disk. What fails does not disturb the
+ * order, each in one transaction after its artefacts lie on the disk; nothing is reported before all of it is
+ * synced. Small files are read more at a time than there are threads, as they wait for the disk most. What fails does not disturb the
  * others. The same content again is the same run: it is found by its digest without being read
  * again, comes back from the bin if it was there, and takes what is newly said about it.
  *

@@ -61,6 +61,8 @@ static bool find_facts(struct nl_ledger *ledger, const char *name, const char *c
     return rows && ok;
 }
 
+#define SOME 8 /* names in a message */
+
 static bool refuse(const char *name, const char *why, const struct nl_field *fields, size_t count,
                    struct nl_err *err)
 {
@@ -68,8 +70,8 @@ static bool refuse(const char *name, const char *why, const struct nl_field *fie
     nl_buf_init(&list, 300);
     for (size_t i = 0; i < count; i++)
         nl_buf_format(&list, "%s%s", i ? ", " : "", fields[i].name);
-    (void)nl_fail(err, NL_USAGE, "'%s' %s%s%s", name, why, count ? ": " : "",
-                  list.ptr ? list.ptr : "");
+    (void)nl_fail(err, NL_USAGE, "'%s' %s%s%s%s", name, why, count ? ": " : "",
+                  list.ptr ? list.ptr : "", count == SOME ? ", …" : "");
     nl_buf_release(&list);
     return false;
 }
@@ -80,8 +82,6 @@ static bool could_be_set(const char *name)
     struct nl_rundoc_setting setting = {name, "null"};
     return nl_rundoc_setting_check(&setting, NULL);
 }
-
-#define SOME 8
 
 bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_field *field,
                       bool *known, struct nl_arena *arena, struct nl_err *err)
@@ -119,7 +119,7 @@ bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_fiel
                     SOME, &count, arena, err))
         return false;
     return refuse(name,
-                  count ? "is nothing that a run has; there are"
+                  count ? "is nothing that a run has; near it are"
                         : "is nothing that a run has; `neurolens show @` lists the names",
                   some, count, err);
 }
@@ -182,4 +182,12 @@ const char *nl_runfield_date(char text[NL_DATE_TEXT], int64_t ns)
     if (!gmtime_r(&seconds, &parts) || !strftime(text, NL_DATE_TEXT, "%Y-%m-%dT%H:%M:%SZ", &parts))
         text[0] = '\0';
     return text;
+}
+
+void nl_runfield_short_date(char text[NL_DATE_TEXT])
+{
+    if (strlen(text) > 16) {
+        text[10] = ' ';
+        text[16] = '\0';
+    }
 }

@@ -42,5 +42,7 @@ enum nl_meaning nl_runfield_meaning(const char *name, const char *unit);
 /* "2026-11-20T09:05:07Z" */
 #define NL_DATE_TEXT 32
 const char *nl_runfield_date(char text[NL_DATE_TEXT], int64_t ns);
+/* Makes it "2026-11-20 09:05", for eyes. */
+void nl_runfield_short_date(char text[NL_DATE_TEXT]);
 
 #endif

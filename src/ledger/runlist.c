@@ -22,8 +22,8 @@
 /* Shown when nothing else is asked for; columns that no run has a value for are left out of text. */
 static const char first_columns[] = "id,added,name,tags";
 static const char usual_columns[] =
-    "workload.model,hardware.device_name,workload.precision,"
-    "workload.batch_size,metrics.mean_step_ns,timeline.duration_ns,findings";
+    "workload.model,workload.precision,workload.batch_size,metrics.mean_step_ns,"
+    "timeline.duration_ns,hardware.device_name,findings";
 
 struct value {
     enum nl_cell_type type;
@@ -413,9 +413,9 @@ static bool id_cell(struct list *list, struct nl_result *result, const char *id,
 {
     char text[NL_RUNDOC_ID];
     bool done = true;
-    if (list->options->short_ids)
+    if (list->options->short_texts)
         done = nl_ledger_short_id(list->ledger, id, text, err);
-    *cell = nl_cell_text(result, nl_str(list->options->short_ids && done ? text : id));
+    *cell = nl_cell_text(result, nl_str(list->options->short_texts && done ? text : id));
     return done;
 }
 
@@ -436,8 +436,10 @@ static bool add_row(struct list *list, struct nl_result *result, sqlite3_stmt *r
             break;
         case NL_FIELD_NAME: cells[i] = cell_of(result, rows, 2, 2); break;
         case NL_FIELD_ADDED:
-            cells[i] =
-                nl_cell_text(result, nl_str(nl_runfield_date(date, sqlite3_column_int64(rows, 3))));
+            nl_runfield_date(date, sqlite3_column_int64(rows, 3));
+            if (list->options->short_texts)
+                nl_runfield_short_date(date);
+            cells[i] = nl_cell_text(result, nl_str(date));
             break;
         case NL_FIELD_TAG:
         case NL_FIELD_FINDING: done = set_cell(list, result, run, field, &cells[i], err); break;

@@ -20,7 +20,7 @@ struct nl_list_options {
     const char *columns; /* names joined with commas; "+NAME,…" beside the usual ones; or NULL */
     uint64_t limit;      /* rows; 0 = all. The note says how many there are besides */
     bool bin;            /* those in the bin instead */
-    bool short_ids;      /* ids for eyes */
+    bool short_texts;    /* ids and dates for eyes */
 };
 
 /* NL_USAGE for a filter, column or order that cannot be understood. */

@@ -12,9 +12,7 @@
 #include "ledger/runrows.h"
 #include "store/redact.h"
 
-#define DOCUMENT_MARK "\"neurolens.run/"
-#define MARK_WITHIN   512
-#define STEP          ((size_t)1 << 20)
+#define SETTING_MAX ((size_t)1 << 20)
 
 /* ---- files ---- */
 
@@ -27,18 +25,6 @@ static bool read_yaml(struct nl_runload *load, struct nl_err *err)
         return nl_runyaml_read(&load->yaml, "", err);
     char *beside = nl_arena_format(&load->inputs.arena, "%.*sneurolens.yaml", len, path);
     return nl_runyaml_read(&load->yaml, beside, err);
-}
-
-/* The run document says so in its first line or two. */
-static bool looks_like_document(const struct nl_path *input)
-{
-    char head[MARK_WITHIN];
-    struct nl_stream *stream = nl_stream_open(input->path, NULL, NULL);
-    ssize_t got = stream ? nl_stream_read(stream, head, sizeof head, NULL) : 0;
-    if (stream)
-        nl_stream_close(stream);
-    return got > 0 && head[0] == '{' &&
-           nl_str_contains((struct nl_str){head, (size_t)got}, DOCUMENT_MARK);
 }
 
 static bool expand(struct nl_runload *load, const struct nl_add_options *options,
@@ -74,7 +60,7 @@ bool nl_runload_identify(struct nl_runload *load, const char *word,
     }
     if (all)
         nl_digest_end(all, load->input);
-    load->is_document = done && count == 1 && looks_like_document(&load->inputs.items[0]);
+    load->is_document = done && count == 1 && nl_rundoc_recognise(load->inputs.items[0].path);
     return done && read_yaml(load, err);
 }
 
@@ -84,7 +70,7 @@ static void add_setting(struct nl_runload *load, const char *key, const char *va
                         const char *origin)
 {
     struct nl_buf safe;
-    nl_buf_init(&safe, STEP);
+    nl_buf_init(&safe, SETTING_MAX);
     nl_redact_text(&safe, nl_str(value));
     size_t at = 0;
     while (at < load->setting_count && strcmp(load->settings[at].key, key) != 0)
@@ -160,6 +146,8 @@ static struct nl_trace *load_trace(const struct nl_runload *load,
                                        .verify = true,
                                        .join = options->join,
                                        .join_count = options->join_count};
+    if (!options->join_count)
+        return nl_ingest_inputs(&load->inputs, &ingest, job, err);
     /* Standard input was read already. */
     const char *path = load->inputs.spool >= 0 ? load->inputs.items[0].path : load->word;
     return nl_ingest(&path, 1, &ingest, job, err);
@@ -234,27 +222,19 @@ static bool read_profile(struct nl_runload *load, const struct nl_add_options *o
 
 /* ---- a document ---- */
 
+/* A secret in it is one in a name of an event, too, so that is how it is looked for: what `export` wrote
+ * comes back as it is. */
 static bool read_text(struct nl_runload *load, struct nl_err *err)
 {
-    struct nl_stream *stream = nl_stream_open(load->inputs.items[0].path, NULL, err);
-    if (!stream)
-        return false;
     struct nl_buf raw;
-    char *part = nl_alloc(STEP);
-    ssize_t got;
     nl_buf_init(&raw, NL_DOCUMENT_MAX);
-    while ((got = nl_stream_read(stream, part, STEP, err)) > 0)
-        nl_buf_add(&raw, part, (size_t)got);
-    const char *damage = nl_stream_damage(stream);
-    bool done = got == 0;
-    if (done && damage)
-        done = nl_fail(err, NL_FORMAT, "%s", damage);
-    if (done && raw.overflow)
-        done = nl_fail(err, NL_LIMIT, "a run document over 1 GiB");
-    if (done)
-        load->redacted = nl_redact_text(&load->text, (struct nl_str){raw.ptr, raw.len});
-    nl_stream_close(stream);
-    nl_free(part);
+    bool done = nl_stream_read_all(&raw, load->inputs.items[0].path, err);
+    load->redacted = done && nl_redact_name(&load->text, (struct nl_str){raw.ptr, raw.len}) > 0;
+    if (done && !load->redacted) {
+        nl_buf_release(&load->text);
+        load->text = raw;
+        return true;
+    }
     nl_buf_release(&raw);
     return done;
 }

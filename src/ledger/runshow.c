@@ -106,22 +106,32 @@ static struct nl_cell stored_cell(struct nl_ledger *ledger, const char *sha256)
     return nl_cell_i64(there ? (int64_t)info.st_size : INT64_MIN);
 }
 
-/* A value of columns (key, value, …, unit) as people write it. */
+/* A value of columns (key, value, …, unit) as people write it, with its unit. */
 static struct nl_cell eyes_cell(struct nl_result *result, sqlite3_stmt *rows, int i)
 {
     char text[NL_UNIT_TEXT];
+    const char *plain = (const char *)sqlite3_column_text(rows, i);
     const char *unit = (const char *)sqlite3_column_text(rows, sqlite3_column_count(rows) - 1);
     double number = sqlite3_column_double(rows, i);
-    switch (nl_runfield_meaning((const char *)sqlite3_column_text(rows, 0), unit)) {
+    int type = sqlite3_column_type(rows, i);
+    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+        return nl_cell_text(result, nl_str(plain));
+    switch (number < 0 ? NL_MEANS_ANY
+                       : nl_runfield_meaning((const char *)sqlite3_column_text(rows, 0), unit)) {
     case NL_MEANS_NS: nl_format_ns(text, (int64_t)llround(number)); break;
     case NL_MEANS_BYTES: nl_format_bytes(text, (uint64_t)number); break;
     case NL_MEANS_SHARE: nl_format_percent(text, number); break;
     case NL_MEANS_RATE: nl_format_rate(text, number); break;
-    default: snprintf(text, sizeof text, "%.6g", number);
+    default:
+        if (unit && strncmp(unit, "1/", 2) == 0)
+            unit++; /* 40178.6 /s */
+        if (type == SQLITE_FLOAT)
+            snprintf(text, sizeof text, "%.6g", number);
+        return nl_cell_text(result, nl_str(nl_arena_format(&result->arena, "%s%s%s",
+                                                           type == SQLITE_FLOAT ? text : plain,
+                                                           unit ? " " : "", unit ? unit : "")));
     }
-    bool plain = sqlite3_column_type(rows, i) == SQLITE_TEXT || number < 0 ||
-                 (sqlite3_column_type(rows, i) == SQLITE_INTEGER && !unit);
-    return nl_cell_text(result, nl_str(plain ? (const char *)sqlite3_column_text(rows, i) : text));
+    return nl_cell_text(result, nl_str(text));
 }
 
 static struct nl_cell read_cell(struct nl_ledger *ledger, struct nl_result *result,
@@ -146,7 +156,8 @@ static struct nl_result *make_part(struct nl_ledger *ledger, const struct part *
 {
     size_t count = 0;
     bool ok = true;
-    while (count < COLUMNS_MAX && part->columns[count].name)
+    while (count < COLUMNS_MAX && part->columns[count].name &&
+           !(eyes && strcmp(part->columns[count].name, "unit") == 0))
         count++;
     sqlite3_stmt *rows = nl_ledgerdb_ask(ledger, err, part->sql, "i", run);
     if (!rows)

@@ -9,9 +9,12 @@
 #include <stdlib.h>
 
 #include "base/jsoncheck.h"
+#include "base/stream.h"
 #include "ingest/jsonpull.h"
 
-#define SHOWN 60 /* bytes of a value in a message */
+#define SHOWN       60 /* bytes of a value in a message */
+#define MARK        "\"neurolens.run/"
+#define MARK_WITHIN 512
 
 struct check {
     struct jsonpull reader;
@@ -270,6 +273,16 @@ bool doc_check(const struct doc_node *node, const char *text, size_t size,
     nl_buf_release(&check.pointer);
     nl_buf_release(&check.scratch);
     return faults->count == 0;
+}
+
+bool nl_rundoc_recognise(const char *path)
+{
+    char head[MARK_WITHIN];
+    struct nl_stream *stream = nl_stream_open(path, NULL, NULL);
+    ssize_t got = stream ? nl_stream_read(stream, head, sizeof head, NULL) : 0;
+    if (stream)
+        nl_stream_close(stream);
+    return got > 0 && head[0] == '{' && nl_str_contains((struct nl_str){head, (size_t)got}, MARK);
 }
 
 bool nl_rundoc_check(const char *text, size_t size, struct nl_rundoc_faults *faults)

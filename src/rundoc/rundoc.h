@@ -71,6 +71,9 @@ NL_MUST_CHECK bool nl_rundoc_write(const struct nl_trace *trace,
 bool nl_rundoc_check(const char *text, size_t size, struct nl_rundoc_faults *faults);
 void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
 
+/* Is this file a run document, packed or not? It says so in its first line or two. */
+bool nl_rundoc_recognise(const char *path);
+
 /* The schema as text. */
 const char *nl_rundoc_schema(void);
 

@@ -1,6 +1,5 @@
 /* Members of the document: a key and a value, null when it is unknown. */
 #include "rundoc/runparts.h"
-#include "store/redact.h"
 
 void run_i64(struct run_parts *parts, const char *key, int64_t value)
 {
@@ -49,26 +48,9 @@ void run_static(struct run_parts *parts, const char *key, const char *text)
     nl_json_text(&parts->json, text);
 }
 
-/* Names recur: whether one holds a secret is looked at once. */
-static bool holds_secret(struct run_parts *parts, uint32_t id, struct nl_str text)
-{
-    enum { NOT_LOOKED_AT, CLEAN, SECRET };
-    if (parts->name_states[id] == NOT_LOOKED_AT) {
-        nl_buf_clear(&parts->text);
-        parts->name_states[id] = nl_redact_text(&parts->text, text) ? SECRET : CLEAN;
-    }
-    return parts->name_states[id] == SECRET;
-}
-
 void run_name(struct run_parts *parts, const char *key, uint32_t id)
 {
-    struct nl_str text = nl_trace_name(parts->trace, id);
-    if (holds_secret(parts, id, text)) {
-        nl_buf_clear(&parts->text);
-        (void)nl_redact_text(&parts->text, text);
-        text = (struct nl_str){parts->text.ptr, parts->text.len};
-    }
-    run_text(parts, key, text);
+    run_text(parts, key, nl_trace_name(parts->trace, id));
 }
 
 void run_text(struct run_parts *parts, const char *key, struct nl_str text)

@@ -323,6 +323,11 @@ void nl_rundoc_document(struct nl_buf *out)
     nl_buf_text(out, "\n## Fields\n\n"
                      "Units stand in the names: `_ns` whole nanoseconds, `_bytes`, `_share` 0..1, "
                      "`_hz`, `_per_s`. \"or null\" means: null when it is not known.\n\n"
+                     "Quantiles: of n values in ascending order the one at position p·(n - 1), "
+                     "counted from 0, interpolated linearly between its two neighbours (numpy's "
+                     "and Excel's default). `std` divides by n - 1. Steps count as steady when "
+                     "they are not warm-up ([steps](steps.md)); metrics per step are of "
+                     "steady ones.\n\n"
                      "| field | type | meaning |\n|---|---|---|\n");
     field_rows(out, schema.root, "");
     doc_schema_release(&schema);

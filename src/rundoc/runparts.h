@@ -33,8 +33,6 @@ struct run_parts {
     uint32_t *listed;         /* slices of the timeline in its order */
     size_t listed_count;
     char id[NL_RUNDOC_ID];
-    uint8_t *name_states; /* of run_name, per dictionary id */
-    struct nl_buf text;   /* scratch of run_name */
 };
 
 /* ---- members: key and value; unknown is null ---- */

@@ -340,8 +340,10 @@ void run_write_timeline(struct run_parts *parts)
                                 .nodes = index_slices(trace->node.slice, trace->node.rows),
                                 .metrics = index_slices(trace->metric.slice, trace->metric.rows)};
     nl_json_open(&parts->json, '{');
-    run_i64(parts, "origin_ns", trace->first_ts);
-    run_i64(parts, "duration_ns", trace->last_ts - trace->first_ts);
+    /* Summaries have no events, and nothing of them has a time. */
+    bool timed = trace->slice.rows > 0 || trace->first_ts != 0 || trace->last_ts != 0;
+    run_i64(parts, "origin_ns", timed ? trace->first_ts : NL_NULL_I64);
+    run_i64(parts, "duration_ns", timed ? trace->last_ts - trace->first_ts : NL_NULL_I64);
     write_processes(parts);
     write_lanes(parts);
     run_open(parts, "events", '[');

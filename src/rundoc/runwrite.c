@@ -242,8 +242,6 @@ static bool prepare(struct run_parts *parts, struct nl_err *err)
     const struct nl_analyze_options everything = {0};
     doc_schema_open(&parts->schema);
     run_facts_init(&parts->facts);
-    nl_buf_init(&parts->text, (size_t)64 << 20);
-    parts->name_states = nl_zalloc(parts->trace->names.count + (size_t)1);
     parts->devices = nl_time_breakdown(parts->trace, &everything.window, &parts->device_count);
     nl_steps_find(parts->trace, &parts->steps);
     run_choose_events(parts);
@@ -262,10 +260,8 @@ static void finish(struct run_parts *parts)
     nl_steps_release(&parts->steps);
     nl_free(parts->devices);
     nl_free(parts->listed);
-    nl_free(parts->name_states);
     run_facts_release(&parts->facts);
     doc_schema_release(&parts->schema);
-    nl_buf_release(&parts->text);
 }
 
 /* Nothing is handed out that the check refuses: what it refuses is a bug of ours, told as one. */

@@ -104,6 +104,7 @@ struct nl_builder {
     size_t meta_count, meta_cap;
     struct nl_coverage_row *coverages;
     size_t coverage_count, coverage_cap;
+    uint64_t names_redacted;  /* texts that held a secret, while finishing */
     struct nl_pagepool pages; /* of staging, for the columns */
     struct nl_trace *report;  /* of a kernel profiler, to join; or NULL */
     uint32_t report_source;   /* its first source among ours */

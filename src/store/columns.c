@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "store/columns.h"
+#include "store/redact.h"
 
 /* Under this many rows, starting threads costs more than it saves. */
 #define PARALLEL_ROWS 20000
@@ -12,6 +13,20 @@
 /* Rows that become columns before their blocks are given back: the pages of those blocks then serve
  * the columns of the rows that follow, and a table is never in memory twice. */
 #define BATCH_ROWS ((uint64_t)1 << 18)
+
+/* Into the trace's dictionary, without what looks like a secret. */
+static uint32_t add_name(struct nl_trace *trace, struct nl_builder *b, struct nl_str text,
+                         uint64_t hash)
+{
+    struct nl_buf safe;
+    nl_buf_init(&safe, text.len * 2 + 64);
+    size_t secrets = nl_redact_name(&safe, text);
+    b->names_redacted += secrets > 0;
+    uint32_t id = secrets ? nl_dict_add(&trace->names, (struct nl_str){safe.ptr, safe.len})
+                          : nl_dict_add_hashed(&trace->names, text, hash);
+    nl_buf_release(&safe);
+    return id;
+}
 
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
 {
@@ -27,7 +42,7 @@ uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t 
     if (id >= dict->count)
         NL_BUG("a staged name id is out of range");
     if (!map[id])
-        map[id] = nl_dict_add_hashed(&trace->names, nl_dict_text(dict, id), dict->hashes[id]);
+        map[id] = add_name(trace, stage->builder, nl_dict_text(dict, id), dict->hashes[id]);
     return map[id];
 }
 

@@ -42,16 +42,21 @@ static const char *const secret_endings[] = {
     "cookie",      "session_key", "private_key", "private-key", "access_key_id",
 };
 
-/* How tokens of well-known services begin, and the least number of characters that follow. */
+/* How tokens of well-known services begin, and the least number of characters that follow: letters and
+ * digits alone, where the service has it so (hf_decoder_layer_12 is a function). */
 static const struct {
     const char *start;
     size_t least;
+    bool plain;
 } token_shapes[] = {
-    {"hf_", 16},    {"ghp_", 20},      {"gho_", 20},  {"ghs_", 20},  {"github_pat_", 20},
-    {"glpat-", 16}, {"xoxb-", 16},     {"xoxp-", 16}, {"AKIA", 16},  {"ASIA", 16},
-    {"AIza", 30},   {"dckr_pat_", 16}, {"npm_", 30},  {"pypi-", 30}, {"eyJ", 40},
-    {"sk-", 32},    {"nvapi-", 20},
+    {"hf_", 16, true},    {"ghp_", 20, true},         {"gho_", 20, true},
+    {"ghs_", 20, true},   {"github_pat_", 20, false}, {"glpat-", 16, false},
+    {"xoxb-", 16, false}, {"xoxp-", 16, false},       {"AKIA", 16, true},
+    {"ASIA", 16, true},   {"AIza", 30, false},        {"dckr_pat_", 16, false},
+    {"npm_", 30, true},   {"pypi-", 30, false},       {"eyJ", 40, false},
+    {"sk-", 32, false},   {"nvapi-", 20, false},
 };
+#define TOKEN_STARTS "hgxAdnpes" /* their first characters */
 
 static bool is_word(char c)
 {
@@ -72,12 +77,16 @@ static bool ends_value(char c)
 /* Length of what is at the start of `text` and looks like a service's token, 0 = nothing does. */
 static size_t token_length(struct nl_str text)
 {
+    if (!strchr(TOKEN_STARTS, text.ptr[0]))
+        return 0;
     for (size_t i = 0; i < sizeof token_shapes / sizeof token_shapes[0]; i++) {
         size_t len = strlen(token_shapes[i].start);
         if (text.len < len || memcmp(text.ptr, token_shapes[i].start, len) != 0)
             continue;
-        bool digit = false;
-        for (; len < text.len && is_token(text.ptr[len]); len++)
+        bool digit = false, plain = token_shapes[i].plain;
+        for (; len < text.len &&
+               (plain ? isalnum((unsigned char)text.ptr[len]) != 0 : is_token(text.ptr[len]));
+             len++)
             digit = digit || isdigit((unsigned char)text.ptr[len]);
         if (digit && len >= strlen(token_shapes[i].start) + token_shapes[i].least)
             return len;
@@ -152,14 +161,14 @@ static size_t user_length(struct nl_str text, size_t at)
 static void secret_after(struct nl_str text, size_t start, size_t end, size_t *from, size_t *to)
 {
     struct nl_str word = {text.ptr + start, end - start};
+    size_t at;
     *from = *to = 0;
     if (is_scheme(word) && end < text.len && text.ptr[end] == ' ') {
         *from = skip(text, end, " ");
         *to = value_end(text, *from);
-    } else if (has_secret_ending(word)) {
-        size_t at = value_begin(text, end, word.ptr[0] == '-');
-        size_t stop = at ? value_end(text, at) : 0;
-        if (at && is_scheme((struct nl_str){text.ptr + at, stop - at}))
+    } else if ((at = value_begin(text, end, word.ptr[0] == '-')) && has_secret_ending(word)) {
+        size_t stop = value_end(text, at);
+        if (is_scheme((struct nl_str){text.ptr + at, stop - at}))
             stop = value_end(text, skip(text, stop, " "));
         *from = at;
         *to = stop;
@@ -173,7 +182,22 @@ static void secret_after(struct nl_str text, size_t start, size_t end, size_t *f
         *to = 0;
 }
 
-size_t nl_redact_text(struct nl_buf *out, struct nl_str text)
+/* In the name of an event `token = token[]`, `n_token=128` and `Basic Block` are what they say: a
+ * value is none when it is a number, has brackets, or has no digit and is shorter than `least`. */
+static bool is_code(struct nl_str value, size_t least)
+{
+    size_t digits = 0, numeric = 0;
+    for (size_t i = 0; i < value.len; i++) {
+        if (strchr("[(<{%", value.ptr[i]))
+            return true;
+        bool digit = isdigit((unsigned char)value.ptr[i]);
+        digits += digit;
+        numeric += digit || strchr("+-.eE", value.ptr[i]);
+    }
+    return numeric == value.len || (digits == 0 && value.len < least);
+}
+
+static size_t redact(struct nl_buf *out, struct nl_str text, bool name)
 {
     size_t at = 0, copied = 0, count = 0;
     while (at < text.len) {
@@ -185,8 +209,12 @@ size_t nl_redact_text(struct nl_buf *out, struct nl_str text)
         size_t end = at;
         while (end < text.len && is_word(text.ptr[end]))
             end++;
-        if (to == at)
+        if (to == at) {
             secret_after(text, at, end, &from, &to);
+            size_t least = is_scheme((struct nl_str){text.ptr + at, end - at}) ? 16 : 5;
+            if (name && to > from && is_code((struct nl_str){text.ptr + from, to - from}, least))
+                to = 0;
+        }
         if (to > from) {
             nl_buf_add(out, text.ptr + copied, from - copied);
             nl_buf_text(out, REDACTED);
@@ -195,6 +223,17 @@ size_t nl_redact_text(struct nl_buf *out, struct nl_str text)
         }
         at = end;
     }
-    nl_buf_add(out, text.ptr + copied, text.len - copied);
+    if (count || !name)
+        nl_buf_add(out, text.ptr + copied, text.len - copied);
     return count;
+}
+
+size_t nl_redact_text(struct nl_buf *out, struct nl_str text)
+{
+    return redact(out, text, false);
+}
+
+size_t nl_redact_name(struct nl_buf *out, struct nl_str text)
+{
+    return redact(out, text, true);
 }

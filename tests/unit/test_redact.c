@@ -58,4 +58,37 @@ static void redacts_once(void)
     }
 }
 
-CHECK_MAIN("redact", {"takes secrets out", takes_secrets_out}, {"redacts once", redacts_once})
+/* Names of events: what is no secret there, and what is one everywhere. */
+static const struct {
+    const char *text, *wanted; /* NULL = stays */
+} names[] = {
+    {"aten::mm", NULL},
+    {"void flash::token::decode<int, 4>(token: int)", NULL},
+    {"%token = token[] after-all()", NULL},
+    {"decode n_token=128", NULL},
+    {"per_token: 0.5e-3 s", NULL},
+    {"Basic Block 3", NULL},
+    {"hf_llama_decoder_layer_12_forward", NULL},
+    {"ghs_attention_kernel_bf16_128x128", NULL},
+    {"npm_0123456789/0123456789/0123456789", NULL},
+    {"_ZN5flash16token_dispatch_kernelIfLi128EEEvPKT_", NULL},
+    {"load " TOKEN, "load " GONE},
+    {"fetch Authorization: Bearer abcdef012 and go", "fetch Authorization: " GONE " and go"},
+    {"login password=hunter2", "login password=" GONE},
+    {"GET https://me:word1@host/x", "GET https://" GONE "@host/x"},
+};
+
+static void leaves_names_alone(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(names); i++) {
+        struct nl_buf out;
+        nl_buf_init(&out, 4096);
+        check_case(names[i].text);
+        CHECK_INT((int64_t)nl_redact_name(&out, nl_str(names[i].text)), names[i].wanted ? 1 : 0);
+        CHECK_TEXT(out.ptr ? out.ptr : "", names[i].wanted ? names[i].wanted : "");
+        nl_buf_release(&out);
+    }
+}
+
+CHECK_MAIN("redact", {"takes secrets out", takes_secrets_out}, {"redacts once", redacts_once},
+           {"leaves names of events alone", leaves_names_alone})
