@@ -128,7 +128,11 @@ bool nl_ledger_migrate(struct nl_ledger *ledger, const struct nl_ledger_schema *
                        bool writable, struct nl_err *err)
 {
     int64_t version;
-    if (!check(ledger, schema->version, &version, err))
+    /* Of one moment: another process may make the tables between two questions. */
+    if (!nl_ledgerdb_script(ledger, "BEGIN", err))
+        return false;
+    bool known = check(ledger, schema->version, &version, err);
+    if (!nl_ledgerdb_script(ledger, "COMMIT", known ? err : NULL) || !known)
         return false;
     if (version == schema->version)
         return true;
