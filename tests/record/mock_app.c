@@ -118,9 +118,9 @@ static void kernel(struct worker *worker, const char *name, uint32_t correlation
     put(&record, sizeof record);
     TELL("kernel,%s,%lu,%lu,%u,%u,%u,%u,%d,%d,%d,%d,%d,%d,%u,%d,%d,%u,%lu\n", name,
          LONG(record.start), LONG(record.end), record.device_id, record.context_id,
-         record.stream_id, correlation, record.grid_x, record.grid_y, record.grid_z,
-         record.block_x, record.block_y, record.block_z, record.registers_per_thread,
-         record.static_shared_memory, record.dynamic_shared_memory, graph, LONG(node));
+         record.stream_id, correlation, record.grid_x, record.grid_y, record.grid_z, record.block_x,
+         record.block_y, record.block_z, record.registers_per_thread, record.static_shared_memory,
+         record.dynamic_shared_memory, graph, LONG(node));
 }
 
 static void copies(struct worker *worker, int i)
@@ -139,8 +139,8 @@ static void copies(struct worker *worker, int i)
                               .correlation_id = call(0, MOCK_MEMCPY, next())};
     put(&copy, sizeof copy);
     TELL("copy,%s,%lu,%lu,%u,%u,%u,%u,%lu,%s,%s,,\n", i % 2 ? "DtoH" : "HtoD", LONG(start),
-         LONG(copy.end), worker->device, worker->context, 7u, copy.correlation_id,
-         LONG(copy.bytes), i % 2 ? "device" : "pinned", i % 2 ? "pageable" : "device");
+         LONG(copy.end), worker->device, worker->context, 7u, copy.correlation_id, LONG(copy.bytes),
+         i % 2 ? "device" : "pinned", i % 2 ? "pageable" : "device");
     start = begin_on(worker, 300);
     struct cupti_peer_copy peer = {.kind = CUPTI_MEMCPY2,
                                    .copy_kind = 10,
@@ -157,8 +157,8 @@ static void copies(struct worker *worker, int i)
                                    .correlation_id = call(0, MOCK_PEER, next())};
     put(&peer, sizeof peer);
     TELL("copy,PtoP,%lu,%lu,%u,%u,%u,%u,%lu,device,device,%u,%u\n", LONG(start), LONG(peer.end),
-         worker->device, worker->context, 8u, peer.correlation_id, LONG(peer.bytes),
-         worker->device, worker->device + 1);
+         worker->device, worker->context, 8u, peer.correlation_id, LONG(peer.bytes), worker->device,
+         worker->device + 1);
 }
 
 static void fill(struct worker *worker, int i)
@@ -245,8 +245,8 @@ static void *work(void *context)
         const char *name = option("huge", 0) && i % 3 == 0 ? huge : i % 2 ? "gemm<float>" : "relu";
         (void)call(0, MOCK_GET_DEVICE, next());
         bool by_driver = i % 5 == 4;
-        kernel(worker, name, call(by_driver, by_driver ? MOCK_DRIVER_LAUNCH : MOCK_LAUNCH, next()), i,
-               0, 0);
+        kernel(worker, name, call(by_driver, by_driver ? MOCK_DRIVER_LAUNCH : MOCK_LAUNCH, next()),
+               i, 0, 0);
         if (i % 4 == 1)
             copies(worker, i);
         if (i % 4 == 2)
@@ -381,6 +381,7 @@ int main(int count, char **argument)
     begin_cuda();
     if (!option("idle", 0))
         work_all(threads);
+    fflush(truth);
     if (option("fork", 0) && fork() == 0) {
         truth = fopen("/dev/null", "w");
         work_all(threads);

@@ -234,7 +234,8 @@ SHOWN int cuptiEnableDomain(uint32_t on, void *subscriber, uint32_t domain)
 
 SHOWN int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name)
 {
-    static const char *const runtime[] = {MOCK_RUNTIME_CALLS}, *const driver[] = {MOCK_DRIVER_CALLS};
+    static const char *const runtime[] = {MOCK_RUNTIME_CALLS}, *const driver[] = {
+                                                                   MOCK_DRIVER_CALLS};
     if (domain == CUPTI_DOMAIN_RUNTIME && id < sizeof runtime / sizeof runtime[0])
         *name = runtime[id];
     else if (domain == CUPTI_DOMAIN_DRIVER && id < sizeof driver / sizeof driver[0])
