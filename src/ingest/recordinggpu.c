@@ -392,6 +392,8 @@ static void fact(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsi
     memcpy(&words, more, sizeof words);
     struct nl_str name = rec_name(gpu->load, cell->id), value = rec_name(gpu->load, words.a);
     (void)snprintf(key, sizeof key, "%.*s", (int)(name.len < 255 ? name.len : 255), name.ptr);
+    if (!name.len)
+        return;
     if (strcmp(key, NL_REC_GPU_STATE) != 0) {
         nl_builder_meta(gpu->load->builder, gpu->load->source, key, value);
         return;
