@@ -42,7 +42,6 @@ struct gpu {
     struct gpupool pool;
     unsigned char *scratch; /* for versions of CUPTI that cannot be refused a buffer */
     uint64_t scratched;     /* buffers lost so */
-    pthread_t consumer;
     sem_t ended;
     /* of the consumer */
     struct thread *thread; /* where cells are written */

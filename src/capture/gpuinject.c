@@ -165,7 +165,8 @@ static bool start_consumer(struct gpu *gpu)
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
         return false;
-    bool done = pthread_create(&gpu->consumer, NULL, consume, gpu) == 0;
+    pthread_t consumer;
+    bool done = pthread_create(&consumer, NULL, consume, gpu) == 0 && pthread_detach(consumer) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return done;
 }
