@@ -49,6 +49,7 @@ struct nl_settings {
     int64_t delay_ns, duration_ns;
     const char *steps, *on_signal, *trigger;
     bool paused;
+    int python; /* enum nl_run_python */
 };
 
 struct nl_call {
