@@ -9,6 +9,8 @@
 #include "ingest/recording.h"
 #include "store/recgpu.h"
 
+#define WORDS_MOST 256u /* kinds of notes, and facts: what writes recordings has a dozen */
+
 struct rec_wait {
     struct nl_rec_cell cell;
     struct nl_rec_work work;
@@ -19,6 +21,9 @@ struct rec_gpu {
     struct gpurows rows;
     int64_t pid;
     struct gpurows_map contexts; /* → device */
+    struct gpurows_map notes;    /* names of kinds of notes told so far */
+    size_t facts;
+    uint64_t more_words; /* beyond WORDS_MOST */
     struct rec_wait *waits;
     size_t wait_count, wait_cap;
     uint64_t work, calls, no_time, begun, ended;
@@ -41,6 +46,7 @@ void rec_gpu_free(struct rec_gpu *gpu)
     if (!gpu)
         return;
     gpurows_map_release(&gpu->contexts);
+    gpurows_map_release(&gpu->notes);
     gpurows_map_release(&gpu->rows.live);
     gpurows_map_release(&gpu->rows.ordinals);
     nl_free(gpu->waits);
@@ -356,6 +362,15 @@ static void context(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const u
         (void)gpurows_map_put(&gpu->contexts, work.context, work.device, NULL);
 }
 
+/* One more row of metadata? A damaged file may have millions. */
+static bool may_tell(struct rec_gpu *gpu)
+{
+    bool may = gpu->facts < WORDS_MOST;
+    gpu->facts += may;
+    gpu->more_words += !may;
+    return may;
+}
+
 /* Only what is not usual is worth a word. */
 static void stream(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsigned char *more)
 {
@@ -363,7 +378,7 @@ static void stream(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const un
     char key[64], value[32];
     (void)cell;
     memcpy(&work, more, sizeof work);
-    if (!work.detail)
+    if (!work.detail || !may_tell(gpu))
         return;
     (void)snprintf(key, sizeof key, "priority of stream %u (context %u)", work.stream,
                    work.context);
@@ -377,6 +392,11 @@ static void note(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsi
 {
     struct nl_rec_more words;
     char item[256], detail[256];
+    if (!gpurows_map_find(&gpu->notes, cell->id) && gpu->notes.count >= WORDS_MOST) {
+        gpu->more_words++;
+        return;
+    }
+    (void)gpurows_map_put(&gpu->notes, cell->id, 1, NULL);
     memcpy(&words, more, sizeof words);
     struct nl_str name = rec_name(gpu->load, cell->id), text = rec_name(gpu->load, words.a);
     (void)snprintf(item, sizeof item, "%.*s", (int)(name.len < 255 ? name.len : 255), name.ptr);
@@ -395,7 +415,8 @@ static void fact(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsi
     if (!name.len)
         return;
     if (strcmp(key, NL_REC_GPU_STATE) != 0) {
-        nl_builder_meta(gpu->load->builder, gpu->load->source, key, value);
+        if (may_tell(gpu))
+            nl_builder_meta(gpu->load->builder, gpu->load->source, key, value);
         return;
     }
     gpu->begun += nl_str_is(value, "begun");
@@ -455,6 +476,7 @@ void rec_gpu_finish(struct rec_gpu *gpu)
             nl_builder_meta(gpu->load->builder, gpu->load->source, facts[i].key, nl_str(text));
     }
     gpurows_end(&gpu->rows);
+    rec_cover(gpu->load, "skipped: notes and facts of GPU work over 256", gpu->more_words, NULL);
     rec_cover(gpu->load, "skipped: GPU work without a time", gpu->no_time,
               "CUPTI gave it none: its buffers on the device were full");
     rec_cover(gpu->load, "GPU recording cut short", gpu->begun > gpu->ended,
