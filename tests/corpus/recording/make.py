@@ -181,6 +181,13 @@ def main():
           whole(block(1, b"".join(GPU), 1), 2048))
     write(HERE, "gpu-odd.nlrec", head(5, block=2048) + whole(block(2, GPU_NAMES, 0), 2048) +
           whole(block(1, b"".join(GPU_ODD), 1), 2048))
+    # More kinds of notes, and more facts, than are kept: 256 of each.
+    words = [thread(1000, DRIVER, 4400)]
+    for i in range(1, 301):
+        words += [gpu(0, i, 45, 0, (), struct.pack("<QII", 1, 0, 0)), gpu(0, i, 46, 0, (), struct.pack("<QII", 0, i, 0))]
+    write(HERE, "gpu-words.nlrec", head(5, block=32768) +
+          whole(block(2, names(*((i, "word %d" % i) for i in range(1, 301))), 0), 32768) +
+          whole(block(1, b"".join(words), 1), 32768))
     write(HERE, "empty.nlrec", head(0, end=0, closed=0))
     write(REJECT, "cut-head.nlrec", head(0)[:700])
     write(REJECT, "version.nlrec", head(0, version=2))
