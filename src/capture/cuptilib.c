@@ -154,26 +154,28 @@ bool cupti_open(struct cupti_calls *calls, char *why, size_t room)
 
 /* ---- who holds it ---- */
 
+/* The surest first: PyTorch is often there beside another tool. */
+static const struct {
+    const char *library, *tool;
+} tools[] = {
+    {"libToolsInjection", "Nsight Systems"}, {"libnsys", "Nsight Systems"},
+    {"libcuda-injection", "Nsight Compute"}, {"libsanitizer-collection", "compute-sanitizer"},
+    {"libcudadebugger", "cuda-gdb"},         {"libtorch_cpu", "PyTorch's profiler"}};
+#define TOOLS (sizeof tools / sizeof tools[0])
+
 static bool find_tool(char *line, void *context)
 {
-    static const struct {
-        const char *library, *tool;
-    } tools[] = {
-        {"libToolsInjection", "Nsight Systems"}, {"libnsys", "Nsight Systems"},
-        {"libcuda-injection", "Nsight Compute"}, {"libsanitizer-collection", "compute-sanitizer"},
-        {"libcudadebugger", "cuda-gdb"},         {"libtorch_cpu", "PyTorch's profiler"},
-        {"libcupti", "a tool linked with CUPTI"}};
-    const char **holder = context;
+    size_t *found = context;
     const char *slash = strrchr(line, '/');
-    for (size_t i = 0; slash && i < sizeof tools / sizeof tools[0]; i++)
-        if (strstr(slash, tools[i].library) && (!*holder || i + 1 < sizeof tools / sizeof tools[0]))
-            *holder = tools[i].tool;
+    for (size_t i = 0; slash && i < *found; i++)
+        if (strstr(slash, tools[i].library))
+            *found = i;
     return false;
 }
 
 const char *cupti_holder(void)
 {
-    const char *holder = NULL;
-    (void)each_mapping(find_tool, &holder);
-    return holder ? holder : "not known";
+    size_t found = TOOLS;
+    (void)each_mapping(find_tool, &found);
+    return found < TOOLS ? tools[found].tool : "which one is not known";
 }

@@ -20,8 +20,7 @@ struct cupti_calls {
 /* False: there is none here, or one that lacks what is needed; `why` (of `room` bytes) tells. */
 bool cupti_open(struct cupti_calls *calls, char *why, size_t room);
 
-/* Which other tool probably holds CUPTI, by the libraries in this process and its tracer: a text that
- * lives on. */
+/* Which other tool probably holds CUPTI, by the libraries in this process: a text that lives on. */
 const char *cupti_holder(void);
 
 #endif
