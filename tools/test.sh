@@ -166,6 +166,7 @@ tests_of_the_program() {
     part cache 300 python3 tests/cache.py
     part reopen 600 python3 tests/reopen.py
     part record 300 python3 tests/record.py
+    part record_gpu 200 python3 tests/record_gpu.py
     part python 600 python3 tests/python.py
     part ledger 600 python3 tests/ledger.py
     part profile 600 python3 tests/profile.py

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "store/recgpu.h"
+
 #define RETRY_TICKS  ((uint64_t)4000000) /* 1 to 4 ms */
 #define THREAD_BYTES 4096u
 #define COMM_BYTES   16u
@@ -214,8 +216,8 @@ static void put_cell(struct thread *thread, uint8_t kind, uint32_t id, const uin
 static void put_comm(struct thread *thread)
 {
     char name[COMM_BYTES + 1] = "";
-    if (prctl(PR_GET_NAME, name) != 0 || memcmp(name, thread->name, COMM_BYTES) == 0 ||
-        thread->used + NL_REC_CELL > thread->room)
+    if (thread->number == NL_REC_DRIVER || prctl(PR_GET_NAME, name) != 0 ||
+        memcmp(name, thread->name, COMM_BYTES) == 0 || thread->used + NL_REC_CELL > thread->room)
         return;
     memcpy(thread->name, name, COMM_BYTES);
     put_cell(thread, NL_REC_THREAD_NAME, agent_name(name, strlen(name)), NULL);

@@ -41,9 +41,9 @@ struct thread {
     struct nl_rec_block *block; /* NULL: none yet */
     char *payload;
     uint32_t used, room;
-    uint32_t events; /* in this block */
-    uint32_t state;  /* enum thread_state */
-    uint32_t number;
+    uint32_t events;   /* in this block */
+    uint32_t state;    /* enum thread_state */
+    uint32_t number;   /* NL_REC_DRIVER: what is written is not about this thread */
     uint64_t lost;     /* events dropped since the last LOST cell */
     uint64_t retry_at; /* no new block is tried for before */
     char name[16];
@@ -54,6 +54,8 @@ struct thread {
 };
 
 enum agent_state { AGENT_NEW, AGENT_RECORDS, AGENT_CANNOT };
+
+struct gpu;
 
 struct agent {
     const volatile uint32_t *gate; /* of the control page, or of `closed` */
@@ -70,6 +72,7 @@ struct agent {
     int64_t rank, local_rank, world;
     char program[256], host[64], folder[NL_CONTROL_PATH + 1];
     unsigned thread_key;
+    struct gpu *gpu;            /* recording of GPU work (gpu.h); NULL until CUDA is used */
     struct nl_capture_v1 calls; /* what scopes call, once filled */
 };
 extern struct agent nl_agent;

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/ticks.h"
+
 #define BYTES 4096u
 _Static_assert(sizeof(struct nl_control) <= BYTES, "the control fits its page");
 
@@ -74,6 +76,23 @@ bool control_gate(struct nl_control *control, uint32_t open)
 {
     if (__atomic_exchange_n(&control->gate, open, __ATOMIC_ACQ_REL) == open)
         return false;
-    __atomic_fetch_add(&control->gate_changes, 1, __ATOMIC_RELAXED);
+    uint32_t move = __atomic_fetch_add(&control->gate_changes, 1, __ATOMIC_RELAXED);
+    if (move < NL_CONTROL_MOVES)
+        __atomic_store_n(&control->moves_ns[move], ticks_clock_ns(CLOCK_MONOTONIC),
+                         __ATOMIC_RELEASE);
     return true;
+}
+
+bool control_was_open(const struct nl_control *control, int64_t ns)
+{
+    uint32_t moves = __atomic_load_n(&control->gate_changes, __ATOMIC_RELAXED);
+    uint32_t told = moves < NL_CONTROL_MOVES ? moves : NL_CONTROL_MOVES, move = 0;
+    for (; move < told; move++) {
+        int64_t moved = __atomic_load_n(&control->moves_ns[move], __ATOMIC_ACQUIRE);
+        if (!moved || moved > ns)
+            return (control->begins_open != 0) == (move % 2 == 0);
+    }
+    if (moves > NL_CONTROL_MOVES)
+        return __atomic_load_n(&control->gate, __ATOMIC_RELAXED) != 0;
+    return (control->begins_open != 0) == (move % 2 == 0);
 }

@@ -24,7 +24,7 @@ struct part {
     const char **names; /* borrowed; ids from the top downwards */
     size_t name_count, name_cap, names_written;
     void
-        *private[4]; /* of sources, by their place in the table; nl_alloc'ed, freed with the part */
+        *private[8]; /* of sources, by their place in the table; nl_alloc'ed, freed with the part */
 };
 
 /* Sums over all parts, for the report. */

@@ -64,7 +64,8 @@ static void set_control(struct nl_control *control, const struct nl_recorder_opt
     control->last_step = options->last_step;
     if (options->trigger)
         (void)snprintf(control->trigger, sizeof control->trigger, "%s", options->trigger);
-    control->gate = !closed;
+    control->gate = control->begins_open = !closed;
+    control->whole_graphs = options->whole_graphs;
     __atomic_store_n(&control->magic, NL_CONTROL_MAGIC, __ATOMIC_RELEASE);
 }
 

@@ -1,11 +1,33 @@
 /* The sources, and those of them that need no code in the recorder. */
 #include "capture/source.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 const struct nl_source nl_source_scopes = {.name = "scopes",
                                            .doc = "scopes, counters, steps of include/neurolens.h"};
 
 const struct nl_source nl_source_nvtx = {
     .name = "NVTX", .doc = "NVTX ranges and marks", .variable = "NVTX_INJECTION64_PATH"};
 
-const struct nl_source *const nl_sources[] = {&nl_source_scopes, &nl_source_nvtx,
+/* Programs load the recording library for CUDA's sake when they start CUDA, so what is missing is told
+ * from here: without a driver nothing in the program would. */
+static bool find_driver(struct source_run *run)
+{
+    static const char *const signs[] = {"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg",
+                                        "/dev/nvhost-ctrl-gpu"};
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (access(signs[i], F_OK) == 0)
+            return true;
+    (void)snprintf(run->why, sizeof run->why, "no NVIDIA driver here; the CPU side is recorded");
+    return false;
+}
+
+const struct nl_source nl_source_cuda = {
+    .name = "CUDA",
+    .doc = "kernels, copies, fills, waits, calls, memory of NVIDIA GPUs (CUPTI)",
+    .variable = "CUDA_INJECTION64_PATH",
+    .start = find_driver};
+
+const struct nl_source *const nl_sources[] = {&nl_source_scopes, &nl_source_nvtx, &nl_source_cuda,
                                               &nl_source_process, NULL};

@@ -39,8 +39,8 @@ struct nl_source {
 
 /* NULL-terminated. */
 extern const struct nl_source *const nl_sources[];
-#define NL_SOURCES_MOST 4u
+#define NL_SOURCES_MOST 8u
 
-extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_process;
+extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_process;
 
 #endif

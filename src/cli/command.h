@@ -45,6 +45,7 @@ struct nl_settings {
     struct nl_texts set;        /* export, add, profile: key=value */
     /* run */
     int policy; /* enum nl_rec_policy */
+    int graphs; /* 1 = whole */
     uint64_t buffer_bytes;
     int64_t delay_ns, duration_ns;
     const char *steps, *on_signal, *trigger;

@@ -16,6 +16,7 @@
 const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
+static const char *const graph_names[] = {"nodes", "whole", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
 static const char *const schema_names[] = {"sql", "run", "metrics", NULL};
@@ -189,6 +190,8 @@ static const struct nl_option run_options[] = {
      nl_run_python_names},
     {"paused", 0, NL_OPTION_FLAG, TARGET(paused), NULL,
      "record nothing until the program calls nl_record(1)", NULL},
+    {"graphs", 0, NL_OPTION_CHOICE, TARGET(graphs), "WORD",
+     "CUDA graphs: their kernels as nodes (default), or whole, which costs less", graph_names},
     END,
 };
 
@@ -226,8 +229,9 @@ const struct nl_command nl_commands[] = {
      .most = -1,
      .tables = run_tables,
      .help = "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
-             "counters of include/neurolens.h, NVTX ranges, memory, page faults, processor time,\n"
-             "all on one clock. -o names the recording (default: PROGRAM-DATE.nlt here); it is a\n"
+             "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, memory, page\n"
+             "faults, processor time, all on one clock. -o names the recording (default: "
+             "PROGRAM-DATE.nlt here); it is a\n"
              "profile like any other. The exit status is the program's. While it runs, the parts\n"
              "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
              "them. At the end: events per source, what was dropped, what recording cost.",

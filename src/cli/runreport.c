@@ -132,6 +132,18 @@ static void tell_clock(const struct nl_call *call, const struct nl_recorder_repo
                     most_of(trace, nl_str(ERROR_KEY)) + 1);
 }
 
+/* What processes said of their GPU work: not recorded, recorded in part, cut short. */
+static void tell_gpu(const struct nl_call *call, const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->coverage.rows; i++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[i]);
+        struct nl_str detail = nl_trace_name(trace, trace->coverage.detail[i]);
+        if (nl_str_starts(item, "GPU "))
+            nl_message_note(call, "  %.*s: %.*s", (int)item.len, item.ptr, (int)detail.len,
+                            detail.ptr);
+    }
+}
+
 void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *report,
                    const struct nl_trace *trace, const char *path)
 {
@@ -148,6 +160,7 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
     tell_problems(trace);
     tell_cost(call, report, trace);
     tell_clock(call, report, trace);
+    tell_gpu(call, trace);
     for (size_t i = 0; i < report->source_count; i++)
         if (!report->sources[i].available)
             nl_message_note(call, "  not recorded: %s: %s", report->sources[i].name,

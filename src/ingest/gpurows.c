@@ -221,6 +221,56 @@ enum nl_copykind gpurows_copy_kind(struct nl_str text)
     return NL_COPY_UNKNOWN;
 }
 
+/* ---- CUPTI's numbers ---- */
+
+static uint8_t mapped(int64_t number, const uint8_t *map, size_t count)
+{
+    return number >= 0 && number < (int64_t)count ? map[number] : 0;
+}
+
+uint8_t gpurows_cupti_copy(int64_t number)
+{
+    static const uint8_t kinds[] = {NL_COPY_UNKNOWN, NL_COPY_HTOD, NL_COPY_DTOH, NL_COPY_HTOA,
+                                    NL_COPY_ATOH,    NL_COPY_ATOA, NL_COPY_ATOD, NL_COPY_DTOA,
+                                    NL_COPY_DTOD,    NL_COPY_HTOH, NL_COPY_PTOP};
+    return mapped(number, kinds, sizeof kinds);
+}
+
+uint8_t gpurows_cupti_memory(int64_t number)
+{
+    static const uint8_t kinds[] = {
+        NL_MEMORY_UNKNOWN, NL_MEMORY_PAGEABLE, NL_MEMORY_PINNED,        NL_MEMORY_DEVICE,
+        NL_MEMORY_ARRAY,   NL_MEMORY_MANAGED,  NL_MEMORY_DEVICE_STATIC, NL_MEMORY_MANAGED_STATIC};
+    return mapped(number, kinds, sizeof kinds);
+}
+
+uint8_t gpurows_cupti_sync(int64_t number)
+{
+    static const uint8_t kinds[] = {NL_SYNC_UNKNOWN, NL_SYNC_EVENT, NL_SYNC_STREAM_WAIT_EVENT,
+                                    NL_SYNC_STREAM, NL_SYNC_CONTEXT};
+    return mapped(number, kinds, sizeof kinds);
+}
+
+uint32_t gpurows_copy_name(const struct gpurows *rows, uint8_t kind)
+{
+    const char *text = nl_enum_text(NL_ENUM_copykind, kind);
+    struct nl_buf name;
+    nl_buf_init(&name, 64);
+    nl_buf_format(&name, "[CUDA memcpy%s%s]", text ? " " : "", text ? text : "");
+    uint32_t id = nl_stage_name(rows->stage, (struct nl_str){name.ptr, name.len});
+    nl_buf_release(&name);
+    return id;
+}
+
+uint32_t gpurows_sync_name(const struct gpurows *rows, uint8_t kind)
+{
+    static const char *const names[] = {"Synchronization", "Event synchronization",
+                                        "Stream wait event", "Stream synchronization",
+                                        "Context synchronization"};
+    bool known = kind < sizeof names / sizeof names[0];
+    return nl_stage_name(rows->stage, nl_str(names[known ? kind : 0]));
+}
+
 /* ---- Numbers by id ---- */
 
 static size_t place(const struct gpurows_map *map, uint64_t key)

@@ -82,6 +82,15 @@ struct nl_str gpurows_kernel_name(struct nl_str name);
 /* HostToDevice, MEMORY_COPY_HOST_TO_DEVICE, HtoD, "[CUDA memcpy HtoD]", … */
 enum nl_copykind gpurows_copy_kind(struct nl_str text);
 
+/* CUPTI's numbers of kinds of copies, memory and waits as the store's; 0 what it does not know. */
+uint8_t gpurows_cupti_copy(int64_t number);
+uint8_t gpurows_cupti_memory(int64_t number);
+uint8_t gpurows_cupti_sync(int64_t number);
+
+/* Names of copies and waits that have none of their own: "[CUDA memcpy HtoD]". */
+uint32_t gpurows_copy_name(const struct gpurows *rows, uint8_t kind);
+uint32_t gpurows_sync_name(const struct gpurows *rows, uint8_t kind);
+
 /* Value as a count that fits, else unknown. */
 static inline uint32_t gpurows_u32(int64_t value)
 {

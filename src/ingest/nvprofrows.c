@@ -20,22 +20,6 @@ static const char *const driver_calls[CALLS] = {
 #undef NL_DRIVER_CALL
 };
 
-static const uint8_t copy_kinds[] = {NL_COPY_UNKNOWN, NL_COPY_HTOD, NL_COPY_DTOH, NL_COPY_HTOA,
-                                     NL_COPY_ATOH,    NL_COPY_ATOA, NL_COPY_ATOD, NL_COPY_DTOA,
-                                     NL_COPY_DTOD,    NL_COPY_HTOH, NL_COPY_PTOP};
-static const uint8_t memory_kinds[] = {
-    NL_MEMORY_UNKNOWN, NL_MEMORY_PAGEABLE, NL_MEMORY_PINNED,        NL_MEMORY_DEVICE,
-    NL_MEMORY_ARRAY,   NL_MEMORY_MANAGED,  NL_MEMORY_DEVICE_STATIC, NL_MEMORY_MANAGED_STATIC};
-static const uint8_t sync_kinds[] = {NL_SYNC_UNKNOWN, NL_SYNC_EVENT, NL_SYNC_STREAM_WAIT_EVENT,
-                                     NL_SYNC_STREAM, NL_SYNC_CONTEXT};
-
-static uint8_t mapped(nsys_cells cell, const uint8_t *map, size_t count)
-{
-    int64_t value = nsys_i64(cell);
-    return value >= 0 && value < (int64_t)count ? map[value] : 0;
-}
-#define MAPPED(cell, map) mapped((cell), (map), sizeof(map))
-
 static int64_t unless_all_ones(nsys_cells cell)
 {
     int64_t value = nsys_i64(cell);
@@ -169,18 +153,13 @@ static void copy_row(void *context, nsys_cells cells)
     struct nl_copy_row copy = nl_copy_row();
     if (!device_slice(load, cells, NL_KIND_MEMCPY, &slice))
         return;
-    copy.kind = MAPPED(&cells[C_KIND], copy_kinds);
-    struct nl_buf name;
-    const char *text = nl_enum_text(NL_ENUM_copykind, copy.kind);
-    nl_buf_init(&name, 64);
-    nl_buf_format(&name, "[CUDA memcpy%s%s]", text ? " " : "", text ? text : "");
-    slice.name = nl_stage_name(rows->stage, (struct nl_str){name.ptr, name.len});
-    nl_buf_release(&name);
+    copy.kind = gpurows_cupti_copy(nsys_i64(&cells[C_KIND]));
+    slice.name = gpurows_copy_name(rows, copy.kind);
     copy.slice = nl_stage_slice(rows->stage, &slice);
     copy.correlation = nsys_id(&cells[K_CORRELATION]);
     copy.bytes = nsys_u64(&cells[C_BYTES]);
-    copy.src_memory = MAPPED(&cells[C_FROM], memory_kinds);
-    copy.dst_memory = MAPPED(&cells[C_TO], memory_kinds);
+    copy.src_memory = gpurows_cupti_memory(nsys_i64(&cells[C_FROM]));
+    copy.dst_memory = gpurows_cupti_memory(nsys_i64(&cells[C_TO]));
     copy.graph_node = nsys_id(&cells[C_NODE]);
     copy.src_device = nsys_i64(&cells[C_FROM_DEVICE]);
     copy.dst_device = nsys_i64(&cells[C_TO_DEVICE]);
@@ -205,7 +184,7 @@ static void memset_row(void *context, nsys_cells cells)
     fill.correlation = nsys_id(&cells[K_CORRELATION]);
     fill.value = nsys_i64(&cells[M_VALUE]);
     fill.bytes = nsys_u64(&cells[M_BYTES]);
-    fill.memory = MAPPED(&cells[M_KIND], memory_kinds);
+    fill.memory = gpurows_cupti_memory(nsys_i64(&cells[M_KIND]));
     fill.graph_node = nsys_id(&cells[M_NODE]);
     nl_stage_memset(rows->stage, &fill);
 }
@@ -216,9 +195,6 @@ static const char *const sync_columns[] = {"start",     "end",      "type",     
 
 static void sync_row(void *context, nsys_cells cells)
 {
-    static const char *const names[] = {"Synchronization", "Event synchronization",
-                                        "Stream wait event", "Stream synchronization",
-                                        "Context synchronization"};
     struct nvprof *load = context;
     struct gpurows *rows = &load->db.rows;
     struct nl_slice_row slice = nl_slice_row();
@@ -228,9 +204,9 @@ static void sync_row(void *context, nsys_cells cells)
     int64_t number = nsys_i64(&cells[S_CONTEXT]);
     const uint64_t *device =
         number < 0 ? NULL : gpurows_map_find(&load->contexts, (uint64_t)number);
-    sync.kind = MAPPED(&cells[S_TYPE], sync_kinds);
+    sync.kind = gpurows_cupti_sync(nsys_i64(&cells[S_TYPE]));
     slice.kind = NL_KIND_SYNC;
-    slice.name = nl_stage_name(rows->stage, nl_str(names[sync.kind]));
+    slice.name = gpurows_sync_name(rows, sync.kind);
     slice.lane =
         gpurows_device(rows, NL_LANE_SYNC, load->pid, device ? (int64_t)*device : NL_NULL_I64,
                        number, unless_all_ones(&cells[S_STREAM]));

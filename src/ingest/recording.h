@@ -119,6 +119,18 @@ void rec_stage_scope(struct rec_load *load, unsigned kind, const struct rec_scop
 
 NL_MUST_CHECK bool rec_events_read(struct rec_load *load, struct nl_err *err);
 
+/* ---- GPU work (store/recgpu.h) ---- */
+
+struct rec_gpu;
+
+struct rec_gpu *rec_gpu_new(struct rec_load *load);
+/* One cell of a kind of enum nl_rec_gpu with `bytes` behind it. False: it is cut. */
+NL_MUST_CHECK bool rec_gpu_take(struct rec_gpu *gpu, const struct nl_rec_cell *cell,
+                                const unsigned char *more, size_t bytes);
+/* At the end: what waited, coverage, metadata. */
+void rec_gpu_finish(struct rec_gpu *gpu);
+void rec_gpu_free(struct rec_gpu *gpu);
+
 /* A mark that a hook of ours left, "what: why", of what it could not record: a line of coverage. */
 bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark);
 void rec_take_problem(struct rec_load *load, struct nl_str text);

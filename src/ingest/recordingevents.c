@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ingest/recording.h"
+#include "store/recgpu.h"
 
 #define THREADS_MOST ((uint32_t)1 << 24)
 
@@ -53,7 +54,8 @@ struct rec_events {
     size_t thread_count, thread_cap, track_count, track_cap, range_count, range_cap;
     size_t out_count, out_cap, in_count, in_cap;
     struct rec_thread *now; /* whose events are being read */
-    struct rec_thread recorder;
+    struct rec_thread recorder, driver;
+    struct rec_gpu *gpu; /* NULL: no cell of its kinds yet */
     uint32_t now_row, subject_lane;
     int64_t last_ts;
     uint64_t events[NL_REC_CLASS_COUNT], counters, flows;
@@ -89,8 +91,8 @@ static void set_thread(struct rec_events *e, const struct event *event)
 {
     uint32_t number = event->cell.id;
     e->subject_lane = NL_NULL_ROW;
-    if (number == NL_REC_RECORDER) {
-        e->now = &e->recorder;
+    if (number >= NL_REC_DRIVER) {
+        e->now = number == NL_REC_DRIVER ? &e->driver : &e->recorder;
         return;
     }
     uint32_t at = id_index_get(&e->threads, number);
@@ -349,6 +351,10 @@ static void take(struct rec_events *e, const struct event *event)
         take_value(e, event);
         return;
     }
+    if (e->now == &e->driver) { /* it has no scopes: ends and losses of a thread of ours */
+        e->unknown += kind != NL_REC_THREAD_END && kind != NL_REC_LOST;
+        return;
+    }
     if (kind < NL_REC_BEGIN) {
         take_other(e, event);
         return;
@@ -367,6 +373,20 @@ static void take(struct rec_events *e, const struct event *event)
         mark(e, event, kinds);
 }
 
+/* Their times are no ticks. What could not be recorded is told from the program's own threads. */
+static void take_gpu(struct rec_events *e, const struct nl_rec_cell *cell,
+                     const unsigned char *more, size_t bytes)
+{
+    bool told_anywhere = cell->kind == NL_REC_GPU_NOTE || cell->kind == NL_REC_GPU_FACT;
+    if (!e->now || (e->now != &e->driver && !told_anywhere)) {
+        e->no_thread++;
+        return;
+    }
+    if (!e->gpu)
+        e->gpu = rec_gpu_new(e->load);
+    e->cut += !rec_gpu_take(e->gpu, cell, more, bytes);
+}
+
 static void read_block(struct rec_events *e, const unsigned char *bytes, uint32_t used)
 {
     struct event event;
@@ -381,7 +401,12 @@ static void read_block(struct rec_events *e, const unsigned char *bytes, uint32_
         }
         uint32_t more = cells - 1 < 2 ? cells - 1 : 2;
         memcpy(event.more, bytes + at + NL_REC_CELL, more * sizeof event.more[0]);
+        const unsigned char *behind = bytes + at + NL_REC_CELL;
         at += cells * NL_REC_CELL;
+        if (event.cell.kind >= NL_REC_GPU_KERNEL && event.cell.kind < NL_REC_GPU_BEHIND) {
+            take_gpu(e, &event.cell, behind, (cells - 1) * NL_REC_CELL);
+            continue;
+        }
         event.ts = rec_clock_ns(&e->load->clock, event.cell.time);
         if (event.cell.kind == NL_REC_THREAD)
             set_thread(e, &event);
@@ -476,6 +501,8 @@ static void report(struct rec_events *e)
     struct rec_load *load = e->load;
     char text[32], key[64];
     uint64_t total = e->counters + e->flows;
+    if (e->gpu)
+        rec_gpu_finish(e->gpu);
     for (unsigned i = 0; i < NL_REC_CLASS_COUNT; i++) {
         total += e->events[i];
         (void)snprintf(key, sizeof key, "recorded events: %s", rec_classes[i].name);
@@ -506,6 +533,7 @@ static void release(struct rec_events *e)
     nl_free(e->range);
     nl_free(e->outs);
     nl_free(e->ins);
+    rec_gpu_free(e->gpu);
     id_index_release(&e->threads);
     id_index_release(&e->tracks);
     id_index_release(&e->ranges);
@@ -516,7 +544,8 @@ bool rec_events_read(struct rec_load *load, struct nl_err *err)
     struct rec_events e = {.load = load,
                            .process_lane = NL_NULL_ROW,
                            .last_ts = NL_NULL_I64,
-                           .recorder = {.last_ts = NL_NULL_I64}};
+                           .recorder = {.last_ts = NL_NULL_I64},
+                           .driver = {.last_ts = NL_NULL_I64}};
     bool done = true;
     e.process = nl_builder_process(load->builder, load->source, load->head.pid);
     for (size_t i = 0; i < load->place_count && done; i++) {

@@ -230,6 +230,27 @@ static void refuses_what_cannot_be(void)
     CHECK(control_find("/nonexistent") == NULL);
 }
 
+/* Whether the window was open then, for work that is told later. */
+static void windows_of_the_past(void)
+{
+    struct nl_control control = {.gate = 1, .begins_open = 1};
+    CHECK(control_was_open(&control, 1) && control_was_open(&control, INT64_MAX));
+    CHECK(control_gate(&control, 0) && control_gate(&control, 1) && !control_gate(&control, 1));
+    int64_t *moves = control.moves_ns;
+    CHECK_INT(control.gate_changes, 2);
+    CHECK(moves[0] > 0 && moves[0] <= moves[1]);
+    moves[0] = 100;
+    moves[1] = 200;
+    CHECK(control_was_open(&control, 99) && !control_was_open(&control, 100));
+    CHECK(!control_was_open(&control, 199) && control_was_open(&control, 200));
+    control.begins_open = 0;
+    CHECK(!control_was_open(&control, 50) && control_was_open(&control, 150));
+    for (unsigned i = 2; i <= NL_CONTROL_MOVES; i++)
+        CHECK(control_gate(&control, i % 2));
+    CHECK(control_was_open(&control, INT64_MAX) == (control.gate != 0));
+}
+
 CHECK_MAIN("capture", {"writes while it is relieved", writes_while_relieved},
            {"sources are polled", sources_are_polled},
-           {"refuses what cannot be", refuses_what_cannot_be})
+           {"refuses what cannot be", refuses_what_cannot_be},
+           {"windows of the past", windows_of_the_past})

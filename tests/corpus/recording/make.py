@@ -29,8 +29,8 @@ def block(kind, payload, sequence, state=FULL, span=0, raw=0, crc=0, used=None):
                        0, span, raw, crc, state) + payload
 
 
-def whole(text):
-    return text.ljust(-(-len(text) // BLOCK) * BLOCK, b"\0")
+def whole(text, size=BLOCK):
+    return text.ljust(-(-len(text) // size) * size, b"\0")
 
 
 def names(*texts):
@@ -69,6 +69,12 @@ def mark(time, name, kind=0, *more):
     return cell(time, name, 192 + kind, *more)
 
 
+def gpu(time, name, kind, depth=0, work=(), more=b""):
+    """A cell of src/store/recgpu.h; `work`: end, correlation, device, context, stream, graph, detail, node, bytes."""
+    text = (struct.pack("<QIIIIIIQQ", *work) if work else b"") + more
+    return struct.pack("<QIBBH", time, name, kind, 1 + len(text) // 16, depth) + text
+
+
 def raw_zstd(payload):
     """A zstd frame that holds its payload as it is."""
     out = struct.pack("<IB", 0xFD2FB528, 0xA0) + struct.pack("<I", len(payload))
@@ -102,6 +108,44 @@ RICH = [
 ]
 OWN = [thread(2000, 2**32 - 1, 0), cell(2000, 0, 10, (0, 0, 0)), cell(2000, 2**32 - 1, 5, (bits(4096.0), 11, 0))]
 
+# GPU work: 32 kernel, 33 copy, 34 copy between devices, 35 fill, 36 whole graph, 37 wait, 38 call, 39 overhead, 40 memory,
+# 41 pool, 42 device, 43 context, 44 stream, 45 note, 46 fact.
+GPU_NAMES = names((1, "gemm"), (2, "cudaLaunchKernel"), (3, "Hand-made GPU"), (4, "a note"), (5, "its detail"),
+                  (6, "GPU recording"), (7, "begun"), (8, "driver: compiling"), (9, "cudaMemcpyAsync"))
+DRIVER, NOT_TOLD = 2**32 - 2, 2**32 - 1
+GPU = [
+    thread(1000, DRIVER, 4400), gpu(0, 6, 46, 0, (), struct.pack("<QII", 0, 7, 0)),
+    # A wait before its context is known, records in no order, work of two devices.
+    gpu(1500, 0, 37, 3, (1900, 12, NOT_TOLD, 1, 7, 0, NOT_TOLD, 0, 0)),
+    gpu(1200, 1, 32, 0, (1300, 10, 0, 1, 7, 0, 40, 0, 0), struct.pack("<8I", 4, 5, 6, 64, 2, 1, 1024, 16)),
+    gpu(1000, 2, 38, 0, (), struct.pack("<QII", 1100, 10, 4321)),
+    gpu(1000, 9, 38, 1, (), struct.pack("<QII", 1150, 11, 4322)),
+    gpu(1250, 0, 33, 1, (1450, 11, 0, 1, 8, 0, 2 | 3 << 8, 0, 4096)),
+    gpu(1300, 0, 34, 10, (1400, 13, 1, 2, 7, 0, 3 | 3 << 8, 0, 8192), struct.pack("<4I", 1, 0, 0, 0)),
+    gpu(1600, 0, 35, 3, (1650, 14, 0, 1, 7, 9, 255, 77, 512)),
+    gpu(1700, 0, 36, 0, (1800, 15, 1, 2, 7, 9, 0, 0, 0)),
+    gpu(1010, 8, 39, 0, (), struct.pack("<QII", 1020, 0, 4321)),
+    gpu(1110, 0, 40, 1, (0, 16, 0, 1, NOT_TOLD, 0, 3, 0x7000, 4096)),
+    gpu(1810, 0, 40, 2, (0, 17, 0, 1, NOT_TOLD, 0, 3, 0x7000, 0)),
+    gpu(1111, 0, 41, 1, (0, 18, 0, NOT_TOLD, NOT_TOLD, 0, 1, 0x8000, 1 << 20)),
+    gpu(0, 3, 42, 0, (), struct.pack("<QQQ6I", 1 << 34, 10**12, 10**9, 1, 108, 8, 0, 64, 32) + bytes(range(16))),
+    gpu(0, 0, 43, 0, (0, 0, 0, 1, 7, 0, 0, 0, 0)), gpu(0, 0, 44, 0, (0, 0, NOT_TOLD, 1, 8, 0, 2**32 - 3, 0, 0)),
+    gpu(0, 4, 45, 0, (), struct.pack("<QII", 3, 5, 0)),
+    # No time; an end before its start; an end that is not told.
+    gpu(0, 1, 32, 0, (0, 20, 0, 1, 7, 0, 0, 0, 0), bytes(32)), gpu(1910, 1, 32, 0, (1905, 21, 0, 1, 7, 0, 0, 0, 0), bytes(32)),
+    gpu(1920, 1, 32, 0, (0, 22, 0, 1, 7, 0, 0, 0, 0), bytes(32)),
+]
+# Kernels outside the driver's blocks, a note among a thread's events, cells too short, texts and numbers from nowhere.
+GPU_ODD = [
+    thread(1000), GPU[3], gpu(0, 4, 45, 0, (), struct.pack("<QII", 5, 0, 0)), begin(1010, 1), end(1020, 1010),
+    thread(1000, DRIVER, 4400), mark(1030, 4), cell(1031, 0, 4, (7, 0, 0)),
+    gpu(2**63 + 5, 99, 32, 0, (1, 2, 3, 4, 5, 6, 7, 8, 9), bytes(32)),
+    gpu(1040, 99, 40, 9, (2**64 - 1, 0, NOT_TOLD, 0, 0, 0, 2**32 - 1, 2**64 - 1, 2**64 - 1)),
+    gpu(1050, 99, 37, 65535, (2**64 - 1, 0, 5, 2**32 - 1, 0, 0, 0, 0, 0)),
+    gpu(0, 98, 45, 0, (), struct.pack("<QII", 2**64 - 1, 97, 0)), gpu(0, 98, 46, 0, (), struct.pack("<QII", 0, 97, 0)),
+    gpu(1060, 1, 33, 1, (), bytes(16)),
+]
+
 
 def write(folder, name, text):
     with open(os.path.join(folder, name), "wb") as file:
@@ -133,6 +177,17 @@ def main():
             cell(1005, 9, 6, (1, 0, 0)), cell(1010, 9, 7, (1, 0, 0)), end(1010, 1000, 0, 3), end(1010, 1000, 0, 2),
             end(1010, 1000, 0, 1), begin(1010, 2, 0, 1), end(1010, 1010, 0, 1), end(1010, 1000)]
     write(HERE, "ties.nlrec", head(2) + whole(block(2, NAMES, 0)) + whole(block(1, b"".join(ties), 1)))
+    write(HERE, "gpu.nlrec", head(5, block=2048) + whole(block(2, GPU_NAMES, 0), 2048) +
+          whole(block(1, b"".join(GPU), 1), 2048))
+    write(HERE, "gpu-odd.nlrec", head(5, block=2048) + whole(block(2, GPU_NAMES, 0), 2048) +
+          whole(block(1, b"".join(GPU_ODD), 1), 2048))
+    # More kinds of notes, and more facts, than are kept: 256 of each.
+    words = [thread(1000, DRIVER, 4400)]
+    for i in range(1, 301):
+        words += [gpu(0, i, 45, 0, (), struct.pack("<QII", 1, 0, 0)), gpu(0, i, 46, 0, (), struct.pack("<QII", 0, i, 0))]
+    write(HERE, "gpu-words.nlrec", head(5, block=32768) +
+          whole(block(2, names(*((i, "word %d" % i) for i in range(1, 301))), 0), 32768) +
+          whole(block(1, b"".join(words), 1), 32768))
     write(HERE, "empty.nlrec", head(0, end=0, closed=0))
     write(REJECT, "cut-head.nlrec", head(0)[:700])
     write(REJECT, "version.nlrec", head(0, version=2))

@@ -1,0 +1,448 @@
+#!/usr/bin/env python3
+"""Recording of GPU work without a GPU: tests/record/mock_cupti.c stands in for NVIDIA's libcupti, mock_app.c for a
+program and its driver. The recording must be what the program wrote down of itself, nothing may be lost without being
+counted, and the program must not notice, whatever libcupti does."""
+import csv
+import glob
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+
+from harness import PROGRAM, ROOT, TESTS, Tally, neurolens, scratch
+
+tally = Tally("record_gpu")
+SOURCES = os.path.join(TESTS, "record")
+MOCK = os.path.join(scratch(), "libmock_cupti.so")
+APP = os.path.join(scratch(), "mock_app")
+
+
+def build():
+    """Compiles the two; False when there is no compiler."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        return False
+    flags = ["-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "src"), "-I", SOURCES]
+    for source, path, more in (("mock_cupti.c", MOCK, ["-shared", "-fPIC", "-fvisibility=hidden"]),
+                               ("mock_app.c", APP, [])):
+        subprocess.run([compiler] + flags + more + ["-o", path, os.path.join(SOURCES, source), "-lpthread", "-ldl"],
+                       check=True)
+    return True
+
+
+class Run:
+    """One recorded run of the mock program; .truth is what it says it did: (pid, kind, values…)."""
+    count = 0
+
+    def __init__(self, words=(), mock="", threads=2, rounds=400, options=(), extra=None, library=MOCK):
+        Run.count += 1
+        self.path = os.path.join(scratch(), "g%d.nlt" % Run.count)
+        truth = os.path.join(scratch(), "truth%d" % Run.count)
+        environment = {"MOCK": mock, "NEUROLENS_CUPTI": library}
+        environment.update(extra or {})
+        begun = time.monotonic()
+        self.done = neurolens(["run", "-o", self.path] + list(options) +
+                              ["--", APP, MOCK, truth, str(threads), str(rounds)] + list(words),
+                              extra=environment, timeout=120)
+        self.seconds = time.monotonic() - begun
+        self.truth = []
+        for name in glob.glob(truth + ".*"):
+            with open(name) as file:
+                self.truth += [[int(name.rsplit(".", 1)[1])] + row for row in csv.reader(file)]
+            os.unlink(name)
+
+    def sql(self, query):
+        done = neurolens(["sql", "--no-cache", "--absolute", "--format", "csv", self.path, query], timeout=60)
+        if done.status != 0:
+            raise AssertionError(done.describe())
+        return list(csv.reader(io.StringIO(done.stdout)))[1:]
+
+    def coverage(self):
+        return {row[0]: int(row[1]) for row in self.sql("SELECT item, sum(count) FROM coverage GROUP BY item")}
+
+    def made(self, kind):
+        """The program's own rows of a kind, without the kind."""
+        return [[str(row[0])] + row[2:] for row in self.truth if row[1] == kind]
+
+    def remove(self):
+        if os.path.exists(self.path):
+            os.unlink(self.path)
+        shutil.rmtree(self.path + ".parts", True)
+
+
+def check(name, test):
+    try:
+        problem = test()
+    except (AssertionError, IndexError, KeyError, ValueError, OSError, subprocess.SubprocessError) as wrong:
+        problem = "%s: %s" % (type(wrong).__name__, wrong)
+    tally.check(name, not problem, problem or "")
+
+
+# ---- everything, exactly ----
+
+QUERIES = {
+    "kernel": "SELECT process, name, ts, ts + dur, device, context, stream, correlation, grid_x, grid_y, grid_z, block_x, "
+              "block_y, block_z, registers, static_shared_bytes, dynamic_shared_bytes, coalesce(graph, 0), "
+              "coalesce(graph_node, 0) FROM kernels",
+    "copy": "SELECT process, kind, ts, ts + dur, device, context, stream, correlation, bytes, src_memory, dst_memory, "
+            "src_device, dst_device FROM copies",
+    "memset": "SELECT s.process, m.value, m.ts, m.ts + m.dur, m.device, l.context, m.stream, m.correlation, m.bytes "
+              "FROM memsets m JOIN slices s ON s.id = m.slice JOIN lanes l ON l.id = s.lane",
+    "sync": "SELECT process, kind, ts, ts + dur, device, stream, correlation FROM syncs",
+    "memory": "SELECT l.pid, m.action, m.ts, m.address, m.bytes, m.device FROM memory m JOIN lanes l ON l.id = m.lane "
+              "WHERE m.kind = 'device'",
+    "graph": "SELECT l.pid, graph, g.ts, g.ts + g.dur, g.device, g.correlation FROM graph_launches g "
+             "JOIN slices s ON s.id = g.slice JOIN lanes l ON l.id = s.lane",
+    "call": "SELECT process, name, ts, ts + dur, thread, correlation FROM api",
+}
+# What is left out on purpose: a call that only asks, and all calls of the driver but launches.
+LEFT_OUT = ("cudaGetDevice_v3020", "cuCtxGetCurrent")
+
+
+def function(name):
+    head, _, tail = name.rpartition("_")
+    return head if head and (tail == "ptsz" or tail.startswith("v") and len(tail) > 4) else name
+
+
+def wanted(run, kind):
+    rows = run.made(kind)
+    if kind == "call":
+        rows = [[row[0], function(row[1])] + row[2:] for row in rows if row[1] not in LEFT_OUT]
+    return sorted(rows)
+
+
+def differs(run, status=0, kinds=tuple(QUERIES)):
+    """The first difference between what was done and what was recorded, or None."""
+    if run.done.status != status:
+        return run.done.describe()
+    for kind in kinds:
+        want, got = wanted(run, kind), sorted(run.sql(QUERIES[kind]))
+        if want != got:
+            missing = [row for row in want if row not in got][:3]
+            extra = [row for row in got if row not in want][:3]
+            return "%s: %d, want %d; missing %s; extra %s\n%s" % (kind, len(got), len(want), missing, extra,
+                                                                  run.done.describe())
+    return None
+
+
+def clean(run):
+    """Nothing to be complained of."""
+    items = run.coverage()
+    return "coverage: %s" % items if items else None
+
+
+def exact(words=(), mock="", **more):
+    def test():
+        run = Run(words, mock, **more)
+        problem = differs(run) or clean(run)
+        run.remove()
+        return problem
+    return test
+
+
+def links():
+    """Every kernel, copy and fill hangs from the call with its correlation id, in its own process."""
+    run = Run(["gpus=2", "procs=2"], threads=4, rounds=100)
+    wrong = run.sql("SELECT count(*) FROM (SELECT launch, correlation, process FROM kernels UNION ALL "
+                    "SELECT launch, correlation, process FROM copies) w LEFT JOIN api a ON a.slice = w.launch "
+                    "WHERE a.correlation IS NULL OR a.correlation <> w.correlation OR a.process <> w.process")
+    run.remove()
+    return None if wrong == [["0"]] else "%s kernels and copies without their call" % wrong
+
+
+def devices():
+    run = Run(["gpus=3"], threads=3, rounds=20)
+    rows = run.sql("SELECT ordinal, name, sm_count, memory_bytes, bandwidth_bytes_per_s, clock_hz, compute_major, "
+                   "max_warps_per_sm, warp_size, uuid FROM devices ORDER BY ordinal")
+    pool = run.sql("SELECT action, total_reserved, kind FROM memory WHERE kind = 'memory pool'")
+    rest = run.sql("SELECT s.name, l.kind FROM slices s JOIN lanes l ON l.id = s.lane WHERE s.kind = 'overhead'")
+    run.remove()
+    want = [[str(i), "Mock GPU", "132", str(141 << 30), "4800000000", "1980000000", "9", "64", "32",
+             "GPU-010203%02x-0000-0000-0000-000000000000" % i] for i in range(3)]
+    if rows != want or pool != [["pool_created", str(1 << 25), "memory pool"]]:
+        return "%s %s" % (rows, pool)
+    return None if rest == [["CUPTI: flushing a buffer", "overhead"]] else "overhead: %s" % rest
+
+
+def names():
+    """Names over 4,095 bytes are cut, and it is told."""
+    run = Run(["huge"], rounds=30)
+    items = run.coverage()
+    lengths = run.sql("SELECT DISTINCT length(name) FROM kernels WHERE name LIKE 'hhh%'")
+    count = run.sql("SELECT count(*) FROM kernels WHERE name LIKE 'hhh%'")
+    run.remove()
+    if list(items) != ["cut: names over 4,095 bytes"] or count != [["20"]]:
+        return "%s %s" % (items, count)
+    return None if lengths == [["4093"]] else "lengths %s" % lengths
+
+
+def wall_clock():
+    """A libcupti that takes no clock of ours: its times are moved to the recording's."""
+    run = Run(mock="wall", rounds=200)
+    want = sorted((row[1], int(row[8]), int(row[3]), int(row[4])) for row in
+                  ([r[0]] + r for r in run.made("kernel")))
+    got = sorted((name, int(c), int(ts), int(end)) for name, c, ts, end in
+                 run.sql("SELECT name, correlation, ts, ts + dur FROM kernels"))
+    shift = time.time_ns() - time.monotonic_ns()
+    run.remove()
+    worst = max((abs(w[2] - shift - g[2]) for w, g in zip(sorted(want, key=lambda r: r[1:3]),
+                                                          sorted(got, key=lambda r: r[1:3]))), default=1 << 62)
+    same = sorted(w[3] - w[2] for w in want) == sorted(g[3] - g[2] for g in got)
+    return None if same and worst < 5000000 else "off by %d ns, lengths %s" % (worst, same)
+
+
+# ---- the answers ----
+
+def union(spans):
+    total, behind = 0, 0
+    for start, end in sorted(spans):
+        if end > behind:
+            total += end - max(start, behind)
+            behind = end
+    return total
+
+
+def breakdown():
+    """The breakdown against sums over the program's own account."""
+    run = Run(["gpus=2"], threads=2, rounds=500)
+    done = neurolens(["analyze", "--no-cache", "--section", "time_breakdown", "--format", "json", run.path], timeout=60)
+    rows = {row["device"]: row for row in json.loads(done.stdout)["result"]["breakdown"]}
+    problem = None if len(rows) == 2 else "%d devices" % len(rows)
+    for device, row in rows.items():
+        spans = {kind: [(int(r[2]), int(r[3])) for r in run.made(kind) if int(r[4]) == device]
+                 for kind in ("kernel", "copy", "memset")}
+        work = sum(spans.values(), [])
+        begin, end = min(s for s, _ in work), max(e for _, e in work)
+        busy, compute = union(work), union(spans["kernel"])
+        want = (end - begin, compute, busy - compute, end - begin - busy, len(spans["kernel"]), len(spans["copy"]),
+                len(spans["memset"]))
+        got = tuple(row[key] for key in ("wall_ns", "compute_ns", "exposed_copy_ns", "idle_ns", "kernels", "copies",
+                                         "memsets"))
+        if want != got:
+            problem = "device %d: %s, want %s" % (device, got, want)
+    run.remove()
+    return problem
+
+
+# ---- losses are counted ----
+
+def counted(mock, item, kinds=("kernel", "copy", "memset", "sync", "memory", "graph", "call"), words=(), **more):
+    """Found and lost are what was made."""
+    def test():
+        run = Run(words, mock, **more)
+        if run.done.status:
+            return run.done.describe()
+        made = sum(len(wanted(run, kind)) for kind in kinds)
+        others = {"devices": 1, "contexts": 1, "streams": 1, "overheads": 1, "pools": 1}
+        found = sum(int(run.sql("SELECT count(*) FROM (%s)" % QUERIES[kind])[0][0]) for kind in kinds)
+        lost = run.coverage().get(item, 0)
+        run.remove()
+        # Those of the few that the account does not list may be among the lost.
+        if not lost or not made <= found + lost <= made + len(others):
+            return "%d found + %d lost of %d made" % (found, lost, made)
+        return None
+    return test
+
+
+def strange():
+    run = Run(mock="strange=7")
+    items = run.coverage()
+    problem = differs(run)
+    run.remove()
+    if list(items) != ["skipped: GPU records of unknown kinds"] or not items.popitem()[1] > 100:
+        return str(items)
+    return problem
+
+
+def broken():
+    run = Run(mock="broken=1,small=200")
+    items = run.coverage()
+    problem = differs(run)
+    run.remove()
+    if list(items) != ["skipped: GPU buffers damaged from some record on"] or not items.popitem()[1] > 10:
+        return str(items)
+    return problem
+
+
+def window():
+    """A window that never opens: the program's GPU work is not in the recording, and nothing is missing of it."""
+    run = Run(rounds=50, options=["--paused"])
+    rows = run.sql("SELECT (SELECT count(*) FROM kernels), (SELECT count(*) FROM api)")
+    run.remove()
+    return None if rows == [["0", "0"]] else str(rows)
+
+
+# ---- what can go wrong ----
+
+def cpu_only(reason, mock="", library=MOCK, status=0, words=(), extra=None):
+    """The program runs as ever, the recording and the report say why there is no GPU work."""
+    def test():
+        run = Run(["exit=%d" % status] + list(words), mock, library=library, extra=extra, rounds=20)
+        details = [row[0] for row in run.sql("SELECT detail FROM coverage WHERE item = 'GPU work not recorded'")]
+        kernels = run.sql("SELECT count(*) FROM kernels")
+        run.remove()
+        if run.done.status != status or kernels != [["0"]]:
+            return run.done.describe()
+        if len(details) != 1 or reason not in details[0] or reason not in run.done.stderr:
+            return "%s\n%s" % (details, run.done.describe())
+        return None
+    return test
+
+
+def holder():
+    """Who holds CUPTI is told by the libraries that are there."""
+    library = os.path.join(scratch(), "libToolsInjection64.so")
+    shutil.copy(MOCK, library)
+    return cpu_only("held by another tool: Nsight Systems", "held", library=library)()
+
+
+def newer():
+    run = Run(mock="version=150000", rounds=50)
+    items = run.coverage()
+    problem = differs(run)
+    run.remove()
+    return problem or (None if list(items) == ["GPU work recorded with a CUPTI newer than is known"] else str(items))
+
+
+def cut_short(words, status):
+    """Ends that give no chance to flush: what was handed over is there, and the rest is told of."""
+    def test():
+        run = Run(words, "small=100", rounds=300)
+        items = run.coverage()
+        kernels = int(run.sql("SELECT count(*) FROM kernels")[0][0])
+        run.remove()
+        if run.done.status != status or "GPU recording cut short" not in items:
+            return "%s\n%s" % (items, run.done.describe())
+        return None if 0 < kernels <= len(run.made("kernel")) else "%d kernels" % kernels
+    return test
+
+
+def hang():
+    run = Run(["exit=4"], "hang,small=100", rounds=300)
+    items = run.coverage()
+    run.remove()
+    if run.done.status != 4 or "GPU recording cut short" not in items or not 4.5 < run.seconds < 15:
+        return "%.1f s, %s\n%s" % (run.seconds, items, run.done.describe())
+    return None
+
+
+def fatal():
+    run = Run(["exit=5"], "fatal=500", rounds=300)
+    items = run.coverage()
+    run.remove()
+    if run.done.status != 5 or "GPU recording ended by a fatal error of CUPTI" not in items:
+        return "%s\n%s" % (items, run.done.describe())
+    return None
+
+
+def idle():
+    """CUDA is begun and not used: nothing is flushed, which could wait for ever."""
+    run = Run(["idle", "exit=6"], "hang")
+    problem = run.done.describe() if run.done.status != 6 or run.seconds > 4 else clean(run)
+    run.remove()
+    return problem
+
+
+def other_tool():
+    """Another tool's library stays in its variable, and it is said."""
+    run = Run(rounds=5, extra={"CUDA_INJECTION64_PATH": "/nonexistent/tool.so"})
+    run.remove()
+    said = "CUDA_INJECTION64_PATH names another tool's library" in run.done.stderr
+    return None if run.done.status == 0 and said else run.done.describe()
+
+
+def without_recorder():
+    truth = os.path.join(scratch(), "alone")
+    done = subprocess.run([APP, MOCK, truth, "1", "10", "exit=7"], timeout=20)
+    return None if done.returncode == 7 else "status %d" % done.returncode
+
+
+def no_driver():
+    run = Run(rounds=1)
+    run.remove()
+    there = any(os.path.exists(path) for path in ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg"))
+    said = "not recorded: CUDA: no NVIDIA driver" in run.done.stderr
+    return None if said != there else run.done.describe()
+
+
+def thread_sanitizer():
+    """The library and both programs compiled to watch for data races; the recorder as it is."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    folder = os.path.join(scratch(), "tsan")
+    capture = os.path.join(ROOT, "src", "capture")
+    with open(os.path.join(capture, "meson.build")) as file:
+        lists = re.findall(r"^(?:agent|shared)_sources = files\((.*?)\)", file.read(), re.M | re.S)
+    sources = [os.path.join(capture, name) for text in lists for name in re.findall(r"'([^']+)'", text)]
+    os.mkdir(folder)
+    shutil.copy(PROGRAM, os.path.join(folder, "neurolens"))
+    watch = [compiler, "-g", "-O1", "-fsanitize=thread", "-std=gnu17", "-I", os.path.join(ROOT, "src"), "-I", SOURCES,
+             "-I", os.path.join(ROOT, "include"), '-DNL_VERSION="0"']
+    library = ["-shared", "-fPIC", "-fvisibility=hidden"]
+    ends = ["-Wl,-init,nl_capture_loaded", "-Wl,-fini,nl_capture_unloaded", "-Wl,-z,nodelete", "-lpthread", "-ldl"]
+    for words in (library + ["-o", os.path.join(folder, "libneurolens-capture.so")] + sources +
+                  [os.path.join(ROOT, "src", "base", "err.c")] + ends,
+                  library + ["-o", os.path.join(folder, "mock.so"), os.path.join(SOURCES, "mock_cupti.c"), "-lpthread"],
+                  ["-o", os.path.join(folder, "app"), os.path.join(SOURCES, "mock_app.c"), "-lpthread", "-ldl"]):
+        if subprocess.run(watch + words, stderr=subprocess.DEVNULL).returncode:
+            return "cannot be compiled"
+    done = subprocess.run([os.path.join(folder, "neurolens"), "run", "-o", os.path.join(folder, "t.nlt"), "--",
+                           os.path.join(folder, "app"), os.path.join(folder, "mock.so"), os.path.join(folder, "truth"),
+                           "4", "2000", "gpus=2"], stderr=subprocess.PIPE, timeout=120,
+                          env=dict(os.environ, MOCK="small=100", NEUROLENS_CUPTI=os.path.join(folder, "mock.so"),
+                                   TSAN_OPTIONS="exitcode=66"))
+    said = done.stderr.decode(errors="replace")
+    return None if done.returncode == 0 and "ThreadSanitizer" not in said else said[-3000:]
+
+
+def can_watch():
+    """Some systems have no room in the address space for it, or no library."""
+    watched = os.path.join(scratch(), "watched")
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    done = subprocess.run([compiler, "-fsanitize=thread", "-x", "c", "-o", watched, "-"],
+                          input=b"int main(void) { return 0; }", stderr=subprocess.DEVNULL)
+    return done.returncode == 0 and subprocess.run([watched], stderr=subprocess.DEVNULL).returncode == 0
+
+
+def main():
+    if not build():
+        tally.skip("all", "no C compiler")
+        tally.finish()
+    for name, test in (
+            ("everything, exactly", exact()), ("CUDA 11.8", exact(mock="version=18")),
+            ("CUDA 12.5", exact(mock="version=23")), ("CUDA 13.0", exact(mock="version=130001")),
+            ("records last first", exact(mock="reverse,small=500")),
+            ("buffers of 40 records", exact(mock="small=40", rounds=100)),
+            ("whole graphs", exact(options=["--graphs", "whole"])),
+            ("16 threads, 8 GPUs", exact(["gpus=8"], threads=16, rounds=100)),
+            ("5 processes, 2 GPUs", exact(["gpus=2", "procs=4"], threads=2, rounds=100)),
+            ("begun twice", exact(["twice"], rounds=50)),
+            ("a fork after CUDA began", exact(["fork"], rounds=100)),
+            ("links", links), ("devices, pools, overhead", devices), ("huge names", names),
+            ("the wall's clock", wall_clock), ("breakdown", breakdown),
+            ("dropped by CUPTI", counted("droppy=10", "dropped: GPU records")),
+            ("kernels without times", counted("", "skipped: GPU work without a time", kinds=("kernel",),
+                                              words=["zero=5"])),
+            ("no buffers left", counted("small=1", "dropped: GPU records", threads=8, rounds=4000)),
+            ("unknown kinds", strange), ("damaged buffers", broken), ("a closed window", window),
+            ("CUPTI is held by another", cpu_only("held by another tool", "held", status=3)),
+            ("the tool that holds CUPTI", holder),
+            ("CUPTI cannot be used", cpu_only("error 999", "nodriver", status=2)),
+            ("no libcupti", cpu_only("was not found", library="/nonexistent/libcupti.so", status=1)),
+            ("no libcupti but another library", cpu_only("libcupti has no cuptiGetVersion", library="libm.so.6")),
+            ("a CUPTI too old", cpu_only("version 17", "version=17")), ("a CUPTI too new", newer),
+            ("_exit", cut_short(["_exit", "exit=9"], 9)), ("SIGKILL", cut_short(["kill"], -9)),
+            ("a flush that hangs", hang), ("a fatal error", fatal), ("idle", idle),
+            ("another tool's injection", other_tool), ("without a recorder", without_recorder),
+            ("no driver", no_driver)):
+        check(name, test)
+    if can_watch():
+        check("no data race", thread_sanitizer)
+    else:
+        tally.skip("no data race", "no ThreadSanitizer")
+    tally.finish()
+
+
+main()
