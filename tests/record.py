@@ -14,7 +14,8 @@ import time
 
 from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch
 
-FLAGS = {"static.c": ["-static"], "plugin.c": ["-shared", "-fPIC"]}
+FLAGS = {"static.c": ["-static"], "plugin.c": ["-shared", "-fPIC"],
+         "nvmlmock.c": ["-shared", "-fPIC"]}
 SOURCES = os.path.join(TESTS, "record")
 tally = Tally("record")
 random.seed(7)

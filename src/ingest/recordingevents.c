@@ -288,6 +288,39 @@ static void subject(struct rec_events *e, const struct event *event)
         tid ? thread_lane(e, nl_builder_thread(e->load->builder, e->process, tid)) : NL_NULL_ROW;
 }
 
+/* Devices of recordings are those of the machine, numbered as the driver does it. */
+static void subject_device(struct rec_events *e, const struct event *event)
+{
+    struct nl_builder *builder = e->load->builder;
+    int64_t ordinal = (int64_t)(event->more[0].value & INT64_MAX);
+    struct nl_lane_key key = lane_key(e, NL_LANE_DEVICE, NL_NULL_ROW);
+    key.device = nl_builder_device(builder, e->load->source, ordinal, ordinal);
+    struct nl_device_row *row = nl_builder_device_row(builder, key.device);
+    row->name = nl_builder_name(builder, rec_name(e->load, event->cell.id));
+    row->uuid = nl_builder_name(builder, rec_name(e->load, event->more[0].a));
+    row->bus = nl_builder_name(builder, rec_name(e->load, event->more[0].b));
+    row->vendor = nl_builder_name(builder, rec_name(e->load, event->more[1].a));
+    e->subject_lane = nl_builder_lane(builder, &key);
+}
+
+static void note(struct rec_events *e, const struct event *event)
+{
+    char item[NL_REC_NAME_MOST + 1], detail[NL_REC_NAME_MOST + 1];
+    struct nl_str name = rec_name(e->load, event->cell.id);
+    struct nl_str more = rec_name(e->load, event->more[0].a);
+    (void)snprintf(item, sizeof item, "%.*s", (int)name.len, name.ptr);
+    (void)snprintf(detail, sizeof detail, "%.*s", (int)more.len, more.ptr);
+    rec_cover(e->load, item, event->more[0].value, more.len ? detail : NULL);
+}
+
+static void alert(struct rec_events *e, const struct event *event)
+{
+    struct rec_scope scope = scope_of(event);
+    scope.lane = e->subject_lane == NL_NULL_ROW ? process_lane(e) : e->subject_lane;
+    e->events[NL_REC_CLASS_ALERT]++;
+    rec_stage_scope(e->load, NL_REC_CLASS_ALERT, &scope, scope.ts, NL_RANGE_MARK, NL_SLICE_INSTANT);
+}
+
 static void thread_name(struct rec_events *e, const struct event *event)
 {
     struct nl_str name = rec_name(e->load, event->cell.id);
@@ -301,15 +334,17 @@ static void category(struct rec_events *e, const struct event *event)
     id_index_put(&e->load->categories, key, event->cell.id);
 }
 
-/* The recorder's own: values of the process and its threads. */
+/* The recorder's own: values of devices, of the process and its threads. */
 static void take_value(struct rec_events *e, const struct event *event)
 {
-    if (event->cell.kind == NL_REC_COUNTER)
-        counter(e, event);
-    else if (event->cell.kind == NL_REC_SUBJECT)
-        subject(e, event);
-    else
-        e->unknown++;
+    switch (event->cell.kind) {
+    case NL_REC_COUNTER: counter(e, event); break;
+    case NL_REC_SUBJECT: subject(e, event); break;
+    case NL_REC_DEVICE: subject_device(e, event); break;
+    case NL_REC_NOTE: note(e, event); break;
+    case NL_REC_MARK + NL_REC_CLASS_ALERT: alert(e, event); break;
+    default: e->unknown++; break;
+    }
 }
 
 static void take_other(struct rec_events *e, const struct event *event)
@@ -473,7 +508,7 @@ static void report(struct rec_events *e)
     char text[32], key[64];
     uint64_t total = e->counters + e->flows;
     for (unsigned i = 0; i < NL_REC_CLASS_COUNT; i++) {
-        total += e->events[i];
+        total += i == NL_REC_CLASS_ALERT ? 0 : e->events[i]; /* made by the recorder */
         (void)snprintf(key, sizeof key, "recorded events: %s", rec_classes[i].name);
         (void)snprintf(text, sizeof text, "%llu", (unsigned long long)e->events[i]);
         if (e->events[i])

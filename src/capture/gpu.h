@@ -1,0 +1,85 @@
+/*
+ * gpu — what is read of GPUs while something runs, whatever their vendor: a row of gpumetrics.def per
+ * value, a struct gpu_vendor per way to get at them (NVML, sysfs).
+ *
+ * A value that is not in `have` is unknown: never 0. A vendor reads what is due and no more; a call that is
+ * slow is made less often, one that fails is made again a second later, one that the device does not
+ * know is never made again. All of that is counted.
+ */
+#ifndef NL_GPU_H
+#define NL_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gpu_metric {
+#define NL_GPU_METRIC(identifier, key, name, unit, scale) GPU_##identifier,
+#include "capture/gpumetrics.def"
+#undef NL_GPU_METRIC
+    GPU_METRICS
+};
+#define GPU_BIT(metric) (UINT64_C(1) << (metric))
+
+struct gpu_metric_row {
+    const char *key, *name, *unit;
+    double scale;
+};
+extern const struct gpu_metric_row gpu_metrics[GPU_METRICS];
+
+#define GPU_DEVICES_MOST   64u
+#define GPU_PROCESSES_MOST 256u
+#define GPU_WHY            160u
+
+struct gpu_info {
+    char name[96], uuid[96], bus[32]; /* "" = unknown */
+    const char *vendor;               /* "nvidia", "amd" */
+};
+
+struct gpu_process {
+    int64_t pid;
+    uint64_t bytes; /* UINT64_MAX = unknown */
+};
+
+/* One reading of one device; zeroed by the caller. */
+struct gpu_reading {
+    uint64_t have; /* GPU_BITs of what was read this time */
+    double value[GPU_METRICS];
+    bool listed; /* the processes were read */
+    size_t process_count;
+    struct gpu_process process[GPU_PROCESSES_MOST];
+    /* since the last reading */
+    uint64_t errors, slow, unlisted;
+};
+
+static inline void gpu_put(struct gpu_reading *reading, enum gpu_metric metric, double value)
+{
+    reading->value[metric] = value;
+    reading->have |= GPU_BIT(metric);
+}
+
+struct gpu_vendor {
+    const char *name;
+    /* NULL: there is none here, with the reason. `root` stands before /sys ("" usually). */
+    void *(*open)(const char *root, char why[GPU_WHY]);
+    unsigned (*count)(const void *state);
+    void (*describe)(const void *state, unsigned device, struct gpu_info *info);
+    void (*read)(void *state, unsigned device, int64_t now_ns, struct gpu_reading *out);
+    uint64_t (*absent)(const void *state, unsigned device); /* GPU_BITs that the device lacks */
+    void (*close)(void *state);
+};
+
+extern const struct gpu_vendor gpu_nvml, gpu_amd;
+extern const struct gpu_vendor *const gpu_vendors[]; /* NULL-terminated */
+
+/* Words for the bits of GPU_THROTTLE that slow work down: "power cap, thermal"; "" = none. */
+void gpu_throttle_words(uint64_t bits, char *out, size_t room);
+#define GPU_THROTTLE_SLOW UINT64_C(0xfc) /* without idle, set clocks, display */
+
+/* When a call that is made every `period_ms` is made: `next` is its state. A call took `spent_ns`; it may
+ * take a tenth of the time, no more. */
+#define GPU_SLOW_NS  ((int64_t)50000000)
+#define GPU_RETRY_NS ((int64_t)1000000000)
+int64_t gpu_next(int64_t now_ns, unsigned period_ms, int64_t spent_ns);
+
+#endif
