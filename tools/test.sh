@@ -164,6 +164,7 @@ tests_of_the_program() {
     part "bad input" 300 python3 tests/badinput.py
     part shell 120 python3 tests/shell.py
     part record 300 python3 tests/record.py
+    part top 300 python3 tests/top.py
     part ledger 600 python3 tests/ledger.py
     part parity 120 python3 tests/parity.py
     part invariants 300 python3 tests/invariants.py

@@ -19,20 +19,20 @@ static const struct {
     bool sensor;
     unsigned period_ms;
     enum gpu_metric metric;
-    double unit; /* of the file, in ours */
+    double per_unit; /* of the file's unit in one of ours */
 } reads[] = {
     {"gpu_busy_percent", false, 200, GPU_UTILISATION, 1},
     {"mem_busy_percent", false, 200, GPU_MEMORY_UTILISATION, 1},
     {"mem_info_vram_used", false, 500, GPU_MEMORY_USED, 1},
     {"mem_info_vram_total", false, 500, GPU_MEMORY_TOTAL, 1},
-    {"power1_average", true, 100, GPU_POWER, 1e-6},
-    {"power1_input", true, 100, GPU_POWER, 1e-6},
-    {"power1_cap", true, 1000, GPU_POWER_LIMIT, 1e-6},
-    {"energy1_input", true, 200, GPU_ENERGY, 1e-6},
-    {"temp1_input", true, 100, GPU_TEMPERATURE, 1e-3},
-    {"temp3_input", true, 500, GPU_MEMORY_TEMPERATURE, 1e-3},
-    {"freq1_input", true, 100, GPU_CLOCK, 1e-6},
-    {"freq2_input", true, 100, GPU_MEMORY_CLOCK, 1e-6},
+    {"power1_average", true, 100, GPU_POWER, 1e6},
+    {"power1_input", true, 100, GPU_POWER, 1e6},
+    {"power1_cap", true, 1000, GPU_POWER_LIMIT, 1e6},
+    {"energy1_input", true, 200, GPU_ENERGY, 1e6},
+    {"temp1_input", true, 100, GPU_TEMPERATURE, 1e3},
+    {"temp3_input", true, 500, GPU_MEMORY_TEMPERATURE, 1e3},
+    {"freq1_input", true, 100, GPU_CLOCK, 1e6},
+    {"freq2_input", true, 100, GPU_MEMORY_CLOCK, 1e6},
 };
 #define READS (sizeof reads / sizeof reads[0])
 
@@ -176,7 +176,7 @@ static void amd_read(void *state, unsigned device, int64_t now_ns, struct gpu_re
         out->slow += spent > GPU_SLOW_NS;
         card->next_ns[i] = gpu_next(now_ns, reads[i].period_ms, spent);
         if (got && nl_parse_i64(nl_str(text), &value)) {
-            gpu_put(out, reads[i].metric, (double)value * reads[i].unit);
+            gpu_put(out, reads[i].metric, (double)value / reads[i].per_unit);
         } else if (got || card->seen & GPU_BIT(reads[i].metric)) {
             out->errors++;
             card->next_ns[i] = now_ns + GPU_RETRY_NS;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct gpu_metric_row gpu_metrics[GPU_METRICS] = {
-#define NL_GPU_METRIC(identifier, key, name, unit, scale) {key, name, unit, scale},
+#define NL_GPU_METRIC(identifier, key, name, unit, per_unit) {key, name, unit, per_unit},
 #include "capture/gpumetrics.def"
 #undef NL_GPU_METRIC
 };

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum gpu_metric {
-#define NL_GPU_METRIC(identifier, key, name, unit, scale) GPU_##identifier,
+#define NL_GPU_METRIC(identifier, key, name, unit, per_unit) GPU_##identifier,
 #include "capture/gpumetrics.def"
 #undef NL_GPU_METRIC
     GPU_METRICS
@@ -23,7 +23,7 @@ enum gpu_metric {
 
 struct gpu_metric_row {
     const char *key, *name, *unit;
-    double scale;
+    double per_unit;
 };
 extern const struct gpu_metric_row gpu_metrics[GPU_METRICS];
 

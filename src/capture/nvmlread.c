@@ -20,7 +20,7 @@ struct call {
 
 static void put(struct call *call, enum gpu_metric metric, double value)
 {
-    gpu_put(call->out, metric, value * gpu_metrics[metric].scale);
+    gpu_put(call->out, metric, value / gpu_metrics[metric].per_unit);
 }
 
 static int read_utilisation(struct call *call)
