@@ -585,7 +585,9 @@ def main():
                        ("policy stop", stop), ("wrap keeps the newest", newest),
                        ("a file size limit", limited), ("no folder", read_only), ("--steps", steps),
                        ("--delay, --duration", delay), ("--trigger", trigger), ("--on-signal", on_signal),
-                       ("values of processes", values),
+                       ("values of processes", values), ("values of GPUs", gpus),
+                       ("thresholds become marks", gpu_alerts), ("GPU drivers that misbehave", gpu_faults),
+                       ("no GPU", no_gpu), ("a GPU driver that hangs", slow_driver),
                        ("program killed %d times" % few, kills("program", few)),
                        ("recorder killed %d times" % few, kills("recorder", few))):
         check(name, test)
