@@ -9,6 +9,7 @@ in build/bench and kept. All reading is warm: the page cache holds the input, as
 that was just written.
 """
 import argparse
+import glob
 import gzip
 import json
 import os
@@ -194,15 +195,24 @@ def bench_nsys(path, rows):
         "goal >= 15 M rows/s")
 
 
+def analyze_anew(path):
+    """The trace may be cached, the report may not."""
+    for kept in glob.glob(os.path.join(FOLDER, "ledger", "cache", "*.nla")):
+        os.unlink(kept)
+    return ours("analyze", path)
+
+
 def bench_report(path):
     size = os.path.getsize(path)
     cold = best(lambda: ours("analyze", "--no-cache", path))
     row("analyze, JSON to report", "%.2f s" % cold.wall, "%.0f MB of JSON" % (size / 1e6),
         rate(size, cold.wall), "goal <= 3 s for 3 GB")
-    ours("analyze", path)
+    anew = best(lambda: analyze_anew(path), 5)
+    row("the same of a cached trace", "%.0f ms" % (anew.wall * 1e3),
+        "the first time %.0f ms" % (cold.wall * 1e3), "%.1f x" % (cold.wall / anew.wall))
     again = best(lambda: ours("analyze", path), 5)
     row("analyze again, from the cache", "%.0f ms" % (again.wall * 1e3),
-        "the first time %.0f ms" % (cold.wall * 1e3), "%.1f x" % (cold.wall / again.wall),
+        "computed %.0f ms" % (anew.wall * 1e3), "%.1f x" % (anew.wall / again.wall),
         "goal <= 0.3 s for 10 M events")
     warm = best(lambda: ours("info", path), 5)
     row("re-open an imported profile", "%.0f ms" % (loaded(warm) * 1e3),

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """The cache of imported profiles: the same answers with and without it, two imports at once, an
-import killed at any moment, a damaged cache file, a bounded size."""
+import killed at any moment, a damaged cache file, a bounded size. Likewise for the reports that are
+kept beside a large trace."""
 import gzip
 import os
 import random
+import shutil
 import signal
 import subprocess
+import sys
 import time
 
-from harness import FIXTURES, PROGRAM, Tally, environment, neurolens, scratch
+from harness import FIXTURES, PROGRAM, ROOT, Tally, environment, neurolens, scratch
 
 tally = Tally("cache")
 QUESTION = "SELECT count(*), sum(dur), min(ts), count(DISTINCT name) FROM slices"
@@ -113,6 +116,136 @@ def bounded(profile):
                 result.describe())
 
 
+# Words of analyze, window, and whether the answer is another one than those before: limits cut what is
+# kept, views of numbers share theirs, views for eyes share the folded one.
+REPORTS = (([], "", True), (["--limit", "2"], "", False), (["--format", "md"], "", False),
+           (["--all"], "", True), (["--format", "json"], "", False),
+           (["--format", "json", "--limit", "3"], "", False), (["--format", "csv"], "", False),
+           (["--format", "csv", "--section", "ops"], "", True), (["--section", "findings"], "", True),
+           (["--format", "json"], "[0.1s:0.9s]", True), ([], "[0.1s:0.9s]", True),
+           (["--format", "json"], "[:0.5s]", True), (["--format", "json"], "[step=1:5]", True))
+
+
+def large(name):
+    """A profile whose trace is large enough for its reports to be kept."""
+    path = os.path.join(scratch(), name)
+    subprocess.run([sys.executable, os.path.join(ROOT, "tools", "scale_chrome.py"),
+                    os.path.join(FIXTURES, "torch_cpu_train.json.gz"), path, "40"], check=True,
+                   stdout=subprocess.DEVNULL)
+    return path
+
+
+def report(profile, folder, *options):
+    return neurolens(["analyze", profile, "-v", "--ledger", folder, *options])
+
+
+def is_kept(result):
+    return "report is from the cache" in result.stderr
+
+
+def kept(folder):
+    return [name for name in cached(folder) if name.endswith(".nla")]
+
+
+def same_reports(profile):
+    folder, answers = ledger("reports"), 0
+    for words, window, new in REPORTS:
+        what = " ".join(words + [window]).strip() or "plain"
+        truth = report(profile + window, folder, "--no-cache", *words)
+        first, second = (report(profile + window, folder, *words) for _ in range(2))
+        answers += new
+        tally.check("report %s: computed, then kept, all bytes equal" % what,
+                    truth.status == 0 and truth.stdout == first.stdout == second.stdout,
+                    second.describe())
+        tally.check("report %s: from where" % what,
+                    [is_kept(run) for run in (truth, first, second)] == [False, not new, True] and
+                    len(kept(folder)) == answers, "%d files\n%s" % (answers, kept(folder)))
+    info = [neurolens(["info", profile, "-v", "--ledger", folder]) for _ in range(2)]
+    tally.check("info is kept too", is_kept(info[1]) and info[0].stdout == info[1].stdout,
+                info[1].describe())
+
+
+def changed_source(profile):
+    folder, path = ledger("changed"), os.path.join(scratch(), "changed.json")
+    shutil.copyfile(profile, path)
+    before = report(path, folder)
+    with open(path, "r+b") as file:
+        text = file.read()
+        file.seek(0)
+        file.write(text.replace(b'"aten::addmm"', b'"aten::hmmmm"'))
+    truth, after = report(path, folder, "--no-cache"), report(path, folder)
+    tally.check("a report of a changed file is a new one",
+                not is_kept(after) and truth.stdout == after.stdout != before.stdout,
+                after.describe())
+
+
+def damaged_reports(profile):
+    folder = ledger("damaged reports")
+    truth = report(profile, folder).stdout
+    first = kept(folder)
+    report(profile, folder, "--format", "json")
+    names = first + [name for name in kept(folder) if name not in first]
+    paths = [os.path.join(folder, "cache", name) for name in names]
+    with open(paths[0], "rb") as file:
+        good = file.read()
+    with open(paths[1], "rb") as file:
+        foreign = file.read()
+    flipped = bytes([good[len(good) // 2] ^ 4])
+    for name, bad in (("cut", good[:-1]), ("empty", b""), ("longer", good + b"x"),
+                      ("of another question", foreign), ("of zeros", b"\0" * len(good)),
+                      ("wrong in a bit",
+                       good[:len(good) // 2] + flipped + good[len(good) // 2 + 1:])):
+        with open(paths[0], "wb") as file:
+            file.write(bad)
+        words = (), ("--format", "json")
+        runs = [report(profile, folder, *word) for word in words for _ in range(2)]
+        with open(paths[0], "rb") as file:
+            tally.check("a kept report that is %s is made again" % name,
+                        runs[0].stdout == runs[1].stdout == truth and file.read() == good and
+                        sorted(is_kept(run) for run in runs) == [False, True, True, True],
+                        runs[0].describe())
+
+
+def reports_at_once(profile):
+    folder = ledger("reports at once")
+    env = environment(scratch())
+    words = [PROGRAM, "analyze", profile, "--ledger", folder]
+    runs = [subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             stdin=subprocess.DEVNULL) for _ in range(4)]
+    answers = {run.communicate(timeout=60)[0].decode() for run in runs}
+    last = report(profile, folder)
+    tally.check("four reports at once", answers == {last.stdout} and is_kept(last) and
+                len(cached(folder)) == 2, cached(folder))
+
+
+def swept_reports(profile):
+    folder = ledger("swept")
+    report(profile, folder)
+    report(profile, folder, "--format", "json")
+    cache = os.path.join(folder, "cache")
+    trace = [name for name in cached(folder) if name.endswith(".nlt")][0]
+    for name in kept(folder):  # used later than their trace, they go first nevertheless
+        os.utime(os.path.join(cache, name), (2_000_000_000,) * 2)
+    for name in (trace[:16] + "-0123456789abcdef.nla.AbCdEf", "0123456789abcdef-x.nla"):
+        open(os.path.join(cache, name), "wb").close()
+    orphan = "0" * 16 + "-" + "1" * 16 + ".nla"
+    open(os.path.join(cache, orphan), "wb").close()
+    size = os.path.getsize(os.path.join(cache, trace))
+    dry = neurolens(["gc", "--ledger", folder, "--max", "100G", "--dry-run"])
+    tally.check("gc --dry-run counts an answer whose trace is gone",
+                "would remove 1," in dry.stdout and orphan in cached(folder), dry.describe())
+    neurolens(["gc", "--ledger", folder, "--max", "100G"])
+    tally.check("gc removes it", orphan not in cached(folder) and len(kept(folder)) == 3,
+                cached(folder))
+    neurolens(["gc", "--ledger", folder, "--max", str(size + 100)])
+    tally.check("reports go before their trace", trace in cached(folder) and
+                kept(folder) == ["0123456789abcdef-x.nla"], cached(folder))
+    report(profile, folder)
+    neurolens(["gc", "--ledger", folder, "--all"])
+    tally.check("gc --all leaves only what is not the cache's, and who may still write",
+                len(cached(folder)) == 2 and trace not in cached(folder), cached(folder))
+
+
 def main():
     profile = unpacked()
     truth = ask(profile, ledger("none"), "--no-cache").stdout
@@ -121,6 +254,12 @@ def main():
     killed(profile, truth)
     damaged(profile, truth)
     bounded(profile)
+    profile = large("large.json")
+    same_reports(profile)
+    changed_source(profile)
+    damaged_reports(profile)
+    reports_at_once(profile)
+    swept_reports(profile)
     tally.finish()
 
 

@@ -75,7 +75,7 @@ def find(pattern, paths, why):
 def file_sizes():
     """.c at most 600 lines, .h at most 200"""
     breaches = []
-    for path in sources(("src", "tests/unit", "fuzz", "bench")):
+    for path in sources(("src", "python/src", "tests/unit", "fuzz", "bench")):
         lines, most = read(path).count("\n"), MOST_LINES[os.path.splitext(path)[1]]
         if lines > most:
             breaches.append("%s: %d lines, at most %d" % (path, lines, most))
@@ -86,7 +86,7 @@ def functions():
     """functions at most 60 lines, complexity at most 15"""
     if not shutil.which("pmccabe"):
         return "pmccabe is not installed"
-    done = subprocess.run(["pmccabe"] + list(sources(("src", "fuzz"), (".c",))),
+    done = subprocess.run(["pmccabe"] + list(sources(("src", "python/src", "fuzz"), (".c",))),
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     breaches = []
     for line in done.stdout.decode().splitlines():
@@ -204,7 +204,7 @@ def formatted():
     if not shutil.which("clang-format"):
         return "clang-format is not installed"
     done = subprocess.run(["clang-format", "--dry-run", "-Werror"] +
-                          list(sources(("src", "tests/unit", "fuzz", "bench"))),
+                          list(sources(("src", "python/src", "tests/unit", "fuzz", "bench"))),
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     files = sorted(set(re.findall(r"^([^\s:]+):\d+:\d+: error", done.stdout.decode(), re.M)))
     return ["%s: run `make format`" % path for path in files]

@@ -26,6 +26,9 @@ need() {
 has() { command -v "$1" >/dev/null 2>&1; }
 library() { has pkg-config && pkg-config --exists "$1"; }
 c_library() { has gcc && echo '#include <stdio.h>' | gcc -E -x c - ; }
+python_headers() {
+    ! has /usr/bin/python3 || [ -e "$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
+}
 clang_major() { clang -dumpversion 2>/dev/null | cut -d. -f1; }
 # One that knows draft 2020-12 (4.0 and later).
 schema_validator() { python3 -c 'from jsonschema import Draft202012Validator'; }
@@ -47,6 +50,7 @@ need build libjansson-dev library jansson
 need build libssl-dev library libcrypto
 need build libyaml-dev library yaml-0.1
 need build zlib1g-dev library zlib
+need build python3-dev python_headers
 need test clang has clang
 need test python3 has python3
 need test python3-jsonschema schema_validator

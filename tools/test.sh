@@ -163,8 +163,11 @@ tests_of_the_program() {
     part robust 300 python3 tests/robust.py
     part "bad input" 300 python3 tests/badinput.py
     part shell 120 python3 tests/shell.py
+    part cache 300 python3 tests/cache.py
+    part reopen 600 python3 tests/reopen.py
     part record 300 python3 tests/record.py
     part top 300 python3 tests/top.py
+    part python 600 python3 tests/python.py
     part ledger 600 python3 tests/ledger.py
     part parity 120 python3 tests/parity.py
     part invariants 300 python3 tests/invariants.py

@@ -11,6 +11,7 @@
 #
 #   PYTHON                 the interpreter to make the environment with
 #   NEUROLENS_WITH_TORCH   1: install torch and record with it too
+#   NEUROLENS_WITH_KERAS   1: install keras and jax, for tests/python.py
 #   NEUROLENS_WITH_TRACELENS  what pip installs AMD's TraceLens from, such as
 #                          git+https://github.com/AMD-AGI/TraceLens (the
 #                          package of that name on PyPI is another one): its
@@ -70,8 +71,13 @@ else
     say "leaving torch out; NEUROLENS_WITH_TORCH=1 puts it in"
 fi
 
+if [ "${NEUROLENS_WITH_KERAS:-0}" = 1 ] && ! have keras jax; then
+    say "installing keras and jax"
+    "$venv/bin/python" -m pip install --quiet keras jax
+fi
+
 "$venv/bin/python" -m pip list --format=freeze |
-    { grep -Ei '^(numpy|onnx|onnxruntime|torch)==' || true; } |
+    { grep -Ei '^(numpy|onnx|onnxruntime|torch|keras|jax)==' || true; } |
     while read -r line; do say "  $line"; done
 
 mkdir -p "$out"
@@ -113,6 +119,8 @@ ls -l "$out"
 if [ -x build/neurolens ]; then
     say "run documents under jsonschema $("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("jsonschema"))')"
     "$venv/bin/python" tests/oracle/rundoc.py
+    say "recording with neurolens run"
+    TORCH_PYTHON=$venv/bin/python KERAS_PYTHON=$venv/bin/python python3 tests/python.py torch keras
 else
-    say "build/neurolens is missing: run documents are not checked"
+    say "build/neurolens is missing: neither run documents nor recording are checked"
 fi

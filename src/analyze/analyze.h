@@ -22,7 +22,7 @@ struct nl_memo;
 #define NL_SECTION_FINDINGS                                                                        \
     "findings" /* no analysis, but a part of a report that can be asked for */
 
-/* Zeroed = the whole trace, all rows. */
+/* Zeroed = the whole trace, all rows. What changes answers is a word of nl_report_question, too. */
 struct nl_analyze_options {
     struct nl_window window;
     size_t limit;         /* rows per result; 0 = all */

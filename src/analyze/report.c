@@ -35,6 +35,7 @@ static const char *const analyze_plan[] = {"time_breakdown",
                                            "op_tree",
                                            "compiled_regions",
                                            "layers",
+                                           "layer_times",
                                            "layer_gpu",
                                            "layer_tree",
                                            "model_layers",
@@ -245,9 +246,14 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
         explain_nothing(report, trace);
     else
         nl_headlines(report, trace);
-    for (size_t i = 0; i < report->result_count; i++)
-        nl_analysis_cut(report->results[i], options->limit);
+    nl_report_cut(report, options->limit);
     return report;
+}
+
+void nl_report_cut(struct nl_report *report, size_t limit)
+{
+    for (size_t i = 0; i < report->result_count; i++)
+        nl_analysis_cut(report->results[i], limit);
 }
 
 void nl_report_free(struct nl_report *report)

@@ -39,6 +39,9 @@ NL_MUST_CHECK struct nl_report *nl_report_new(const struct nl_trace *trace, cons
                                               struct nl_job *job, struct nl_err *err);
 void nl_report_free(struct nl_report *report);
 
+/* Cuts every result to its first `limit` rows (0 = all); headlines and findings stay. */
+void nl_report_cut(struct nl_report *report, size_t limit);
+
 /* The report's result called `name` (name of the result or of its analysis); NULL when absent. */
 const struct nl_result *nl_report_result(const struct nl_report *report, const char *name);
 

@@ -116,7 +116,8 @@ void agent_scope_end(uint64_t token)
 
 bool agent_event(uint8_t kind, uint32_t name, const struct nl_rec_more *more, uint32_t count)
 {
-    bool always = kind == NL_REC_RANGE_END || kind == NL_REC_CATEGORY_NAME;
+    bool always = kind == NL_REC_RANGE_END || kind == NL_REC_CATEGORY_NAME ||
+                  kind == NL_REC_MARK + NL_REC_CLASS_LIBRARY;
     struct thread *thread = always || is_open() ? agent_enter() : NULL;
     if (!thread)
         return false;

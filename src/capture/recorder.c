@@ -140,6 +140,8 @@ static char **environment(struct nl_recorder *recorder)
         library = preload;
     char **all = with_variable(recorder, environ, "LD_PRELOAD", library);
     all = with_variable(recorder, all, NL_CONTROL_VARIABLE, parts_folder(recorder->parts));
+    for (const struct nl_variable *more = recorder->options.variables; more && more->name; more++)
+        all = with_variable(recorder, all, more->name, more->value);
     for (size_t i = 0; i < recorder->source_count; i++) {
         const char *variable = recorder->sources[i]->variable;
         const char *set = variable ? getenv(variable) : NULL;

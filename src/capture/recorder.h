@@ -16,11 +16,17 @@
 
 #include "capture/source.h"
 
+/* Of the program's environment. */
+struct nl_variable {
+    const char *name, *value;
+};
+
 struct nl_recorder_options {
     const char *folder;                     /* of the parts; made, must not exist */
     const char *library;                    /* path of libneurolens-capture.so */
     const char *trigger;                    /* name that opens the window, or NULL */
     const struct nl_source *const *sources; /* NULL = nl_sources */
+    const struct nl_variable *variables;    /* for the program, ended by a NULL name; or NULL */
     enum nl_rec_policy policy;
     uint64_t cap_bytes;
     int64_t delay_ns, duration_ns; /* of the window; 0 = none */

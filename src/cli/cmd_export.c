@@ -12,7 +12,7 @@
 
 struct export_call {
     const struct nl_call *call;
-    const struct nl_input_words *input;
+    struct nl_input_words *input;
     const struct nl_trace *trace;
     FILE *out;
 };

@@ -1,7 +1,6 @@
 /* info and analyze: load the profile, run the plan of that name, show the report. */
-#include "analyze/report.h"
 #include "base/mem.h"
-#include "cli/input.h"
+#include "cli/kept.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 
@@ -29,7 +28,7 @@ static bool report(const struct nl_input_words *input, const struct nl_trace *tr
         return false;
     nl_job_phase(call->job, "analyzing", 0);
     nl_expect_arrays(nl_trace_bytes(trace) / 2);
-    struct nl_report *answer = nl_report_new(trace, plan, &options, call->job, err);
+    struct nl_report *answer = nl_kept_report(input, trace, plan, &options, call, err);
     if (!answer)
         return false;
     struct nl_profile *profile = nl_profile_new(trace, &options.window);

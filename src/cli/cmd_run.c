@@ -22,6 +22,7 @@
 #include "base/units.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/runpython.h"
 #include "cli/runreport.h"
 #include "cli/runsignals.h"
 #include "ingest/ingest.h"
@@ -241,6 +242,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     const char *folder = nl_arena_format(arena, "%s.parts", path);
     options.folder = folder;
     options.library = find_library(arena);
+    options.variables = nl_run_python_variables(arena, (enum nl_run_python)call->settings.python);
     if (!read_options(call, &options, err) || !check_folder(path, err))
         return false;
     struct nl_recorder *recorder = nl_recorder_new(&options, err);

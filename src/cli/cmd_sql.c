@@ -79,8 +79,8 @@ static bool ask(struct nl_shell *shell, const char *query, struct nl_err *err)
     return done;
 }
 
-static bool query_trace(const struct nl_input_words *input, const char *query,
-                        const struct nl_call *call, struct nl_output *output, struct nl_err *err)
+static bool query_trace(struct nl_input_words *input, const char *query, const struct nl_call *call,
+                        struct nl_output *output, struct nl_err *err)
 {
     struct nl_trace *trace = nl_input_load(input, call, err);
     if (!trace)

@@ -48,6 +48,7 @@ struct nl_settings {
     int64_t delay_ns, duration_ns;
     const char *steps, *on_signal, *trigger;
     bool paused;
+    int python; /* enum nl_run_python */
     /* top */
     int64_t interval_ns;
     bool once;

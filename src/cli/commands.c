@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "cli/runpython.h"
 
 #define TARGET(member) offsetof(struct nl_settings, member)
 #define END                                                                                        \
@@ -150,6 +151,9 @@ static const struct nl_option run_options[] = {
      "begin recording when a scope or mark of that name first appears", NULL},
     {"on-signal", 0, NL_OPTION_TEXT, TARGET(on_signal), "SIGNAL",
      "begin and end recording when neurolens gets, say, USR1", NULL},
+    {"python", 0, NL_OPTION_CHOICE, TARGET(python), "MODE",
+     "layers, operators and collections of Python programs (on), each call (trace), or off",
+     nl_run_python_names},
     {"paused", 0, NL_OPTION_FLAG, TARGET(paused), NULL,
      "record nothing until the program calls nl_record(1)", NULL},
     END,
@@ -376,9 +380,9 @@ const struct nl_command nl_commands[] = {
      .tables = gc_tables,
      .help =
          "Removes the runs in the bin for good, with what the ledger kept of them; the least\n"
-         "recently used cached profiles until the rest fits; and temporary files that an\n"
-         "interrupted run left more than a day ago. Cached profiles are only copies: one that is\n"
-         "asked about again is imported again.",
+         "recently used cached profiles, and reports kept beside them, until the rest fits; and\n"
+         "temporary files that an interrupted run left more than a day ago. What is cached is\n"
+         "made again when it is asked for.",
      .examples = "neurolens gc --dry-run\n"
                  "neurolens gc --max 2GiB",
      .run = nl_cmd_gc},

@@ -156,10 +156,11 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
     return trace;
 }
 
-struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,
+struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err)
 {
-    struct nl_ingest_options options = {.rank = call->settings.rank, .verify = true};
+    struct nl_ingest_options options = {
+        .rank = call->settings.rank, .verify = true, .cached_as = &input->cached_as};
     char *cache = NULL;
     if (!call->settings.no_cache) {
         struct nl_err no_place;
@@ -178,6 +179,8 @@ struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct 
     struct nl_trace *trace = load(input, call, &options, err);
     if (trace)
         tell_cost(call, trace, seconds_now() - start);
+    if (input->cached_as)
+        input->cache = nl_arena_text(&input->arena, cache, strlen(cache));
     nl_free(cache);
     return trace;
 }

@@ -14,6 +14,8 @@ struct nl_input_words {
     const char **paths; /* brackets removed */
     size_t count;
     struct nl_window_words window; /* zeroed = no window */
+    const char *cache;             /* the folder that has the loaded trace, or NULL, */
+    uint64_t cached_as;            /* and its key there */
     struct nl_arena arena;
 };
 
@@ -24,7 +26,7 @@ void nl_input_release(struct nl_input_words *input);
 
 /* Loads the profile with the call's options and cache. A single word that is no file may name a run
  * of the ledger. */
-struct nl_trace *nl_input_load(const struct nl_input_words *input, const struct nl_call *call,
+struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err);
 
 /* The stored document of a run of the ledger, added to `out`; *is_run is false when the words name

@@ -127,6 +127,18 @@ static void tell_sources(const struct nl_call *call, const struct nl_recorder_re
     }
 }
 
+/* What the hooks in the program could not record. */
+static void tell_problems(const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->coverage.rows; i++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[i]);
+        struct nl_str detail = nl_trace_name(trace, trace->coverage.detail[i]);
+        if (nl_str_starts(item, "not recorded: "))
+            fprintf(stderr, "neurolens:   %.*s: %.*s\n", (int)item.len, item.ptr, (int)detail.len,
+                    detail.ptr);
+    }
+}
+
 static void tell_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                       const struct nl_trace *trace)
 {
@@ -164,6 +176,7 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
                     nl_format_bytes(bytes, (uint64_t)info.st_size));
     tell_events(call, trace);
     tell_drops(call, report);
+    tell_problems(trace);
     tell_cost(call, report, trace);
     tell_clock(call, report, trace);
     tell_alerts(call, trace);

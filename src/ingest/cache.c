@@ -17,7 +17,8 @@
 #define WORTH_BYTES   ((uint64_t)256 << 10)
 #define STALE_SECONDS 86400
 
-/* Another build may read differently or class kernels by other rules, so its traces are its own. */
+/* Another build may read differently or judge by other rules, so its traces and answers are its own.
+ * 0 = not known. */
 static uint64_t build_identity(void)
 {
     struct stat info;
@@ -29,8 +30,9 @@ static uint64_t build_identity(void)
 
 bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs, int64_t rank)
 {
-    *key = (struct nl_cache_key){.hash = nl_schema_hash() ^ build_identity()};
-    if (inputs->spool >= 0)
+    uint64_t build = build_identity();
+    *key = (struct nl_cache_key){.hash = nl_schema_hash() ^ build};
+    if (inputs->spool >= 0 || !build)
         return false;
     for (size_t i = 0; i < inputs->count; i++) {
         struct nl_fingerprint print;
@@ -53,6 +55,20 @@ static char *path_of(const struct nl_cache_key *key, const char *folder)
     return path;
 }
 
+char *nl_cache_beside(uint64_t trace, const char *folder, uint64_t question)
+{
+    size_t room = strlen(folder) + 48;
+    char *path = nl_alloc(room);
+    snprintf(path, room, "%s/%016llx-%016llx.nla", folder, (unsigned long long)trace,
+             (unsigned long long)question);
+    return path;
+}
+
+void nl_cache_used(const char *path)
+{
+    utimensat(AT_FDCWD, path, NULL, 0);
+}
+
 struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder, unsigned threads)
 {
     char *path = path_of(key, folder);
@@ -60,7 +76,7 @@ struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folde
     if (access(path, R_OK) == 0) {
         trace = nl_trace_open(path, false, threads, NULL);
         if (trace)
-            utimensat(AT_FDCWD, path, NULL, 0);
+            nl_cache_used(path);
         else
             unlink(path);
     }
@@ -68,35 +84,73 @@ struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folde
     return trace;
 }
 
-void nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
+bool nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
                    const struct nl_trace *trace)
 {
     uint64_t bytes = nl_trace_bytes(trace);
     if (bytes > max_bytes || !nl_make_folders(folder, NULL))
-        return;
+        return false;
     nl_cache_sweep(folder, max_bytes - bytes, false);
     char *path = path_of(key, folder);
-    if (!nl_trace_save(trace, path, NULL))
+    bool kept = nl_trace_save(trace, path, NULL);
+    if (!kept)
         unlink(path);
     nl_free(path);
+    return kept;
 }
+
+#define KEY_DIGITS 16
 
 struct entry {
     char *path;
+    char key[KEY_DIGITS]; /* of the trace */
     uint64_t bytes;
     struct timespec used;
-    bool temporary;
+    bool answer, temporary;
+    bool orphan; /* an answer without its trace */
 };
 
+static int by_time(const struct timespec *a, const struct timespec *b)
+{
+    if (a->tv_sec != b->tv_sec)
+        return a->tv_sec < b->tv_sec ? -1 : 1;
+    return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
+}
+
+/* Of files used at the same time answers first. */
 static int by_use(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
-    if (a->used.tv_sec != b->used.tv_sec)
-        return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
-    return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
+    int order = by_time(&a->used, &b->used);
+    return order ? order : b->answer - a->answer;
 }
 
-/* Cached traces and temporaries of a folder; nothing else in it is ever touched. */
+/* Each trace before its answers, temporaries last. */
+static int by_trace(const void *x, const void *y)
+{
+    const struct entry *a = x, *b = y;
+    if (a->temporary != b->temporary)
+        return a->temporary - b->temporary;
+    int order = memcmp(a->key, b->key, KEY_DIGITS);
+    return order ? order : a->answer - b->answer;
+}
+
+/* KEY.nlt, KEY-QUESTION.nla, and either with the suffix of a temporary. */
+static bool is_ours(const char *name, struct entry *entry)
+{
+    size_t digits = strspn(name, "0123456789abcdef");
+    const char *rest = name + digits;
+    entry->answer = *rest == '-' && strspn(rest + 1, "0123456789abcdef") == KEY_DIGITS;
+    if (entry->answer)
+        rest += 1 + KEY_DIGITS;
+    if (digits != KEY_DIGITS || strncmp(rest, entry->answer ? ".nla" : ".nlt", 4) != 0)
+        return false;
+    memcpy(entry->key, name, KEY_DIGITS);
+    entry->temporary = rest[4] != '\0';
+    return true;
+}
+
+/* Cached traces, answers and temporaries of a folder; nothing else in it is ever touched. */
 static struct entry *list(const char *folder, size_t *count)
 {
     struct entry *entries = NULL;
@@ -105,24 +159,44 @@ static struct entry *list(const char *folder, size_t *count)
     DIR *dir = opendir(folder);
     struct dirent *item;
     while (dir && (item = readdir(dir))) {
-        const char *dot = strstr(item->d_name, ".nlt");
-        if (!dot || dot - item->d_name != 16)
+        struct entry entry = {0};
+        if (!is_ours(item->d_name, &entry))
             continue;
         size_t room = strlen(folder) + strlen(item->d_name) + 2;
-        char *path = nl_alloc(room);
-        snprintf(path, room, "%s/%s", folder, item->d_name);
+        entry.path = nl_alloc(room);
+        snprintf(entry.path, room, "%s/%s", folder, item->d_name);
         struct stat info;
-        if (lstat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
-            nl_free(path);
+        if (lstat(entry.path, &info) != 0 || !S_ISREG(info.st_mode)) {
+            nl_free(entry.path);
             continue;
         }
+        entry.bytes = (uint64_t)info.st_size;
+        entry.used = info.st_mtim;
         nl_grow(&entries, &cap, *count + 1);
-        entries[(*count)++] =
-            (struct entry){path, (uint64_t)info.st_size, info.st_mtim, dot[4] != '\0'};
+        entries[(*count)++] = entry;
     }
     if (dir)
         closedir(dir);
     return entries;
+}
+
+/* No answer is younger than its trace, so that it goes first. */
+static void order_entries(struct entry *entries, size_t count)
+{
+    const struct entry *trace = NULL;
+    if (!count)
+        return;
+    qsort(entries, count, sizeof *entries, by_trace);
+    for (size_t i = 0; i < count && !entries[i].temporary; i++) {
+        struct entry *entry = &entries[i];
+        if (!entry->answer)
+            trace = entry;
+        else if (!trace || memcmp(trace->key, entry->key, KEY_DIGITS) != 0)
+            entry->orphan = true;
+        else if (by_time(&trace->used, &entry->used) < 0)
+            entry->used = trace->used;
+    }
+    qsort(entries, count, sizeof *entries, by_use);
 }
 
 struct nl_cache_sweep nl_cache_sweep(const char *folder, uint64_t max_bytes, bool dry)
@@ -133,12 +207,12 @@ struct nl_cache_sweep nl_cache_sweep(const char *folder, uint64_t max_bytes, boo
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++)
         total += entries[i].bytes;
-    if (count)
-        qsort(entries, count, sizeof *entries, by_use);
+    order_entries(entries, count);
     time_t now = time(NULL);
     for (size_t i = 0; i < count; i++) {
         const struct entry *e = &entries[i];
-        bool remove = e->temporary ? now - e->used.tv_sec > STALE_SECONDS : total > max_bytes;
+        bool remove =
+            e->temporary ? now - e->used.tv_sec > STALE_SECONDS : e->orphan || total > max_bytes;
         if (remove && (dry || unlink(e->path) == 0)) {
             sweep.removed++;
             sweep.removed_bytes += e->bytes;

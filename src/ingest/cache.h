@@ -5,6 +5,9 @@
  * first and last MiB), of the options that matter, of the schema and of the program's build. Files
  * appear by rename, so two processes importing the same profile at once both succeed and one of the
  * equal files stays. The cache never fails a command: what cannot be written is simply not kept.
+ *
+ * Beside a trace lie answers about it, <key>-<question>.nla: what they are is for who writes them
+ * (analyze/reportfile.h). They count, age and go like traces, but never outlive theirs.
  */
 #ifndef NL_CACHE_H
 #define NL_CACHE_H
@@ -17,23 +20,30 @@ struct nl_cache_key {
     uint64_t bytes; /* of the inputs */
 };
 
-/* False when the inputs cannot be cached (stdin, too small to be worth it). */
+/* False when the inputs cannot be cached (stdin, too small to be worth it, no way to tell this build
+ * from others). */
 bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs, int64_t rank);
 
 /* The cached trace, or NULL. Marks it as used now. A damaged one is removed. */
 struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder,
                                unsigned threads);
 
-/* Keeps a trace; then removes the longest unused ones until the folder is within `max_bytes`. */
-void nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
+/* Removes the longest unused until there is room within `max_bytes`, and keeps a trace. */
+bool nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
                    const struct nl_trace *trace);
+
+/* Where an answer to a question about the trace of that key belongs; nl_free'd by the caller. */
+char *nl_cache_beside(uint64_t trace, const char *folder, uint64_t question);
+
+/* Marks a file of the cache as used now. */
+void nl_cache_used(const char *path);
 
 struct nl_cache_sweep {
     uint64_t removed, removed_bytes, kept, kept_bytes;
 };
 
-/* Removes the longest unused traces until at most max_bytes are left, and temporaries of writers
- * that died more than a day ago. With `dry` nothing is removed, only counted. */
+/* Removes the longest unused files until at most max_bytes are left, an answer before its trace;
+ * answers whose trace is gone; and temporaries of writers that died more than a day ago. With `dry` nothing is removed, only counted. */
 struct nl_cache_sweep nl_cache_sweep(const char *folder, uint64_t max_bytes, bool dry);
 
 #endif

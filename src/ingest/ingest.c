@@ -295,28 +295,39 @@ static bool is_trace_file(const struct nl_inputs *inputs)
            nl_trace_recognise(magic, sizeof magic);
 }
 
+/* From the cache, or loaded and then kept there. */
+static struct nl_trace *find_or_load(const struct nl_inputs *inputs,
+                                     const struct nl_ingest_options *options, struct nl_job *job,
+                                     struct nl_err *err)
+{
+    struct nl_cache_key key;
+    bool may = options->cache_folder && nl_cache_key(&key, inputs, options->rank);
+    struct nl_trace *trace =
+        may ? nl_cache_find(&key, options->cache_folder, nl_job_threads(job)) : NULL;
+    bool kept = trace != NULL;
+    if (!trace) {
+        trace = load_inputs(inputs, options, job, err);
+        kept =
+            trace && may && nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
+    }
+    if (kept && options->cached_as)
+        *options->cached_as = key.hash;
+    return trace;
+}
+
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err)
 {
     struct nl_inputs inputs;
+    if (options->cached_as)
+        *options->cached_as = 0;
     if (!nl_inputs_expand(&inputs, paths, count, err))
         return NULL;
-    struct nl_trace *trace = NULL;
-    struct nl_cache_key key;
-    bool cached = false;
-    if (is_trace_file(&inputs)) {
-        trace = nl_trace_open(inputs.items[0].path, options->verify, nl_job_threads(job), err);
-    } else {
-        cached = options->cache_folder && nl_cache_key(&key, &inputs, options->rank);
-        if (cached)
-            trace = nl_cache_find(&key, options->cache_folder, nl_job_threads(job));
-        if (!trace) {
-            trace = load_inputs(&inputs, options, job, err);
-            if (trace && cached)
-                nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
-        }
-    }
+    struct nl_trace *trace =
+        is_trace_file(&inputs)
+            ? nl_trace_open(inputs.items[0].path, options->verify, nl_job_threads(job), err)
+            : find_or_load(&inputs, options, job, err);
     nl_inputs_free(&inputs);
     return trace;
 }

@@ -58,6 +58,7 @@ struct nl_ingest_options {
     uint64_t cache_bytes;     /* bound of that folder */
     int64_t rank;             /* NL_NULL_I64 = find out */
     bool verify;              /* check CRCs of .nlt input */
+    uint64_t *cached_as;      /* gets the key under which the cache has it now, 0 = it has not */
 };
 
 /* Loads one profile from files, folders and globs (each file a rank or host). Names that cannot be

@@ -76,6 +76,7 @@ struct rec_load {
     uint32_t *name_ids; /* of the stage, 0 = not asked for yet */
     size_t name_count, name_cap, id_cap;
     struct nl_arena arena;
+    unsigned problems; /* told by hooks */
     uint64_t bad_blocks, bad_packs, bad_names, cut_blocks, unread_blocks;
     struct id_index categories; /* names of NVTX categories by domain << 32 | number */
 };
@@ -117,6 +118,10 @@ void rec_stage_scope(struct rec_load *load, unsigned kind, const struct rec_scop
                      int64_t end, enum nl_rangestyle style, uint8_t flags);
 
 NL_MUST_CHECK bool rec_events_read(struct rec_load *load, struct nl_err *err);
+
+/* A mark that a hook of ours left, "what: why", of what it could not record: a line of coverage. */
+bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark);
+void rec_take_problem(struct rec_load *load, struct nl_str text);
 
 static inline void rec_cover(struct rec_load *load, const char *item, uint64_t count,
                              const char *detail)

@@ -241,6 +241,10 @@ static void end_scope(struct rec_events *e, const struct event *event, unsigned 
 static void mark(struct rec_events *e, const struct event *event, unsigned kind)
 {
     struct rec_scope scope = scope_of(event);
+    if (kind == NL_REC_CLASS_LIBRARY && rec_is_problem(e->load, &scope)) {
+        rec_take_problem(e->load, rec_name(e->load, scope.name));
+        return;
+    }
     scope.lane = track_of(e, kind, scope.domain)->lane;
     rec_stage_scope(e->load, kind, &scope, scope.ts, NL_RANGE_MARK, NL_SLICE_INSTANT);
 }

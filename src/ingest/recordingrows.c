@@ -4,6 +4,8 @@
 
 #include "ingest/recording.h"
 
+#define PROBLEMS_MOST 64u /* lines of coverage; further ones share one */
+
 const struct rec_class rec_classes[NL_REC_CLASS_COUNT] = {
 #define NL_REC_CLASS(identifier, name, kind, lane) {name, NL_KIND_##kind, NL_LANE_##lane},
 #include "store/recclasses.def"
@@ -111,4 +113,27 @@ void rec_stage_scope(struct rec_load *load, unsigned kind, const struct rec_scop
     stage_side(load, kind, row, scope, style);
     if (kind == NL_REC_CLASS_STEP)
         stage_step(load, scope, &slice);
+}
+
+bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark)
+{
+    return (mark->flags & NL_REC_HAS_CATEGORY) &&
+           nl_str_eq(rec_name(load, mark->category), nl_str(NL_REC_PROBLEM));
+}
+
+void rec_take_problem(struct rec_load *load, struct nl_str text)
+{
+    char item[128], detail[512];
+    if (++load->problems > PROBLEMS_MOST)
+        text = nl_str("other hooks");
+    if (!text.len)
+        text = nl_str("a hook");
+    const char *colon = memchr(text.ptr, ':', text.len);
+    size_t what = colon ? (size_t)(colon - text.ptr) : text.len;
+    size_t why = colon && what + 2 < text.len ? what + 2 : text.len;
+    size_t left = text.len - why;
+    (void)snprintf(item, sizeof item, "not recorded: %.*s", (int)(what < 100 ? what : 100),
+                   text.ptr);
+    (void)snprintf(detail, sizeof detail, "%.*s", (int)(left < 500 ? left : 500), text.ptr + why);
+    nl_builder_coverage(load->builder, load->source, item, 1, detail);
 }

@@ -154,6 +154,10 @@ struct nl_rec_more {
 };
 #define NL_REC_CELL 16u
 
+/* Category of a mark of class LIBRARY that says what could not be recorded, "what: why". Such marks are
+ * written outside the window too. */
+#define NL_REC_PROBLEM "neurolens.problem"
+
 /* Flags of the second struct nl_rec_more. */
 #define NL_REC_HAS_COLOUR   1u
 #define NL_REC_HAS_CATEGORY 2u

@@ -6,11 +6,11 @@
 #include "store/tracefile.h"
 
 #include <errno.h>
-#include <isa-l/crc.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/crc.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -45,22 +45,9 @@ struct facts {
     int64_t first_ts, last_ts;
 };
 
-static uint32_t crc_of(const void *bytes, size_t len)
-{
-    uint32_t crc = 0xffffffffu;
-    const unsigned char *at = bytes;
-    while (len) {
-        int part = len > (1u << 30) ? 1 << 30 : (int)len;
-        crc = crc32_iscsi((unsigned char *)(uintptr_t)at, part, crc);
-        at += part;
-        len -= (size_t)part;
-    }
-    return ~crc;
-}
-
 static uint32_t header_crc(const struct header *header)
 {
-    return crc_of(header, offsetof(struct header, header_crc));
+    return nl_crc32c(header, offsetof(struct header, header_crc));
 }
 
 /* ---- writing ---- */
@@ -89,8 +76,11 @@ static void put_chunk(struct writer *w, uint32_t column, uint64_t rows, const vo
                       size_t len)
 {
     pad(w);
-    w->chunks[w->count++] = (struct chunk){
-        .column = column, .crc = crc_of(bytes, len), .rows = rows, .offset = w->at, .bytes = len};
+    w->chunks[w->count++] = (struct chunk){.column = column,
+                                           .crc = nl_crc32c(bytes, len),
+                                           .rows = rows,
+                                           .offset = w->at,
+                                           .bytes = len};
     put(w, bytes, len);
 }
 
@@ -115,7 +105,7 @@ static void write_all(struct writer *w, const struct nl_trace *trace)
     pad(w);
     header.contents_offset = w->at;
     header.chunks = w->count;
-    header.contents_crc = crc_of(w->chunks, w->count * sizeof *w->chunks);
+    header.contents_crc = nl_crc32c(w->chunks, w->count * sizeof *w->chunks);
     put(w, w->chunks, w->count * sizeof *w->chunks);
     header.header_crc = header_crc(&header);
     /* Not rewind(), which would forget that a write failed. */
@@ -174,7 +164,7 @@ static bool read_contents(struct reader *r)
         return bad(r, 24, "its table of contents lies outside the file");
     r->chunks = (const void *)(r->bytes + header.contents_offset);
     r->count = header.chunks;
-    if (crc_of(r->chunks, r->count * sizeof *r->chunks) != header.contents_crc)
+    if (nl_crc32c(r->chunks, r->count * sizeof *r->chunks) != header.contents_crc)
         return bad(r, header.contents_offset, "the checksum of its contents does not match");
     return true;
 }
@@ -363,7 +353,7 @@ static bool check_references(struct reader *r, struct nl_trace *trace, unsigned 
 static bool verify_chunks(struct reader *r)
 {
     for (uint32_t i = 0; i < r->count; i++)
-        if (crc_of(r->bytes + r->chunks[i].offset, r->chunks[i].bytes) != r->chunks[i].crc)
+        if (nl_crc32c(r->bytes + r->chunks[i].offset, r->chunks[i].bytes) != r->chunks[i].crc)
             return bad(r, r->chunks[i].offset, "the checksum of a chunk does not match");
     return true;
 }

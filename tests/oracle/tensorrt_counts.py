@@ -106,8 +106,9 @@ def check_folder(check, tool, folder):
     files = {p: read(p) for p in sorted(glob.glob(os.path.join(folder, "*.json")))}
     by_kind = {}
     for path, data in files.items():
-        if data is not None:
-            by_kind.setdefault(kind_of(data), []).append((path, data))
+        if data is None:
+            return  # Python cannot read it, the program in part: what the folder holds is not known here
+        by_kind.setdefault(kind_of(data), []).append((path, data))
     if len(by_kind.get("profile", [])) != 1 or len(by_kind.get("layers", [])) != 1:
         return
     profile, layers = by_kind["profile"][0][1], by_kind["layers"][0][1]

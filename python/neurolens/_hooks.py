@@ -1,0 +1,191 @@
+"""Recording without a change to the program: what is installed when Python starts under `neurolens run`.
+
+Nothing is imported for the sake of recording: hooks of a library wait until the program has imported it.
+A hook that fails is left out; that it failed goes into the recording, as a line of coverage.
+"""
+import atexit
+import gc
+import os
+import sys
+
+from . import _capture, _tell_tasks_apart
+
+PROBLEMS_MOST = 50
+TASKS_MOST = 1000
+_problems = []
+
+
+def problem(where, wrong):
+    """Notes what could not be recorded, once for each text."""
+    text = "%s: %s" % (where, wrong if isinstance(wrong, str) else "%s: %s" % (type(wrong).__name__, wrong))
+    if text not in _problems and len(_problems) < PROBLEMS_MOST:
+        _problems.append(text)
+        _capture.problem(text)
+
+
+def attempt(where, function, *args):
+    try:
+        function(*args)
+    except Exception as wrong:
+        problem(where, wrong)
+
+
+# ---- after an import ----
+
+class AfterImport:
+    """Runs a function when a module has been imported. First in sys.meta_path; finds nothing itself."""
+
+    def __init__(self, waiting):
+        self.waiting = waiting
+
+    def find_spec(self, name, path=None, target=None):
+        function = self.waiting.pop(name, None)
+        if function is None:
+            return None
+        try:
+            spec = self.others_spec(name, path, target)
+        except BaseException:
+            self.waiting[name] = function
+            raise
+        if spec is not None and spec.loader is not None:
+            self.wrap(name, spec.loader, function)
+        else:
+            self.waiting[name] = function
+        return spec
+
+    def others_spec(self, name, path, target):
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+    def wrap(self, name, loader, function):
+        """The loader belongs to this one module, so its method may be covered until it has run."""
+        inner = loader.exec_module
+
+        def exec_module(module):
+            del loader.exec_module
+            try:
+                inner(module)
+            except BaseException:
+                self.waiting[name] = function
+                raise
+            attempt(name, function)
+
+        try:
+            loader.exec_module = exec_module
+        except AttributeError as wrong:
+            problem(name, wrong)
+
+
+def _hook(module, function):
+    def run():
+        part = __import__("neurolens." + module, fromlist=[function])
+        getattr(part, function)()
+    return run
+
+
+# ---- threads and tasks ----
+
+def name_threads():
+    import threading
+    inner = threading.Thread._bootstrap_inner
+
+    def _bootstrap_inner(self):
+        try:
+            _capture.thread_name(self.name)
+        except Exception as wrong:
+            problem("names of threads", wrong)
+        return inner(self)
+
+    threading.Thread._bootstrap_inner = _bootstrap_inner
+
+
+def tell_callbacks():
+    """Each step of a task as a scope named after its coroutine and, of the first tasks, itself."""
+    import asyncio.events
+    _tell_tasks_apart()
+    inner = asyncio.events.Handle._run
+    begin, end, kind = _capture.begin, _capture.end, _capture.SCOPE
+    seen = set()
+
+    def name_of(task):
+        name = getattr(task.get_coro(), "__qualname__", "?")
+        full = "%s (%s)" % (name, task.get_name())
+        if len(seen) < TASKS_MOST:
+            seen.add(full)
+        return full if full in seen else name
+
+    def _run(self):
+        task = getattr(self._callback, "__self__", None)
+        if hasattr(task, "get_coro"):
+            token = begin(name_of(task), kind)
+            try:
+                return inner(self)
+            finally:
+                end(token)
+        return inner(self)
+
+    asyncio.events.Handle._run = _run
+
+
+# ---- calls of functions ----
+
+def trace():
+    _capture.setup("own_folder", os.path.dirname(os.path.abspath(__file__)) + os.sep)
+    _capture.setup("call_limit", int(os.environ.get("NEUROLENS_PYTHON_CALLS", "10000")))
+    if hasattr(sys, "monitoring"):
+        monitor()
+    elif not _capture.trace_frames(True):
+        raise RuntimeError("another tool evaluates frames")
+    atexit.register(attempt, "calls of functions", tell_losses)
+
+
+def monitor():
+    """Callbacks in C, for all threads. The place among tools is any that nobody uses."""
+    monitoring = sys.monitoring
+    free = [tool for tool in (3, 4, monitoring.PROFILER_ID) if monitoring.get_tool(tool) is None]
+    if not free:
+        raise RuntimeError("all places of sys.monitoring are taken")
+    tool, events = free[0], monitoring.events
+    _capture.setup("disable", monitoring.DISABLE)
+    _capture.prepare_monitoring()
+    monitoring.use_tool_id(tool, "neurolens")
+    callbacks = {events.PY_START: _capture.on_enter, events.PY_RESUME: _capture.on_enter,
+                 events.PY_THROW: _capture.on_throw, events.PY_RETURN: _capture.on_leave,
+                 events.PY_YIELD: _capture.on_leave, events.PY_UNWIND: _capture.on_unwind}
+    for event, callback in callbacks.items():
+        monitoring.register_callback(tool, event, callback)
+    monitoring.set_events(tool, sum(callbacks))
+
+
+def tell_losses():
+    functions, calls = _capture.trace_losses()
+    if hasattr(sys, "monitoring") and functions:
+        problem("Python calls", "%d functions were called more than %s times and not followed further" %
+                (functions, os.environ.get("NEUROLENS_PYTHON_CALLS", "10000")))
+    elif functions:
+        problem("Python calls", "%d calls of %d functions are left out, each beyond its first %s" %
+                (calls, functions, os.environ.get("NEUROLENS_PYTHON_CALLS", "10000")))
+    if hasattr(_capture, "traces_frames") and not _capture.traces_frames():
+        problem("Python calls", "another tool (torch.compile?) took the evaluation of frames over; calls from "
+                                "then on are missing")
+
+
+# ---- all of it ----
+
+def install():
+    if not _capture.is_attached():
+        return
+    mode = os.environ.get("NEUROLENS_PYTHON", "on")
+    waiting = {"threading": name_threads, "asyncio": tell_callbacks, "torch": _hook("_torch", "install"),
+               "jax": _hook("_jax", "install"), "keras": _hook("_keras", "install")}
+    for name in [name for name in waiting if name in sys.modules]:
+        attempt(name, waiting.pop(name))
+    sys.meta_path.insert(0, AfterImport(waiting))
+    gc.callbacks.append(_capture.gc_event)
+    if mode == "trace":
+        attempt("calls of functions", trace)

@@ -1,0 +1,56 @@
+"""JAX: the program's own annotations as steps and scopes, and what compiling took.
+
+Compilations come from jax.monitoring, which tells a length when all is over: they are values, not scopes.
+"""
+from . import _capture
+from ._hooks import attempt
+
+
+def annotations(jax):
+    """jax.profiler.TraceAnnotation and StepTraceAnnotation, which record for XLA's profiler, record here too."""
+    profiler = jax.profiler
+
+    class TraceAnnotation(profiler.TraceAnnotation):
+        def __init__(self, name, *args, **kwargs):
+            super().__init__(name, *args, **kwargs)
+            self._neurolens = _capture.scope(name)
+
+        def __enter__(self):
+            self._neurolens.__enter__()
+            return super().__enter__()
+
+        def __exit__(self, *problem):
+            self._neurolens.__exit__(*problem)
+            return super().__exit__(*problem)
+
+    class StepTraceAnnotation(profiler.StepTraceAnnotation):
+        def __init__(self, name, **kwargs):
+            super().__init__(name, **kwargs)
+            self._neurolens = _capture.step(kwargs.get("step_num"), name)
+
+        def __enter__(self):
+            self._neurolens.__enter__()
+            return super().__enter__()
+
+        def __exit__(self, *problem):
+            self._neurolens.__exit__(*problem)
+            return super().__exit__(*problem)
+
+    for made in (TraceAnnotation, StepTraceAnnotation):
+        made.__module__, made.__qualname__ = "jax.profiler", made.__name__
+        setattr(profiler, made.__name__, made)
+
+
+def compilations(jax):
+    import jax.monitoring
+
+    def took(event, seconds, **more):
+        _capture.counter("JAX " + event.strip("/").split("/")[-1].replace("_duration", ""), seconds, "s")
+
+    jax.monitoring.register_event_duration_secs_listener(took)
+
+
+def install():
+    import jax
+    attempt("JAX annotations", annotations, jax)
+    attempt("JAX compilations", compilations, jax)

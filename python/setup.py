@@ -1,0 +1,6 @@
+"""`pip install ./python` for interpreters that `make` does not know; the metadata is in pyproject.toml."""
+from setuptools import Extension, setup
+
+SOURCES = ["src/capturemodule.c", "src/pytrace.c", "src/scopetype.c", "src/torchobserver.c"]
+setup(ext_modules=[Extension("neurolens._capture", SOURCES, include_dirs=["../include"],
+                             depends=["src/pycapture.h", "../include/neurolens.h"], extra_compile_args=["-O2"])])

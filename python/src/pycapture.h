@@ -1,0 +1,84 @@
+/*
+ * pycapture — the parts of the C extension neurolens._capture, and what they share.
+ *
+ * The extension translates: Python objects to names, `with` blocks to scopes of include/neurolens.h.
+ * What is recorded, and whether anything is, the recording library decides; without it every call
+ * returns after a load and a branch. All functions need the GIL, except where they say otherwise.
+ *
+ * Hooks of the interpreter and of PyTorch carry no pointer of ours, so there is one state per process
+ * (nl_python). Memory comes from PyMem_Raw…, which needs no GIL.
+ */
+#ifndef NL_PYCAPTURE_H
+#define NL_PYCAPTURE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <neurolens.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#if PY_VERSION_HEX < 0x030a0000
+static inline PyObject *Py_NewRef(PyObject *object)
+{
+    Py_INCREF(object);
+    return object;
+}
+#endif
+
+#define PYCAPTURE_NAMES 1024u /* a power of two */
+
+#define PYCAPTURE_SHARED 2u /* scopes and layers */
+
+/* Names that were looked up, by the address of the text, which is a constant of the program as a rule;
+ * the reference keeps the address from being used again. With them the objects that were made for them:
+ * a scope without a category may be entered any number of times. */
+struct pycapture_name {
+    PyObject *text;
+    PyObject *scope[PYCAPTURE_SHARED];
+    uint32_t id;
+};
+
+struct pycapture {
+    struct pycapture_name names[PYCAPTURE_NAMES];
+    PyObject *decorate;     /* called with (scope, function) when a scope decorates */
+    PyObject *running_loop; /* asyncio._get_running_loop, when the program uses asyncio */
+    PyObject *current_task; /* asyncio.current_task */
+    PyObject *disable;      /* sys.monitoring.DISABLE */
+    PyObject *own_folder;   /* code in there is not traced */
+    Py_ssize_t code_extra;  /* index of our note on code objects, -1: none yet */
+    uint64_t call_limit;    /* per function */
+    uint64_t calls_left_out;
+    uint64_t functions_cut;
+    uint64_t gc_scope;
+    uint32_t gc_names[3];
+    bool has_stack_key;
+    pthread_key_t stack_key; /* struct of tracing, per thread */
+    int64_t next_step;       /* 0: the program has marked none */
+};
+extern struct pycapture nl_python;
+
+/* Where a text is or would be. */
+static inline struct pycapture_name *pycapture_place(PyObject *text)
+{
+    return &nl_python.names[((uintptr_t)text >> 4 ^ (uintptr_t)text >> 14) & (PYCAPTURE_NAMES - 1)];
+}
+
+/* Id of a text, 0 without a recording library. False: not a text; an exception is set. */
+bool pycapture_name(PyObject *text, uint32_t *id);
+
+/* Context managers. */
+extern PyTypeObject nl_scope_type;
+/* Makes one; a new reference. `index` is the step's, negative for the next one. */
+PyObject *pycapture_scope(uint32_t kind, PyObject *text, uint32_t name, uint32_t category,
+                          int64_t index);
+/* False: so many of its entries are open that it had better not be used once more. */
+bool pycapture_is_reusable(PyObject *scope);
+
+/* Functions of the module, by part. */
+extern PyMethodDef nl_trace_methods[];
+extern PyMethodDef nl_torch_methods[];
+
+#define PYCAPTURE_FAST(function) ((PyCFunction)(void (*)(void))(function))
+
+#endif

@@ -1,0 +1,48 @@
+#include "cli/runpython.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOOK "hook/sitecustomize.py"
+
+const char *const nl_run_python_names[] = {"on", "trace", "off", NULL};
+
+/* The folder of the hook: in the build tree, beside the installed program, where it was installed. */
+static char *find_hook(struct nl_arena *arena)
+{
+    static const char *const places[] = {"/python/", "/../lib/neurolens/python/",
+                                         "/../lib64/neurolens/python/"};
+    char *own = realpath("/proc/self/exe", NULL), *found = NULL;
+    char *slash = own ? strrchr(own, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; slash && !found && i < sizeof places / sizeof places[0]; i++) {
+        char *path = nl_arena_format(arena, "%s%s" HOOK, own, places[i]);
+        if (access(path, R_OK) == 0)
+            found = path;
+    }
+    nl_free(own);
+    if (!found) {
+        found = nl_arena_format(arena, "%s/neurolens/python/" HOOK, NL_LIBRARY_FOLDER);
+        if (access(found, R_OK) != 0)
+            return NULL;
+    }
+    *strrchr(found, '/') = '\0';
+    return strchr(found, ':') ? NULL : found; /* PYTHONPATH cannot name it */
+}
+
+const struct nl_variable *nl_run_python_variables(struct nl_arena *arena, enum nl_run_python mode)
+{
+    struct nl_variable *variables = nl_arena_alloc(arena, 3 * sizeof *variables);
+    const char *before = getenv("PYTHONPATH");
+    char *hook = mode == NL_RUN_PYTHON_OFF ? NULL : find_hook(arena);
+    memset(variables, 0, 3 * sizeof *variables);
+    if (!hook)
+        return variables;
+    if (before && *before)
+        hook = nl_arena_format(arena, "%s:%s", hook, before);
+    variables[0] = (struct nl_variable){"PYTHONPATH", hook};
+    variables[1] = (struct nl_variable){"NEUROLENS_PYTHON", nl_run_python_names[mode]};
+    return variables;
+}

@@ -1,0 +1,17 @@
+/*
+ * runpython — the Python part of `neurolens run`: variables that make interpreters of the program start
+ * with our hooks (docs/python.md). Nothing is imported or patched in programs that are not Python.
+ */
+#ifndef NL_RUNPYTHON_H
+#define NL_RUNPYTHON_H
+
+#include "base/mem.h"
+#include "capture/recorder.h"
+
+enum nl_run_python { NL_RUN_PYTHON_ON, NL_RUN_PYTHON_TRACE, NL_RUN_PYTHON_OFF };
+extern const char *const nl_run_python_names[];
+
+/* In the arena, ended by a NULL name; none with OFF, or where the package was not built or installed. */
+const struct nl_variable *nl_run_python_variables(struct nl_arena *arena, enum nl_run_python mode);
+
+#endif

@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""The Python part of recording, with every interpreter that the package was built for.
+
+PyTorch is tested with $TORCH_PYTHON, or build/venv-frameworks (tools/test_frameworks.sh), when it is there, Keras
+and JAX with $KERAS_PYTHON or likewise.
+"""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch
+
+PROGRAMS = os.path.join(TESTS, "python")
+BUILD = os.path.dirname(PROGRAM)
+PACKAGE = os.path.join(BUILD, "python", "neurolens")
+tally = Tally("python")
+
+
+def interpreters():
+    """{version: executable} of those that the package was built for."""
+    try:
+        told = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], stdout=subprocess.PIPE, check=True)
+        names = [option["value"] for option in json.loads(told.stdout) if option["name"] == "pythons"][0]
+    except (OSError, subprocess.SubprocessError, IndexError, ValueError):
+        names = ["python3"]
+    found = {}
+    for name in names:
+        try:
+            done = subprocess.run([name, "-c", "import sys, sysconfig as s; print(sys.executable); "
+                                   "print('%d.%d' % sys.version_info[:2]); print(s.get_config_var('EXT_SUFFIX'))"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+        except (OSError, subprocess.SubprocessError):
+            continue
+        executable, version, suffix = done.stdout.decode().split()
+        if os.path.exists(os.path.join(PACKAGE, "_capture" + suffix)):
+            found.setdefault(version, executable)
+    return found
+
+
+def python_with(variable, module):
+    look = "import importlib.util as u, sys; sys.exit(not u.find_spec('%s'))" % module
+    for python in (os.environ.get(variable), os.path.join(ROOT, "build/venv-frameworks/bin/python")):
+        if python and os.path.exists(python) and subprocess.run([python, "-c", look]).returncode == 0:
+            return python
+    return None
+
+
+def sql(path, query):
+    done = neurolens(["sql", "--no-cache", "--absolute", "--format", "csv", path, query], timeout=60)
+    if done.status != 0:
+        raise AssertionError(done.describe())
+    return list(csv.reader(io.StringIO(done.stdout)))[1:]
+
+
+def record(words, options=(), **more):
+    record.count += 1
+    path = os.path.join(scratch(), "r%d.nlt" % record.count)
+    done = neurolens(["run", "-o", path] + list(options) + ["--"] + words, timeout=240, **more)
+    return path, done
+
+
+record.count = 0
+
+
+def program(name):
+    return os.path.join(PROGRAMS, name)
+
+
+def first_difference(got, want):
+    for key in sorted(set(got) | set(want)):
+        if got.get(key) != want.get(key):
+            return "%s: %s, want %s" % (key, got.get(key), want.get(key))
+    return None
+
+
+def check(name, test, *args):
+    try:
+        problem = test(*args)
+    except (AssertionError, IndexError, KeyError, ValueError, OSError, subprocess.SubprocessError) as wrong:
+        problem = "%s: %s" % (type(wrong).__name__, wrong)
+    tally.check(name, not problem, problem or "")
+
+
+# ---- with every interpreter ----
+
+def api(python):
+    path, done = record([python, program("api.py")])
+    if done.status != 0 or done.stdout != "done True\n":
+        return done.describe()
+    got = {name: int(count) for name, count in sql(path, "SELECT name, count(*) FROM slices WHERE kind <> 'gc' "
+                                                   "AND name NOT LIKE '% (Task-%)' GROUP BY name")}
+    want = {"encoder": 100, "inner": 100, "work": 400, "renamed": 1, "method": 1, "static": 1, "items": 1, "point": 1,
+            "range": 1, "timed": 1, "raises": 1, "recursive": 21, "shared": 300, "task": 3, "inside": 3, "step": 100,
+            "lone \\udc80": 1}
+    got.update(swapped=int(sql(path, "SELECT count(*) FROM slices a JOIN slices b ON b.lane = a.lane AND b.name = 'inside' "
+                               "WHERE a.name = 'task' AND (b.ts < a.ts OR b.ts + b.dur > a.ts + a.dur)")[0][0]),
+               lanes=len(sql(path, "SELECT DISTINCT l.name FROM slices s JOIN lanes l ON l.id = s.lane WHERE "
+                             "s.name IN ('task', 'inside') AND l.name LIKE 'asyncio: Task-%'")),
+               threads=len(sql(path, "SELECT name FROM threads WHERE name LIKE 'worker %'")),
+               depth=int(sql(path, "SELECT count(*) FROM slices s JOIN slices p ON p.id = s.parent "
+                             "WHERE s.name = 'recursive' AND p.name = 'recursive'")[0][0]),
+               kinds=int(sql(path, "SELECT count(*) FROM nvtx WHERE category = 'kind'")[0][0]),
+               layers=int(sql(path, "SELECT count(*) FROM layers WHERE name = 'encoder'")[0][0]),
+               sum=float(sql(path, "SELECT sum(value) FROM counters WHERE name = 'queue'")[0][0]),
+               steps=int(sql(path, "SELECT sum(\"index\") FROM steps")[0][0]),
+               unsure=len(sql(path, "SELECT * FROM coverage")))
+    want.update(swapped=0, lanes=3, threads=3, depth=20, kinds=102, layers=100, sum=4950.0, steps=4950, unsure=0)
+    return first_difference(got, want)
+
+
+def without(python):
+    """The package without a recorder."""
+    variables = environment(scratch())
+    variables["PYTHONPATH"] = os.path.dirname(PACKAGE)
+    done = subprocess.run([python, program("api.py")], env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return None if done.stdout == b"done False\n" else done.stdout.decode()
+
+
+def calls(python):
+    """Each function as often as cProfile says."""
+    path, done = record([python, program("calls.py")], ["--python", "trace"])
+    if done.status != 0:
+        return done.describe()
+    told = subprocess.run([python, program("calls.py"), "cprofile"], stdout=subprocess.PIPE, check=True)
+    want = {int(line): int(count) for line, count in map(str.split, told.stdout.decode().splitlines())}
+    got = {int(re.search(r"\((\d+)\)", name).group(1)): int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM python WHERE name LIKE '%calls.py(%' "
+               "AND name NOT LIKE '%module>' AND name NOT LIKE '%: main' GROUP BY name")}
+    if not want or sql(path, "SELECT * FROM coverage"):
+        return "coverage: %s" % sql(path, "SELECT * FROM coverage")
+    return first_difference(got, want)
+
+
+def nesting(python):
+    """Calls lie in their callers, with the callers' names."""
+    path, _ = record([python, program("calls.py")], ["--python", "trace"])
+    wrong = sql(path, "SELECT s.name, p.name FROM slices s LEFT JOIN slices p ON p.id = s.parent WHERE "
+                "s.kind = 'python' AND s.name LIKE '%: leaf' AND p.name NOT LIKE '%: work' AND p.name NOT LIKE "
+                "'%: coroutine'")
+    return "%s" % wrong[:3] if wrong else None
+
+
+def limit(python):
+    """Functions over the limit are cut, others are not, and it is said."""
+    variables = {"NEUROLENS_PYTHON_CALLS": "50"}
+    path, done = record([python, program("calls.py")], ["--python", "trace"], extra=variables)
+    got = {name.rsplit(" ", 1)[1]: int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM python WHERE name LIKE '%calls.py(%' GROUP BY name")}
+    wrong = first_difference({key: got.get(key) for key in ("leaf", "fibonacci", "recursive", "raising")},
+                             {"leaf": 50, "fibonacci": 50, "recursive": 50, "raising": 10})
+    said = sql(path, "SELECT detail FROM coverage WHERE item = 'not recorded: Python calls'")
+    if not wrong and not said:
+        wrong = "nothing said: %s" % sql(path, "SELECT item, detail FROM coverage")
+    if not wrong and "Python calls:" not in done.stderr:
+        wrong = done.describe()
+    return wrong
+
+
+def same(python):
+    """The program's output and status do not change, whatever is recorded."""
+    place = os.path.join(scratch(), "site")
+    os.makedirs(place, exist_ok=True)
+    with open(os.path.join(place, "sitecustomize.py"), "w") as file:
+        file.write("import os\nMINE = True\nos.environ['SITE_TOLD'] = 'yes'\n")
+    for flags in ([], ["-S"], ["-I"], ["-E"], ["-X", "utf8"], ["-W", "error"]):
+        words = [python] + flags + [program("surroundings.py"), "a b"]
+        variables = environment(scratch())
+        variables["PYTHONPATH"] = place
+        plain = subprocess.run(words, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for mode in ("on", "trace", "off"):
+            path, done = record(words, ["-q", "--python", mode], extra={"PYTHONPATH": place})
+            if (done.status, done.stdout, done.stderr) != (plain.returncode, plain.stdout.decode(),
+                                                           plain.stderr.decode()):
+                return "%s %s: %s\nwant: %s" % (flags, mode, done.describe(), plain)
+        if not flags and plain.stdout.decode().count("yes True") != 1:
+            return plain.stdout.decode()
+    return None
+
+
+def garbage(python):
+    path, done = record([python, program("garbage.py")], ["--paused"])
+    if done.status != 0:
+        return done.describe()
+    got = {name[-1]: int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM slices WHERE kind = 'gc' GROUP BY name")}
+    return first_difference(got, {"0": 5, "1": 3, "2": 2})
+
+
+def broken(python):
+    """A hook that fails: the program does not notice, the report says so, once."""
+    place = os.path.join(scratch(), "fake", "torch")
+    os.makedirs(place, exist_ok=True)
+    with open(os.path.join(place, "__init__.py"), "w") as file:
+        file.write("value = 42\n")
+    path, done = record([python, "-c", "import torch; print(torch.value)"], ["--paused"],
+                        extra={"PYTHONPATH": os.path.dirname(place)})
+    if done.status != 0 or done.stdout != "42\n" or done.stderr.count("not recorded: torch: AttributeError") != 1:
+        return done.describe()
+    got = sql(path, "SELECT item, count FROM coverage")
+    return None if got == [["not recorded: torch", "1"]] else "coverage: %s" % got
+
+
+def problems(python):
+    """Any number of them, with and without a reason."""
+    path, done = record([python, "-c", "from neurolens import _capture as c\n"
+                         "for n in range(70): c.problem('hook %d: why' % n)\n"
+                         "c.problem('')\nc.problem('no reason')\n"], ["-q"])
+    if done.status != 0:
+        return done.describe()
+    got = {item: (int(count), detail) for item, count, detail in sql(path, "SELECT item, count, detail FROM coverage")}
+    want = {"not recorded: hook %d" % n: (1, "why") for n in range(64)}
+    want["not recorded: other hooks"] = (8, "")
+    return first_difference(got, want)
+
+
+def environments(python):
+    """A virtual environment of its own."""
+    folder = os.path.join(scratch(), "venv" + os.path.basename(os.path.dirname(os.path.dirname(python))))
+    if subprocess.run([python, "-m", "venv", "--without-pip", folder], stderr=subprocess.DEVNULL).returncode != 0:
+        tally.skip("virtual environment", "venv does not work with %s" % python)
+        return None
+    path, done = record([os.path.join(folder, "bin", "python"), program("api.py")])
+    return None if done.status == 0 and sql(path, "SELECT * FROM layers LIMIT 1") else done.describe()
+
+
+# ---- PyTorch ----
+
+def layers(python):
+    path, done = record([python, program("model.py"), "train"])
+    if done.status != 0:
+        return done.describe()
+    got = {name: int(count) for name, count in sql(path, "SELECT name, count(*) FROM layers GROUP BY name")}
+    want = {"LM": 5, "model": 5, "head": 5}
+    for number in range(4):
+        for part in ("", ".norm", ".mlp", ".mlp.0", ".mlp.1", ".mlp.2"):
+            want["model.layers.%d%s" % (number, part)] = 5
+    got.update({name: int(count) for name, count in
+                sql(path, "SELECT name, count(*) FROM nvtx GROUP BY name")})
+    want.update({"DataLoader.__next__": 6, "backward": 5, "SGD.step": 5, "step": 5})
+    got["outside"] = int(sql(path, "SELECT count(*) FROM layers l WHERE NOT EXISTS (SELECT 1 FROM steps s "
+                             "WHERE s.ts <= l.ts AND s.ts + s.dur >= l.ts + l.dur)")[0][0])
+    got["unsure"] = len(sql(path, "SELECT * FROM coverage"))
+    want.update(outside=0, unsure=0)
+    return first_difference(got, want)
+
+
+def operators(python):
+    path, done = record([python, program("model.py"), "count"], ["--paused"])
+    if done.status != 0:
+        return done.describe()
+    want = {line.split("\t")[1]: int(line.split("\t")[0]) for line in done.stdout.splitlines()}
+    got = {name: int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM slices WHERE kind = 'op' GROUP BY name")}
+    return first_difference(got, want) if len(want) > 20 else "few operators: %s" % want
+
+
+def compiles(python):
+    path, done = record([python, program("model.py"), "compile"])
+    if done.status != 0 or done.stdout != "0\n":
+        return done.describe()
+    got = [row[0] for row in sql(path, "SELECT DISTINCT name FROM layers")]
+    return None if got == ["OptimizedModule"] else "layers: %s" % got
+
+
+def compiles_traced(python):
+    """Dynamo and our evaluation of frames get along."""
+    path, done = record([python, program("model.py"), "compile"], ["--python", "trace"])
+    return None if done.status == 0 and done.stdout == "0\n" else done.describe()
+
+
+def workers(python):
+    """Worker processes of a DataLoader; none of them makes steps."""
+    path, done = record([python, program("model.py"), "workers"])
+    if done.status != 0:
+        return done.describe()
+    got = {"layers": len(sql(path, "SELECT 1 FROM layers WHERE name = 'head'")),
+           "steps": len(sql(path, "SELECT 1 FROM steps")), "processes": len(sql(path, "SELECT 1 FROM processes"))}
+    return first_difference(got, {"layers": 5, "steps": 5, "processes": 3})
+
+
+def own(python):
+    path, done = record([python, program("model.py"), "own"])
+    got = [int(row[0]) for row in sql(path, "SELECT \"index\" FROM steps ORDER BY ts")]
+    return None if got == [100, 101, 102, 103, 104] else "steps: %s\n%s" % (got, done.describe())
+
+
+# ---- Keras and JAX ----
+
+def keras(python):
+    """On the JAX backend: batches of fit() are compiled, calls of the model are not."""
+    path, done = record([python, program("keras_jax.py")], extra={"KERAS_BACKEND": "jax"})
+    if done.status != 0:
+        return done.describe()
+    got = {name: int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM slices WHERE kind IN ('nvtx', 'layer') GROUP BY name")}
+    want = {"step": 8, "epoch": 2, "evaluate": 1, "predict": 1, "net": 3, "net/first": 3, "net/second": 3, "train": 4,
+            "inside": 4}
+    wrong = first_difference({key: got.get(key) for key in want}, want)
+    steps = [int(row[0]) for row in sql(path, "SELECT \"index\" FROM steps WHERE name = 'train' ORDER BY ts")]
+    if steps != [10, 11, 12, 13]:
+        return "steps: %s" % steps
+    if not sql(path, "SELECT value FROM counters WHERE name = 'JAX backend_compile' AND value > 0"):
+        return "no compilations"
+    return wrong or ("coverage" if sql(path, "SELECT * FROM coverage") else None)
+
+
+def frameworks(tests, variable, module, how):
+    wanted = [test for test in tests if len(sys.argv) < 2 or {test.__name__, module} & set(sys.argv[1:])]
+    python = python_with(variable, module) if wanted else None
+    for test in wanted:
+        if python:
+            check("%s %s" % (module, test.__name__), test, python)
+        else:
+            tally.skip("%s %s" % (module, test.__name__), "no %s; %s tools/test_frameworks.sh" % (module, how))
+
+
+def main():
+    pythons = interpreters()
+    if not pythons:
+        tally.skip("all", "the package is not built (no Python headers?)")
+    for version, python in sorted(pythons.items(), key=lambda item: int(item[0].split(".")[1])):
+        for test in (api, without, calls, nesting, limit, same, garbage, broken, problems, environments):
+            if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or version in sys.argv[1:]:
+                check("%s %s" % (version, test.__name__), test, python)
+    frameworks((layers, operators, compiles, compiles_traced, workers, own), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
+    frameworks((keras,), "KERAS_PYTHON", "keras", "NEUROLENS_WITH_KERAS=1")
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+/*
+ * reopen FOLDER PROFILE... — every report of every profile, computed and as it comes out of a .nla file
+ * (made in FOLDER), must look the same in every view: whole, under windows and one section of it, names
+ * folded and not, all rows and few. One line per profile; tests/reopen.py says which profiles.
+ */
+#include <unistd.h>
+
+#include "analyze/reportfile.h"
+#include "ingest/ingest.h"
+#include "shown.h"
+
+static char path[4096];
+static size_t reports;
+
+static void make_windows(const struct nl_trace *trace, struct nl_window *windows)
+{
+    int64_t third = (trace->last_ts - trace->first_ts) / 3;
+    windows[0] = (struct nl_window){0};
+    windows[1] = (struct nl_window){
+        .has_time = true, .start = trace->first_ts + third, .end = trace->last_ts - third};
+    windows[2] = (struct nl_window){.has_rank = true, .rank = 0, .has_device = true, .device = 0};
+}
+
+/* NULL when both are equal, else what is not. */
+static const char *compare(const struct nl_trace *trace, const char *plan,
+                           const struct nl_analyze_options *options, struct nl_err *err)
+{
+    struct nl_buf question;
+    nl_buf_init(&question, 4096);
+    nl_report_question(&question, 1, plan, options);
+    struct nl_str asked = {question.ptr, question.len};
+    struct nl_analyze_options whole = *options;
+    whole.limit = 0;
+    const char *wrong = NULL;
+    struct nl_report *made = nl_report_new(trace, plan, &whole, NULL, err), *read = NULL;
+    struct nl_report *cut = nl_report_new(trace, plan, options, NULL, err);
+    if (!made || !cut || !nl_report_save(made, asked, path, err))
+        wrong = "cannot be made or saved";
+    else if (!(read = nl_report_open(path, asked, err)))
+        wrong = "cannot be opened";
+    if (!wrong) {
+        struct nl_profile *profile = nl_profile_new(trace, &options->window);
+        nl_report_cut(read, options->limit);
+        char *before = shown(profile, cut), *after = shown(profile, read);
+        wrong = strcmp(before, after) != 0 ? "looks different" : NULL;
+        free(before);
+        free(after);
+        nl_profile_free(profile);
+    }
+    nl_report_free(made);
+    nl_report_free(cut);
+    nl_report_free(read);
+    nl_buf_release(&question);
+    reports++;
+    return wrong;
+}
+
+static bool check(const char *name, const struct nl_trace *trace, struct nl_err *err)
+{
+    struct nl_window windows[3];
+    make_windows(trace, windows);
+    for (size_t plan = 0; nl_report_plans[plan].name; plan++)
+        for (unsigned i = 0; i < 8; i++) {
+            const struct nl_analyze_options options = {.window = windows[i % 3],
+                                                       .fold = i < 3,
+                                                       .all = i < 3,
+                                                       .limit = i % 2 ? 3 : 0,
+                                                       .section = i < 6    ? NULL
+                                                                  : i == 6 ? NL_SECTION_FINDINGS
+                                                                           : "kernels"};
+            const char *wrong = compare(trace, nl_report_plans[plan].name, &options, err);
+            if (!wrong)
+                continue;
+            printf("FAIL reopen: %s: %s, variant %u: %s %s\n", name, nl_report_plans[plan].name, i,
+                   wrong, err->text);
+            return false;
+        }
+    return true;
+}
+
+int main(int count, char **words)
+{
+    size_t passed = 0, failed = 0;
+    if (count < 2)
+        return 2;
+    snprintf(path, sizeof path, "%s/report.nla", words[1]);
+    for (int i = 2; i < count; i++) {
+        const struct nl_ingest_options options = {.rank = NL_NULL_I64};
+        const char *const paths[] = {words[i]};
+        struct nl_err err;
+        nl_err_clear(&err);
+        struct nl_trace *trace = nl_ingest(paths, 1, &options, NULL, &err);
+        if (!trace) /* what cannot be read is not this test's */
+            continue;
+        bool good = check(words[i], trace, &err);
+        *(good ? &passed : &failed) += 1;
+        nl_trace_free(trace);
+    }
+    unlink(path);
+    printf("ok reopen: %zu profiles, %zu reports\n", passed, reports);
+    printf("%zu passed, %zu failed, 0 skipped\n", passed, failed);
+    return failed != 0;
+}
