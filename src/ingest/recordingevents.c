@@ -9,6 +9,7 @@
 
 #include "ingest/recording.h"
 
+#define NOTES_MOST   1000u /* a recorder writes some ten */
 #define THREADS_MOST ((uint32_t)1 << 24)
 
 struct rec_track {
@@ -45,7 +46,7 @@ struct rec_half {
 struct rec_events {
     struct rec_load *load;
     uint32_t process, process_lane;
-    struct id_index threads, tracks, ranges;
+    struct id_index threads, tracks, ranges, devices; /* devices: lanes by number */
     struct rec_thread *thread;
     struct rec_track *track;
     struct rec_scope *range;
@@ -57,6 +58,7 @@ struct rec_events {
     uint32_t now_row, subject_lane;
     int64_t last_ts;
     uint64_t events[NL_REC_CLASS_COUNT], counters, flows;
+    uint64_t notes;
     uint64_t no_begin, no_end, no_time, unknown, cut, no_thread, no_flow;
 };
 
@@ -293,10 +295,9 @@ static void subject(struct rec_events *e, const struct event *event)
 }
 
 /* Devices of recordings are those of the machine, numbered as the driver does it. */
-static void subject_device(struct rec_events *e, const struct event *event)
+static uint32_t device_lane(struct rec_events *e, const struct event *event, int64_t ordinal)
 {
     struct nl_builder *builder = e->load->builder;
-    int64_t ordinal = (int64_t)(event->more[0].value & INT64_MAX);
     struct nl_lane_key key = lane_key(e, NL_LANE_DEVICE, NL_NULL_ROW);
     key.device = nl_builder_device(builder, e->load->source, ordinal, ordinal);
     struct nl_device_row *row = nl_builder_device_row(builder, key.device);
@@ -304,7 +305,17 @@ static void subject_device(struct rec_events *e, const struct event *event)
     row->uuid = nl_builder_name(builder, rec_name(e->load, event->more[0].a));
     row->bus = nl_builder_name(builder, rec_name(e->load, event->more[0].b));
     row->vendor = nl_builder_name(builder, rec_name(e->load, event->more[1].a));
-    e->subject_lane = nl_builder_lane(builder, &key);
+    return nl_builder_lane(builder, &key);
+}
+
+static void subject_device(struct rec_events *e, const struct event *event)
+{
+    uint64_t ordinal = event->more[0].value & INT64_MAX;
+    e->subject_lane = id_index_get(&e->devices, ordinal);
+    if (e->subject_lane != ID_INDEX_NONE)
+        return;
+    e->subject_lane = device_lane(e, event, (int64_t)ordinal);
+    id_index_put(&e->devices, ordinal, e->subject_lane);
 }
 
 static void note(struct rec_events *e, const struct event *event)
@@ -312,9 +323,13 @@ static void note(struct rec_events *e, const struct event *event)
     char item[NL_REC_NAME_MOST + 1], detail[NL_REC_NAME_MOST + 1];
     struct nl_str name = rec_name(e->load, event->cell.id);
     struct nl_str more = rec_name(e->load, event->more[0].a);
+    if (e->notes++ >= NOTES_MOST) {
+        e->unknown++;
+        return;
+    }
     (void)snprintf(item, sizeof item, "%.*s", (int)name.len, name.ptr);
     (void)snprintf(detail, sizeof detail, "%.*s", (int)more.len, more.ptr);
-    rec_cover(e->load, item, event->more[0].value, more.len ? detail : NULL);
+    rec_cover(e->load, item, event->more[0].value & INT64_MAX, more.len ? detail : NULL);
 }
 
 static void alert(struct rec_events *e, const struct event *event)
@@ -544,6 +559,7 @@ static void release(struct rec_events *e)
     id_index_release(&e->threads);
     id_index_release(&e->tracks);
     id_index_release(&e->ranges);
+    id_index_release(&e->devices);
 }
 
 bool rec_events_read(struct rec_load *load, struct nl_err *err)
