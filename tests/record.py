@@ -279,9 +279,9 @@ def plugins():
 GPU_VALUES = "SELECT count(*) FROM counters WHERE name LIKE 'GPU %'"
 
 
-def watched(mock, words=("1000",), library="nvmlmock", timeout=30):
+def watched(mock, words=("1000",), library="nvmlmock", timeout=30, options=()):
     """A run beside GPUs that behave as the words of nvmlmock.c say."""
-    return Run([program("linger")] + list(words), timeout=timeout,
+    return Run([program("linger")] + list(words), options, timeout=timeout,
                extra={"NEUROLENS_NVML": program(library), "NVML_MOCK": mock, "NVML_MOCK_PID": "1"})
 
 
@@ -339,6 +339,15 @@ def gpu_faults():
         if item.startswith("lost") and "readings are missing" not in run.done.stderr:
             return "%s: %s" % (mock, run.done.stderr)
     return None
+
+
+def gpu_window():
+    """What GPUs do while the window is closed is not recorded."""
+    run = watched("", ("2000",), options=("--delay", "1500ms"))
+    powers = number(run.path, "SELECT count(*) FROM counters WHERE name = 'GPU power'")
+    span = number(run.path, "SELECT max(ts) - min(ts) FROM counters WHERE name = 'GPU power'")
+    run.remove()
+    return None if powers and span < 1300000000 else "%d values over %d ns" % (powers, span)
 
 
 def no_gpu():
@@ -587,7 +596,7 @@ def main():
                        ("--delay, --duration", delay), ("--trigger", trigger), ("--on-signal", on_signal),
                        ("values of processes", values), ("values of GPUs", gpus),
                        ("thresholds become marks", gpu_alerts), ("GPU drivers that misbehave", gpu_faults),
-                       ("no GPU", no_gpu), ("a GPU driver that hangs", slow_driver),
+                       ("GPUs and the window", gpu_window), ("no GPU", no_gpu), ("a GPU driver that hangs", slow_driver),
                        ("program killed %d times" % few, kills("program", few)),
                        ("recorder killed %d times" % few, kills("recorder", few))):
         check(name, test)

@@ -22,6 +22,8 @@ struct gpus {
     uint64_t lists[GPU_DEVICES_MOST]; /* readings of the processes already recorded */
     unsigned known;                   /* devices whose info is there */
     uint64_t homeless;                /* values that came while no process was recorded */
+    uint32_t moves;                   /* of the window, as of the last poll */
+    uint64_t drops, drops_seen;       /* of the ring: while the window was open; in all */
 };
 
 static bool start(struct source_run *run)
@@ -90,6 +92,21 @@ static void take_processes(struct source_run *run, unsigned devices)
     nl_free(sums);
 }
 
+/* Sources are not polled while the window is closed: what was read meanwhile is not of the recording. */
+static void heed_window(struct source_run *run, const struct gpuwatch_state *state)
+{
+    struct gpus *gpus = run->state;
+    struct gpu_value values[TAKE];
+    uint32_t moves = __atomic_load_n(&parts_control(run->parts)->gate_changes, __ATOMIC_RELAXED);
+    if (moves == gpus->moves)
+        gpus->drops += state->losses.dropped - gpus->drops_seen;
+    else
+        while (gpuwatch_take(gpus->watch, values, TAKE) > 0)
+            ;
+    gpus->moves = moves;
+    gpus->drops_seen = state->losses.dropped;
+}
+
 static void poll_gpus(struct source_run *run)
 {
     struct gpus *gpus = run->state;
@@ -100,6 +117,7 @@ static void poll_gpus(struct source_run *run)
     gpuwatch_state(gpus->watch, &state);
     if (!state.opened)
         return;
+    heed_window(run, &state);
     for (; gpus->known < state.devices; gpus->known++)
         gpuwatch_info(gpus->watch, gpus->known, &gpus->info[gpus->known], &absent);
     take_values(run, parts ? part : NULL);
@@ -144,7 +162,8 @@ static void stop(struct source_run *run)
     size_t parts;
     struct part *part = parts_first(run->parts, &parts);
     part = parts ? part : NULL;
-    poll_gpus(run);
+    if (__atomic_load_n(&parts_control(run->parts)->gate, __ATOMIC_RELAXED))
+        poll_gpus(run);
     gpuwatch_state(gpus->watch, &state);
     if (state.opened)
         tell_absent(run, part, state.devices);
@@ -155,7 +174,7 @@ static void stop(struct source_run *run)
                        state.opened ? state.why : "the driver had not answered when the run ended");
     }
     const struct gpu_losses *losses = &state.losses;
-    tell(run, part, "dropped: GPU values", losses->dropped, "read faster than recorded");
+    tell(run, part, "dropped: GPU values", gpus->drops, "read faster than recorded");
     tell(run, part, "lost: GPU values before or after the recorded processes", gpus->homeless,
          NULL);
     tell(run, part, "lost: GPU readings", losses->missed,
