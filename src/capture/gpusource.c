@@ -65,8 +65,7 @@ static void take_values(struct source_run *run, struct part *part)
     }
 }
 
-/* Memory of the recorded processes, of all GPUs together: each device that was read anew adds what it says; the
- * sum is told when the first device was. */
+/* Memory of the recorded processes, of all GPUs together as each was last read; told when any was read anew. */
 static void take_processes(struct source_run *run, unsigned devices)
 {
     struct gpus *gpus = run->state;
@@ -175,8 +174,9 @@ static void stop(struct source_run *run)
     }
     const struct gpu_losses *losses = &state.losses;
     tell(run, part, "dropped: GPU values", gpus->drops, "read faster than recorded");
-    tell(run, part, "lost: GPU values before or after the recorded processes", gpus->homeless,
-         NULL);
+    if (part && gpus->homeless)
+        part_note(run->parts, part, "skipped: GPU values while no process was recorded",
+                  gpus->homeless, NULL);
     tell(run, part, "lost: GPU readings", losses->missed,
          "a call of the driver took longer than the 100 ms between readings");
     tell(run, part, "lost: calls of the GPU driver that failed", losses->errors,
