@@ -122,6 +122,13 @@ static inline uint64_t read64(const unsigned char *p)
     return value;
 }
 
+static inline uint32_t read32(const unsigned char *p)
+{
+    uint32_t value;
+    memcpy(&value, p, 4);
+    return value;
+}
+
 __extension__ typedef unsigned __int128 uint128;
 
 static inline uint64_t mix(uint64_t a, uint64_t b)
@@ -143,8 +150,13 @@ uint64_t nl_hash(const void *bytes, size_t len)
         p += 8;
         left -= 8;
     }
-    uint64_t tail = 0;
-    if (left)
-        memcpy(&tail, p, left);
+    uint64_t tail = 0; /* the bytes left, without a call of memcpy for an unknown number of them */
+    if (left && len >= 8)
+        tail = read64(p + left - 8) >> (64 - 8 * left);
+    else if (left >= 4)
+        tail = read32(p) | (uint64_t)read32(p + left - 4) << (8 * left - 32);
+    else if (left)
+        tail = p[0] | (uint64_t)p[left / 2] << (left / 2 * 8) |
+               (uint64_t)p[left - 1] << (left - 1) * 8;
     return mix(hash ^ tail ^ k0, k1 ^ len);
 }

@@ -113,6 +113,8 @@ static bool add(struct nl_call *call, const char *folder, const char *cache,
                                      .cache_folder = call->settings.no_cache ? NULL : cache,
                                      .cache_bytes = nl_cache_bound(cache),
                                      .rank = call->settings.rank,
+                                     .join = call->settings.join.items,
+                                     .join_count = call->settings.join.count,
                                      .command = call->line};
     struct nl_add_result *results = nl_zalloc((size_t)call->count * sizeof *results);
     bool done = nl_ledger_add(folder, (const char *const *)call->argument, (size_t)call->count,

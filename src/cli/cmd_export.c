@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/mem.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -80,13 +81,21 @@ static bool export_stored(const struct export_call *export, bool *stored, struct
     return done;
 }
 
+/* Joined reports are files of the run like the others. */
 static bool export_run(const struct export_call *export, struct nl_err *err)
 {
     struct nl_run_sources sources;
-    bool done = nl_run_sources_find(&sources, export->input->paths, export->input->count,
-                                    export->trace, export->call->job, err) &&
-                write_run(export, &sources, err);
+    const struct nl_texts *join = &export->call->settings.join;
+    size_t count = export->input->count;
+    const char **paths = nl_alloc((count + join->count) * sizeof *paths);
+    memcpy(paths, export->input->paths, count * sizeof *paths);
+    for (size_t i = 0; i < join->count; i++)
+        paths[count++] = join->items[i];
+    bool done =
+        nl_run_sources_find(&sources, paths, count, export->trace, export->call->job, err) &&
+        write_run(export, &sources, err);
     nl_run_sources_release(&sources);
+    nl_free(paths);
     return done;
 }
 

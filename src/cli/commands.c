@@ -48,6 +48,8 @@ static const struct nl_option profile_options[] = {
      "neither read nor write the cache of imported profiles", NULL},
     {"rank", 0, NL_OPTION_NUMBER, TARGET(rank), "N", "rank of a file that does not name its own",
      NULL},
+    {"join", 0, NL_OPTION_LIST, TARGET(join), "REPORT",
+     "give the kernels what Nsight Compute measured of them (may be repeated)", NULL},
     END,
 };
 

@@ -149,6 +149,13 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
     struct nl_ledger_run run;
     if (!refuse_runs_among_files(input, err) || !find_run(input, call, &ledger, &run, err))
         return NULL;
+    if (ledger && options->join_count) {
+        nl_ledger_close(ledger);
+        nl_err_at(err, input->paths[0], -1);
+        (void)nl_fail(err, NL_USAGE,
+                      "a run of the ledger takes no report; add its files again with --join");
+        return NULL;
+    }
     struct nl_trace *trace = ledger
                                  ? nl_ledger_trace(ledger, &run, &open, call->job, err)
                                  : nl_ingest(input->paths, input->count, options, call->job, err);
@@ -159,8 +166,12 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
 struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err)
 {
-    struct nl_ingest_options options = {
-        .rank = call->settings.rank, .verify = true, .cached_as = &input->cached_as};
+    const struct nl_settings *settings = &call->settings;
+    struct nl_ingest_options options = {.rank = settings->rank,
+                                        .verify = true,
+                                        .join = settings->join.items,
+                                        .join_count = settings->join.count,
+                                        .cached_as = &input->cached_as};
     char *cache = NULL;
     if (!call->settings.no_cache) {
         struct nl_err no_place;

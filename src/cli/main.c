@@ -123,8 +123,9 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     bool done = nl_options_parse(nl_every_option, &copy, true, &scratch.settings, err);
     const char *first = done && copy.count ? copy.word[0] : NULL;
     nl_free(copy.word);
+    nl_free(scratch.settings.join.items);
     nl_free(scratch.settings.set.items); /* of options before the command; they are read again */
-    scratch.settings.set = (struct nl_texts){0};
+    scratch.settings.set = scratch.settings.join = (struct nl_texts){0};
     if (!done)
         return false;
     if (!first) {
@@ -177,6 +178,7 @@ int main(int argc, char **argv)
     call.line = line;
     bool done = run_words(&call, &words, &err) && flush_output(&err);
     nl_free(line);
+    nl_free(call.settings.join.items);
     nl_free(call.settings.set.items);
     if (done)
         return call.status;

@@ -41,9 +41,18 @@ static bool matches_input(const struct stat *target, const struct stat *parent, 
     return hit;
 }
 
+static bool is_among(const struct stat *target, const struct stat *parent,
+                     const char *const *inputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (matches_input(target, parent, inputs[i]))
+            return true;
+    return false;
+}
+
 /* Opens the file of -o; `path` has its links followed. */
-static bool open_file(struct nl_output *output, const char *path, const char *const *inputs,
-                      size_t count, struct nl_err *err)
+static bool open_file(struct nl_output *output, const char *path, const struct nl_call *call,
+                      const char *const *inputs, size_t count, struct nl_err *err)
 {
     struct stat target, parent = {0};
     nl_err_at(err, path, -1);
@@ -55,9 +64,9 @@ static bool open_file(struct nl_output *output, const char *path, const char *co
         if (stat(slash ? folder : ".", &parent) != 0)
             parent = (struct stat){0};
         nl_free(folder);
-        for (size_t i = 0; i < count; i++)
-            if (matches_input(&target, &parent, inputs[i]))
-                return nl_fail(err, NL_USAGE, "is an input; give -o another name");
+        if (is_among(&target, &parent, inputs, count) ||
+            is_among(&target, &parent, call->settings.join.items, call->settings.join.count))
+            return nl_fail(err, NL_USAGE, "is an input; give -o another name");
         if (S_ISDIR(target.st_mode))
             return nl_fail(err, NL_WRITE, "is a folder; -o needs the name of a file");
         output->direct = !S_ISREG(target.st_mode);
@@ -105,7 +114,7 @@ bool nl_output_open(struct nl_output *output, const struct nl_call *call, const 
     if (!given || strcmp(given, "-") == 0)
         return true;
     char *path = realpath(given, NULL); /* NULL: not there yet, or a link to nowhere */
-    bool done = open_file(output, path ? path : given, inputs, count, err);
+    bool done = open_file(output, path ? path : given, call, inputs, count, err);
     nl_free(path);
     if (done && output->atomic)
         nl_progress_temporary(call->progress, output->file.temporary);

@@ -28,11 +28,10 @@ static uint64_t build_identity(void)
     return nl_hash(facts, sizeof facts);
 }
 
-bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs, int64_t rank)
+/* What changes with any of the files. */
+static bool add_files(struct nl_cache_key *key, const struct nl_inputs *inputs)
 {
-    uint64_t build = build_identity();
-    *key = (struct nl_cache_key){.hash = nl_schema_hash() ^ build};
-    if (inputs->spool >= 0 || !build)
+    if (inputs->spool >= 0)
         return false;
     for (size_t i = 0; i < inputs->count; i++) {
         struct nl_fingerprint print;
@@ -42,6 +41,22 @@ bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs, int6
         key->hash = key->hash * 0x9e3779b97f4a7c15u ^ nl_hash(&print, sizeof print) ^
                     nl_hash(name, strlen(name));
         key->bytes += print.size;
+    }
+    return true;
+}
+
+bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs,
+                  const struct nl_inputs *join, int64_t rank)
+{
+    uint64_t build = build_identity();
+    *key = (struct nl_cache_key){.hash = nl_schema_hash() ^ build};
+    if (!build || !add_files(key, inputs))
+        return false;
+    if (join) {
+        key->hash =
+            nl_hash(&key->hash, sizeof key->hash); /* no longer that of all as one profile */
+        if (!add_files(key, join))
+            return false;
     }
     key->hash ^= nl_hash(&rank, sizeof rank);
     return key->bytes >= WORTH_BYTES;

@@ -20,9 +20,10 @@ struct nl_cache_key {
     uint64_t bytes; /* of the inputs */
 };
 
-/* False when the inputs cannot be cached (stdin, too small to be worth it, no way to tell this build
- * from others). */
-bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs, int64_t rank);
+/* `join`: reports that are joined to the profile, or NULL. False when the inputs cannot be cached
+ * (stdin, too small to be worth it, no way to tell this build from others). */
+bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs,
+                  const struct nl_inputs *join, int64_t rank);
 
 /* The cached trace, or NULL. Marks it as used now. A damaged one is removed. */
 struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder,

@@ -249,7 +249,7 @@ static bool has_place(struct gpurows_map *map, uint64_t key)
 {
     if (key < map->small_size)
         return true;
-    if (key >= (map->small_count + 16) * SPARSE)
+    if (key >= (map->small_count + map->pair_count + 16) * SPARSE)
         return false;
     size_t size = map->small_size ? map->small_size * 2 : 64;
     size = size > key ? size : (size_t)key + 1;

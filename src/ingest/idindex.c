@@ -40,7 +40,7 @@ static bool has_place(struct id_index *index, uint64_t id)
 {
     if (id < index->small_room)
         return true;
-    if (id >= (index->small_count + 16) * SPARSE)
+    if (id >= (index->small_count + index->count + 16) * SPARSE)
         return false;
     size_t room = index->small_room ? index->small_room * 2 : 64;
     room = room > id ? room : (size_t)id + 1;

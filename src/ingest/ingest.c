@@ -109,12 +109,17 @@ static bool may_skip(const struct nl_inputs *inputs, size_t i, const struct nl_e
 
 struct load {
     struct nl_builder *builder;
+    struct nl_builder *reports; /* of kernel profilers; NULL = none so far */
+    bool joining;               /* what is read now is to be joined, whatever it is */
+    size_t timelines;           /* files that `builder` has */
     const struct nl_ingest_options *options;
     struct nl_job *job;
     unsigned char *head;
     bool *done; /* per input: loaded with another of its recording */
     size_t loaded;
     char *skipped;         /* text of the first file left out */
+    int64_t twins;         /* files left out because another holds the same events */
+    char twin[256];        /* the first of them */
     int64_t skips, failed; /* left out; those of them whose format is known */
     struct nl_err last;
 };
@@ -134,26 +139,31 @@ static const struct nl_format *meet(struct load *load, const struct nl_path *pat
 static bool load_one(struct load *load, const struct nl_format *format,
                      const struct nl_input *input, struct nl_err *err)
 {
-    uint32_t source = nl_builder_source(load->builder, input->name, format->name);
-    nl_builder_source_bytes(load->builder, source, input->bytes);
+    bool measures = load->joining || format->measures;
+    if (measures && !load->reports)
+        load->reports = nl_builder_new(load->job);
+    struct nl_builder *builder = measures ? load->reports : load->builder;
+    uint32_t source = nl_builder_source(builder, input->name, format->name);
+    nl_builder_source_bytes(builder, source, input->bytes);
     if (input->rank != NL_NULL_I64)
-        nl_builder_rank(load->builder, source, input->rank);
+        nl_builder_rank(builder, source, input->rank);
     nl_err_at(err, input->path, -1);
-    if (format->load(load->builder, source, input, load->job, err))
+    if (format->load(builder, source, input, load->job, err)) {
+        load->timelines += !measures;
         return true;
+    }
     /* Of a folder the others are read: what this one lacks is told beside its name. */
-    nl_builder_coverage(load->builder, source, "failed: file not loaded", 1, err->text);
+    nl_builder_coverage(builder, source, "failed: file not loaded", 1, err->text);
     load->failed++;
     return false;
 }
 
 /* All would count twice. */
-static void tell_twin(struct load *load, const struct nl_path *path, const struct nl_path *twin)
+static void count_twin(struct load *load, const struct nl_path *path, const struct nl_path *twin)
 {
-    char detail[256];
-    (void)snprintf(detail, sizeof detail, "%.110s beside %.110s", path->name, twin->name);
-    nl_builder_coverage(load->builder, NL_NULL_ROW, "files left out: the same events as another", 1,
-                        detail);
+    if (!load->twins++)
+        (void)snprintf(load->twin, sizeof load->twin, "%.110s beside %.110s", path->name,
+                       twin->name);
 }
 
 /* Counts a file that came to nothing, or fails for good. */
@@ -245,7 +255,7 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
             continue;
         const struct nl_path *twin = nl_inputs_twin(inputs, i);
         if (twin)
-            tell_twin(load, &inputs->items[i], twin);
+            count_twin(load, &inputs->items[i], twin);
         else if (!load_item(load, inputs, i, err))
             return false;
     }
@@ -261,30 +271,98 @@ static bool load_all(struct load *load, const struct nl_inputs *inputs, struct n
     return false;
 }
 
-static struct nl_trace *load_inputs(const struct nl_inputs *inputs,
+static bool load_files(struct load *load, const struct nl_inputs *inputs, bool joining,
+                       struct nl_err *err)
+{
+    load->joining = joining;
+    load->loaded = 0;
+    load->done = nl_zalloc(inputs->count * sizeof *load->done);
+    bool done = load_all(load, inputs, err);
+    nl_free(load->done);
+    return done;
+}
+
+static bool has_measurements(const struct nl_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->metric.rows; row++)
+        if (trace->metric.slice[row] != NL_NULL_ROW &&
+            trace->slice.kind[trace->metric.slice[row]] == NL_KIND_KERNEL)
+            return true;
+    return false;
+}
+
+static void tell_left_out(const struct load *load)
+{
+    if (load->twins)
+        nl_builder_coverage(load->builder, NL_NULL_ROW,
+                            "files left out: the same events as another", load->twins, load->twin);
+    if (load->skips > load->failed) {
+        const char *slash = strrchr(load->skipped, '/');
+        nl_builder_coverage(load->builder, NL_NULL_ROW, "files of unknown format skipped",
+                            load->skips - load->failed, slash ? slash + 1 : load->skipped);
+    }
+}
+
+/* Reports alone are a profile of their own. Files of other formats that failed beside them are
+ * told. */
+static void take_reports_alone(struct load *load)
+{
+    nl_builder_free(load->builder);
+    load->builder = load->reports;
+    load->reports = NULL;
+    if (load->failed)
+        nl_builder_coverage(load->builder, NL_NULL_ROW, "failed: file not loaded", load->failed,
+                            load->last.text);
+}
+
+/* `join` are the files that were to be joined, or NULL. */
+static bool join_reports(struct load *load, const struct nl_inputs *join, struct nl_err *err)
+{
+    if (join && !load->timelines)
+        return nl_fail(err, NL_USAGE,
+                       "--join: the profile is itself a report of a kernel profiler; give a run to "
+                       "join it to, such as one of nsys or torch.profiler");
+    if (!load->timelines)
+        take_reports_alone(load);
+    struct nl_builder *reports = load->reports;
+    load->reports = NULL;
+    struct nl_trace *report = reports ? nl_builder_finish(reports, err) : NULL;
+    if (reports && !report)
+        return false;
+    if (report && join && !has_measurements(report)) {
+        nl_trace_free(report);
+        nl_err_at(err, join->items[0].path, -1);
+        return nl_fail(err, NL_USAGE,
+                       "--join: no metrics of kernels in it; give a report of Nsight Compute "
+                       "(.ncu-rep, or a page of ncu --csv)");
+    }
+    if (report)
+        nl_builder_join(load->builder, report);
+    return true;
+}
+
+static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct nl_inputs *join,
                                     const struct nl_ingest_options *options, struct nl_job *job,
                                     struct nl_err *err)
 {
     struct load load = {.builder = nl_builder_new(job),
                         .options = options,
                         .job = job,
-                        .head = nl_alloc(NL_SNIFF_BYTES),
-                        .done = nl_zalloc(inputs->count * sizeof *load.done)};
-    bool done = load_all(&load, inputs, err);
+                        .head = nl_alloc(NL_SNIFF_BYTES)};
+    bool done =
+        (!join || load_files(&load, join, true, err)) && load_files(&load, inputs, false, err);
+    if (done)
+        nl_err_at(err, "", -1);
+    done = done && (!load.reports || join_reports(&load, join, err));
+    if (done)
+        tell_left_out(&load);
     nl_free(load.head);
-    nl_free(load.done);
-    if (load.skips > load.failed) {
-        const char *slash = strrchr(load.skipped, '/');
-        nl_builder_coverage(load.builder, NL_NULL_ROW, "files of unknown format skipped",
-                            load.skips - load.failed, slash ? slash + 1 : load.skipped);
-    }
     nl_free(load.skipped);
-    if (!done) {
-        nl_builder_free(load.builder);
-        return NULL;
-    }
-    nl_err_at(err, "", -1);
-    return nl_builder_finish(load.builder, err);
+    nl_builder_free(load.reports);
+    if (done)
+        return nl_builder_finish(load.builder, err);
+    nl_builder_free(load.builder);
+    return NULL;
 }
 
 /* A single .nlt file is a finished trace; it is opened as it is. */
@@ -295,24 +373,49 @@ static bool is_trace_file(const struct nl_inputs *inputs)
            nl_trace_recognise(magic, sizeof magic);
 }
 
-/* From the cache, or loaded and then kept there. */
-static struct nl_trace *find_or_load(const struct nl_inputs *inputs,
+/* The profile with the files of `join` joined to it, when it is not NULL. */
+static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struct nl_inputs *join,
                                      const struct nl_ingest_options *options, struct nl_job *job,
                                      struct nl_err *err)
 {
     struct nl_cache_key key;
-    bool may = options->cache_folder && nl_cache_key(&key, inputs, options->rank);
+    bool may = options->cache_folder && nl_cache_key(&key, inputs, join, options->rank);
     struct nl_trace *trace =
         may ? nl_cache_find(&key, options->cache_folder, nl_job_threads(job)) : NULL;
     bool kept = trace != NULL;
     if (!trace) {
-        trace = load_inputs(inputs, options, job, err);
+        trace = load_inputs(inputs, join, options, job, err);
         kept =
             trace && may && nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
     }
     if (kept && options->cached_as)
         *options->cached_as = key.hash;
     return trace;
+}
+
+static struct nl_trace *ingest_files(const struct nl_inputs *inputs,
+                                     const struct nl_ingest_options *options, struct nl_job *job,
+                                     struct nl_err *err)
+{
+    struct nl_inputs join;
+    if (!options->join_count)
+        return find_or_load(inputs, NULL, options, job, err);
+    if (!nl_inputs_expand(&join, options->join, options->join_count, err))
+        return NULL;
+    struct nl_trace *trace = find_or_load(inputs, &join, options, job, err);
+    nl_inputs_free(&join);
+    return trace;
+}
+
+static struct nl_trace *open_trace(const char *path, const struct nl_ingest_options *options,
+                                   struct nl_job *job, struct nl_err *err)
+{
+    if (!options->join_count)
+        return nl_trace_open(path, options->verify, nl_job_threads(job), err);
+    nl_err_at(err, path, -1);
+    (void)nl_fail(err, NL_USAGE,
+                  "a finished trace takes no report; give --join with the files it was made of");
+    return NULL;
 }
 
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
@@ -324,10 +427,9 @@ struct nl_trace *nl_ingest(const char *const *paths, size_t count,
         *options->cached_as = 0;
     if (!nl_inputs_expand(&inputs, paths, count, err))
         return NULL;
-    struct nl_trace *trace =
-        is_trace_file(&inputs)
-            ? nl_trace_open(inputs.items[0].path, options->verify, nl_job_threads(job), err)
-            : find_or_load(&inputs, options, job, err);
+    struct nl_trace *trace = !is_trace_file(&inputs)
+                                 ? ingest_files(&inputs, options, job, err)
+                                 : open_trace(inputs.items[0].path, options, job, err);
     nl_inputs_free(&inputs);
     return trace;
 }

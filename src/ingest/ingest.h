@@ -38,6 +38,9 @@ struct nl_format {
     bool (*load)(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err);
     const char *doc; /* page in docs/ */
+    /* Reports of a kernel profiler, which runs every kernel alone: beside files of other formats their
+     * metrics go to the kernels of those, and they are no part of the timeline. */
+    bool measures;
     /* For formats of which one recording is several files, a table each (else NULL): how much of
      * input->path all of them share, 0 = this one stands alone; and its place among them. The files
      * given of one recording are loaded one after the other, in ascending places, with the same
@@ -58,11 +61,16 @@ struct nl_ingest_options {
     uint64_t cache_bytes;     /* bound of that folder */
     int64_t rank;             /* NL_NULL_I64 = find out */
     bool verify;              /* check CRCs of .nlt input */
-    uint64_t *cached_as;      /* gets the key under which the cache has it now, 0 = it has not */
+    /* Files whose metrics go to the kernels of the profile, whatever their format. */
+    const char *const *join;
+    size_t join_count;
+    uint64_t *cached_as; /* gets the key under which the cache has it now, 0 = it has not */
 };
 
 /* Loads one profile from files, folders and globs (each file a rank or host). Names that cannot be
- * opened fail the whole; files of unknown format inside a folder are skipped with coverage. */
+ * opened fail the whole; files of unknown format inside a folder are skipped with coverage. Fails with
+ * NL_USAGE when what is to be joined holds no metrics of kernels, or there is nothing to join it
+ * to. */
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err);

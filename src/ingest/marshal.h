@@ -27,10 +27,12 @@ enum marshal_type {
 #define MARSHAL_NO_NUMBER UINT32_MAX
 
 struct marshal_value {
+    union {                 /* as the type says */
+        struct nl_str text; /* borrowed from the bytes */
+        int64_t integer;    /* NL_NULL_I64 when it does not fit */
+        double real;
+    };
     enum marshal_type type;
-    int64_t integer; /* NL_NULL_I64 when it does not fit */
-    double real;
-    struct nl_str text; /* borrowed from the bytes */
     uint32_t count;
     uint32_t number; /* of a container, for marshal_define; or MARSHAL_NO_NUMBER */
 };

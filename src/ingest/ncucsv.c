@@ -428,4 +428,5 @@ const struct nl_format nl_format_ncucsv = {
     .sniff = sniff,
     .load = load,
     .doc = "docs/formats/ncu.md",
+    .measures = true,
 };

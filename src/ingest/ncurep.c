@@ -557,4 +557,5 @@ const struct nl_format nl_format_ncurep = {
     .sniff = sniff,
     .load = load,
     .doc = "docs/formats/ncu.md",
+    .measures = true,
 };

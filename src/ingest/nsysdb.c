@@ -382,9 +382,12 @@ void nsys_reader_leaves(const struct nsys_reader *reader, size_t first, size_t c
     /* Cells of missing columns are never written by the pages' reader. */
     memset(scratch->cells, 0, reader->plan.cells * sizeof scratch->cells[0]);
     const uint32_t *leaves = reader->table->leaves.page;
-    for (size_t i = first; i < first + count; i++)
+    for (size_t i = first; i < first + count; i++) {
+        if (i + 1 < first + count)
+            sqlitepages_prefetch(&reader->db->pages, leaves[i + 1]);
         sqlitepages_read(&reader->db->pages, leaves[i], &reader->plan, scratch, row, context,
                          damage);
+    }
 }
 
 static struct sqlitepages_cell step_cell(sqlite3_stmt *stmt, int column)

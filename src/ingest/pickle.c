@@ -40,11 +40,6 @@ static struct pickle_value container(struct pickle *p, enum pickle_type type)
     return make(type, p->item_count++);
 }
 
-static bool is_container(struct pickle_value value)
-{
-    return pickle_type(value) >= PICKLE_LIST && pickle_type(value) <= PICKLE_DICT;
-}
-
 static bool add(struct pickle *p, struct pickle_value to, const struct pickle_value *values,
                 size_t count)
 {
@@ -416,6 +411,24 @@ static bool over_budget(const struct pickle *p)
     return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 2;
 }
 
+/* The opcodes that files have most of, without a call; false leaves odd ones to the table's. */
+static inline bool run_frequent(struct pickle *p, unsigned char opcode)
+{
+    uint32_t number = 0;
+    size_t bytes = opcode == 'j' ? 4 : 1;
+    if ((opcode != 'h' && opcode != 'j' && opcode != 'K') || p->len - p->at < bytes)
+        return false;
+    if (bytes == 4)
+        memcpy(&number, p->bytes + p->at, 4);
+    else
+        number = p->bytes[p->at];
+    if (opcode != 'K' && number >= p->memo_count)
+        return false;
+    p->at += bytes;
+    push(p, opcode == 'K' ? make(PICKLE_INT, number) : p->memo[number]);
+    return true;
+}
+
 static bool run(struct pickle *p, struct nl_err *err)
 {
     enum step step = GO_ON;
@@ -426,7 +439,8 @@ static bool run(struct pickle *p, struct nl_err *err)
         }
         unsigned char opcode = p->bytes[p->at++];
         const struct opcode *entry = &opcodes[opcode];
-        step = entry->act ? entry->act(p, entry->argument) : FAIL;
+        if (!run_frequent(p, opcode))
+            step = entry->act ? entry->act(p, entry->argument) : FAIL;
         if (step == FAIL)
             return refuse(p, opcode, err);
         if (i % 65536)
@@ -451,6 +465,7 @@ bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl
     *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
     nl_arena_init(&pickle->arena);
     pickle->to_spend = ((uint64_t)len + 4096) * 64;
+    pickle->places = nl_zalloc(PICKLE_PLACES * sizeof *pickle->places);
     nl_grow(&pickle->stack, &pickle->stack_cap, 16); /* never NULL: empty runs of it are taken */
     bool done = run(pickle, err);
     nl_free(pickle->stack);
@@ -470,107 +485,6 @@ void pickle_free(struct pickle *pickle)
     nl_free(pickle->items);
     nl_free(pickle->texts);
     nl_free(pickle->wide);
+    nl_free(pickle->places);
     *pickle = (struct pickle){.len = 0};
-}
-
-/* ---- asking ---- */
-
-uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value)
-{
-    if (!is_container(value))
-        return 0;
-    uint32_t count = pickle->items[value.bits >> 4].count;
-    return pickle_type(value) == PICKLE_DICT ? count / 2 : count;
-}
-
-struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i)
-{
-    if (i >= pickle_count(pickle, value))
-        return make(PICKLE_NONE, 0);
-    const struct pickle_items *items = &pickle->items[value.bits >> 4];
-    return items->values[pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i];
-}
-
-const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list)
-{
-    bool plain = pickle_type(list) == PICKLE_LIST || pickle_type(list) == PICKLE_TUPLE;
-    return plain ? pickle->items[list.bits >> 4].values : NULL;
-}
-
-struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i)
-{
-    if (pickle_type(dict) != PICKLE_DICT || i >= pickle_count(pickle, dict))
-        return make(PICKLE_NONE, 0);
-    return pickle->items[dict.bits >> 4].values[2 * (size_t)i];
-}
-
-static bool is_key(const struct pickle *pickle, struct pickle_value value, const char *key,
-                   size_t len)
-{
-    if (pickle_type(value) != PICKLE_TEXT)
-        return false;
-    struct nl_str name = pickle->texts[value.bits >> 4];
-    return name.len == len && memcmp(name.ptr, key, len) == 0;
-}
-
-struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
-                               const char *key)
-{
-    if (pickle_type(dict) != PICKLE_DICT)
-        return make(PICKLE_NONE, 0);
-    const struct pickle_items *items = &pickle->items[dict.bits >> 4];
-    size_t len = strlen(key);
-    for (uint32_t i = 0; i + 1 < items->count; i += 2)
-        if (is_key(pickle, items->values[i], key, len))
-            return items->values[i + 1];
-    return make(PICKLE_NONE, 0);
-}
-
-int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
-{
-    if (pickle_type(value) == PICKLE_INT)
-        return (int64_t)value.bits >> 4;
-    if (pickle_type(value) == PICKLE_BIG)
-        return (int64_t)pickle->wide[value.bits >> 4];
-    return INT64_MIN;
-}
-
-uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value)
-{
-    int64_t number = pickle_i64(pickle, value);
-    return number == INT64_MIN ? UINT64_MAX : (uint64_t)number;
-}
-
-bool pickle_bool(struct pickle_value value)
-{
-    return (pickle_type(value) == PICKLE_BOOL || pickle_type(value) == PICKLE_INT) &&
-           value.bits >> 4;
-}
-
-double pickle_f64(const struct pickle *pickle, struct pickle_value value)
-{
-    if (pickle_type(value) == PICKLE_FLOAT) {
-        double number;
-        memcpy(&number, &pickle->wide[value.bits >> 4], sizeof number);
-        return number;
-    }
-    int64_t whole = pickle_i64(pickle, value);
-    return whole == INT64_MIN ? (double)__builtin_nan("") : (double)whole;
-}
-
-struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value)
-{
-    if (pickle_type(value) != PICKLE_TEXT)
-        return (struct nl_str){"", 0};
-    return pickle->texts[value.bits >> 4];
-}
-
-bool pickle_spend(struct pickle *pickle, uint64_t items)
-{
-    if (items > pickle->to_spend) {
-        pickle->to_spend = 0;
-        return false;
-    }
-    pickle->to_spend -= items;
-    return true;
 }

@@ -46,6 +46,15 @@ struct pickle_items {
     uint32_t count, cap;
 };
 
+#define PICKLE_PLACES 256
+
+/* Where a key was found last. */
+struct pickle_place {
+    const char *key;
+    uint32_t at; /* among the dictionary's items */
+    uint64_t bits;
+};
+
 struct pickle {
     struct pickle_value root;
     bool cut;
@@ -64,6 +73,7 @@ struct pickle {
     uint64_t *wide; /* doubles and wide integers */
     size_t wide_count, wide_cap;
     uint64_t to_spend;
+    struct pickle_place *places; /* by a hash of the key's pointer */
 };
 
 /* Fails with NL_FORMAT (no pickle, would load code, makes no sense), NL_MEMORY, NL_INTERRUPTED. */
@@ -81,6 +91,8 @@ static inline enum pickle_type pickle_type(struct pickle_value value)
     return (enum pickle_type)(value.bits & 15);
 }
 
+/* ---- picklevalue.c ---- */
+
 /* Items of a list or tuple, pairs of a dictionary; 0 for others. */
 uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value);
 /* Item of a list or tuple, or value of a dictionary's pair; NONE outside. */
@@ -88,7 +100,9 @@ struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value
 /* All of them, for loops that count; NULL when there are none. */
 const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list);
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i);
-/* Value of a key; NONE when it is not there or this is no dictionary. */
+/* Value of a key; NONE when it is not there or this is no dictionary. Dictionaries of one list mostly
+ * have their keys in one order: the place where a key (known by its pointer, so it should be a
+ * constant) was found last is asked first. */
 struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
                                const char *key);
 

@@ -31,11 +31,12 @@ struct location {
 /* Whole stacks that were met: samples repeat them with other labels and values. */
 struct stack_cache {
     struct known_stack {
-        const unsigned char *ids; /* packed location ids in the file; NULL = free */
+        const char *ids; /* packed location ids; NULL = free */
         size_t len;
         uint32_t node;
     } * slots;
     size_t room, count;
+    struct nl_arena copies; /* of the ids, so that those looked at lie together */
 };
 
 struct pprof {
@@ -325,8 +326,7 @@ static void add_values(struct pprof *p, const int64_t *values, uint32_t stack, u
     }
 }
 
-static struct known_stack *stack_slot(const struct stack_cache *cache, const unsigned char *ids,
-                                      size_t len)
+static struct known_stack *stack_slot(const struct stack_cache *cache, const void *ids, size_t len)
 {
     size_t at = nl_hash(ids, len) & (cache->room - 1);
     while (cache->slots[at].ids &&
@@ -348,7 +348,8 @@ static void keep_stack(struct stack_cache *cache, const struct wire_field *ids, 
     }
     struct known_stack *slot = stack_slot(cache, ids->data, ids->len);
     cache->count += slot->ids == NULL;
-    *slot = (struct known_stack){ids->data, ids->len, node};
+    const char *copy = nl_arena_text(&cache->copies, (const char *)ids->data, ids->len);
+    *slot = (struct known_stack){copy, ids->len, node};
 }
 
 /* Node of the sample's frames. */
@@ -483,6 +484,7 @@ static void release(struct pprof *p)
     id_index_release(&p->module_index);
     id_index_release(&p->below);
     nl_free(p->stacks.slots);
+    nl_arena_free(&p->stacks.copies);
 }
 
 static void load_message(struct pprof *p)

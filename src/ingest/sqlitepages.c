@@ -15,10 +15,12 @@
 
 #include "base/mem.h"
 
-#define LEAF       0x0d
-#define INTERIOR   0x05
-#define DEPTH_MAX  64
-#define PAGE_1_GAP 100 /* the file header lies before the b-tree header of page 1 */
+#define LEAF           0x0d
+#define INTERIOR       0x05
+#define DEPTH_MAX      64
+#define CACHE_LINE     64
+#define PREFETCH_BYTES 8192 /* of larger pages the rest comes along as it is read */
+#define PAGE_1_GAP     100  /* the file header lies before the b-tree header of page 1 */
 
 static uint32_t big16(const unsigned char *bytes)
 {
@@ -404,6 +406,13 @@ static const char *read_cell(const struct sqlitepages *pages, const unsigned cha
         cell->len = 0;
     }
     return NULL;
+}
+
+void sqlitepages_prefetch(const struct sqlitepages *pages, uint32_t page)
+{
+    const unsigned char *start = page_bytes(pages, page);
+    for (uint32_t at = 0; start && at < pages->page_size && at < PREFETCH_BYTES; at += CACHE_LINE)
+        __builtin_prefetch(start + at);
 }
 
 void sqlitepages_read(const struct sqlitepages *pages, uint32_t page,

@@ -105,6 +105,9 @@ void sqlitepages_scratch_release(struct sqlitepages_scratch *scratch);
 
 typedef void sqlitepages_row_fn(void *context, const struct sqlitepages_cell *cells);
 
+/* Brings a page near the processor, which does not see by itself which page follows a page. */
+void sqlitepages_prefetch(const struct sqlitepages *pages, uint32_t page);
+
 /* Calls `row` for every readable row of a leaf page, in key order. Cells of columns that a row does
  * not have (it was written before the column was added) are NULL. */
 void sqlitepages_read(const struct sqlitepages *pages, uint32_t page,

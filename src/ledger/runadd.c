@@ -251,9 +251,10 @@ static bool read_word(struct one *one, struct nl_err *err)
 static bool add_once(struct one *one, bool *again, struct nl_err *err)
 {
     const char *word = one->adding->words[one->index];
+    const struct nl_add_options *options = one->adding->options;
     bool known;
     *again = false;
-    if (!nl_runload_identify(&one->load, word, one->job, err) ||
+    if (!nl_runload_identify(&one->load, word, options, one->job, err) ||
         !find_there(one, one->load.input, NULL, &known, err))
         return false;
     if (known)
@@ -270,7 +271,7 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
     if (one->there.run) {
         /* What was said before belongs to the document, too. */
         nl_runload_release(&one->load);
-        if (!nl_runload_identify(&one->load, word, one->job, err) || !read_word(one, err))
+        if (!nl_runload_identify(&one->load, word, options, one->job, err) || !read_word(one, err))
             return false;
     }
     return keep(one, again, err);

@@ -21,7 +21,10 @@ struct nl_add_options {
     bool keep_source;         /* keep the files themselves, too */
     const char *cache_folder; /* for reading profiles; NULL = none */
     uint64_t cache_bytes;
-    int64_t rank;        /* NL_NULL_I64 = find out */
+    int64_t rank;            /* NL_NULL_I64 = find out */
+    const char *const *join; /* reports whose metrics go to the kernels of every run; they are files
+                                of the run like the others */
+    size_t join_count;
     const char *command; /* the command line, for the provenance; secrets are removed here */
 };
 

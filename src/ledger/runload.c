@@ -41,13 +41,26 @@ static bool looks_like_document(const struct nl_path *input)
            nl_str_contains((struct nl_str){head, (size_t)got}, DOCUMENT_MARK);
 }
 
-bool nl_runload_identify(struct nl_runload *load, const char *word, struct nl_job *job,
+static bool expand(struct nl_runload *load, const struct nl_add_options *options,
+                   struct nl_err *err)
+{
+    const char **words = nl_alloc((options->join_count + 1) * sizeof *words);
+    words[0] = load->word;
+    for (size_t i = 0; i < options->join_count; i++)
+        words[i + 1] = options->join[i];
+    bool done = nl_inputs_expand(&load->inputs, words, options->join_count + 1, err);
+    nl_free(words);
+    return done;
+}
+
+bool nl_runload_identify(struct nl_runload *load, const char *word,
+                         const struct nl_add_options *options, struct nl_job *job,
                          struct nl_err *err)
 {
     *load = (struct nl_runload){.word = word};
     nl_buf_init(&load->text, NL_DOCUMENT_MAX);
     nl_arena_init(&load->yaml.arena);
-    if (!nl_inputs_expand(&load->inputs, &word, 1, err))
+    if (!expand(load, options, err))
         return false;
     size_t count = load->inputs.count;
     load->sources = nl_zalloc(count * sizeof *load->sources);
@@ -144,14 +157,27 @@ static struct nl_trace *load_trace(const struct nl_runload *load,
     struct nl_ingest_options ingest = {.cache_folder = options->cache_folder,
                                        .cache_bytes = options->cache_bytes,
                                        .rank = options->rank,
-                                       .verify = true};
+                                       .verify = true,
+                                       .join = options->join,
+                                       .join_count = options->join_count};
     /* Standard input was read already. */
     const char *path = load->inputs.spool >= 0 ? load->inputs.items[0].path : load->word;
     return nl_ingest(&path, 1, &ingest, job, err);
 }
 
+/* The input of that name from place `at` on, or from the first; their number when there is none. */
+static size_t find_input(const struct nl_runload *load, struct nl_str name, size_t at)
+{
+    for (size_t tried = 0; tried < load->inputs.count; tried++, at++) {
+        at = at < load->inputs.count ? at : 0;
+        if (nl_str_is(name, load->sources[at].name))
+            return at;
+    }
+    return load->inputs.count;
+}
+
 /* Of a folder, files of no known format were left out: the run is what was read. The trace lists its
- * sources in the order of the inputs. */
+ * sources in the order of the inputs, reports of kernel profilers behind the others. */
 static void find_used(struct nl_runload *load)
 {
     const struct nl_trace *trace = load->trace;
@@ -159,10 +185,11 @@ static void find_used(struct nl_runload *load)
     size_t at = 0;
     for (uint32_t row = 0; trace && row < trace->source.rows; row++) {
         struct nl_str file = nl_trace_name(trace, trace->source.file[row]);
-        while (at < load->inputs.count && !nl_str_is(file, load->sources[at].name))
-            at++;
-        if (at < load->inputs.count)
-            load->used[load->used_count++] = at++;
+        size_t found = find_input(load, file, at);
+        if (found < load->inputs.count && load->used_count < load->inputs.count) {
+            load->used[load->used_count++] = found;
+            at = found + 1;
+        }
     }
     if (load->used_count == (trace ? trace->source.rows : 0) && load->used_count)
         return;

@@ -41,8 +41,10 @@ struct nl_runload {
     size_t redacted; /* secrets taken out of a document */
 };
 
+/* The files that are joined to the word's are files of the run, too. */
 NL_MUST_CHECK bool nl_runload_identify(struct nl_runload *load, const char *word,
-                                       struct nl_job *job, struct nl_err *err);
+                                       const struct nl_add_options *options, struct nl_job *job,
+                                       struct nl_err *err);
 
 /* `known` are settings that the run has already (the options' win over them). */
 NL_MUST_CHECK bool nl_runload_read(struct nl_runload *load, const struct nl_add_options *options,

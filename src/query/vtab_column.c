@@ -46,6 +46,7 @@ static const struct {
     [NL_HOP_OWN_PROCESS] = {"process", false, NULL},
     [NL_HOP_OWN_THREAD] = {"thread", false, NULL},
     [NL_HOP_SERIES] = {"series", false, NULL},
+    [NL_HOP_MEASUREMENT] = {"measurement", false, NULL},
 };
 
 static void add_hop(struct nl_vcolumn *column, const struct nl_trace *trace, enum nl_table_id table,

@@ -1,5 +1,5 @@
 /*
- * build — what builder.c, finish.c, nest.c and link.c share: the builder's inside. Not for other
+ * build — what builder.c, finish.c, nest.c, link.c and measure.c share: the builder's inside. Not for other
  * rooms.
  */
 #ifndef NL_BUILD_H
@@ -37,14 +37,14 @@ struct nl_block {
 struct nl_segment {
     struct nl_unit *unit;
     char *rows;
-    uint32_t count;
+    uint32_t count, width; /* bytes of a row: less than the table's where the rest is unknown */
     struct nl_block *block;
 };
 
 struct nl_staged {
     struct nl_block *block; /* being filled */
     char *rows;             /* of it */
-    uint32_t used, room;
+    uint32_t used, room, width;
     struct nl_segment *segments;
     size_t count, cap;
     uint32_t unit_rows; /* rows of the current unit */
@@ -66,6 +66,17 @@ struct nl_slice_packed {
     uint32_t name, lane;
     uint8_t kind, flags;
 };
+
+/* A metric that is a number and has no names but its own: the row's beginning. */
+struct nl_metric_packed {
+    uint32_t slice, name;
+    double value;
+};
+_Static_assert(offsetof(struct nl_metric_row, slice) == 0 &&
+                   offsetof(struct nl_metric_row, name) == 4 &&
+                   offsetof(struct nl_metric_row, value) == 8 &&
+                   offsetof(struct nl_metric_row, unit) == sizeof(struct nl_metric_packed),
+               "a packed metric is the beginning of a row");
 
 /* Rows of the entity tables, by the number that the builder gave out. */
 struct nl_builder {
@@ -94,6 +105,8 @@ struct nl_builder {
     struct nl_coverage_row *coverages;
     size_t coverage_count, coverage_cap;
     struct nl_pagepool pages; /* of staging, for the columns */
+    struct nl_trace *report;  /* of a kernel profiler, to join; or NULL */
+    uint32_t report_source;   /* its first source among ours */
     atomic_uint_fast64_t staged_bytes;
     atomic_bool over_budget; /* rows staged since were dropped; finishing fails */
 };
@@ -118,9 +131,6 @@ void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
 
 /* Gives the blocks of all segments that it lists to the pool and empties it. */
 void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
-
-/* Bytes of a staged row of a table. */
-size_t nl_staged_size(enum nl_table_id table);
 
 /* nest.c: depth, parent, sub-lane and final position of every slice. Arrays are indexed by staged
  * slice number; `lane` holds sorted base lanes. */
@@ -152,6 +162,11 @@ void nl_forget_external_ids(struct nl_trace *trace, const bool *forget);
 
 /* nodejoin.c: layers whose times and details came from two files become one row each. */
 void nl_join_nodes(struct nl_trace *trace);
+
+/* measure.c: the table metrics, and the measurements of kernels that follow from it and from the
+ * joined report. */
+struct nl_finish;
+NL_MUST_CHECK bool nl_measure(struct nl_finish *finish, struct nl_err *err);
 
 /* Final id of a staged name. */
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id);

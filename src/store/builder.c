@@ -79,6 +79,8 @@ void nl_builder_free(struct nl_builder *b)
     nl_dict_release(&b->names);
     nl_free(b->shared_remap);
     nl_pagepool_release(&b->pages);
+    if (b->report)
+        nl_trace_free(b->report);
     pthread_mutex_destroy(&b->lock);
     nl_free(b);
 }
@@ -329,6 +331,39 @@ void nl_builder_meta(struct nl_builder *b, uint32_t source, const char *key, str
     pthread_mutex_unlock(&b->lock);
 }
 
+static struct nl_str text_of(struct nl_arena *arena, const struct nl_trace *trace, uint32_t id)
+{
+    struct nl_str text = nl_trace_name(trace, id);
+    return (struct nl_str){nl_arena_text(arena, text.ptr, text.len), text.len};
+}
+
+void nl_builder_join(struct nl_builder *b, struct nl_trace *report)
+{
+    struct nl_arena arena;
+    nl_arena_init(&arena);
+    b->report = report;
+    b->report_source = b->source_count;
+    for (uint32_t i = 0; i < report->source.rows; i++) {
+        uint32_t source = nl_builder_source(b, text_of(&arena, report, report->source.file[i]).ptr,
+                                            text_of(&arena, report, report->source.format[i]).ptr);
+        nl_builder_source_bytes(b, source, report->source.bytes[i]);
+        nl_builder_tool(b, source, nl_trace_name(report, report->source.tool[i]));
+    }
+    for (uint32_t i = 0; i < report->meta.rows; i++)
+        if (report->meta.source[i] != NL_NULL_ROW)
+            nl_builder_meta(b, b->report_source + report->meta.source[i],
+                            text_of(&arena, report, report->meta.key[i]).ptr,
+                            nl_trace_name(report, report->meta.value[i]));
+    for (uint32_t i = 0; i < report->coverage.rows; i++) {
+        uint32_t source = report->coverage.source[i];
+        nl_builder_coverage(b, source == NL_NULL_ROW ? source : b->report_source + source,
+                            text_of(&arena, report, report->coverage.item[i]).ptr,
+                            report->coverage.count[i],
+                            text_of(&arena, report, report->coverage.detail[i]).ptr);
+    }
+    nl_arena_free(&arena);
+}
+
 /* ---- stages ---- */
 
 struct nl_stage *nl_stage_new(struct nl_builder *b)
@@ -365,9 +400,16 @@ uint32_t nl_stage_name(struct nl_stage *stage, struct nl_str text)
     return nl_dict_add(&stage->names, text);
 }
 
-size_t nl_staged_size(enum nl_table_id table)
+/* Bytes that a row takes while staged. Of metrics there can be more than bytes in the file, and most
+ * are a number and nothing else: names, which are 0 when unknown, are staged when there are any. */
+static uint32_t staged_width(enum nl_table_id table, const void *row)
 {
-    return table == NL_T_slice ? sizeof(struct nl_slice_packed) : nl_tables[table].row_size;
+    if (table == NL_T_slice)
+        return sizeof(struct nl_slice_packed);
+    const struct nl_metric_row *metric = row;
+    if (table == NL_T_metric && !(metric->unit | metric->section | metric->text))
+        return sizeof(struct nl_metric_packed);
+    return (uint32_t)nl_tables[table].row_size;
 }
 
 /* Finishing needs about as much again as staging, so staging may take half of the budget. */
@@ -384,7 +426,7 @@ bool nl_builder_over_budget(const struct nl_builder *b)
 }
 
 /* Opens a block twice as large as the last, within limits. */
-static void new_block(struct nl_stage *stage, struct nl_staged *staged, size_t row_size)
+static void new_block(struct nl_stage *stage, struct nl_staged *staged, uint32_t width)
 {
     size_t bytes = staged->block ? staged->block->bytes * 2 : FIRST_BLOCK;
     bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
@@ -393,45 +435,62 @@ static void new_block(struct nl_stage *stage, struct nl_staged *staged, size_t r
     count_bytes(stage->builder, bytes);
     staged->rows = staged->block->rows;
     staged->used = 0;
-    staged->room = (uint32_t)(bytes / row_size);
+    staged->width = width;
+    staged->room = (uint32_t)(bytes / width);
 }
 
-/* Opens a segment for the current unit, in a new block when the old one is full. */
+/* Opens a segment for the current unit, in a new block when the old one is full or too narrow. */
 static struct nl_segment *new_segment(struct nl_stage *stage, struct nl_staged *staged,
-                                      size_t row_size)
+                                      uint32_t width)
 {
-    if (!staged->block || staged->used == staged->room)
-        new_block(stage, staged, row_size);
+    if (!staged->block || staged->used == staged->room || staged->width < width)
+        new_block(stage, staged, width);
     nl_grow(&staged->segments, &staged->cap, ++staged->count);
     struct nl_segment *segment = &staged->segments[staged->count - 1];
     *segment = (struct nl_segment){.unit = stage->unit,
-                                   .rows = staged->rows + staged->used * row_size,
+                                   .rows = staged->rows + (size_t)staged->used * staged->width,
+                                   .width = staged->width,
                                    .block = staged->block};
     staged->block->segments++;
     return segment;
 }
 
+/* Packed rows field by field: what was just written as such is not to be read in wider words, for
+ * which the processor waits. Others in words, without a call of memcpy. */
+static void copy_row(void *to, enum nl_table_id table, const void *row, uint32_t width)
+{
+    uint32_t at = 0;
+    if (table == NL_T_slice) {
+        const struct nl_slice_row *slice = row;
+        *(struct nl_slice_packed *)to = (struct nl_slice_packed){
+            slice->ts, slice->dur, slice->name, slice->lane, slice->kind, slice->flags};
+    } else if (width == sizeof(struct nl_metric_packed) && table == NL_T_metric) {
+        const struct nl_metric_row *metric = row;
+        *(struct nl_metric_packed *)to =
+            (struct nl_metric_packed){metric->slice, metric->name, metric->value};
+    } else {
+        for (; at + 8 <= width; at += 8)
+            memcpy((char *)to + at, (const char *)row + at, 8);
+        if (at < width)
+            memcpy((char *)to + at, (const char *)row + at, 4);
+    }
+}
+
 uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void *row)
 {
     struct nl_staged *staged = &stage->tables[table];
-    size_t size = nl_staged_size(table);
+    uint32_t width = staged_width(table, row);
     struct nl_segment *segment = staged->count ? &staged->segments[staged->count - 1] : NULL;
-    if (!segment || segment->unit != stage->unit || staged->used == staged->room) {
+    if (!segment || segment->unit != stage->unit || staged->used == staged->room ||
+        staged->width < width) {
         if (nl_builder_over_budget(stage->builder)) {
             stage->unit->slices += table == NL_T_slice;
             return staged->unit_rows++;
         }
-        segment = new_segment(stage, staged, size);
+        segment = new_segment(stage, staged, width);
     }
-    char *to = staged->rows + staged->used * size;
-    if (table == NL_T_slice) {
-        const struct nl_slice_row *slice = row;
-        *(struct nl_slice_packed *)(void *)to = (struct nl_slice_packed){
-            slice->ts, slice->dur, slice->name, slice->lane, slice->kind, slice->flags};
-        stage->unit->slices++;
-    } else {
-        memcpy(to, row, size);
-    }
+    copy_row(staged->rows + (size_t)staged->used * staged->width, table, row, staged->width);
+    stage->unit->slices += table == NL_T_slice;
     staged->used++;
     segment->count++;
     stage->rows++;

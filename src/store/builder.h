@@ -100,6 +100,11 @@ uint32_t nl_builder_series(struct nl_builder *builder, uint32_t lane, struct nl_
 /* A name usable in the rows of every stage of this builder. */
 uint32_t nl_builder_name(struct nl_builder *builder, struct nl_str text);
 
+/* The trace of a kernel profiler's reports: finishing gives its metrics to the kernels of this
+ * profile (kernel_measurements), nothing else of it becomes part of the timeline. Takes `report`;
+ * once per builder. Its files become sources, with their facts and coverage. */
+void nl_builder_join(struct nl_builder *builder, struct nl_trace *report);
+
 /* Metadata. Values whose key looks like a secret (token, key, password, …), and environments, are
  * replaced by "(redacted)" and counted in coverage. Text over 4 KiB is cut. Secrets inside of values,
  * and of names and labels of processes, are replaced, too (nl_redact_text). */

@@ -27,7 +27,7 @@ uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t 
     if (id >= dict->count)
         NL_BUG("a staged name id is out of range");
     if (!map[id])
-        map[id] = nl_dict_add(&trace->names, nl_dict_text(dict, id));
+        map[id] = nl_dict_add_hashed(&trace->names, nl_dict_text(dict, id), dict->hashes[id]);
     return map[id];
 }
 
@@ -136,29 +136,53 @@ uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
     return map ? map[row] : row;
 }
 
-/* Copies one column of `count` rows that lie `stride` bytes apart. */
-static void copy_column(struct nl_finish *f, const struct nl_column_def *column,
-                        const struct nl_unit *unit, const char *rows, uint32_t count, void *cells,
-                        size_t at)
+/* Rows of one unit that lie `width` bytes apart. */
+struct rows {
+    const struct nl_unit *unit;
+    const char *at;
+    uint32_t count, width;
+};
+
+/* Numbers as they are; a loop per size, since a copy of unknown size is a call per cell. */
+static void copy_numbers(const struct rows *rows, const struct nl_column_def *column, void *cells)
 {
-    size_t stride = nl_tables[column->table].row_size;
-    const char *from = rows + column->field;
+    const char *from = rows->at + column->field;
+    size_t count = rows->count, width = rows->width;
+#define COPY(type)                                                                                 \
+    for (size_t i = 0; i < count; i++)                                                             \
+    ((type *)cells)[i] = *(const type *)(const void *)(from + i * width)
+    switch (column->size) {
+    case 1: COPY(uint8_t); break;
+    case 2: COPY(uint16_t); break;
+    case 4: COPY(uint32_t); break;
+    default: COPY(uint64_t); break;
+    }
+#undef COPY
+}
+
+/* Copies one column of rows that are this wide at least. */
+static void copy_column(struct nl_finish *f, const struct nl_column_def *column,
+                        const struct rows *rows, void *cells)
+{
+    const struct nl_unit *unit = rows->unit;
+    const char *from = rows->at + column->field;
     int64_t offset = f->b->sources ? f->b->sources[unit->source].offset_ns : 0;
-    for (uint32_t i = 0; i < count; i++, at++, from += stride) {
-        switch (column->type) {
-        case NL_TYPE_TIME:
-            ((int64_t *)cells)[at] = nl_shifted(f, *(const int64_t *)(const void *)from, offset);
-            break;
-        case NL_TYPE_NAME:
-            ((uint32_t *)cells)[at] =
+    switch (column->type) {
+    case NL_TYPE_TIME:
+        for (uint32_t i = 0; i < rows->count; i++, from += rows->width)
+            ((int64_t *)cells)[i] = nl_shifted(f, *(const int64_t *)(const void *)from, offset);
+        break;
+    case NL_TYPE_NAME:
+        for (uint32_t i = 0; i < rows->count; i++, from += rows->width)
+            ((uint32_t *)cells)[i] =
                 nl_final_name(f->trace, unit->stage, *(const uint32_t *)(const void *)from);
-            break;
-        case NL_TYPE_REF:
-            ((uint32_t *)cells)[at] =
+        break;
+    case NL_TYPE_REF:
+        for (uint32_t i = 0; i < rows->count; i++, from += rows->width)
+            ((uint32_t *)cells)[i] =
                 nl_final_reference(f, unit, column->target, *(const uint32_t *)(const void *)from);
-            break;
-        default: memcpy((char *)cells + at * column->size, from, column->size); break;
-        }
+        break;
+    default: copy_numbers(rows, column, cells); break;
     }
 }
 
@@ -179,6 +203,7 @@ struct table_run {
     struct nl_segment *segments;
     size_t count;
     uint64_t rows, extra;
+    bool *nameless;    /* per column: of names, and all are unknown */
     bool named;        /* staged rows have their final names */
     size_t from, to;   /* segments of the batch */
     uint64_t at, last; /* rows of the batch */
@@ -190,6 +215,30 @@ static bool is_stored(const struct nl_column_def *column)
     return column->hop == NL_HOP_NONE;
 }
 
+/* Some row of the segment has a name in this column. */
+static bool has_names(const struct nl_segment *segment, size_t field)
+{
+    uint32_t any = 0;
+    if (field >= segment->width)
+        return false;
+    for (uint32_t k = 0; k < segment->count; k++)
+        any |=
+            *(const uint32_t *)(const void *)(segment->rows + k * (size_t)segment->width + field);
+    return any != 0;
+}
+
+/* Columns without a name are left as fresh pages are: 0, and never touched. */
+static void find_nameless(struct table_run *run)
+{
+    const struct nl_column_def *first = &nl_columns[run->def->first];
+    for (size_t c = 0; c < run->def->count; c++)
+        run->nameless[c] = is_stored(&first[c]) && first[c].type == NL_TYPE_NAME;
+    for (size_t i = 0; i < run->count; i++)
+        for (size_t c = 0; c < run->def->count; c++)
+            if (run->nameless[c])
+                run->nameless[c] = !has_names(&run->segments[i], first[c].field);
+}
+
 /* Names of all staged rows become final, column after column: new ids are given in order of first
  * use in that order, however many batches there are. */
 static void settle_names(struct table_run *run)
@@ -199,9 +248,11 @@ static void settle_names(struct table_run *run)
         for (size_t i = 0; i < run->count && first[c].type == NL_TYPE_NAME; i++) {
             const struct nl_segment *segment = &run->segments[i];
             char *field = segment->rows + first[c].field;
-            if (!is_stored(&first[c]))
+            if (!is_stored(&first[c]) || run->nameless[c])
                 break;
-            for (uint32_t k = 0; k < segment->count; k++, field += run->def->row_size) {
+            if (first[c].field >= segment->width)
+                continue;
+            for (uint32_t k = 0; k < segment->count; k++, field += segment->width) {
                 uint32_t *name = (uint32_t *)(void *)field;
                 *name = nl_final_name(run->f->trace, segment->unit->stage, *name);
             }
@@ -209,27 +260,25 @@ static void settle_names(struct table_run *run)
     run->named = true;
 }
 
-static void copy_names(const struct nl_segment *segment, size_t field, size_t stride,
-                       uint32_t *cells)
-{
-    const char *from = segment->rows + field;
-    for (uint32_t k = 0; k < segment->count; k++, from += stride)
-        cells[k] = *(const uint32_t *)(const void *)from;
-}
-
 static void build_column(struct table_run *run, size_t c)
 {
     struct nl_finish *f = run->f;
     const struct nl_column_def *column = &nl_columns[run->def->first + c];
-    void *cells = *column_array(f->trace, column);
+    char *cells = *column_array(f->trace, column);
     size_t at = run->at;
+    if (run->nameless[c])
+        return;
     nl_pagepool_put_under(&f->b->pages, cells, &run->touched[c], run->last * column->size);
     for (size_t i = run->from; i < run->to; i++) {
         const struct nl_segment *segment = &run->segments[i];
-        if (run->named && column->type == NL_TYPE_NAME)
-            copy_names(segment, column->field, run->def->row_size, (uint32_t *)cells + at);
+        struct rows rows = {segment->unit, segment->rows, segment->count, segment->width};
+        char *to = cells + at * column->size;
+        if (column->field >= segment->width)
+            fill_unknown(column, cells, at, at + segment->count);
+        else if (run->named && column->type == NL_TYPE_NAME)
+            copy_numbers(&rows, column, to);
         else
-            copy_column(f, column, segment->unit, segment->rows, segment->count, cells, at);
+            copy_column(f, column, &rows, to);
         at += segment->count;
     }
 }
@@ -261,6 +310,7 @@ static void build_batches(struct table_run *run)
 {
     struct nl_builder *b = run->f->b;
     unsigned threads = run->rows < PARALLEL_ROWS ? 1 : nl_job_threads(b->job);
+    find_nameless(run);
     if (run->rows > BATCH_ROWS)
         settle_names(run);
     while (next_batch(run)) {
@@ -283,6 +333,7 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
     }
     set_rows(f->trace, table, rows);
     run.touched = nl_zalloc((run.def->count + 1u) * sizeof *run.touched);
+    run.nameless = nl_zalloc((run.def->count + 1u) * sizeof *run.nameless);
     const struct nl_column_def *first = &nl_columns[run.def->first];
     for (unsigned c = 0; c < run.def->count; c++)
         if (is_stored(&first[c]))
@@ -292,6 +343,7 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
         if (is_stored(&first[c]))
             fill_unknown(&first[c], *column_array(f->trace, &first[c]), run.rows, rows);
     nl_free(run.touched);
+    nl_free(run.nameless);
     nl_free(run.segments);
     nl_release_staged(f->b, table);
     return true;
@@ -301,7 +353,7 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
 void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows, size_t count)
 {
     struct nl_unit unit = {.stage = f->b->own};
-    size_t size = nl_tables[table].row_size;
+    uint32_t width = (uint32_t)nl_tables[table].row_size;
     const uint32_t *sequence = f->sequence[table];
     set_rows(f->trace, table, count);
     const struct nl_table_def *def = &nl_tables[table];
@@ -309,10 +361,12 @@ void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *
         const struct nl_column_def *column = &nl_columns[c];
         if (column->hop != NL_HOP_NONE)
             continue;
-        void *cells = nl_pages(count * column->size);
+        char *cells = nl_pages(count * column->size);
         *column_array(f->trace, column) = cells;
-        for (size_t i = 0; i < count; i++)
-            copy_column(f, column, &unit, (const char *)rows + (sequence ? sequence[i] : i) * size,
-                        1, cells, i);
+        for (size_t i = 0; i < count; i++) {
+            size_t from = (sequence ? sequence[i] : i) * width;
+            struct rows row = {&unit, (const char *)rows + from, 1, width};
+            copy_column(f, column, &row, cells + i * column->size);
+        }
     }
 }

@@ -22,16 +22,13 @@ static void place(struct nl_dict *dict, uint64_t hash, uint32_t id)
     dict->slots[at] = slot_of(hash, id);
 }
 
-static void rehash(struct nl_dict *dict)
+static void rehash(struct nl_dict *dict, uint32_t slots)
 {
-    uint32_t slots = dict->slot_count ? dict->slot_count * 2 : 1024;
     nl_free(dict->slots);
     dict->slots = nl_zalloc(slots * sizeof *dict->slots);
     dict->slot_count = slots;
-    for (uint32_t id = 1; id < dict->count; id++) {
-        struct nl_str text = nl_dict_text(dict, id);
-        place(dict, nl_hash(text.ptr, text.len), id);
-    }
+    for (uint32_t id = 1; id < dict->count; id++)
+        place(dict, dict->hashes[id], id);
 }
 
 void nl_dict_init(struct nl_dict *dict)
@@ -41,7 +38,26 @@ void nl_dict_init(struct nl_dict *dict)
     nl_grow(&dict->bytes, &dict->bytes_cap, 1024);
     dict->offsets[0] = dict->offsets[1] = 0;
     dict->count = 1;
-    rehash(dict);
+    rehash(dict, 1024);
+}
+
+void nl_dict_reserve(struct nl_dict *dict, uint32_t texts)
+{
+    uint64_t count = (uint64_t)dict->count + texts;
+    uint32_t slots = dict->slot_count;
+    while (slots / 2 < count && slots < 1u << 31)
+        slots *= 2;
+    nl_grow(&dict->offsets, &dict->offset_cap, count + 1);
+    nl_grow(&dict->hashes, &dict->hash_cap, count);
+    if (slots != dict->slot_count)
+        rehash(dict, slots);
+}
+
+void nl_dict_settle(struct nl_dict *dict)
+{
+    nl_free(dict->hashes);
+    dict->hashes = NULL;
+    dict->hash_cap = 0;
 }
 
 void nl_dict_release(struct nl_dict *dict)
@@ -49,6 +65,7 @@ void nl_dict_release(struct nl_dict *dict)
     nl_free(dict->offsets);
     nl_free(dict->bytes);
     nl_free(dict->slots);
+    nl_free(dict->hashes);
     *dict = (struct nl_dict){0};
 }
 
@@ -63,12 +80,14 @@ static uint32_t append(struct nl_dict *dict, struct nl_str text, uint64_t hash)
 {
     uint32_t id = dict->count++;
     nl_grow(&dict->offsets, &dict->offset_cap, (size_t)id + 2);
+    nl_grow(&dict->hashes, &dict->hash_cap, (size_t)id + 1);
+    dict->hashes[id] = hash;
     uint64_t start = dict->offsets[id];
     nl_grow(&dict->bytes, &dict->bytes_cap, start + text.len);
     memcpy(dict->bytes + start, text.ptr, text.len);
     dict->offsets[id + 1] = start + text.len;
     if (dict->count > dict->slot_count / 2)
-        rehash(dict);
+        rehash(dict, dict->slot_count * 2);
     else
         place(dict, hash, id);
     return id;

@@ -18,10 +18,17 @@ struct nl_dict {
     size_t offset_cap, bytes_cap;
     uint64_t *slots; /* open addressing: hash high 32 bits | id */
     uint32_t slot_count;
+    uint64_t *hashes; /* of every text, while texts are added */
+    size_t hash_cap;
 };
 
 void nl_dict_init(struct nl_dict *dict); /* holds id 0 */
 void nl_dict_release(struct nl_dict *dict);
+/* Room for that many more texts, so that adding them never makes the table of slots anew. Their bytes
+ * grow as they come: in memory that was freed meanwhile, which costs less than fresh pages. */
+void nl_dict_reserve(struct nl_dict *dict, uint32_t texts);
+/* Gives back what only adding needs; nothing is added after this. */
+void nl_dict_settle(struct nl_dict *dict);
 
 /* Id of a text, adding it when new. Empty text is id 0. A text over 64 MiB is cut there. */
 uint32_t nl_dict_add(struct nl_dict *dict, struct nl_str text);

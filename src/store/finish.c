@@ -305,10 +305,10 @@ static void cover(struct nl_finish *f, const char *item, uint64_t count, const c
 static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
 {
     static const enum nl_table_id tables[] = {
-        NL_T_kernel, NL_T_copy, NL_T_memset,    NL_T_sync,  NL_T_api,    NL_T_op,
-        NL_T_layer,  NL_T_nvtx, NL_T_python,    NL_T_graph, NL_T_memory, NL_T_counter,
-        NL_T_flow,   NL_T_step, NL_T_sample,    NL_T_stack, NL_T_arg,    NL_T_metric,
-        NL_T_call,   NL_T_node, NL_T_slicestack};
+        NL_T_kernel, NL_T_copy,    NL_T_memset, NL_T_sync,   NL_T_api,
+        NL_T_op,     NL_T_layer,   NL_T_nvtx,   NL_T_python, NL_T_graph,
+        NL_T_memory, NL_T_counter, NL_T_flow,   NL_T_step,   NL_T_sample,
+        NL_T_stack,  NL_T_arg,     NL_T_call,   NL_T_node,   NL_T_slicestack};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (nl_job_cancelled(f->b->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
@@ -506,6 +506,8 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_forget_external_ids(f->trace, b->forget_ids);
     uint64_t unlinked, duplicates;
     nl_link(f->trace, b->per_process, &unlinked, &duplicates);
+    if (!nl_measure(f, err))
+        return false;
     report_coverage(f, unlinked, duplicates);
     if (b->coverage_count)
         qsort_r(b->coverages, b->coverage_count, sizeof *b->coverages, by_coverage, b);
@@ -516,14 +518,25 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     return true;
 }
 
+/* The names of all stages at most are those of the trace. */
+static void begin_names(struct nl_finish *f)
+{
+    struct nl_builder *b = f->b;
+    uint64_t texts = b->names.count;
+    b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
+    for (struct nl_stage *stage = b->stages; stage; stage = stage->next) {
+        stage->remap = nl_zalloc(stage->names.count * sizeof *stage->remap);
+        texts += stage->names.count;
+    }
+    nl_dict_init(&f->trace->names);
+    nl_dict_reserve(&f->trace->names, texts < UINT32_MAX / 4 ? (uint32_t)texts : 0);
+}
+
 struct nl_trace *nl_builder_finish(struct nl_builder *b, struct nl_err *err)
 {
     struct nl_finish f = {.b = b};
     f.trace = nl_zalloc(sizeof *f.trace);
-    nl_dict_init(&f.trace->names);
-    b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
-    for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
-        stage->remap = nl_zalloc(stage->names.count * sizeof *stage->remap);
+    begin_names(&f);
     bool done = run(&f, err);
     nl_nesting_release(&f.nest);
     for (int t = 0; t < NL_TABLE_COUNT; t++) {
@@ -532,6 +545,7 @@ struct nl_trace *nl_builder_finish(struct nl_builder *b, struct nl_err *err)
     }
     nl_free(f.units);
     nl_builder_free(b);
+    nl_dict_settle(&f.trace->names);
     if (!done) {
         nl_trace_free(f.trace);
         return NULL;

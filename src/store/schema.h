@@ -88,7 +88,8 @@ enum nl_hop {
     NL_HOP_OWNLANE_PROCESS,
     NL_HOP_OWN_PROCESS,
     NL_HOP_OWN_THREAD,
-    NL_HOP_SERIES
+    NL_HOP_SERIES,
+    NL_HOP_MEASUREMENT
 };
 
 #define NL_CTYPE_TIME       int64_t

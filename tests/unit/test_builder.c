@@ -350,6 +350,41 @@ static void large_tables_are_whole(void)
     nl_trace_free(t);
 }
 
+/* Metrics that are a number alone, then some with names, then numbers again, in one unit and across
+ * batches; and a column of names of which none is known. */
+static void names_of_metrics_are_kept(void)
+{
+    enum { ROWS = 300000, FROM = 140000, TO = 150000 };
+    struct one_lane l = open_lane();
+    uint32_t slice = add(&l, "kernel", 0, 10), name = nl_stage_name(l.stage, nl_str("cycles"));
+    uint32_t unit = nl_stage_name(l.stage, nl_str("ns"));
+    for (uint32_t i = 0; i < ROWS; i++) {
+        struct nl_metric_row metric = nl_metric_row();
+        metric.slice = slice;
+        metric.name = name;
+        metric.value = i;
+        if (i >= FROM && i < TO && i % 3 == 0)
+            metric.unit = unit;
+        if (i == FROM + 1)
+            metric.text = nl_stage_name(l.stage, nl_str("a text"));
+        nl_stage_metric(l.stage, &metric);
+    }
+    struct nl_trace *t = finish(l.builder);
+    REQUIRE(t != NULL && t->metric.rows == ROWS);
+    unsigned wrong = 0;
+    for (uint32_t i = 0; i < ROWS; i++) {
+        bool has_unit = i >= FROM && i < TO && i % 3 == 0;
+        const char *text = i == FROM + 1 ? "a text" : "";
+        wrong += t->metric.value[i] != i || t->metric.slice[i] != 0 ||
+                 !nl_str_is(nl_trace_name(t, t->metric.name[i]), "cycles") ||
+                 !nl_str_is(nl_trace_name(t, t->metric.unit[i]), has_unit ? "ns" : "") ||
+                 !nl_str_is(nl_trace_name(t, t->metric.text[i]), text) ||
+                 t->metric.section[i] != NL_NO_NAME;
+    }
+    CHECK_INT(wrong, 0);
+    nl_trace_free(t);
+}
+
 static void secrets_are_redacted(void)
 {
     struct nl_builder *b = nl_builder_new(NULL);
@@ -390,5 +425,6 @@ CHECK_MAIN("builder", {"an empty trace", empty_trace}, {"nests by time", nests_b
            {"resolves flows", resolves_flows}, {"random slices nest", random_slices_nest},
            {"order and threads do not matter", order_and_threads_do_not_matter},
            {"large tables are whole", large_tables_are_whole},
+           {"names of metrics are kept", names_of_metrics_are_kept},
            {"secrets are redacted", secrets_are_redacted},
            {"cancelled builds end", cancelled_builds_end})

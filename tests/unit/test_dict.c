@@ -50,5 +50,31 @@ static void holds_any_bytes(void)
     nl_dict_release(&dict);
 }
 
+/* Room made before or between; hashes given by another dictionary; found after settling. */
+static void reserves_and_settles(void)
+{
+    enum { MANY = 3000 };
+    struct nl_dict dict, other;
+    char text[32];
+    nl_dict_init(&dict);
+    nl_dict_init(&other);
+    nl_dict_add(&dict, nl_str("first"));
+    nl_dict_reserve(&dict, MANY);
+    uint32_t slots = dict.slot_count;
+    for (uint32_t i = 0; i < MANY; i++) {
+        snprintf(text, sizeof text, "name %u", i);
+        uint32_t id = nl_dict_add(&other, nl_str(text));
+        CHECK_INT(nl_dict_add_hashed(&dict, nl_dict_text(&other, id), other.hashes[id]), i + 2);
+    }
+    CHECK_INT(dict.slot_count, slots);
+    CHECK_INT(nl_dict_add(&dict, nl_str("first")), 1);
+    nl_dict_settle(&dict);
+    CHECK_INT(nl_dict_find(&dict, nl_str("first")), 1);
+    CHECK_INT(nl_dict_find(&dict, nl_str("name 2999")), MANY + 1);
+    CHECK_INT(nl_dict_find(&dict, nl_str("name 3000")), UINT32_MAX);
+    nl_dict_release(&dict);
+    nl_dict_release(&other);
+}
+
 CHECK_MAIN("dict", {"ids are dense", ids_are_dense}, {"holds many", holds_many},
-           {"holds any bytes", holds_any_bytes})
+           {"holds any bytes", holds_any_bytes}, {"reserves and settles", reserves_and_settles})

@@ -46,6 +46,20 @@ static void small_and_large_ids_are_one_table(void)
     id_index_release(&index);
 }
 
+/* Once there are enough of them, ids that count from anywhere are places of an array. */
+static void counts_from_anywhere(void)
+{
+    struct id_index index = {0};
+    for (uint32_t i = 0; i < 5000; i++)
+        id_index_put(&index, 1000 + i, i);
+    for (uint32_t i = 0; i < 5000; i++)
+        CHECK_INT(id_index_get(&index, 1000 + i), i);
+    CHECK_INT(id_index_get(&index, 999), ID_INDEX_NONE);
+    CHECK_INT(id_index_get(&index, 6000), ID_INDEX_NONE);
+    CHECK(index.count < 500 && index.count + index.small_count == 5000);
+    id_index_release(&index);
+}
+
 /* A few ids after many: clearing must not cost what the many did. */
 static void clearing_is_cheap(void)
 {
@@ -65,4 +79,4 @@ static void clearing_is_cheap(void)
 
 CHECK_MAIN("idindex", {"finds what was put", finds_what_was_put},
            {"small and large ids are one table", small_and_large_ids_are_one_table},
-           {"clearing is cheap", clearing_is_cheap})
+           {"counts from anywhere", counts_from_anywhere}, {"clearing is cheap", clearing_is_cheap})

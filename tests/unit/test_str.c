@@ -86,6 +86,16 @@ static void hashes_differ(void)
         for (size_t k = 0; k < len; k++)
             CHECK(seen[k] != seen[len]);
     }
+    /* What lies around the bytes does not count, at any length. */
+    static const char apart[2][32] = {"<0123456789abcdefghijklm>", "[[0123456789abcdefghijklm]]"};
+    for (size_t len = 0; len <= 23; len++)
+        CHECK(nl_hash(apart[0] + 1, len) == nl_hash(apart[1] + 2, len));
+    for (size_t len = 1; len <= 23; len++)
+        for (size_t k = 0; k < len; k++) {
+            memcpy(text, apart[0] + 1, len);
+            text[k] ^= 1;
+            CHECK(nl_hash(text, len) != nl_hash(apart[0] + 1, len));
+        }
     CHECK(nl_hash("abc", 3) == nl_hash("abc", 3));
     CHECK(nl_hash("abc", 3) != nl_hash("abd", 3));
     CHECK(nl_hash("0123456789abcdefX", 17) != nl_hash("0123456789abcdefY", 17));

@@ -1,0 +1,120 @@
+/*
+ * What the values of a pickle are, once its program has run.
+ */
+#include <string.h>
+
+#include "ingest/pickle.h"
+
+static const struct pickle_value nothing = {PICKLE_NONE};
+
+static bool is_container(struct pickle_value value)
+{
+    return pickle_type(value) >= PICKLE_LIST && pickle_type(value) <= PICKLE_DICT;
+}
+
+uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value)
+{
+    if (!is_container(value))
+        return 0;
+    uint32_t count = pickle->items[value.bits >> 4].count;
+    return pickle_type(value) == PICKLE_DICT ? count / 2 : count;
+}
+
+struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i)
+{
+    if (i >= pickle_count(pickle, value))
+        return nothing;
+    const struct pickle_items *items = &pickle->items[value.bits >> 4];
+    return items->values[pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i];
+}
+
+const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list)
+{
+    bool plain = pickle_type(list) == PICKLE_LIST || pickle_type(list) == PICKLE_TUPLE;
+    return plain ? pickle->items[list.bits >> 4].values : NULL;
+}
+
+struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i)
+{
+    if (pickle_type(dict) != PICKLE_DICT || i >= pickle_count(pickle, dict))
+        return nothing;
+    return pickle->items[dict.bits >> 4].values[2 * (size_t)i];
+}
+
+static bool is_key(const struct pickle *pickle, struct pickle_value value, const char *key,
+                   size_t len)
+{
+    if (pickle_type(value) != PICKLE_TEXT)
+        return false;
+    struct nl_str name = pickle->texts[value.bits >> 4];
+    return name.len == len && memcmp(name.ptr, key, len) == 0;
+}
+
+struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
+                               const char *key)
+{
+    if (pickle_type(dict) != PICKLE_DICT)
+        return nothing;
+    const struct pickle_items *items = &pickle->items[dict.bits >> 4];
+    struct pickle_place *place =
+        &pickle->places[((uintptr_t)key * 0x9e3779b97f4a7c15u >> 32) % PICKLE_PLACES];
+    if (place->key == key && place->at + 1 < items->count &&
+        items->values[place->at].bits == place->bits) /* one text, by way of the memo */
+        return items->values[place->at + 1];
+    size_t len = strlen(key);
+    for (uint32_t i = 0; i + 1 < items->count; i += 2)
+        if (is_key(pickle, items->values[i], key, len)) {
+            *place = (struct pickle_place){key, i, items->values[i].bits};
+            return items->values[i + 1];
+        }
+    return nothing;
+}
+
+int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) == PICKLE_INT)
+        return (int64_t)value.bits >> 4;
+    if (pickle_type(value) == PICKLE_BIG)
+        return (int64_t)pickle->wide[value.bits >> 4];
+    return INT64_MIN;
+}
+
+uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value)
+{
+    int64_t number = pickle_i64(pickle, value);
+    return number == INT64_MIN ? UINT64_MAX : (uint64_t)number;
+}
+
+bool pickle_bool(struct pickle_value value)
+{
+    return (pickle_type(value) == PICKLE_BOOL || pickle_type(value) == PICKLE_INT) &&
+           value.bits >> 4;
+}
+
+double pickle_f64(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) == PICKLE_FLOAT) {
+        double number;
+        memcpy(&number, &pickle->wide[value.bits >> 4], sizeof number);
+        return number;
+    }
+    int64_t whole = pickle_i64(pickle, value);
+    return whole == INT64_MIN ? (double)__builtin_nan("") : (double)whole;
+}
+
+struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) != PICKLE_TEXT)
+        return (struct nl_str){"", 0};
+    return pickle->texts[value.bits >> 4];
+}
+
+bool pickle_spend(struct pickle *pickle, uint64_t items)
+{
+    if (items > pickle->to_spend) {
+        pickle->to_spend = 0;
+        return false;
+    }
+    pickle->to_spend -= items;
+    return true;
+}

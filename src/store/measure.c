@@ -1,0 +1,124 @@
+/*
+ * Metrics of kernels as columns: those of a joined report, and those that a profile has of its own
+ * kernels. Runs when everything else is finished, since the order of launches tells which launch of
+ * the report is which of the run.
+ */
+#include "store/measure.h"
+
+#include "base/mem.h"
+
+struct nl_measurement_row *nl_measuring_row(struct nl_measuring *m)
+{
+    nl_grow(&m->rows, &m->cap, m->count + 1);
+    m->rows[m->count] = nl_measurement_row();
+    return &m->rows[m->count++];
+}
+
+static const struct {
+    size_t column; /* in struct nl_measurement_row */
+    struct nl_str metric;
+    const char *unit;
+    double divisor;
+} facts[] = {
+#define NL_MEASURED(column, metric, unit, divisor)                                                 \
+    {offsetof(struct nl_measurement_row, column), {metric, sizeof metric - 1}, unit, divisor},
+#include "store/measured.def"
+#undef NL_MEASURED
+};
+
+bool nl_measured_fact(struct nl_measurement_row *row, struct nl_str metric, struct nl_str unit,
+                      double value)
+{
+    bool found = false;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0] && !isnan(value); i++) {
+        if (!nl_str_eq(metric, facts[i].metric) ||
+            (facts[i].unit && !nl_str_is(unit, facts[i].unit)))
+            continue;
+        double *cell = (double *)(void *)((char *)row + facts[i].column);
+        if (isnan(*cell))
+            *cell = value / facts[i].divisor;
+        found = true;
+    }
+    return found;
+}
+
+/* The kernel that a row of table metrics is about, or NL_NULL_ROW. */
+static uint32_t kernel_of(const struct nl_trace *t, uint32_t row)
+{
+    uint32_t slice = t->metric.slice[row];
+    if (slice == NL_NULL_ROW || t->slice.kind[slice] != NL_KIND_KERNEL ||
+        t->slice.detail[slice] >= t->kernel.rows)
+        return NL_NULL_ROW;
+    return t->slice.detail[slice];
+}
+
+static void add_own(struct nl_measuring *m, uint32_t row, uint32_t kernel)
+{
+    struct nl_trace *t = m->trace;
+    uint32_t *measurement = &t->kernel.measurement[kernel];
+    struct nl_measurement_row fresh = nl_measurement_row();
+    bool known = *measurement != NL_NULL_ROW;
+    bool fact = nl_measured_fact(known ? &m->rows[*measurement] : &fresh,
+                                 nl_trace_name(t, t->metric.name[row]),
+                                 nl_trace_name(t, t->metric.unit[row]), t->metric.value[row]);
+    if (!fact || known)
+        return;
+    *measurement = (uint32_t)m->count;
+    fresh.slice = t->metric.slice[row];
+    fresh.launches = fresh.measured = 1;
+    *nl_measuring_row(m) = fresh;
+}
+
+/* Kernels that have metrics in the profile itself, as a report that is looked at alone has. What a
+ * joined report says of a kernel stands before. */
+static void measure_own(struct nl_measuring *m, uint32_t rows)
+{
+    struct nl_trace *t = m->trace;
+    size_t joined = m->count;
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t kernel = kernel_of(t, row);
+        if (kernel != NL_NULL_ROW && (t->kernel.measurement[kernel] == NL_NULL_ROW ||
+                                      t->kernel.measurement[kernel] >= joined))
+            add_own(m, row, kernel);
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t kernel = kernel_of(t, row);
+        if (kernel != NL_NULL_ROW && t->kernel.measurement[kernel] >= joined)
+            t->metric.measurement[row] = t->kernel.measurement[kernel];
+    }
+}
+
+/* Rows with final names and references → columns, from row `at` of a table on. */
+static void put_rows(struct nl_trace *trace, enum nl_table_id table, size_t at, const void *rows,
+                     size_t count)
+{
+    const struct nl_table_def *def = &nl_tables[table];
+    for (unsigned c = def->first; c < def->first + def->count; c++) {
+        const struct nl_column_def *column = &nl_columns[c];
+        if (column->hop != NL_HOP_NONE)
+            continue;
+        char *cells = (char *)(uintptr_t)nl_trace_column(trace, column);
+        for (size_t i = 0; i < count; i++)
+            memcpy(cells + (at + i) * column->size,
+                   (const char *)rows + i * def->row_size + column->field, column->size);
+    }
+}
+
+bool nl_measure(struct nl_finish *f, struct nl_err *err)
+{
+    struct nl_measuring m = {.f = f, .trace = f->trace};
+    if (f->b->report)
+        nl_join_report(&m, f->b->report, f->b->report_source);
+    bool done = nl_build_table(f, NL_T_metric, m.metric_count, err);
+    if (done) {
+        uint32_t staged = f->trace->metric.rows - (uint32_t)m.metric_count;
+        put_rows(f->trace, NL_T_metric, staged, m.metrics, m.metric_count);
+        measure_own(&m, staged);
+        done = nl_build_table(f, NL_T_measurement, m.count, err);
+    }
+    if (done)
+        put_rows(f->trace, NL_T_measurement, 0, m.rows, m.count);
+    nl_free(m.rows);
+    nl_free(m.metrics);
+    return done;
+}

@@ -1,0 +1,72 @@
+/* pickle: keys of dictionaries, found by place where they were before and by text elsewhere. */
+#include "check.h"
+
+#include "ingest/pickle.h"
+
+/* A list of dictionaries; a text begins with its length. Keys are memoised (q) and got again (h). */
+static const char program[] = "\x80\x02](}(X\x01\0\0\0aq\0K\x01X\x01\0\0\0bq\x01K\x02u"
+                              "}(h\0K\x03h\x01K\x04u"                     /* by the memo */
+                              "}(h\x01K\x05h\0K\x06u"                     /* the other order */
+                              "}(X\x01\0\0\0aK\x07X\x01\0\0\0bM\x00\x01u" /* texts of their own */
+                              "}(h\x01K\x08u"                             /* without a */
+                              "}(h\0K\x09u"
+                              "e.";
+
+static void keys_are_found_wherever_they_are(void)
+{
+    static const struct {
+        int64_t a, b;
+    } want[] = {{1, 2}, {3, 4}, {6, 5}, {7, 256}, {INT64_MIN, 8}, {9, INT64_MIN}};
+    struct pickle pickle;
+    struct nl_err err;
+    nl_err_clear(&err);
+    REQUIRE(pickle_read(&pickle, program, sizeof program - 1, NULL, &err));
+    CHECK(!pickle.cut);
+    REQUIRE(pickle_count(&pickle, pickle.root) == CHECK_LENGTH(want));
+    for (unsigned round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < CHECK_LENGTH(want); i++) {
+            struct pickle_value dict = pickle_item(&pickle, pickle.root, i);
+            CHECK_INT(pickle_i64(&pickle, pickle_get(&pickle, dict, "a")), want[i].a);
+            CHECK_INT(pickle_i64(&pickle, pickle_get(&pickle, dict, "b")), want[i].b);
+        }
+    pickle_free(&pickle);
+}
+
+/* Wherever it ends, what is whole is there, and never a value from beyond the end. */
+static void cut_programs_hold_less(void)
+{
+    uint32_t before = 0;
+    for (size_t len = 4; len < sizeof program - 1; len++) {
+        struct pickle pickle;
+        struct nl_err err;
+        nl_err_clear(&err);
+        if (!pickle_read(&pickle, program, len, NULL, &err))
+            continue;
+        CHECK(pickle.cut);
+        uint32_t count = pickle_count(&pickle, pickle.root);
+        CHECK(count >= before && count <= 6);
+        before = count;
+        pickle_free(&pickle);
+    }
+    CHECK_INT(before, 6);
+}
+
+/* Memo entries that are not there. */
+static void lost_memos_are_refused(void)
+{
+    static const char *const programs[] = {"\x80\x02]h\x07"
+                                           "a.",
+                                           "\x80\x02]j\x07\x07\x07\x07"
+                                           "a."};
+    for (size_t i = 0; i < CHECK_LENGTH(programs); i++) {
+        struct pickle pickle;
+        struct nl_err err;
+        nl_err_clear(&err);
+        CHECK(!pickle_read(&pickle, programs[i], strlen(programs[i]), NULL, &err));
+        CHECK_INT(err.code, NL_FORMAT);
+    }
+}
+
+CHECK_MAIN("pickle", {"keys are found wherever they are", keys_are_found_wherever_they_are},
+           {"cut programs hold less", cut_programs_hold_less},
+           {"lost memos are refused", lost_memos_are_refused})
