@@ -382,13 +382,13 @@ def main():
     if not make_mocks():
         tally.skip("all", "no C compiler")
         tally.finish()
-    ready = ("93%", "idle")
+    ready = ("93%", "idle", "0.00")
     for rows, columns in ((10, 40), (24, 80), (30, 90), (40, 120), (60, 200), (100, 300)):
         check("screen %dx%d" % (columns, rows), golden, "%dx%d" % (columns, rows), rows, columns,
-              ready if columns > 40 else ("93%",))
-    check("screen with alerts, 80x24", golden, "alerts", 24, 80, ("ALERT", "MEMORY FULL"), mock="hot")
-    check("screen with alerts, 40x10", golden, "alerts-small", 10, 40, ("ALERT GPU 0 HOT",), mock="hot")
-    check("screen without a GPU", golden, "no-gpu", 24, 80, ("no GPU", "train.py"), mock="noinit")
+              ready + (("100%",) if columns >= 130 else ()))
+    check("screen with alerts, 80x24", golden, "alerts", 24, 80, ("ALERT", "MEMORY FULL", "0.00"), mock="hot")
+    check("screen with alerts, 40x10", golden, "alerts-small", 10, 40, ("ALERT GPU 0 HOT", "0.00"), mock="hot")
+    check("screen without a GPU", golden, "no-gpu", 24, 80, ("no GPU", "train.py", "0.00"), mock="noinit")
     check("screen of help", golden, "help", 24, 80, ready, keys="h")
     check("screen in ASCII", golden, "ascii", 24, 80, ready, LC_ALL="C", term="vt100", keys="p")
     check("resizing", resizing)
