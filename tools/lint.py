@@ -17,8 +17,8 @@ os.chdir(ROOT)
 ROOMS = [
     {"base": ()},
     {"store": ()},
-    {"ingest": (), "capture": ()},
-    {"query": ("ingest", "capture")},
+    {"ingest": (), "capture": (), "backend": ()},
+    {"query": ("ingest", "capture", "backend")},
     {"analyze": ()},
     {"rundoc": ()},
     {"ledger": (), "compare": ()},

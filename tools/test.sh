@@ -169,6 +169,7 @@ tests_of_the_program() {
     part top 300 python3 tests/top.py
     part python 600 python3 tests/python.py
     part ledger 600 python3 tests/ledger.py
+    part profile 600 python3 tests/profile.py
     part parity 120 python3 tests/parity.py
     part invariants 300 python3 tests/invariants.py
     for oracle in tests/oracle/*.py; do

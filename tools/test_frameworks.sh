@@ -6,7 +6,9 @@
 # Makes a virtual environment in build/venv-frameworks, installs onnxruntime,
 # onnx and numpy there (torch too, when NEUROLENS_WITH_TORCH=1: gigabytes),
 # and runs the tests/fixtures/record_*.py scripts into build/frameworks.  Then
-# the newest public JSON Schema validator checks the run documents.
+# the newest public JSON Schema validator checks the run documents, and
+# tests/profile.py runs models under several releases of ONNX Runtime, which
+# are put into build/onnxruntime (from npm where the wheels hold no library).
 # Needs the network the first time.  Nothing outside build/ is written.
 #
 #   PYTHON                 the interpreter to make the environment with
@@ -116,7 +118,33 @@ fi
 say "recorded:"
 ls -l "$out"
 
+# wheel VERSION: the library of a Python wheel (1.19 and newer have one of their own)
+wheel() {
+    [ ! -e "build/onnxruntime/$1" ] || return 0
+    "$venv/bin/python" -m pip install --quiet --no-deps --target "build/onnxruntime/$1.part" "onnxruntime==$1"
+    mv "build/onnxruntime/$1.part" "build/onnxruntime/$1"
+}
+
+# npm_package VERSION: the library of the npm package
+npm_package() {
+    [ ! -e "build/onnxruntime/$1" ] || return 0
+    local machine=x64
+    [ "$(uname -m)" != aarch64 ] || machine=arm64
+    mkdir -p "build/onnxruntime/$1.part"
+    curl -fsSL "https://registry.npmjs.org/onnxruntime-node/-/onnxruntime-node-$1.tgz" |
+        tar -xz -C "build/onnxruntime/$1.part" --wildcards "*/linux/$machine/libonnxruntime.so*"
+    mv "build/onnxruntime/$1.part" "build/onnxruntime/$1"
+}
+
+say "libraries of ONNX Runtime into build/onnxruntime"
+mkdir -p build/onnxruntime
+npm_package 1.14.0
+npm_package 1.17.3
+wheel 1.20.1
+wheel "$("$venv/bin/python" -c 'import onnxruntime; print(onnxruntime.__version__)')"
+
 if [ -x build/neurolens ]; then
+    python3 tests/profile.py
     say "run documents under jsonschema $("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("jsonschema"))')"
     "$venv/bin/python" tests/oracle/rundoc.py
     say "recording with neurolens run"

@@ -42,7 +42,7 @@ struct nl_settings {
     const char *at;             /* note */
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
-    struct nl_texts set;        /* export, add: key=value */
+    struct nl_texts set;        /* export, add, profile: key=value */
     /* run */
     int policy; /* enum nl_rec_policy */
     uint64_t buffer_bytes;
@@ -50,6 +50,11 @@ struct nl_settings {
     const char *steps, *on_signal, *trigger;
     bool paused;
     int python; /* enum nl_run_python */
+    /* profile */
+    struct nl_texts inputs, dims, providers;
+    const char *library;
+    int64_t warm_up, max_runs, profiled_runs, max_time_ns;
+    bool no_add;
     /* top */
     int64_t interval_ns;
     bool once;
@@ -98,6 +103,8 @@ NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_export(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_validate(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_profile(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_doctor(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_init(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_add(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_ls(struct nl_call *call, struct nl_err *err);

@@ -86,6 +86,38 @@ static const struct nl_option export_options[] = {
     END,
 };
 
+static const struct nl_option model_options[] = {
+    {"input", 0, NL_OPTION_LIST, TARGET(inputs), "NAME=SHAPE",
+     "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99; may be repeated", NULL},
+    {"dim", 0, NL_OPTION_LIST, TARGET(dims), "NAME=N",
+     "size of a named dimension, such as batch=8; may be repeated", NULL},
+    {"provider", 0, NL_OPTION_LIST, TARGET(providers), "NAME",
+     "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu)", NULL},
+    {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
+     "threads of an operator (default: what the backend chooses)", NULL},
+    {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N", "runs before any counts (default 10)",
+     NULL},
+    {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
+     "measure no longer than that (default 20s)", NULL},
+    {"max-runs", 0, NL_OPTION_NUMBER, TARGET(max_runs), "N",
+     "at most N runs without the profiler (default 10000)", NULL},
+    {"profiled-runs", 0, NL_OPTION_NUMBER, TARGET(profiled_runs), "N",
+     "runs under the profiler (default 50)", NULL},
+    {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME",
+     "give up when all is not done by then (default 10 minutes)", NULL},
+    {"library", 0, NL_OPTION_TEXT, TARGET(library), "FILE",
+     "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
+    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
+     "a fact about the run, such as workload.precision=fp16; may be repeated", NULL},
+    {"no-add", 0, NL_OPTION_FLAG, TARGET(no_add), NULL, "do not keep the run in the ledger", NULL},
+    {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the profile's file as well",
+     NULL},
+    {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
+     "budget for reading the profile (default: half of what is free)", NULL},
+    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every operator", NULL},
+    END,
+};
+
 static const struct nl_option add_options[] = {
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
      "a fact about the runs, such as workload.batch_size=32; may be repeated", NULL},
@@ -187,12 +219,13 @@ static const struct nl_option *const show_tables[] = {show_options, nl_common_op
 static const struct nl_option *const tag_tables[] = {tag_options, nl_common_options, NULL};
 static const struct nl_option *const note_tables[] = {note_options, nl_common_options, NULL};
 static const struct nl_option *const rm_tables[] = {rm_options, nl_common_options, NULL};
+static const struct nl_option *const model_tables[] = {model_options, nl_common_options, NULL};
 static const struct nl_option *const run_tables[] = {run_options, nl_common_options, NULL};
 static const struct nl_option *const top_tables[] = {top_options, nl_common_options, NULL};
 const struct nl_option *const nl_every_option[] = {
-    run_options, top_options,     report_options,    sql_options, export_options,
-    gc_options,  add_options,     ls_options,        tag_options, note_options,
-    rm_options,  profile_options, nl_common_options, NULL};
+    run_options,    top_options, model_options,   report_options,    sql_options,
+    export_options, gc_options,  add_options,     ls_options,        tag_options,
+    note_options,   rm_options,  profile_options, nl_common_options, NULL};
 
 const char *const nl_command_groups[] = {"Record", "Understand", "Ledger", "Share", "Tools", NULL};
 
@@ -215,6 +248,23 @@ const struct nl_command nl_commands[] = {
                  "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
                  "neurolens run --policy wrap --buffer 64MiB -- ./server  # keep the newest",
      .run = nl_cmd_run},
+    {.name = "profile",
+     .group = "Record",
+     .summary = "run a model file and measure its operators",
+     .usage = "MODEL",
+     .least = 1,
+     .most = 1,
+     .tables = model_tables,
+     .help = "Runs MODEL (an ONNX file) under ONNX Runtime, which is loaded from where it lies\n"
+             "(`neurolens doctor` says where), on made-up inputs. Runs without its profiler are\n"
+             "timed until the 95 % confidence interval of their median is within 1 %, or a limit.\n"
+             "Runs under the profiler between them tell the operators; the difference is what the\n"
+             "profiler costs. The result is kept in the ledger, where @ names it.",
+     .examples = "neurolens profile model.onnx\n"
+                 "neurolens profile bert.onnx --dim batch=8 --dim seq=128 --threads 1\n"
+                 "neurolens profile model.onnx --provider cuda --format json\n"
+                 "neurolens analyze @          # the events of that run",
+     .run = nl_cmd_profile},
     {.name = "top",
      .group = "Record",
      .summary = "what the GPUs and processes of this machine do now",
@@ -417,6 +467,20 @@ const struct nl_command nl_commands[] = {
                  "neurolens export run.sqlite --to run.json --set workload.batch_size=32 \\\n"
                  "    --set workload.precision=bf16 -o run.json",
      .run = nl_cmd_export},
+    {.name = "doctor",
+     .group = "Tools",
+     .summary = "what works here, and how to get what is missing",
+     .usage = "",
+     .least = 0,
+     .most = 0,
+     .tables = plain_tables,
+     .help =
+         "Looks for drivers, libraries, permissions and programs that recording needs, for the\n"
+         "ledger and the space it has, and says for what is missing how to get it. Nothing is\n"
+         "changed, and nothing that is absent is an error.",
+     .examples = "neurolens doctor\n"
+                 "neurolens doctor --format json",
+     .run = nl_cmd_doctor},
     {.name = "schema",
      .group = "Tools",
      .summary = "print a schema: sql, run (JSON Schema), metrics",
@@ -448,7 +512,7 @@ const struct nl_command nl_commands[] = {
      .most = 1,
      .tables = plain_tables,
      .help = "TOPIC is a command, or one of the topics that `neurolens help` lists.",
-     .examples = "neurolens help analyze\nneurolens help profile",
+     .examples = "neurolens help analyze\nneurolens help names",
      .run = nl_cmd_help},
     {.name = "version",
      .group = "Tools",

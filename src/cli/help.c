@@ -10,7 +10,7 @@
 static const struct {
     const char *name, *summary, *text;
 } topics[] = {
-    {"profile", "how to name a profile and a window of it",
+    {"names", "how to name a profile and a window of it",
      "PROFILE is a file of any supported format, recognised by its content and never by its name;\n"
      "gzip and zstd are read through, `-` is the standard input. A folder, a quoted pattern or\n"
      "several files are one profile with a rank per file.\n"
@@ -41,6 +41,7 @@ static const struct {
     {"environment", "the environment variables that are read",
      "  NEUROLENS_LEDGER  ledger folder when --ledger is not given\n"
      "  NEUROLENS_CAPTURE_LIBRARY  libneurolens-capture.so, when `run` does not find it\n"
+     "  NEUROLENS_ONNXRUNTIME  the ONNX Runtime library that `profile` uses first\n"
      "  NO_COLOR          when set and not empty: no colour unless --color always\n"
      "  XDG_DATA_HOME     default ledger: $XDG_DATA_HOME/neurolens (~/.local/share/neurolens)\n"
      "  XDG_STATE_HOME    the shell's history: $XDG_STATE_HOME/neurolens "
@@ -116,7 +117,7 @@ void nl_help_long(FILE *out, const struct nl_command *command)
         line += len + (line[len] == '\n');
     }
     if (strstr(command->usage, "PROFILE"))
-        fprintf(out, "\nSee also: neurolens help profile, neurolens help exit\n");
+        fprintf(out, "\nSee also: neurolens help names, neurolens help exit\n");
 }
 
 void nl_help_program(FILE *out, bool full)

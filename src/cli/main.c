@@ -113,6 +113,17 @@ static void remove_word(struct nl_words *words, const char *word)
     words->count = kept;
 }
 
+/* Lists of options that may be repeated. */
+static void release_lists(struct nl_settings *settings)
+{
+    struct nl_texts *lists[] = {&settings->set, &settings->join, &settings->inputs, &settings->dims,
+                                &settings->providers};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        nl_free(lists[i]->items);
+        *lists[i] = (struct nl_texts){0};
+    }
+}
+
 /* The first word that is no option names the command, or is a profile to look at. It is found by
  * reading the options of all commands; then the command's own are read strictly. */
 static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_err *err)
@@ -123,9 +134,7 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     bool done = nl_options_parse(nl_every_option, &copy, true, &scratch.settings, err);
     const char *first = done && copy.count ? copy.word[0] : NULL;
     nl_free(copy.word);
-    nl_free(scratch.settings.join.items);
-    nl_free(scratch.settings.set.items); /* of options before the command; they are read again */
-    scratch.settings.set = scratch.settings.join = (struct nl_texts){0};
+    release_lists(&scratch.settings); /* of options before the command; they are read again */
     if (!done)
         return false;
     if (!first) {
@@ -178,8 +187,7 @@ int main(int argc, char **argv)
     call.line = line;
     bool done = run_words(&call, &words, &err) && flush_output(&err);
     nl_free(line);
-    nl_free(call.settings.join.items);
-    nl_free(call.settings.set.items);
+    release_lists(&call.settings);
     if (done)
         return call.status;
     if (nl_job_cancelled(&the_job) && err.code != NL_INTERNAL)

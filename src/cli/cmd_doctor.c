@@ -1,0 +1,432 @@
+/*
+ * doctor: a table of checks. Each looks and says what it found, and how to get what is missing;
+ * somebody else's libraries are loaded in a child process only.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "backend/ortapi.h"
+#include "backend/ortfind.h"
+#include "cli/child.h"
+#include "cli/folders.h"
+#include "cli/ledgercall.h"
+#include "cli/progress.h"
+
+#define FOUND_TEXT     400
+#define PROBE_PATIENCE ((int64_t)20 * 1000000000)
+
+/* What a check has to say. */
+struct finding {
+    bool good;
+    char found[FOUND_TEXT];
+    const char *unlock; /* NULL: as the table says */
+};
+
+struct check {
+    const char *what;
+    void (*look)(struct nl_call *call, struct finding *finding);
+    const char *unlock; /* how to get it, when it is not good */
+};
+
+NL_PRINTF(2, 3) static void say(struct finding *finding, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(finding->found, sizeof finding->found, format, list);
+    va_end(list);
+}
+
+/* ---- libraries, loaded in a child ---- */
+
+struct probe {
+    const char *const *names;
+    bool (*ask)(void *library, char *text); /* its version; at most FOUND_TEXT bytes */
+    char *text;                             /* shared */
+};
+
+static bool run_probe(void *context, struct nl_err *err)
+{
+    const struct probe *probe = context;
+    for (size_t i = 0; probe->names[i]; i++) {
+        void *library = dlopen(probe->names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library)
+            return probe->ask(library, probe->text) ||
+                   nl_fail(err, NL_ENVIRONMENT, "%s is there but does not answer", probe->names[i]);
+    }
+    return nl_fail(err, NL_ENVIRONMENT, "not found");
+}
+
+static void look_for_library(struct nl_call *call, struct finding *finding,
+                             const char *const *names, bool (*ask)(void *library, char *text))
+{
+    struct probe probe = {names, ask, nl_child_share(FOUND_TEXT)};
+    struct nl_child child = {
+        .work = run_probe, .context = &probe, .what = names[0], .timeout_ns = PROBE_PATIENCE};
+    struct nl_err err;
+    nl_err_clear(&err);
+    finding->good = probe.text && nl_child_run(&child, call->job, &err);
+    say(finding, "%s", finding->good ? probe.text : err.text);
+    nl_child_unshare(probe.text, FOUND_TEXT);
+}
+
+/* A function and a data pointer are one size where dlsym exists. */
+static void *symbol(void *library, const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+    memcpy(function, &found, sizeof found);
+    return found;
+}
+
+/* int f(int *version): 12040 is 12.4. */
+static bool ask_driver(void *library, char *text)
+{
+    int (*ask)(int *) = NULL;
+    int version = 0;
+    if (!symbol(library, "cuDriverGetVersion", &ask) || ask(&version) != 0)
+        return false;
+    snprintf(text, FOUND_TEXT, "supports CUDA %d.%d", version / 1000, version % 1000 / 10);
+    return true;
+}
+
+static bool ask_cupti(void *library, char *text)
+{
+    int (*ask)(uint32_t *) = NULL;
+    uint32_t version = 0;
+    if (!symbol(library, "cuptiGetVersion", &ask) || ask(&version) != 0)
+        return false;
+    snprintf(text, FOUND_TEXT, "API version %" PRIu32, version);
+    return true;
+}
+
+static bool ask_nvml(void *library, char *text)
+{
+    int (*start)(void) = NULL, (*driver)(char *, unsigned) = NULL, (*count)(unsigned *) = NULL;
+    char version[96] = "";
+    unsigned devices = 0;
+    if (!symbol(library, "nvmlInit_v2", &start) ||
+        !symbol(library, "nvmlSystemGetDriverVersion", &driver) ||
+        !symbol(library, "nvmlDeviceGetCount_v2", &count) || start() != 0 ||
+        driver(version, sizeof version) != 0 || count(&devices) != 0)
+        return false;
+    snprintf(text, FOUND_TEXT, "driver %s, %u GPU%s", version, devices, devices == 1 ? "" : "s");
+    return true;
+}
+
+static void look_driver(struct nl_call *call, struct finding *finding)
+{
+    static const char *const names[] = {"libcuda.so.1", NULL};
+    look_for_library(call, finding, names, ask_driver);
+}
+
+static void look_cupti(struct nl_call *call, struct finding *finding)
+{
+    static const char *const names[] = {"libcupti.so",
+                                        "libcupti.so.13",
+                                        "libcupti.so.12",
+                                        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+                                        "/usr/local/cuda/lib64/libcupti.so",
+                                        NULL};
+    look_for_library(call, finding, names, ask_cupti);
+}
+
+static void look_nvml(struct nl_call *call, struct finding *finding)
+{
+    static const char *const names[] = {"libnvidia-ml.so.1", NULL};
+    look_for_library(call, finding, names, ask_nvml);
+}
+
+/* ---- ONNX Runtime ---- */
+
+struct ort_probe {
+    const char *path;
+    char *version; /* shared */
+};
+
+static bool probe_ort(void *context, struct nl_err *err)
+{
+    const struct ort_probe *probe = context;
+    struct ort_api api;
+    if (!ort_api_open(&api, probe->path, err))
+        return false;
+    snprintf(probe->version, FOUND_TEXT, "%s", api.version);
+    return true;
+}
+
+static bool try_ort(struct nl_call *call, const struct ort_place *place, struct finding *finding)
+{
+    struct ort_probe probe = {place->path, nl_child_share(FOUND_TEXT)};
+    struct nl_child child = {
+        .work = probe_ort, .context = &probe, .what = "ONNX Runtime", .timeout_ns = PROBE_PATIENCE};
+    struct nl_err err;
+    nl_err_clear(&err);
+    bool good = probe.version && nl_child_run(&child, call->job, &err);
+    if (good)
+        say(finding, "%.40s, %s: %.300s", probe.version, place->from, place->path);
+    else
+        say(finding, "%.150s: %.200s", place->path, err.text);
+    nl_child_unshare(probe.version, FOUND_TEXT);
+    return good;
+}
+
+static void look_ort(struct nl_call *call, struct finding *finding)
+{
+    struct ort_places places;
+    ort_places_find(&places);
+    say(finding, "not found");
+    for (size_t i = 0; i < places.count && !finding->good; i++)
+        finding->good = try_ort(call, &places.items[i], finding);
+    if (!places.count && places.useless) {
+        say(finding, "%.300s, which holds no library of its own", places.useless);
+        finding->unlock = "pip install --upgrade onnxruntime (1.19 or newer)";
+    }
+    ort_places_release(&places);
+}
+
+/* ---- the kernel and the processor ---- */
+
+/* A number that stands alone in a file; false when there is no such file. */
+static bool read_number(const char *path, long *number)
+{
+    FILE *file = fopen(path, "r");
+    bool read = file && fscanf(file, "%ld", number) == 1;
+    if (file)
+        fclose(file);
+    return read;
+}
+
+static void look_perf(struct nl_call *call, struct finding *finding)
+{
+    long level = 0;
+    (void)call;
+    if (!read_number("/proc/sys/kernel/perf_event_paranoid", &level)) {
+        say(finding, "this kernel has no perf events");
+        finding->unlock = "a kernel with CONFIG_PERF_EVENTS";
+        return;
+    }
+    finding->good = level <= 2 || geteuid() == 0;
+    say(finding, "%ld: %s", level,
+        geteuid() == 0 ? "root samples everything"
+        : level > 2    ? "no sampling"
+        : level > 1    ? "own programs, without the kernel's part"
+                       : "own programs with the kernel's part");
+}
+
+static void look_ptrace(struct nl_call *call, struct finding *finding)
+{
+    static const char *const means[] = {"any own process", "children and those that allow it",
+                                        "root only", "nobody"};
+    long level = 0;
+    (void)call;
+    finding->good = true;
+    if (!read_number("/proc/sys/kernel/yama/ptrace_scope", &level)) {
+        say(finding, "not restricted");
+        return;
+    }
+    finding->good = level <= 1 || (level == 2 && geteuid() == 0);
+    say(finding, "%ld: %s", level, level >= 0 && level <= 3 ? means[level] : "unknown");
+}
+
+static bool cpu_flag(const char *flag)
+{
+    char line[8192];
+    bool found = false;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && !found && fgets(line, sizeof line, file))
+        found = strncmp(line, "flags", 5) == 0 && strstr(line, flag);
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static void look_tsc(struct nl_call *call, struct finding *finding)
+{
+    (void)call;
+#ifdef __aarch64__
+    finding->good = true;
+    say(finding, "the ARM counter is constant by design");
+#else
+    finding->good = cpu_flag(" constant_tsc") && cpu_flag(" nonstop_tsc");
+    say(finding, "%s", finding->good ? "constant and never stopping" : "not known to be invariant");
+#endif
+}
+
+/* ---- programs and packages ---- */
+
+/* The first `name` on PATH; false when there is none. */
+static bool find_program(const char *name, char path[FOUND_TEXT])
+{
+    const char *list = getenv("PATH");
+    while (list && *list) {
+        size_t len = strcspn(list, ":");
+        snprintf(path, FOUND_TEXT, "%.*s/%s", (int)(len < 300 ? len : 300), list, name);
+        if (access(path, X_OK) == 0)
+            return true;
+        list += len + (list[len] == ':');
+    }
+    return false;
+}
+
+/* "torch 2.4.0, " for every PACKAGE-VERSION.dist-info that the pattern finds. */
+static void list_packages(struct nl_buf *text, const char *pattern)
+{
+    glob_t found;
+    if (glob(pattern, GLOB_BRACE, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+        const char *dash = strchr(name, '-');
+        size_t len = dash ? strcspn(dash + 1, "-") : 0;
+        const char *end = dash ? strstr(dash, ".dist-info") : NULL;
+        if (end && (size_t)(end - dash - 1) < len)
+            len = (size_t)(end - dash - 1);
+        if (dash)
+            nl_buf_format(text, "%s%.*s %.*s", text->len ? ", " : "", (int)(dash - name), name,
+                          (int)len, dash + 1);
+    }
+    globfree(&found);
+}
+
+static void look_python(struct nl_call *call, struct finding *finding)
+{
+    char path[FOUND_TEXT], pattern[FOUND_TEXT + 200];
+    struct nl_buf packages;
+    (void)call;
+    finding->good = find_program("python3", path);
+    if (!finding->good) {
+        say(finding, "not found");
+        return;
+    }
+    nl_buf_init(&packages, FOUND_TEXT / 2);
+    size_t folder = strlen(path) - strlen("/python3");
+    bool shims = folder > 6 && strncmp(path + folder - 6, "/shims", 6) == 0; /* of pyenv */
+    size_t root = folder - strlen(shims ? "/shims" : "/bin");
+    snprintf(pattern, sizeof pattern,
+             "%.*s{,/local,/versions/*}/lib/python3*/{site,dist}-packages/"
+             "{torch,tensorflow,jax,onnxruntime,onnxruntime_gpu,onnx}-[0-9]*.dist-info",
+             (int)root, path);
+    list_packages(&packages, pattern);
+    say(finding, "%.180s; %s%.200s", path, packages.len ? "" : "no package of machine learning",
+        packages.len ? packages.ptr : "");
+    nl_buf_release(&packages);
+}
+
+/* ---- the ledger ---- */
+
+/* Of the folder, or of the nearest one above it that is there. */
+static bool free_space(const char *folder, uint64_t *bytes)
+{
+    struct statvfs info;
+    char path[4096];
+    snprintf(path, sizeof path, "%s", folder);
+    while (statvfs(path, &info) != 0) {
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            return false;
+        *slash = '\0';
+    }
+    *bytes = (uint64_t)info.f_bavail * info.f_frsize;
+    return true;
+}
+
+static void look_ledger(struct nl_call *call, struct finding *finding)
+{
+    const uint64_t enough = (uint64_t)1 << 30;
+    char room[NL_UNIT_TEXT];
+    uint64_t bytes = 0;
+    struct nl_err err;
+    nl_err_clear(&err);
+    char *folder = nl_ledger_folder(call->settings.ledger, &err);
+    if (!folder) {
+        say(finding, "%s", err.text);
+        return;
+    }
+    bool told = free_space(folder, &bytes);
+    finding->good = told && bytes >= enough;
+    say(finding, "%.250s%s, %s free", folder, nl_ledger_exists(folder) ? "" : " (not made yet)",
+        told ? nl_format_bytes(room, bytes) : "unknown");
+    nl_free(folder);
+}
+
+/* ---- the table ---- */
+
+static const struct check checks[] = {
+    {"NVIDIA driver", look_driver, "install the NVIDIA driver of the GPU; without a GPU, none"},
+    {"CUPTI", look_cupti,
+     "install the CUDA toolkit or `pip install nvidia-cuda-cupti`, and put its lib folder on "
+     "LD_LIBRARY_PATH"},
+    {"NVML", look_nvml, "comes with the NVIDIA driver (libnvidia-ml.so.1)"},
+    {"CPU sampling", look_perf, "sudo sysctl kernel.perf_event_paranoid=1"},
+    {"attaching to processes", look_ptrace, "sudo sysctl kernel.yama.ptrace_scope=1"},
+    {"invariant TSC", look_tsc,
+     "a processor or virtual machine that offers it; times come from the kernel's clock otherwise"},
+    {"Python", look_python, "install python3"},
+    {"ONNX Runtime", look_ort,
+     "pip install onnxruntime, npm install onnxruntime-node, or NEUROLENS_ONNXRUNTIME=FILE"},
+    {"ledger", look_ledger,
+     "free some room, or name another place with --ledger or $NEUROLENS_LEDGER"},
+};
+
+static const struct nl_result_column columns[] = {{"what", NULL, NL_MEANS_TEXT},
+                                                  {"state", NULL, NL_MEANS_TEXT},
+                                                  {"found", NULL, NL_MEANS_TEXT},
+                                                  {"unlock", "how to get it", NL_MEANS_TEXT}};
+
+static struct nl_result *run_checks(struct nl_call *call)
+{
+    struct nl_result *table =
+        nl_result_new("doctor", "What works here", columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        struct finding finding = {0};
+        checks[i].look(call, &finding);
+        struct nl_cell *cell = nl_result_row(table);
+        cell[0] = nl_cell_text(table, nl_str(checks[i].what));
+        cell[1] = nl_cell_text(table, nl_str(finding.good ? "ok" : "missing"));
+        cell[2] = nl_cell_text(table, nl_str(finding.found));
+        if (!finding.good)
+            cell[3] =
+                nl_cell_text(table, nl_str(finding.unlock ? finding.unlock : checks[i].unlock));
+    }
+    return table;
+}
+
+/* For eyes a check takes lines of its own: paths and advice do not fit a table's cells. */
+static void print_text(FILE *out, const struct nl_result *table)
+{
+    for (size_t row = 0; row < table->rows; row++) {
+        struct nl_str text[4];
+        for (size_t i = 0; i < 4; i++)
+            text[i] = nl_result_cell(table, row, i)->type == NL_CELL_TEXT
+                          ? nl_result_cell(table, row, i)->text
+                          : (struct nl_str){"", 0};
+        fprintf(out, "%-8.*s %-22.*s  %.*s\n", (int)text[1].len, text[1].ptr, (int)text[0].len,
+                text[0].ptr, (int)text[2].len, text[2].ptr);
+        if (text[3].len)
+            fprintf(out, "%31s  → %.*s\n", "", (int)text[3].len, text[3].ptr);
+    }
+}
+
+bool nl_cmd_doctor(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_output output;
+    if (!nl_output_open(&output, call, NULL, 0, err))
+        return false;
+    struct nl_result *table = run_checks(call);
+    bool done = true;
+    nl_progress_quiet(call->progress);
+    if (strcmp(output.view->name, "text") == 0)
+        print_text(output.stream, table);
+    else
+        done = output.view->render_result(output.stream, NULL, table, &(struct nl_view_options){0},
+                                          err);
+    nl_result_free(table);
+    return nl_output_close(&output, call, done, err);
+}
