@@ -14,7 +14,8 @@ import time
 
 from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch
 
-FLAGS = {"static.c": ["-static"], "plugin.c": ["-shared", "-fPIC"]}
+FLAGS = {"static.c": ["-static"], "plugin.c": ["-shared", "-fPIC"],
+         "nvmlmock.c": ["-shared", "-fPIC"]}
 SOURCES = os.path.join(TESTS, "record")
 tally = Tally("record")
 random.seed(7)
@@ -273,6 +274,97 @@ def plugins():
     return wrong
 
 
+# ---- GPUs ----
+
+GPU_VALUES = "SELECT count(*) FROM counters WHERE name LIKE 'GPU %'"
+
+
+def watched(mock, words=("1000",), library="nvmlmock", timeout=30, options=()):
+    """A run beside GPUs that behave as the words of nvmlmock.c say."""
+    return Run([program("linger")] + list(words), options, timeout=timeout,
+               extra={"NEUROLENS_NVML": program(library), "NVML_MOCK": mock, "NVML_MOCK_PID": "1"})
+
+
+def gpus():
+    run = watched("")
+    wrong = expect(
+        run, devices=("SELECT count(*) FROM devices WHERE vendor = 'nvidia' AND name LIKE 'Mock H_00'", 2),
+        uuids=("SELECT count(*) FROM devices WHERE uuid = 'GPU-0000000' || ordinal", 2),
+        use=("SELECT 100 * min(value) + max(value) FROM counters WHERE name = 'GPU utilisation'", 1293),
+        power=("SELECT count(*) FROM counters c JOIN lanes l ON l.id = c.lane WHERE c.name = 'GPU power' "
+               "AND c.unit = 'W' AND c.value <> CASE l.device WHEN 0 THEN 612.5 ELSE 71 END", 0),
+        gpm=("SELECT max(value) FROM counters WHERE name = 'GPU SM occupancy'", 30),
+        marks=("SELECT count(*) FROM slices WHERE name LIKE 'alert%'", 0),
+        absent=("SELECT count FROM coverage WHERE item LIKE 'GPU values that%'", 11))
+    rate = number(run.path, "SELECT count(*) FROM counters WHERE name = 'GPU power'") / 2
+    slow = number(run.path, "SELECT count(*) FROM counters WHERE name = 'GPU fan'")
+    early = number(run.path, "SELECT count(*) FROM counters c, slices s WHERE s.name = 'mark' AND c.name LIKE 'GPU %' "
+                             "AND (c.ts < s.ts - 1000000000 OR c.ts > s.ts + 3000000000)")
+    run.remove()
+    if not wrong and (not 4 <= rate <= 12 or slow or early):
+        return "power %g times in a second, fan %d times, %d far from the program" % (rate, slow, early)
+    return wrong
+
+
+def gpu_alerts():
+    run = watched("hot", ("1000", "1100"))
+    wrong = expect(run, marks=("SELECT count(DISTINCT name) FROM slices WHERE name LIKE 'alert%' AND dur = 0", 5),
+                   once=("SELECT count(*) FROM slices WHERE name LIKE 'alert%'", 5),
+                   value=("SELECT CAST(payload AS INTEGER) FROM nvtx WHERE name LIKE 'alert: GPU temp%'", 88))
+    if not wrong and run.done.stderr.count(": 1 time") != 5:
+        wrong = run.done.describe()
+    run.remove()
+    return wrong
+
+
+def gpu_faults():
+    """Whatever the driver does there is a recording, and what is missing is told."""
+    for mock, values, item in (("noinit", 0, ""), ("mismatch", 0, ""), ("nodevices", 0, ""), ("badcount", 0, ""),
+                               ("errors", 1, "lost: calls of the GPU driver that failed"),
+                               ("lost", 1, "lost: calls of the GPU driver that failed"),
+                               ("unsupported", 1, "GPU values that the device or its driver does not have"),
+                               ("newer", 1, "GPU values that the device or its driver does not have"),
+                               ("many", 1, "lost: processes on GPUs"),
+                               ("slow", 1, "slow calls of the GPU driver"),
+                               ("hang", 0, "lost: calls of the GPU driver that never came back")):
+        run = watched(mock)
+        got, cover = number(run.path, GPU_VALUES), coverage(run.path)
+        said = "not recorded: GPUs: " in run.done.stderr
+        wrong = expect(run, marks=(NAMED % "mark", 1))
+        run.remove()
+        if wrong:
+            return "%s: %s" % (mock, wrong)
+        if bool(got) != bool(values) or (item and not cover.get(item)) or said == bool(item):
+            return "%s: %d values, coverage %s, %s" % (mock, got, cover, run.done.stderr)
+        if item.startswith("lost") and "readings are missing" not in run.done.stderr:
+            return "%s: %s" % (mock, run.done.stderr)
+    return None
+
+
+def gpu_window():
+    """What GPUs do while the window is closed is not recorded."""
+    run = watched("", ("2000",), options=("--delay", "1500ms"))
+    powers = number(run.path, "SELECT count(*) FROM counters WHERE name = 'GPU power'")
+    span = number(run.path, "SELECT max(ts) - min(ts) FROM counters WHERE name = 'GPU power'")
+    run.remove()
+    return None if powers and span < 1300000000 else "%d values over %d ns" % (powers, span)
+
+
+def no_gpu():
+    run = watched("", library="absent.so")
+    wrong = expect(run, marks=(NAMED % "mark", 1), values=(GPU_VALUES, 0))
+    run.remove()
+    return wrong or (None if "not recorded: GPUs: no NVIDIA driver" in run.done.stderr else run.done.describe())
+
+
+def slow_driver():
+    """A driver that hangs holds up neither the program nor the end of the run for long."""
+    begun = time.time()
+    run = watched("hang", ("200",))
+    run.remove()
+    return None if time.time() - begun < 8 else "it took %.1f s" % (time.time() - begun)
+
+
 # ---- policies ----
 
 def adds_up(policy, buffer, count):
@@ -502,7 +594,9 @@ def main():
                        ("policy stop", stop), ("wrap keeps the newest", newest),
                        ("a file size limit", limited), ("no folder", read_only), ("--steps", steps),
                        ("--delay, --duration", delay), ("--trigger", trigger), ("--on-signal", on_signal),
-                       ("values of processes", values),
+                       ("values of processes", values), ("values of GPUs", gpus),
+                       ("thresholds become marks", gpu_alerts), ("GPU drivers that misbehave", gpu_faults),
+                       ("GPUs and the window", gpu_window), ("no GPU", no_gpu), ("a GPU driver that hangs", slow_driver),
                        ("program killed %d times" % few, kills("program", few)),
                        ("recorder killed %d times" % few, kills("recorder", few))):
         check(name, test)

@@ -45,6 +45,7 @@ need build libisal-dev library libisal
 need build libzstd-dev library libzstd
 need build libsqlite3-dev library sqlite3
 need build libedit-dev library libedit
+need build libncurses-dev library ncursesw
 need build libjansson-dev library jansson
 need build libssl-dev library libcrypto
 need build libyaml-dev library yaml-0.1

@@ -1,65 +1,85 @@
 /*
- * gpu — recording of GPU work inside the recorded process: what gpuinject.c (start, CUPTI's callbacks, end) and
- * gpucells.c (CUPTI's records to cells) share.
+ * gpu — what is read of GPUs while something runs, whatever their vendor: a row of gpumetrics.def per
+ * value, a struct gpu_vendor per way to get at them (NVML, sysfs).
  *
- * CUDA's driver loads this library when it starts ($CUDA_INJECTION64_PATH) and calls InitializeInjection.
- * From then on CUPTI asks for buffers in whatever thread of the program, fills them, and hands them back; one
- * thread of ours turns records into cells. All state is struct gpu, found through nl_agent since
- * CUPTI's callbacks for buffers carry no pointer. A forked child of a process that used CUDA cannot use it:
- * there everything here is dead.
+ * A value that is not in `have` is unknown: never 0. A vendor reads what is due and no more; a call that is
+ * slow is made less often, one that fails is made again a second later, one that the device does not
+ * know is never made again. All of that is counted.
  */
 #ifndef NL_GPU_H
 #define NL_GPU_H
 
-#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "capture/agent.h"
-#include "capture/cuptilib.h"
-#include "capture/gpupool.h"
-#include "store/recgpu.h"
+enum gpu_metric {
+#define NL_GPU_METRIC(identifier, key, name, unit, per_unit) GPU_##identifier,
+#include "capture/gpumetrics.def"
+#undef NL_GPU_METRIC
+    GPU_METRICS
+};
+#define GPU_BIT(metric) (UINT64_C(1) << (metric))
 
-#define GPU_CALLS_MOST 2048u /* functions of the runtime, of the driver */
+struct gpu_metric_row {
+    const char *key, *name, *unit;
+    double per_unit;
+};
+extern const struct gpu_metric_row gpu_metrics[GPU_METRICS];
 
-enum gpu_state {
-    GPU_DEAD, /* in a forked child; after an error; behind the end */
-    GPU_LIVE,
-    GPU_ENDING
+#define GPU_DEVICES_MOST   64u
+#define GPU_PROCESSES_MOST 256u
+#define GPU_WHY            160u
+
+struct gpu_info {
+    char name[96], uuid[96], bus[32]; /* "" = unknown */
+    const char *vendor;               /* "nvidia", "amd" */
 };
 
-struct gpu_function {
-    uint32_t name; /* of the recording; 0 = not asked for yet */
-    bool skip;     /* it only asks, and often: not recorded */
-    bool launch;
+struct gpu_process {
+    int64_t pid;
+    uint64_t bytes; /* UINT64_MAX = unknown */
 };
 
-struct gpu {
-    uint32_t state; /* enum gpu_state */
-    uint32_t pid, fatal;
-    bool wall_clock;  /* CUPTI's times are of CLOCK_REALTIME */
-    int64_t shift_ns; /* to be taken from them */
-    uint32_t version; /* of CUPTI */
-    struct cupti_calls cupti;
-    struct gpupool pool;
-    unsigned char *scratch; /* for versions of CUPTI that cannot be refused a buffer */
-    uint64_t scratched;     /* buffers lost so */
-    sem_t ended;
-    /* of the consumer */
-    struct thread *thread; /* where cells are written */
-    uint64_t unknown, damaged;
-    struct gpu_function functions[2][GPU_CALLS_MOST]; /* runtime, driver */
+/* One reading of one device; zeroed by the caller. */
+struct gpu_reading {
+    uint64_t have; /* GPU_BITs of what was read this time */
+    double value[GPU_METRICS];
+    bool listed; /* the processes were read */
+    size_t process_count;
+    struct gpu_process process[GPU_PROCESSES_MOST];
+    /* since the last reading */
+    uint64_t errors, slow, unlisted;
 };
 
-/* Writes a record that CUPTI gave. Consumer only, as are the next two. */
-void gpu_record(struct gpu *gpu, const struct cupti_record *record);
+static inline void gpu_put(struct gpu_reading *reading, enum gpu_metric metric, double value)
+{
+    reading->value[metric] = value;
+    reading->have |= GPU_BIT(metric);
+}
 
-/* Coverage (count 0: none), metadata. */
-void gpu_note(struct gpu *gpu, const char *item, uint64_t count, const char *detail);
-void gpu_fact(struct gpu *gpu, const char *key, const char *value);
+struct gpu_vendor {
+    const char *name;
+    /* NULL: there is none here, with the reason. `root` stands before /sys ("" usually). */
+    void *(*open)(const char *root, char why[GPU_WHY]);
+    unsigned (*count)(const void *state);
+    void (*describe)(const void *state, unsigned device, struct gpu_info *info);
+    void (*read)(void *state, unsigned device, int64_t now_ns, struct gpu_reading *out);
+    uint64_t (*absent)(const void *state, unsigned device); /* GPU_BITs that the device lacks */
+    void (*close)(void *state);
+};
 
-/* Learns the functions' names; before any kind of record is enabled. */
-void gpu_learn_functions(struct gpu *gpu);
+extern const struct gpu_vendor gpu_nvml, gpu_amd;
+extern const struct gpu_vendor *const gpu_vendors[]; /* NULL-terminated */
 
-/* Times from now on. */
-void gpu_anchor(struct gpu *gpu);
+/* Words for the bits of GPU_THROTTLE that slow work down: "power cap, thermal"; "" = none. */
+void gpu_throttle_words(uint64_t bits, char *out, size_t room);
+#define GPU_THROTTLE_SLOW UINT64_C(0xfc) /* without idle, set clocks, display */
+
+/* When a call that is made every `period_ms` is made: `next` is its state. A call took `spent_ns`; it may
+ * take a tenth of the time, no more. */
+#define GPU_SLOW_NS  ((int64_t)50000000)
+#define GPU_RETRY_NS ((int64_t)1000000000)
+int64_t gpu_next(int64_t now_ns, unsigned period_ms, int64_t spent_ns);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/gpu.h"
+#include "capture/cuptistate.h"
 
 /* ---- cells ---- */
 

@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "capture/gpu.h"
+#include "capture/cuptistate.h"
 
 #define EXPORTED      __attribute__((visibility("default")))
 #define BUFFERS       64u /* 64 MiB; the consumer needs a fraction of it */

@@ -229,6 +229,8 @@ static void close_part(struct parts *parts, struct part *part, bool ended, enum 
     if (part->process >= 0)
         close(part->process);
     nl_buf_release(&part->cells);
+    for (size_t i = 0; i < part->name_count; i++)
+        nl_free(part->names[i]);
     nl_free(part->names);
     for (size_t i = 0; i < sizeof part->private / sizeof part->private[0]; i++)
         nl_free(part->private[i]);
@@ -290,7 +292,7 @@ static bool read_name(const char *name, int64_t *pid, uint32_t *number)
 }
 
 /* New files, when there are more than were looked at. */
-static void look(struct parts *parts)
+void parts_look(struct parts *parts)
 {
     uint32_t attached = __atomic_load_n(&parts->control->attached, __ATOMIC_ACQUIRE);
     DIR *entries = attached == parts->attached ? NULL : opendir(parts->folder);
@@ -331,7 +333,7 @@ static bool has_ended(const struct parts *parts, const struct part *part, enum n
 
 void parts_poll(struct parts *parts)
 {
-    look(parts);
+    parts_look(parts);
     for (size_t i = 0; i < parts->count; i++)
         take_full(parts, &parts->live[i]);
     for (size_t i = 0; i < parts->count;) {
@@ -381,7 +383,7 @@ static uint32_t name_id(struct part *part, const char *text)
         row++;
     if (row == part->name_count) {
         nl_grow(&part->names, &part->name_cap, row + 1);
-        part->names[part->name_count++] = text;
+        part->names[part->name_count++] = nl_strdup(text);
     }
     return UINT32_MAX - (uint32_t)row;
 }
@@ -394,24 +396,83 @@ static void add_cell(struct part *part, uint64_t time, uint8_t kind, uint32_t id
     nl_buf_add(&part->cells, (const char *)&more, sizeof more);
 }
 
+/* Every block of the recorder's begins with who writes. */
+static void begin_cells(struct part *part, uint64_t time)
+{
+    if (part->cells.len > CELLS_FULL)
+        write_cells(part);
+    if (!part->cells.len)
+        add_cell(part, time, NL_REC_THREAD, NL_REC_RECORDER, (struct nl_rec_more){0});
+}
+
+static void add_value(struct part *part, uint64_t time, const char *name, const char *unit,
+                      double value)
+{
+    struct nl_rec_more more = {.a = name_id(part, unit)};
+    memcpy(&more.value, &value, sizeof value);
+    add_cell(part, time, NL_REC_COUNTER, name_id(part, name), more);
+}
+
+static void add_device(struct part *part, uint64_t time, const struct part_device *device)
+{
+    struct nl_rec_cell cell = {
+        .time = time, .id = name_id(part, device->name), .kind = NL_REC_DEVICE, .cells = 3};
+    struct nl_rec_more more[2] = {{.value = (uint64_t)device->ordinal,
+                                   .a = name_id(part, device->uuid),
+                                   .b = name_id(part, device->bus)},
+                                  {.a = name_id(part, device->vendor)}};
+    nl_buf_add(&part->cells, (const char *)&cell, sizeof cell);
+    nl_buf_add(&part->cells, (const char *)more, sizeof more);
+}
+
 void part_counter(struct parts *parts, struct part *part, int64_t thread, const char *name,
                   const char *unit, double value)
 {
     uint64_t now = ticks_now(parts->control->clock);
-    struct nl_rec_more more = {.a = name_id(part, unit)};
-    memcpy(&more.value, &value, sizeof value);
-    if (part->cells.len > CELLS_FULL)
-        write_cells(part);
-    if (!part->cells.len)
-        add_cell(part, now, NL_REC_THREAD, NL_REC_RECORDER, (struct nl_rec_more){0});
+    begin_cells(part, now);
     add_cell(part, now, NL_REC_SUBJECT, 0, (struct nl_rec_more){.value = (uint64_t)thread});
-    add_cell(part, now, NL_REC_COUNTER, name_id(part, name), more);
+    add_value(part, now, name, unit, value);
+}
+
+void part_device_counter(struct part *part, const struct part_device *device, uint64_t time,
+                         const char *name, const char *unit, double value)
+{
+    begin_cells(part, time);
+    add_device(part, time, device);
+    add_value(part, time, name, unit, value);
+}
+
+void part_alert(struct part *part, const struct part_device *device, uint64_t time,
+                const char *name, double value)
+{
+    begin_cells(part, time);
+    if (device)
+        add_device(part, time, device);
+    else
+        add_cell(part, time, NL_REC_SUBJECT, 0, (struct nl_rec_more){0});
+    struct nl_rec_cell cell = {.time = time,
+                               .id = name_id(part, name),
+                               .kind = NL_REC_MARK + NL_REC_CLASS_ALERT,
+                               .cells = 3};
+    struct nl_rec_more more[2] = {{0}, {.b = NL_REC_F64 << 8}};
+    memcpy(&more[0].value, &value, sizeof value);
+    nl_buf_add(&part->cells, (const char *)&cell, sizeof cell);
+    nl_buf_add(&part->cells, (const char *)more, sizeof more);
+}
+
+void part_note(struct parts *parts, struct part *part, const char *item, uint64_t count,
+               const char *detail)
+{
+    uint64_t now = ticks_now(parts->control->clock);
+    begin_cells(part, now);
+    add_cell(part, now, NL_REC_NOTE, name_id(part, item),
+             (struct nl_rec_more){.value = count, .a = name_id(part, detail ? detail : "")});
 }
 
 void parts_finish(struct parts *parts, struct parts_sums *sums)
 {
     parts->attached = 0;
-    look(parts);
+    parts_look(parts);
     for (size_t i = 0; i < parts->count; i++) {
         enum nl_rec_end how;
         bool ended = has_ended(parts, &parts->live[i], &how);

@@ -21,7 +21,7 @@ struct part {
     struct nl_rec_head *head;
     /* the recorder's own cells, not yet in the file */
     struct nl_buf cells;
-    const char **names; /* borrowed; ids from the top downwards */
+    char **names; /* ids from the top downwards */
     size_t name_count, name_cap, names_written;
     void
         *private[8]; /* of sources, by their place in the table; nl_alloc'ed, freed with the part */
@@ -37,6 +37,9 @@ struct parts *parts_make(const char *folder, struct nl_err *err);
 struct nl_control *parts_control(struct parts *parts);
 const char *parts_folder(const struct parts *parts); /* absolute */
 
+/* New files alone: so that processes that have just ended can be told something, too. */
+void parts_look(struct parts *parts);
+
 /* One round: new files, full blocks out of memory, the ends of processes. */
 void parts_poll(struct parts *parts);
 
@@ -46,10 +49,27 @@ void parts_clock(struct parts *parts);
 /* Live parts, for sources. */
 struct part *parts_first(struct parts *parts, size_t *count);
 
-/* A value of the process (thread 0) or of one of its threads, now. `name` and `unit` are texts that
- * live on. */
+/* A value of the process (thread 0) or of one of its threads, now. */
 void part_counter(struct parts *parts, struct part *part, int64_t thread, const char *name,
                   const char *unit, double value);
+
+/* A GPU as its driver numbers it; unknown texts are "". */
+struct part_device {
+    int64_t ordinal;
+    const char *name, *uuid, *bus, *vendor;
+};
+
+/* A value of a device at `time` (ticks of the run's clock). */
+void part_device_counter(struct part *part, const struct part_device *device, uint64_t time,
+                         const char *name, const char *unit, double value);
+
+/* A threshold that `value` crossed at `time`: of a device, or (NULL) of the process. */
+void part_alert(struct part *part, const struct part_device *device, uint64_t time,
+                const char *name, double value);
+
+/* A line of the recording's coverage. `detail` may be NULL. */
+void part_note(struct parts *parts, struct part *part, const char *item, uint64_t count,
+               const char *detail);
 
 /* Closes all. Sums may be NULL. */
 void parts_finish(struct parts *parts, struct parts_sums *sums);

@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "capture/alerts.h"
 #include "capture/source.h"
+#include "capture/ticks.h"
 
 #define THREADS_EVERY 10u
 #define THREADS_MOST  1024u
@@ -22,6 +24,8 @@
 struct process {
     uint64_t polls;
     int64_t last_ns, last_cpu;
+    struct alert_growth growth;
+    struct alerts alerts;
 };
 
 /* Reads a file of /proc into `text`; false when the process is gone. */
@@ -43,14 +47,21 @@ static bool slurp_of(const struct part *part, const char *name, char *text, size
     return slurp(path, text, room);
 }
 
-static void memory(struct source_run *run, struct part *part)
+static void memory(struct source_run *run, struct part *part, struct process *process)
 {
     char text[256];
     long long size, resident;
-    if (slurp_of(part, "statm", text, sizeof text) &&
-        sscanf(text, "%lld %lld", &size, &resident) == 2)
-        part_counter(run->parts, part, 0, "resident memory", "bytes",
-                     (double)resident * (double)sysconf(_SC_PAGESIZE));
+    if (!slurp_of(part, "statm", text, sizeof text) ||
+        sscanf(text, "%lld %lld", &size, &resident) != 2)
+        return;
+    uint64_t bytes = (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    part_counter(run->parts, part, 0, "resident memory", "bytes", (double)bytes);
+    uint32_t crossed = alerts_see(&process->alerts, ALERT_GROWTH,
+                                  alert_growth(&process->growth, run->now_ns, bytes));
+    for (unsigned i = 0; i < ALERT_ROWS; i++)
+        if (crossed >> i & 1u)
+            part_alert(part, NULL, ticks_now(parts_control(run->parts)->clock), alert_rows[i].text,
+                       (double)bytes);
 }
 
 /* Nanoseconds of CLOCK_PROCESS_CPUTIME_ID of another process: exact, where stat counts in 10 ms. */
@@ -161,7 +172,7 @@ static void poll_all(struct source_run *run)
         struct process *process = part->private[run->place];
         if (!process)
             process = part->private[run->place] = nl_zalloc(sizeof *process);
-        memory(run, part);
+        memory(run, part, process);
         processor(run, part, process);
         faults(run, part);
         switches(run, part);

@@ -266,7 +266,11 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
     const struct nl_control *control = recorder->control;
     struct rusage usage;
     size_t alive;
+    parts_look(recorder->parts);
     parts_clock(recorder->parts);
+    for (size_t i = 0; i < recorder->source_count; i++)
+        if (recorder->sources[i]->stop)
+            recorder->sources[i]->stop(&recorder->runs[i]);
     parts_poll(recorder->parts);
     (void)parts_first(recorder->parts, &alive);
     *report = (struct nl_recorder_report){.wait_status = recorder->wait_status,
@@ -281,12 +285,11 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
     for (size_t i = 0; i < recorder->source_count; i++) {
         const struct source_run *run = &recorder->runs[i];
         struct nl_recorder_source *source = &report->sources[i];
-        if (recorder->sources[i]->stop)
-            recorder->sources[i]->stop(&recorder->runs[i]);
         source->name = recorder->sources[i]->name;
         source->doc = recorder->sources[i]->doc;
         source->available = run->available;
         source->spent_ns = run->spent_ns;
+        source->lost = run->lost;
         (void)snprintf(source->why, sizeof source->why, "%s", run->why);
     }
     __atomic_store_n(&recorder->control->gate, 0, __ATOMIC_RELEASE); /* not a move of the window */

@@ -40,6 +40,7 @@ struct nl_recorder_source {
     bool available;
     char why[160];
     int64_t spent_ns;
+    uint64_t lost;
 };
 
 struct nl_recorder_report {

@@ -20,6 +20,7 @@ struct source_run {
     int64_t now_ns;      /* CLOCK_MONOTONIC of this poll */
     int64_t next_ns;     /* when it polls again */
     int64_t spent_ns;    /* in poll so far: the source's cost */
+    uint64_t lost;       /* readings that are not in the recording; its coverage tells them, too */
     bool available;
     char why[160]; /* it is not available */
 };
@@ -41,6 +42,7 @@ struct nl_source {
 extern const struct nl_source *const nl_sources[];
 #define NL_SOURCES_MOST 8u
 
-extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_process;
+extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_process,
+    nl_source_gpus;
 
 #endif

@@ -56,6 +56,10 @@ struct nl_settings {
     const char *library;
     int64_t warm_up, max_runs, profiled_runs, max_time_ns;
     bool no_add;
+    /* top */
+    int64_t interval_ns;
+    bool once;
+    int top_sort; /* enum top_sort */
 };
 
 struct nl_call {
@@ -94,6 +98,7 @@ const struct nl_command *nl_command_find(const char *name);
 
 /* One per command, in cmd_NAME.c. */
 NL_MUST_CHECK bool nl_cmd_run(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_top(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);

@@ -18,6 +18,7 @@ static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
 static const char *const graph_names[] = {"nodes", "whole", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
+static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
 static const char *const schema_names[] = {"sql", "run", "metrics", NULL};
 
@@ -195,6 +196,17 @@ static const struct nl_option run_options[] = {
     END,
 };
 
+static const struct nl_option top_options[] = {
+    {"interval", 0, NL_OPTION_TIME, TARGET(interval_ns), "TIME",
+     "between refreshes: 100ms to 1s (default 500ms)", NULL},
+    {"once", 0, NL_OPTION_FLAG, TARGET(once), NULL, "one answer, no terminal needed", NULL},
+    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
+     "at most N processes in the answer of --once (default 20)", NULL},
+    {"sort", 0, NL_OPTION_CHOICE, TARGET(top_sort), "KEY",
+     "order of the processes: cpu (default), memory, gpu or pid", top_sort_names},
+    END,
+};
+
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
 static const struct nl_option *const report_tables[] = {report_options, profile_options,
                                                         nl_common_options, NULL};
@@ -212,10 +224,11 @@ static const struct nl_option *const note_tables[] = {note_options, nl_common_op
 static const struct nl_option *const rm_tables[] = {rm_options, nl_common_options, NULL};
 static const struct nl_option *const model_tables[] = {model_options, nl_common_options, NULL};
 static const struct nl_option *const run_tables[] = {run_options, nl_common_options, NULL};
+static const struct nl_option *const top_tables[] = {top_options, nl_common_options, NULL};
 const struct nl_option *const nl_every_option[] = {
-    run_options, model_options,   report_options,    sql_options, export_options,
-    gc_options,  add_options,     ls_options,        tag_options, note_options,
-    rm_options,  profile_options, nl_common_options, NULL};
+    run_options,    top_options, model_options,   report_options,    sql_options,
+    export_options, gc_options,  add_options,     ls_options,        tag_options,
+    note_options,   rm_options,  profile_options, nl_common_options, NULL};
 
 const char *const nl_command_groups[] = {"Record", "Understand", "Ledger", "Share", "Tools", NULL};
 
@@ -256,6 +269,22 @@ const struct nl_command nl_commands[] = {
                  "neurolens profile model.onnx --provider cuda --format json\n"
                  "neurolens analyze @          # the events of that run",
      .run = nl_cmd_profile},
+    {.name = "top",
+     .group = "Record",
+     .summary = "what the GPUs and processes of this machine do now",
+     .usage = "",
+     .least = 0,
+     .most = 0,
+     .tables = top_tables,
+     .help =
+         "Shows each GPU (use, memory, power, temperature, clocks, why it is slowed down) with\n"
+         "small plots, and the processes with their processor time, memory and GPU memory,\n"
+         "refreshed until q is pressed; h shows all keys. What is over a threshold is told in\n"
+         "words. Command lines are shown without secrets. --once answers once, as text or\n"
+         "with --format json. Nothing is recorded; `run` does that.",
+     .examples = "neurolens top --interval 200ms\n"
+                 "neurolens top --once --format json",
+     .run = nl_cmd_top},
     {.name = "info",
      .group = "Understand",
      .summary = "what is in a profile and what is missing",

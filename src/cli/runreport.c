@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
+#include "capture/alerts.h"
 #include "cli/message.h"
 
 #define EVENTS_KEY "recorded events: "
@@ -96,6 +97,36 @@ static void tell_drops(const struct nl_call *call, const struct nl_recorder_repo
                 nl_format_count(count, report->sums.spill_errors));
 }
 
+/* How often each threshold was crossed; the marks in the recording say when. */
+static void tell_alerts(const struct nl_call *call, const struct nl_trace *trace)
+{
+    char count[NL_UNIT_TEXT];
+    for (unsigned i = 0; i < ALERT_ROWS; i++) {
+        uint64_t marks = 0;
+        for (uint32_t row = 0; row < trace->slice.rows; row++)
+            marks += trace->slice.flags[row] & NL_SLICE_INSTANT &&
+                     nl_str_is(nl_trace_name(trace, trace->slice.name[row]), alert_rows[i].text);
+        if (marks)
+            nl_message_note(call, "  %s: %s time%s", alert_rows[i].text,
+                            nl_format_count(count, marks), marks == 1 ? "" : "s");
+    }
+}
+
+static void tell_sources(const struct nl_call *call, const struct nl_recorder_report *report)
+{
+    char count[NL_UNIT_TEXT];
+    for (size_t i = 0; i < report->source_count; i++) {
+        const struct nl_recorder_source *source = &report->sources[i];
+        if (!source->available)
+            nl_message_note(call, "  not recorded: %s: %s", source->name, source->why);
+        if (source->lost)
+            fprintf(stderr,
+                    "neurolens:   %s: %s readings are missing; the recording's coverage "
+                    "says why\n",
+                    source->name, nl_format_count(count, source->lost));
+    }
+}
+
 /* What the hooks in the program could not record. */
 static void tell_problems(const struct nl_trace *trace)
 {
@@ -161,10 +192,8 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
     tell_cost(call, report, trace);
     tell_clock(call, report, trace);
     tell_gpu(call, trace);
-    for (size_t i = 0; i < report->source_count; i++)
-        if (!report->sources[i].available)
-            nl_message_note(call, "  not recorded: %s: %s", report->sources[i].name,
-                            report->sources[i].why);
+    tell_alerts(call, trace);
+    tell_sources(call, report);
     if (report->gate_changes)
         nl_message_note(call, "  window: recording was switched on or off %" PRIu32 " times",
                         report->gate_changes);

@@ -117,6 +117,19 @@ extern const struct rec_class rec_classes[NL_REC_CLASS_COUNT];
 void rec_stage_scope(struct rec_load *load, unsigned kind, const struct rec_scope *scope,
                      int64_t end, enum nl_rangestyle style, uint8_t flags);
 
+/* A departure or arrival of a flow; without a lane, the end of a range. */
+struct rec_half {
+    uint64_t id;
+    int64_t ts;
+    uint32_t lane, name, order;
+};
+
+/* Brings departures into the order that rec_flow_join looks them up in. */
+void rec_flows_sort(struct rec_half *outs, size_t count);
+/* Stages the flow that ends with an arrival; false when it has no departure. */
+bool rec_flow_join(struct rec_load *load, const struct rec_half *outs, size_t count,
+                   const struct rec_half *in);
+
 NL_MUST_CHECK bool rec_events_read(struct rec_load *load, struct nl_err *err);
 
 /* ---- GPU work (store/recgpu.h) ---- */

@@ -4,12 +4,12 @@
  * around it and never joins the wrong halves.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ingest/recording.h"
 #include "store/recgpu.h"
 
+#define NOTES_MOST   1000u /* a recorder writes some ten */
 #define THREADS_MOST ((uint32_t)1 << 24)
 
 struct rec_track {
@@ -36,17 +36,10 @@ struct rec_thread {
     size_t half;   /* its latest half of a flow: number × 2 + 1 for arrivals, + 1; 0 = none */
 };
 
-/* A departure or arrival of a flow; without a lane, the end of a range. */
-struct rec_half {
-    uint64_t id;
-    int64_t ts;
-    uint32_t lane, name, order;
-};
-
 struct rec_events {
     struct rec_load *load;
     uint32_t process, process_lane;
-    struct id_index threads, tracks, ranges;
+    struct id_index threads, tracks, ranges, devices; /* devices: lanes by number */
     struct rec_thread *thread;
     struct rec_track *track;
     struct rec_scope *range;
@@ -59,6 +52,7 @@ struct rec_events {
     uint32_t now_row, subject_lane;
     int64_t last_ts;
     uint64_t events[NL_REC_CLASS_COUNT], counters, flows;
+    uint64_t notes;
     uint64_t no_begin, no_end, no_time, unknown, cut, no_thread, no_flow;
 };
 
@@ -294,6 +288,52 @@ static void subject(struct rec_events *e, const struct event *event)
         tid ? thread_lane(e, nl_builder_thread(e->load->builder, e->process, tid)) : NL_NULL_ROW;
 }
 
+/* Devices of recordings are those of the machine, numbered as the driver does it. */
+static uint32_t device_lane(struct rec_events *e, const struct event *event, int64_t ordinal)
+{
+    struct nl_builder *builder = e->load->builder;
+    struct nl_lane_key key = lane_key(e, NL_LANE_DEVICE, NL_NULL_ROW);
+    key.device = nl_builder_device(builder, e->load->source, ordinal, ordinal);
+    struct nl_device_row *row = nl_builder_device_row(builder, key.device);
+    row->name = nl_builder_name(builder, rec_name(e->load, event->cell.id));
+    row->uuid = nl_builder_name(builder, rec_name(e->load, event->more[0].a));
+    row->bus = nl_builder_name(builder, rec_name(e->load, event->more[0].b));
+    row->vendor = nl_builder_name(builder, rec_name(e->load, event->more[1].a));
+    return nl_builder_lane(builder, &key);
+}
+
+static void subject_device(struct rec_events *e, const struct event *event)
+{
+    uint64_t ordinal = event->more[0].value & INT64_MAX;
+    e->subject_lane = id_index_get(&e->devices, ordinal);
+    if (e->subject_lane != ID_INDEX_NONE)
+        return;
+    e->subject_lane = device_lane(e, event, (int64_t)ordinal);
+    id_index_put(&e->devices, ordinal, e->subject_lane);
+}
+
+static void note(struct rec_events *e, const struct event *event)
+{
+    char item[NL_REC_NAME_MOST + 1], detail[NL_REC_NAME_MOST + 1];
+    struct nl_str name = rec_name(e->load, event->cell.id);
+    struct nl_str more = rec_name(e->load, event->more[0].a);
+    if (e->notes++ >= NOTES_MOST) {
+        e->unknown++;
+        return;
+    }
+    (void)snprintf(item, sizeof item, "%.*s", (int)name.len, name.ptr);
+    (void)snprintf(detail, sizeof detail, "%.*s", (int)more.len, more.ptr);
+    rec_cover(e->load, item, event->more[0].value & INT64_MAX, more.len ? detail : NULL);
+}
+
+static void alert(struct rec_events *e, const struct event *event)
+{
+    struct rec_scope scope = scope_of(event);
+    scope.lane = e->subject_lane == NL_NULL_ROW ? process_lane(e) : e->subject_lane;
+    e->events[NL_REC_CLASS_ALERT]++;
+    rec_stage_scope(e->load, NL_REC_CLASS_ALERT, &scope, scope.ts, NL_RANGE_MARK, NL_SLICE_INSTANT);
+}
+
 static void thread_name(struct rec_events *e, const struct event *event)
 {
     struct nl_str name = rec_name(e->load, event->cell.id);
@@ -307,15 +347,17 @@ static void category(struct rec_events *e, const struct event *event)
     id_index_put(&e->load->categories, key, event->cell.id);
 }
 
-/* The recorder's own: values of the process and its threads. */
+/* The recorder's own: values of devices, of the process and its threads. */
 static void take_value(struct rec_events *e, const struct event *event)
 {
-    if (event->cell.kind == NL_REC_COUNTER)
-        counter(e, event);
-    else if (event->cell.kind == NL_REC_SUBJECT)
-        subject(e, event);
-    else
-        e->unknown++;
+    switch (event->cell.kind) {
+    case NL_REC_COUNTER: counter(e, event); break;
+    case NL_REC_SUBJECT: subject(e, event); break;
+    case NL_REC_DEVICE: subject_device(e, event); break;
+    case NL_REC_NOTE: note(e, event); break;
+    case NL_REC_MARK + NL_REC_CLASS_ALERT: alert(e, event); break;
+    default: e->unknown++; break;
+    }
 }
 
 static void take_other(struct rec_events *e, const struct event *event)
@@ -419,49 +461,6 @@ static void read_block(struct rec_events *e, const unsigned char *bytes, uint32_
 
 /* ---- at the end ---- */
 
-static int by_id(const void *a, const void *b)
-{
-    const struct rec_half *one = a, *other = b;
-    if (one->id != other->id)
-        return one->id < other->id ? -1 : 1;
-    if (one->ts != other->ts)
-        return one->ts < other->ts ? -1 : 1;
-    return one->order < other->order ? -1 : one->order > other->order;
-}
-
-/* The latest departure with this id that is not after the arrival. */
-static const struct rec_half *departure(const struct rec_events *e, const struct rec_half *in)
-{
-    size_t low = 0, high = e->out_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct rec_half *out = &e->outs[middle];
-        if (out->id < in->id || (out->id == in->id && out->ts <= in->ts))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && e->outs[low - 1].id == in->id ? &e->outs[low - 1] : NULL;
-}
-
-static void join_flow(struct rec_events *e, const struct rec_half *in)
-{
-    const struct rec_half *out = departure(e, in);
-    struct nl_flow_row row = nl_flow_row();
-    if (!out) {
-        e->no_flow++;
-        return;
-    }
-    row.kind = NL_FLOW_GENERIC;
-    row.id = in->id;
-    row.src_lane = out->lane;
-    row.src_ts = out->ts;
-    row.dst_lane = in->lane;
-    row.dst_ts = in->ts;
-    row.name = rec_name_id(e->load, out->name);
-    nl_stage_flow(e->load->stage, &row);
-}
-
 static void join_range(struct rec_events *e, const struct rec_half *end)
 {
     uint32_t at = id_index_get(&e->ranges, end->id);
@@ -475,15 +474,12 @@ static void join_range(struct rec_events *e, const struct rec_half *end)
 
 static void join_halves(struct rec_events *e)
 {
-    for (size_t i = 0; i < e->out_count; i++)
-        e->outs[i].order = (uint32_t)i;
-    if (e->out_count)
-        qsort(e->outs, e->out_count, sizeof *e->outs, by_id);
+    rec_flows_sort(e->outs, e->out_count);
     for (size_t i = 0; i < e->in_count; i++) {
         if (e->ins[i].lane == NL_NULL_ROW)
             join_range(e, &e->ins[i]);
         else
-            join_flow(e, &e->ins[i]);
+            e->no_flow += !rec_flow_join(e->load, e->outs, e->out_count, &e->ins[i]);
     }
     for (size_t i = 0; i < e->range_count; i++) {
         if (!e->range[i].live)
@@ -504,7 +500,7 @@ static void report(struct rec_events *e)
     if (e->gpu)
         rec_gpu_finish(e->gpu);
     for (unsigned i = 0; i < NL_REC_CLASS_COUNT; i++) {
-        total += e->events[i];
+        total += i == NL_REC_CLASS_ALERT ? 0 : e->events[i]; /* made by the recorder */
         (void)snprintf(key, sizeof key, "recorded events: %s", rec_classes[i].name);
         (void)snprintf(text, sizeof text, "%llu", (unsigned long long)e->events[i]);
         if (e->events[i])
@@ -537,6 +533,7 @@ static void release(struct rec_events *e)
     id_index_release(&e->threads);
     id_index_release(&e->tracks);
     id_index_release(&e->ranges);
+    id_index_release(&e->devices);
 }
 
 bool rec_events_read(struct rec_load *load, struct nl_err *err)

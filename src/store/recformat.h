@@ -129,9 +129,11 @@ enum nl_rec_kind {
     NL_REC_CATEGORY_NAME, /* id name, a = domain, b = number of the category */
     NL_REC_RANGE_END,     /* value id of the range, on whatever thread */
     NL_REC_SUBJECT,       /* counters that follow are about the thread `value`; 0 = the process */
-    NL_REC_BEGIN = 64,    /* + class: a scope, or a range that RANGE_END ends (third cell flag) */
-    NL_REC_END = 128,     /* + class: id is the low half of the time of its BEGIN, depth likewise */
-    NL_REC_MARK = 192     /* + class */
+    NL_REC_DEVICE = 16, /* … about the GPU `value`, id its name, a UUID, b bus; second a vendor */
+    NL_REC_NOTE,        /* coverage: id what, value how many, a = detail */
+    NL_REC_BEGIN = 64,  /* + class: a scope, or a range that RANGE_END ends (third cell flag) */
+    NL_REC_END = 128,   /* + class: id is the low half of the time of its BEGIN, depth likewise */
+    NL_REC_MARK = 192   /* + class */
 };
 #define NL_REC_CLASSES_MOST 64u
 

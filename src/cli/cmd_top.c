@@ -1,0 +1,128 @@
+/* `neurolens top`: the loop of the live screen, and the one answer of --once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/topjson.h"
+#include "tui/terminal.h"
+
+#define MS            ((int64_t)1000000)
+#define PATIENCE_NS   (3000 * MS) /* for drivers, of --once */
+#define DEFAULT_NS    (500 * MS)
+#define DEFAULT_LIMIT 20
+#define DEFAULT_WIDTH 120u
+
+static int64_t now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 * MS + time.tv_nsec;
+}
+
+/* ---- once ---- */
+
+/* The live screen on a page that is as long as it needs to be, without its bar of keys. */
+static void write_page(const struct nl_output *output, const struct machine *machine,
+                       enum top_sort sort, size_t limit)
+{
+    struct cells cells;
+    struct nl_buf line;
+    struct top_view view = {.sort = sort, .still = true};
+    size_t shown = machine->process_count < limit ? machine->process_count : limit;
+    unsigned rows = (unsigned)shown + machine->gpu_count + 16;
+    unsigned last = rows - 1;
+    cells_init(&cells, rows, output->width > 40 ? output->width : DEFAULT_WIDTH, false);
+    top_draw(&cells, machine, &view);
+    nl_buf_init(&line, SIZE_MAX);
+    unsigned extra = (unsigned)(view.page > shown ? view.page - shown : 0);
+    for (unsigned row = 0; row + extra < last; row++) {
+        nl_buf_clear(&line);
+        cells_row_text(&cells, row, &line);
+        (void)fprintf(output->stream, "%.*s\n", (int)line.len, line.len ? line.ptr : "");
+    }
+    nl_buf_release(&line);
+    cells_release(&cells);
+}
+
+static bool answer_once(const struct nl_call *call, struct machine *machine, int64_t interval,
+                        struct nl_err *err)
+{
+    struct nl_output output;
+    size_t limit = call->settings.limit ? (size_t)call->settings.limit : DEFAULT_LIMIT;
+    const char *format = nl_format_names[call->settings.format];
+    bool json = strcmp(format, "json") == 0;
+    if (!json && strcmp(format, "text") != 0)
+        return nl_fail(err, NL_USAGE, "top answers as text or json, not as %s", format);
+    if (!nl_output_open(&output, call, NULL, 0, err))
+        return false;
+    machine_refresh(machine); /* shares of time need two looks */
+    int64_t first = now();
+    machine_settle(machine, PATIENCE_NS);
+    int64_t left = first + interval - now();
+    if (left > 0)
+        (void)nanosleep(&(struct timespec){left / (1000 * MS), left % (1000 * MS)}, NULL);
+    machine_refresh(machine);
+    enum top_sort sort = (enum top_sort)call->settings.top_sort;
+    if (json)
+        nl_top_json(output.stream, machine, sort, limit);
+    else
+        write_page(&output, machine, sort, limit);
+    return nl_output_close(&output, call, true, err);
+}
+
+/* ---- live ---- */
+
+static void show(struct terminal *terminal, const struct machine *machine, struct top_view *view)
+{
+    struct cells cells;
+    unsigned rows, columns;
+    terminal_size(terminal, &rows, &columns);
+    cells_init(&cells, rows, columns, terminal_is_ascii(terminal));
+    top_draw(&cells, machine, view);
+    terminal_show(terminal, &cells);
+    cells_release(&cells);
+}
+
+static bool live(const struct nl_call *call, struct machine *machine, int64_t interval,
+                 struct nl_err *err)
+{
+    struct top_view view = {.sort = (enum top_sort)call->settings.top_sort};
+    struct terminal *terminal =
+        terminal_open(stdin, stdout, call->settings.color != NL_COLOR_NEVER, err);
+    if (!terminal)
+        return false;
+    int64_t next = now();
+    for (bool on = true; on && !nl_job_cancelled(call->job);) {
+        if (now() >= next) {
+            if (!view.paused)
+                machine_refresh(machine);
+            next = now() + interval;
+        }
+        show(terminal, machine, &view);
+        int64_t wait = (next - now()) / MS + 1;
+        int key = terminal_key(terminal, wait > 0 ? (int)wait : 1);
+        on = top_key(&view, key);
+        if (key == KEY_NOTHING && feof(stdin))
+            on = false;
+    }
+    terminal_close(terminal);
+    return true;
+}
+
+bool nl_cmd_top(struct nl_call *call, struct nl_err *err)
+{
+    const char *root = getenv("NEUROLENS_ROOT");
+    int64_t interval = call->settings.interval_ns ? call->settings.interval_ns : DEFAULT_NS;
+    if (interval < 100 * MS || interval > 1000 * MS)
+        return nl_fail(err, NL_USAGE, "--interval is from 100ms to 1s");
+    nl_progress_quiet(call->progress);
+    struct machine *machine = machine_start(root ? root : "");
+    bool done = call->settings.once ? answer_once(call, machine, interval, err)
+                                    : live(call, machine, interval, err);
+    machine_stop(machine);
+    return done;
+}

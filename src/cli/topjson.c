@@ -1,0 +1,134 @@
+/* A machine as JSON. */
+#include "cli/topjson.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+
+static void put_number(struct nl_json *json, const char *key, double value, bool known)
+{
+    nl_json_key(json, key);
+    if (known)
+        nl_json_f64(json, value);
+    else
+        nl_json_null(json);
+}
+
+static void put_count(struct nl_json *json, const char *key, uint64_t value, bool known)
+{
+    nl_json_key(json, key);
+    if (known)
+        nl_json_u64(json, value);
+    else
+        nl_json_null(json);
+}
+
+static void put_text(struct nl_json *json, const char *key, const char *text)
+{
+    nl_json_key(json, key);
+    nl_json_text(json, *text ? text : NULL);
+}
+
+static void put_alerts(struct nl_json *json, const struct alerts *alerts)
+{
+    nl_json_key(json, "alerts");
+    nl_json_open(json, '[');
+    for (unsigned i = 0; i < ALERT_ROWS; i++)
+        if (alerts->on >> i & 1u)
+            nl_json_text(json, alert_rows[i].word);
+    nl_json_close(json, ']');
+}
+
+static void put_gpu(struct nl_json *json, const struct machine_gpu *gpu, unsigned number)
+{
+    char words[128];
+    const struct gpu_latest *latest = &gpu->latest;
+    nl_json_open(json, '{');
+    put_count(json, "index", number, true);
+    put_text(json, "name", gpu->info.name);
+    put_text(json, "vendor", gpu->info.vendor);
+    put_text(json, "uuid", gpu->info.uuid);
+    put_text(json, "bus", gpu->info.bus);
+    for (unsigned i = 0; i < GPU_METRICS; i++)
+        put_number(json, gpu_metrics[i].key, latest->value[i], latest->have & GPU_BIT(i));
+    gpu_throttle_words((uint64_t)gpu_latest(latest, GPU_THROTTLE), words, sizeof words);
+    nl_json_key(json, "throttle");
+    nl_json_text(json, latest->have & GPU_BIT(GPU_THROTTLE) ? words : NULL);
+    put_alerts(json, &latest->alerts);
+    nl_json_close(json, '}');
+}
+
+static void put_system(struct nl_json *json, const struct machine_system *system)
+{
+    nl_json_key(json, "system");
+    nl_json_open(json, '{');
+    put_number(json, "processors", system->processors, system->processors > 0);
+    put_number(json, "processors_used", system->busy, system->busy >= 0);
+    put_number(json, "load_1min", system->load, system->load >= 0);
+    put_count(json, "memory_total_bytes", system->memory_total, system->memory_total);
+    put_count(json, "memory_available_bytes", system->memory_free, system->memory_total);
+    nl_json_close(json, '}');
+}
+
+static void put_process(struct nl_json *json, const struct machine_process *process)
+{
+    char state[2] = {process->state, '\0'};
+    nl_json_open(json, '{');
+    nl_json_key(json, "pid");
+    nl_json_i64(json, process->pid);
+    put_text(json, "command", process->command);
+    put_text(json, "state", state);
+    put_number(json, "processors_used", process->processors, process->processors >= 0);
+    put_count(json, "resident_bytes", process->resident, true);
+    put_count(json, "threads", process->threads, true);
+    put_count(json, "gpu_memory_bytes", process->gpu_bytes,
+              process->gpus && process->gpu_bytes != UINT64_MAX);
+    nl_json_key(json, "gpus");
+    nl_json_open(json, '[');
+    for (unsigned i = 0; i < GPU_DEVICES_MOST; i++)
+        if (process->gpus >> i & 1u)
+            nl_json_u64(json, i);
+    nl_json_close(json, ']');
+    put_alerts(json, &process->alerts);
+    nl_json_close(json, '}');
+}
+
+static void put_losses(struct nl_json *json, const struct gpu_losses *losses)
+{
+    nl_json_key(json, "gpu_losses");
+    nl_json_open(json, '{');
+    put_count(json, "failed_calls", losses->errors, true);
+    put_count(json, "slow_calls", losses->slow, true);
+    put_count(json, "missed_readings", losses->missed, true);
+    put_count(json, "dropped_values", losses->dropped, true);
+    put_count(json, "unlisted_processes", losses->unlisted, true);
+    nl_json_close(json, '}');
+}
+
+void nl_top_json(FILE *stream, const struct machine *machine, enum top_sort sort, size_t limit)
+{
+    struct nl_json json;
+    const struct gpuwatch_state *state = &machine->gpu_state;
+    size_t shown = machine->process_count < limit ? machine->process_count : limit;
+    nl_json_to_stream(&json, stream, 2);
+    nl_json_open(&json, '{');
+    put_text(&json, "schema", "neurolens.top/1");
+    put_system(&json, &machine->system);
+    nl_json_key(&json, "gpus");
+    nl_json_open(&json, '[');
+    for (unsigned i = 0; i < machine->gpu_count; i++)
+        put_gpu(&json, &machine->gpus[i], i);
+    nl_json_close(&json, ']');
+    put_text(&json, "gpu_note",
+             state->opened ? state->devices ? "" : state->why : "the driver has not answered");
+    put_losses(&json, &state->losses);
+    nl_json_key(&json, "processes");
+    nl_json_open(&json, '[');
+    const struct machine_process **order = top_order(machine, sort);
+    for (size_t i = 0; i < shown; i++)
+        put_process(&json, order[i]);
+    nl_free(order);
+    nl_json_close(&json, ']');
+    put_count(&json, "processes_left_out", machine->process_count - shown + machine->unseen, true);
+    nl_json_close(&json, '}');
+    (void)fputc('\n', stream);
+}
