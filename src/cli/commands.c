@@ -83,7 +83,7 @@ static const struct nl_option export_options[] = {
     {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
      "list at most N events in the timeline, or all (default 20000)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
-     "a fact the profile does not tell, such as workload.batch_size=32; may be repeated", NULL},
+     "a fact the profile does not tell, such as batch_size=32; may be repeated", NULL},
     END,
 };
 
@@ -109,7 +109,7 @@ static const struct nl_option model_options[] = {
     {"library", 0, NL_OPTION_TEXT, TARGET(library), "FILE",
      "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
-     "a fact about the run, such as workload.precision=fp16; may be repeated", NULL},
+     "a fact about the run, such as precision=fp16; may be repeated", NULL},
     {"no-add", 0, NL_OPTION_FLAG, TARGET(no_add), NULL, "do not keep the run in the ledger", NULL},
     {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the profile's file as well",
      NULL},
@@ -121,7 +121,7 @@ static const struct nl_option model_options[] = {
 
 static const struct nl_option add_options[] = {
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
-     "a fact about the runs, such as workload.batch_size=32; may be repeated", NULL},
+     "a fact about the runs, such as batch_size=32; may be repeated", NULL},
     {"no-trace", 0, NL_OPTION_FLAG, TARGET(no_trace), NULL,
      "keep the document and the numbers, not the events", NULL},
     {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the files themselves, too",
@@ -356,7 +356,7 @@ const struct nl_command nl_commands[] = {
          "over it, and neurolens.yaml beside the file fills in what neither tells. A run.json\n"
          "is checked and stored as it is. Afterwards @ names the run where a PROFILE stands.",
      .examples = "neurolens add trace.json.gz\n"
-                 "neurolens add night/*.json.gz --set workload.model=llama-7b # a run each\n"
+                 "neurolens add night/*.json.gz --set model=llama-7b # a run each\n"
                  "neurolens add 'ranks/*.json.gz'                            # one run\n"
                  "neurolens analyze @",
      .run = nl_cmd_add},

@@ -11,8 +11,9 @@ bool nl_setting_words(const struct nl_texts *words, struct nl_rundoc_setting **s
         const char *equals = strchr(words->items[i], '=');
         if (!equals)
             return nl_fail(err, NL_USAGE, "--set: '%s' is not KEY=VALUE", words->items[i]);
-        (*settings)[i] = (struct nl_rundoc_setting){
-            nl_arena_text(arena, words->items[i], (size_t)(equals - words->items[i])), equals + 1};
+        const char *word =
+            nl_arena_text(arena, words->items[i], (size_t)(equals - words->items[i]));
+        (*settings)[i] = (struct nl_rundoc_setting){nl_rundoc_setting_key(word, arena), equals + 1};
         if (!nl_rundoc_setting_check(&(*settings)[i], err))
             return false;
     }

@@ -55,6 +55,10 @@ struct nl_rundoc_faults {
 NL_MUST_CHECK bool nl_rundoc_id(char id[NL_RUNDOC_ID], const struct nl_rundoc_source *sources,
                                 size_t count, struct nl_err *err);
 
+/* The whole key of a member named alone: "batch_size" is "workload.batch_size" (no two objects share a
+ * name). `word` itself when it is whole already or names nothing; else it lives in the arena. */
+const char *nl_rundoc_setting_key(const char *word, struct nl_arena *arena);
+
 /* Is `key` one that may be set, and `value` one that it can have? NL_USAGE with the nearest key or
  * the values it takes otherwise. */
 NL_MUST_CHECK bool nl_rundoc_setting_check(const struct nl_rundoc_setting *setting,

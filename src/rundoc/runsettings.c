@@ -62,12 +62,38 @@ bool run_setting_allowed(const struct doc_node *node, const char *value, struct 
     return good;
 }
 
+/* The whole key of the member of that name, in whichever object; NULL when there is none. */
+static const char *key_of(const struct doc_schema *schema, const char *name, struct nl_arena *arena)
+{
+    for (size_t i = 0; i < OBJECT_COUNT; i++) {
+        const struct doc_node *object = doc_member_find(schema->root, nl_str(objects[i]))->node;
+        const struct doc_member *member = doc_member_find(object, nl_str(name));
+        if (member && settable(member->node))
+            return nl_arena_format(arena, "%s.%s", objects[i], name);
+    }
+    return NULL;
+}
+
+const char *nl_rundoc_setting_key(const char *word, struct nl_arena *arena)
+{
+    if (strchr(word, '.'))
+        return word;
+    struct doc_schema schema;
+    doc_schema_open(&schema);
+    const char *key = key_of(&schema, word, arena);
+    doc_schema_release(&schema);
+    return key ? key : word;
+}
+
 /* The key that was probably meant, or NULL: one of the same name in any object, else the nearest. */
 static const char *nearest_key(const struct doc_schema *schema, const char *wanted,
                                struct nl_arena *arena)
 {
     struct nl_nearest nearest;
-    const char *dot = strrchr(wanted, '.'), *name = dot ? dot + 1 : wanted;
+    const char *dot = strrchr(wanted, '.');
+    const char *same = key_of(schema, dot ? dot + 1 : wanted, arena);
+    if (same)
+        return same;
     nl_nearest_init(&nearest, wanted);
     for (size_t i = 0; i < OBJECT_COUNT; i++) {
         const struct doc_node *object = doc_member_find(schema->root, nl_str(objects[i]))->node;
@@ -76,8 +102,6 @@ static const char *nearest_key(const struct doc_schema *schema, const char *want
             if (!settable(member->node))
                 continue;
             const char *key = nl_arena_format(arena, "%s.%s", objects[i], member->name);
-            if (strcmp(member->name, name) == 0)
-                return key;
             nl_nearest_offer(&nearest, key);
         }
     }

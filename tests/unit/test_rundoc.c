@@ -254,6 +254,29 @@ static void settings_are_of_the_schema(void)
     }
 }
 
+/* A member's own name stands for its whole key. */
+static void names_alone_are_keys(void)
+{
+    static const struct {
+        const char *word, *key;
+    } rows[] = {{"batch_size", "workload.batch_size"},
+                {"git_commit", "run.git_commit"},
+                {"device_name", "hardware.device_name"},
+                {"backend", "software.backend"},
+                {"workload.model", "workload.model"},
+                {"other.model", "other.model"},
+                {"sources", "sources"}, /* no fact */
+                {"nothing", "nothing"},
+                {"", ""}};
+    struct nl_arena arena;
+    nl_arena_init(&arena);
+    for (size_t i = 0; i < CHECK_LENGTH(rows); i++) {
+        check_case(rows[i].word);
+        CHECK_TEXT(nl_rundoc_setting_key(rows[i].word, &arena), rows[i].key);
+    }
+    nl_arena_free(&arena);
+}
+
 static void knows_peaks_by_name(void)
 {
     struct gpu_peaks peaks;
@@ -398,6 +421,7 @@ CHECK_MAIN("rundoc", {"takes JSON only", takes_json_only},
            {"finds every fault", finds_every_fault}, {"schema is strict", schema_is_strict},
            {"bounds the list", bounds_the_list}, {"id is of the content", id_is_of_the_content},
            {"settings are of the schema", settings_are_of_the_schema},
+           {"names alone are keys", names_alone_are_keys},
            {"knows peaks by name", knows_peaks_by_name}, {"numbers by hand", numbers_by_hand},
            {"lists device work first", lists_device_work_first},
            {"refuses what it cannot write", refuses_what_it_cannot_write})
