@@ -116,10 +116,6 @@ struct perfetto_packet {
     bool has_time;
 };
 
-NL_MUST_CHECK bool perfetto_load_bytes(struct nl_builder *builder, uint32_t source,
-                                       const void *bytes, size_t len, struct nl_job *job,
-                                       struct nl_err *err);
-
 /* sequence */
 struct perfetto_sequence *perfetto_sequence_of(struct perfetto_load *load, uint64_t id);
 void perfetto_sequence_clear(struct perfetto_sequence *sequence);

@@ -499,8 +499,8 @@ static void load_message(struct pprof *p)
     cover(p);
 }
 
-bool pprof_load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
-                      struct nl_job *job, struct nl_err *err)
+static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
+                       struct nl_job *job, struct nl_err *err)
 {
     struct pprof *p = nl_zalloc(sizeof *p);
     bool done = true;
@@ -553,14 +553,7 @@ static int sniff(const struct nl_input *input, const char **why)
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err)
 {
-    struct whole_file file;
-    if (!whole_file_open(&file, input, job, err))
-        return false;
-    bool done = pprof_load_bytes(builder, source, file.bytes, file.size, job, err);
-    if (done && file.cut)
-        nl_builder_coverage(builder, source, "compressed data is cut short", 1, file.damage);
-    whole_file_close(&file);
-    return done;
+    return whole_file_load(builder, source, input, job, load_bytes, err);
 }
 
 const struct nl_format nl_format_pprof = {.name = "pprof",

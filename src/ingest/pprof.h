@@ -10,10 +10,6 @@
 
 #include "ingest/cpuprofile.h"
 
-/* Whole profiles from memory; for tests and fuzzing too. */
-NL_MUST_CHECK bool pprof_load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes,
-                                    size_t len, struct nl_job *job, struct nl_err *err);
-
 /* Score of a head that may be a legacy profile, 0 when it is none. */
 int pprof_legacy_sniff(const unsigned char *head, size_t len);
 NL_MUST_CHECK bool pprof_legacy_load(struct cpuprofile *profile, const unsigned char *bytes,

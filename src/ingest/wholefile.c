@@ -88,3 +88,19 @@ void whole_file_close(struct whole_file *file)
     nl_pages_free(file->pages, file->room);
     *file = (struct whole_file){0};
 }
+
+bool whole_file_load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
+                     struct nl_job *job,
+                     bool (*parse)(struct nl_builder *builder, uint32_t source, const void *bytes,
+                                   size_t len, struct nl_job *job, struct nl_err *err),
+                     struct nl_err *err)
+{
+    struct whole_file file;
+    if (!whole_file_open(&file, input, job, err))
+        return false;
+    bool done = parse(builder, source, file.bytes, file.size, job, err);
+    if (done && file.cut)
+        nl_builder_coverage(builder, source, "compressed data is cut short", 1, file.damage);
+    whole_file_close(&file);
+    return done;
+}

@@ -26,4 +26,12 @@ NL_MUST_CHECK bool whole_file_open(struct whole_file *file, const struct nl_inpu
                                    struct nl_job *job, struct nl_err *err);
 void whole_file_close(struct whole_file *file);
 
+/* Opens the input, has `parse` take its bytes, closes it; coverage says when compressed data was cut. */
+NL_MUST_CHECK bool whole_file_load(struct nl_builder *builder, uint32_t source,
+                                   const struct nl_input *input, struct nl_job *job,
+                                   bool (*parse)(struct nl_builder *builder, uint32_t source,
+                                                 const void *bytes, size_t len, struct nl_job *job,
+                                                 struct nl_err *err),
+                                   struct nl_err *err);
+
 #endif

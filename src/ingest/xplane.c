@@ -219,7 +219,8 @@ static bool load_found(struct xplane_load *load, struct xplane_plane *planes, si
     return true;
 }
 
-bool xplane_load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
+/* The whole message; fails only when nothing in it is an XSpace. */
+static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
                        struct nl_job *job, struct nl_err *err)
 {
     struct xplane_load *load = nl_zalloc(sizeof *load);
@@ -244,14 +245,7 @@ bool xplane_load_bytes(struct nl_builder *builder, uint32_t source, const void *
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err)
 {
-    struct whole_file file;
-    if (!whole_file_open(&file, input, job, err))
-        return false;
-    bool done = xplane_load_bytes(builder, source, file.bytes, file.size, job, err);
-    if (done && file.cut)
-        nl_builder_coverage(builder, source, "compressed data is cut short", 1, file.damage);
-    whole_file_close(&file);
-    return done;
+    return whole_file_load(builder, source, input, job, load_bytes, err);
 }
 
 const struct nl_format nl_format_xplane = {.name = "xplane",

@@ -130,10 +130,6 @@ struct xplane_load {
     struct xplane_stats stats, meta_stats; /* scratch */
 };
 
-/* Loads the whole message; fails only when nothing in it is an XSpace. For tests and fuzzing. */
-NL_MUST_CHECK bool xplane_load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes,
-                                     size_t len, struct nl_job *job, struct nl_err *err);
-
 /* tables */
 void xplane_tables_read(struct xplane_load *load, struct xplane_plane *plane);
 void xplane_tables_release(struct xplane_plane *plane);
