@@ -3,6 +3,7 @@
 did, to the event, whatever happens to them or to the recorder."""
 import csv
 import io
+import json
 import os
 import random
 import shutil
@@ -236,6 +237,38 @@ def signals():
     if status != 5:
         return "status %d" % status
     return None if number(path, NAMED % "mark") == 7 else "marks are missing"
+
+
+def signal_mask():
+    """What is blocked for neurolens is blocked for the program, and nothing else."""
+    for blocked in ((), (signal.SIGUSR1, signal.SIGPIPE)):
+        path = os.path.join(scratch(), "mask.nlt")
+        done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--", "grep", "SigBlk", "/proc/self/status"],
+                              env=environment(scratch()), stdout=subprocess.PIPE, timeout=30,
+                              preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, blocked))
+        os.unlink(path)
+        if int(done.stdout.split()[1], 16) != sum(1 << (number - 1) for number in blocked):
+            return "%s: %s" % (blocked, done.stdout)
+    return None
+
+
+def empty_processes():
+    """Processes that record nothing share a line of the files; each is still a source and a process."""
+    run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5; do cat /dev/null; done; exit 4" % program("marks")])
+    answer = json.loads(neurolens(["info", "--format", "json", run.path]).stdout)
+    text = neurolens(["info", run.path]).stdout
+    sources = [int(row[0]) for row in sql(run.path, "SELECT bytes FROM sources")]
+    processes = number(run.path, "SELECT count(*) FROM processes")
+    run.remove()
+    files = answer["profile"]["files"]
+    empty = [row for row in files if row["file"].endswith(" processes without events")]
+    if run.done.status != 4 or len(sources) != processes or processes < 7 or len(empty) != 1:
+        return "%d sources, %d processes, %s" % (len(sources), processes, run.done.describe())
+    if int(empty[0]["file"].split()[0]) + len(files) - 1 != len(sources) or len(files) > 3 or files[-1] != empty[0]:
+        return "files %s" % files
+    if sum(row["bytes"] for row in files) != sum(sources):
+        return "%s bytes of files, %s of sources" % (files, sources)
+    return None if "\n%d files · " % len(sources) in text else text
 
 
 def handlers():
@@ -588,6 +621,7 @@ def main():
                        ("NVTX", nvtx), ("programs without a recorder", not_recording),
                        ("10,000 short threads", threads), ("300 forks", forks), ("20 execs", execs),
                        ("ranks", ranks), ("exit statuses", statuses), ("signals are passed on", signals),
+                       ("blocked signals", signal_mask), ("processes that record nothing", empty_processes),
                        ("nobody reads the report", nobody_reads),
                        ("events in signal handlers", handlers),
                        ("a static program", static_program), ("libraries that come and go", plugins), ("policy spill", spill), ("policy wrap", wrap),

@@ -160,16 +160,9 @@ static char **environment(struct nl_recorder *recorder)
 bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *failure,
                        struct nl_err *err)
 {
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&attributes, &none);
     char **variables = environment(recorder);
     recorder->started_ns = ticks_clock_ns(CLOCK_MONOTONIC);
-    *failure = posix_spawnp(&recorder->program, argv[0], NULL, &attributes, argv, variables);
-    posix_spawnattr_destroy(&attributes);
+    *failure = posix_spawnp(&recorder->program, argv[0], NULL, NULL, argv, variables);
     if (*failure) {
         nl_err_at(err, argv[0], -1);
         return nl_fail(err, NL_ENVIRONMENT, "cannot start this program: %s", strerror(*failure));
@@ -225,12 +218,17 @@ static void poll_sources(struct nl_recorder *recorder, int64_t now)
     }
 }
 
-static void keep_house(struct nl_recorder *recorder)
+static void look_at_memory(struct nl_recorder *recorder)
 {
-    int64_t now = ticks_clock_ns(CLOCK_MONOTONIC);
     uint64_t used = __atomic_load_n(&recorder->control->used_bytes, __ATOMIC_RELAXED);
     if (used > recorder->peak_bytes)
         recorder->peak_bytes = used;
+}
+
+static void keep_house(struct nl_recorder *recorder)
+{
+    int64_t now = ticks_clock_ns(CLOCK_MONOTONIC);
+    look_at_memory(recorder);
     move_window(recorder, now);
     parts_poll(recorder->parts);
     if (__atomic_load_n(&recorder->control->gate, __ATOMIC_RELAXED))
@@ -266,6 +264,7 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
     const struct nl_control *control = recorder->control;
     struct rusage usage;
     size_t alive;
+    look_at_memory(recorder); /* before what ended gives its memory back */
     parts_look(recorder->parts);
     parts_clock(recorder->parts);
     for (size_t i = 0; i < recorder->source_count; i++)
