@@ -69,16 +69,16 @@ static uint16_t small(uint32_t value)
 
 /* ---- work of devices ---- */
 
+/* What records of all kinds of work have. */
+#define WORK(record)                                                                               \
+    .end = time_of(gpu, (record)->end), .correlation = (record)->correlation_id,                   \
+    .device = (record)->device_id, .context = (record)->context_id, .stream = (record)->stream_id, \
+    .graph = (record)->graph_id
+
 static void kernel(struct gpu *gpu, const void *record)
 {
     const struct cupti_kernel *k = record;
-    struct nl_rec_work work = {.end = time_of(gpu, k->end),
-                               .correlation = k->correlation_id,
-                               .device = k->device_id,
-                               .context = k->context_id,
-                               .stream = k->stream_id,
-                               .graph = k->graph_id,
-                               .detail = k->registers_per_thread,
+    struct nl_rec_work work = {WORK(k), .detail = k->registers_per_thread,
                                .node = k->graph_node_id};
     struct nl_rec_shape shape = {
         .grid = {(uint32_t)k->grid_x, (uint32_t)k->grid_y, (uint32_t)k->grid_z},
@@ -93,15 +93,8 @@ static void kernel(struct gpu *gpu, const void *record)
 static void copy(struct gpu *gpu, const void *record)
 {
     const struct cupti_copy *c = record;
-    struct nl_rec_work work = {.end = time_of(gpu, c->end),
-                               .correlation = c->correlation_id,
-                               .device = c->device_id,
-                               .context = c->context_id,
-                               .stream = c->stream_id,
-                               .graph = c->graph_id,
-                               .detail = c->src_kind | (uint32_t)c->dst_kind << 8,
-                               .node = c->graph_node_id,
-                               .bytes = c->bytes};
+    struct nl_rec_work work = {WORK(c), .detail = c->src_kind | (uint32_t)c->dst_kind << 8,
+                               .node = c->graph_node_id, .bytes = c->bytes};
     PUT(gpu,
         ((struct nl_rec_cell){
             .time = time_of(gpu, c->start), .kind = NL_REC_GPU_COPY, .depth = c->copy_kind}),
@@ -111,15 +104,8 @@ static void copy(struct gpu *gpu, const void *record)
 static void peer_copy(struct gpu *gpu, const void *record)
 {
     const struct cupti_peer_copy *c = record;
-    struct nl_rec_work work = {.end = time_of(gpu, c->end),
-                               .correlation = c->correlation_id,
-                               .device = c->device_id,
-                               .context = c->context_id,
-                               .stream = c->stream_id,
-                               .graph = c->graph_id,
-                               .detail = c->src_kind | (uint32_t)c->dst_kind << 8,
-                               .node = c->graph_node_id,
-                               .bytes = c->bytes};
+    struct nl_rec_work work = {WORK(c), .detail = c->src_kind | (uint32_t)c->dst_kind << 8,
+                               .node = c->graph_node_id, .bytes = c->bytes};
     struct nl_rec_peers peers = {.from = c->src_device_id, .to = c->dst_device_id};
     struct nl_rec_cell cell = {
         .time = time_of(gpu, c->start), .kind = NL_REC_GPU_PEER_COPY, .depth = c->copy_kind};
@@ -129,14 +115,7 @@ static void peer_copy(struct gpu *gpu, const void *record)
 static void fill(struct gpu *gpu, const void *record)
 {
     const struct cupti_fill *f = record;
-    struct nl_rec_work work = {.end = time_of(gpu, f->end),
-                               .correlation = f->correlation_id,
-                               .device = f->device_id,
-                               .context = f->context_id,
-                               .stream = f->stream_id,
-                               .graph = f->graph_id,
-                               .detail = f->value,
-                               .node = f->graph_node_id,
+    struct nl_rec_work work = {WORK(f), .detail = f->value, .node = f->graph_node_id,
                                .bytes = f->bytes};
     PUT(gpu,
         ((struct nl_rec_cell){
@@ -147,12 +126,7 @@ static void fill(struct gpu *gpu, const void *record)
 static void whole_graph(struct gpu *gpu, const void *record)
 {
     const struct cupti_whole_graph *g = record;
-    struct nl_rec_work work = {.end = time_of(gpu, g->end),
-                               .correlation = g->correlation_id,
-                               .device = g->device_id,
-                               .context = g->context_id,
-                               .stream = g->stream_id,
-                               .graph = g->graph_id};
+    struct nl_rec_work work = {WORK(g)};
     PUT(gpu, ((struct nl_rec_cell){.time = time_of(gpu, g->start), .kind = NL_REC_GPU_GRAPH}),
         work);
 }
