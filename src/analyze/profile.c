@@ -66,6 +66,7 @@ struct nl_profile *nl_profile_new(const struct nl_trace *trace, const struct nl_
     profile->formats = distinct_names(profile, trace, trace->source.format, &profile->format_count);
     profile->tools = distinct_names(profile, trace, trace->source.tool, &profile->tool_count);
     find_ranks(profile, trace);
+    profile->file_count = trace->source.rows;
     profile->processes = trace->process.rows;
     profile->threads = trace->thread.rows;
     profile->first_ns = trace->first_ts;

@@ -9,7 +9,9 @@
 #include "analyze/analyze.h"
 
 struct nl_profile {
-    struct nl_result *files;    /* file, format, tool, bytes, rank, clock, epoch_ns */
+    struct nl_result
+        *files; /* file, format, tool, bytes, rank, clock, epoch_ns; file_count may be more:
+                                 * processes of a run that recorded nothing share a row */
     struct nl_result *devices;  /* rank, device, name, ... */
     struct nl_result *events;   /* kind, count, total_ns: events by kind */
     struct nl_result *coverage; /* item, count, detail, file */
@@ -17,7 +19,7 @@ struct nl_profile {
     const char **tools;
     int64_t *ranks; /* distinct known ranks, ascending */
     size_t format_count, tool_count, rank_count;
-    uint32_t processes, threads;
+    uint32_t file_count, processes, threads;
     int64_t first_ns, last_ns, duration_ns; /* store time; duration = last - first */
     uint64_t slices;
     struct nl_window window;                /* what answers are limited to; zeroed = nothing */

@@ -33,7 +33,7 @@ static void page_open(struct page *page, FILE *out, const struct nl_profile *pro
     *page = (struct page){.out = out,
                           .options = options,
                           .width = options->width ? options->width : DEFAULT_WIDTH,
-                          .files = profile ? profile->files->rows : 1};
+                          .files = profile ? profile->file_count : 1};
     nl_buf_init(&page->line, PAGE_BYTES);
 }
 
@@ -185,12 +185,12 @@ static void put_profile(struct page *page, const struct nl_profile *profile)
 {
     char text[NL_UNIT_TEXT];
     struct nl_buf *line = &page->line;
-    if (profile->files->rows == 1)
+    if (profile->file_count == 1)
         nl_celltext_safe(line, nl_result_cell(profile->files, 0, 0)->type == NL_CELL_TEXT
                                    ? nl_result_cell(profile->files, 0, 0)->text
                                    : nl_str("(unnamed)"));
     else
-        nl_buf_format(line, "%zu files", profile->files->rows);
+        nl_buf_format(line, "%u files", profile->file_count);
     add_joined(line, profile->formats, profile->format_count);
     add_joined(line, profile->tools, profile->tool_count);
     if (profile->rank_count)
