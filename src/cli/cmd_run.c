@@ -200,8 +200,10 @@ static bool keep(const struct nl_call *call, const struct nl_recorder_report *re
                  const char *folder, const char *path, struct nl_err *err)
 {
     if (!report->attached) {
-        fprintf(stderr, "neurolens: nothing was recorded: the program did not load the recording "
-                        "library (is it linked statically, or set-user-ID?)\n");
+        fprintf(stderr, "neurolens: nothing was recorded: %s\n",
+                report->refused ? "no process could make a file to record to"
+                                : "the program did not load the recording library (is it linked "
+                                  "statically, or set-user-ID?)");
         parts_remove(folder);
         return true;
     }

@@ -62,7 +62,7 @@ static void tell_events(const struct nl_call *call, const struct nl_trace *trace
                            nl_format_count(count, sum_of(trace, key)), (int)name.len, name.ptr);
         at += put > 0 ? (size_t)put : 0;
     }
-    nl_message_note(call, "  events: %s%s%s values", text, at ? ", " : "",
+    nl_message_note(call, "  events (begin and end are two): %s%s%s values", text, at ? ", " : "",
                     nl_format_count(count, trace->counter.rows));
 }
 
