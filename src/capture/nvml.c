@@ -87,16 +87,25 @@ static void nvml_close(void *state)
     nl_free(nvml);
 }
 
+/* What the loader says of a library that is not there is three sentences; one will do. */
+static void tell_missing(const char *name, const char *text, char why[GPU_WHY])
+{
+    if (text && strstr(text, "No such file"))
+        (void)snprintf(why, GPU_WHY, "no NVIDIA driver: %s is not there", name);
+    else
+        (void)snprintf(why, GPU_WHY, "no NVIDIA driver: %s", text ? text : "cannot be loaded");
+}
+
 /* NEUROLENS_NVML names another library: tests have one that answers as they like. */
 static void *nvml_open(const char *root, char why[GPU_WHY])
 {
     const char *named = getenv("NEUROLENS_NVML");
+    const char *name = named && *named ? named : "libnvidia-ml.so.1";
     (void)root;
     (void)dlerror();
-    void *library = dlopen(named && *named ? named : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        const char *text = dlerror();
-        (void)snprintf(why, GPU_WHY, "no NVIDIA driver: %s", text ? text : "cannot be loaded");
+        tell_missing(name, dlerror(), why);
         return NULL;
     }
     struct nvml *nvml = nl_zalloc(sizeof *nvml);
