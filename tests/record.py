@@ -206,6 +206,12 @@ def statuses():
         run.remove()
         if wrong:
             return "%s: %s" % (words, wrong)
+    path = os.path.join(scratch(), "ignored.nlt")
+    ignoring = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--", program("marks"), "5", "exit=41"],
+                              env=environment(scratch()), timeout=30,
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)).returncode
+    if ignoring != 41:
+        return "status %d where SIGCHLD is ignored" % ignoring
     for words, status in ((["/nonexistent/program"], 127), ([SOURCES], 126)):
         run = Run(words)
         if run.done.status != status or os.path.exists(run.path + ".parts"):

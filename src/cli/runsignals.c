@@ -13,7 +13,7 @@ static const int numbers[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
                               SIGUSR2, SIGCONT, SIGWINCH, SIGALRM};
 #define NUMBERS (sizeof numbers / sizeof numbers[0])
 
-static struct sigaction before[NUMBERS];
+static struct sigaction before[NUMBERS], child_before;
 static int ends[2] = {-1, -1};
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -38,6 +38,7 @@ bool nl_run_signals_take(int *wake, struct nl_err *err)
         if (before[i].sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &child_before);
     *wake = ends[0];
     return true;
 }
@@ -52,6 +53,7 @@ void nl_run_signals_give_back(void)
 {
     for (size_t i = 0; i < NUMBERS; i++)
         sigaction(numbers[i], &before[i], NULL);
+    sigaction(SIGCHLD, &child_before, NULL);
     close(ends[0]);
     close(ends[1]);
     ends[0] = ends[1] = -1;

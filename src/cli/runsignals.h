@@ -1,7 +1,8 @@
 /*
  * runsignals — signals while a program is being recorded: those sent to us are passed on to it, those of
  * the terminal reach it by themselves (it is in the same foreground group), and none of them ends us
- * before the recording is safe.
+ * before the recording is safe. SIGCHLD is not ignored meanwhile, by the program neither: the kernel would
+ * throw its exit status away.
  */
 #ifndef NL_RUNSIGNALS_H
 #define NL_RUNSIGNALS_H
