@@ -258,6 +258,29 @@ def signal_mask():
     return None
 
 
+def can_unshare():
+    return subprocess.run(["unshare", "-pf", "true"], stderr=subprocess.DEVNULL).returncode == 0 \
+        if shutil.which("unshare") else False
+
+
+def pid_namespace():
+    """A process whose number means nobody outside: everything is recorded, nothing read from another's /proc."""
+    absent = next(pid for pid in range(50, 30000) if not os.path.exists("/proc/%d" % pid))
+    words = "i=0; while [ $i -lt %d ]; do i=$((i+1)); env -u LD_PRELOAD true; done; %s 300 alarms=300; exit 6"
+    run = Run(["unshare", "-pf", "sh", "-c", words % (absent - 2, program("marks"))])
+    pids = [int(row[0]) for row in sql(run.path, "SELECT pid FROM processes WHERE name = 'marks'")]
+    values = number(run.path, "SELECT count(*) FROM counters c JOIN lanes l ON l.id = c.lane WHERE l.pid = %d" % absent)
+    cover = coverage(run.path)
+    wrong = expect(run, 6, marks=(NAMED % "mark", 300))
+    span = number(run.path, "SELECT max(ts) - min(ts) FROM slices WHERE name = 'tick'")
+    run.remove()
+    if not wrong and span < 200e6:
+        wrong = "ticks of only %d ns of 300 ms" % span
+    if wrong or pids != [absent] or values or cover:
+        return wrong or "processes %s, want %d; %d values; %s" % (pids, absent, values, cover)
+    return "told as alive: %s" % run.done.stderr if "still ran" in run.done.stderr else None
+
+
 def empty_processes():
     """Processes that record nothing share a line of the files; each is still a source and a process."""
     run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5; do cat /dev/null; done; exit 4" % program("marks")])
@@ -644,6 +667,10 @@ def main():
         check("no new privileges", no_privileges)
     else:
         tally.skip("no new privileges", "no setpriv")
+    if can_unshare():
+        check("another PID namespace", pid_namespace)
+    else:
+        tally.skip("another PID namespace", "no unshare, or not allowed")
     if can_mount():
         check("full disk", full_disk)
     else:

@@ -72,6 +72,12 @@ void control_unmap(struct nl_control *control)
         munmap(control, BYTES);
 }
 
+uint64_t control_pid_namespace(void)
+{
+    struct stat info;
+    return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
+}
+
 bool control_gate(struct nl_control *control, uint32_t open)
 {
     if (__atomic_exchange_n(&control->gate, open, __ATOMIC_ACQ_REL) == open)

@@ -22,6 +22,7 @@ struct nl_control {
     uint64_t cap_bytes; /* of memory for events, all processes together */
     int64_t epoch_ns;
     uint64_t ticks_per_second;
+    uint64_t pid_namespace;        /* the recorder's (control_pid_namespace) */
     int64_t first_step, last_step; /* `--steps`: [first, last); NL_REC_UNKNOWN = not by steps */
     char trigger[256];             /* name that opens the window; "" = none */
     uint32_t begins_open;          /* the gate at first */
@@ -42,6 +43,9 @@ NL_MUST_CHECK bool control_make(struct nl_control **control, const char *folder,
 /* Maps an existing one; NULL when there is none of this version. Allocates nothing. */
 struct nl_control *control_find(const char *folder);
 void control_unmap(struct nl_control *control);
+
+/* A number for the PID namespace that the caller is in; 0 = not known, there is no /proc. */
+uint64_t control_pid_namespace(void);
 
 /* Opens (1) or closes (0) the window; false when it already was so. */
 bool control_gate(struct nl_control *control, uint32_t open);

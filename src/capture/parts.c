@@ -266,11 +266,12 @@ static bool open_part(struct parts *parts, const char *name, int64_t pid, uint32
     }
     nl_grow(&parts->live, &parts->cap, parts->count + 1);
     struct part *part = &parts->live[parts->count++];
-    *part = (struct part){.pid = pid,
+    bool foreign = head->foreign != 0;
+    *part = (struct part){.pid = foreign ? PART_FOREIGN : pid,
                           .number = number,
                           .file = file,
                           .head = head,
-                          .process = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0)};
+                          .process = foreign ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0)};
     nl_buf_init(&part->cells, CELLS_FULL * 2);
     return true;
 }
@@ -317,9 +318,12 @@ void parts_look(struct parts *parts)
         parts->attached = attached;
 }
 
-/* Gone, or another program by now? */
+/* Gone, or another program by now? Of processes in other PID namespaces only the run's end can tell. */
 static bool has_ended(const struct parts *parts, const struct part *part, enum nl_rec_end *how)
 {
+    *how = NL_REC_OPEN;
+    if (part->pid == PART_FOREIGN)
+        return false;
     struct pollfd process = {.fd = part->process, .events = POLLIN};
     *how = NL_REC_VANISHED;
     if (part->process < 0 || poll(&process, 1, 0) > 0)

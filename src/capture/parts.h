@@ -13,6 +13,10 @@
 
 struct parts;
 
+/* The pid of a process that has another number, if any, in the recorder's PID namespace. Whether it lives is not
+ * known: its recording is left alone until the run ends. */
+#define PART_FOREIGN (-1)
+
 /* One live process. */
 struct part {
     int64_t pid;

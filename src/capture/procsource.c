@@ -169,6 +169,8 @@ static void poll_all(struct source_run *run)
     size_t count;
     struct part *part = parts_first(run->parts, &count);
     for (; count; count--, part++) {
+        if (part->pid == PART_FOREIGN)
+            continue;
         struct process *process = part->private[run->place];
         if (!process)
             process = part->private[run->place] = nl_zalloc(sizeof *process);

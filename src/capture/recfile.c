@@ -54,6 +54,7 @@ static void fill_head(struct nl_rec_head *head, const struct nl_control *control
     head->clock = control->clock;
     head->policy = control->policy;
     head->pid = facts->pid;
+    head->foreign = control->pid_namespace != control_pid_namespace();
     head->parent = facts->parent;
     head->rank = facts->rank;
     head->local_rank = facts->local_rank;

@@ -58,6 +58,7 @@ static void set_control(struct nl_control *control, const struct nl_recorder_opt
     bool closed = options->paused || options->delay_ns || options->trigger ||
                   options->first_step != NL_REC_UNKNOWN;
     set_clock(control);
+    control->pid_namespace = control_pid_namespace();
     control->policy = options->policy;
     control->cap_bytes = options->cap_bytes;
     control->first_step = options->first_step;
@@ -263,7 +264,7 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
 {
     const struct nl_control *control = recorder->control;
     struct rusage usage;
-    size_t alive;
+    size_t alive = 0, count;
     look_at_memory(recorder); /* before what ended gives its memory back */
     parts_look(recorder->parts);
     parts_clock(recorder->parts);
@@ -271,7 +272,9 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
         if (recorder->sources[i]->stop)
             recorder->sources[i]->stop(&recorder->runs[i]);
     parts_poll(recorder->parts);
-    (void)parts_first(recorder->parts, &alive);
+    const struct part *part = parts_first(recorder->parts, &count);
+    for (size_t i = 0; i < count; i++)
+        alive += part[i].pid != PART_FOREIGN;
     *report = (struct nl_recorder_report){.wait_status = recorder->wait_status,
                                           .wall_ns = recorder->ended_ns - recorder->started_ns,
                                           .attached = control->attached,

@@ -81,6 +81,9 @@ static void tell_process(struct rec_load *load)
     nl_builder_meta(
         load->builder, load->source, "clock source",
         nl_str(head->clock == NL_REC_CLOCK_TSC ? "time stamp counter" : "CLOCK_MONOTONIC"));
+    if (head->foreign)
+        nl_builder_meta(load->builder, load->source, "PID namespace",
+                        nl_str("not the recorder's: no values of the process from /proc"));
     tell_number(load, "clock error (ns)", load->clock.error_ns);
 }
 

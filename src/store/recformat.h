@@ -84,7 +84,7 @@ struct nl_rec_head {
     uint32_t end; /* enum nl_rec_end */
     uint32_t pair_count;
     uint32_t window_moves; /* times that the window of the run was opened or closed */
-    uint32_t reserved;
+    uint32_t foreign;      /* 1: `pid` is of another PID namespace than the recorder's */
     uint64_t spill_errors; /* blocks that the recorder could not take away */
     struct nl_rec_pair last;
     struct nl_rec_pair
