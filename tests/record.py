@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import struct
@@ -279,6 +280,22 @@ def pid_namespace():
     if wrong or pids != [absent] or values or cover:
         return wrong or "processes %s, want %d; %d values; %s" % (pids, absent, values, cover)
     return "told as alive: %s" % run.done.stderr if "still ran" in run.done.stderr else None
+
+
+def few_descriptors():
+    """More processes at once than the recorder has descriptors for: all of each is recorded."""
+    path = os.path.join(scratch(), "few.nlt")
+    words = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do %s 1 alarms=300 >/dev/null & done; wait"
+    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--", "sh", "-c", words % program("marks")],
+                          env=environment(scratch()), timeout=60,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
+    spans = [int(row[0]) for row in sql(path, "SELECT max(s.ts) - min(s.ts) FROM slices s JOIN lanes l ON l.id = s.lane "
+                                              "WHERE s.name = 'tick' GROUP BY l.pid")]
+    cover = coverage(path)
+    os.unlink(path)
+    if done.returncode or len(spans) != 20 or min(spans) < 200e6 or cover:
+        return "status %d, %s of 300 ms, %s" % (done.returncode, spans, cover)
+    return None
 
 
 def empty_processes():
@@ -651,6 +668,7 @@ def main():
                        ("10,000 short threads", threads), ("300 forks", forks), ("20 execs", execs),
                        ("ranks", ranks), ("exit statuses", statuses), ("signals are passed on", signals),
                        ("blocked signals", signal_mask), ("processes that record nothing", empty_processes),
+                       ("few descriptors", few_descriptors),
                        ("nobody reads the report", nobody_reads),
                        ("events in signal handlers", handlers),
                        ("a static program", static_program), ("libraries that come and go", plugins), ("policy spill", spill), ("policy wrap", wrap),

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +259,7 @@ static bool open_part(struct parts *parts, const char *name, int64_t pid, uint32
     (void)snprintf(path, sizeof path, "%s/%s", parts->folder, name);
     int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
-        return true;
+        return errno != EMFILE && errno != ENFILE;
     struct nl_rec_head *head = map_head(file);
     if (!head) {
         close(file);
@@ -318,15 +319,23 @@ void parts_look(struct parts *parts)
         parts->attached = attached;
 }
 
+/* Kernels before 5.3 and some sandboxes have no pidfds, and there may be too many open. */
+static bool is_gone(const struct part *part)
+{
+    struct pollfd process = {.fd = part->process, .events = POLLIN};
+    if (part->process < 0)
+        return kill((pid_t)part->pid, 0) != 0 && errno == ESRCH;
+    return poll(&process, 1, 0) > 0;
+}
+
 /* Gone, or another program by now? Of processes in other PID namespaces only the run's end can tell. */
 static bool has_ended(const struct parts *parts, const struct part *part, enum nl_rec_end *how)
 {
     *how = NL_REC_OPEN;
     if (part->pid == PART_FOREIGN)
         return false;
-    struct pollfd process = {.fd = part->process, .events = POLLIN};
     *how = NL_REC_VANISHED;
-    if (part->process < 0 || poll(&process, 1, 0) > 0)
+    if (is_gone(part))
         return true;
     *how = NL_REC_EXECED;
     for (size_t i = 0; i < parts->count; i++)
@@ -473,16 +482,28 @@ void part_note(struct parts *parts, struct part *part, const char *item, uint64_
              (struct nl_rec_more){.value = count, .a = name_id(part, detail ? detail : "")});
 }
 
-void parts_finish(struct parts *parts, struct parts_sums *sums)
+static void close_all(struct parts *parts)
 {
-    parts->attached = 0;
-    parts_look(parts);
     for (size_t i = 0; i < parts->count; i++) {
         enum nl_rec_end how;
         bool ended = has_ended(parts, &parts->live[i], &how);
         close_part(parts, &parts->live[i], ended, how);
     }
     parts->count = 0;
+}
+
+void parts_finish(struct parts *parts, struct parts_sums *sums)
+{
+    uint64_t most = __atomic_load_n(&parts->control->attached, __ATOMIC_RELAXED), closed = 0;
+    parts->attached = 0;
+    parts_look(parts);
+    /* Again while there were no descriptors for all; not for those that still begin. */
+    while (parts->count) {
+        closed += parts->count;
+        close_all(parts);
+        if (closed < most)
+            parts_look(parts);
+    }
     if (sums)
         *sums = parts->sums;
 }

@@ -106,7 +106,7 @@ static void text_dram(const struct machine_gpu *gpu, char out[TEXT])
 /* What is wrong, and why the clocks are low. */
 static void text_state(const struct machine_gpu *gpu, char out[TEXT])
 {
-    char words[TEXT / 2], reasons[TEXT / 2];
+    char words[TEXT / 2 - 1], reasons[TEXT / 2 - 1]; /* both, a blank and brackets fit */
     top_alert_words(&gpu->latest.alerts, words, sizeof words);
     gpu_throttle_words((uint64_t)gpu_latest(&gpu->latest, GPU_THROTTLE), reasons, sizeof reasons);
     const char *idle = (uint64_t)gpu_latest(&gpu->latest, GPU_THROTTLE) & 1u ? "idle"
