@@ -288,6 +288,13 @@ def finding():
     os.symlink(in_scratch("mock"), os.path.join(folder, "trtexec"))
     result = profile("net.onnx", "fine", "--no-add", trtexec=False, PATH="/nowhere:" + folder)
     tally.check("found on PATH", result.status == 0, result.describe())
+    with open(in_scratch("no_program"), "wb") as file:
+        file.write(b"\x7fELF of another machine")
+    os.chmod(in_scratch("no_program"), 0o755)
+    result = profile("net.onnx", "fine", "--trtexec", in_scratch("no_program"), trtexec=False)
+    tally.check("a program that does not start", result.status == 5 and
+                "no_program: Exec format error" in result.stderr and one_line_error(result) and
+                not left_behind(), result.describe())
 
 
 def main():
