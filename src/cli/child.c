@@ -16,6 +16,7 @@
 
 #define POLL_MS   10
 #define LAST_LINE 160
+#define LOG_END   16384 /* bytes of the log that are searched */
 
 /* What the child says at its end. */
 struct verdict {
@@ -101,23 +102,41 @@ static enum nl_code wait_for(const struct nl_child *child, pid_t pid, struct nl_
     }
 }
 
-/* The last line that the child printed, "" without. */
-static void read_last_line(const char *log, char text[LAST_LINE + 1])
+/* The last line in `text` that has `mark` in it, from behind the mark on; NULL without. */
+static const char *marked_line(char *text, const char *mark)
 {
-    char part[LAST_LINE + 1];
-    FILE *file = log ? fopen(log, "rb") : NULL;
+    const char *found = NULL;
+    for (char *at = text; (at = strstr(at, mark)); found = at)
+        at += strlen(mark);
+    if (found)
+        text[found - text + (ptrdiff_t)strcspn(found, "\n")] = '\0';
+    return found;
+}
+
+/* What the child printed last that tells most, "" without. */
+static void read_last_line(const struct nl_child *child, char text[LAST_LINE + 1])
+{
+    char part[LOG_END + 1];
+    FILE *file = child->log ? fopen(child->log, "rb") : NULL;
     text[0] = '\0';
     if (!file)
         return;
     if (fseek(file, 0, SEEK_END) == 0) {
         long size = ftell(file);
-        (void)fseek(file, size > LAST_LINE ? size - LAST_LINE : 0, SEEK_SET);
-        size_t got = fread(part, 1, LAST_LINE, file);
+        (void)fseek(file, size > LOG_END ? size - LOG_END : 0, SEEK_SET);
+        size_t got = fread(part, 1, LOG_END, file);
         while (got && (part[got - 1] == '\n' || part[got - 1] == ' '))
             got--;
         part[got] = '\0';
-        const char *line = strrchr(part, '\n');
-        snprintf(text, LAST_LINE + 1, "%s", line ? line + 1 : part);
+        const char *line = child->mark ? marked_line(part, child->mark) : NULL;
+        if (!line) {
+            line = strrchr(part, '\n');
+            line = line ? line + 1 : part;
+        }
+        size_t len = strlen(line);
+        if (len > LAST_LINE && !child->mark) /* the end of a long line tells most */
+            line += len - LAST_LINE;
+        snprintf(text, LAST_LINE + 1, "%.*s", LAST_LINE, line);
     }
     fclose(file);
 }
@@ -126,7 +145,7 @@ static bool say_end(const struct nl_child *child, int status, struct nl_err *err
 {
     char last[LAST_LINE + 1];
     bool doing = child->doing && *child->doing;
-    read_last_line(child->log, last);
+    read_last_line(child, last);
     const char *colon = *last ? "; its last words: " : "";
     if (WIFSIGNALED(status))
         return nl_fail(err, NL_ENVIRONMENT, "%s crashed%s%.90s (SIG%s)%s%s", child->what,
@@ -153,6 +172,8 @@ static bool judge(const struct nl_child *child, const struct verdict *verdict, e
         return true;
     if (verdict->returned)
         return nl_fail(err, verdict->err.code, "%s", verdict->err.text);
+    if (child->program && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true;
     return say_end(child, status, err);
 }
 

@@ -16,6 +16,9 @@
 struct nl_child {
     bool (*work)(void *context, struct nl_err *err); /* runs in the child */
     void *context;
+    bool program;         /* work becomes another program (exec); its exit status 0 is success */
+    const char *mark;     /* of the lines that are printed, the last with this in it tells what went
+                             wrong, from behind the mark on; NULL, or none: the last line */
     const char *what;     /* for messages: "ONNX Runtime" */
     const char *log;      /* file for what it prints; NULL = nowhere */
     int64_t timeout_ns;   /* 0 = none; then it is killed: NL_TIMEOUT */
@@ -27,7 +30,7 @@ struct nl_child {
 void *nl_child_share(size_t bytes);
 void nl_child_unshare(void *memory, size_t bytes);
 
-/* True when work returned true. Otherwise err is the work's own, or says how the child ended
+/* True when work returned true, or its program ended with 0. Otherwise err is the work's own, or says how the child ended
  * (NL_ENVIRONMENT). */
 NL_MUST_CHECK bool nl_child_run(const struct nl_child *child, struct nl_job *job,
                                 struct nl_err *err);

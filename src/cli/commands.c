@@ -87,7 +87,12 @@ static const struct nl_option export_options[] = {
     END,
 };
 
+/* In the order of enum nl_profile_backend. */
+static const char *const backend_names[] = {"onnxruntime", "tensorrt", "torch", NULL};
+
 static const struct nl_option model_options[] = {
+    {"backend", 0, NL_OPTION_CHOICE, TARGET(backend), "NAME",
+     "onnxruntime (default) or tensorrt, which needs trtexec", backend_names},
     {"input", 0, NL_OPTION_LIST, TARGET(inputs), "NAME=SHAPE",
      "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99; may be repeated", NULL},
     {"dim", 0, NL_OPTION_LIST, TARGET(dims), "NAME=N",
@@ -96,10 +101,10 @@ static const struct nl_option model_options[] = {
      "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu)", NULL},
     {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
      "threads of an operator (default: what the backend chooses)", NULL},
-    {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N", "runs before any counts (default 10)",
-     NULL},
+    {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N",
+     "runs before any counts (default 10); under tensorrt ms (default 200)", NULL},
     {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
-     "measure no longer than that (default 20s)", NULL},
+     "measure no longer than that (default 20s; under tensorrt 3s)", NULL},
     {"max-runs", 0, NL_OPTION_NUMBER, TARGET(max_runs), "N",
      "at most N runs without the profiler (default 10000)", NULL},
     {"profiled-runs", 0, NL_OPTION_NUMBER, TARGET(profiled_runs), "N",
@@ -108,6 +113,8 @@ static const struct nl_option model_options[] = {
      "give up when all is not done by then (default 10 minutes)", NULL},
     {"library", 0, NL_OPTION_TEXT, TARGET(library), "FILE",
      "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
+    {"trtexec", 0, NL_OPTION_TEXT, TARGET(trtexec), "FILE",
+     "TensorRT's program for measuring (default: on PATH, or in /usr/src/tensorrt/bin)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
      "a fact about the run, such as precision=fp16; may be repeated", NULL},
     {"no-add", 0, NL_OPTION_FLAG, TARGET(no_add), NULL, "do not keep the run in the ledger", NULL},
@@ -263,10 +270,12 @@ const struct nl_command nl_commands[] = {
              "(`neurolens doctor` says where), on made-up inputs. Runs without its profiler are\n"
              "timed until the 95 % confidence interval of their median is within 1 %, or a limit.\n"
              "Runs under the profiler between them tell the operators; the difference is what the\n"
-             "profiler costs. The result is kept in the ledger, where @ names it.",
+             "profiler costs. The result is kept in the ledger, where @ names it.\n"
+             "With --backend tensorrt, trtexec runs an ONNX file or an engine.",
      .examples = "neurolens profile model.onnx\n"
                  "neurolens profile bert.onnx --dim batch=8 --dim seq=128 --threads 1\n"
                  "neurolens profile model.onnx --provider cuda --format json\n"
+                 "neurolens profile model.plan --backend tensorrt\n"
                  "neurolens analyze @          # the events of that run",
      .run = nl_cmd_profile},
     {.name = "top",

@@ -27,8 +27,8 @@ struct nl_profile_latency nl_profile_latency_of(const struct ort_outcome *outcom
     return latency;
 }
 
-static void add_range(struct nl_result *table, const char *what,
-                      const struct nl_median_range *range)
+void nl_profile_add_range(struct nl_result *table, const char *what,
+                          const struct nl_median_range *range)
 {
     struct nl_cell *cell = nl_result_row(table);
     cell[0] = nl_cell_text(table, nl_str(what));
@@ -40,22 +40,27 @@ static void add_range(struct nl_result *table, const char *what,
     cell[6] = nl_cell_i64(range->highest);
 }
 
-struct nl_result *nl_profile_latency_table(const struct nl_profile_latency *latency)
+struct nl_result *nl_profile_runs_table(void)
 {
     static const struct nl_result_column columns[] = {
         {"run", NULL, NL_MEANS_TEXT},          {"count", "runs", NL_MEANS_COUNT},
         {"median_ns", "median", NL_MEANS_NS},  {"median_low_ns", "95 % from", NL_MEANS_NS},
         {"median_high_ns", "to", NL_MEANS_NS}, {"min_ns", "min", NL_MEANS_NS},
         {"max_ns", "max", NL_MEANS_NS}};
-    struct nl_result *table =
-        nl_result_new("latency", "Latency of a run", columns, sizeof columns / sizeof columns[0]);
-    add_range(table, "without the profiler", &latency->plain);
-    add_range(table, "with the profiler", &latency->profiled);
+    return nl_result_new("latency", "Latency of a run", columns,
+                         sizeof columns / sizeof columns[0]);
+}
+
+struct nl_result *nl_profile_latency_table(const struct nl_profile_latency *latency)
+{
+    struct nl_result *table = nl_profile_runs_table();
+    nl_profile_add_range(table, "without the profiler", &latency->plain);
+    nl_profile_add_range(table, "with the profiler", &latency->profiled);
     struct nl_cell *cell = nl_result_row(table);
     cell[0] = nl_cell_text(table, nl_str("difference"));
     cell[2] = nl_cell_i64(latency->cost_ns);
     if (latency->inside.count)
-        add_range(table, "operators of a run", &latency->inside);
+        nl_profile_add_range(table, "operators of a run", &latency->inside);
     return table;
 }
 

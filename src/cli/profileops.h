@@ -18,6 +18,11 @@ struct nl_profile_latency {
 
 struct nl_profile_latency nl_profile_latency_of(const struct ort_outcome *outcome);
 
+/* An empty table of latencies; a row of it. */
+struct nl_result *nl_profile_runs_table(void);
+void nl_profile_add_range(struct nl_result *table, const char *what,
+                          const struct nl_median_range *range);
+
 /* Rows "without the profiler", "with the profiler", "difference", "operators of a run". */
 struct nl_result *nl_profile_latency_table(const struct nl_profile_latency *latency);
 

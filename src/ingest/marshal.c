@@ -8,8 +8,9 @@
 
 void marshal_init(struct marshal *marshal, const void *bytes, size_t len)
 {
-    *marshal = (struct marshal){.start = bytes, .at = bytes};
-    marshal->end = marshal->at + len;
+    *marshal = (struct marshal){.start = bytes, .at = bytes, .end = bytes};
+    if (len) /* an empty file has no bytes to point into */
+        marshal->end += len;
 }
 
 void marshal_release(struct marshal *marshal)

@@ -223,7 +223,7 @@ static size_t redact(struct nl_buf *out, struct nl_str text, bool name)
         }
         at = end;
     }
-    if (count || !name)
+    if (copied < text.len && (count || !name))
         nl_buf_add(out, text.ptr + copied, text.len - copied);
     return count;
 }

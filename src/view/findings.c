@@ -1,6 +1,8 @@
 /* findings — see findings.h. Text and Markdown are one walk over a finding with two sets of marks. */
 #include "view/findings.h"
 
+#include <math.h>
+
 #include "base/units.h"
 #include "view/celltext.h"
 #include "view/notes.h"
@@ -41,7 +43,7 @@ static void put_evidence(struct nl_json *json, const struct nl_evidence *evidenc
     nl_json_open(json, '{');
     put_text(json, "metric", evidence->metric);
     nl_json_key(json, "value");
-    if (is_whole(evidence->meaning))
+    if (is_whole(evidence->meaning) && fabs(evidence->value) < 0x1p63)
         nl_json_i64(json, (int64_t)evidence->value);
     else
         nl_json_f64(json, evidence->value);

@@ -90,5 +90,17 @@ static void leaves_names_alone(void)
     }
 }
 
+/* An absent text has no bytes at all. */
+static void nothing_is_nothing(void)
+{
+    struct nl_buf out;
+    nl_buf_init(&out, 4096);
+    CHECK_INT((int64_t)nl_redact_text(&out, (struct nl_str){NULL, 0}), 0);
+    CHECK_INT((int64_t)nl_redact_name(&out, (struct nl_str){NULL, 0}), 0);
+    CHECK_INT((int64_t)out.len, 0);
+    nl_buf_release(&out);
+}
+
 CHECK_MAIN("redact", {"takes secrets out", takes_secrets_out}, {"redacts once", redacts_once},
+           {"nothing is nothing", nothing_is_nothing},
            {"leaves names of events alone", leaves_names_alone})
