@@ -297,12 +297,12 @@ def secrets():
     text = once(words=("--format", "json", "-n", "1000"))
     if "sekret123" in text or "me:word" in text or "(redacted)" not in text or "\\u001b" in text:
         return text
-    return None if json.loads(text)["processes_left_out"] == 0 else "some are left out"
+    return None if json.loads(text)["result"]["processes_left_out"] == 0 else "some are left out"
 
 
 def fault(mock, seconds=20, library="nvml.so", **wanted):
     """What JSON says of a GPU driver that misbehaves: values, or null where there are none."""
-    answer = json.loads(once(mock, seconds, library=library))
+    answer = json.loads(once(mock, seconds, library=library))["result"]
     found = {"gpus": len(answer["gpus"]), "note": answer["gpu_note"] or ""}
     found.update(answer["gpu_losses"])
     if answer["gpus"]:
@@ -340,7 +340,7 @@ FAULTS = (
 
 
 def amd():
-    answer = json.loads(once(library="absent.so", root="amd"))
+    answer = json.loads(once(library="absent.so", root="amd"))["result"]
     if len(answer["gpus"]) != 1:
         return "GPUs: %s" % answer["gpus"]
     gpu = answer["gpus"][0]
@@ -360,7 +360,7 @@ def own_process():
         for _ in range(5):
             done = neurolens(["top", "--once", "--interval", "1s", "--format", "json", "-n", "100000"], timeout=20,
                              extra={"NEUROLENS_NVML": path("absent.so")})
-            rows = [p for p in json.loads(done.stdout)["processes"] if p["pid"] == child.pid]
+            rows = [p for p in json.loads(done.stdout)["result"]["processes"] if p["pid"] == child.pid]
             if rows and 0.02 < rows[0]["processors_used"] < 1.3 and rows[0]["resident_bytes"] > 1 << 20:
                 return None
         return "got %s" % rows

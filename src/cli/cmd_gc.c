@@ -11,6 +11,7 @@
 #include "cli/ledgercall.h"
 #include "ingest/cache.h"
 #include "ledger/ledgergc.h"
+#include "view/view.h"
 
 /* What was swept, of both. */
 struct sweeps {
@@ -47,15 +48,7 @@ static void print_json(FILE *out, const char *folder, const struct sweeps *sweep
     uint64_t values[MEMBERS];
     struct nl_json json;
     list_members(sweeps, values);
-    nl_json_to_stream(&json, out, 2);
-    nl_json_open(&json, '{');
-    nl_json_key(&json, "schema");
-    nl_json_text(&json, "neurolens.gc/1");
-    nl_json_key(&json, "profile");
-    nl_json_null(&json);
-    nl_json_key(&json, "coverage");
-    nl_json_null(&json);
-    nl_json_key(&json, "result");
+    nl_view_json_begin(&json, out, "neurolens.gc/1");
     nl_json_open(&json, '{');
     nl_json_key(&json, "folder");
     nl_json_text(&json, folder);

@@ -9,6 +9,7 @@
 #include "base/stream.h"
 #include "cli/output.h"
 #include "rundoc/rundoc.h"
+#include "view/view.h"
 
 #define READ_MAX ((size_t)1 << 30) /* of a document that cannot be mapped */
 
@@ -107,15 +108,7 @@ static void print_text(FILE *out, char *const *names, const size_t *ends, size_t
 static void print_json(FILE *out, size_t count, const struct nl_result *result)
 {
     struct nl_json json;
-    nl_json_to_stream(&json, out, 2);
-    nl_json_open(&json, '{');
-    nl_json_key(&json, "schema");
-    nl_json_text(&json, "neurolens.validate/1");
-    nl_json_key(&json, "profile");
-    nl_json_null(&json);
-    nl_json_key(&json, "coverage");
-    nl_json_null(&json);
-    nl_json_key(&json, "result");
+    nl_view_json_begin(&json, out, "neurolens.validate/1");
     nl_json_open(&json, '{');
     nl_json_key(&json, "files");
     nl_json_u64(&json, count);

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "view/view.h"
 
 static void put_number(struct nl_json *json, const char *key, double value, bool known)
 {
@@ -109,9 +110,8 @@ void nl_top_json(FILE *stream, const struct machine *machine, enum top_sort sort
     struct nl_json json;
     const struct gpuwatch_state *state = &machine->gpu_state;
     size_t shown = machine->process_count < limit ? machine->process_count : limit;
-    nl_json_to_stream(&json, stream, 2);
+    nl_view_json_begin(&json, stream, "neurolens.top/1");
     nl_json_open(&json, '{');
-    put_text(&json, "schema", "neurolens.top/1");
     put_system(&json, &machine->system);
     nl_json_key(&json, "gpus");
     nl_json_open(&json, '[');
@@ -129,6 +129,7 @@ void nl_top_json(FILE *stream, const struct machine *machine, enum top_sort sort
     nl_free(order);
     nl_json_close(&json, ']');
     put_count(&json, "processes_left_out", machine->process_count - shown + machine->unseen, true);
+    nl_json_close(&json, '}');
     nl_json_close(&json, '}');
     (void)fputc('\n', stream);
 }

@@ -157,6 +157,24 @@ static void put_profile(struct nl_json *json, const struct nl_profile *profile)
     nl_json_close(json, '}');
 }
 
+static void put_no_profile(struct nl_json *json)
+{
+    nl_json_key(json, "profile");
+    nl_json_null(json);
+    nl_json_key(json, "coverage");
+    nl_json_null(json);
+}
+
+void nl_view_json_begin(struct nl_json *json, FILE *out, const char *schema)
+{
+    nl_json_to_stream(json, out, 2);
+    nl_json_open(json, '{');
+    nl_json_key(json, "schema");
+    nl_json_text(json, schema);
+    put_no_profile(json);
+    nl_json_key(json, "result");
+}
+
 /* Opens the envelope up to and including the key "result". */
 static void begin(struct nl_json *json, FILE *out, const char *name,
                   const struct nl_profile *profile, const struct nl_view_options *options)
@@ -170,10 +188,7 @@ static void begin(struct nl_json *json, FILE *out, const char *name,
     if (profile) {
         put_profile(json, profile);
     } else {
-        nl_json_key(json, "profile");
-        nl_json_null(json);
-        nl_json_key(json, "coverage");
-        nl_json_null(json);
+        put_no_profile(json);
     }
     nl_json_key(json, "result");
 }

@@ -21,6 +21,7 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "analyze/profile.h"
 #include "analyze/report.h"
 
@@ -53,6 +54,11 @@ struct nl_view {
 
 extern const struct nl_view nl_view_text, nl_view_json, nl_view_csv, nl_view_md;
 extern const struct nl_view *const nl_views[]; /* NULL-terminated */
+
+/* Opens the JSON envelope of an answer that is about no profile: "schema" (such as "neurolens.gc/1"),
+ * "profile" and "coverage" null, up to and including the key "result". The caller writes the value,
+ * closes the '}' and ends the line. */
+void nl_view_json_begin(struct nl_json *json, FILE *out, const char *schema);
 
 /* NULL when there is none of that name. */
 const struct nl_view *nl_view_find(const char *name);
