@@ -202,7 +202,7 @@ bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source, const str
     struct pickle pickle;
     struct nl_buf program;
     bool done = true, cut = false;
-    nl_buf_init(&program, len * 12 + 64); /* a digit and its comma become ten bytes and an opcode */
+    nl_buf_init(&program, len * 12 + 64); /* the shortest text, "", becomes ten bytes */
     if (is_json(bytes, len)) {
         done = pickle_from_json(&program, bytes, len, &cut, err);
         bytes = program.ptr;
