@@ -177,6 +177,66 @@ static void overhead(struct gpu *gpu, const void *record)
         more);
 }
 
+/* The record does not tell its thread in all versions; the call that it belongs to does. */
+static void jit(struct gpu *gpu, const void *record)
+{
+    static const char *const entries[] = {"code", "PTX to machine code", "NVVM IR to PTX"};
+    static const char *const operations[] = {"handled", "had from the cache", "put into the cache",
+                                             "compiled"};
+    const struct cupti_jit *j = record;
+    char text[80];
+    (void)snprintf(text, sizeof text, "CUDA JIT: %s %s", entries[j->entry < 3 ? j->entry : 0],
+                   operations[j->operation < 4 ? j->operation : 0]);
+    struct nl_rec_call more = {.end = time_of(gpu, j->end), .correlation = j->correlation_id};
+    PUT(gpu,
+        ((struct nl_rec_cell){
+            .time = time_of(gpu, j->start), .id = gpu_text(text), .kind = NL_REC_GPU_COMPILE}),
+        more);
+}
+
+static void unified(struct gpu *gpu, const void *record)
+{
+    enum { MANAGED = 5 };
+    static const struct {
+        const char *name;
+        uint8_t copy; /* number of the kind of copies, beyond CUPTI's own */
+        bool at_once, of_target;
+    } pagings[CUPTI_PAGINGS] = {
+        [CUPTI_PAGES_TO_DEVICE] = {.copy = NL_REC_GPU_PAGES_TO_DEVICE, .of_target = true},
+        [CUPTI_PAGES_TO_HOST] = {.copy = NL_REC_GPU_PAGES_TO_HOST},
+        [CUPTI_PAGES_BETWEEN_DEVICES] = {.copy = NL_REC_GPU_PAGES_BETWEEN, .of_target = true},
+        [CUPTI_FAULT_ON_HOST] = {"page fault on the CPU", .at_once = true},
+        [CUPTI_FAULT_ON_DEVICE] = {"page fault on the GPU"},
+        [CUPTI_THRASHING] = {"pages thrash", .at_once = true},
+        [CUPTI_THROTTLING] = {"accesses throttled"},
+        [CUPTI_REMOTE_MAP] = {"pages mapped remotely", .at_once = true, .of_target = true}};
+    const struct cupti_unified *u = record;
+    if (!u->counter || u->counter >= CUPTI_PAGINGS) {
+        gpu->unknown++;
+        return;
+    }
+    bool nowhere = u->counter == CUPTI_FAULT_ON_HOST || u->counter == CUPTI_THRASHING;
+    uint32_t device = pagings[u->counter].of_target ? u->to : u->from;
+    struct nl_rec_work work = {.end = time_of(gpu, u->end),
+                               .device = nowhere ? NL_REC_GPU_NUMBER : device,
+                               .context = NL_REC_GPU_NUMBER,
+                               .stream = NL_REC_GPU_NUMBER,
+                               .node = u->address,
+                               .bytes = u->value};
+    struct nl_rec_cell cell = {.time = time_of(gpu, u->start)};
+    if (pagings[u->counter].copy) {
+        cell.kind = NL_REC_GPU_COPY;
+        cell.depth = pagings[u->counter].copy;
+        work.detail = MANAGED | MANAGED << 8;
+        work.node = 0; /* of a graph, in copies */
+    } else {
+        cell.kind = NL_REC_GPU_PAGING;
+        cell.depth = pagings[u->counter].at_once;
+        cell.id = gpu_text(pagings[u->counter].name);
+    }
+    PUT(gpu, cell, work);
+}
+
 static void memory(struct gpu *gpu, const void *record)
 {
     const struct cupti_memory *m = record;
@@ -266,6 +326,8 @@ static const struct {
     [CUPTI_SYNCHRONIZATION] = {wait_for, offsetof(struct cupti_wait, start)},
     [CUPTI_MEMORY2] = {memory, offsetof(struct cupti_memory, timestamp)},
     [CUPTI_MEMORY_POOL] = {memory_pool, offsetof(struct cupti_memory_pool, timestamp)},
+    [CUPTI_UNIFIED_MEMORY] = {unified, offsetof(struct cupti_unified, start)},
+    [CUPTI_JIT] = {jit, offsetof(struct cupti_jit, start)},
     [CUPTI_GRAPH_TRACE] = {whole_graph, offsetof(struct cupti_whole_graph, start)},
     [CUPTI_DEVICE] = {device, 0},
     [CUPTI_CONTEXT] = {context, 0},

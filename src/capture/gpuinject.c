@@ -200,6 +200,29 @@ static void in_child(void)
 
 /* ---- the start ---- */
 
+/* Not known to every driver and device; it costs time at each fault. */
+static bool enable_unified_memory(struct gpu *gpu)
+{
+    struct cupti_unified_wish wishes[CUPTI_PAGINGS - 1];
+    for (uint32_t i = 0; i < CUPTI_PAGINGS - 1; i++)
+        wishes[i] = (struct cupti_unified_wish){CUPTI_ALL_DEVICES, i + 1, 0, 1};
+    return gpu->cupti.unified_memory &&
+           gpu->cupti.unified_memory(wishes, CUPTI_PAGINGS - 1) == CUPTI_OK &&
+           gpu->cupti.activity_enable(CUPTI_UNIFIED_MEMORY) == CUPTI_OK;
+}
+
+/* Functions that only ask are left out, of the driver's all but launches, where this CUPTI can. */
+static void choose_calls(struct gpu *gpu)
+{
+    const struct cupti_calls *cupti = &gpu->cupti;
+    for (uint32_t i = 1; i < GPU_CALLS_MOST; i++) {
+        if (cupti->enable_runtime_call && gpu->functions[0][i].skip)
+            (void)cupti->enable_runtime_call(i, 0);
+        if (cupti->enable_driver_call && gpu->functions[1][i].launch)
+            (void)cupti->enable_driver_call(i, 1);
+    }
+}
+
 static void enable_kinds(struct gpu *gpu)
 {
     static const uint32_t all[] = {CUPTI_DEVICE,  CUPTI_CONTEXT,    CUPTI_STREAM,
@@ -215,12 +238,10 @@ static void enable_kinds(struct gpu *gpu)
     wanted = cupti->activity_enable(CUPTI_CONCURRENT_KERNEL) == CUPTI_OK && wanted;
     if (!cupti->enable_driver_call)
         wanted = cupti->activity_enable(CUPTI_DRIVER) == CUPTI_OK && wanted;
-    for (uint32_t i = 1; i < GPU_CALLS_MOST; i++) {
-        if (cupti->enable_runtime_call && gpu->functions[0][i].skip)
-            (void)cupti->enable_runtime_call(i, 0);
-        if (cupti->enable_driver_call && gpu->functions[1][i].launch)
-            (void)cupti->enable_driver_call(i, 1);
-    }
+    choose_calls(gpu);
+    (void)cupti->activity_enable(CUPTI_JIT); /* CUDA 11.8 has it not */
+    if (nl_agent.control->unified_memory && !enable_unified_memory(gpu))
+        gpu_tell_now("unified memory not recorded", "CUPTI cannot, with this driver or device");
     if (!wanted)
         gpu_tell_now("GPU work recorded in part", "CUPTI refused some kinds of records");
 }
@@ -241,6 +262,21 @@ static void configure(struct gpu *gpu, void *subscriber)
     (void)cupti->enable_domain(1, subscriber, CUPTI_DOMAIN_STATE);
 }
 
+/* Who holds CUPTI, in its own words where it can tell, else by the libraries of the process. */
+static void tell_holder(struct gpu *gpu, char *why, size_t room)
+{
+    char holder[80] = "";
+    struct cupti_subscriber wish = {
+        .size = sizeof wish, .name = "neurolens", .holder = holder, .holder_bytes = sizeof holder};
+    void *subscriber = NULL;
+    if (gpu->cupti.subscribe_named && gpu->cupti.unsubscribe &&
+        gpu->cupti.subscribe_named(&subscriber, notice, NULL, &wish) == CUPTI_OK)
+        (void)gpu->cupti.unsubscribe(subscriber); /* it has just gone: too late for us */
+    holder[sizeof holder - 1] = '\0';
+    (void)snprintf(why, room, "CUPTI is held by another tool: %s",
+                   holder[0] ? holder : cupti_holder());
+}
+
 /* The library, the right to use it. False: why not. */
 static bool reach_cupti(struct gpu *gpu, void **subscriber, char *why, size_t room)
 {
@@ -254,7 +290,7 @@ static bool reach_cupti(struct gpu *gpu, void **subscriber, char *why, size_t ro
     /* First: without a driver, or with another tool, this says so, and nothing else does. */
     int result = gpu->cupti.subscribe(subscriber, notice, NULL);
     if (result == CUPTI_HELD)
-        (void)snprintf(why, room, "CUPTI is held by another tool: %s", cupti_holder());
+        tell_holder(gpu, why, room);
     else if (result != CUPTI_OK)
         (void)snprintf(why, room, "CUPTI cannot be used here (error %d)", result);
     return result == CUPTI_OK;

@@ -268,7 +268,36 @@ static void overhead(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const 
     (void)nl_stage_slice(gpu->rows.stage, &slice);
 }
 
+static void compile(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsigned char *more)
+{
+    struct nl_rec_call call;
+    struct nl_slice_row slice;
+    memcpy(&call, more, sizeof call);
+    if (!times(gpu, cell, call.end, &slice))
+        return;
+    slice.kind = NL_KIND_COMPILE;
+    slice.name = rec_name_id(gpu->load, cell->id);
+    slice.lane = gpurows_thread(&gpu->rows, NL_LANE_THREAD, gpu->pid,
+                                call.thread ? (int64_t)call.thread : NL_NULL_I64, 0);
+    (void)nl_stage_slice(gpu->rows.stage, &slice);
+}
+
 /* ---- memory ---- */
+
+static void paging(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsigned char *more)
+{
+    struct nl_rec_work work;
+    struct nl_slice_row slice;
+    memcpy(&work, more, sizeof work);
+    if (!times(gpu, cell, cell->depth ? cell->time : work.end, &slice))
+        return;
+    slice.kind = NL_KIND_OVERHEAD;
+    slice.flags = cell->depth ? NL_SLICE_INSTANT : 0;
+    slice.name = rec_name_id(gpu->load, cell->id);
+    slice.lane = gpurows_device(&gpu->rows, NL_LANE_DEVICE, gpu->pid, told(work.device),
+                                NL_NULL_I64, NL_NULL_I64);
+    (void)nl_stage_slice(gpu->rows.stage, &slice);
+}
 
 static bool memory_row(struct rec_gpu *gpu, const struct nl_rec_cell *cell,
                        const struct nl_rec_work *work, struct nl_memory_row *row)
@@ -447,6 +476,8 @@ static const struct {
     KIND(NL_REC_GPU_DEVICE, device, sizeof(struct nl_rec_device)),
     KIND(NL_REC_GPU_CONTEXT, context, sizeof(struct nl_rec_work)),
     KIND(NL_REC_GPU_STREAM, stream, sizeof(struct nl_rec_work)),
+    KIND(NL_REC_GPU_COMPILE, compile, sizeof(struct nl_rec_call)),
+    KIND(NL_REC_GPU_PAGING, paging, sizeof(struct nl_rec_work)),
     KIND(NL_REC_GPU_NOTE, note, sizeof(struct nl_rec_more)),
     KIND(NL_REC_GPU_FACT, fact, sizeof(struct nl_rec_more)),
 #undef KIND

@@ -32,7 +32,17 @@ enum nl_rec_gpu {
     NL_REC_GPU_STREAM,      /* work: context, stream; detail its priority, a signed number */
     NL_REC_GPU_NOTE,        /* more: coverage; id what, value how many, a = name of the detail */
     NL_REC_GPU_FACT,        /* more: metadata; id key, a = name of the value */
+    NL_REC_GPU_COMPILE,     /* call; id what the driver compiled, or had from its cache */
+    NL_REC_GPU_PAGING, /* work with `node` the address; id what the driver did with pages, depth 1
+                             * when it took no time that is told */
     NL_REC_GPU_BEHIND
+};
+
+/* Kinds of copies that the driver made of pages, beyond CUPTI's numbers. */
+enum nl_rec_pages {
+    NL_REC_GPU_PAGES_TO_DEVICE = 11,
+    NL_REC_GPU_PAGES_TO_HOST,
+    NL_REC_GPU_PAGES_BETWEEN
 };
 
 enum nl_rec_vendor { NL_REC_GPU_NVIDIA, NL_REC_GPU_AMD };
