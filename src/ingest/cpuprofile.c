@@ -14,12 +14,24 @@ void cpuprofile_begin(struct cpuprofile *profile, struct nl_builder *builder, ui
     nl_stage_begin(profile->stage, source, 0);
 }
 
-bool cpuprofile_end(struct cpuprofile *profile, struct nl_err *err)
+void cpuprofile_join(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
+                     struct nl_job *job, struct nl_stage *stage)
+{
+    *profile =
+        (struct cpuprofile){.builder = builder, .source = source, .job = job, .stage = stage};
+}
+
+void cpuprofile_release(struct cpuprofile *profile)
 {
     nl_free(profile->nodes);
     nl_free(profile->slots);
     profile->nodes = NULL;
     profile->slots = NULL;
+}
+
+bool cpuprofile_end(struct cpuprofile *profile, struct nl_err *err)
+{
+    cpuprofile_release(profile);
     if (nl_job_cancelled(profile->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     return true;

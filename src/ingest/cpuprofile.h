@@ -33,6 +33,11 @@ struct cpuprofile {
 void cpuprofile_begin(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
                       struct nl_job *job);
 
+/* The same beside other rows, in a unit that was already begun on the stage; cpuprofile_release ends it. */
+void cpuprofile_join(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
+                     struct nl_job *job, struct nl_stage *stage);
+void cpuprofile_release(struct cpuprofile *profile);
+
 /* Frees; false with NL_INTERRUPTED when the load was cancelled. */
 NL_MUST_CHECK bool cpuprofile_end(struct cpuprofile *profile, struct nl_err *err);
 
