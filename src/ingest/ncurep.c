@@ -47,7 +47,7 @@ struct rep {
     uint64_t sections[MAX_SECTIONS]; /* hashes of those whose metrics are known */
     size_t section_count;
     bool cut, damaged, failed;
-    int64_t results, others, sources, instances, unnamed, nvtx;
+    int64_t results, others, sources, unnamed, nvtx;
 };
 
 static uint32_t u32_at(const unsigned char *bytes)
@@ -179,6 +179,35 @@ static struct ncu_value read_value(const struct wire_field *from, char room[24])
     return value;
 }
 
+static bool same_value(const struct ncu_value *a, const struct ncu_value *b)
+{
+    return a->kind == b->kind && !(a->number < b->number) && !(a->number > b->number) &&
+           nl_str_eq(a->text, b->text);
+}
+
+/* Instances of a MetricResult: {1 what it is of, 2 value}, both as MetricValue. `whole` is the value
+ * over all; newer versions repeat it as the only instance, which says nothing more. */
+static void read_instances(struct rep *rep, const struct wire_field *from, struct ncu_name name,
+                           const struct ncu_value *whole, bool alone)
+{
+    struct wire message = wire_inside(from);
+    struct wire_field field, part;
+    while (wire_next(&message, &field)) {
+        struct ncu_value parts[2] = {{.kind = NCU_NO_DATA}, {.kind = NCU_NO_DATA}};
+        char rooms[2][24];
+        if (field.number != 3 || !wire_is_text(&field))
+            continue;
+        struct wire instance = wire_inside(&field);
+        while (wire_next(&instance, &part))
+            if (part.number == 1 || part.number == 2)
+                parts[part.number - 1] = read_value(&part, rooms[part.number - 1]);
+        bool repeated = alone && parts[0].kind == NCU_NUMBER && parts[0].whole == 0 &&
+                        same_value(&parts[1], whole);
+        if (!repeated && (parts[0].kind != NCU_NO_DATA || parts[1].kind != NCU_NO_DATA))
+            ncu_instance(&rep->ncu, name, &parts[0], &parts[1]);
+    }
+}
+
 /* MetricResult */
 static void read_metric(struct rep *rep, const struct wire_field *from)
 {
@@ -187,20 +216,22 @@ static void read_metric(struct rep *rep, const struct wire_field *from)
     struct string *name = NULL;
     struct ncu_value value = {.kind = NCU_NO_DATA};
     char room[24];
-    bool instanced = false;
+    int instances = 0;
     while (wire_next(&message, &field)) {
         if (field.number == 1)
             name = metric_string(rep, field.value);
         else if (field.number == 2)
             value = read_value(&field, room);
         else if (field.number == 3)
-            instanced = true;
+            instances++;
     }
-    rep->instances += instanced;
-    if (!name)
+    if (!name) {
         rep->unnamed++;
-    else
-        ncu_metric(&rep->ncu, name->name, name->unit, name->section, &value);
+        return;
+    }
+    ncu_metric(&rep->ncu, name->name, name->unit, name->section, &value);
+    if (instances)
+        read_instances(rep, from, name->name, &value, instances == 1);
 }
 
 /* Size {x, y, z}; protobuf leaves zeroes out. */
@@ -505,8 +536,6 @@ static void tell(struct rep *rep)
         int64_t count;
         const char *detail;
     } rows[] = {
-        {"not loaded: per-instance values of metrics", rep->instances,
-         "only the value over all instances is kept"},
         {"not loaded: sources and machine code", rep->sources, "cubin, SASS, PTX, source files"},
         {"not loaded: range, command list and graph results", rep->others, NULL},
         {"not loaded: NVTX states of kernels", rep->nvtx, NULL},

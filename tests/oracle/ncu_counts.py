@@ -12,9 +12,11 @@ import csv
 import glob
 import os
 import re
+import struct
 import sys
 from decimal import Decimal
 
+import protowire
 from oracle import Checker, Neurolens, shared_or_leave
 
 FIXED = 11  # columns of a raw page that describe the kernel
@@ -182,6 +184,59 @@ def details(check, tool, path):
                {k: float("%.9g" % v) for k, v in ours.items()})
 
 
+def messages(path):
+    """Strings so far and a result, for every result of a report (see formats/ncu.md, framing)."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, strings = 8 + int.from_bytes(data[4:8], "little"), []
+    while at + 4 <= len(data):
+        size = int.from_bytes(data[at:at + 4], "little")
+        header = protowire.message(data[at + 4:at + 4 + size])
+        at += 4 + size
+        for table in header.get(4, []):
+            strings += [s.decode("utf-8", "replace") for s in protowire.message(table).get(1, [])]
+        end, left = at + header.get(5, [0])[0], header.get(1, [0])[0]
+        for _ in range(left + header.get(2, [0])[0]):
+            size = int.from_bytes(data[at:at + 4], "little")
+            if left <= 0:
+                yield strings, protowire.message(data[at + 4:at + 4 + size])
+            left, at = left - 1, at + 4 + size
+        at = end
+
+
+def plain(value):
+    """A MetricValue as a text or a number."""
+    parts = protowire.message(value)
+    if 1 in parts:
+        return parts[1][0].decode("utf-8", "replace")
+    if 2 in parts:
+        return struct.unpack("<f", struct.pack("<I", parts[2][0]))[0]
+    return protowire.double(parts[3][0]) if 3 in parts else parts.get(4, parts.get(5, [None]))[0]
+
+
+def instances(check, tool, path):
+    """Every value per instance of a report, by kernel and metric; a lone one that repeats the whole is none."""
+    want, got = {}, {}
+    for kernel, (strings, result) in enumerate(messages(path)):
+        for metric in map(protowire.message, result.get(13, [])):
+            rows = [protowire.message(row) for row in metric.get(3, [])]
+            rows = [(plain(row[1][0]), plain(row[2][0])) for row in rows]
+            whole = plain(metric[2][0]) if 2 in metric else None
+            if rows and not (len(rows) == 1 and rows[0] == (0, whole)):
+                want[kernel, strings[metric.get(1, [0])[0]]] = tuple(sorted(map(str, map(tidy, rows))))
+    kernels = {}
+    for row in tool.sql(path, "SELECT slice, metric, key, number, value, text FROM metric_instances"):
+        slice_, metric, key, number_, value, text = row.values() if isinstance(row, dict) else row
+        kernel = kernels.setdefault(slice_, slice_)
+        got.setdefault((kernel, metric), []).append(
+            str(tidy((number_ if key is None else key, value if text is None else text))))
+    check.rows(os.path.basename(path) + " instances", want, {k: tuple(sorted(v)) for k, v in got.items()})
+
+
+def tidy(row):
+    return row[0], row[1] if isinstance(row[1], str) else float(row[1])
+
+
 def main():
     folder = shared_or_leave("samples", "ncu")
     check, tool = Checker(), Neurolens(sys.argv)
@@ -198,6 +253,8 @@ def main():
     for page in sorted(glob.glob(os.path.join(folder, "_csv_by_ncu*", "*.details.csv"))
                        + glob.glob(os.path.join(folder, "**", "*ncu.log"), recursive=True)):
         details(check, tool, page)
+    for report in sorted(glob.glob(os.path.join(folder, "*", "**", "*.ncu-rep"), recursive=True)):
+        instances(check, tool, report)
     check.finish()
 
 

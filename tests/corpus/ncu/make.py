@@ -19,6 +19,9 @@ STRINGS = ["gpu__time_duration.sum", "dram__bytes.sum.per_second", "launch__regi
            "device__attribute_display_name", "device__attribute_device_index",
            "sm__warps_active.avg.pct_of_peak_sustained_active", "l1tex__t_bytes.sum",
            "device__attribute_chip_mask"]
+INSTANCED = ["launch__function_pcs", "sass__inst_executed_per_opcode", "smsp__pcsamp_sample_count",
+             "launch__grid_dim_x", "nvlink__dev_display_name_all"]
+CODE = 140553425225984
 VALUES = [field(3, 2500.0), field(3, 1.5e9), field(5, 32), field(1, "Invented GPU"), field(5, 0),
           field(3, 50.0), b"", field(5, 2 ** 63 + 1)]
 
@@ -36,20 +39,40 @@ def result(name, grid, values=VALUES):
     return out + field(22, 1) + field(23, 7)
 
 
+def instanced(name, value, instances):
+    """A metric with values per instance: texts or numbers → text or number."""
+    def one(part):
+        return field(1, part) if isinstance(part, str) else field(5, part)
+    out = field(1, len(STRINGS) + INSTANCED.index(name)) + (field(2, field(5, value)) if value is not None else b"")
+    return field(13, out + b"".join(field(3, field(1, one(k)) + field(2, one(v))) for k, v in instances))
+
+
+INSTANCES = (
+    instanced("sass__inst_executed_per_opcode", 30, [("IMAD", 20), ("LDG", 10)])
+    + instanced("smsp__pcsamp_sample_count", 9, [(CODE, 2), (CODE + 16, 6), (CODE - 4096, 1)])
+    + instanced("launch__function_pcs", CODE, [(0, CODE)])
+    + instanced("launch__grid_dim_x", 4, [(0, 4)])  # says nothing new
+    + instanced("nvlink__dev_display_name_all", None, [(0, "Invented GPU")])
+    + instanced("sass__inst_executed_per_opcode", 2 ** 63 + 1, [("BRA", 2 ** 63 + 1)])
+    + field(13, field(1, 9) + field(3, b"")))
+
+
 def header(sources=0, results=0, payload=0, extra=b""):
     process = field(1 + 5, field(1, 77) + field(2, "127.0.0.1") + field(3, "/opt/secret/program"))
     return sized(field(1, sources) + field(2, results) + extra + field(5, payload) + process)
 
 
-def report(version=7, kernels=(("first", (4, 2, 1)), ("second", (1, 1, 1)))):
+def report(version=7, kernels=(("first", (4, 2, 1)), ("second", (1, 1, 1))), instances=b""):
     session = field(8, field(1, "CUDA Version") + field(2, "12.4"))
     session += field(8, field(1, "Nsight Compute Target") + field(2, "2024.1.1.0"))
     session += field(11, "ncu --token=abc ./program")
     device = field(6, field(1, 0) + field(2, "Invented GPU")
                   + field(3, field(1, "device__attribute_multiprocessor_count") + field(2, field(5, 10))))
     strings = field(4, b"".join(field(1, s) for s in STRINGS))
+    if instances:
+        strings = field(4, b"".join(field(1, s) for s in STRINGS + INSTANCED))
     out = b"NVR\0" + sized(field(1, version)) + header(extra=field(3, session))
-    first = sized(b"source text") + sized(result(*kernels[0]))
+    first = sized(b"source text") + sized(result(*kernels[0]) + instances)
     out += header(1, 1, len(first), strings) + first + header(extra=field(3, device))
     for kernel in kernels[1:]:
         body = sized(result(*kernel))
@@ -93,6 +116,7 @@ def main():
     write(HERE, "newer.ncu-rep", report(version=8))
     write(HERE, "cut-in-second.ncu-rep", good[:-40])
     write(HERE, "no-values.ncu-rep", report(kernels=(("k", (1, 1, 1), []),)))
+    write(HERE, "instances.ncu-rep", report(instances=INSTANCES))
     write(HERE, "raw.csv", RAW)
     write(HERE, "details-in-log.csv", DETAILS)
     write(HERE, "details-2020.csv", OLD)
