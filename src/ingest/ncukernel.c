@@ -164,14 +164,26 @@ void ncu_instance(struct ncu_load *load, struct ncu_name name, const struct ncu_
 #define CODE_LOWEST ((int64_t)1 << 20)
 #define CODE_MOST   ((int64_t)1 << 28)
 
-static void stage_instances(struct ncu_load *load, uint32_t slice)
+/* Source line of the instruction at row->offset. Neighbours mostly share their file. */
+static void find_line(struct ncu_load *load, const struct ncu_kernel *kernel,
+                      struct nl_instance_row *row)
+{
+    struct nl_str file;
+    if (kernel->lines && cubinlines_find(kernel->lines, kernel->code, kernel->mangled,
+                                         (uint64_t)row->offset, &file, &row->line))
+        row->file = nl_stage_name(load->stage, file);
+}
+
+static void stage_instances(struct ncu_load *load, const struct ncu_kernel *kernel, uint32_t slice)
 {
     for (size_t i = 0; i < load->instance_count; i++) {
         struct nl_instance_row *row = &load->instances[i];
         row->slice = slice;
         if (load->code >= CODE_LOWEST && row->number != NL_NULL_I64 && row->number >= load->code &&
-            row->number - load->code < CODE_MOST)
+            row->number - load->code < CODE_MOST) {
             row->offset = row->number - load->code;
+            find_line(load, kernel, row);
+        }
         nl_stage_instance(load->stage, row);
     }
 }
@@ -249,7 +261,7 @@ void ncu_kernel(struct ncu_load *load, const struct ncu_kernel *kernel)
         load->pending[i].slice = row.slice;
         nl_stage_metric(load->stage, &load->pending[i]);
     }
-    stage_instances(load, row.slice);
+    stage_instances(load, kernel, row.slice);
     load->kernels++;
     forget(load);
 }

@@ -12,8 +12,11 @@ import csv
 import glob
 import os
 import re
+import shutil
 import struct
+import subprocess
 import sys
+import tempfile
 from decimal import Decimal
 
 import protowire
@@ -184,8 +187,9 @@ def details(check, tool, path):
                {k: float("%.9g" % v) for k, v in ours.items()})
 
 
-def messages(path):
-    """Strings so far and a result, for every result of a report (see formats/ncu.md, framing)."""
+def messages(path, programs=None):
+    """Strings so far and a result, for every result of a report (see formats/ncu.md, framing). Programs
+    go to the dictionary by their id."""
     with open(path, "rb") as file:
         data = file.read()
     at, strings = 8 + int.from_bytes(data[4:8], "little"), []
@@ -198,8 +202,11 @@ def messages(path):
         end, left = at + header.get(5, [0])[0], header.get(1, [0])[0]
         for _ in range(left + header.get(2, [0])[0]):
             size = int.from_bytes(data[at:at + 4], "little")
+            content = protowire.message(data[at + 4:at + 4 + size])
             if left <= 0:
-                yield strings, protowire.message(data[at + 4:at + 4 + size])
+                yield strings, content
+            elif programs is not None and 4 in content:
+                programs[content[1][0]] = content[4][0]
             left, at = left - 1, at + 4 + size
         at = end
 
@@ -233,6 +240,45 @@ def instances(check, tool, path):
     check.rows(os.path.basename(path) + " instances", want, {k: tuple(sorted(v)) for k, v in got.items()})
 
 
+def decoded(program):
+    """What readelf has of a program with the lines of one function: [(offset, file, line)]."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(program)
+        file.flush()
+        text = subprocess.run(["readelf", "--debug-dump=decodedline", file.name], capture_output=True,
+                              text=True, check=False).stdout
+    rows = [line.split() for line in text.splitlines()]
+    rows = [(int(r[2], 16), r[0], r[1]) for r in rows if len(r) > 2 and r[2].startswith("0x")]
+    return [(place - rows[0][0], file, line) for place, file, line in rows]
+
+
+def instructions(strings, result):
+    """Places in the code of a kernel that its metrics have values for."""
+    metrics = [(strings[m.get(1, [0])[0]], m) for m in map(protowire.message, result.get(13, []))]
+    code = [int(plain(m[2][0])) for name, m in metrics if name == "launch__function_pcs"]
+    ids = {plain(protowire.message(row)[1][0]) for _, m in metrics for row in m.get(3, [])}
+    return {i - code[0] for i in ids if not isinstance(i, str) and code and 0 <= i - code[0] < 1 << 28}
+
+
+def lines(check, tool, path):
+    """Source lines of instructions, against readelf's reading of the programs in the report."""
+    programs, want, got, tables = {}, {}, {}, {}
+    for kernel, (strings, result) in enumerate(messages(path, programs)):
+        source = protowire.message(result[15][0])[1][0]
+        if b".debug_line" not in programs.get(source, b"") or not shutil.which("readelf"):
+            continue
+        if source not in tables:
+            tables[source] = decoded(programs[source])
+        for offset in instructions(strings, result) - {0}:
+            place = [r for r in tables[source] if r[0] <= offset][-1]
+            want[kernel, offset] = (place[1], int(place[2])) if place[2] != "-" else (None, None)
+    for row in tool.sql(path, "SELECT DISTINCT slice, offset, file, line FROM metric_instances WHERE offset > 0"):
+        slice_, offset, file, line = row.values() if isinstance(row, dict) else row
+        got[slice_, offset] = (file, line)
+    if want:
+        check.rows(os.path.basename(path) + " lines", want, got)
+
+
 def tidy(row):
     return row[0], row[1] if isinstance(row[1], str) else float(row[1])
 
@@ -255,6 +301,7 @@ def main():
         details(check, tool, page)
     for report in sorted(glob.glob(os.path.join(folder, "*", "**", "*.ncu-rep"), recursive=True)):
         instances(check, tool, report)
+        lines(check, tool, report)
     check.finish()
 
 

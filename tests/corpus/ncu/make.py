@@ -48,13 +48,46 @@ def instanced(name, value, instances):
 
 
 INSTANCES = (
-    instanced("sass__inst_executed_per_opcode", 30, [("IMAD", 20), ("LDG", 10)])
-    + instanced("smsp__pcsamp_sample_count", 9, [(CODE, 2), (CODE + 16, 6), (CODE - 4096, 1)])
+    field(15, field(1, 5)) + instanced("sass__inst_executed_per_opcode", 30, [("IMAD", 20), ("LDG", 10)])
+    + instanced("smsp__pcsamp_sample_count", 9, [(CODE, 2), (CODE + 16, 6), (CODE + 40, 3),
+                                                    (CODE + 48, 1), (CODE - 4096, 1)])
     + instanced("launch__function_pcs", CODE, [(0, CODE)])
     + instanced("launch__grid_dim_x", 4, [(0, 4)])  # says nothing new
     + instanced("nvlink__dev_display_name_all", None, [(0, "Invented GPU")])
     + instanced("sass__inst_executed_per_opcode", 2 ** 63 + 1, [("BRA", 2 ** 63 + 1)])
     + field(13, field(1, 9) + field(3, b"")))
+
+
+def line_table():
+    """A unit of DWARF 2: two files, a sequence that begins at an address for a relocation, its place."""
+    files = b"/opt/someone/src\0\0" + b"kernel.cu\0\1\0\0" + b"/usr/include/math.h\0\0\0\0" + b"\0"
+    head = bytes([1, 1, 251, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1]) + files
+    program = b"\0\x09\2"
+    place = 4 + 2 + 4 + len(head) + len(program)
+    program += bytes(8)
+    program += b"\3\x0a\1"            # line 11
+    program += b"\2\x10" + b"\4\2" + b"\3\xe3\0" + b"\1"  # 16 on: file 2, line 110
+    program += b"\2\x10" + bytes([10 + 5 + 1 + 14])  # 32 on: a special opcode, 1 on, line 111
+    program += b"\2\x0f\0\1\1"       # the end at 48
+    body = struct.pack("<HI", 2, len(head)) + head + program
+    return struct.pack("<I", len(body)) + body, place
+
+
+def cubin(function):
+    """An ELF file with a symbol, a line table and its relocation."""
+    table, place = line_table()
+    names = [b"", b".shstrtab", b".strtab", b".symtab", b".debug_line", b".rel.debug_line"]
+    text = b"\0".join(names) + b"\0"
+    parts = [b"", text, b"\0" + function.encode() + b"\0",
+             bytes(24) + struct.pack("<IBBHQQ", 1, 18, 0, 0, 0, 64), table, struct.pack("<QQ", place, 1 << 32 | 2)]
+    links = [0, 0, 0, 2, 0, 3]
+    at, out, rows = 64, b"", b""
+    for i, part in enumerate(parts):
+        rows += struct.pack("<IIQQQQIIQQ", text.index(names[i] + b"\0") if i else 0, (0, 3, 3, 2, 1, 9)[i], 0, 0,
+                            at + len(out), len(part), links[i], 0, 1, (0, 0, 0, 24, 0, 16)[i])
+        out += part
+    return (b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(out), 0, 64, 0, 0, 64,
+                                                       len(parts), 1) + out + rows)
 
 
 def header(sources=0, results=0, payload=0, extra=b""):
@@ -72,7 +105,8 @@ def report(version=7, kernels=(("first", (4, 2, 1)), ("second", (1, 1, 1))), ins
     if instances:
         strings = field(4, b"".join(field(1, s) for s in STRINGS + INSTANCED))
     out = b"NVR\0" + sized(field(1, version)) + header(extra=field(3, session))
-    first = sized(b"source text") + sized(result(*kernels[0]) + instances)
+    source = field(1, 5) + field(4, cubin("_Z5firstv")) if instances else b"source text"
+    first = sized(source) + sized(result(*kernels[0]) + instances)
     out += header(1, 1, len(first), strings) + first + header(extra=field(3, device))
     for kernel in kernels[1:]:
         body = sized(result(*kernel))
