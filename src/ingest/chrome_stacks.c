@@ -250,8 +250,8 @@ void chrome_take_sample(struct chrome_worker *worker, const struct chrome_value 
 
 void chrome_stacks_open(struct chrome_stacks *stacks, struct chrome_worker *first)
 {
-    cpuprofile_join(&stacks->profile, first->load->builder, first->load->source, first->load->job,
-                    first->stage);
+    cpuprofile_share(&stacks->profile, first->load->builder, first->load->source, first->load->job,
+                     first->stage);
 }
 
 /* Row of the dictionary's frame with this key. */

@@ -33,9 +33,10 @@ struct cpuprofile {
 void cpuprofile_begin(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
                       struct nl_job *job);
 
-/* The same beside other rows, in a unit that was already begun on the stage; cpuprofile_release ends it. */
-void cpuprofile_join(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
-                     struct nl_job *job, struct nl_stage *stage);
+/* The same within a unit of rows that the reader has begun. */
+void cpuprofile_share(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
+                      struct nl_job *job, struct nl_stage *stage);
+/* Frees what a shared one holds; rows stay. */
 void cpuprofile_release(struct cpuprofile *profile);
 
 /* Frees; false with NL_INTERRUPTED when the load was cancelled. */
