@@ -413,25 +413,34 @@ void cubinlines_add(struct cubinlines *lines, uint64_t id, const void *bytes, si
     gpurows_map_release(&owners.symbols);
 }
 
-bool cubinlines_find(const struct cubinlines *lines, uint64_t id, struct nl_str function,
-                     uint64_t offset, struct nl_str *file, uint32_t *line)
+const struct cubinlines_function *cubinlines_find(const struct cubinlines *lines, uint64_t id,
+                                                  struct nl_str function)
 {
     const uint64_t *number = gpurows_map_find(&lines->known, key_of(id, function));
-    if (!number || *number >= lines->function_count)
-        return false;
-    const struct cubinlines_function *found = &lines->functions[*number];
-    const struct cubinlines_row *rows = lines->rows + found->first;
-    size_t low = 0, high = found->count; /* the last row at or before the offset */
-    while (low < high) {
+    return number && *number < lines->function_count ? &lines->functions[*number] : NULL;
+}
+
+const struct cubinlines_row *cubinlines_at(const struct cubinlines *lines,
+                                           const struct cubinlines_function *function,
+                                           uint64_t offset, size_t *near)
+{
+    const struct cubinlines_row *rows = lines->rows + function->first;
+    size_t low = 0, high = function->count; /* the last row at or before the offset */
+    if (*near < high && rows[*near].offset <= offset) {
+        low = *near;
+        for (int i = 0; i < 2 && low + 1 < high && rows[low + 1].offset <= offset; i++)
+            low++;
+        if (low + 1 == high || rows[low + 1].offset > offset)
+            high = low + 1;
+    }
+    while (low + 1 < high) {
         size_t middle = low + (high - low) / 2;
         if (rows[middle].offset <= offset)
-            low = middle + 1;
+            low = middle;
         else
             high = middle;
     }
-    if (low == 0 || rows[low - 1].line == 0)
-        return false;
-    *file = lines->files[rows[low - 1].file];
-    *line = rows[low - 1].line;
-    return true;
+    *near = low;
+    bool known = function->count && rows[low].offset <= offset && rows[low].line;
+    return known ? &rows[low] : NULL;
 }

@@ -5,7 +5,8 @@
  *     struct cubinlines lines;
  *     cubinlines_init(&lines);
  *     cubinlines_add(&lines, id, bytes, len);                 // an ELF file; its number
- *     if (cubinlines_find(&lines, id, function, offset, &file, &line)) ...
+ *     function = cubinlines_find(&lines, id, name);
+ *     row = cubinlines_at(&lines, function, offset, &near);   // lines.files[row->file], row->line
  *     cubinlines_release(&lines);
  *
  * Files are named without their folders. Bytes are not trusted: what makes no sense ends the reading
@@ -43,8 +44,13 @@ void cubinlines_init(struct cubinlines *lines);
 void cubinlines_release(struct cubinlines *lines);
 void cubinlines_add(struct cubinlines *lines, uint64_t id, const void *bytes, size_t len);
 
-/* False when the table does not tell. *file borrows. */
-bool cubinlines_find(const struct cubinlines *lines, uint64_t id, struct nl_str function,
-                     uint64_t offset, struct nl_str *file, uint32_t *line);
+/* The lines of a function of a program, NULL when no table has them. */
+const struct cubinlines_function *cubinlines_find(const struct cubinlines *lines, uint64_t id,
+                                                  struct nl_str function);
+/* The row that an instruction belongs to, NULL when the table does not tell. *near is where the last
+ * one was found, as neighbours are asked for one after the other; 0 at first. */
+const struct cubinlines_row *cubinlines_at(const struct cubinlines *lines,
+                                           const struct cubinlines_function *function,
+                                           uint64_t offset, size_t *near);
 
 #endif

@@ -52,6 +52,8 @@ struct ncu_load {
     size_t count, cap;
     struct nl_instance_row *instances; /* likewise */
     size_t instance_count, instance_cap;
+    uint32_t *files; /* names of source files, by their number in cubinlines; 0 = not asked yet */
+    size_t file_cap;
     int64_t dur, device_index; /* of the kernel in work */
     int64_t code;              /* address of its first instruction, NL_NULL_I64 unknown */
     struct nl_kernel_row facts;

@@ -164,25 +164,35 @@ void ncu_instance(struct ncu_load *load, struct ncu_name name, const struct ncu_
 #define CODE_LOWEST ((int64_t)1 << 20)
 #define CODE_MOST   ((int64_t)1 << 28)
 
-/* Source line of the instruction at row->offset. Neighbours mostly share their file. */
-static void find_line(struct ncu_load *load, const struct ncu_kernel *kernel,
-                      struct nl_instance_row *row)
+static uint32_t file_name(struct ncu_load *load, const struct cubinlines *lines, uint32_t file)
 {
-    struct nl_str file;
-    if (kernel->lines && cubinlines_find(kernel->lines, kernel->code, kernel->mangled,
-                                         (uint64_t)row->offset, &file, &row->line))
-        row->file = nl_stage_name(load->stage, file);
+    size_t before = load->file_cap;
+    nl_grow(&load->files, &load->file_cap, (size_t)file + 1);
+    if (before < load->file_cap)
+        memset(load->files + before, 0, (load->file_cap - before) * sizeof *load->files);
+    if (!load->files[file])
+        load->files[file] = nl_stage_name(load->stage, lines->files[file]);
+    return load->files[file];
 }
 
 static void stage_instances(struct ncu_load *load, const struct ncu_kernel *kernel, uint32_t slice)
 {
+    const struct cubinlines_function *function =
+        kernel->lines ? cubinlines_find(kernel->lines, kernel->code, kernel->mangled) : NULL;
+    size_t near = 0;
     for (size_t i = 0; i < load->instance_count; i++) {
         struct nl_instance_row *row = &load->instances[i];
         row->slice = slice;
         if (load->code >= CODE_LOWEST && row->number != NL_NULL_I64 && row->number >= load->code &&
-            row->number - load->code < CODE_MOST) {
+            row->number - load->code < CODE_MOST)
             row->offset = row->number - load->code;
-            find_line(load, kernel, row);
+        const struct cubinlines_row *line =
+            function && row->offset != NL_NULL_I64
+                ? cubinlines_at(kernel->lines, function, (uint64_t)row->offset, &near)
+                : NULL;
+        if (line) {
+            row->file = file_name(load, kernel->lines, line->file);
+            row->line = line->line;
         }
         nl_stage_instance(load->stage, row);
     }
@@ -281,6 +291,7 @@ void ncu_end(struct ncu_load *load)
                             "the profiler had no data (n/a)");
     nl_free(load->pending);
     nl_free(load->instances);
+    nl_free(load->files);
     load->pending = NULL;
     load->instances = NULL;
 }
