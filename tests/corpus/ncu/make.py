@@ -20,7 +20,9 @@ STRINGS = ["gpu__time_duration.sum", "dram__bytes.sum.per_second", "launch__regi
            "sm__warps_active.avg.pct_of_peak_sustained_active", "l1tex__t_bytes.sum",
            "device__attribute_chip_mask"]
 INSTANCED = ["launch__function_pcs", "sass__inst_executed_per_opcode", "smsp__pcsamp_sample_count",
-             "launch__grid_dim_x", "nvlink__dev_display_name_all"]
+             "launch__grid_dim_x", "nvlink__dev_display_name_all",
+             "smsp__pcsamp_warps_issue_stalled_wait", "smsp__pcsamp_warps_issue_stalled_barrier",
+             "smsp__pcsamp_warps_issue_stalled_barrier_not_issued"]
 CODE = 140553425225984
 VALUES = [field(3, 2500.0), field(3, 1.5e9), field(5, 32), field(1, "Invented GPU"), field(5, 0),
           field(3, 50.0), b"", field(5, 2 ** 63 + 1)]
@@ -51,6 +53,9 @@ INSTANCES = (
     field(15, field(1, 5)) + instanced("sass__inst_executed_per_opcode", 30, [("IMAD", 20), ("LDG", 10)])
     + instanced("smsp__pcsamp_sample_count", 9, [(CODE, 2), (CODE + 16, 6), (CODE + 40, 3),
                                                     (CODE + 48, 1), (CODE - 4096, 1)])
+    + instanced("smsp__pcsamp_warps_issue_stalled_wait", 5, [(CODE, 2), (CODE + 16, 2), (CODE + 40, 1)])
+    + instanced("smsp__pcsamp_warps_issue_stalled_barrier", 6, [(CODE + 16, 4), (CODE + 40, 2)])
+    + instanced("smsp__pcsamp_warps_issue_stalled_barrier_not_issued", 9, [(CODE, 9)])
     + instanced("launch__function_pcs", CODE, [(0, CODE)])
     + instanced("launch__grid_dim_x", 4, [(0, 4)])  # says nothing new
     + instanced("nvlink__dev_display_name_all", None, [(0, "Invented GPU")])
