@@ -247,6 +247,7 @@ static enum telemetry_kind kind_of_line(struct nl_str line)
                   {"# Entity", NULL, TELEMETRY_DCGM},
                   {"#Entity", NULL, TELEMETRY_DCGM},
                   {"==============NVSMI LOG", NULL, TELEMETRY_REPORT},
+                  {"nvbandwidth Version:", NULL, TELEMETRY_BANDWIDTH},
                   {"<nvidia_smi_log", NULL, TELEMETRY_XML},
                   {"<!DOCTYPE nvidia_smi_log", NULL, TELEMETRY_XML},
                   {"DCGM_FI_", NULL, TELEMETRY_EXPORTER},
@@ -255,6 +256,8 @@ static enum telemetry_kind kind_of_line(struct nl_str line)
         if (nl_str_starts(line, starts[i].start) &&
             (!starts[i].also || nl_str_contains(line, starts[i].also)))
             return starts[i].kind;
+    if (nl_str_contains(line, "\"nvbandwidth\""))
+        return TELEMETRY_BANDWIDTH_JSON;
     if (telemetry_is_log(line))
         return TELEMETRY_LOG;
     return starts_with_time(line) || names_fields(line) ? TELEMETRY_QUERY : TELEMETRY_NONE;
@@ -267,8 +270,9 @@ enum telemetry_kind telemetry_kind(struct nl_str head)
         const char *end = memchr(head.ptr + at, '\n', head.len - at);
         struct nl_str line = {head.ptr + at, end ? (size_t)(end - head.ptr) - at : head.len - at};
         enum telemetry_kind kind = line.len ? kind_of_line(line) : TELEMETRY_NONE;
-        /* a query's table begins the file; the others may come after words */
-        if (kind != TELEMETRY_NONE && (kind != TELEMETRY_QUERY || i < 3))
+        /* a query's table and JSON begin the file; the others may come after words */
+        bool first = kind == TELEMETRY_QUERY || kind == TELEMETRY_BANDWIDTH_JSON;
+        if (kind != TELEMETRY_NONE && (!first || i < 3))
             return kind;
         at += line.len + 1;
     }
@@ -278,9 +282,9 @@ enum telemetry_kind telemetry_kind(struct nl_str head)
 static int sniff(const struct nl_input *input, const char **why)
 {
     static const int scores[] = {
-        [TELEMETRY_QUERY] = 75,    [TELEMETRY_DMON] = 88,   [TELEMETRY_DCGM] = 88,
-        [TELEMETRY_EXPORTER] = 80, [TELEMETRY_REPORT] = 88, [TELEMETRY_XML] = 88,
-        [TELEMETRY_LOG] = 80};
+        [TELEMETRY_QUERY] = 75,    [TELEMETRY_DMON] = 88,      [TELEMETRY_DCGM] = 88,
+        [TELEMETRY_EXPORTER] = 80, [TELEMETRY_REPORT] = 88,    [TELEMETRY_XML] = 88,
+        [TELEMETRY_LOG] = 80,      [TELEMETRY_BANDWIDTH] = 88, [TELEMETRY_BANDWIDTH_JSON] = 85};
     struct nl_str head = {(const char *)input->head, input->head_len};
     enum telemetry_kind kind = telemetry_kind(head);
     if (kind != TELEMETRY_NONE)
@@ -325,6 +329,8 @@ bool telemetry_load(struct nl_builder *builder, uint32_t source, enum telemetry_
     case TELEMETRY_REPORT:
     case TELEMETRY_XML: done = telemetry_report(&t, kind, stream, err); break;
     case TELEMETRY_LOG: done = telemetry_log(&t, stream, err); break;
+    case TELEMETRY_BANDWIDTH: done = telemetry_bandwidth(&t, stream, err); break;
+    case TELEMETRY_BANDWIDTH_JSON: done = telemetry_bandwidth_json(&t, stream, err); break;
     default: done = telemetry_lines(&t, kind, stream, err); break;
     }
     if (done && !t.values)
