@@ -110,6 +110,15 @@ static void push(struct pairing *p, uint32_t half)
     p->open[p->open_count++] = half;
 }
 
+static void stage_stack(struct pairing *p, uint32_t stack, uint32_t slice)
+{
+    struct nl_slicestack_row row = nl_slicestack_row();
+    row.slice = slice;
+    row.stack = chrome_stack_row(&p->load->stacks, stack);
+    if (row.stack != NL_NULL_ROW)
+        nl_stage_slicestack(p->first->stage, &row);
+}
+
 /* A slice from a begin and, where known, an end. */
 static void stage_slice(struct pairing *p, const struct chrome_half *begin,
                         const struct chrome_half *end, enum nl_kind kind, uint8_t flags)
@@ -128,11 +137,8 @@ static void stage_slice(struct pairing *p, const struct chrome_half *begin,
     arg.text = begin->args ? begin->args : end ? end->args : 0;
     if (arg.text)
         nl_stage_arg(stage, &arg);
-    struct nl_slicestack_row at = nl_slicestack_row();
-    at.slice = arg.slice;
-    at.stack = chrome_stack_row(&p->load->stacks, begin->stack);
-    if (at.stack != NL_NULL_ROW)
-        nl_stage_slicestack(stage, &at);
+    if (begin->stack)
+        stage_stack(p, begin->stack, arg.slice);
     if (end && end != begin && end->stack)
         note(p, CHROME_NOTE_END_STACK);
 }
@@ -223,10 +229,10 @@ static void pair_spans(struct pairing *p)
             while (group_end < p->count && p->keys[group_end].key == p->keys[i].key)
                 group_end++;
         }
-        if (at(p, i)->phase == 'X')
-            stage_whole(p, at(p, i));
-        else if (at(p, i)->phase == 'E')
+        if (at(p, i)->phase == 'E')
             close_span(p, i, group_end);
+        else if (at(p, i)->phase == 'X')
+            stage_whole(p, at(p, i));
         else if (!p->used[p->keys[i].row])
             push(p, p->keys[i].row);
     }

@@ -256,8 +256,6 @@ static enum telemetry_kind kind_of_line(struct nl_str line)
         if (nl_str_starts(line, starts[i].start) &&
             (!starts[i].also || nl_str_contains(line, starts[i].also)))
             return starts[i].kind;
-    if (nl_str_contains(line, "\"nvbandwidth\""))
-        return TELEMETRY_BANDWIDTH_JSON;
     if (telemetry_is_log(line))
         return TELEMETRY_LOG;
     return starts_with_time(line) || names_fields(line) ? TELEMETRY_QUERY : TELEMETRY_NONE;
@@ -271,8 +269,9 @@ enum telemetry_kind telemetry_kind(struct nl_str head)
         struct nl_str line = {head.ptr + at, end ? (size_t)(end - head.ptr) - at : head.len - at};
         enum telemetry_kind kind = line.len ? kind_of_line(line) : TELEMETRY_NONE;
         /* a query's table and JSON begin the file; the others may come after words */
-        bool first = kind == TELEMETRY_QUERY || kind == TELEMETRY_BANDWIDTH_JSON;
-        if (kind != TELEMETRY_NONE && (!first || i < 3))
+        if (i < 3 && nl_str_contains(line, "\"nvbandwidth\""))
+            return TELEMETRY_BANDWIDTH_JSON;
+        if (kind != TELEMETRY_NONE && (kind != TELEMETRY_QUERY || i < 3))
             return kind;
         at += line.len + 1;
     }
