@@ -275,52 +275,48 @@ void sqlitepages_leaves_release(struct sqlitepages_leaves *leaves)
 
 /* ---- Records ---- */
 
-/*
- * What the serial types 0 to 9 mean: bytes in the record, where the sign bit goes, type of cell. An
- * integer is taken out of the eight bytes that end where it ends, so that its size, which changes from
- * row to row, needs no branch; there are always eight, see gather and PAGE_1_GAP. The constants 0 and 1
- * (8 and 9) have no bytes. 10 and 11 are reserved: no value.
- */
-struct serial {
-    uint8_t size, shift, cell;
-    int8_t constant, mask;
-};
+/* Bytes that the value of a small serial type takes; 10 and 11 are reserved. */
 #define SERIALS 12
-static const struct serial serials[SERIALS] = {
-    [1] = {1, 56, SQLITEPAGES_INTEGER, 0, -1}, [2] = {2, 48, SQLITEPAGES_INTEGER, 0, -1},
-    [3] = {3, 40, SQLITEPAGES_INTEGER, 0, -1}, [4] = {4, 32, SQLITEPAGES_INTEGER, 0, -1},
-    [5] = {6, 16, SQLITEPAGES_INTEGER, 0, -1}, [6] = {8, 0, SQLITEPAGES_INTEGER, 0, -1},
-    [7] = {8, 0, SQLITEPAGES_REAL, 0, 0},      [8] = {0, 0, SQLITEPAGES_INTEGER, 0, 0},
-    [9] = {0, 0, SQLITEPAGES_INTEGER, 1, 0},
-};
-#define BACK 8 /* bytes before any value that may be read */
+static const uint8_t small_size[SERIALS] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
 
-/* The value of a small serial type that ends at `end`, as it is in the record. */
-static inline int64_t integer_before(const unsigned char *end, const struct serial *serial)
+/* Bytes before any value that may be read: there are always that many, see gather and PAGE_1_GAP. */
+#define BACK 8
+
+/* A big-endian integer of 1 to 8 bytes that ends at `end`. It is taken out of the eight bytes there, so
+ * that its size, which changes from row to row, needs no branch. */
+static inline int64_t integer_before(const unsigned char *end, unsigned size)
 {
-    int64_t value = (int64_t)(big64(end - BACK) << serial->shift) >> serial->shift;
-    return (value & serial->mask) | serial->constant;
+    unsigned shift = 64 - 8 * size;
+    return (int64_t)(big64(end - BACK) << shift) >> shift;
 }
 
-/* Texts, blobs, reals, and whole numbers in columns of reals. */
-static void cell_of(struct sqlitepages_cell *cell, const unsigned char *at, uint64_t type,
-                    uint64_t size)
+/* The value that ends at `end`, of any type. */
+static inline void cell_of(struct sqlitepages_cell *cell, const unsigned char *end, uint64_t type,
+                           uint64_t size, bool real)
 {
-    cell->len = 0;
-    if (type >= SERIALS) {
-        cell->type = type & 1 ? SQLITEPAGES_TEXT : SQLITEPAGES_BLOB;
-        cell->bytes = at;
-        cell->len = (uint32_t)size;
+    if (type - 1 < 6) {
+        *cell = (struct sqlitepages_cell){.integer = integer_before(end, (unsigned)size),
+                                          .type = SQLITEPAGES_INTEGER};
+    } else if (type == 8 || type == 9) {
+        *cell =
+            (struct sqlitepages_cell){.integer = (int64_t)type - 8, .type = SQLITEPAGES_INTEGER};
+    } else if (type >= SERIALS) {
+        *cell = (struct sqlitepages_cell){.bytes = end - size,
+                                          .len = (uint32_t)size,
+                                          .type = type & 1 ? SQLITEPAGES_TEXT : SQLITEPAGES_BLOB};
+        return;
+    } else if (type == 7) {
+        uint64_t bits = big64(end - size);
+        memcpy(&cell->real, &bits, sizeof cell->real);
+        cell->len = 0;
+        cell->type = isnan(cell->real) ? SQLITEPAGES_NULL : SQLITEPAGES_REAL;
+        return;
+    } else {
+        *cell = (struct sqlitepages_cell){.type = SQLITEPAGES_NULL};
         return;
     }
-    const struct serial *serial = &serials[type];
-    cell->type = serial->cell;
-    if (type == 7) {
-        uint64_t bits = big64(at);
-        memcpy(&cell->real, &bits, sizeof cell->real);
-        cell->type = isnan(cell->real) ? SQLITEPAGES_NULL : SQLITEPAGES_REAL;
-    } else if (cell->type == SQLITEPAGES_INTEGER) {
-        cell->real = (double)integer_before(at + size, serial);
+    if (real) {
+        cell->real = (double)cell->integer;
         cell->type = SQLITEPAGES_REAL;
     }
 }
@@ -345,23 +341,15 @@ static bool record_decode(const unsigned char *at, const unsigned char *end,
     const unsigned char *body = at + header_size, *header_end = body;
     unsigned column = 0;
     for (; column < plan->columns && header < header_end; column++) {
-        uint64_t type = *header++, size;
+        uint64_t type = *header++;
         if (type >= 0x80 && !(header = varint(header - 1, header_end, &type)))
             return false;
-        size = type < SERIALS ? serials[type].size : (type - 12) >> 1;
+        uint64_t size = type < SERIALS ? small_size[type] : (type - 12) >> 1;
         if (size > (uint64_t)(end - body))
             return false;
         body += size;
-        if (plan->cell[column] == SQLITEPAGES_SKIP)
-            continue;
-        struct sqlitepages_cell *cell = &cells[plan->cell[column]];
-        if (type >= SERIALS || type == 7 || plan->real[column]) {
-            cell_of(cell, body - size, type, size);
-            continue;
-        }
-        cell->integer = integer_before(body, &serials[type]);
-        cell->len = 0;
-        cell->type = serials[type].cell;
+        if (plan->cell[column] != SQLITEPAGES_SKIP)
+            cell_of(&cells[plan->cell[column]], body, type, size, plan->real[column]);
     }
     clear_cells(plan, column, cells);
     return true;

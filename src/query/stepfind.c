@@ -135,9 +135,19 @@ static uint32_t busiest_device(const struct nl_trace *trace, int64_t rank, size_
     return best;
 }
 
+static bool is_later(const struct nl_step_token *a, const struct nl_step_token *b)
+{
+    return a->start != b->start ? a->start > b->start : a->end > b->end;
+}
+
 /* By start, then end; equal ones stay in their order. */
 static void sort_tokens(struct nl_step_token *tokens, size_t count)
 {
+    size_t sorted_to = 1;
+    while (sorted_to < count && !is_later(&tokens[sorted_to - 1], &tokens[sorted_to]))
+        sorted_to++;
+    if (sorted_to >= count)
+        return; /* one stream: as its lane has them */
     struct nl_keyed *order = nl_alloc((2 * count + 1) * sizeof *order);
     struct nl_step_token *sorted = nl_alloc((count + 1) * sizeof *sorted);
     for (size_t i = 0; i < count; i++)
