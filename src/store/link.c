@@ -39,11 +39,11 @@ static uint32_t scope_of(const struct nl_trace *t, const bool *per_process, uint
     return per_process[source] ? process | 0x80000000u : source;
 }
 
-/* Slot of a key: the one that holds it, or the free one where it would go. A run that meets another one
- * in its place goes on 64 slots further as a whole: one by one, each of its ids would pass all of the
- * other's. 65 is odd, so every slot is met. */
+/* A run that meets another one in its place goes on 64 slots further as a whole: one by one, each of its
+ * ids would pass all of the other's. 65 is odd, so every slot is met. */
 #define STEP 65
 
+/* Slot of a key: the one that holds it, or the free one where it would go. */
 static uint32_t *find(const struct call_table *table, uint64_t correlation, uint32_t scope)
 {
     const struct nl_trace *t = table->trace;
