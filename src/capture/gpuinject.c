@@ -131,6 +131,7 @@ static void finish(struct gpu *gpu)
     gpu_note(gpu, "GPU buffers that CUPTI kept", out, "what is in them is missing");
     gpu_note(gpu, "GPU recording ended by a fatal error of CUPTI", fatal,
              "what came later is missing");
+    gpu_tell_clock(gpu);
     gpu_fact(gpu, NL_REC_GPU_STATE, "ended");
 }
 
