@@ -405,13 +405,12 @@ void nl_clock_checks_cover(const struct nl_clock_checks *checks, struct nl_build
         (void)snprintf(detail, sizeof detail, "by up to %lld ns; %s", (long long)check->worst_early,
                        repair);
         if (check->early)
-            nl_builder_coverage(builder, check->source, NL_CLOCK_EARLY,
-                                (int64_t)check->early, detail);
+            nl_builder_coverage(builder, check->source, NL_CLOCK_EARLY, (int64_t)check->early,
+                                detail);
         (void)snprintf(detail, sizeof detail, "by up to %lld ns; %s", (long long)check->worst_late,
                        repair);
         if (check->late)
-            nl_builder_coverage(builder, check->source,
-                                NL_CLOCK_LATE,
-                                (int64_t)check->late, detail);
+            nl_builder_coverage(builder, check->source, NL_CLOCK_LATE, (int64_t)check->late,
+                                detail);
     }
 }
