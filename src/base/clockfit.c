@@ -29,8 +29,9 @@
 #define LONE_DRIFT   1e-4 /* … with none */
 #define FEW_WANDER   1e-7 /* with fewer than four knots nothing is known of wander */
 #define BENT         4 /* times what one change of rate would hide: rates beside a gap change, too */
-#define LINE_MARGIN  1.5 /* where in a gap its rate changed is not known */
-#define LONGER       3.5 /* times as long in time must a straight window be to trust one in it */
+#define LINE_MARGIN  1.5  /* where in a gap its rate changed is not known */
+#define LONGER       3.5  /* times as long in time must a straight window be to trust one in it */
+#define SHIFT_MOST   1e15 /* ns that windows move a reading by */
 #define CELLS        32u
 #define WINDOW_MOST  64u
 
@@ -297,10 +298,14 @@ static void add_knot(struct fit *fit, const struct part *part, size_t at)
             band = try;
         break;
     }
+    double middle = (band.low + band.high) / 2 - point->y, half = (band.high - band.low) / 2;
+    if (!(fabs(middle) < SHIFT_MOST)) { /* nonsense in a damaged file */
+        middle = 0;
+        half = point->half;
+    }
     nl_grow(&map->knots, &map->knot_cap, map->knot_count + 1);
-    int64_t shift = (int64_t)llround((band.low + band.high) / 2 - point->y);
     map->knots[map->knot_count++] = (struct nl_clock_knot){
-        .ticks = point->ticks, .ns = point->ns + shift, .half = (band.high - band.low) / 2 + 0.5};
+        .ticks = point->ticks, .ns = point->ns + (int64_t)llround(middle), .half = half + 0.5};
 }
 
 static void knots_of(struct fit *fit, const struct part *part)
@@ -428,8 +433,8 @@ static double stray_of(struct fit *fit, size_t first, size_t last, size_t k)
     if (four[0] == k || four[3] == k + 1)
         return most;
     /* Between far neighbours lines fail by what happened out there, too. */
-    bool near = knots[k].ns - knots[four[0]].ns > 2 * length ||
-                knots[four[3]].ns - knots[k + 1].ns > 2 * length;
+    bool near = (knots[k].ns - knots[four[0]].ns) / 2 > length ||
+                (knots[four[3]].ns - knots[k + 1].ns) / 2 > length;
     return near ? fmin(by_lines(fit, four, run), most) : by_lines(fit, four, run);
 }
 

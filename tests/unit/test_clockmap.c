@@ -454,5 +454,34 @@ static void odd_ones(void)
     nl_clockmap_release(&map);
 }
 
+/* Readings as a damaged file may have them: any numbers at all. Nothing is promised of the answers but that
+ * they come. */
+static void nonsense(void)
+{
+    for (uint64_t i = 0; i < 400; i++) {
+        struct nl_clockmap map = {.most_drift = 1e-3, .counts_per_second = i};
+        seed(i + 77);
+        for (unsigned k = 0; k < 100; k++) {
+            uint64_t ticks = (uint64_t)pow(2, between(0, 63.5)),
+                     bracket = (uint64_t)pow(2, between(0, 63.9));
+            int64_t ns = (int64_t)pow(2, between(0, 61.5));
+            (void)nl_clockmap_read(&map, ticks, chance() < 0.3 ? -ns : ns,
+                                   chance() < 0.5 ? bracket : 1);
+            if (chance() < 0.2)
+                nl_clockmap_not_before(&map, ticks, ns);
+            if (chance() < 0.2)
+                nl_clockmap_not_after(&map, ticks, -ns);
+        }
+        nl_clockmap_settle(&map);
+        for (unsigned k = 0; k < 100; k++) {
+            uint64_t ticks = (uint64_t)pow(2, between(0, 63));
+            int64_t ns;
+            if (nl_clockmap_at(&map, ticks, &ns))
+                CHECK(nl_clockmap_bound(&map, ticks) >= 0);
+        }
+        nl_clockmap_release(&map);
+    }
+}
+
 CHECK_MAIN("clockmap", {"lines against brute force", lines}, {"causes", causes},
-           {"odd readings", odd_ones}, {"simulated worlds", worlds})
+           {"odd readings", odd_ones}, {"nonsense", nonsense}, {"simulated worlds", worlds})
