@@ -413,6 +413,26 @@ static double by_lines(struct fit *fit, const size_t knots[4], double run)
     return away < run ? uneven * run / away + (2 * away < run ? FEW_WANDER * run : 0) : uneven;
 }
 
+/* At an end of the map the four are those next to it; false elsewhere, and when the part has fewer. */
+static bool at_end(const struct fit *fit, size_t first, size_t last, size_t k, size_t four[4])
+{
+    const struct nl_clockmap *map = fit->map;
+    int64_t run = map->knots[k + 1].ns - map->knots[k].ns;
+    if (k > 0 && k + 2 < map->knot_count)
+        return false; /* beside a step there may be more that was not seen */
+    if (four[0] == k) {
+        four[1] = k + 1;
+        four[2] = knot_behind(map, k + 1, last, run);
+        four[3] = knot_behind(map, four[2], last, run);
+    } else {
+        four[3] = k + 1;
+        four[2] = k;
+        four[1] = knot_before(map, k, first, run);
+        four[0] = knot_before(map, four[1], first, run);
+    }
+    return four[0] < four[1] && four[1] < four[2] && four[2] < four[3];
+}
+
 /* Wander between knots k and k + 1 of the part `first` to `last`. */
 static double stray_of(struct fit *fit, size_t first, size_t last, size_t k)
 {
@@ -431,7 +451,7 @@ static double stray_of(struct fit *fit, size_t first, size_t last, size_t k)
     double most =
         BENT * kink(before, own, after, run) + FEW_WANDER * run + knots[k].half + knots[k + 1].half;
     if (four[0] == k || four[3] == k + 1)
-        return most;
+        return at_end(fit, first, last, k, four) ? by_lines(fit, four, run) : most;
     /* Between far neighbours lines fail by what happened out there, too. */
     bool near = (knots[k].ns - knots[four[0]].ns) / 2 > length ||
                 (knots[four[3]].ns - knots[k + 1].ns) / 2 > length;
