@@ -29,5 +29,10 @@ const struct nl_source nl_source_cuda = {
     .variable = "CUDA_INJECTION64_PATH",
     .start = find_driver};
 
-const struct nl_source *const nl_sources[] = {&nl_source_scopes,  &nl_source_nvtx, &nl_source_cuda,
-                                              &nl_source_process, &nl_source_gpus, NULL};
+const struct nl_source *const nl_sources[] = {&nl_source_scopes,
+                                              &nl_source_nvtx,
+                                              &nl_source_cuda,
+                                              &nl_source_process,
+                                              &nl_source_python,
+                                              &nl_source_gpus,
+                                              NULL};
