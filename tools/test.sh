@@ -169,6 +169,7 @@ tests_of_the_program() {
     part record_gpu 200 python3 tests/record_gpu.py
     part top 300 python3 tests/top.py
     part python 600 python3 tests/python.py
+    part pysample 600 python3 tests/pysample.py
     part ledger 600 python3 tests/ledger.py
     part profile 600 python3 tests/profile.py
     part profile_tensorrt 200 python3 tests/profile_tensorrt.py

@@ -89,5 +89,8 @@ bool parts_adopt(struct parts *parts, int64_t pid, struct nl_err *err)
                        strerror(failure));
     __atomic_fetch_add(&control->attached, 1, __ATOMIC_RELEASE);
     parts_look(parts);
+    size_t count;
+    for (struct part *part = parts_first(parts, &count); count; count--, part++)
+        part->adopted |= part->pid == pid && part->number == 0;
     return true;
 }

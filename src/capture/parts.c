@@ -341,7 +341,7 @@ static bool has_ended(const struct parts *parts, const struct part *part, enum n
     *how = NL_REC_VANISHED;
     if (is_gone(part))
         return true;
-    *how = NL_REC_EXECED;
+    *how = part->adopted ? NL_REC_OPEN : NL_REC_EXECED; /* its process records itself now */
     for (size_t i = 0; i < parts->count; i++)
         if (parts->live[i].pid == part->pid && parts->live[i].number > part->number)
             return true;

@@ -23,6 +23,7 @@ struct parts;
 struct part {
     int64_t pid;
     uint32_t number;   /* of the program that the process is: grows with exec */
+    bool adopted;      /* made by parts_adopt */
     int file, process; /* descriptors: recording, pidfd (-1 = none) */
     struct nl_rec_head *head;
     /* the recorder's own cells, not yet in the file */

@@ -7,9 +7,15 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "capture/pychildren.h"
 #include "capture/pysampler.h"
 #include "capture/source.h"
 #include "capture/ticks.h"
+
+struct samples {
+    struct pysampler *sampler;
+    struct pychildren *children;
+};
 
 struct sampled {
     struct pysampler_process *process;
@@ -26,10 +32,16 @@ static bool start(struct source_run *run)
         run->unwanted = true;
         return false;
     }
-    run->state = pysampler_start(run->options->sample_ns, &parts_control(run->parts)->gate);
-    if (!run->state)
+    struct pysampler *sampler =
+        pysampler_start(run->options->sample_ns, &parts_control(run->parts)->gate);
+    if (!sampler) {
         (void)snprintf(run->why, sizeof run->why, "no thread could be made");
-    return run->state != NULL;
+        return false;
+    }
+    struct samples *samples = run->state = nl_zalloc(sizeof *samples);
+    samples->sampler = sampler;
+    samples->children = pychildren_new();
+    return true;
 }
 
 static void record(void *context, const struct pysampler_sample *sample, const char *const *frames)
@@ -50,12 +62,15 @@ static void record(void *context, const struct pysampler_sample *sample, const c
 static void take(struct source_run *run, struct part *part, const struct sampled *sampled)
 {
     struct target target = {run->parts, part};
-    pysampler_take(run->state, sampled->process, record, &target);
+    const struct samples *samples = run->state;
+    pysampler_take(samples->sampler, sampled->process, record, &target);
 }
 
 static void poll_parts(struct source_run *run)
 {
+    const struct samples *samples = run->state;
     size_t count;
+    pychildren_look(samples->children, run->parts);
     struct part *part = parts_first(run->parts, &count);
     for (; count; count--, part++) {
         struct sampled *sampled = part->private[run->place];
@@ -63,7 +78,7 @@ static void poll_parts(struct source_run *run)
             continue;
         if (!sampled) {
             sampled = part->private[run->place] = nl_zalloc(sizeof *sampled);
-            sampled->process = pysampler_add(run->state, part->pid);
+            sampled->process = pysampler_add(samples->sampler, part->pid);
         }
         take(run, part, sampled);
     }
@@ -97,26 +112,33 @@ static void tell(struct source_run *run, struct part *part, const struct pysampl
 
 static void leave(struct source_run *run, struct part *part)
 {
+    const struct samples *samples = run->state;
     struct sampled *sampled = part->private[run->place];
     struct pysampler_state state;
-    if (!sampled || !run->state)
+    if (!sampled || !samples)
         return;
     take(run, part, sampled);
-    pysampler_state(run->state, sampled->process, &state);
+    pysampler_state(samples->sampler, sampled->process, &state);
     tell(run, part, &state);
-    pysampler_remove(run->state, sampled->process);
+    pysampler_remove(samples->sampler, sampled->process);
     nl_free(sampled);
     part->private[run->place] = NULL;
 }
 
 static void stop(struct source_run *run)
 {
+    struct samples *samples = run->state;
     struct pysampler_sums sums;
     size_t count;
     struct part *part = parts_first(run->parts, &count);
     for (size_t i = 0; i < count; i++)
         leave(run, &part[i]);
-    pysampler_stop(run->state, &sums);
+    pysampler_stop(samples->sampler, &sums);
+    if (count)
+        note(run, part, "lost: Python processes that could not be given a recording",
+             pychildren_refused(samples->children), NULL);
+    pychildren_free(samples->children);
+    nl_free(samples);
     run->state = NULL;
     run->samples = sums.samples;
     run->spent_ns += sums.spent_ns;

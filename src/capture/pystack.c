@@ -54,7 +54,7 @@ struct pystack {
     bool ready;
     struct pystack_thread **threads;
     size_t count, cap;
-    uint64_t round;
+    uint64_t round, interpreter; /* the first one */
     uint32_t tid_at; /* in the control block of a thread, for 3.9 and 3.10; 0 = not found yet */
     int64_t inner;   /* pid in its own PID namespace */
     struct pystack_losses losses;
@@ -199,20 +199,22 @@ static uint32_t outer_tid(const struct pystack *stack, uint32_t inner)
     return found;
 }
 
-static void see_thread(struct pystack *stack, uint64_t address, uint64_t ident)
+/* False: it was seen in this round, the list goes in circles. */
+static bool see_thread(struct pystack *stack, uint64_t address, uint64_t ident)
 {
     for (size_t i = 0; i < stack->count; i++) {
         struct pystack_thread *thread = stack->threads[i];
         if (thread->address != address || thread->ident != ident)
             continue;
+        bool fresh = thread->seen != stack->round;
         thread->seen = stack->round;
         if (!thread->tid) /* it may have been too young to tell */
             thread->tid = outer_tid(stack, inner_tid(stack, thread));
-        return;
+        return fresh;
     }
     if (stack->count >= THREADS_MOST) {
         stack->losses.unlisted++;
-        return;
+        return true;
     }
     nl_grow(&stack->threads, &stack->cap, stack->count + 1);
     struct pystack_thread *thread = stack->threads[stack->count++] = nl_zalloc(sizeof *thread);
@@ -220,6 +222,7 @@ static void see_thread(struct pystack *stack, uint64_t address, uint64_t ident)
     thread->ident = ident;
     thread->seen = stack->round;
     thread->tid = outer_tid(stack, inner_tid(stack, thread));
+    return true;
 }
 
 static bool list_interpreter(struct pystack *stack, uint64_t interpreter)
@@ -234,20 +237,31 @@ static bool list_interpreter(struct pystack *stack, uint64_t interpreter)
             return false;
         if (owner != interpreter)
             return true; /* ended while we read */
-        if (ident)
-            see_thread(stack, thread, ident);
+        if (ident && !see_thread(stack, thread, ident))
+            return true;
         if (!pymem_get(&stack->mem, thread + layout->thread_next, &thread, sizeof thread))
             return false;
     }
     return true;
 }
 
+static uint64_t line_of(uint64_t address)
+{
+    return address & ~(uint64_t)(PYMEM_LINE - 1);
+}
+
+/* What the list will look at, as far as it is known from the one before. */
 static void expect_threads(struct pystack *stack)
 {
-    uint64_t lines[PYMEM_LINES];
-    size_t used = 0;
+    const struct pylayout *layout = &stack->found.layout;
+    uint64_t lines[PYMEM_LINES] = {line_of(stack->found.runtime + layout->runtime_head)};
+    size_t used = 1;
+    if (stack->interpreter) {
+        lines[used++] = line_of(stack->interpreter + layout->interp_threads);
+        lines[used++] = line_of(stack->interpreter + layout->interp_next);
+    }
     for (size_t i = 0; i < stack->count && used < PYMEM_LINES; i++)
-        lines[used++] = stack->threads[i]->address & ~(uint64_t)(PYMEM_LINE - 1);
+        lines[used++] = line_of(stack->threads[i]->address);
     pymem_expect(&stack->mem, lines, used);
 }
 
@@ -261,10 +275,15 @@ bool pystack_list(struct pystack *stack, struct pystack_thread *const **threads,
     *count = 0;
     bool done = pymem_get(&stack->mem, stack->found.runtime + layout->runtime_head, &interpreter,
                           sizeof interpreter);
-    for (unsigned i = 0; done && interpreter && i < INTERPRETERS_MOST; i++)
+    stack->interpreter = done ? interpreter : 0;
+    for (unsigned i = 0; done && interpreter && i < INTERPRETERS_MOST; i++) {
+        uint64_t before = interpreter;
         done = list_interpreter(stack, interpreter) &&
                pymem_get(&stack->mem, interpreter + layout->interp_next, &interpreter,
                          sizeof interpreter);
+        if (interpreter == stack->interpreter || interpreter == before)
+            break; /* rubbish: it goes in circles */
+    }
     if (!done && stack->mem.failure == ESRCH)
         return false;
     for (size_t i = 0; i < stack->count;) {
@@ -311,7 +330,7 @@ static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
 /* What was read for this thread is likely wanted again. */
 static void remember_line(struct pystack_thread *thread, uint64_t address)
 {
-    uint64_t line = address & ~(uint64_t)(PYMEM_LINE - 1);
+    uint64_t line = line_of(address);
     for (size_t i = thread->line_count; i-- > 0;)
         if (thread->lines[i] == line)
             return;
