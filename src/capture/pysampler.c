@@ -26,6 +26,7 @@
 #define SHARE_MOST    10 /* a round takes at most this part of the period */
 #define SHARE_LEAST   50 /* and when it takes less than this the rate goes up again */
 #define AVERAGE_OF    16
+#define TORN_MOST     32u
 
 struct pysampler_process {
     int64_t pid;
@@ -33,7 +34,11 @@ struct pysampler_process {
     enum pyfind_state found;
     int64_t look_ns, pause_ns, last_ns;
     struct nl_buf queue;
-    uint64_t samples, dropped, late;
+    /* Samples whose stack could not be read: told when one can be again, else the process was about to end
+     * or to become another program. */
+    struct pysampler_sample torn[TORN_MOST];
+    size_t torn_count;
+    uint64_t samples, dropped, torn_told;
 };
 
 struct pysampler {
@@ -44,7 +49,7 @@ struct pysampler {
     int64_t wanted_ns, period_ns, longest_ns, cost_ns;
     struct pysampler_process **processes;
     size_t count, cap;
-    uint64_t random, samples, late;
+    uint64_t random, samples;
     int64_t spent_ns;
     bool ends;
 };
@@ -102,6 +107,22 @@ static void queue(struct pysampler *sampler, struct pysampler_process *process,
     sampler->samples++;
 }
 
+static void tell_torn(struct pysampler *sampler, struct pysampler_process *process)
+{
+    for (size_t i = 0; i < process->torn_count; i++)
+        queue(sampler, process, &process->torn[i], NULL);
+    process->torn_told += process->torn_count;
+    process->torn_count = 0;
+}
+
+static void keep_torn(struct pysampler *sampler, struct pysampler_process *process,
+                      const struct pysampler_sample *sample)
+{
+    if (process->torn_count == TORN_MOST)
+        tell_torn(sampler, process);
+    process->torn[process->torn_count++] = *sample;
+}
+
 /* Note of a thread: turns << 1 | it slept when they were counted. */
 static void sample_thread(struct pysampler *sampler, struct pysampler_process *process,
                           struct pystack_thread *thread, struct pysampler_sample *sample)
@@ -115,16 +136,21 @@ static void sample_thread(struct pysampler *sampler, struct pysampler_process *p
         sample->waiting = true;
     } else {
         sample->waiting = !is_running(process->pid, sample->thread);
-        *note = turns << 1 | sample->waiting;
-        if (!pystack_read(process->stack, thread, &frames))
-            *note = 0;
-        else if (!frames.count)
-            return; /* no Python runs there */
+        bool done = pystack_read(process->stack, thread, &frames);
+        *note = done ? turns << 1 | sample->waiting : 0;
+        if (!done) {
+            sample->count = 0;
+            sample->cut = false;
+            keep_torn(sampler, process, sample);
+            return;
+        }
     }
     sample->count = frames.count;
     sample->cut = frames.cut;
-    if (frames.count || !*note)
-        queue(sampler, process, sample, frames.texts);
+    if (!frames.count)
+        return; /* no Python runs there */
+    tell_torn(sampler, process);
+    queue(sampler, process, sample, frames.texts);
 }
 
 static void look(struct pysampler_process *process, int64_t now)
@@ -152,8 +178,6 @@ static void sample_process(struct pysampler *sampler, struct pysampler_process *
     }
     struct pysampler_sample sample = {.ns = now};
     int64_t since = process->last_ns ? now - process->last_ns : sampler->period_ns;
-    process->late +=
-        (uint64_t)(since > 2 * sampler->period_ns ? since / sampler->period_ns - 1 : 0);
     sample.weight = (uint64_t)since;
     process->last_ns = now;
     for (size_t i = 0; i < count; i++)
@@ -327,7 +351,7 @@ void pysampler_state(struct pysampler *sampler, struct pysampler_process *proces
                                       .version = pystack_version(process->stack),
                                       .samples = process->samples,
                                       .dropped = process->dropped,
-                                      .late = process->late,
+                                      .torn = process->torn_told,
                                       .losses = *pystack_losses(process->stack)};
     (void)snprintf(state->why, sizeof state->why, "%s", pystack_why(process->stack));
     pthread_mutex_unlock(&sampler->lock);

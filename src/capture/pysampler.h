@@ -32,7 +32,8 @@ struct pysampler_state {
     enum pyfind_state found;
     char why[PYFIND_WHY]; /* with PYFIND_REFUSED */
     uint32_t version;
-    uint64_t samples, dropped, late; /* late: moments that passed while we were kept */
+    uint64_t samples, dropped;
+    uint64_t torn; /* of the samples: without a stack, since it could not be read */
     struct pystack_losses losses;
 };
 

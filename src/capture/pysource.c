@@ -99,10 +99,8 @@ static void tell(struct source_run *run, struct part *part, const struct pysampl
         part_note(run->parts, part, "not recorded: Python samples", 1, state->why);
     run->lost += state->dropped;
     note(run, part, "dropped: Python samples", state->dropped, "sampled faster than recorded");
-    note(run, part, "Python samples whose stack could not be read", state->losses.torn,
+    note(run, part, "Python samples whose stack could not be read", state->torn,
          "the program changed it in each of three readings; they count, without a stack");
-    note(run, part, "Python samples that came late", state->late,
-         "the sampler had no processor; the next one weighs as much more");
     note(run, part, "Python samples of threads without a number", state->losses.anonymous, NULL);
     note(run, part, "lost: Python threads that were not sampled", state->losses.unlisted,
          "more than 4,096");

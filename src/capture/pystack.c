@@ -476,9 +476,7 @@ bool pystack_read(struct pystack *stack, struct pystack_thread *thread,
             frames->count = stack->now.count;
             return true;
         }
-        stack->losses.retries++;
     }
-    stack->losses.torn++;
     return false;
 }
 

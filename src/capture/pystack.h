@@ -30,8 +30,6 @@ struct pystack_frames {
 };
 
 struct pystack_losses {
-    uint64_t torn;      /* stacks that did not hold together in three readings */
-    uint64_t retries;   /* readings made again */
     uint64_t overflow;  /* frames that share a name, since there are too many */
     uint64_t unlisted;  /* threads over the most that are kept */
     uint64_t anonymous; /* threads whose number in the kernel cannot be told */
@@ -53,7 +51,7 @@ uint64_t *pystack_note(struct pystack_thread *thread);
 /* The thread of that number as of the last list; NULL when it runs no Python. */
 struct pystack_thread *pystack_thread(struct pystack *stack, uint32_t tid);
 
-/* False: torn, counted. The frames live until the next call. */
+/* False: it did not hold together in three readings. The frames live until the next call. */
 bool pystack_read(struct pystack *stack, struct pystack_thread *thread,
                   struct pystack_frames *frames);
 
