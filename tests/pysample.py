@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sampling of Python programs from outside, with every interpreter from 3.9 on that is found: python3, python3.N, and
-those of pyenv. What samples say is held against what the programs themselves count (tests/pysample/)."""
+"""Sampling of Python programs from outside, with every interpreter from 3.9 on that is found: python3, python3.N, the
+system's (which has no libpython of its own file), and those of pyenv. What samples say is held against what the programs themselves count (tests/pysample/)."""
 import glob
 import json
 import os
@@ -25,7 +25,7 @@ tally = Tally("pysample")
 
 def interpreters():
     """{executable: (version, folder of headers)}, one per version and place."""
-    names = ["python3"] + ["python3.%d" % minor for minor in range(9, 15)]
+    names = ["python3", "/usr/bin/python3"] + ["python3.%d" % minor for minor in range(9, 15)]
     names += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
     found = {}
     for name in names:
@@ -323,6 +323,26 @@ def attach_ends():
         target.wait()
 
 
+def container():
+    """A process in a PID namespace of its own: numbers of threads are those that are seen from outside."""
+    inside_it = "import os, sys; os.execv(sys.executable, [sys.executable] + %r)" % [program("shares.py"), "60"]
+    outer = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", sys.executable, "-c", inside_it],
+                             stdout=subprocess.PIPE)
+    try:
+        if outer.stdout.readline() != b"ready\n":
+            return "unshare: status %s" % outer.wait()
+        with open("/proc/%d/task/%d/children" % (outer.pid, outer.pid), encoding="ascii") as file:
+            target = int(file.read().split()[0])
+        path, done = run_attached(target, ["--duration", "1s"])
+        if done.status != 0:
+            return done.describe()
+        threads = sql(path, "SELECT DISTINCT t.tid FROM samples s JOIN lanes l ON l.id = s.lane JOIN threads t ON t.id = l.thread")
+        return None if threads == [[target]] and inside(path, "heavy")[0] > 20 else "threads %s, want %d" % (threads, target)
+    finally:
+        outer.kill()
+        outer.wait()
+
+
 def not_python():
     target = subprocess.Popen(["sleep", "60"])
     try:
@@ -434,6 +454,7 @@ def main():
         check("wrong words", wrong_words)
         check("hostile", hostile)
         if os.getuid() == 0:
+            check("container", container)
             check("not permitted", not_permitted)
         else:
             tally.skip("not permitted", "not root")

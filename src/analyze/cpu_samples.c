@@ -339,5 +339,7 @@ const struct nl_analysis nl_analysis_cpu_samples = {
         "Per event sampled and function (with its module or file): samples taken in it, their "
         "weight "
         "(in `unit`, 1 each where the profile has no weights), the weight with all it called, and "
-        "the share of both in all samples. Recursion counts once.",
+        "the share of both in all samples. Recursion counts once. Events of threads that waited "
+        "come "
+        "last.",
 };

@@ -44,6 +44,17 @@ static bool describes_itself(uint32_t version, const uint64_t *words, char *why,
     return true;
 }
 
+/* What is read of a frame lies in it, and is as small as frames are. */
+static bool is_sane(const struct pylayout *layout)
+{
+    const uint32_t within[] = {layout->frame_previous, layout->frame_code, layout->frame_at,
+                               layout->frame_owner == NONE ? 0 : layout->frame_owner};
+    for (size_t i = 0; i < sizeof within / sizeof within[0]; i++)
+        if (within[i] >= layout->frame_size)
+            return false;
+    return layout->object_type == sizeof(uint64_t) && layout->frame_size <= PYLAYOUT_FRAME_MOST;
+}
+
 /* The fields of a version; false when one is beyond reason. */
 static bool take_fields(struct pylayout *layout, uint32_t minor, const uint64_t *words)
 {
@@ -57,8 +68,7 @@ static bool take_fields(struct pylayout *layout, uint32_t minor, const uint64_t 
         }
         memcpy((char *)layout + places[i], &value, sizeof value);
     }
-    return layout->object_type == 8 &&
-           (layout->frame_owner == NONE || layout->frame_owner < layout->frame_size);
+    return is_sane(layout);
 }
 
 bool pylayout_for(struct pylayout *layout, uint32_t version, const uint64_t words[PYLAYOUT_WORDS],

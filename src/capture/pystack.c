@@ -18,7 +18,6 @@
 #define INTERPRETERS_MOST 256u
 #define LINES_MOST        48u
 #define TRIES             3u
-#define FRAME_MOST        256u
 #define NOT_OURS          3 /* frames with this owner or a higher one stand for no function */
 #define CHAIN_MOST        (PYSTACK_FRAMES * 4)
 #define TCB_FROM          16u /* where in a thread's control block its number may lie */
@@ -365,8 +364,8 @@ static bool walk(struct pystack *stack, struct pystack_thread *thread, uint64_t 
 {
     const struct pylayout *layout = &stack->found.layout;
     struct reading *now = &stack->now;
-    unsigned char bytes[FRAME_MOST];
-    uint32_t size = layout->frame_size < FRAME_MOST - 8 ? layout->frame_size : FRAME_MOST - 8;
+    unsigned char bytes[PYLAYOUT_FRAME_MOST + sizeof(uint64_t)]; /* a field may begin at the end */
+    uint32_t size = layout->frame_size;
     *cut = false;
     now->count = 0;
     for (unsigned i = 0; frame && i < CHAIN_MOST; i++) {

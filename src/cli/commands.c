@@ -252,15 +252,18 @@ const struct nl_command nl_commands[] = {
      .least = 0,
      .most = -1,
      .tables = run_tables,
-     .help = "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
-             "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, memory, page\n"
-             "faults, processor time, all on one clock. -o names the recording (default: "
-             "PROGRAM-DATE.nlt here); it is a\n"
-             "profile like any other. The exit status is the program's. While it runs, the parts\n"
-             "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
-             "them. At the end: events per source, what was dropped, what recording cost.",
+     .help =
+         "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
+         "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, call stacks of\n"
+         "Python threads, memory, page faults, processor time, all on one clock. With --pid the\n"
+         "Python process PID is sampled as it runs, until it ends, --duration is over or Ctrl-C.\n"
+         "-o names the recording (default: PROGRAM-DATE.nlt here); it is a profile like any\n"
+         "other. The exit status is the program's. While it runs, the parts\n"
+         "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
+         "them. At the end: events per source, what was dropped, what recording cost.",
      .examples = "neurolens run -- python infer.py\n"
                  "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
+                 "neurolens run --pid 4711 --duration 30s               # where is it now?\n"
                  "neurolens run --policy wrap --buffer 64MiB -- ./server  # keep the newest",
      .run = nl_cmd_run},
     {.name = "profile",
