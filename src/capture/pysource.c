@@ -28,10 +28,8 @@ struct target {
 
 static bool start(struct source_run *run)
 {
-    if (!run->options || !run->options->sample_ns) {
-        run->unwanted = true;
-        return false;
-    }
+    if (!run->options || !run->options->sample_ns)
+        return false; /* not asked for: nothing to tell */
     struct pysampler *sampler =
         pysampler_start(run->options->sample_ns, &parts_control(run->parts)->gate);
     if (!sampler) {

@@ -69,6 +69,7 @@ static void set_control(struct nl_control *control, const struct nl_recorder_opt
         (void)snprintf(control->trigger, sizeof control->trigger, "%s", options->trigger);
     control->gate = control->begins_open = !closed;
     control->whole_graphs = options->whole_graphs;
+    control->unified_memory = options->unified_memory;
     __atomic_store_n(&control->magic, NL_CONTROL_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -381,7 +382,6 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
         source->samples = run->samples;
         source->sample_ns = run->sample_ns;
         source->slowest_ns = run->slowest_ns;
-        source->unwanted = run->unwanted;
         (void)snprintf(source->why, sizeof source->why, "%s", run->why);
     }
     __atomic_store_n(&recorder->control->gate, 0, __ATOMIC_RELEASE); /* not a move of the window */

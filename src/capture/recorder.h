@@ -33,6 +33,7 @@ struct nl_recorder_options {
     int64_t first_step, last_step; /* NL_REC_UNKNOWN = not by steps; else [first, last) */
     bool paused;                   /* the window begins closed */
     struct source_options asked;   /* of the sources */
+    bool unified_memory;           /* migrations and page faults of memory that CPU and GPU share */
     bool whole_graphs;             /* CUDA graphs as one interval each, in place of their kernels */
 };
 
@@ -43,7 +44,6 @@ struct nl_recorder_source {
     int64_t spent_ns;
     uint64_t lost, samples;
     int64_t sample_ns, slowest_ns; /* between samples: as wanted, as it was at the worst */
-    bool unwanted;                 /* not available because it was not asked for */
 };
 
 struct nl_recorder_report {

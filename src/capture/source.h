@@ -30,8 +30,7 @@ struct source_run {
     uint64_t samples; /* taken, where the source samples */
     int64_t sample_ns, slowest_ns; /* between them: as wanted, and as it was at the worst */
     bool available;
-    bool unwanted; /* not available because it was not asked for: nothing to tell */
-    char why[160]; /* it is not available */
+    char why[160]; /* it is not available; "" = that is no news */
 };
 
 struct nl_source {
@@ -53,7 +52,7 @@ struct nl_source {
 extern const struct nl_source *const nl_sources[];
 #define NL_SOURCES_MOST 8u
 
-extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_process,
-    nl_source_python, nl_source_gpus;
+extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_rocm,
+    nl_source_process, nl_source_python, nl_source_gpus;
 
 #endif
