@@ -396,6 +396,16 @@ def hostile():
     return None
 
 
+def window(python):
+    """--delay and --duration hold for samples."""
+    path, done = record([python, program("shares.py"), "2.5"], ["--delay", "500ms", "--duration", "1s"])
+    first, last, weight = (int(value) for value in sql(path, "SELECT min(ts), max(ts), sum(weight) FROM samples "
+                                                       "WHERE event = 'python'")[0])
+    begin = int(sql(path, "SELECT min(ts) FROM counters")[0][0])
+    good = done.status == 0 and last - first < 1.3e9 and weight < 1.5e9 and first >= begin - 0.1e9
+    return None if good else "from %d to %d, weight %d, %s" % (first - begin, last - begin, weight, done.describe())
+
+
 def wrong_words():
     for words, text in ((["--pid", "1", "--", "true"], "not both"), (["--pid", "99999999999"], "no process"),
                         (["--pid", "1", "--steps", "1:2"], "--steps"), (["--pid", "1", "--python", "off"], "samples alone"),
@@ -451,6 +461,7 @@ def main():
         check("modes", modes, python)
         check("attach ends", attach_ends)
         check("not Python", not_python)
+        check("window", window, python)
         check("wrong words", wrong_words)
         check("hostile", hostile)
         if os.getuid() == 0:

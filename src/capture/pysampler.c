@@ -49,7 +49,7 @@ struct pysampler {
     int64_t wanted_ns, period_ns, longest_ns, cost_ns;
     struct pysampler_process **processes;
     size_t count, cap;
-    uint64_t random, samples;
+    uint64_t random, samples, rounds, missed;
     int64_t spent_ns;
     bool ends;
 };
@@ -242,10 +242,14 @@ static void *run(void *context)
         int64_t after = ticks_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         sampler->spent_ns = after;
         adapt(sampler, after - before);
-        int64_t now = ticks_clock_ns(CLOCK_MONOTONIC);
+        int64_t late = ticks_clock_ns(CLOCK_MONOTONIC) - slot;
+        sampler->rounds++;
         slot += sampler->period_ns;
-        if (slot + sampler->period_ns < now)
-            slot = now; /* moments that have passed are not made up for */
+        if (late < 2 * sampler->period_ns)
+            continue;
+        /* Moments that have passed are not made up for. */
+        sampler->missed += (uint64_t)(late / sampler->period_ns - 1);
+        slot += late - sampler->period_ns;
     }
     pthread_mutex_unlock(&sampler->lock);
     return NULL;
@@ -286,6 +290,8 @@ void pysampler_stop(struct pysampler *sampler, struct pysampler_sums *sums)
     pthread_mutex_unlock(&sampler->lock);
     pthread_join(sampler->thread, NULL);
     *sums = (struct pysampler_sums){.samples = sampler->samples,
+                                    .rounds = sampler->rounds,
+                                    .missed = sampler->missed,
                                     .spent_ns = sampler->spent_ns,
                                     .period_ns = sampler->wanted_ns,
                                     .longest_period_ns = sampler->longest_ns};

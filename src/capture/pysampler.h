@@ -39,7 +39,8 @@ struct pysampler_state {
 
 struct pysampler_sums {
     uint64_t samples;
-    int64_t spent_ns;                     /* processor time of the thread */
+    uint64_t rounds, missed; /* made; moments that passed while there was no processor */
+    int64_t spent_ns;        /* processor time of the thread */
     int64_t period_ns, longest_period_ns; /* as wanted; as it was at the worst */
 };
 

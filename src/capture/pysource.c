@@ -137,6 +137,8 @@ static void stop(struct source_run *run)
     nl_free(samples);
     run->state = NULL;
     run->samples = sums.samples;
+    run->rounds = sums.rounds;
+    run->missed = sums.missed;
     run->spent_ns += sums.spent_ns;
     run->sample_ns = sums.period_ns;
     run->slowest_ns = sums.longest_period_ns;

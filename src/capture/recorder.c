@@ -380,6 +380,8 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
         source->spent_ns = run->spent_ns;
         source->lost = run->lost;
         source->samples = run->samples;
+        source->rounds = run->rounds;
+        source->missed = run->missed;
         source->sample_ns = run->sample_ns;
         source->slowest_ns = run->slowest_ns;
         (void)snprintf(source->why, sizeof source->why, "%s", run->why);

@@ -28,6 +28,7 @@ struct source_run {
     int64_t spent_ns; /* in poll so far: the source's cost */
     uint64_t lost;    /* readings that are not in the recording; its coverage tells them, too */
     uint64_t samples; /* taken, where the source samples */
+    uint64_t rounds, missed;       /* moments at which it sampled; that passed without */
     int64_t sample_ns, slowest_ns; /* between them: as wanted, and as it was at the worst */
     bool available;
     char why[160]; /* it is not available; "" = that is no news */

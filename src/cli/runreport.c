@@ -14,6 +14,8 @@
 #define EVENTS_KEY "recorded events: "
 #define ERROR_KEY  "clock error (ns)"
 
+#define MISSED_TOLD 0.1 /* share of the moments to sample at that may pass without a word */
+
 static uint64_t number_of(struct nl_str text)
 {
     int64_t value;
@@ -168,6 +170,13 @@ static void tell_samples(const struct nl_call *call, const struct nl_recorder_re
                         nl_format_count(count, source->samples),
                         nl_format_ns(each, source->spent_ns / (int64_t)source->samples),
                         nl_format_percent(share, part));
+        double missed = (double)source->missed / (double)(source->missed + source->rounds);
+        if (missed > MISSED_TOLD)
+            nl_message_note(
+                call,
+                "  %s: %s of the moments passed while the machine was busy; the samples "
+                "weigh as much more",
+                source->name, nl_format_percent(share, missed));
         if (source->slowest_ns > source->sample_ns)
             nl_message_note(call,
                             "  %s: taken less often, at the least %.1f times a second, since a "
