@@ -52,7 +52,8 @@ static bool is_sane(const struct pylayout *layout)
     for (size_t i = 0; i < sizeof within / sizeof within[0]; i++)
         if (within[i] >= layout->frame_size)
             return false;
-    return layout->object_type == sizeof(uint64_t) && layout->frame_size <= PYLAYOUT_FRAME_MOST;
+    return layout->object_size == 2 * sizeof(uint64_t) && layout->object_type == sizeof(uint64_t) &&
+           layout->frame_size <= PYLAYOUT_FRAME_MOST;
 }
 
 /* The fields of a version; false when one is beyond reason. */

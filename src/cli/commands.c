@@ -194,7 +194,7 @@ static const struct nl_option run_options[] = {
     {"on-signal", 0, NL_OPTION_TEXT, TARGET(on_signal), "SIGNAL",
      "begin and end recording when neurolens gets, say, USR1", NULL},
     {"python", 0, NL_OPTION_CHOICE, TARGET(python), "MODE",
-     "Python: call stacks, layers, operators (on), stacks alone (sample), each call (trace), off",
+     "Python: stacks and layers (on), stacks alone (sample), each call (trace), off",
      nl_run_python_names},
     {"sample-rate", 0, NL_OPTION_NUMBER, TARGET(sample_rate), "HZ",
      "call stacks a second of each Python thread (default 100; 0 = none)", NULL},
@@ -260,9 +260,9 @@ const struct nl_command nl_commands[] = {
          "Python threads, memory, page faults, processor time, all on one clock. With --pid the\n"
          "Python process PID is sampled as it runs, until it ends, --duration is over or Ctrl-C.\n"
          "-o names the recording (default: PROGRAM-DATE.nlt here); it is a profile like any\n"
-         "other. The exit status is the program's. While it runs, the parts\n"
-         "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
-         "them. At the end: events per source, what was dropped, what recording cost.",
+         "other. The exit status is the program's. While it runs, the parts are in FILE.parts:\n"
+         "should anything be killed, `neurolens analyze FILE.parts` reads them. At the end:\n"
+         "events per source, what was dropped, what recording cost.",
      .examples = "neurolens run -- python infer.py\n"
                  "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
                  "neurolens run --pid 4711 --duration 30s               # where is it now?\n"

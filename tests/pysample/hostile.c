@@ -56,7 +56,8 @@ int main(int argc, char **argv)
         _PyRuntime[2] = 0;
         for (unsigned i = 3; i < 64; i++)
             _PyRuntime[i] = i < 8 ? told[i - 3] : 8 * (next() % 31);
-        _PyRuntime[45] = _PyRuntime[51] = 8;                 /* type of an object */
+        _PyRuntime[44] = _PyRuntime[50] = 16; /* an object, and where its type is */
+        _PyRuntime[45] = _PyRuntime[51] = 8;
         _PyRuntime[Py_Version < 0x030e0000 ? 32 : 35] = 248; /* size of a frame */
     }
     clock_gettime(CLOCK_MONOTONIC, &end);

@@ -61,6 +61,7 @@ int main(void)
     TELL(frame_code, offsetof(PyFrameObject, f_code));
     TELL(frame_at, offsetof(PyFrameObject, f_lasti));
 #endif
+    TELL(object_size, sizeof(PyObject));
     TELL(object_type, offsetof(PyObject, ob_type));
     TELL(code_file, offsetof(PyCodeObject, co_filename));
     TELL(code_first, offsetof(PyCodeObject, co_firstlineno));

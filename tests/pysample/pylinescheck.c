@@ -32,7 +32,8 @@ int main(void)
             int got = pylines_find((enum pylines)format, table, count, first, at);
             checked++;
             if (got != line && wrong++ < 5)
-                printf("code %lu, first line %d, at %d: %d, want %d\n", codes, first, at, got, line);
+                printf("code %lu, first line %d, at %d: %d, want %d\n", codes, first, at, got,
+                       line);
         }
         (void)!scanf(" .");
     }
