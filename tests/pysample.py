@@ -406,6 +406,13 @@ def window(python):
     return None if good else "from %d to %d, weight %d, %s" % (first - begin, last - begin, weight, done.describe())
 
 
+def too_old(python):
+    path, done = record([python, "-c", "import time; time.sleep(0.3)"], ["--python", "sample"])
+    if done.status != 0 or not re.search("Python samples: CPython before 3.9 is not known", done.stderr):
+        return done.describe()
+    return None if coverage(path) == {"not recorded: Python samples": 1} else str(coverage(path))
+
+
 def wrong_words():
     for words, text in ((["--pid", "1", "--", "true"], "not both"), (["--pid", "99999999999"], "no process"),
                         (["--pid", "1", "--steps", "1:2"], "--steps"), (["--pid", "1", "--python", "off"], "samples alone"),
@@ -461,6 +468,8 @@ def main():
         check("modes", modes, python)
         check("attach ends", attach_ends)
         check("not Python", not_python)
+        for old in sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.[678].*/bin/python3"))):
+            check("too old: %s" % old.split(os.sep)[-3], too_old, old)
         check("window", window, python)
         check("wrong words", wrong_words)
         check("hostile", hostile)

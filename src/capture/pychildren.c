@@ -80,16 +80,16 @@ static void see_task(struct pychildren *children, int64_t pid, const char *task)
         see(children, child);
 }
 
-static void see_children(struct pychildren *children, int64_t pid)
+void pychildren_see(struct pychildren *children, int64_t parent)
 {
     char path[64];
     unsigned count = 0;
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
+    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)parent);
     DIR *tasks = opendir(path);
     for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && count < TASKS_MOST;
          task = readdir(tasks))
         if (task->d_name[0] != '.') {
-            see_task(children, pid, task->d_name);
+            see_task(children, parent, task->d_name);
             count++;
         }
     if (tasks)
@@ -125,14 +125,8 @@ static void settle(struct pychildren *children, struct parts *parts, struct chil
     children->refused++;
 }
 
-void pychildren_look(struct pychildren *children, struct parts *parts)
+void pychildren_settle(struct pychildren *children, struct parts *parts)
 {
-    size_t count;
-    const struct part *part = parts_first(parts, &count);
-    children->look++;
-    for (; count; count--, part++)
-        if (part->pid != PART_FOREIGN)
-            see_children(children, part->pid);
     for (size_t i = 0; i < children->count;) {
         struct child *child = &children->children[i];
         if (child->look != children->look) {
@@ -143,4 +137,5 @@ void pychildren_look(struct pychildren *children, struct parts *parts)
             settle(children, parts, child);
         i++;
     }
+    children->look++;
 }

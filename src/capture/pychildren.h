@@ -15,9 +15,10 @@ struct pychildren;
 struct pychildren *pychildren_new(void);
 void pychildren_free(struct pychildren *children);
 
-/* Looks at the children of all live parts; parts may be added. `refused` counts those that could not be given a
- * recording. */
-void pychildren_look(struct pychildren *children, struct parts *parts);
+/* One look: the children of every sampled process, then what to do about them; parts may be added by that. */
+void pychildren_see(struct pychildren *children, int64_t parent);
+void pychildren_settle(struct pychildren *children, struct parts *parts);
+/* How many could not be given a recording. */
 uint64_t pychildren_refused(const struct pychildren *children);
 
 #endif

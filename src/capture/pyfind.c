@@ -185,7 +185,7 @@ static uint32_t version_of(struct pymem *mem, const struct module *module)
         return 0x030a00f0;
     if (find_symbol(mem, module, "PyFrame_GetCode"))
         return 0x030900f0;
-    return 0x030000f0;
+    return 0; /* older */
 }
 
 static enum pyfind_state take_runtime(struct pymem *mem, struct pyfind *found)
@@ -221,6 +221,9 @@ enum pyfind_state pyfind_look(struct pymem *mem, struct pyfind *found)
         }
         found->runtime = find_symbol(mem, &modules[i], "_PyRuntime");
         found->code_type = find_symbol(mem, &modules[i], "PyCode_Type");
+        if ((!found->runtime || !found->code_type) &&
+            find_symbol(mem, &modules[i], "Py_GetVersion"))
+            return refused(found, "CPython before 3.9 is not known; 3.9 to 3.14 are sampled");
         if (!found->runtime || !found->code_type)
             continue;
         found->version = version_of(mem, &modules[i]);

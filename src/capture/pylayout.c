@@ -29,8 +29,11 @@ static const size_t places[] = {
 
 static bool refuse(char *why, size_t room, uint32_t version, const char *text)
 {
-    (void)snprintf(why, room, "CPython %u.%u.%u %s", version >> 24, version >> 16 & 0xff,
-                   version >> 8 & 0xff, text);
+    if (!version)
+        (void)snprintf(why, room, "CPython before 3.9 %s", text);
+    else
+        (void)snprintf(why, room, "CPython %u.%u.%u %s", version >> 24, version >> 16 & 0xff,
+                       version >> 8 & 0xff, text);
     return false;
 }
 

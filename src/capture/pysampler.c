@@ -51,7 +51,7 @@ struct pysampler {
     size_t count, cap;
     uint64_t random, samples, rounds, missed;
     int64_t spent_ns;
-    bool ends;
+    bool ends, kicked; /* kicked: there is a new process to look at */
 };
 
 /* ---- what the kernel says of a thread ---- */
@@ -199,7 +199,7 @@ static uint64_t next_random(struct pysampler *sampler)
 static void wait_until(struct pysampler *sampler, int64_t moment)
 {
     struct timespec time = {.tv_sec = moment / 1000000000, .tv_nsec = moment % 1000000000};
-    while (!sampler->ends && ticks_clock_ns(CLOCK_MONOTONIC) < moment)
+    while (!sampler->ends && !sampler->kicked && ticks_clock_ns(CLOCK_MONOTONIC) < moment)
         (void)pthread_cond_timedwait(&sampler->wake, &sampler->lock, &time);
 }
 
@@ -229,12 +229,43 @@ static void round_of(struct pysampler *sampler)
     }
 }
 
+/* When nothing is sampled: the next look for an interpreter. False: there is something to sample. */
+static bool is_idle(const struct pysampler *sampler, int64_t *look)
+{
+    int64_t next = ticks_clock_ns(CLOCK_MONOTONIC) + sampler->period_ns;
+    *look = next + LOOK_LAST_NS;
+    for (size_t i = 0; i < sampler->count; i++) {
+        const struct pysampler_process *process = sampler->processes[i];
+        if (process->found == PYFIND_READY)
+            return false;
+        if ((process->found == PYFIND_NONE || process->found == PYFIND_NOT_YET) &&
+            process->look_ns < *look)
+            *look = process->look_ns;
+    }
+    *look = *look > next ? *look : next; /* while the window is closed no look is taken */
+    return true;
+}
+
+/* Programs that are not Python do not wake us at each moment. */
+static void wait_idle(struct pysampler *sampler, int64_t *slot)
+{
+    int64_t look;
+    while (!sampler->ends && is_idle(sampler, &look)) {
+        wait_until(sampler, look);
+        sampler->kicked = false;
+        round_of(sampler);
+        *slot = ticks_clock_ns(CLOCK_MONOTONIC);
+    }
+}
+
 static void *run(void *context)
 {
     struct pysampler *sampler = context;
     int64_t slot = ticks_clock_ns(CLOCK_MONOTONIC);
     pthread_mutex_lock(&sampler->lock);
     while (!sampler->ends) {
+        wait_idle(sampler, &slot);
+        sampler->kicked = false;
         int64_t spread = (int64_t)(next_random(sampler) % (uint64_t)sampler->period_ns);
         wait_until(sampler, slot + spread);
         int64_t before = ticks_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -316,6 +347,8 @@ struct pysampler_process *pysampler_add(struct pysampler *sampler, int64_t pid)
     pthread_mutex_lock(&sampler->lock);
     nl_grow(&sampler->processes, &sampler->cap, sampler->count + 1);
     sampler->processes[sampler->count++] = process;
+    sampler->kicked = true;
+    pthread_cond_signal(&sampler->wake);
     pthread_mutex_unlock(&sampler->lock);
     return process;
 }
@@ -347,6 +380,14 @@ void pysampler_take(struct pysampler *sampler, struct pysampler_process *process
         at += sample.count * sizeof(const char *);
     }
     nl_buf_release(&queue);
+}
+
+bool pysampler_is_ready(struct pysampler *sampler, const struct pysampler_process *process)
+{
+    pthread_mutex_lock(&sampler->lock);
+    bool ready = process->found == PYFIND_READY;
+    pthread_mutex_unlock(&sampler->lock);
+    return ready;
 }
 
 void pysampler_state(struct pysampler *sampler, struct pysampler_process *process,

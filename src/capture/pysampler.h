@@ -56,6 +56,8 @@ typedef void pysampler_each(void *context, const struct pysampler_sample *sample
 /* Hands over what was sampled since the last call. */
 void pysampler_take(struct pysampler *sampler, struct pysampler_process *process,
                     pysampler_each *each, void *context);
+/* Is it being sampled? */
+bool pysampler_is_ready(struct pysampler *sampler, const struct pysampler_process *process);
 void pysampler_state(struct pysampler *sampler, struct pysampler_process *process,
                      struct pysampler_state *state);
 

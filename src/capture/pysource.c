@@ -68,7 +68,6 @@ static void poll_parts(struct source_run *run)
 {
     const struct samples *samples = run->state;
     size_t count;
-    pychildren_look(samples->children, run->parts);
     struct part *part = parts_first(run->parts, &count);
     for (; count; count--, part++) {
         struct sampled *sampled = part->private[run->place];
@@ -79,7 +78,10 @@ static void poll_parts(struct source_run *run)
             sampled->process = pysampler_add(samples->sampler, part->pid);
         }
         take(run, part, sampled);
+        if (pysampler_is_ready(samples->sampler, sampled->process))
+            pychildren_see(samples->children, part->pid);
     }
+    pychildren_settle(samples->children, run->parts);
 }
 
 /* ---- the end of a process ---- */

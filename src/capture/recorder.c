@@ -201,7 +201,8 @@ bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *fai
 /* ---- attached to a process that runs already ---- */
 
 static const char *const no_interpreter =
-    "has no Python interpreter; processes that run already can only be sampled when they are "
+    "has no Python interpreter (CPython 3.9 to 3.14); processes that run already can only be "
+    "sampled when they are "
     "Python "
     "programs: start this one with `neurolens run -- PROGRAM`";
 
