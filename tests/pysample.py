@@ -238,6 +238,14 @@ def churn(python):
     return None if int(torn) * 20 < whole else "%s of %d stacks could not be read" % (torn, whole)
 
 
+def reuse(python):
+    """Code that lies where other code was a moment ago is not taken for it."""
+    path, done = record([python, program("reuse.py"), "3"], ["--sample-rate", "1000"])
+    if done.status != 0:
+        return done.describe()
+    return share_problem(path, json.loads(done.stdout.splitlines()[-1]))
+
+
 def forks(python):
     path, done = record([python, program("forks.py")], ["--sample-rate", "200"])
     if done.status != 5 or done.stdout != "7 0\n":
@@ -458,6 +466,7 @@ def main():
         check("%s: kinds" % label, kinds, python, version)
         check("%s: deep" % label, deep, python)
         check("%s: churn" % label, churn, python)
+        check("%s: reuse" % label, reuse, python)
         check("%s: forks" % label, forks, python)
         check("%s: untouched" % label, untouched, python)
         check("%s: attach" % label, attach, python)

@@ -52,7 +52,6 @@ static void drop_entries(struct pycode *code)
     nl_free(code->slots);
     code->slots = NULL;
     code->room = code->count = code->table_bytes = 0;
-    code->generation++;
 }
 
 void pycode_release(struct pycode *code)

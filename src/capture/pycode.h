@@ -18,8 +18,7 @@ struct pycode {
     const char **texts; /* by content */
     size_t text_count, text_room;
     struct nl_arena arena;
-    uint64_t generation; /* moves when entries are thrown away */
-    uint64_t overflow;   /* frames that share a name: there are too many */
+    uint64_t overflow; /* frames that share a name: there are too many */
 };
 
 void pycode_init(struct pycode *code, struct pymem *mem, const struct pyfind *found);

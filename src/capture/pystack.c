@@ -1,6 +1,6 @@
 /*
  * Thread states and chains of frames. Per thread the lines of memory that the last reading touched are
- * read at once the next time, and frames that are where they were are not looked up again.
+ * read at once the next time.
  */
 #define _GNU_SOURCE
 #include "capture/pystack.h"
@@ -24,16 +24,14 @@
 #define TCB_TO            2048u
 
 struct raw {
-    uint64_t frame, code, at;
+    uint64_t code, at;
 };
 
 /* A stack as it was read. */
 struct reading {
     struct raw *raw;
-    struct pycode_entry **entries;
     const char **texts;
     size_t count, cap;
-    uint64_t generation;
     bool cut;
 };
 
@@ -42,7 +40,7 @@ struct pystack_thread {
     uint32_t tid;
     uint64_t lines[LINES_MOST];
     size_t line_count;
-    struct reading before; /* to compare with */
+    struct reading before; /* for pystack_again; raw is not kept */
 };
 
 struct pystack {
@@ -69,7 +67,6 @@ struct pystack *pystack_new(int64_t pid)
 static void free_reading(struct reading *reading)
 {
     nl_free(reading->raw);
-    nl_free(reading->entries);
     nl_free(reading->texts);
 }
 
@@ -381,7 +378,7 @@ static bool walk(struct pystack *stack, struct pystack_thread *thread, uint64_t 
         bool ours = layout->frame_owner == PYLAYOUT_NONE ||
                     (signed char)bytes[layout->frame_owner] < NOT_OURS;
         if (ours)
-            now->raw[now->count++] = (struct raw){frame, code, place_in(layout, bytes)};
+            now->raw[now->count++] = (struct raw){code, place_in(layout, bytes)};
         if (previous == frame)
             return false;
         frame = previous;
@@ -389,66 +386,35 @@ static bool walk(struct pystack *stack, struct pystack_thread *thread, uint64_t 
     return !frame;
 }
 
-/* Outer frames that are the same as in the reading before have the same code objects. */
-static size_t known_frames(struct pystack *stack, struct pystack_thread *thread)
-{
-    struct reading *now = &stack->now, *before = &thread->before;
-    size_t most = now->count < before->count ? now->count : before->count, same = 0;
-    if (before->generation != stack->code.generation)
-        return 0;
-    while (same < most) {
-        size_t i = now->count - 1 - same, j = before->count - 1 - same;
-        if (now->raw[i].frame != before->raw[j].frame || now->raw[i].code != before->raw[j].code)
-            break;
-        now->entries[i] = before->entries[j];
-        now->texts[i] = now->raw[i].at == before->raw[j].at ? before->texts[j] : NULL;
-        same++;
-    }
-    return same;
-}
-
-/* Names the frames; false when one of them has no code object. */
-static bool name_frames(struct pystack *stack, struct pystack_thread *thread)
+/* Names the frames; false when one of them has no code object. All code objects are looked at anew: another
+ * one may lie where the last one was, called from the same place. Recursion is looked up once. */
+static bool name_frames(struct pystack *stack)
 {
     struct reading *now = &stack->now;
+    struct pycode_entry *entries[PYSTACK_FRAMES];
     uint64_t addresses[PYSTACK_FRAMES];
+    size_t count = 0;
     pycode_begin(&stack->code);
-    size_t fresh = now->count - known_frames(stack, thread);
-    for (size_t i = 0; i < fresh; i++) {
-        addresses[i] = now->raw[i].code;
-        now->texts[i] = NULL;
-    }
-    pycode_find(&stack->code, addresses, now->entries, fresh);
-    now->generation = stack->code.generation;
-    for (size_t i = 0; i < now->count; i++) {
-        if (!now->entries[i])
+    for (size_t i = 0; i < now->count; i++)
+        if (!i || now->raw[i].code != now->raw[i - 1].code)
+            addresses[count++] = now->raw[i].code;
+    pycode_find(&stack->code, addresses, entries, count);
+    for (size_t i = 0, at = 0; i < now->count; i++) {
+        at += i && now->raw[i].code != now->raw[i - 1].code;
+        if (!entries[at])
             return false;
-        if (!now->texts[i])
-            now->texts[i] = pycode_frame(&stack->code, now->entries[i], now->raw[i].at);
+        now->texts[i] = pycode_frame(&stack->code, entries[at], now->raw[i].at);
     }
     return true;
 }
 
-static void make_room(struct reading *reading, size_t count)
+static void keep_reading(struct reading *kept, const struct reading *now, bool cut)
 {
-    if (count <= reading->cap)
-        return;
-    reading->cap = count * 2 < PYSTACK_FRAMES ? count * 2 : PYSTACK_FRAMES;
-    reading->raw = nl_realloc(reading->raw, reading->cap * sizeof *reading->raw);
-    reading->entries = nl_realloc(reading->entries, reading->cap * sizeof *reading->entries);
-    reading->texts = nl_realloc(reading->texts, reading->cap * sizeof *reading->texts);
-}
-
-static void keep_reading(struct reading *kept, const struct reading *now)
-{
-    make_room(kept, now->count);
+    nl_grow(&kept->texts, &kept->cap, now->count);
     kept->count = now->count;
-    kept->generation = now->generation;
-    if (!now->count)
-        return;
-    memcpy(kept->raw, now->raw, now->count * sizeof *now->raw);
-    memcpy(kept->entries, now->entries, now->count * sizeof *now->entries);
-    memcpy(kept->texts, now->texts, now->count * sizeof *now->texts);
+    kept->cut = cut;
+    if (now->count)
+        memcpy(kept->texts, now->texts, now->count * sizeof *now->texts);
 }
 
 static bool read_once(struct pystack *stack, struct pystack_thread *thread, bool *cut)
@@ -459,18 +425,20 @@ static bool read_once(struct pystack *stack, struct pystack_thread *thread, bool
     thread->line_count = 0;
     remember_line(thread, thread->address + stack->found.layout.thread_frame);
     return first_frame(stack, thread, &frame) && walk(stack, thread, frame, cut) &&
-           name_frames(stack, thread);
+           name_frames(stack);
 }
 
 bool pystack_read(struct pystack *stack, struct pystack_thread *thread,
                   struct pystack_frames *frames)
 {
-    make_room(&stack->now, PYSTACK_FRAMES);
+    if (!stack->now.raw) {
+        stack->now.raw = nl_alloc(PYSTACK_FRAMES * sizeof *stack->now.raw);
+        stack->now.texts = nl_alloc(PYSTACK_FRAMES * sizeof *stack->now.texts);
+    }
     *frames = (struct pystack_frames){0};
     for (unsigned i = 0; i < TRIES; i++) {
         if (read_once(stack, thread, &frames->cut)) {
-            keep_reading(&thread->before, &stack->now);
-            thread->before.cut = frames->cut;
+            keep_reading(&thread->before, &stack->now, frames->cut);
             frames->texts = stack->now.texts;
             frames->count = stack->now.count;
             return true;
