@@ -444,8 +444,9 @@ def modes(python):
     path, done = record([python, "-c", spin], ["--python", "sample"])
     if "Python samples: " not in done.stderr:
         return done.stderr
-    shown = neurolens(["analyze", "--no-cache", "--section", "cpu_samples", path], timeout=60)
-    return None if shown.status == 0 and "<module>" in shown.stdout and "  ns" in shown.stdout else shown.describe()
+    shown = neurolens(["analyze", "--no-cache", "--format", "json", "--section", "cpu_samples", path], timeout=60)
+    wanted = all(text in shown.stdout for text in ('"<module>"', '"ns"', '"python"'))
+    return None if shown.status == 0 and wanted else shown.describe()
 
 
 def main():
