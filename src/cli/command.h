@@ -51,7 +51,9 @@ struct nl_settings {
     int64_t delay_ns, duration_ns;
     const char *steps, *on_signal, *trigger;
     bool paused;
-    int python; /* enum nl_run_python */
+    int python;          /* enum nl_run_python */
+    int64_t sample_rate; /* a second; -1 = not given */
+    int64_t pid;         /* to attach to; 0 = not given */
     /* profile */
     struct nl_texts inputs, dims, providers;
     const char *library, *trtexec;
