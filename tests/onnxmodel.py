@@ -112,12 +112,12 @@ def attention(width=64):
                  [value("logits", FLOAT, "batch", "seq", 32)])
 
 
-def several():
+def several(rows=64, columns=64):
     """Three inputs of different types and fixed shapes."""
     nodes = [node("Add", ["a", "b"], ["s"], "add"), node("Where", ["c", "s", "a"], ["y"], "where")]
     return model("several", nodes, [],
-                 [value("a", FLOAT, 64, 64), value("b", FLOAT, 64), value("c", BOOL, 64, 64)],
-                 [value("y", FLOAT, 64, 64)])
+                 [value("a", FLOAT, rows, columns), value("b", FLOAT, columns),
+                  value("c", BOOL, rows, columns)], [value("y", FLOAT, rows, columns)])
 
 
 def nameless():
