@@ -7,7 +7,8 @@ last by turns, each in a process of its own; a round gives the ratio of the two 
 the profiler and of every node. What counts is the median of the rounds' ratios with its 95 % interval (order
 statistics): it must lie within 2 % (runs) and 5 % (nodes). There are more rounds until the interval is on one side
 of the limit, at most ROUNDS_MOST; then the median itself decides. A round in which one of the two processes had to
-wait for a processor does not count; where too few are left, the quietest ones do.
+wait for a processor does not count; where too few are left, the quietest ones do, and a difference over the limit is no failure then but
+said to be undecided.
 
     tests/profile_oracle.py              all releases
     tests/profile_oracle.py 1.14 1.31    the releases whose version begins so
@@ -159,9 +160,9 @@ def waited(work, *arguments):
 
 
 def quiet(rounds):
-    """Those that count, [(noise, ours, theirs)]."""
-    calm = [one for one in rounds if one[0] <= QUIET]
-    return calm if len(calm) >= ROUNDS_LEAST else sorted(rounds, key=lambda one: one[0])[:ROUNDS_LEAST]
+    """Those that count, [(share waited, ours, theirs)], the quietest first."""
+    rounds = sorted(rounds, key=lambda one: one[0])
+    return rounds[:max(ROUNDS_LEAST, sum(one[0] <= QUIET for one in rounds))]
 
 
 def pairs_of(rounds):
@@ -200,8 +201,13 @@ def judge(version, name, rounds):
         median, low, high = interval(ratios)
         print("    %-8s %-10s %-22s %9.1f us  %+6.2f %%  (%+.2f to %+.2f; %d of %d rounds, waited %.0f %%)"
               % (version, name, what, length / 1000, (median - 1) * 100, (low - 1) * 100, (high - 1) * 100,
-                 len(counted), len(rounds), 100 * max(one[0] for one in counted)))
-        tally.check("%s: %s: %s within %d %%" % (version, name, what, limit * 100), abs(median - 1) <= limit)
+                 len(counted), len(rounds), 100 * counted[-1][0]))
+        label, waiting = "%s: %s: %s within %d %%" % (version, name, what, limit * 100), counted[-1][0]
+        if abs(median - 1) > limit and waiting > QUIET:
+            tally.skip(label, "a process had to wait %.0f %% of its time in the quietest rounds; try again on a "
+                       "machine with an idle processor" % (waiting * 100))
+        else:
+            tally.check(label, abs(median - 1) <= limit)
 
 
 def main():

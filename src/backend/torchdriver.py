@@ -4,7 +4,7 @@
 
 Everything is told in files of FOLDER: `stage` (what is being done, and a count of runs at byte 128, read
 while this runs), `facts` and `runs` and trace.json at the end, or `error`: "CODE text". What is printed is
-the model's own business. Works with Python 3.6 and PyTorch 1.8 or newer; nothing but PyTorch is imported
+the model's own business. Works with Python 3.7 and PyTorch 1.8 or newer; nothing but PyTorch is imported
 for its sake.
 
 The profiler is PyTorch's: Kineto's trace as it is, switched on and off between blocks of runs (PyTorch
