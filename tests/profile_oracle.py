@@ -35,7 +35,7 @@ ROUNDS_LEAST, ROUNDS_MOST = 6, 30
 QUIET = 0.03  # share of its time that a process may have waited
 MODELS = {"cnn": (onnxmodel.cnn, {"batch": 2, "height": 128, "width": 128}),
           "attention": (onnxmodel.attention, {"batch": 24, "seq": 128}),
-          "several": (lambda: onnxmodel.several(512, 256), {})}
+          "several": (lambda: onnxmodel.several(768, 384), {})}
 
 REFERENCE = """
 import json, statistics, sys, time
@@ -61,12 +61,13 @@ def runner(made):
     arrays = {one.name: values(one) for one in made.get_inputs()}
     for name, array in arrays.items():
         binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array))
+    call, inner = made._sess.run_with_iobinding, binding._iobinding  # without what Python adds: 1 us
     def run():
         binding.clear_binding_outputs()
         for one in made.get_outputs():
             binding.bind_output(one.name)
         before = clock()
-        made.run_with_iobinding(binding)
+        call(inner, None)
         times.append(clock() - before)
     run.arrays = arrays  # old releases do not keep them alive
     return run, times
