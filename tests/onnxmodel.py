@@ -112,12 +112,20 @@ def attention(width=64):
                  [value("logits", FLOAT, "batch", "seq", 32)])
 
 
-def several(rows=64, columns=64):
+def product(size=256):
+    """Three inputs, and a time that depends neither on their values nor on memory."""
+    nodes = [node("Gemm", ["a", "b", "c"], ["s"], "gemm"), node("Tanh", ["s"], ["y"], "tanh")]
+    return model("product", nodes, [],
+                 [value("a", FLOAT, size, size), value("b", FLOAT, size, size),
+                  value("c", FLOAT, size)], [value("y", FLOAT, size, size)])
+
+
+def several():
     """Three inputs of different types and fixed shapes."""
     nodes = [node("Add", ["a", "b"], ["s"], "add"), node("Where", ["c", "s", "a"], ["y"], "where")]
     return model("several", nodes, [],
-                 [value("a", FLOAT, rows, columns), value("b", FLOAT, columns),
-                  value("c", BOOL, rows, columns)], [value("y", FLOAT, rows, columns)])
+                 [value("a", FLOAT, 64, 64), value("b", FLOAT, 64), value("c", BOOL, 64, 64)],
+                 [value("y", FLOAT, 64, 64)])
 
 
 def nameless():
