@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/units.h"
+#include "store/clockcheck.h"
 #include "store/columns.h"
 #include "store/kernelcategory.h"
 #include "store/kernelclass.h"
@@ -305,10 +306,10 @@ static void cover(struct nl_finish *f, const char *item, uint64_t count, const c
 static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
 {
     static const enum nl_table_id tables[] = {
-        NL_T_kernel, NL_T_copy,    NL_T_memset, NL_T_sync,   NL_T_api,
-        NL_T_op,     NL_T_layer,   NL_T_nvtx,   NL_T_python, NL_T_graph,
-        NL_T_memory, NL_T_counter, NL_T_flow,   NL_T_step,   NL_T_sample,
-        NL_T_stack,  NL_T_arg,     NL_T_call,   NL_T_node,   NL_T_slicestack};
+        NL_T_kernel, NL_T_copy,       NL_T_memset,  NL_T_sync,  NL_T_api,    NL_T_op,
+        NL_T_layer,  NL_T_nvtx,       NL_T_python,  NL_T_graph, NL_T_memory, NL_T_counter,
+        NL_T_flow,   NL_T_step,       NL_T_sample,  NL_T_stack, NL_T_arg,    NL_T_call,
+        NL_T_node,   NL_T_slicestack, NL_T_instance};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (nl_job_cancelled(f->b->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
@@ -447,6 +448,10 @@ static void report_coverage(struct nl_finish *f, uint64_t unlinked, uint64_t dup
     cover(f, "device work without a launch", unlinked,
           "launched before the recording began, or its API record was dropped");
     cover(f, "API calls sharing a correlation id", duplicates, "the outermost call is the launch");
+    struct nl_clock_checks clocks;
+    nl_clock_checks_init(&clocks, f->trace);
+    nl_clock_checks_cover(&clocks, f->b);
+    nl_clock_checks_release(&clocks);
 }
 
 static int by_coverage(const void *x, const void *y, void *context)
@@ -509,13 +514,13 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_link(f->trace, b->per_process, &unlinked, &duplicates);
     if (!nl_measure(f, err))
         return false;
+    find_extent(f->trace);
     report_coverage(f, unlinked, duplicates);
     if (b->coverage_count)
         qsort_r(b->coverages, b->coverage_count, sizeof *b->coverages, by_coverage, b);
     nl_free(b->shared_remap);
     b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
     nl_build_entities(f, NL_T_coverage, b->coverages, b->coverage_count);
-    find_extent(f->trace);
     return true;
 }
 
