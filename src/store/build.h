@@ -78,6 +78,15 @@ _Static_assert(offsetof(struct nl_metric_row, slice) == 0 &&
                    offsetof(struct nl_metric_row, unit) == sizeof(struct nl_metric_packed),
                "a packed metric is the beginning of a row");
 
+/* Bytes of a metric's row up to its text, and up to what only joined reports tell. */
+#define METRIC_TEXTLESS offsetof(struct nl_metric_row, text)
+#define METRIC_OWN      offsetof(struct nl_metric_row, measured)
+_Static_assert(offsetof(struct nl_metric_row, section) + 4 == METRIC_TEXTLESS &&
+                   METRIC_TEXTLESS == 24 &&
+                   offsetof(struct nl_metric_row, measurement) + 4 == METRIC_OWN &&
+                   METRIC_OWN == 32,
+               "metrics without a text, or of no joined report, are the beginning of a row");
+
 /* Bytes of a kernel's row up to what only some sources tell. */
 #define KERNEL_PLAIN offsetof(struct nl_kernel_row, external_id)
 _Static_assert(offsetof(struct nl_kernel_row, category) > KERNEL_PLAIN &&
