@@ -87,6 +87,12 @@ _Static_assert(offsetof(struct nl_metric_row, section) + 4 == METRIC_TEXTLESS &&
                    METRIC_OWN == 32,
                "metrics without a text, or of no joined report, are the beginning of a row");
 
+/* A sample of a profile that has no times: without them, and without a processor. */
+struct nl_sample_packed {
+    int64_t weight;
+    uint32_t stack, unit, event, lane;
+};
+
 /* Bytes of a kernel's row up to what only some sources tell. */
 #define KERNEL_PLAIN offsetof(struct nl_kernel_row, external_id)
 _Static_assert(offsetof(struct nl_kernel_row, category) > KERNEL_PLAIN &&

@@ -425,6 +425,9 @@ static inline uint32_t staged_width(enum nl_table_id table, const void *row)
         return sizeof(struct nl_slice_packed);
     if (table == NL_T_metric)
         return metric_width(row);
+    const struct nl_sample_row *sample = row;
+    if (table == NL_T_sample && sample->ts == NL_NULL_I64 && sample->cpu == NL_NULL_I64)
+        return sizeof(struct nl_sample_packed);
     if (table == NL_T_kernel && is_plain_kernel(row))
         return KERNEL_PLAIN;
     return (uint32_t)nl_tables[table].row_size;
@@ -505,6 +508,10 @@ static inline void copy_row(void *to, enum nl_table_id table, const void *row, u
             slice->ts, slice->dur, slice->name, slice->lane, slice->kind, slice->flags};
     } else if (table == NL_T_metric) {
         copy_metric(to, row, width);
+    } else if (table == NL_T_sample && width == sizeof(struct nl_sample_packed)) {
+        const struct nl_sample_row *sample = row;
+        *(struct nl_sample_packed *)to = (struct nl_sample_packed){
+            sample->weight, sample->stack, sample->unit, sample->event, sample->lane};
     } else {
         for (; at + 8 <= width; at += 8)
             memcpy((char *)to + at, (const char *)row + at, 8);
@@ -541,6 +548,7 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
     switch (table) {
     case NL_T_slice: return add(stage, NL_T_slice, row);
     case NL_T_metric: return add(stage, NL_T_metric, row);
+    case NL_T_sample: return add(stage, NL_T_sample, row);
     default: return add(stage, table, row);
     }
 }

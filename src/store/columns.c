@@ -109,6 +109,28 @@ int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
 
 /* ---- other tables ---- */
 
+#define NOT_STAGED SIZE_MAX
+
+/* Where a column lies in staged rows that are this wide; NOT_STAGED: nothing is known in it. */
+static size_t staged_field(const struct nl_column_def *column, uint32_t width)
+{
+    static const struct {
+        size_t row, packed;
+    } samples[] = {
+        {offsetof(struct nl_sample_row, weight), offsetof(struct nl_sample_packed, weight)},
+        {offsetof(struct nl_sample_row, stack), offsetof(struct nl_sample_packed, stack)},
+        {offsetof(struct nl_sample_row, unit), offsetof(struct nl_sample_packed, unit)},
+        {offsetof(struct nl_sample_row, event), offsetof(struct nl_sample_packed, event)},
+        {offsetof(struct nl_sample_row, lane), offsetof(struct nl_sample_packed, lane)},
+    };
+    if (column->table != NL_T_sample || width != sizeof(struct nl_sample_packed))
+        return column->field < width ? column->field : NOT_STAGED;
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
+        if (samples[i].row == column->field)
+            return samples[i].packed;
+    return NOT_STAGED;
+}
+
 /* Eight bytes of cells that are unknown. */
 static uint64_t unknown_pattern(const struct nl_column_def *column)
 {
@@ -187,7 +209,7 @@ struct rows {
 /* Numbers as they are; a loop per size, since a copy of unknown size is a call per cell. */
 static void copy_numbers(const struct rows *rows, const struct nl_column_def *column, void *cells)
 {
-    const char *from = rows->at + column->field;
+    const char *from = rows->at + staged_field(column, rows->width);
     size_t count = rows->count, width = rows->width;
 #define COPY(type)                                                                                 \
     for (size_t i = 0; i < count; i++)                                                             \
@@ -206,7 +228,7 @@ static void copy_column(struct nl_finish *f, const struct nl_column_def *column,
                         const struct rows *rows, void *cells)
 {
     const struct nl_unit *unit = rows->unit;
-    const char *from = rows->at + column->field;
+    const char *from = rows->at + staged_field(column, rows->width);
     int64_t offset = f->b->sources ? f->b->sources[unit->source].offset_ns : 0;
     switch (column->type) {
     case NL_TYPE_TIME:
@@ -260,9 +282,10 @@ static bool is_stored(const struct nl_column_def *column)
 static bool has_known(const struct nl_segment *segment, const struct nl_column_def *column,
                       uint64_t unknown)
 {
-    const char *at = segment->rows + column->field;
-    if (column->field >= segment->width)
+    size_t field = staged_field(column, segment->width);
+    if (field == NOT_STAGED)
         return false;
+    const char *at = segment->rows + field;
 #define LOOK(type)                                                                                 \
     for (uint32_t k = 0; k < segment->count; k++, at += segment->width)                            \
         if (*(const type *)(const void *)at != (type)unknown)                                      \
@@ -307,11 +330,12 @@ static void settle_names(struct table_run *run)
     for (size_t c = 0; c < run->def->count; c++)
         for (size_t i = 0; i < run->count && first[c].type == NL_TYPE_NAME; i++) {
             const struct nl_segment *segment = &run->segments[i];
-            char *field = segment->rows + first[c].field;
             if (!is_stored(&first[c]) || run->unknown[c])
                 break;
-            if (first[c].field >= segment->width)
+            size_t at = staged_field(&first[c], segment->width);
+            if (at == NOT_STAGED)
                 continue;
+            char *field = segment->rows + at;
             for (uint32_t k = 0; k < segment->count; k++, field += segment->width) {
                 uint32_t *name = (uint32_t *)(void *)field;
                 *name = final_name(run->f->trace, segment->unit->stage, *name);
@@ -333,7 +357,7 @@ static void build_column(struct table_run *run, size_t c)
         const struct nl_segment *segment = &run->segments[i];
         struct rows rows = {segment->unit, segment->rows, segment->count, segment->width};
         char *to = cells + at * column->size;
-        if (column->field >= segment->width)
+        if (staged_field(column, segment->width) == NOT_STAGED)
             fill_unknown(column, cells, at, at + segment->count);
         else if (run->named && column->type == NL_TYPE_NAME)
             copy_numbers(&rows, column, to);
