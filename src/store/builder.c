@@ -512,6 +512,10 @@ static inline void copy_row(void *to, enum nl_table_id table, const void *row, u
         const struct nl_sample_row *sample = row;
         *(struct nl_sample_packed *)to = (struct nl_sample_packed){
             sample->weight, sample->stack, sample->unit, sample->event, sample->lane};
+    } else if (table == NL_T_call) {
+        const struct nl_call_row *call = row;
+        *(struct nl_call_row *)to = (struct nl_call_row){
+            call->stack, call->caller, call->count, call->primitive, call->self_ns, call->total_ns};
     } else {
         for (; at + 8 <= width; at += 8)
             memcpy((char *)to + at, (const char *)row + at, 8);
@@ -549,6 +553,7 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
     case NL_T_slice: return add(stage, NL_T_slice, row);
     case NL_T_metric: return add(stage, NL_T_metric, row);
     case NL_T_sample: return add(stage, NL_T_sample, row);
+    case NL_T_call: return add(stage, NL_T_call, row);
     default: return add(stage, table, row);
     }
 }
