@@ -111,23 +111,45 @@ int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
 
 #define NOT_STAGED SIZE_MAX
 
+/* Tables whose rows are staged in another form than their own when they are no wider than this. */
+static const struct packed {
+    enum nl_table_id table;
+    uint32_t width;
+    struct {
+        size_t row, packed;
+    } fields[9];
+    unsigned count;
+} packed_rows[] = {
+#define FIELD(table, field)                                                                        \
+    {                                                                                              \
+        offsetof(struct nl_##table##_row, field), offsetof(struct nl_##table##_packed, field)      \
+    }
+    {NL_T_sample,
+     sizeof(struct nl_sample_packed),
+     {FIELD(sample, weight), FIELD(sample, stack), FIELD(sample, unit), FIELD(sample, event),
+      FIELD(sample, lane)},
+     5},
+    {NL_T_instance,
+     sizeof(struct nl_instance_packed),
+     {FIELD(instance, number), FIELD(instance, value), FIELD(instance, slice),
+      FIELD(instance, metric), FIELD(instance, offset), FIELD(instance, file),
+      FIELD(instance, line), FIELD(instance, key), FIELD(instance, text)},
+     9},
+#undef FIELD
+};
+
 /* Where a column lies in staged rows that are this wide; NOT_STAGED: nothing is known in it. */
 static size_t staged_field(const struct nl_column_def *column, uint32_t width)
 {
-    static const struct {
-        size_t row, packed;
-    } samples[] = {
-        {offsetof(struct nl_sample_row, weight), offsetof(struct nl_sample_packed, weight)},
-        {offsetof(struct nl_sample_row, stack), offsetof(struct nl_sample_packed, stack)},
-        {offsetof(struct nl_sample_row, unit), offsetof(struct nl_sample_packed, unit)},
-        {offsetof(struct nl_sample_row, event), offsetof(struct nl_sample_packed, event)},
-        {offsetof(struct nl_sample_row, lane), offsetof(struct nl_sample_packed, lane)},
-    };
-    if (column->table != NL_T_sample || width != sizeof(struct nl_sample_packed))
+    const struct packed *packed = NULL;
+    for (size_t i = 0; i < sizeof packed_rows / sizeof packed_rows[0]; i++)
+        if (packed_rows[i].table == column->table && width <= packed_rows[i].width)
+            packed = &packed_rows[i];
+    if (!packed)
         return column->field < width ? column->field : NOT_STAGED;
-    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
-        if (samples[i].row == column->field)
-            return samples[i].packed;
+    for (unsigned i = 0; i < packed->count; i++)
+        if (packed->fields[i].row == column->field && packed->fields[i].packed < width)
+            return packed->fields[i].packed;
     return NOT_STAGED;
 }
 
