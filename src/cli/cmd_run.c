@@ -22,6 +22,7 @@
 #include "base/units.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/recordjson.h"
 #include "cli/runpython.h"
 #include "cli/runreport.h"
 #include "cli/runsignals.h"
@@ -122,6 +123,9 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     options->duration_ns = settings->duration_ns;
     options->trigger = settings->trigger;
     options->paused = settings->paused || settings->on_signal;
+    if (settings->format > NL_FORMAT_JSON)
+        return nl_fail(err, NL_USAGE, "run reports as text or json, not as %s",
+                       nl_format_names[settings->format]);
     if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
         return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
     if (settings->trigger && strlen(settings->trigger) > 255)
@@ -199,11 +203,16 @@ static struct nl_trace *join(const struct nl_call *call, const char *folder, str
 static bool keep(const struct nl_call *call, const struct nl_recorder_report *report,
                  const char *folder, const char *path, struct nl_err *err)
 {
+    bool json = call->settings.format == NL_FORMAT_JSON;
     if (!report->attached) {
-        fprintf(stderr, "neurolens: nothing was recorded: %s\n",
-                report->refused ? "no process could make a file to record to"
-                                : "the program did not load the recording library (is it linked "
-                                  "statically, or set-user-ID?)");
+        const char *why = report->refused
+                              ? "no process could make a file to record to"
+                              : "the program did not load the recording library (is it linked "
+                                "statically, or set-user-ID?)";
+        if (json)
+            nl_record_json(stderr, report, NULL, NULL, why);
+        else
+            fprintf(stderr, "neurolens: nothing was recorded: %s\n", why);
         parts_remove(folder);
         return true;
     }
@@ -212,7 +221,10 @@ static bool keep(const struct nl_call *call, const struct nl_recorder_report *re
     nl_progress_quiet(call->progress);
     if (done) {
         parts_remove(folder);
-        nl_run_report(call, report, trace, path);
+        if (json)
+            nl_record_json(stderr, report, trace, path, NULL);
+        else
+            nl_run_report(call, report, trace, path);
     } else {
         fprintf(stderr, "neurolens: the recording is in %s; `neurolens analyze` reads it\n",
                 folder);
@@ -245,7 +257,10 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     const char *folder = nl_arena_format(arena, "%s.parts", path);
     options.folder = folder;
     options.library = find_library(arena);
-    options.variables = nl_run_python_variables(arena, (enum nl_run_python)call->settings.python);
+    const struct nl_run_python_options python = {.mode = (enum nl_run_python)call->settings.python,
+                                                 .shapes = call->settings.shapes,
+                                                 .heap = call->settings.python_heap};
+    options.variables = nl_run_python_variables(arena, &python);
     if (!read_options(call, &options, err) || !check_folder(path, err))
         return false;
     struct nl_recorder *recorder = nl_recorder_new(&options, err);

@@ -51,6 +51,7 @@ struct nl_settings {
     const char *steps, *on_signal, *trigger;
     bool paused;
     int python; /* enum nl_run_python */
+    bool shapes, python_heap;
     /* profile */
     struct nl_texts inputs, dims, providers;
     const char *library, *trtexec;
@@ -89,6 +90,7 @@ struct nl_command {
 
 extern const struct nl_command nl_commands[]; /* ends with a NULL name */
 extern const char *const nl_command_groups[]; /* order of the groups in help, NULL-terminated */
+enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[] */
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
 /* The tables of all commands, NULL-terminated. */

@@ -4,9 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOOK "hook/sitecustomize.py"
+#define HOOK           "hook/sitecustomize.py"
+#define VARIABLES_MOST 5 /* and the end */
 
-const char *const nl_run_python_names[] = {"on", "trace", "off", NULL};
+const char *const nl_run_python_names[] = {"on", "trace", "trace-c", "off", NULL};
 
 /* The folder of the hook: in the build tree, beside the installed program, where it was installed. */
 static char *find_hook(struct nl_arena *arena)
@@ -32,17 +33,24 @@ static char *find_hook(struct nl_arena *arena)
     return strchr(found, ':') ? NULL : found; /* PYTHONPATH cannot name it */
 }
 
-const struct nl_variable *nl_run_python_variables(struct nl_arena *arena, enum nl_run_python mode)
+const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
+                                                  const struct nl_run_python_options *options)
 {
-    struct nl_variable *variables = nl_arena_alloc(arena, 3 * sizeof *variables);
+    struct nl_variable *variables = nl_arena_alloc(arena, VARIABLES_MOST * sizeof *variables);
     const char *before = getenv("PYTHONPATH");
-    char *hook = mode == NL_RUN_PYTHON_OFF ? NULL : find_hook(arena);
-    memset(variables, 0, 3 * sizeof *variables);
+    char *hook = options->mode == NL_RUN_PYTHON_OFF ? NULL : find_hook(arena);
+    size_t count = 0;
+    memset(variables, 0, VARIABLES_MOST * sizeof *variables);
     if (!hook)
         return variables;
     if (before && *before)
         hook = nl_arena_format(arena, "%s:%s", hook, before);
-    variables[0] = (struct nl_variable){"PYTHONPATH", hook};
-    variables[1] = (struct nl_variable){"NEUROLENS_PYTHON", nl_run_python_names[mode]};
+    variables[count++] = (struct nl_variable){"PYTHONPATH", hook};
+    variables[count++] =
+        (struct nl_variable){"NEUROLENS_PYTHON", nl_run_python_names[options->mode]};
+    if (options->shapes)
+        variables[count++] = (struct nl_variable){"NEUROLENS_SHAPES", "1"};
+    if (options->heap)
+        variables[count++] = (struct nl_variable){"NEUROLENS_HEAP", "1"};
     return variables;
 }

@@ -11,8 +11,7 @@
 #include "capture/alerts.h"
 #include "cli/message.h"
 
-#define EVENTS_KEY "recorded events: "
-#define ERROR_KEY  "clock error (ns)"
+#define ERROR_KEY "clock error (ns)"
 
 static uint64_t number_of(struct nl_str text)
 {
@@ -20,8 +19,7 @@ static uint64_t number_of(struct nl_str text)
     return nl_parse_i64(text, &value) && value > 0 ? (uint64_t)value : 0;
 }
 
-/* Sum over the sources of what they say under `key`. */
-static uint64_t sum_of(const struct nl_trace *trace, struct nl_str key)
+uint64_t nl_run_sum_of(const struct nl_trace *trace, struct nl_str key)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < trace->meta.rows; i++)
@@ -30,18 +28,19 @@ static uint64_t sum_of(const struct nl_trace *trace, struct nl_str key)
     return sum;
 }
 
-static uint64_t most_of(const struct nl_trace *trace, struct nl_str key)
+uint64_t nl_run_clock_error_ns(const struct nl_trace *trace)
 {
+    struct nl_str key = nl_str(ERROR_KEY);
     uint64_t most = 0;
     for (uint32_t i = 0; i < trace->meta.rows; i++) {
         uint64_t value = number_of(nl_trace_name(trace, trace->meta.value[i]));
         if (nl_str_eq(nl_trace_name(trace, trace->meta.key[i]), key) && value > most)
             most = value;
     }
-    return most;
+    return most + 1;
 }
 
-static bool is_first(const struct nl_trace *trace, uint32_t row)
+bool nl_run_is_first_key(const struct nl_trace *trace, uint32_t row)
 {
     for (uint32_t i = 0; i < row; i++)
         if (trace->meta.key[i] == trace->meta.key[row])
@@ -55,11 +54,14 @@ static void tell_events(const struct nl_call *call, const struct nl_trace *trace
     size_t at = 0;
     for (uint32_t i = 0; i < trace->meta.rows; i++) {
         struct nl_str key = nl_trace_name(trace, trace->meta.key[i]);
-        if (!nl_str_starts(key, EVENTS_KEY) || !is_first(trace, i) || at >= sizeof text - 80)
+        if (!nl_str_starts(key, NL_RUN_EVENTS_KEY) || !nl_run_is_first_key(trace, i) ||
+            at >= sizeof text - 80)
             continue;
-        struct nl_str name = {key.ptr + strlen(EVENTS_KEY), key.len - strlen(EVENTS_KEY)};
-        int put = snprintf(text + at, sizeof text - at, "%s%s %.*s", at ? ", " : "",
-                           nl_format_count(count, sum_of(trace, key)), (int)name.len, name.ptr);
+        struct nl_str name = {key.ptr + strlen(NL_RUN_EVENTS_KEY),
+                              key.len - strlen(NL_RUN_EVENTS_KEY)};
+        int put =
+            snprintf(text + at, sizeof text - at, "%s%s %.*s", at ? ", " : "",
+                     nl_format_count(count, nl_run_sum_of(trace, key)), (int)name.len, name.ptr);
         at += put > 0 ? (size_t)put : 0;
     }
     nl_message_note(call, "  events (begin and end are two): %s%s%s values", text, at ? ", " : "",
@@ -90,11 +92,20 @@ static void tell_drops(const struct nl_call *call, const struct nl_recorder_repo
     if (none)
         nl_message_note(call, "  dropped: none");
     if (report->refused)
-        fprintf(stderr, "neurolens:   %" PRIu32 " processes could not make a file to record to\n",
-                report->refused);
+        fprintf(stderr, "neurolens:   %" PRIu32 " process%s could not make a file to record to\n",
+                report->refused, report->refused == 1 ? "" : "es");
     if (report->sums.spill_errors)
         fprintf(stderr, "neurolens:   the disk was full: %s blocks stayed in memory\n",
                 nl_format_count(count, report->sums.spill_errors));
+}
+
+uint64_t nl_run_alert_marks(const struct nl_trace *trace, const char *text)
+{
+    uint64_t marks = 0;
+    for (uint32_t row = 0; row < trace->slice.rows; row++)
+        marks += trace->slice.flags[row] & NL_SLICE_INSTANT &&
+                 nl_str_is(nl_trace_name(trace, trace->slice.name[row]), text);
+    return marks;
 }
 
 /* How often each threshold was crossed; the marks in the recording say when. */
@@ -102,10 +113,7 @@ static void tell_alerts(const struct nl_call *call, const struct nl_trace *trace
 {
     char count[NL_UNIT_TEXT];
     for (unsigned i = 0; i < ALERT_ROWS; i++) {
-        uint64_t marks = 0;
-        for (uint32_t row = 0; row < trace->slice.rows; row++)
-            marks += trace->slice.flags[row] & NL_SLICE_INSTANT &&
-                     nl_str_is(nl_trace_name(trace, trace->slice.name[row]), alert_rows[i].text);
+        uint64_t marks = nl_run_alert_marks(trace, alert_rows[i].text);
         if (marks)
             nl_message_note(call, "  %s: %s time%s", alert_rows[i].text,
                             nl_format_count(count, marks), marks == 1 ? "" : "s");
@@ -139,12 +147,17 @@ static void tell_problems(const struct nl_trace *trace)
     }
 }
 
+int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace)
+{
+    double events = (double)nl_run_sum_of(trace, nl_str("recorded events"));
+    return (int64_t)(events * (double)report->event_ps / 1000);
+}
+
 static void tell_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                       const struct nl_trace *trace)
 {
     char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT], own[NL_UNIT_TEXT], memory[NL_UNIT_TEXT];
-    double events = (double)sum_of(trace, nl_str("recorded events"));
-    int64_t ns = (int64_t)(events * (double)report->event_ps / 1000);
+    int64_t ns = nl_run_cost_ns(report, trace);
     double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
     if (report->event_ps)
         nl_message_note(call, "  overhead: %s in the program (%s of its time): %.1f ns an event",
@@ -160,7 +173,7 @@ static void tell_clock(const struct nl_call *call, const struct nl_recorder_repo
 {
     nl_message_note(call, "  clock: %s, error below %" PRIu64 " ns",
                     report->clock == NL_REC_CLOCK_TSC ? "time stamp counter" : "CLOCK_MONOTONIC",
-                    most_of(trace, nl_str(ERROR_KEY)) + 1);
+                    nl_run_clock_error_ns(trace));
 }
 
 /* What processes said of their GPU work: not recorded, recorded in part, cut short. */
