@@ -12,7 +12,8 @@ of it; wall time is shown beside. All of that is repeated with fresh processes (
 their memory lies; the figure of a start is the median of its rounds, the result the median of the starts, with their range.
 
 What the recorder takes beside the program, and how much longer the program's start takes, stand in columns of their own.
-Needs numpy, scikit-learn, torch and onnxruntime (tools/test_frameworks.sh); workloads whose modules are missing are left out.
+Needs numpy, scikit-learn, torch and onnxruntime (NEUROLENS_WITH_TORCH=1 NEUROLENS_WITH_SKLEARN=1 tools/test_frameworks.sh);
+workloads whose modules are missing are left out.
 """
 import argparse
 import json
@@ -36,6 +37,7 @@ WORKLOADS = (("small_cnn", "small CNN, training (PyTorch)", "torch"), ("large_cn
              ("server", "asyncio server and eight clients", None), ("onnx", "ONNX Runtime, 9 µs a run", "onnxruntime"))
 MODES = (("bare", None), ("again", None), ("default", []), ("full", ["--python", "trace"]))
 REPORT = '{\n  "schema": "neurolens.recording/1"'
+ROUNDS_LEAST = 15
 GOALS = {"default": 0.01, "full": 0.05}
 
 
@@ -106,7 +108,7 @@ def start(name, python, seconds, folder, chance):
         process.wait()
     ends, rounds = time.monotonic() + seconds, []
     modes = list(processes)
-    while time.monotonic() < ends or len(rounds) < 5:
+    while time.monotonic() < ends or len(rounds) < ROUNDS_LEAST:
         chance.shuffle(modes)
         rounds.append({mode: processes[mode].piece() for mode in modes})
     result = {}
