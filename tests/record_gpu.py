@@ -167,6 +167,36 @@ def devices():
     return None if rest == [["CUPTI: flushing a buffer", "overhead"]] else "overhead: %s" % rest
 
 
+def paging():
+    """Pages that moved are copies, what else happened to them slices of the device; without the option, nothing of it."""
+    run = Run(["gpus=2"], options=["--unified-memory"], rounds=200)
+    problem = differs(run, kinds=("kernel", "call")) or clean(run)
+    for kind, query in (("migration", "SELECT process, kind, ts, ts + dur, device, bytes FROM copies WHERE kind LIKE 'UVM%'"),
+                        ("paging", "SELECT s.process, s.name, s.ts, s.ts + s.dur, d.ordinal FROM slices s JOIN lanes l ON l.id = s.lane "
+                                   "LEFT JOIN devices d ON d.id = l.device WHERE s.kind = 'overhead' AND l.kind = 'device'")):
+        want, got = sorted(run.made(kind)), sorted(run.sql(query))
+        if not problem and (want != got or not want):
+            problem = "%s: %s, want %s" % (kind, got[:2], want[:2])
+    run.remove()
+    return problem
+
+
+def no_paging():
+    run = Run(mock="nounified", options=["--unified-memory"], rounds=20)
+    items, problem = run.coverage(), differs(run)
+    run.remove()
+    return problem or (None if list(items) == ["unified memory not recorded"] else str(items))
+
+
+def compiling():
+    run = Run(["jit"], rounds=200)
+    want = sorted(run.made("jit"))
+    got = sorted(run.sql("SELECT process, name, ts, ts + dur FROM slices WHERE kind = 'compile'"))
+    problem = differs(run) or clean(run)
+    run.remove()
+    return problem or (None if want == got and want else "%s, want %s" % (got[:2], want[:2]))
+
+
 def names():
     """Names over 4,095 bytes are cut, and it is told."""
     run = Run(["huge"], rounds=30)
@@ -420,7 +450,8 @@ def main():
             ("5 processes, 2 GPUs", exact(["gpus=2", "procs=4"], threads=2, rounds=100)),
             ("begun twice", exact(["twice"], rounds=50)),
             ("a fork after CUDA began", exact(["fork"], rounds=100)),
-            ("links", links), ("devices, pools, overhead", devices), ("huge names", names),
+            ("links", links), ("devices, pools, overhead", devices), ("unified memory", paging),
+            ("unified memory that cannot be had", no_paging), ("compiling", compiling), ("huge names", names),
             ("the wall's clock", wall_clock), ("breakdown", breakdown),
             ("dropped by CUPTI", counted("droppy=10", "dropped: GPU records")),
             ("kernels without times", counted("", "skipped: GPU work without a time", kinds=("kernel",),
@@ -429,6 +460,7 @@ def main():
             ("unknown kinds", strange), ("damaged buffers", broken), ("a closed window", window),
             ("CUPTI is held by another", cpu_only("held by another tool", "held", status=3)),
             ("the tool that holds CUPTI", holder),
+            ("CUPTI names its holder", cpu_only("held by another tool: CUPTI for another profiler", "held,named")),
             ("CUPTI cannot be used", cpu_only("error 999", "nodriver", status=2)),
             ("no libcupti", cpu_only("was not found", library="/nonexistent/libcupti.so", status=1)),
             ("no libcupti but another library", cpu_only("libcupti has no cuptiGetVersion", library="libm.so.6")),

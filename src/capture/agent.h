@@ -73,6 +73,7 @@ struct agent {
     char program[256], host[64], folder[NL_CONTROL_PATH + 1];
     unsigned thread_key;
     struct gpu *gpu;            /* recording of GPU work (gpu.h); NULL until CUDA is used */
+    struct rocm *rocm;          /* likewise of AMD's (rocmstate.h) */
     struct nl_capture_v1 calls; /* what scopes call, once filled */
 };
 extern struct agent nl_agent;

@@ -26,6 +26,7 @@ struct nl_control {
     int64_t first_step, last_step; /* `--steps`: [first, last); NL_REC_UNKNOWN = not by steps */
     char trigger[256];             /* name that opens the window; "" = none */
     uint32_t begins_open;          /* the gate at first */
+    uint32_t unified_memory;       /* migrations and page faults, which costs time at each */
     uint32_t whole_graphs;         /* CUDA graphs as one interval each, in place of their kernels */
     /* shared */
     uint32_t gate;              /* 1 = events are recorded */

@@ -12,8 +12,7 @@
 #ifndef NL_CUPTIABI_H
 #define NL_CUPTIABI_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "capture/cuptipages.h"
 
 enum cupti_result {
     CUPTI_OK = 0,
@@ -38,11 +37,13 @@ enum cupti_kind {
     CUPTI_CONCURRENT_KERNEL = 10,
     CUPTI_OVERHEAD = 17,
     CUPTI_MEMCPY2 = 22, /* between devices */
+    CUPTI_UNIFIED_MEMORY = 25,
     CUPTI_STREAM = 37,
     CUPTI_SYNCHRONIZATION = 38,
     CUPTI_MEMORY2 = 49,
     CUPTI_MEMORY_POOL = 50,
     CUPTI_GRAPH_TRACE = 51,
+    CUPTI_JIT = 52,
     CUPTI_KINDS = 64
 };
 
@@ -156,6 +157,23 @@ struct cupti_device {
 struct cupti_context {
     uint32_t kind, context_id, device_id;
     uint16_t compute_api_kind, null_stream_id;
+};
+
+struct cupti_jit {
+    uint32_t kind, entry, operation, device_id;
+    uint64_t start, end;
+    uint32_t correlation_id, skip1;
+    uint64_t skip2, cache_bytes;
+    const char *cache_path;
+};
+
+/* What cuptiSubscribe_v2 takes, and tells of who is in the way. */
+struct cupti_subscriber {
+    size_t size;
+    const char *name;
+    char *holder;
+    size_t holder_bytes;
+    uint8_t several, skip1[7];
 };
 
 struct cupti_stream {

@@ -13,10 +13,9 @@
 
 #include <pthread.h>
 
-#include "capture/agent.h"
 #include "capture/cuptilib.h"
 #include "capture/gpupool.h"
-#include "store/recgpu.h"
+#include "capture/gpuwrite.h"
 
 #define GPU_CALLS_MOST 2048u /* functions of the runtime, of the driver */
 
@@ -49,12 +48,8 @@ struct gpu {
     struct gpu_function functions[2][GPU_CALLS_MOST]; /* runtime, driver */
 };
 
-/* Writes a record that CUPTI gave. Consumer only, as are the next two. */
+/* Writes a record that CUPTI gave. Consumer only. */
 void gpu_record(struct gpu *gpu, const struct cupti_record *record);
-
-/* Coverage (count 0: none), metadata. */
-void gpu_note(struct gpu *gpu, const char *item, uint64_t count, const char *detail);
-void gpu_fact(struct gpu *gpu, const char *key, const char *value);
 
 /* Learns the functions' names; before any kind of record is enabled. */
 void gpu_learn_functions(struct gpu *gpu);

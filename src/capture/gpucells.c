@@ -6,46 +6,7 @@
 
 /* ---- cells ---- */
 
-static uint32_t name_of(const char *text)
-{
-    return text && *text ? agent_name(text, strlen(text)) : 0;
-}
-
-/* A cell and what belongs to it, up to two structs of whole cells. */
-static void put(struct gpu *gpu, struct nl_rec_cell cell, const void *one, size_t one_bytes,
-                const void *two, size_t two_bytes)
-{
-    struct thread *thread = gpu->thread;
-    uint32_t count = 1 + (uint32_t)((one_bytes + two_bytes) / NL_REC_CELL);
-    cell.cells = (uint8_t)count;
-    struct nl_rec_cell *to = agent_cells(thread, count);
-    if (!to)
-        return;
-    memcpy(to, &cell, sizeof cell);
-    memcpy(to + 1, one, one_bytes);
-    if (two_bytes)
-        memcpy((char *)(to + 1) + one_bytes, two, two_bytes);
-    agent_commit(thread, count);
-}
-#define PUT(gpu, cell, one) put((gpu), (cell), &(one), sizeof(one), NULL, 0)
-
-static void put_text(struct gpu *gpu, uint8_t kind, const char *key, uint64_t count,
-                     const char *text)
-{
-    struct nl_rec_more more = {.value = count, .a = name_of(text)};
-    PUT(gpu, ((struct nl_rec_cell){.kind = kind, .id = name_of(key)}), more);
-}
-
-void gpu_note(struct gpu *gpu, const char *item, uint64_t count, const char *detail)
-{
-    if (count)
-        put_text(gpu, NL_REC_GPU_NOTE, item, count, detail);
-}
-
-void gpu_fact(struct gpu *gpu, const char *key, const char *value)
-{
-    put_text(gpu, NL_REC_GPU_FACT, key, 0, value);
-}
+#define PUT(gpu, cell, one) gpu_write((gpu)->thread, (cell), &(one), sizeof(one), NULL, 0)
 
 /* ---- times ---- */
 
@@ -86,8 +47,8 @@ static void kernel(struct gpu *gpu, const void *record)
         .static_shared = (uint32_t)k->static_shared_memory,
         .dynamic_shared = (uint32_t)k->dynamic_shared_memory};
     struct nl_rec_cell cell = {
-        .time = time_of(gpu, k->start), .id = name_of(k->name), .kind = NL_REC_GPU_KERNEL};
-    put(gpu, cell, &work, sizeof work, &shape, sizeof shape);
+        .time = time_of(gpu, k->start), .id = gpu_text(k->name), .kind = NL_REC_GPU_KERNEL};
+    gpu_write(gpu->thread, cell, &work, sizeof work, &shape, sizeof shape);
 }
 
 static void copy(struct gpu *gpu, const void *record)
@@ -109,7 +70,7 @@ static void peer_copy(struct gpu *gpu, const void *record)
     struct nl_rec_peers peers = {.from = c->src_device_id, .to = c->dst_device_id};
     struct nl_rec_cell cell = {
         .time = time_of(gpu, c->start), .kind = NL_REC_GPU_PEER_COPY, .depth = c->copy_kind};
-    put(gpu, cell, &work, sizeof work, &peers, sizeof peers);
+    gpu_write(gpu->thread, cell, &work, sizeof work, &peers, sizeof peers);
 }
 
 static void fill(struct gpu *gpu, const void *record)
@@ -212,8 +173,68 @@ static void overhead(struct gpu *gpu, const void *record)
                                    o->object_kind == CUPTI_OBJECT_THREAD ? o->object_id[1] : 0};
     PUT(gpu,
         ((struct nl_rec_cell){
-            .time = time_of(gpu, o->start), .id = name_of(name), .kind = NL_REC_GPU_OVERHEAD}),
+            .time = time_of(gpu, o->start), .id = gpu_text(name), .kind = NL_REC_GPU_OVERHEAD}),
         more);
+}
+
+/* The record does not tell its thread in all versions; the call that it belongs to does. */
+static void jit(struct gpu *gpu, const void *record)
+{
+    static const char *const entries[] = {"code", "PTX to machine code", "NVVM IR to PTX"};
+    static const char *const operations[] = {"handled", "had from the cache", "put into the cache",
+                                             "compiled"};
+    const struct cupti_jit *j = record;
+    char text[80];
+    (void)snprintf(text, sizeof text, "CUDA JIT: %s %s", entries[j->entry < 3 ? j->entry : 0],
+                   operations[j->operation < 4 ? j->operation : 0]);
+    struct nl_rec_call more = {.end = time_of(gpu, j->end), .correlation = j->correlation_id};
+    PUT(gpu,
+        ((struct nl_rec_cell){
+            .time = time_of(gpu, j->start), .id = gpu_text(text), .kind = NL_REC_GPU_COMPILE}),
+        more);
+}
+
+static void unified(struct gpu *gpu, const void *record)
+{
+    enum { MANAGED = 5 };
+    static const struct {
+        const char *name;
+        uint8_t copy; /* number of the kind of copies, beyond CUPTI's own */
+        bool at_once, of_target;
+    } pagings[CUPTI_PAGINGS] = {
+        [CUPTI_PAGES_TO_DEVICE] = {.copy = NL_REC_GPU_PAGES_TO_DEVICE, .of_target = true},
+        [CUPTI_PAGES_TO_HOST] = {.copy = NL_REC_GPU_PAGES_TO_HOST},
+        [CUPTI_PAGES_BETWEEN_DEVICES] = {.copy = NL_REC_GPU_PAGES_BETWEEN, .of_target = true},
+        [CUPTI_FAULT_ON_HOST] = {"page fault on the CPU", .at_once = true},
+        [CUPTI_FAULT_ON_DEVICE] = {"page fault on the GPU"},
+        [CUPTI_THRASHING] = {"pages thrash", .at_once = true},
+        [CUPTI_THROTTLING] = {"accesses throttled"},
+        [CUPTI_REMOTE_MAP] = {"pages mapped remotely", .at_once = true, .of_target = true}};
+    const struct cupti_unified *u = record;
+    if (!u->counter || u->counter >= CUPTI_PAGINGS) {
+        gpu->unknown++;
+        return;
+    }
+    bool nowhere = u->counter == CUPTI_FAULT_ON_HOST || u->counter == CUPTI_THRASHING;
+    uint32_t device = pagings[u->counter].of_target ? u->to : u->from;
+    struct nl_rec_work work = {.end = time_of(gpu, u->end),
+                               .device = nowhere ? NL_REC_GPU_NUMBER : device,
+                               .context = NL_REC_GPU_NUMBER,
+                               .stream = NL_REC_GPU_NUMBER,
+                               .node = u->address,
+                               .bytes = u->value};
+    struct nl_rec_cell cell = {.time = time_of(gpu, u->start)};
+    if (pagings[u->counter].copy) {
+        cell.kind = NL_REC_GPU_COPY;
+        cell.depth = pagings[u->counter].copy;
+        work.detail = MANAGED | MANAGED << 8;
+        work.node = 0; /* of a graph, in copies */
+    } else {
+        cell.kind = NL_REC_GPU_PAGING;
+        cell.depth = pagings[u->counter].at_once;
+        cell.id = gpu_text(pagings[u->counter].name);
+    }
+    PUT(gpu, cell, work);
 }
 
 static void memory(struct gpu *gpu, const void *record)
@@ -228,7 +249,7 @@ static void memory(struct gpu *gpu, const void *record)
                                .bytes = m->bytes};
     PUT(gpu,
         ((struct nl_rec_cell){.time = time_of(gpu, m->timestamp),
-                              .id = name_of(m->name),
+                              .id = gpu_text(m->name),
                               .kind = NL_REC_GPU_MEMORY,
                               .depth = small(m->memory_operation_type)}),
         work);
@@ -266,7 +287,7 @@ static void device(struct gpu *gpu, const void *record)
                                  .warps = d->max_warps_per_multiprocessor,
                                  .warp_size = d->num_threads_per_warp};
     memcpy(more.uuid, d->uuid, sizeof more.uuid);
-    PUT(gpu, ((struct nl_rec_cell){.id = name_of(d->name), .kind = NL_REC_GPU_DEVICE}), more);
+    PUT(gpu, ((struct nl_rec_cell){.id = gpu_text(d->name), .kind = NL_REC_GPU_DEVICE}), more);
 }
 
 static void context(struct gpu *gpu, const void *record)
@@ -305,6 +326,8 @@ static const struct {
     [CUPTI_SYNCHRONIZATION] = {wait_for, offsetof(struct cupti_wait, start)},
     [CUPTI_MEMORY2] = {memory, offsetof(struct cupti_memory, timestamp)},
     [CUPTI_MEMORY_POOL] = {memory_pool, offsetof(struct cupti_memory_pool, timestamp)},
+    [CUPTI_UNIFIED_MEMORY] = {unified, offsetof(struct cupti_unified, start)},
+    [CUPTI_JIT] = {jit, offsetof(struct cupti_jit, start)},
     [CUPTI_GRAPH_TRACE] = {whole_graph, offsetof(struct cupti_whole_graph, start)},
     [CUPTI_DEVICE] = {device, 0},
     [CUPTI_CONTEXT] = {context, 0},

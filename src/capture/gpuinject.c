@@ -87,7 +87,8 @@ static void drain(struct gpu *gpu, uint32_t number)
         gpu_record(gpu, record);
     gpu->damaged += result != CUPTI_NO_MORE;
     if (gpu->cupti.dropped(buffer->context, buffer->stream, &dropped) == CUPTI_OK)
-        gpu_note(gpu, "dropped: GPU records", dropped, "CUPTI found no room for them");
+        gpu_write_note(gpu->thread, "dropped: GPU records", dropped,
+                       "CUPTI found no room for them");
 }
 
 static void drain_all(struct gpu *gpu)
@@ -106,15 +107,16 @@ static void drain_all(struct gpu *gpu)
 /* What was not told yet: after every round, so that a killed process has told all but the last. */
 static void tell(struct gpu *gpu)
 {
-    gpu_note(gpu, "skipped: GPU records of unknown kinds", gpu->unknown, NULL);
-    gpu_note(gpu, "skipped: GPU buffers damaged from some record on", gpu->damaged, NULL);
+    gpu_write_note(gpu->thread, "skipped: GPU records of unknown kinds", gpu->unknown, NULL);
+    gpu_write_note(gpu->thread, "skipped: GPU buffers damaged from some record on", gpu->damaged,
+                   NULL);
     gpu->unknown = gpu->damaged = 0;
-    gpu_note(gpu, "dropped: GPU buffers refused",
-             __atomic_exchange_n(&gpu->pool.refused, 0, __ATOMIC_RELAXED),
-             "all were full; the records lost are counted where CUPTI tells");
-    gpu_note(gpu, "dropped: GPU buffers of an unknown number of records",
-             __atomic_exchange_n(&gpu->scratched, 0, __ATOMIC_RELAXED),
-             "all were full, and this CUPTI cannot be refused one");
+    gpu_write_note(gpu->thread, "dropped: GPU buffers refused",
+                   __atomic_exchange_n(&gpu->pool.refused, 0, __ATOMIC_RELAXED),
+                   "all were full; the records lost are counted where CUPTI tells");
+    gpu_write_note(gpu->thread, "dropped: GPU buffers of an unknown number of records",
+                   __atomic_exchange_n(&gpu->scratched, 0, __ATOMIC_RELAXED),
+                   "all were full, and this CUPTI cannot be refused one");
 }
 
 static void finish(struct gpu *gpu)
@@ -123,15 +125,15 @@ static void finish(struct gpu *gpu)
     /* Where nothing was recorded there is nothing to flush; CUPTI may then wait for ever. */
     if (!fatal && __atomic_load_n(&gpu->pool.taken, __ATOMIC_RELAXED) &&
         gpu->cupti.flush_all(CUPTI_FLUSH_FORCED) != CUPTI_OK)
-        gpu_note(gpu, "GPU records that CUPTI could not flush", 1, NULL);
+        gpu_write_note(gpu->thread, "GPU records that CUPTI could not flush", 1, NULL);
     drain_all(gpu);
     tell(gpu);
     uint64_t out = __atomic_load_n(&gpu->pool.taken, __ATOMIC_RELAXED) -
                    __atomic_load_n(&gpu->pool.done, __ATOMIC_RELAXED);
-    gpu_note(gpu, "GPU buffers that CUPTI kept", out, "what is in them is missing");
-    gpu_note(gpu, "GPU recording ended by a fatal error of CUPTI", fatal,
-             "what came later is missing");
-    gpu_fact(gpu, NL_REC_GPU_STATE, "ended");
+    gpu_write_note(gpu->thread, "GPU buffers that CUPTI kept", out, "what is in them is missing");
+    gpu_write_note(gpu->thread, "GPU recording ended by a fatal error of CUPTI", fatal,
+                   "what came later is missing");
+    gpu_write_fact(gpu->thread, NL_REC_GPU_STATE, "ended");
 }
 
 static void *consume(void *context)
@@ -145,7 +147,7 @@ static void *consume(void *context)
         return NULL;
     }
     gpu->thread->number = NL_REC_DRIVER;
-    gpu_fact(gpu, NL_REC_GPU_STATE, "begun");
+    gpu_write_fact(gpu->thread, NL_REC_GPU_STATE, "begun");
     for (bool ending = false; !ending;) {
         gpupool_wait(&gpu->pool);
         ending = __atomic_load_n(&gpu->state, __ATOMIC_ACQUIRE) == GPU_ENDING;
@@ -198,14 +200,27 @@ static void in_child(void)
 
 /* ---- the start ---- */
 
-/* In words, into the recording, from the thread that starts CUDA. */
-static void tell_now(const char *item, const char *detail)
+/* Not known to every driver and device; it costs time at each fault. */
+static bool enable_unified_memory(struct gpu *gpu)
 {
-    struct gpu teller = {.thread = agent_enter()};
-    if (!teller.thread)
-        return;
-    gpu_note(&teller, item, 1, detail);
-    agent_leave(teller.thread);
+    struct cupti_unified_wish wishes[CUPTI_PAGINGS - 1];
+    for (uint32_t i = 0; i < CUPTI_PAGINGS - 1; i++)
+        wishes[i] = (struct cupti_unified_wish){CUPTI_ALL_DEVICES, i + 1, 0, 1};
+    return gpu->cupti.unified_memory &&
+           gpu->cupti.unified_memory(wishes, CUPTI_PAGINGS - 1) == CUPTI_OK &&
+           gpu->cupti.activity_enable(CUPTI_UNIFIED_MEMORY) == CUPTI_OK;
+}
+
+/* Functions that only ask are left out, of the driver's all but launches, where this CUPTI can. */
+static void choose_calls(struct gpu *gpu)
+{
+    const struct cupti_calls *cupti = &gpu->cupti;
+    for (uint32_t i = 1; i < GPU_CALLS_MOST; i++) {
+        if (cupti->enable_runtime_call && gpu->functions[0][i].skip)
+            (void)cupti->enable_runtime_call(i, 0);
+        if (cupti->enable_driver_call && gpu->functions[1][i].launch)
+            (void)cupti->enable_driver_call(i, 1);
+    }
 }
 
 static void enable_kinds(struct gpu *gpu)
@@ -223,14 +238,12 @@ static void enable_kinds(struct gpu *gpu)
     wanted = cupti->activity_enable(CUPTI_CONCURRENT_KERNEL) == CUPTI_OK && wanted;
     if (!cupti->enable_driver_call)
         wanted = cupti->activity_enable(CUPTI_DRIVER) == CUPTI_OK && wanted;
-    for (uint32_t i = 1; i < GPU_CALLS_MOST; i++) {
-        if (cupti->enable_runtime_call && gpu->functions[0][i].skip)
-            (void)cupti->enable_runtime_call(i, 0);
-        if (cupti->enable_driver_call && gpu->functions[1][i].launch)
-            (void)cupti->enable_driver_call(i, 1);
-    }
+    choose_calls(gpu);
+    (void)cupti->activity_enable(CUPTI_JIT); /* CUDA 11.8 has it not */
+    if (nl_agent.control->unified_memory && !enable_unified_memory(gpu))
+        gpu_tell_now("unified memory not recorded", "CUPTI cannot, with this driver or device");
     if (!wanted)
-        tell_now("GPU work recorded in part", "CUPTI refused some kinds of records");
+        gpu_tell_now("GPU work recorded in part", "CUPTI refused some kinds of records");
 }
 
 static void configure(struct gpu *gpu, void *subscriber)
@@ -249,6 +262,21 @@ static void configure(struct gpu *gpu, void *subscriber)
     (void)cupti->enable_domain(1, subscriber, CUPTI_DOMAIN_STATE);
 }
 
+/* Who holds CUPTI, in its own words where it can tell, else by the libraries of the process. */
+static void tell_holder(struct gpu *gpu, char *why, size_t room)
+{
+    char holder[80] = "";
+    struct cupti_subscriber wish = {
+        .size = sizeof wish, .name = "neurolens", .holder = holder, .holder_bytes = sizeof holder};
+    void *subscriber = NULL;
+    if (gpu->cupti.subscribe_named && gpu->cupti.unsubscribe &&
+        gpu->cupti.subscribe_named(&subscriber, notice, NULL, &wish) == CUPTI_OK)
+        (void)gpu->cupti.unsubscribe(subscriber); /* it has just gone: too late for us */
+    holder[sizeof holder - 1] = '\0';
+    (void)snprintf(why, room, "CUPTI is held by another tool: %s",
+                   holder[0] ? holder : cupti_holder());
+}
+
 /* The library, the right to use it. False: why not. */
 static bool reach_cupti(struct gpu *gpu, void **subscriber, char *why, size_t room)
 {
@@ -262,7 +290,7 @@ static bool reach_cupti(struct gpu *gpu, void **subscriber, char *why, size_t ro
     /* First: without a driver, or with another tool, this says so, and nothing else does. */
     int result = gpu->cupti.subscribe(subscriber, notice, NULL);
     if (result == CUPTI_HELD)
-        (void)snprintf(why, room, "CUPTI is held by another tool: %s", cupti_holder());
+        tell_holder(gpu, why, room);
     else if (result != CUPTI_OK)
         (void)snprintf(why, room, "CUPTI cannot be used here (error %d)", result);
     return result == CUPTI_OK;
@@ -302,7 +330,7 @@ static const char *start(struct gpu *gpu, char *text, size_t room)
         (void)gpu->cupti.flush_period(FLUSH_MS);
     enable_kinds(gpu);
     if (gpu->version >= CUPTI_CUDA_14)
-        tell_now("GPU work recorded with a CUPTI newer than is known", "check its numbers");
+        gpu_tell_now("GPU work recorded with a CUPTI newer than is known", "check its numbers");
     return NULL;
 }
 
@@ -324,7 +352,7 @@ EXPORTED int InitializeInjection(void)
     gpu->pid = pid;
     const char *why = start(gpu, text, sizeof text);
     if (why)
-        tell_now(NOT_RECORDED, why);
+        gpu_tell_now(NOT_RECORDED, why);
     if (!nl_agent.gpu)
         munmap(gpu, sizeof *gpu);
     return 1;

@@ -11,6 +11,7 @@
 
 #include "capture/agent.h"
 #include "capture/nvtxabi.h"
+#include "capture/nvtxranges.h"
 
 #define EXPORTED          __attribute__((visibility("default")))
 #define RANGE_OFF         ((uint64_t)1 << 63) /* ids of ranges that were not recorded: never 0 */
@@ -126,13 +127,18 @@ static void mark(uint32_t domain, uint32_t name, const struct nvtx_attributes *a
     (void)agent_event(NL_REC_MARK + NL_REC_CLASS_NVTX, name, more, count);
 }
 
-static uint64_t start(uint32_t domain, uint32_t name, const struct nvtx_attributes *attributes)
+static bool start_as(uint64_t range, uint32_t domain, uint32_t name,
+                     const struct nvtx_attributes *attributes)
 {
     struct nl_rec_more more[2];
-    uint64_t range = agent_range();
     uint32_t count = more_of(attributes, domain, range, more);
-    bool done = agent_event(NL_REC_BEGIN + NL_REC_CLASS_NVTX, name, more, count);
-    return done ? range : range | RANGE_OFF;
+    return agent_event(NL_REC_BEGIN + NL_REC_CLASS_NVTX, name, more, count);
+}
+
+static uint64_t start(uint32_t domain, uint32_t name, const struct nvtx_attributes *attributes)
+{
+    uint64_t range = agent_range();
+    return start_as(range, domain, name, attributes) ? range : range | RANGE_OFF;
 }
 
 static void range_end(uint64_t range)
@@ -242,6 +248,12 @@ static void *register_a(void *d, const char *text) { (void)d; return HANDLE(name
 static void *register_w(void *d, const wchar_t *text) { (void)d; return HANDLE(name_w(text)); }
 static void *create_a(const char *text) { return HANDLE(name_a(text)); }
 static void *create_w(const wchar_t *text) { return HANDLE(name_w(text)); }
+/* For others (nvtxranges.h). */
+int nvtx_push_text(const char *text) { return push(0, text_a(text), NULL); }
+int nvtx_pop(void) { return pop(0); }
+void nvtx_mark_text(const char *text) { mark(0, text_a(text), NULL); }
+void nvtx_start_text(const char *text, uint64_t range) { (void)start_as(range, 0, text_a(text), NULL); }
+void nvtx_end_range(uint64_t range) { range_end(range); }
 /* clang-format on */
 
 struct entry {

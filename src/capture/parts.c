@@ -20,8 +20,7 @@
 #include "capture/pack.h"
 #include "capture/ticks.h"
 
-#define CELLS_FULL ((size_t)32 << 10)
-#define ENDING     ".nlrec"
+#define ENDING ".nlrec"
 
 struct parts {
     char *folder;
@@ -132,7 +131,7 @@ static void add_seen(struct parts *parts, uint64_t key)
 
 /* ---- a process's recording ---- */
 
-static void write_cells(struct part *part)
+void part_write(struct part *part)
 {
     struct pack pack;
     if (!part->cells.len)
@@ -213,7 +212,7 @@ static void close_part(struct parts *parts, struct part *part, bool ended, enum 
 {
     uint32_t open = NL_REC_OPEN;
     take_full(parts, part);
-    write_cells(part);
+    part_write(part);
     if (ended) {
         uint64_t bytes = part->head->mapped * NL_REC_BLOCK_BYTES;
         take_rest(part);
@@ -233,6 +232,7 @@ static void close_part(struct parts *parts, struct part *part, bool ended, enum 
     for (size_t i = 0; i < part->name_count; i++)
         nl_free(part->names[i]);
     nl_free(part->names);
+    nl_free(part->name_slots);
     for (size_t i = 0; i < sizeof part->private / sizeof part->private[0]; i++)
         nl_free(part->private[i]);
 }
@@ -273,7 +273,7 @@ static bool open_part(struct parts *parts, const char *name, int64_t pid, uint32
                           .file = file,
                           .head = head,
                           .process = foreign ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0)};
-    nl_buf_init(&part->cells, CELLS_FULL * 2);
+    nl_buf_init(&part->cells, PART_CELLS * 2);
     return true;
 }
 
@@ -385,101 +385,6 @@ struct part *parts_first(struct parts *parts, size_t *count)
 {
     *count = parts->count;
     return parts->live;
-}
-
-/* ---- values ---- */
-
-static uint32_t name_id(struct part *part, const char *text)
-{
-    size_t row = 0;
-    while (row < part->name_count && strcmp(part->names[row], text) != 0)
-        row++;
-    if (row == part->name_count) {
-        nl_grow(&part->names, &part->name_cap, row + 1);
-        part->names[part->name_count++] = nl_strdup(text);
-    }
-    return UINT32_MAX - (uint32_t)row;
-}
-
-static void add_cell(struct part *part, uint64_t time, uint8_t kind, uint32_t id,
-                     struct nl_rec_more more)
-{
-    struct nl_rec_cell cell = {.time = time, .id = id, .kind = kind, .cells = 2};
-    nl_buf_add(&part->cells, (const char *)&cell, sizeof cell);
-    nl_buf_add(&part->cells, (const char *)&more, sizeof more);
-}
-
-/* Every block of the recorder's begins with who writes. */
-static void begin_cells(struct part *part, uint64_t time)
-{
-    if (part->cells.len > CELLS_FULL)
-        write_cells(part);
-    if (!part->cells.len)
-        add_cell(part, time, NL_REC_THREAD, NL_REC_RECORDER, (struct nl_rec_more){0});
-}
-
-static void add_value(struct part *part, uint64_t time, const char *name, const char *unit,
-                      double value)
-{
-    struct nl_rec_more more = {.a = name_id(part, unit)};
-    memcpy(&more.value, &value, sizeof value);
-    add_cell(part, time, NL_REC_COUNTER, name_id(part, name), more);
-}
-
-static void add_device(struct part *part, uint64_t time, const struct part_device *device)
-{
-    struct nl_rec_cell cell = {
-        .time = time, .id = name_id(part, device->name), .kind = NL_REC_DEVICE, .cells = 3};
-    struct nl_rec_more more[2] = {{.value = (uint64_t)device->ordinal,
-                                   .a = name_id(part, device->uuid),
-                                   .b = name_id(part, device->bus)},
-                                  {.a = name_id(part, device->vendor)}};
-    nl_buf_add(&part->cells, (const char *)&cell, sizeof cell);
-    nl_buf_add(&part->cells, (const char *)more, sizeof more);
-}
-
-void part_counter(struct parts *parts, struct part *part, int64_t thread, const char *name,
-                  const char *unit, double value)
-{
-    uint64_t now = ticks_now(parts->control->clock);
-    begin_cells(part, now);
-    add_cell(part, now, NL_REC_SUBJECT, 0, (struct nl_rec_more){.value = (uint64_t)thread});
-    add_value(part, now, name, unit, value);
-}
-
-void part_device_counter(struct part *part, const struct part_device *device, uint64_t time,
-                         const char *name, const char *unit, double value)
-{
-    begin_cells(part, time);
-    add_device(part, time, device);
-    add_value(part, time, name, unit, value);
-}
-
-void part_alert(struct part *part, const struct part_device *device, uint64_t time,
-                const char *name, double value)
-{
-    begin_cells(part, time);
-    if (device)
-        add_device(part, time, device);
-    else
-        add_cell(part, time, NL_REC_SUBJECT, 0, (struct nl_rec_more){0});
-    struct nl_rec_cell cell = {.time = time,
-                               .id = name_id(part, name),
-                               .kind = NL_REC_MARK + NL_REC_CLASS_ALERT,
-                               .cells = 3};
-    struct nl_rec_more more[2] = {{0}, {.b = NL_REC_F64 << 8}};
-    memcpy(&more[0].value, &value, sizeof value);
-    nl_buf_add(&part->cells, (const char *)&cell, sizeof cell);
-    nl_buf_add(&part->cells, (const char *)more, sizeof more);
-}
-
-void part_note(struct parts *parts, struct part *part, const char *item, uint64_t count,
-               const char *detail)
-{
-    uint64_t now = ticks_now(parts->control->clock);
-    begin_cells(part, now);
-    add_cell(part, now, NL_REC_NOTE, name_id(part, item),
-             (struct nl_rec_more){.value = count, .a = name_id(part, detail ? detail : "")});
 }
 
 static void close_all(struct parts *parts)

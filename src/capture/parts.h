@@ -17,6 +17,8 @@ struct parts;
  * known: its recording is left alone until the run ends. */
 #define PART_FOREIGN (-1)
 
+#define PART_CELLS ((size_t)32 << 10) /* bytes of the recorder's cells that make a block */
+
 /* One live process. */
 struct part {
     int64_t pid;
@@ -25,8 +27,9 @@ struct part {
     struct nl_rec_head *head;
     /* the recorder's own cells, not yet in the file */
     struct nl_buf cells;
-    char **names; /* ids from the top downwards */
-    size_t name_count, name_cap, names_written;
+    char **names;         /* ids from the top downwards */
+    uint32_t *name_slots; /* row + 1, by hash */
+    size_t name_count, name_cap, name_room, names_written;
     void
         *private[8]; /* of sources, by their place in the table; nl_alloc'ed, freed with the part */
 };
@@ -74,6 +77,23 @@ void part_alert(struct part *part, const struct part_device *device, uint64_t ti
 /* A line of the recording's coverage. `detail` may be NULL. */
 void part_note(struct parts *parts, struct part *part, const char *item, uint64_t count,
                const char *detail);
+
+/* Where a thread was. Frames, innermost first: "function\tfile\tline" (the last two may be missing), or
+ * "@module\tbuild id\t0xoffset" of machine code that the reader names; "" unknown. */
+struct part_sample {
+    int64_t ns;               /* of CLOCK_MONOTONIC */
+    uint32_t thread, cpu;     /* OS thread id; NL_REC_NO_CPU not known */
+    const char *event, *unit; /* what was sampled, what the weight counts */
+    uint64_t weight;
+    const char *const *frames;
+    size_t frame_count;
+    bool cut; /* outer frames are missing; what is too deep for a cell is marked so, too */
+};
+
+void part_sample(struct part *part, uint64_t now_ticks, const struct part_sample *sample);
+
+/* Puts the cells made so far into the file. */
+void part_write(struct part *part);
 
 /* Closes all. Sums may be NULL. */
 void parts_finish(struct parts *parts, struct parts_sums *sums);

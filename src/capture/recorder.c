@@ -67,6 +67,7 @@ static void set_control(struct nl_control *control, const struct nl_recorder_opt
         (void)snprintf(control->trigger, sizeof control->trigger, "%s", options->trigger);
     control->gate = control->begins_open = !closed;
     control->whole_graphs = options->whole_graphs;
+    control->unified_memory = options->unified_memory;
     __atomic_store_n(&control->magic, NL_CONTROL_MAGIC, __ATOMIC_RELEASE);
 }
 

@@ -29,5 +29,23 @@ const struct nl_source nl_source_cuda = {
     .variable = "CUDA_INJECTION64_PATH",
     .start = find_driver};
 
-const struct nl_source *const nl_sources[] = {&nl_source_scopes,  &nl_source_nvtx, &nl_source_cuda,
-                                              &nl_source_process, &nl_source_gpus, NULL};
+/* Machines without an AMD GPU are no news: then this source says nothing. */
+static bool find_amd(struct source_run *run)
+{
+    (void)run;
+    return access("/dev/kfd", F_OK) == 0;
+}
+
+const struct nl_source nl_source_rocm = {
+    .name = "ROCm",
+    .doc = "kernels, copies, calls, memory of AMD GPUs (rocprofiler-sdk); not run on one yet",
+    .variable = "ROCP_TOOL_LIBRARIES",
+    .start = find_amd};
+
+const struct nl_source *const nl_sources[] = {&nl_source_scopes,
+                                              &nl_source_nvtx,
+                                              &nl_source_cuda,
+                                              &nl_source_rocm,
+                                              &nl_source_process,
+                                              &nl_source_gpus,
+                                              NULL};

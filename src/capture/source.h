@@ -42,7 +42,7 @@ struct nl_source {
 extern const struct nl_source *const nl_sources[];
 #define NL_SOURCES_MOST 8u
 
-extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_process,
-    nl_source_gpus;
+extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_rocm,
+    nl_source_process, nl_source_gpus;
 
 #endif

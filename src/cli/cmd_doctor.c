@@ -107,6 +107,17 @@ static bool ask_cupti(void *library, char *text)
     return true;
 }
 
+static bool ask_rocprofiler(void *library, char *text)
+{
+    int (*ask)(uint32_t *, uint32_t *, uint32_t *) = NULL;
+    uint32_t major = 0, minor = 0, patch = 0;
+    if (!symbol(library, "rocprofiler_get_version", &ask) || ask(&major, &minor, &patch) != 0)
+        return false;
+    snprintf(text, FOUND_TEXT, "rocprofiler-sdk %" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s", major,
+             minor, patch, major ? "" : "; 1.0 or newer is needed to record");
+    return true;
+}
+
 static bool ask_nvml(void *library, char *text)
 {
     int (*start)(void) = NULL, (*driver)(char *, unsigned) = NULL, (*count)(unsigned *) = NULL;
@@ -136,6 +147,14 @@ static void look_cupti(struct nl_call *call, struct finding *finding)
                                         "/usr/local/cuda/lib64/libcupti.so",
                                         NULL};
     look_for_library(call, finding, names, ask_cupti);
+}
+
+static void look_rocprofiler(struct nl_call *call, struct finding *finding)
+{
+    static const char *const names[] = {"librocprofiler-sdk.so.1",
+                                        "/opt/rocm/lib/librocprofiler-sdk.so.1",
+                                        "librocprofiler-sdk.so", NULL};
+    look_for_library(call, finding, names, ask_rocprofiler);
 }
 
 static void look_nvml(struct nl_call *call, struct finding *finding)
@@ -363,6 +382,8 @@ static const struct check checks[] = {
     {"CUPTI", look_cupti,
      "install the CUDA toolkit or `pip install nvidia-cuda-cupti`, and put its lib folder on "
      "LD_LIBRARY_PATH"},
+    {"rocprofiler", look_rocprofiler,
+     "only for AMD GPUs: install rocprofiler-sdk of ROCm 7 or newer"},
     {"NVML", look_nvml, "comes with the NVIDIA driver (libnvidia-ml.so.1)"},
     {"CPU sampling", look_perf, "sudo sysctl kernel.perf_event_paranoid=1"},
     {"attaching to processes", look_ptrace, "sudo sysctl kernel.yama.ptrace_scope=1"},

@@ -118,6 +118,7 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     const struct nl_settings *settings = &call->settings;
     options->policy = (enum nl_rec_policy)settings->policy;
     options->whole_graphs = settings->graphs == 1;
+    options->unified_memory = settings->unified_memory;
     options->cap_bytes = settings->buffer_bytes ? settings->buffer_bytes : DEFAULT_BYTES;
     options->delay_ns = settings->delay_ns;
     options->duration_ns = settings->duration_ns;

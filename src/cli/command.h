@@ -46,6 +46,7 @@ struct nl_settings {
     /* run */
     int policy; /* enum nl_rec_policy */
     int graphs; /* 1 = whole */
+    bool unified_memory;
     uint64_t buffer_bytes;
     int64_t delay_ns, duration_ns;
     const char *steps, *on_signal, *trigger;

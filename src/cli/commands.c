@@ -205,6 +205,8 @@ static const struct nl_option run_options[] = {
      "record nothing until the program calls nl_record(1)", NULL},
     {"graphs", 0, NL_OPTION_CHOICE, TARGET(graphs), "WORD",
      "CUDA graphs: their kernels as nodes (default), or whole, which costs less", graph_names},
+    {"unified-memory", 0, NL_OPTION_FLAG, TARGET(unified_memory), NULL,
+     "also pages that move between CPU and GPU, and page faults; costs time at each", NULL},
     END,
 };
 

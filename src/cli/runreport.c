@@ -125,7 +125,7 @@ static void tell_sources(const struct nl_call *call, const struct nl_recorder_re
     char count[NL_UNIT_TEXT];
     for (size_t i = 0; i < report->source_count; i++) {
         const struct nl_recorder_source *source = &report->sources[i];
-        if (!source->available)
+        if (!source->available && source->why[0])
             nl_message_note(call, "  not recorded: %s: %s", source->name, source->why);
         if (source->lost)
             fprintf(stderr,

@@ -9,9 +9,16 @@
 void cpuprofile_begin(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
                       struct nl_job *job)
 {
-    *profile = (struct cpuprofile){.builder = builder, .source = source, .job = job};
-    profile->stage = nl_stage_new(builder);
-    nl_stage_begin(profile->stage, source, 0);
+    struct nl_stage *stage = nl_stage_new(builder);
+    nl_stage_begin(stage, source, 0);
+    cpuprofile_share(profile, builder, source, job, stage);
+}
+
+void cpuprofile_share(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
+                      struct nl_job *job, struct nl_stage *stage)
+{
+    *profile =
+        (struct cpuprofile){.builder = builder, .source = source, .job = job, .stage = stage};
 }
 
 bool cpuprofile_end(struct cpuprofile *profile, struct nl_err *err)

@@ -96,7 +96,8 @@ bool gpurows_times(struct gpurows *rows, int64_t start, int64_t end, struct nl_s
 
 static uint32_t make_lane(struct gpurows *rows, const struct gpurows_slot *want)
 {
-    bool stream = want->kind == NL_LANE_STREAM || want->kind == NL_LANE_SYNC;
+    bool stream =
+        want->kind == NL_LANE_STREAM || want->kind == NL_LANE_SYNC || want->kind == NL_LANE_DEVICE;
     struct nl_lane_key key = {.kind = want->kind,
                               .process = nl_builder_process(rows->builder, rows->source, want->pid),
                               .thread = NL_NULL_ROW,
@@ -230,9 +231,10 @@ static uint8_t mapped(int64_t number, const uint8_t *map, size_t count)
 
 uint8_t gpurows_cupti_copy(int64_t number)
 {
-    static const uint8_t kinds[] = {NL_COPY_UNKNOWN, NL_COPY_HTOD, NL_COPY_DTOH, NL_COPY_HTOA,
-                                    NL_COPY_ATOH,    NL_COPY_ATOA, NL_COPY_ATOD, NL_COPY_DTOA,
-                                    NL_COPY_DTOD,    NL_COPY_HTOH, NL_COPY_PTOP};
+    static const uint8_t kinds[] = {
+        NL_COPY_UNKNOWN, NL_COPY_HTOD,     NL_COPY_DTOH,     NL_COPY_HTOA,    NL_COPY_ATOH,
+        NL_COPY_ATOA,    NL_COPY_ATOD,     NL_COPY_DTOA,     NL_COPY_DTOD,    NL_COPY_HTOH,
+        NL_COPY_PTOP,    NL_COPY_UVM_HTOD, NL_COPY_UVM_DTOH, NL_COPY_UVM_DTOD};
     return mapped(number, kinds, sizeof kinds);
 }
 

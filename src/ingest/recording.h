@@ -3,7 +3,7 @@
  *
  * recording.c recognises and opens a file and reports; recordingblocks.c finds its blocks, wherever and
  * in whatever state they are, in order; recordingclock.c turns ticks into ns; recordingevents.c pairs
- * begins and ends; recordingrows.c makes rows of them.
+ * begins and ends; recordingrows.c makes rows of them, recordingsamples.c of samples.
  */
 #ifndef NL_RECORDING_H
 #define NL_RECORDING_H
@@ -143,6 +143,17 @@ NL_MUST_CHECK bool rec_gpu_take(struct rec_gpu *gpu, const struct nl_rec_cell *c
 /* At the end: what waited, coverage, metadata. */
 void rec_gpu_finish(struct rec_gpu *gpu);
 void rec_gpu_free(struct rec_gpu *gpu);
+
+/* ---- samples ---- */
+
+struct rec_samples;
+
+struct rec_samples *rec_samples_new(struct rec_load *load);
+/* A SAMPLE cell with `bytes` behind it. False: it is cut. */
+NL_MUST_CHECK bool rec_samples_take(struct rec_samples *samples, const struct nl_rec_cell *cell,
+                                    const unsigned char *more, size_t bytes);
+void rec_samples_finish(struct rec_samples *samples); /* coverage */
+void rec_samples_free(struct rec_samples *samples);
 
 /* A mark that a hook of ours left, "what: why", of what it could not record: a line of coverage. */
 bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark);

@@ -48,7 +48,8 @@ struct rec_events {
     size_t out_count, out_cap, in_count, in_cap;
     struct rec_thread *now; /* whose events are being read */
     struct rec_thread recorder, driver;
-    struct rec_gpu *gpu; /* NULL: no cell of its kinds yet */
+    struct rec_gpu *gpu;         /* NULL: no cell of its kinds yet */
+    struct rec_samples *samples; /* likewise */
     uint32_t now_row, subject_lane;
     int64_t last_ts;
     uint64_t events[NL_REC_CLASS_COUNT], counters, flows;
@@ -429,6 +430,18 @@ static void take_gpu(struct rec_events *e, const struct nl_rec_cell *cell,
     e->cut += !rec_gpu_take(e->gpu, cell, more, bytes);
 }
 
+static void take_sample(struct rec_events *e, const struct nl_rec_cell *cell,
+                        const unsigned char *more, size_t bytes)
+{
+    if (e->now != &e->recorder) {
+        e->no_thread++;
+        return;
+    }
+    if (!e->samples)
+        e->samples = rec_samples_new(e->load);
+    e->cut += !rec_samples_take(e->samples, cell, more, bytes);
+}
+
 static void read_block(struct rec_events *e, const unsigned char *bytes, uint32_t used)
 {
     struct event event;
@@ -447,6 +460,10 @@ static void read_block(struct rec_events *e, const unsigned char *bytes, uint32_
         at += cells * NL_REC_CELL;
         if (event.cell.kind >= NL_REC_GPU_KERNEL && event.cell.kind < NL_REC_GPU_BEHIND) {
             take_gpu(e, &event.cell, behind, (cells - 1) * NL_REC_CELL);
+            continue;
+        }
+        if (event.cell.kind == NL_REC_SAMPLE) {
+            take_sample(e, &event.cell, behind, (cells - 1) * NL_REC_CELL);
             continue;
         }
         event.ts = rec_clock_ns(&e->load->clock, event.cell.time);
@@ -499,6 +516,8 @@ static void report(struct rec_events *e)
     uint64_t total = e->counters + e->flows;
     if (e->gpu)
         rec_gpu_finish(e->gpu);
+    if (e->samples)
+        rec_samples_finish(e->samples);
     for (unsigned i = 0; i < NL_REC_CLASS_COUNT; i++) {
         total += i == NL_REC_CLASS_ALERT ? 0 : e->events[i]; /* made by the recorder */
         (void)snprintf(key, sizeof key, "recorded events: %s", rec_classes[i].name);
@@ -530,6 +549,7 @@ static void release(struct rec_events *e)
     nl_free(e->outs);
     nl_free(e->ins);
     rec_gpu_free(e->gpu);
+    rec_samples_free(e->samples);
     id_index_release(&e->threads);
     id_index_release(&e->tracks);
     id_index_release(&e->ranges);

@@ -268,7 +268,36 @@ static void overhead(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const 
     (void)nl_stage_slice(gpu->rows.stage, &slice);
 }
 
+static void compile(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsigned char *more)
+{
+    struct nl_rec_call call;
+    struct nl_slice_row slice;
+    memcpy(&call, more, sizeof call);
+    if (!times(gpu, cell, call.end, &slice))
+        return;
+    slice.kind = NL_KIND_COMPILE;
+    slice.name = rec_name_id(gpu->load, cell->id);
+    slice.lane = gpurows_thread(&gpu->rows, NL_LANE_THREAD, gpu->pid,
+                                call.thread ? (int64_t)call.thread : NL_NULL_I64, 0);
+    (void)nl_stage_slice(gpu->rows.stage, &slice);
+}
+
 /* ---- memory ---- */
+
+static void paging(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsigned char *more)
+{
+    struct nl_rec_work work;
+    struct nl_slice_row slice;
+    memcpy(&work, more, sizeof work);
+    if (!times(gpu, cell, cell->depth ? cell->time : work.end, &slice))
+        return;
+    slice.kind = NL_KIND_OVERHEAD;
+    slice.flags = cell->depth ? NL_SLICE_INSTANT : 0;
+    slice.name = rec_name_id(gpu->load, cell->id);
+    slice.lane = gpurows_device(&gpu->rows, NL_LANE_DEVICE, gpu->pid, told(work.device),
+                                NL_NULL_I64, NL_NULL_I64);
+    (void)nl_stage_slice(gpu->rows.stage, &slice);
+}
 
 static bool memory_row(struct rec_gpu *gpu, const struct nl_rec_cell *cell,
                        const struct nl_rec_work *work, struct nl_memory_row *row)
@@ -324,7 +353,10 @@ static void memory_pool(struct rec_gpu *gpu, const struct nl_rec_cell *cell,
 static void set_uuid(struct rec_gpu *gpu, struct nl_device_row *row, const unsigned char uuid[16])
 {
     char text[48] = "GPU-";
+    static const unsigned char untold[16];
     size_t at = 4;
+    if (memcmp(uuid, untold, sizeof untold) == 0)
+        return;
     for (unsigned i = 0; i < 16; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%02x",
                                i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
@@ -341,9 +373,10 @@ static void device(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const un
     struct nl_str name = rec_name(gpu->load, cell->id);
     if (name.len)
         row->name = nl_builder_name(builder, name);
-    row->vendor = nl_builder_name(builder, nl_str("nvidia"));
+    row->vendor =
+        nl_builder_name(builder, nl_str(cell->depth == NL_REC_GPU_AMD ? "amd" : "nvidia"));
     row->sm_count = info.processors;
-    row->memory_bytes = info.memory_bytes;
+    row->memory_bytes = info.memory_bytes ? info.memory_bytes : NL_NULL_U64;
     row->bandwidth_bytes_per_s = info.bandwidth ? info.bandwidth : NL_NULL_U64;
     row->clock_hz = info.clock_hz ? info.clock_hz : NL_NULL_U64;
     row->compute_major = info.major;
@@ -443,6 +476,8 @@ static const struct {
     KIND(NL_REC_GPU_DEVICE, device, sizeof(struct nl_rec_device)),
     KIND(NL_REC_GPU_CONTEXT, context, sizeof(struct nl_rec_work)),
     KIND(NL_REC_GPU_STREAM, stream, sizeof(struct nl_rec_work)),
+    KIND(NL_REC_GPU_COMPILE, compile, sizeof(struct nl_rec_call)),
+    KIND(NL_REC_GPU_PAGING, paging, sizeof(struct nl_rec_work)),
     KIND(NL_REC_GPU_NOTE, note, sizeof(struct nl_rec_more)),
     KIND(NL_REC_GPU_FACT, fact, sizeof(struct nl_rec_more)),
 #undef KIND
@@ -464,7 +499,7 @@ void rec_gpu_finish(struct rec_gpu *gpu)
         const char *key;
         uint64_t count;
     } facts[] = {{"recorded events: GPU work", gpu->work},
-                 {"recorded events: CUDA calls", gpu->calls}};
+                 {"recorded events: GPU API calls", gpu->calls}};
     char text[32];
     for (size_t i = 0; i < gpu->wait_count; i++) {
         const uint64_t *device = gpurows_map_find(&gpu->contexts, gpu->waits[i].work.context);
@@ -478,7 +513,9 @@ void rec_gpu_finish(struct rec_gpu *gpu)
     gpurows_end(&gpu->rows);
     rec_cover(gpu->load, "skipped: notes and facts of GPU work over 256", gpu->more_words, NULL);
     rec_cover(gpu->load, "skipped: GPU work without a time", gpu->no_time,
-              "CUPTI gave it none: its buffers on the device were full");
-    rec_cover(gpu->load, "GPU recording cut short", gpu->begun > gpu->ended,
-              "the process ended before CUPTI handed everything over; its last work is missing");
+              "the GPU's profiler gave it none: its buffers on the device were full");
+    rec_cover(
+        gpu->load, "GPU recording cut short", gpu->begun > gpu->ended,
+        "the process ended before the GPU's profiler handed everything over; its last work is "
+        "missing");
 }

@@ -102,6 +102,20 @@ static uint64_t link_rows(struct nl_trace *t, const struct call_table *table,
     return unlinked;
 }
 
+/* Pages that the driver moved: nobody launched that. */
+static uint64_t moved_by_driver(const struct nl_trace *t)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < t->copy.rows; i++) {
+        uint8_t kind = t->copy.kind[i];
+        bool pages =
+            kind == NL_COPY_UVM_HTOD || kind == NL_COPY_UVM_DTOH || kind == NL_COPY_UVM_DTOD;
+        count += pages && t->copy.slice[i] != NL_NULL_ROW &&
+                 t->slice.link[t->copy.slice[i]] == NL_NULL_ROW;
+    }
+    return count;
+}
+
 /* Flows come in order of time from few lanes, so a cursor per lane (by its low bits) makes most
  * searches a step or two. Starts and ends run at their own pace. */
 #define CURSORS 16u
@@ -137,6 +151,7 @@ void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked, ui
     uint64_t calls = index_calls(&table, duplicates);
     for (size_t i = 0; i < sizeof work / sizeof work[0]; i++)
         *unlinked += link_rows(t, &table, work[i].slices, work[i].correlations, work[i].rows);
+    *unlinked -= moved_by_driver(t);
     /* A recorder that has no calls, or no ids, lost none. */
     if (!calls)
         *unlinked = 0;

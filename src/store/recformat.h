@@ -131,6 +131,7 @@ enum nl_rec_kind {
     NL_REC_SUBJECT,       /* counters that follow are about the thread `value`; 0 = the process */
     NL_REC_DEVICE = 16, /* … about the GPU `value`, id its name, a UUID, b bus; second a vendor */
     NL_REC_NOTE,        /* coverage: id what, value how many, a = detail */
+    NL_REC_SAMPLE,      /* where a thread was, below */
     NL_REC_BEGIN = 64,  /* + class: a scope, or a range that RANGE_END ends (third cell flag) */
     NL_REC_END = 128,   /* + class: id is the low half of the time of its BEGIN, depth likewise */
     NL_REC_MARK = 192   /* + class */
@@ -153,6 +154,14 @@ struct nl_rec_more {
     uint32_t a, b;
 };
 #define NL_REC_CELL 16u
+
+/*
+ * SAMPLE, of the recorder: `time` is ns of CLOCK_MONOTONIC, id the OS thread id, depth the number of frames.
+ * Then {weight, event, unit}, {0, processor, flags}, and frames as name ids, innermost first, four per
+ * cell. Texts of frames: "function\tfile\tline" or "@module\tbuild id\t0xoffset" (machine code).
+ */
+#define NL_REC_NO_CPU     UINT32_MAX
+#define NL_REC_SAMPLE_CUT 1u /* outer frames are missing */
 
 /* Category of a mark of class LIBRARY that says what could not be recorded, "what: why". Such marks are
  * written outside the window too. */

@@ -1,5 +1,5 @@
 /*
- * recgpu — GPU work in a raw recording (recformat.h), as CUPTI told it to the recorded process.
+ * recgpu — GPU work in a raw recording (recformat.h), as CUPTI or rocprofiler told it to the recorded process.
  *
  * These cells are in blocks whose THREAD cell has the number NL_REC_DRIVER, which stands for no thread. Their
  * `time` is not in ticks: it is ns of CLOCK_MONOTONIC, as are all times below; 0 = not told. Behind
@@ -27,13 +27,25 @@ enum nl_rec_gpu {
     NL_REC_GPU_MEMORY,      /* work with `node` the address; depth operation, detail kind of memory;
                              * id who allocated */
     NL_REC_GPU_POOL,        /* likewise of a memory pool; detail 1 local, 2 imported */
-    NL_REC_GPU_DEVICE,      /* device; id its name */
+    NL_REC_GPU_DEVICE,      /* device; id its name, depth its vendor */
     NL_REC_GPU_CONTEXT,     /* work: device, context, stream = its null stream */
     NL_REC_GPU_STREAM,      /* work: context, stream; detail its priority, a signed number */
     NL_REC_GPU_NOTE,        /* more: coverage; id what, value how many, a = name of the detail */
     NL_REC_GPU_FACT,        /* more: metadata; id key, a = name of the value */
+    NL_REC_GPU_COMPILE,     /* call; id what the driver compiled, or had from its cache */
+    NL_REC_GPU_PAGING, /* work with `node` the address; id what the driver did with pages, depth 1
+                             * when it took no time that is told */
     NL_REC_GPU_BEHIND
 };
+
+/* Kinds of copies that the driver made of pages, beyond CUPTI's numbers. */
+enum nl_rec_pages {
+    NL_REC_GPU_PAGES_TO_DEVICE = 11,
+    NL_REC_GPU_PAGES_TO_HOST,
+    NL_REC_GPU_PAGES_BETWEEN
+};
+
+enum nl_rec_vendor { NL_REC_GPU_NVIDIA, NL_REC_GPU_AMD };
 
 struct nl_rec_work {
     uint64_t end;

@@ -7,6 +7,7 @@
  *   gpus=N  devices (1)            zero=N  every Nth kernel has no times     huge   names of 9,000 bytes
  *   fork    a child that forks after CUDA began, works on in vain, and exits with 3
  *   procs=N children that begin CUDA themselves, likewise all
+ *   jit     the driver compiles kernels now and then
  *   exit=N  status at the end      _exit   without handlers                  kill   SIGKILL at the end
  *   idle    CUDA is begun, nothing is done                                   twice  it is begun twice
  */
@@ -238,6 +239,54 @@ static void graph(struct worker *worker, int i)
         kernel(worker, "graph_node", correlation, i, 5, 100 + node);
 }
 
+/* Pages that move count as copies; what else happens to them, and compilations, as slices. */
+static void pages(const struct worker *worker, int i)
+{
+    static const struct {
+        const char *copy, *name;
+    } pagings[CUPTI_PAGINGS] = {{NULL, NULL},
+                                {"UVM HtoD", NULL},
+                                {"UVM DtoH", NULL},
+                                {NULL, "page fault on the CPU"},
+                                {NULL, "page fault on the GPU"},
+                                {NULL, "pages thrash"},
+                                {NULL, "accesses throttled"},
+                                {NULL, "pages mapped remotely"},
+                                {"UVM DtoD", NULL}};
+    uint32_t counter = (uint32_t)i % (CUPTI_PAGINGS - 1) + 1;
+    bool at_once = counter == CUPTI_FAULT_ON_HOST || counter == CUPTI_THRASHING || counter == CUPTI_REMOTE_MAP;
+    bool nowhere = counter == CUPTI_FAULT_ON_HOST || counter == CUPTI_THRASHING;
+    struct cupti_unified record = {.kind = CUPTI_UNIFIED_MEMORY,
+                                   .counter = counter,
+                                   .value = 65536u * (uint64_t)(i + 1),
+                                   .start = now(),
+                                   .address = 0x7fff0000u,
+                                   .from = worker->device,
+                                   .to = worker->device};
+    record.end = at_once ? 0 : record.start + 700;
+    if (!put(&record, sizeof record))
+        return;
+    if (pagings[counter].copy)
+        TELL("migration,%s,%lu,%lu,%u,%lu\n", pagings[counter].copy, LONG(record.start), LONG(record.end),
+             worker->device, LONG(record.value));
+    else if (nowhere)
+        TELL("paging,%s,%lu,%lu,\n", pagings[counter].name, LONG(record.start), LONG(record.start));
+    else
+        TELL("paging,%s,%lu,%lu,%u\n", pagings[counter].name, LONG(record.start),
+             LONG(at_once ? record.start : record.end), worker->device);
+}
+
+static void jit(int i)
+{
+    static const char *const names[] = {"CUDA JIT: PTX to machine code had from the cache",
+                                        "CUDA JIT: PTX to machine code put into the cache",
+                                        "CUDA JIT: PTX to machine code compiled"};
+    struct cupti_jit record = {.kind = CUPTI_JIT, .entry = 1, .operation = (uint32_t)i % 3 + 1, .start = now()};
+    record.end = record.start + 20000;
+    if (put(&record, sizeof record))
+        TELL("jit,%s,%lu,%lu\n", names[i % 3], LONG(record.start), LONG(record.end));
+}
+
 static void *work(void *context)
 {
     struct worker *worker = context;
@@ -259,6 +308,9 @@ static void *work(void *context)
             allocate(worker, i);
         if (i % 16 == 9)
             graph(worker, i);
+        pages(worker, i);
+        if (option("jit", 0) && i % 32 == 0)
+            jit(i / 32);
         if (i % 64 == 3)
             (void)call(1, MOCK_CTX_GET, next());
     }

@@ -85,6 +85,8 @@ static size_t bytes_of(uint32_t kind)
     case CUPTI_MEMORY_POOL: return old ? 72 : 80;
     case CUPTI_GRAPH_TRACE: return old ? 48 : 56;
     case CUPTI_DEVICE: return old ? 176 : 184;
+    case CUPTI_UNIFIED_MEMORY: return old ? 64 : 104;
+    case CUPTI_JIT: return old ? 64 : 72;
     case CUPTI_CONTEXT: return old ? 24 : 32;
     case CUPTI_STREAM: return 24;
     case MOCK_STRANGE_KIND: return 48;
@@ -249,6 +251,33 @@ SHOWN int cuptiActivityEnable(uint32_t kind)
 {
     kinds |= (uint64_t)1 << kind;
     return 0;
+}
+
+SHOWN int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_unified_wish *wishes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (wishes[i].scope != CUPTI_ALL_DEVICES || !wishes[i].enable || wishes[i].counter != i + 1)
+            return 1;
+    return option("nounified", 0) || count != 8 ? 29 : 0;
+}
+
+SHOWN int cuptiSubscribe_v2(void **subscriber, cupti_callback_fn function, void *user,
+                            struct cupti_subscriber *wish)
+{
+    (void)user;
+    if (wish->size != sizeof *wish || wish->holder_bytes < 64 || wish->several)
+        return 1;
+    if (option("named", 0)) {
+        strcpy(wish->holder, "CUPTI for another profiler");
+        return CUPTI_HELD;
+    }
+    *subscriber = (void *)(uintptr_t)function;
+    return option("held", 0) ? CUPTI_HELD : 0;
+}
+
+SHOWN int cuptiUnsubscribe(void *subscriber)
+{
+    return subscriber ? 0 : 1;
 }
 
 SHOWN int cuptiActivityRegisterCallbacks(cupti_request_fn asks, cupti_complete_fn done)

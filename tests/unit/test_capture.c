@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "capture/agent.h"
 #include "capture/recorder.h"
+#include "capture/ticks.h"
 #include "ingest/ingest.h"
 
 #define THREADS 4
@@ -133,6 +134,62 @@ static void writes_while_relieved(void)
 
 /* ---- a source ---- */
 
+#define DEEP  1200 /* frames; a cell holds 1,008 */
+#define BURST 3000 /* samples: more than a block of cells */
+
+static void take_samples(struct parts *parts, struct part *part)
+{
+    static const char *const python[] = {"leaf\ta.py\t3", "main\ta.py\t9"};
+    static const char *const native[] = {"@/lib/libm.so.6\tabcd\t0x10", "main\ta.py\t9"};
+    const char *deep[DEEP];
+    uint64_t now = ticks_now(parts_control(parts)->clock);
+    for (size_t i = 0; i < DEEP; i++)
+        deep[i] = i % 2 ? "ping" : "pong\t\t";
+    struct part_sample sample = {.thread = 77, .cpu = 1, .event = "cpu", .unit = "ns", .weight = 5};
+    sample.frames = python;
+    sample.frame_count = 2;
+    for (sample.ns = 1000; sample.ns < 1000 + BURST; sample.ns++)
+        part_sample(part, now, &sample);
+    sample.frames = native;
+    sample.cpu = NL_REC_NO_CPU;
+    part_sample(part, now, &sample);
+    sample.frames = deep;
+    sample.frame_count = DEEP;
+    part_sample(part, now, &sample);
+    sample.frame_count = 0;
+    part_sample(part, now, &sample);
+}
+
+static void check_samples(const struct nl_trace *trace)
+{
+    const uint32_t *parent = trace->stack.parent, *name = trace->stack.name;
+    REQUIRE(trace->sample.rows == BURST + 3);
+    uint32_t leaf = NL_NULL_ROW, machine = NL_NULL_ROW, depth = 0, burst = 0, unknown = 0;
+    for (uint32_t i = 0; i < trace->sample.rows; i++) {
+        uint32_t stack = trace->sample.stack[i], frames = 0;
+        bool in_burst = trace->sample.cpu[i] == 1;
+        burst += in_burst;
+        unknown += stack == NL_NULL_ROW;
+        leaf = in_burst ? stack : leaf;
+        for (uint32_t at = stack; at != NL_NULL_ROW; at = parent[at])
+            frames++;
+        depth = frames > depth ? frames : depth;
+        if (frames == 2 && !in_burst)
+            machine = stack;
+        CHECK_INT(trace->sample.weight[i], 5);
+    }
+    CHECK_INT(burst, BURST);
+    CHECK_INT(unknown, 1);
+    CHECK_INT(depth, 1008);
+    REQUIRE(leaf != NL_NULL_ROW && machine != NL_NULL_ROW);
+    CHECK_STR(nl_trace_name(trace, name[leaf]), "leaf");
+    CHECK_STR(nl_trace_name(trace, trace->stack.file[leaf]), "a.py");
+    CHECK_INT(trace->stack.line[leaf], 3);
+    CHECK_STR(nl_trace_name(trace, name[machine]), "libm.so.6+0x10");
+    CHECK_STR(nl_trace_name(trace, trace->stack.module[machine]), "/lib/libm.so.6");
+    CHECK_INT(parent[leaf], parent[machine]);
+}
+
 static bool fake_start(struct source_run *run)
 {
     run->state = nl_zalloc(sizeof(int));
@@ -144,8 +201,13 @@ static void fake_poll(struct source_run *run)
     size_t count;
     struct part *part = parts_first(run->parts, &count);
     int *polls = run->state;
-    for (++*polls; count; count--, part++)
+    for (++*polls; count; count--, part++) {
+        if (!part->private[run->place]) {
+            part->private[run->place] = nl_zalloc(1);
+            take_samples(run->parts, part);
+        }
         part_counter(run->parts, part, 0, "made up", "apples", *polls);
+    }
 }
 
 static void fake_stop(struct source_run *run)
@@ -214,6 +276,7 @@ static void sources_are_polled(void)
     CHECK(trace->counter.rows >= 3);
     CHECK_INT(trace->series.rows, 1);
     CHECK_STR(nl_trace_name(trace, trace->series.unit[0]), "apples");
+    check_samples(trace);
     nl_trace_free(trace);
     parts_remove(folder);
 }

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Recording of AMD GPUs without one: tests/record/mock_rocm.c stands in for librocprofiler-sdk, rocm_app.c for a program and
+its driver. The recording must be what the program wrote down of itself, nothing may be lost without being counted, and the
+program must not notice, whatever the library does."""
+import csv
+import glob
+import io
+import os
+import shutil
+import signal
+import subprocess
+
+from harness import ROOT, TESTS, Tally, neurolens, scratch
+
+tally = Tally("record_rocm")
+SOURCES = os.path.join(TESTS, "record")
+MOCK = os.path.join(scratch(), "libmock_rocm.so")
+APP = os.path.join(scratch(), "rocm_app")
+AHEAD = 7000000000  # the library's clock, as mock_rocm.c has it; it is found to some microseconds
+SLACK = 200000
+
+
+def build():
+    """Compiles the two; False when there is no compiler."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        return False
+    flags = ["-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "src"), "-I", SOURCES]
+    for source, path, more in (("mock_rocm.c", MOCK, ["-shared", "-fPIC", "-fvisibility=hidden"]),
+                               ("rocm_app.c", APP, [])):
+        subprocess.run([compiler] + flags + more + ["-o", path, os.path.join(SOURCES, source), "-lpthread", "-ldl"],
+                       check=True)
+    return True
+
+
+class Run:
+    """One recorded run of the mock program; .truth is what it says it did: (kind, values…)."""
+    count = 0
+
+    def __init__(self, words=(), mock="", threads=2, rounds=300, options=()):
+        Run.count += 1
+        self.path = os.path.join(scratch(), "r%d.nlt" % Run.count)
+        truth = os.path.join(scratch(), "rocm_truth%d" % Run.count)
+        self.done = neurolens(["run", "-o", self.path] + list(options) +
+                              ["--", APP, MOCK, truth, str(threads), str(rounds)] + list(words),
+                              extra={"MOCK": mock}, timeout=120)
+        self.truth = []
+        for name in glob.glob(truth + ".*"):
+            with open(name) as file:
+                self.truth += list(csv.reader(file))
+            os.unlink(name)
+
+    def sql(self, query):
+        done = neurolens(["sql", "--no-cache", "--absolute", "--format", "csv", self.path, query], timeout=60)
+        if done.status != 0:
+            raise AssertionError(done.describe())
+        return list(csv.reader(io.StringIO(done.stdout)))[1:]
+
+    def coverage(self):
+        return {row[0]: int(row[1]) for row in self.sql("SELECT item, sum(count) FROM coverage GROUP BY item")}
+
+    def made(self, kind):
+        return [row[1:] for row in self.truth if row[0] == kind]
+
+
+# Columns of the program's rows beside ours; `times` are places of times, which are moved by the library's clock.
+QUERIES = {
+    "kernel": ("SELECT name, ts, ts + dur, device, correlation, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, "
+               "static_shared_bytes, dynamic_shared_bytes FROM kernels", (1, 2)),
+    "copy": ("SELECT kind, ts, ts + dur, device, correlation, bytes FROM copies", (1, 2)),
+    "memory": ("SELECT action, ts, address, device FROM memory", (1,)),
+    "call": ("SELECT name, ts, ts + dur, thread, correlation FROM api", (1, 2)),
+}
+LEFT_OUT = ("hipGetDevice",)
+
+
+def compare(run, kind):
+    """The first difference of a kind, or None. Everything but times is equal; times are equal to the clock's error."""
+    query, times = QUERIES[kind]
+    want = [row for row in run.made(kind) if row[0] not in LEFT_OUT]
+    got = run.sql(query)
+    for row in want:
+        for at in times:
+            row[at] = str(int(row[at]) - AHEAD)
+
+    def key(row):
+        return [value for at, value in enumerate(row) if at not in times]
+
+    def order(row):
+        return key(row), [int(row[at]) for at in times]
+    want.sort(key=order)
+    got.sort(key=order)
+    if list(map(key, want)) != list(map(key, got)):
+        return "%s: %d, want %d; first %s, want %s" % (kind, len(got), len(want), got[:1], want[:1])
+    far = max((abs(int(a[at]) - int(b[at])) for a, b in zip(want, got) for at in times), default=0)
+    return "%s: a time is %d ns off" % (kind, far) if far > SLACK else None
+
+
+def differs(run, status=0, kinds=tuple(QUERIES)):
+    if run.done.status != status:
+        return run.done.describe()
+    return next((problem for problem in (compare(run, kind) for kind in kinds) if problem), None)
+
+
+def check(name, test):
+    try:
+        problem = test()
+    except (AssertionError, IndexError, KeyError, ValueError, OSError, subprocess.SubprocessError) as wrong:
+        problem = "%s: %s" % (type(wrong).__name__, wrong)
+    tally.check(name, not problem, problem or "")
+
+
+def exact(words=(), mock="", **more):
+    def test():
+        run = Run(words, mock, **more)
+        items = run.coverage()
+        return differs(run) or ("coverage: %s" % items if items else None)
+    return test
+
+
+def devices():
+    run = Run()
+    got = run.sql("SELECT ordinal, vendor, name, sm_count, memory_bytes, compute_major, compute_minor, warp_size FROM devices "
+                  "ORDER BY ordinal")
+    want = [["0", "amd", "AMD Instinct MI300X", "304", str(1 << 36), "9", "4", "64"], ["1", "amd", "gfx942", "304", "", "9", "4", "64"]]
+    linked = int(run.sql("SELECT count(*) FROM kernels k JOIN api a ON a.correlation = k.correlation "
+                         "WHERE a.name = 'hipLaunchKernel' AND a.ts <= k.ts")[0][0])
+    if linked != len(run.made("kernel")):
+        return "%d kernels follow their launch, of %d" % (linked, len(run.made("kernel")))
+    return None if got == want else "devices: %s" % got
+
+
+def markers():
+    run = Run(threads=2, rounds=50)
+    got = dict((tuple(row[:2]), int(row[2])) for row in run.sql("SELECT name, style, count(*) FROM nvtx GROUP BY 1, 2"))
+    want = {("a round", "push_pop"): 100, ("a round", "mark"): 100, ("all rounds", "start_end"): 2}
+    return None if got == want else "roctx: %s" % got
+
+
+def names_are_kept():
+    run = Run(("huge",), rounds=9)
+    lengths = sorted({len(row[0].encode()) for row in run.sql("SELECT DISTINCT name FROM kernels")})
+    return None if lengths[-1] >= 4000 and run.coverage().get("cut: names over 4,095 bytes") else "%s" % lengths
+
+
+def odd_records():
+    run = Run(("unknown",), rounds=100)
+    found = run.coverage().get("skipped: GPU records of unknown kinds")
+    return differs(run) or (None if found == 2 * 2 * 100 else "unknown kinds: %s" % found)
+
+
+def without_times():
+    run = Run(("zero=10",), rounds=100)
+    found = run.coverage().get("skipped: GPU work without a time")
+    return differs(run, kinds=("copy", "memory", "call")) or (None if found == 20 else "without a time: %s" % found)
+
+
+def dropped():
+    """A buffer of 64 KiB that is emptied twice a second: recorded + dropped = made."""
+    run = Run(mock="room=65536", rounds=2000)
+    lost = run.coverage().get("dropped: GPU records", 0)
+    there = sum(int(run.sql("SELECT count(*) FROM " + table)[0][0]) for table in ("kernels", "copies", "memory", "api"))
+    made = sum(len([row for row in run.made(kind) if row[0] not in LEFT_OUT]) for kind in QUERIES)
+    if run.done.status != 0 or not lost:
+        return "nothing dropped; " + run.done.describe()
+    return None if there + lost == made else "%d recorded + %d dropped, %d made" % (there, lost, made)
+
+
+def killed():
+    run = Run(("linger", "kill"), rounds=100)
+    return differs(run, -signal.SIGKILL) or (None if run.coverage().get("GPU recording cut short") == 1 else "not said to be cut short")
+
+
+def refused(mock, words, status=0):
+    """The CPU's side is recorded, and coverage says why the GPU's is not."""
+    def test():
+        run = Run(("exit=%d" % status,) if status else (), mock, rounds=20)
+        detail = run.sql("SELECT detail FROM coverage WHERE item = 'GPU work not recorded'")
+        if run.done.status != status or not detail or words not in detail[0][0]:
+            return "%s; %s" % (detail, run.done.describe())
+        return None if not run.sql("SELECT 1 FROM kernels") else "kernels from nowhere"
+    return test
+
+
+def in_part():
+    run = Run(mock="refuse=10", rounds=20)
+    return differs(run, kinds=("kernel", "memory", "call")) or \
+        (None if run.coverage().get("GPU work recorded in part") == 1 else "not said: %s" % run.coverage())
+
+
+def newer():
+    run = Run(mock="version=20100", rounds=20)
+    said = run.coverage().get("GPU work recorded with a rocprofiler newer than is known")
+    return differs(run) or (None if said == 1 else "not said: %s" % run.coverage())
+
+
+def own_threads():
+    """Handed over in threads that are recorded themselves: they cannot write as the driver does, and it is counted."""
+    run = Run(mock="own", rounds=20)
+    said = run.coverage().get("dropped: GPU buffers handed over in a thread of the program", 0)
+    return None if run.done.status == 0 and said else "%s; %s" % (run.coverage(), run.done.describe())
+
+
+def forks():
+    run = Run(("fork", "exit=5"), rounds=50)
+    return differs(run, 5)
+
+
+def paused():
+    run = Run(options=("--paused",), rounds=50)
+    rows = sum(int(run.sql("SELECT count(*) FROM " + table)[0][0]) for table in ("kernels", "copies", "api"))
+    return None if run.done.status == 0 and not rows else "%d rows while paused" % rows
+
+
+def not_ours():
+    """Without a recorder the library is told that nobody wants anything: nothing of ours is in the process."""
+    truth = os.path.join(scratch(), "rocm_bare")
+    done = subprocess.run([APP, MOCK, truth, "1", "5"], timeout=60, check=False)
+    return None if done.returncode == 0 else "status %d" % done.returncode
+
+
+if not build():
+    tally.skip("everything", "no C compiler")
+else:
+    check("all kinds, exactly", exact())
+    check("eight threads", exact(threads=8))
+    check("a thousand rounds", exact(rounds=1000, threads=4))
+    check("a clock far ahead", exact(mock="ahead=%d" % AHEAD))
+    check("devices, launches before kernels", devices)
+    check("roctx ranges and marks", markers)
+    check("names of 9,000 bytes", names_are_kept)
+    check("unknown and short records", odd_records)
+    check("kernels without times", without_times)
+    check("a small buffer: losses counted", dropped)
+    check("killed", killed)
+    check("version 0.5", refused("version=500", "1.0 (ROCm 7) or newer"))
+    check("no start, exit status kept", refused("nostart", "does not start", 7))
+    check("no devices", refused("noagents", "does not tell its devices"))
+    check("a kind refused", in_part)
+    check("version 2.1", newer)
+    check("buffers in the program's threads", own_threads)
+    check("a forked child", forks)
+    check("paused", paused)
+    check("without a recorder", not_ours)
+tally.finish()
