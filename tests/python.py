@@ -175,7 +175,10 @@ def heap(python):
     floor = peak.get("floor", -1000)
     got = {name: round((value - floor) / 10) for name, value in peak.items()}
     got["most"] = round((most - floor) / 10)
-    return first_difference(got, {"floor": 0, "large": 5, "small": 2, "thread": 3, "step": 5, "most": 5, "after": 0})
+    said = sql(path, "SELECT item, detail FROM coverage")
+    if [item for item, _ in said] != ["not recorded: Python heap"] or "peaks of 6 steps and layers" not in said[0][1]:
+        return "coverage: %s" % said
+    return first_difference(got, {"floor": 0, "large": 5, "small": 2, "thread": 3, "step": 5, "most": 5, "after": 0, "deep": 0})
 
 
 def no_heap(python):

@@ -209,6 +209,19 @@ def tell_losses():
                                 "then on are missing")
 
 
+# ---- memory ----
+
+def watch_heap():
+    _capture.watch_heap()
+    atexit.register(tell_peaks)
+
+
+def tell_peaks():
+    missed = _capture.heap_losses()
+    if missed:
+        problem("Python heap", "no peaks of %d steps and layers: more than 64 were open at once" % missed)
+
+
 # ---- all of it ----
 
 def install():
@@ -222,6 +235,6 @@ def install():
     sys.meta_path.insert(0, AfterImport(waiting))
     gc.callbacks.append(_capture.gc_event)
     if os.environ.get("NEUROLENS_HEAP") == "1":
-        attempt("Python heap", _capture.watch_heap)
+        attempt("Python heap", watch_heap)
     if mode in ("trace", "trace-c"):
         attempt("calls of functions", trace, mode == "trace-c")

@@ -176,7 +176,10 @@ def observe_operators():
 
 
 def tell_shapes():
-    if not _capture.shapes_seen():
+    seen, cut = _capture.shapes_seen()
+    if cut:
+        problem("shapes of operators", "those of %d operators are longer than 2 KB and were left out" % cut)
+    elif not seen:
         problem("shapes of operators", "none came: no operator ran, or this PyTorch has another layout")
 
 

@@ -53,7 +53,8 @@ struct pycapture {
     uint64_t gc_scope;
     uint32_t gc_names[3];
     bool has_stack_key;
-    bool shapes_seen;        /* of operators of PyTorch; set by any thread */
+    bool shapes_seen;        /* of operators of PyTorch; set by any thread, as is */
+    uint64_t shapes_cut;     /* how many were too long */
     pthread_key_t stack_key; /* struct of tracing, per thread */
     int64_t next_step;       /* 0: the program has marked none */
     uint64_t hook_step;      /* the step that a hook began last, */

@@ -18,7 +18,8 @@
 struct heap {
     bool on;
     int64_t bytes, told;
-    unsigned top; /* slots in use are below */
+    unsigned top;    /* slots in use are below */
+    uint64_t missed; /* steps and layers without a slot */
     struct {
         bool taken;
         int64_t peak;
@@ -117,8 +118,10 @@ unsigned pycapture_heap_begin(void)
         return 0;
     while (at < SLOTS && heap.slots[at].taken)
         at++;
-    if (at == SLOTS)
+    if (at == SLOTS) {
+        heap.missed++;
         return 0;
+    }
     heap.slots[at].taken = true;
     __atomic_store_n(&heap.slots[at].peak, __atomic_load_n(&heap.bytes, __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
@@ -175,5 +178,14 @@ static PyObject *watch_heap(PyObject *self, PyObject *none)
     Py_RETURN_NONE;
 }
 
+/* Steps and layers whose peak is not known: too many were open. */
+static PyObject *heap_losses(PyObject *self, PyObject *none)
+{
+    (void)self;
+    (void)none;
+    return PyLong_FromUnsignedLongLong(heap.missed);
+}
+
 PyMethodDef nl_heap_methods[] = {{"watch_heap", watch_heap, METH_NOARGS, NULL},
+                                 {"heap_losses", heap_losses, METH_NOARGS, NULL},
                                  {NULL, NULL, 0, NULL}};

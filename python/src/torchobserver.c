@@ -76,6 +76,12 @@ static const struct {
     void (*functions[2])(struct context *);
 } context_table = {0, NULL, {destroy, destroy_and_free}};
 
+static uint32_t shapes_cut(void)
+{
+    (void)__atomic_add_fetch(&nl_python.shapes_cut, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
 /* "[[8, 16], [], [16]]", as Kineto writes it; 0 where no input has a shape. */
 static uint32_t shapes_name(const struct nl_capture_v1 *table, const struct inputs *inputs)
 {
@@ -87,13 +93,13 @@ static uint32_t shapes_name(const struct nl_capture_v1 *table, const struct inpu
                                one == inputs->begin ? "[[" : ", [");
         for (const int64_t *size = one->begin; size != one->end; size++) {
             if (at + 64 > sizeof text)
-                return 0;
+                return shapes_cut();
             at += (size_t)snprintf(text + at, sizeof text - at, "%s%lld",
                                    size == one->begin ? "" : ", ", (long long)*size);
             any = true;
         }
         if (at + 64 > sizeof text)
-            return 0;
+            return shapes_cut();
         text[at++] = ']';
     }
     text[at++] = ']';
@@ -218,12 +224,14 @@ static PyObject *forget_operators(PyObject *self, PyObject *handle)
     Py_RETURN_NONE;
 }
 
-/* Did any operator have shapes? */
+/* (did any operator have shapes?, operators whose shapes were too long) */
 static PyObject *shapes_seen(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    return PyBool_FromLong(__atomic_load_n(&nl_python.shapes_seen, __ATOMIC_RELAXED));
+    return Py_BuildValue(
+        "iK", (int)__atomic_load_n(&nl_python.shapes_seen, __ATOMIC_RELAXED),
+        (unsigned long long)__atomic_load_n(&nl_python.shapes_cut, __ATOMIC_RELAXED));
 }
 
 PyMethodDef nl_torch_methods[] = {{"observe_operators", observe_operators, METH_O, NULL},

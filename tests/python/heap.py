@@ -27,3 +27,12 @@ with neurolens.step():
     thread.join()
 with neurolens.layer("after"):
     pass
+
+
+def nest(depth):
+    with neurolens.layer("deep"):
+        if depth > 1:
+            nest(depth - 1)
+
+
+nest(70)
