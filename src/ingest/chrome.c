@@ -147,6 +147,71 @@ static bool read_key(struct reader *r, char *key, size_t room, struct nl_str *te
     return chrome_feed_peek(&r->feed, &c, r->err);
 }
 
+/* ---- Call stacks. ---- */
+
+/* On to the next item or member, over commas; false at the end of the list or object. */
+static bool next_part(struct reader *r, char close, bool *found)
+{
+    char c;
+    *found = false;
+    if (nl_job_cancelled(r->load.job))
+        return nl_fail(r->err, NL_INTERRUPTED, "stopped on request");
+    for (;;) {
+        if (!chrome_feed_peek(&r->feed, &c, r->err))
+            return false;
+        if (c != ',')
+            break;
+        chrome_feed_use(&r->feed, r->feed.at + 1);
+    }
+    *found = c != '\0' && c != close;
+    if (c == close)
+        chrome_feed_use(&r->feed, r->feed.at + 1);
+    return true;
+}
+
+/* The dictionary `stackFrames`, after its '{'. */
+static bool read_frames(struct reader *r)
+{
+    struct chrome_value value;
+    for (;;) {
+        char id[256];
+        struct nl_str key = {id, 0};
+        bool found;
+        if (!next_part(r, '}', &found) || (found && !read_key(r, id, sizeof id, &key, &found)))
+            return false;
+        if (!found || r->feed.at == r->feed.end)
+            return true;
+        if (!capture_value(r, &value, &found))
+            return false;
+        if (found) {
+            chrome_take_frame(&r->workers[r->total - 1], key, &value);
+            continue;
+        }
+        note_here(r, CHROME_NOTE_BAD_HEADER);
+        return true;
+    }
+}
+
+/* The list `samples`, after its '['. */
+static bool read_samples(struct reader *r)
+{
+    struct chrome_value value;
+    bool found;
+    for (;;) {
+        if (!next_part(r, ']', &found))
+            return false;
+        if (!found)
+            return true;
+        if (!capture_value(r, &value, &found))
+            return false;
+        if (!found) {
+            note_here(r, CHROME_NOTE_BAD_HEADER);
+            return true;
+        }
+        chrome_take_sample(&r->workers[r->total - 1], &value);
+    }
+}
+
 /* ---- Documents. ---- */
 
 static bool take_member(struct reader *r, struct nl_str key)
@@ -159,6 +224,12 @@ static bool take_member(struct reader *r, struct nl_str key)
     }
     if (r->feed.at == r->feed.end)
         return true;
+    if ((nl_str_is(key, "stackFrames") && *r->feed.at == '{') ||
+        (nl_str_is(key, "samples") && *r->feed.at == '[')) {
+        bool frames = *r->feed.at == '{';
+        chrome_feed_use(&r->feed, r->feed.at + 1);
+        return frames ? read_frames(r) : read_samples(r);
+    }
     if (!chrome_head_wants(key)) {
         chrome_head_skip(&r->head, &r->load, key);
         return skip_value(r);
@@ -322,7 +393,7 @@ static void settle(struct reader *r)
 /* Was there anything? */
 static bool check_content(struct reader *r)
 {
-    uint64_t events = 0;
+    uint64_t events = r->load.stacks.sample_count;
     for (unsigned w = 0; w < r->total; w++)
         events += r->workers[w].events;
     if (events)
@@ -350,6 +421,7 @@ bool chrome_load_stream(struct nl_builder *builder, uint32_t source, const struc
     r.total = r.count == 1 ? 1 : r.count + 1;
     chrome_cats_init(&r.load.cats);
     chrome_head_init(&r.head);
+    chrome_stacks_init(&r.load.stacks);
     chrome_feed_init(&r.feed, stream);
     r.workers = nl_alloc(r.total * sizeof *r.workers);
     for (unsigned w = 0; w < r.total; w++)
@@ -360,6 +432,7 @@ bool chrome_load_stream(struct nl_builder *builder, uint32_t source, const struc
     for (unsigned w = 0; w < r.total; w++)
         chrome_worker_release(&r.workers[w]);
     nl_free(r.workers);
+    chrome_stacks_release(&r.load.stacks);
     chrome_feed_release(&r.feed);
     return ok;
 }

@@ -23,12 +23,13 @@ static const char *const arg_keys[] = {
 };
 
 static const char *const field_keys[CHROME_F_COUNT] = {
-    [CHROME_F_PH] = "ph",       [CHROME_F_CAT] = "cat", [CHROME_F_NAME] = "name",
-    [CHROME_F_PID] = "pid",     [CHROME_F_TID] = "tid", [CHROME_F_TS] = "ts",
-    [CHROME_F_DUR] = "dur",     [CHROME_F_ID] = "id",   [CHROME_F_ID2] = "id2",
-    [CHROME_F_SCOPE] = "scope", [CHROME_F_S] = "s",     [CHROME_F_ARGS] = "args",
-    [CHROME_F_BP] = "bp",       [CHROME_F_TTS] = "tts", [CHROME_F_TDUR] = "tdur",
-    [CHROME_F_CNAME] = "cname"};
+    [CHROME_F_PH] = "ph",       [CHROME_F_CAT] = "cat",      [CHROME_F_NAME] = "name",
+    [CHROME_F_PID] = "pid",     [CHROME_F_TID] = "tid",      [CHROME_F_TS] = "ts",
+    [CHROME_F_DUR] = "dur",     [CHROME_F_ID] = "id",        [CHROME_F_ID2] = "id2",
+    [CHROME_F_SCOPE] = "scope", [CHROME_F_S] = "s",          [CHROME_F_ARGS] = "args",
+    [CHROME_F_BP] = "bp",       [CHROME_F_TTS] = "tts",      [CHROME_F_TDUR] = "tdur",
+    [CHROME_F_CNAME] = "cname", [CHROME_F_SF] = "sf",        [CHROME_F_STACK] = "stack",
+    [CHROME_F_ESF] = "esf",     [CHROME_F_ESTACK] = "estack"};
 
 void chrome_parser_init(struct chrome_parser *parser)
 {

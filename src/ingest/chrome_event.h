@@ -56,7 +56,11 @@ enum chrome_field {
     CHROME_F_SCOPE, /* "scope" */
     CHROME_F_S,     /* "s" */
     CHROME_F_ARGS,
-    CHROME_F_KEPT, /* the fields from here on are known, but not kept */
+    CHROME_F_SF,     /* id of a stack frame */
+    CHROME_F_STACK,  /* a stack written out */
+    CHROME_F_ESF,    /* the same of a slice's end */
+    CHROME_F_ESTACK, /* likewise */
+    CHROME_F_KEPT,   /* the fields from here on are known, but not kept */
     CHROME_F_BP = CHROME_F_KEPT,
     CHROME_F_TTS,
     CHROME_F_TDUR,

@@ -71,8 +71,8 @@ void chrome_head_skip(struct chrome_head *head, struct chrome_load *load, struct
     static const struct {
         const char *key, *advice;
     } known_skips[] = {
-        {"stackFrames", "sampled stacks are not read from this format"},
-        {"samples", "sampled stacks are not read from this format"},
+        {"stackFrames", "it is no object"},
+        {"samples", "it is no list"},
         {"systemTraceEvents", "ftrace text is not read"},
     };
     char item[128];

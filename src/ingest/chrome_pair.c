@@ -110,6 +110,15 @@ static void push(struct pairing *p, uint32_t half)
     p->open[p->open_count++] = half;
 }
 
+static void stage_stack(struct pairing *p, uint32_t stack, uint32_t slice)
+{
+    struct nl_slicestack_row row = nl_slicestack_row();
+    row.slice = slice;
+    row.stack = chrome_stack_row(&p->load->stacks, stack);
+    if (row.stack != NL_NULL_ROW)
+        nl_stage_slicestack(p->first->stage, &row);
+}
+
 /* A slice from a begin and, where known, an end. */
 static void stage_slice(struct pairing *p, const struct chrome_half *begin,
                         const struct chrome_half *end, enum nl_kind kind, uint8_t flags)
@@ -128,6 +137,25 @@ static void stage_slice(struct pairing *p, const struct chrome_half *begin,
     arg.text = begin->args ? begin->args : end ? end->args : 0;
     if (arg.text)
         nl_stage_arg(stage, &arg);
+    if (begin->stack)
+        stage_stack(p, begin->stack, arg.slice);
+    if (end && end != begin && end->stack)
+        note(p, CHROME_NOTE_END_STACK);
+}
+
+/* A slice that only waited for its call stack. */
+static void stage_whole(struct pairing *p, const struct chrome_half *half)
+{
+    struct chrome_half end = *half;
+    enum nl_kind kind = (enum nl_kind)half->bind;
+    int64_t dur = (int64_t)half->id;
+    bool known = dur != NL_NULL_I64;
+    end.ts = half->ts + (known ? dur : 0);
+    end.stack = 0;
+    stage_slice(p, half, &end, kind,
+                !known                 ? NL_SLICE_CLAMPED
+                : kind == NL_KIND_MARK ? NL_SLICE_INSTANT
+                                       : 0);
 }
 
 #define LOOK_MOST 256 /* halves looked at around an end */
@@ -186,8 +214,9 @@ static void close_span(struct pairing *p, size_t i, size_t group_end)
 static void close_rest(struct pairing *p, enum chrome_note what)
 {
     for (size_t i = 0; i < p->open_count; i++) {
-        stage_slice(p, &p->halves[p->open[i]], NULL, NL_KIND_GENERIC, NL_SLICE_CLAMPED);
-        note(p, what);
+        const struct chrome_half *begin = &p->halves[p->open[i]];
+        stage_slice(p, begin, NULL, NL_KIND_GENERIC, NL_SLICE_CLAMPED);
+        note(p, begin->phase == 'N' ? CHROME_NOTE_OPEN_OBJECT : what);
     }
     p->open_count = 0;
 }
@@ -202,6 +231,8 @@ static void pair_spans(struct pairing *p)
         }
         if (at(p, i)->phase == 'E')
             close_span(p, i, group_end);
+        else if (at(p, i)->phase == 'X')
+            stage_whole(p, at(p, i));
         else if (!p->used[p->keys[i].row])
             push(p, p->keys[i].row);
     }
@@ -215,7 +246,7 @@ static void close_async(struct pairing *p, const struct chrome_half *end)
         if (p->halves[p->open[i]].name == end->name)
             open = i;
     if (open == p->open_count) {
-        note(p, CHROME_NOTE_LONE_ASYNC);
+        note(p, end->phase == 'D' ? CHROME_NOTE_LONE_OBJECT : CHROME_NOTE_LONE_ASYNC);
         return;
     }
     stage_slice(p, &p->halves[p->open[open]], end, NL_KIND_GENERIC, 0);
@@ -232,8 +263,10 @@ static void pair_asyncs(struct pairing *p)
         const struct chrome_half *half = at(p, i);
         switch (half->phase) {
         case 'b':
+        case 'N':
         case 'S': push(p, p->keys[i].row); break;
         case 'e':
+        case 'D':
         case 'F': close_async(p, half); break;
         default: stage_slice(p, half, half, NL_KIND_MARK, NL_SLICE_INSTANT); break;
         }
@@ -312,6 +345,7 @@ void chrome_pair(struct chrome_load *load, struct chrome_worker *workers, unsign
     struct pairing p = {.load = load, .first = &workers[0]};
     flow_lanes(load, workers, count);
     nl_stage_begin(workers[0].stage, load->source, unit);
+    chrome_stacks_open(&load->stacks, &workers[0]);
     gather(&p, workers, count, offsetof(struct chrome_worker, spans), group_span);
     pair_spans(&p);
     release(&p);
@@ -322,4 +356,5 @@ void chrome_pair(struct chrome_load *load, struct chrome_worker *workers, unsign
     pair_flows(&p);
     release(&p);
     nl_free(p.open);
+    chrome_stacks_finish(&load->stacks, workers, count);
 }

@@ -21,7 +21,19 @@ static struct chrome_half *add_half(struct chrome_worker *worker, struct chrome_
     if (chrome_has(event, CHROME_F_NAME) && event->field[CHROME_F_NAME].type != CHROME_NULL)
         half->name = chrome_names_id(&worker->shared, chrome_text(&event->field[CHROME_F_NAME]),
                                      event->field[CHROME_F_NAME].type == CHROME_STRING);
+    if (event->seen & CHROME_STACK_FIELDS)
+        half->stack = chrome_stack_of_event(worker);
     return half;
+}
+
+void chrome_set_aside(struct chrome_worker *worker, enum nl_kind kind, uint32_t lane, int64_t ts,
+                      int64_t dur)
+{
+    struct chrome_half *half = add_half(worker, &worker->spans, ts, lane);
+    half->phase = 'X';
+    half->bind = (uint8_t)kind;
+    half->id = (uint64_t)dur;
+    half->args = chrome_args_text(worker, &worker->shared);
 }
 
 static uint32_t category_id(struct chrome_worker *worker)
@@ -34,7 +46,7 @@ static uint32_t category_id(struct chrome_worker *worker)
 
 /* id (number, decimal or hex text, any text) or id2 {"local"|"global": ...}; local ones are mixed
  * with the process. */
-static bool event_id(struct chrome_worker *worker, uint64_t *id)
+bool chrome_event_id(struct chrome_worker *worker, uint64_t *id)
 {
     const struct chrome_event *event = &worker->event;
     const struct chrome_value *value = NULL;
@@ -78,7 +90,7 @@ static void take_async(struct chrome_worker *worker)
     uint64_t id = 0;
     if (!chrome_event_time(worker, &ts))
         return;
-    event_id(worker, &id);
+    chrome_event_id(worker, &id);
     uint32_t cat = category_id(worker);
     struct chrome_half *half =
         add_half(worker, &worker->asyncs, ts, chrome_process_lane(worker, NL_LANE_ASYNC, cat));
@@ -88,6 +100,32 @@ static void take_async(struct chrome_worker *worker)
         id ^= nl_hash(scope->ptr, scope->len) << 1;
     }
     half->id = id;
+    half->args = chrome_args_text(worker, &worker->shared);
+}
+
+/* Objects: created, told of, deleted. Halves like async ones, on lanes of their own. An object
+ * is of its process, whatever its id looks like. */
+static void take_object(struct chrome_worker *worker)
+{
+    static const char padded[] = "        objects        "; /* as chrome_names_id wants it */
+    const struct nl_str objects = {padded + 8, 7};
+    int64_t ts, pid = chrome_actor(&worker->event, CHROME_F_PID).number;
+    uint64_t id;
+    if (!chrome_event_time(worker, &ts))
+        return;
+    if (!chrome_event_id(worker, &id)) {
+        chrome_note(worker, CHROME_NOTE_NO_OBJECT_ID);
+        return;
+    }
+    uint32_t domain = chrome_names_id(&worker->shared, objects, false);
+    struct chrome_half *half =
+        add_half(worker, &worker->asyncs, ts, chrome_process_lane(worker, NL_LANE_ASYNC, domain));
+    half->cat = category_id(worker);
+    if (chrome_has(&worker->event, CHROME_F_SCOPE)) {
+        const struct chrome_value *scope = &worker->event.field[CHROME_F_SCOPE];
+        id ^= nl_hash(scope->ptr, scope->len) << 1;
+    }
+    half->id = id ^ nl_hash(&pid, sizeof pid) * 3;
     half->args = chrome_args_text(worker, &worker->shared);
 }
 
@@ -107,7 +145,7 @@ static void take_flow(struct chrome_worker *worker)
     uint64_t id;
     if (!chrome_event_time(worker, &ts))
         return;
-    if (!event_id(worker, &id)) {
+    if (!chrome_event_id(worker, &id)) {
         chrome_note(worker, CHROME_NOTE_LONE_FLOW);
         return;
     }
@@ -148,16 +186,23 @@ static void take_instant(struct chrome_worker *worker)
         take_memory(worker, ts);
         return;
     }
+    if (chrome_take_profile(worker))
+        return;
     const struct chrome_value *scope = &event->field[CHROME_F_S];
     bool wide = chrome_has(event, CHROME_F_S) && scope->len == 1 &&
                 (*scope->ptr == 'g' || *scope->ptr == 'p');
+    uint32_t lane =
+        wide ? chrome_process_lane(worker, mark.lane, 0) : chrome_thread_lane(worker, mark.lane, 0);
+    if (event->seen & CHROME_STACK_FIELDS) {
+        chrome_set_aside(worker, NL_KIND_MARK, lane, ts, 0);
+        return;
+    }
     struct nl_slice_row row = nl_slice_row();
     row.ts = ts;
     row.dur = 0;
     row.kind = NL_KIND_MARK;
     row.flags = NL_SLICE_INSTANT;
-    row.lane =
-        wide ? chrome_process_lane(worker, mark.lane, 0) : chrome_thread_lane(worker, mark.lane, 0);
+    row.lane = lane;
     row.name = chrome_event_name(worker);
     uint32_t slice = nl_stage_slice(worker->stage, &row);
     struct nl_arg_row arg = nl_arg_row();
@@ -268,6 +313,10 @@ static phase_fn *const phases[128] = {
     ['T'] = take_async,
     ['p'] = take_async,
     ['F'] = take_async,
+    ['N'] = take_object,
+    ['O'] = take_object,
+    ['D'] = take_object,
+    ['P'] = chrome_take_sample_event,
     ['M'] = take_metadata,
 };
 

@@ -22,10 +22,6 @@ static const struct {
     char phase;
     const char *item, *advice;
 } phase_texts[] = {
-    {'P', "not loaded: sample events (P)", "export with complete events, or use a sampling format"},
-    {'N', "not loaded: object created (N)", "objects have no place in a timeline of work"},
-    {'O', "not loaded: object snapshot (O)", "objects have no place in a timeline of work"},
-    {'D', "not loaded: object destroyed (D)", "objects have no place in a timeline of work"},
     {'v', "not loaded: memory dump (v)", ""},
     {'V', "not loaded: memory dump (V)", ""},
     {'c', "not loaded: clock synchronisation (c)", "the file's own clock is kept"},

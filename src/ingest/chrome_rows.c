@@ -196,6 +196,22 @@ static void count_unknown(struct chrome_worker *worker)
     }
 }
 
+/* Only generic slices wait for their stack: rows of side tables stay in their unit. */
+static void take_with_stack(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
+                            int64_t dur)
+{
+    bool stack = worker->event.seen & CHROME_STACK_FIELDS;
+    if (worker->event.seen & CHROME_END_FIELDS)
+        chrome_note(worker, CHROME_NOTE_END_STACK);
+    if (stack && cat == &generic) {
+        chrome_set_aside(worker, cat->kind, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
+        return;
+    }
+    if (stack)
+        chrome_note(worker, CHROME_NOTE_STACK_LOST);
+    cat->row(worker, cat, ts, dur);
+}
+
 void chrome_take_complete(struct chrome_worker *worker)
 {
     int64_t ts, dur;
@@ -206,7 +222,10 @@ void chrome_take_complete(struct chrome_worker *worker)
         cat = &generic;
     else if (worker->event.unknown && cat->row != row_generic && cat->row != row_call)
         count_unknown(worker);
-    cat->row(worker, cat, ts, dur);
+    if (worker->event.seen & (CHROME_STACK_FIELDS | CHROME_END_FIELDS))
+        take_with_stack(worker, cat, ts, dur);
+    else
+        cat->row(worker, cat, ts, dur);
 }
 
 /* ---- Values of arguments. ---- */

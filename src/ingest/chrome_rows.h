@@ -35,6 +35,11 @@ void chrome_take_complete(struct chrome_worker *worker);
 /* The event's time; false (and noted) when it has none. */
 bool chrome_event_time(struct chrome_worker *worker, int64_t *ts);
 uint32_t chrome_event_name(struct chrome_worker *worker);
+/* The event's id or id2; false when it has none. */
+bool chrome_event_id(struct chrome_worker *worker, uint64_t *id);
+/* Sets a slice with a call stack aside until its frames are known. */
+void chrome_set_aside(struct chrome_worker *worker, enum nl_kind kind, uint32_t lane, int64_t ts,
+                      int64_t dur);
 /* Raw text of the event's arguments as a name id, 0 when there are none; cut at 4 KiB. */
 uint32_t chrome_args_text(struct chrome_worker *worker, struct chrome_names *names);
 

@@ -12,6 +12,7 @@
 #include "ingest/chrome_lanes.h"
 #include "ingest/chrome_names.h"
 #include "ingest/chrome_scan.h"
+#include "ingest/chrome_stacks.h"
 #include "ingest/ingest.h"
 
 #define CHROME_ARGS_MOST 4096 /* bytes kept of an event's raw arguments */
@@ -27,9 +28,10 @@ enum chrome_note {
 struct chrome_half {
     int64_t ts;
     uint64_t order; /* place in the file: (unit, number within it) */
-    uint64_t id;    /* async, flow */
+    uint64_t id;    /* async, flow; of a whole slice its length */
     uint32_t lane, name, args, cat;
-    uint8_t phase, bind;
+    uint8_t phase, bind; /* bind: kind of an arrow, or of a whole slice (phase X) */
+    uint32_t stack;      /* reference of chrome_stacks */
 };
 
 struct chrome_halves {
@@ -74,6 +76,7 @@ struct chrome_load {
     struct nl_job *job;
     struct nl_stream *stream;
     struct chrome_words cats;
+    struct chrome_stacks stacks;
     bool lines;       /* events stand one per line, without a list around them */
     bool kineto;      /* known categories were seen in the first block */
     int64_t main_pid; /* process that device work belongs to, NL_NULL_I64 unknown */

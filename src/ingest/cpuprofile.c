@@ -21,12 +21,17 @@ void cpuprofile_share(struct cpuprofile *profile, struct nl_builder *builder, ui
         (struct cpuprofile){.builder = builder, .source = source, .job = job, .stage = stage};
 }
 
-bool cpuprofile_end(struct cpuprofile *profile, struct nl_err *err)
+void cpuprofile_release(struct cpuprofile *profile)
 {
     nl_free(profile->nodes);
     nl_free(profile->slots);
     profile->nodes = NULL;
     profile->slots = NULL;
+}
+
+bool cpuprofile_end(struct cpuprofile *profile, struct nl_err *err)
+{
+    cpuprofile_release(profile);
     if (nl_job_cancelled(profile->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     return true;

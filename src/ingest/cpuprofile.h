@@ -36,6 +36,8 @@ void cpuprofile_begin(struct cpuprofile *profile, struct nl_builder *builder, ui
 /* The same within a unit of rows that the reader has begun. */
 void cpuprofile_share(struct cpuprofile *profile, struct nl_builder *builder, uint32_t source,
                       struct nl_job *job, struct nl_stage *stage);
+/* Frees what a shared one holds; rows stay. */
+void cpuprofile_release(struct cpuprofile *profile);
 
 /* Frees; false with NL_INTERRUPTED when the load was cancelled. */
 NL_MUST_CHECK bool cpuprofile_end(struct cpuprofile *profile, struct nl_err *err);

@@ -196,7 +196,8 @@ void telemetry_cell(struct telemetry *t, int64_t ts, int64_t device, struct nl_s
     }
     size_t len = number_length(cell);
     struct nl_str rest = {cell.ptr + len, cell.len - len};
-    if (!len || !csvread_f64((struct nl_str){cell.ptr, len}, &row.value) || rest.len > 16 ||
+    bool hex = nl_str_starts(cell, "0x") && cell.len > 2; /* an id, not "16x" */
+    if (!len || hex || !csvread_f64((struct nl_str){cell.ptr, len}, &row.value) || rest.len > 16 ||
         t->series_count >= MAX_SERIES) {
         t->words++;
         return;
@@ -237,16 +238,26 @@ static enum telemetry_kind kind_of_line(struct nl_str line)
     static const struct {
         const char *start, *also;
         enum telemetry_kind kind;
-    } starts[] = {
-        {"# gpu", NULL, TELEMETRY_DMON},        {"#gpu", NULL, TELEMETRY_DMON},
-        {"#Date", " gpu", TELEMETRY_DMON},      {"# Date", " gpu", TELEMETRY_DMON},
-        {"#Time", " gpu", TELEMETRY_DMON},      {"# Time", " gpu", TELEMETRY_DMON},
-        {"# Entity", NULL, TELEMETRY_DCGM},     {"#Entity", NULL, TELEMETRY_DCGM},
-        {"DCGM_FI_", NULL, TELEMETRY_EXPORTER}, {"# HELP DCGM_FI_", NULL, TELEMETRY_EXPORTER}};
+    } starts[] = {{"# gpu", NULL, TELEMETRY_DMON},
+                  {"#gpu", NULL, TELEMETRY_DMON},
+                  {"#Date", " gpu", TELEMETRY_DMON},
+                  {"# Date", " gpu", TELEMETRY_DMON},
+                  {"#Time", " gpu", TELEMETRY_DMON},
+                  {"# Time", " gpu", TELEMETRY_DMON},
+                  {"# Entity", NULL, TELEMETRY_DCGM},
+                  {"#Entity", NULL, TELEMETRY_DCGM},
+                  {"==============NVSMI LOG", NULL, TELEMETRY_REPORT},
+                  {"nvbandwidth Version:", NULL, TELEMETRY_BANDWIDTH},
+                  {"<nvidia_smi_log", NULL, TELEMETRY_XML},
+                  {"<!DOCTYPE nvidia_smi_log", NULL, TELEMETRY_XML},
+                  {"DCGM_FI_", NULL, TELEMETRY_EXPORTER},
+                  {"# HELP DCGM_FI_", NULL, TELEMETRY_EXPORTER}};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
         if (nl_str_starts(line, starts[i].start) &&
             (!starts[i].also || nl_str_contains(line, starts[i].also)))
             return starts[i].kind;
+    if (telemetry_is_log(line))
+        return TELEMETRY_LOG;
     return starts_with_time(line) || names_fields(line) ? TELEMETRY_QUERY : TELEMETRY_NONE;
 }
 
@@ -257,7 +268,9 @@ enum telemetry_kind telemetry_kind(struct nl_str head)
         const char *end = memchr(head.ptr + at, '\n', head.len - at);
         struct nl_str line = {head.ptr + at, end ? (size_t)(end - head.ptr) - at : head.len - at};
         enum telemetry_kind kind = line.len ? kind_of_line(line) : TELEMETRY_NONE;
-        /* a query's table begins the file; the others may come after words */
+        /* a query's table and JSON begin the file; the others may come after words */
+        if (i < 3 && nl_str_contains(line, "\"nvbandwidth\""))
+            return TELEMETRY_BANDWIDTH_JSON;
         if (kind != TELEMETRY_NONE && (kind != TELEMETRY_QUERY || i < 3))
             return kind;
         at += line.len + 1;
@@ -267,10 +280,10 @@ enum telemetry_kind telemetry_kind(struct nl_str head)
 
 static int sniff(const struct nl_input *input, const char **why)
 {
-    static const int scores[] = {[TELEMETRY_QUERY] = 75,
-                                 [TELEMETRY_DMON] = 88,
-                                 [TELEMETRY_DCGM] = 88,
-                                 [TELEMETRY_EXPORTER] = 80};
+    static const int scores[] = {
+        [TELEMETRY_QUERY] = 75,    [TELEMETRY_DMON] = 88,      [TELEMETRY_DCGM] = 88,
+        [TELEMETRY_EXPORTER] = 80, [TELEMETRY_REPORT] = 88,    [TELEMETRY_XML] = 88,
+        [TELEMETRY_LOG] = 80,      [TELEMETRY_BANDWIDTH] = 88, [TELEMETRY_BANDWIDTH_JSON] = 85};
     struct nl_str head = {(const char *)input->head, input->head_len};
     enum telemetry_kind kind = telemetry_kind(head);
     if (kind != TELEMETRY_NONE)
@@ -309,8 +322,16 @@ bool telemetry_load(struct nl_builder *builder, uint32_t source, enum telemetry_
         .builder = builder, .stage = nl_stage_new(builder), .job = job, .source = source};
     nl_stage_begin(t.stage, source, 0);
     t.process = nl_builder_process(builder, source, NL_NULL_I64);
-    bool done = kind == TELEMETRY_QUERY ? telemetry_query(&t, stream, err)
-                                        : telemetry_lines(&t, kind, stream, err);
+    bool done;
+    switch (kind) {
+    case TELEMETRY_QUERY: done = telemetry_query(&t, stream, err); break;
+    case TELEMETRY_REPORT:
+    case TELEMETRY_XML: done = telemetry_report(&t, kind, stream, err); break;
+    case TELEMETRY_LOG: done = telemetry_log(&t, stream, err); break;
+    case TELEMETRY_BANDWIDTH: done = telemetry_bandwidth(&t, stream, err); break;
+    case TELEMETRY_BANDWIDTH_JSON: done = telemetry_bandwidth_json(&t, stream, err); break;
+    default: done = telemetry_lines(&t, kind, stream, err); break;
+    }
     if (done && !t.values)
         done = nl_fail(err, NL_FORMAT, "no values in this telemetry");
     tell(&t);

@@ -1,6 +1,6 @@
 /*
- * gputelemetry — what watches GPUs from outside: nvidia-smi queries, dmon and pmon, dcgmi dmon,
- * dcgm-exporter. Everything becomes counters on a lane per device.
+ * gputelemetry — what watches GPUs from outside: nvidia-smi queries, reports, dmon and pmon, dcgmi
+ * dmon, dcgm-exporter, dynolog, and what nvbandwidth measured. Everything becomes counters on a lane per device.
  *
  * The reader looks at the first lines for the kind; telemetry_load takes any stream.
  */
@@ -33,7 +33,12 @@ enum telemetry_kind {
     TELEMETRY_QUERY, /* nvidia-smi --query-gpu, CSV */
     TELEMETRY_DMON,  /* nvidia-smi dmon, pmon */
     TELEMETRY_DCGM,  /* dcgmi dmon */
-    TELEMETRY_EXPORTER
+    TELEMETRY_EXPORTER,
+    TELEMETRY_REPORT, /* nvidia-smi -q */
+    TELEMETRY_XML,    /* the same with -x */
+    TELEMETRY_LOG,    /* dynolog */
+    TELEMETRY_BANDWIDTH,
+    TELEMETRY_BANDWIDTH_JSON /* nvbandwidth -j */
 };
 enum telemetry_kind telemetry_kind(struct nl_str head);
 
@@ -46,6 +51,15 @@ NL_MUST_CHECK bool telemetry_query(struct telemetry *t, struct nl_stream *stream
                                    struct nl_err *err);
 NL_MUST_CHECK bool telemetry_lines(struct telemetry *t, enum telemetry_kind kind,
                                    struct nl_stream *stream, struct nl_err *err);
+NL_MUST_CHECK bool telemetry_report(struct telemetry *t, enum telemetry_kind kind,
+                                    struct nl_stream *stream, struct nl_err *err);
+NL_MUST_CHECK bool telemetry_log(struct telemetry *t, struct nl_stream *stream, struct nl_err *err);
+NL_MUST_CHECK bool telemetry_bandwidth(struct telemetry *t, struct nl_stream *stream,
+                                       struct nl_err *err);
+NL_MUST_CHECK bool telemetry_bandwidth_json(struct telemetry *t, struct nl_stream *stream,
+                                            struct nl_err *err);
+/* Is a line a sample of dynolog's log? */
+bool telemetry_is_log(struct nl_str line);
 
 /* Adds a cell as a value of (device, name): a number with an optional unit after it. A cell that says
  * there is no value, or words, are counted. `entity` names what is no whole device, or is empty. */

@@ -18,6 +18,7 @@
 #define NL_NCU_H
 
 #include "base/stream.h"
+#include "ingest/cubinlines.h"
 #include "ingest/ingest.h"
 
 struct ncu_name {
@@ -36,6 +37,9 @@ struct ncu_kernel {
     struct nl_str name, short_name, process_name;
     int64_t pid, device, context, stream; /* NL_NULL_I64 unknown */
     uint32_t grid[3], block[3];           /* NL_NULL_U32 unknown */
+    const struct cubinlines *lines;       /* NULL, or source lines, where `code` and `mangled` */
+    uint64_t code;                        /* name the program and the function */
+    struct nl_str mangled;
 };
 
 struct ncu_load {
@@ -46,7 +50,12 @@ struct ncu_load {
     int64_t next_ts;
     struct nl_metric_row *pending;
     size_t count, cap;
+    struct nl_instance_row *instances; /* likewise */
+    size_t instance_count, instance_cap;
+    uint32_t *files; /* names of source files, by their number in cubinlines; 0 = not asked yet */
+    size_t file_cap;
     int64_t dur, device_index; /* of the kernel in work */
+    int64_t code;              /* address of its first instruction, NL_NULL_I64 unknown */
     struct nl_kernel_row facts;
     struct nl_device_row device;
     int64_t kernels, without_duration, without_value;
@@ -57,6 +66,9 @@ void ncu_begin(struct ncu_load *load, struct nl_builder *builder, uint32_t sourc
 struct ncu_name ncu_name(struct ncu_load *load, struct nl_str text);
 void ncu_metric(struct ncu_load *load, struct ncu_name name, uint32_t unit, uint32_t section,
                 const struct ncu_value *value);
+/* One of the values that a metric has beside the one over all: of an opcode, an instruction, … */
+void ncu_instance(struct ncu_load *load, struct ncu_name name, const struct ncu_value *key,
+                  const struct ncu_value *value);
 void ncu_kernel(struct ncu_load *load, const struct ncu_kernel *kernel);
 void ncu_end(struct ncu_load *load);
 

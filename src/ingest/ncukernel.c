@@ -16,6 +16,7 @@ enum fact {
     STATIC_SHARED,
     DYNAMIC_SHARED,
     OCCUPANCY,
+    CODE,
     DEVICE_INDEX,
     DEVICE_NAME,
     DEVICE_MAJOR,
@@ -39,6 +40,7 @@ static const struct {
     {"Dynamic Shared Memory Per Block", DYNAMIC_SHARED},
     {"sm__warps_active.avg.pct_of_peak_sustained_active", OCCUPANCY},
     {"Achieved Occupancy", OCCUPANCY},
+    {"launch__function_pcs", CODE},
     {"device__attribute_device_index", DEVICE_INDEX},
     {"device__attribute_display_name", DEVICE_NAME},
     {"device__attribute_compute_capability_major", DEVICE_MAJOR},
@@ -52,7 +54,8 @@ static const struct {
 static void forget(struct ncu_load *load)
 {
     load->count = 0;
-    load->dur = load->device_index = NL_NULL_I64;
+    load->instance_count = 0;
+    load->dur = load->device_index = load->code = NL_NULL_I64;
     load->facts = nl_kernel_row();
     load->device = nl_device_row();
 }
@@ -111,6 +114,7 @@ static void keep_fact(struct ncu_load *load, uint32_t fact, const struct ncu_val
     case REGISTERS: load->facts.registers = small(value->whole); break;
     case STATIC_SHARED: load->facts.static_shared_bytes = small(value->whole); break;
     case DYNAMIC_SHARED: load->facts.dynamic_shared_bytes = small(value->whole); break;
+    case CODE: load->code = value->whole > 0 ? value->whole : NL_NULL_I64; break;
     case DEVICE_INDEX: load->device_index = value->whole; break;
     case OCCUPANCY: load->facts.occupancy = value->number / 100; break;
     default: keep_device_fact(load, fact, value); break;
@@ -135,6 +139,63 @@ void ncu_metric(struct ncu_load *load, struct ncu_name name, uint32_t unit, uint
         keep_fact(load, name.fact, value);
     nl_grow(&load->pending, &load->cap, load->count + 1);
     load->pending[load->count++] = row;
+}
+
+void ncu_instance(struct ncu_load *load, struct ncu_name name, const struct ncu_value *key,
+                  const struct ncu_value *value)
+{
+    if (nl_builder_over_budget(load->builder))
+        return;
+    struct nl_instance_row row = nl_instance_row();
+    row.metric = name.id;
+    if (key->kind == NCU_NUMBER)
+        row.number = key->whole;
+    else if (key->text.len)
+        row.key = nl_stage_name(load->stage, key->text);
+    if (value->kind == NCU_NUMBER)
+        row.value = value->number;
+    if (value->text.len)
+        row.text = nl_stage_name(load->stage, value->text);
+    nl_grow(&load->instances, &load->instance_cap, load->instance_count + 1);
+    load->instances[load->instance_count++] = row;
+}
+
+/* Is a number an address in the code of the kernel? Counts and indices are far below any address. */
+#define CODE_LOWEST ((int64_t)1 << 20)
+#define CODE_MOST   ((int64_t)1 << 28)
+
+static uint32_t file_name(struct ncu_load *load, const struct cubinlines *lines, uint32_t file)
+{
+    size_t before = load->file_cap;
+    nl_grow(&load->files, &load->file_cap, (size_t)file + 1);
+    if (before < load->file_cap)
+        memset(load->files + before, 0, (load->file_cap - before) * sizeof *load->files);
+    if (!load->files[file])
+        load->files[file] = nl_stage_name(load->stage, lines->files[file]);
+    return load->files[file];
+}
+
+static void stage_instances(struct ncu_load *load, const struct ncu_kernel *kernel, uint32_t slice)
+{
+    const struct cubinlines_function *function =
+        kernel->lines ? cubinlines_find(kernel->lines, kernel->code, kernel->mangled) : NULL;
+    size_t near = 0;
+    for (size_t i = 0; i < load->instance_count; i++) {
+        struct nl_instance_row *row = &load->instances[i];
+        row->slice = slice;
+        if (load->code >= CODE_LOWEST && row->number != NL_NULL_I64 && row->number >= load->code &&
+            row->number - load->code < CODE_MOST)
+            row->offset = row->number - load->code;
+        const struct cubinlines_row *line =
+            function && row->offset != NL_NULL_I64
+                ? cubinlines_at(kernel->lines, function, (uint64_t)row->offset, &near)
+                : NULL;
+        if (line) {
+            row->file = file_name(load, kernel->lines, line->file);
+            row->line = line->line;
+        }
+        nl_stage_instance(load->stage, row);
+    }
 }
 
 /* Fills what is known now and was not before. */
@@ -210,6 +271,7 @@ void ncu_kernel(struct ncu_load *load, const struct ncu_kernel *kernel)
         load->pending[i].slice = row.slice;
         nl_stage_metric(load->stage, &load->pending[i]);
     }
+    stage_instances(load, kernel, row.slice);
     load->kernels++;
     forget(load);
 }
@@ -228,5 +290,8 @@ void ncu_end(struct ncu_load *load)
         nl_builder_coverage(builder, load->source, "metrics without a value", load->without_value,
                             "the profiler had no data (n/a)");
     nl_free(load->pending);
+    nl_free(load->instances);
+    nl_free(load->files);
     load->pending = NULL;
+    load->instances = NULL;
 }

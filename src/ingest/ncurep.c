@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "ingest/ncu.h"
-#include "ingest/wire.h"
+#include "ingest/ncumessage.h"
 
 #define MAX_MESSAGE  ((uint64_t)1 << 30)
 #define MAX_STRINGS  ((size_t)1 << 22)
@@ -47,7 +47,8 @@ struct rep {
     uint64_t sections[MAX_SECTIONS]; /* hashes of those whose metrics are known */
     size_t section_count;
     bool cut, damaged, failed;
-    int64_t results, others, sources, instances, unnamed, nvtx;
+    struct cubinlines lines;
+    int64_t results, others, sources, unnamed, nvtx;
 };
 
 static uint32_t u32_at(const unsigned char *bytes)
@@ -149,34 +150,33 @@ static struct string *metric_string(struct rep *rep, uint64_t id)
     return string;
 }
 
-static void set_number(struct ncu_value *value, double number)
+static bool same_value(const struct ncu_value *a, const struct ncu_value *b)
 {
-    value->kind = isfinite(number) ? NCU_NUMBER : NCU_NO_DATA;
-    value->number = number;
-    value->whole = fabs(number) < 9e18 ? (int64_t)llround(number) : 0;
+    return a->kind == b->kind && !(a->number < b->number) && !(a->number > b->number) &&
+           nl_str_eq(a->text, b->text);
 }
 
-/* MetricValue. `room` holds the digits of a number that a double does not. */
-static struct ncu_value read_value(const struct wire_field *from, char room[24])
+/* Instances of a MetricResult: {1 what it is of, 2 value}, both as MetricValue. `whole` is the value
+ * over all; newer versions repeat it as the only instance, which says nothing more. */
+static void read_instances(struct rep *rep, const struct wire_field *from, struct ncu_name name,
+                           const struct ncu_value *whole, bool alone)
 {
-    struct ncu_value value = {.kind = NCU_NO_DATA};
     struct wire message = wire_inside(from);
-    struct wire_field field;
+    struct wire_field field, part;
     while (wire_next(&message, &field)) {
-        if (field.number == 1 && wire_is_text(&field)) {
-            value.kind = NCU_TEXT;
-            value.text = wire_str(&field);
-        } else if (field.number == 2 || field.number == 3) {
-            set_number(&value, wire_f64(&field));
-        } else if (field.number == 4 || field.number == 5) {
-            set_number(&value, (double)field.value);
-            value.whole = field.value <= INT64_MAX ? (int64_t)field.value : 0;
-            if (field.value >> 53)
-                value.text = (struct nl_str){
-                    room, (size_t)snprintf(room, 24, "%llu", (unsigned long long)field.value)};
-        }
+        struct ncu_value parts[2] = {{.kind = NCU_NO_DATA}, {.kind = NCU_NO_DATA}};
+        char rooms[2][24];
+        if (field.number != 3 || !wire_is_text(&field))
+            continue;
+        struct wire instance = wire_inside(&field);
+        while (wire_next(&instance, &part))
+            if (part.number == 1 || part.number == 2)
+                parts[part.number - 1] = ncu_read_value(&part, rooms[part.number - 1]);
+        bool repeated = alone && parts[0].kind == NCU_NUMBER && parts[0].whole == 0 &&
+                        same_value(&parts[1], whole);
+        if (!repeated && (parts[0].kind != NCU_NO_DATA || parts[1].kind != NCU_NO_DATA))
+            ncu_instance(&rep->ncu, name, &parts[0], &parts[1]);
     }
-    return value;
 }
 
 /* MetricResult */
@@ -187,20 +187,22 @@ static void read_metric(struct rep *rep, const struct wire_field *from)
     struct string *name = NULL;
     struct ncu_value value = {.kind = NCU_NO_DATA};
     char room[24];
-    bool instanced = false;
+    int instances = 0;
     while (wire_next(&message, &field)) {
         if (field.number == 1)
             name = metric_string(rep, field.value);
         else if (field.number == 2)
-            value = read_value(&field, room);
+            value = ncu_read_value(&field, room);
         else if (field.number == 3)
-            instanced = true;
+            instances++;
     }
-    rep->instances += instanced;
-    if (!name)
+    if (!name) {
         rep->unnamed++;
-    else
-        ncu_metric(&rep->ncu, name->name, name->unit, name->section, &value);
+        return;
+    }
+    ncu_metric(&rep->ncu, name->name, name->unit, name->section, &value);
+    if (instances)
+        read_instances(rep, from, name->name, &value, instances == 1);
 }
 
 /* Size {x, y, z}; protobuf leaves zeroes out. */
@@ -214,16 +216,6 @@ static void read_triple(const struct wire_field *from, uint32_t out[3])
             out[field.number - 1] = (uint32_t)field.value;
 }
 
-/* The first text field `number` of a message. */
-static struct nl_str text_in(struct wire message, uint32_t number)
-{
-    struct wire_field field;
-    while (wire_next(&message, &field))
-        if (field.number == number && wire_is_text(&field))
-            return wire_str(&field);
-    return (struct nl_str){NULL, 0};
-}
-
 /* RuleResult {1 identifier, 3 body {1 item {1 message {1 text}}}, 4 section}: advice as a metric
  * without a number. */
 static void read_rule(struct rep *rep, const struct wire_field *from)
@@ -231,7 +223,7 @@ static void read_rule(struct rep *rep, const struct wire_field *from)
     struct wire message = wire_inside(from);
     struct wire_field field;
     char room[160];
-    struct nl_str id = text_in(message, 1), section = text_in(message, 4);
+    struct nl_str id = ncu_text_in(message, 1), section = ncu_text_in(message, 4);
     struct nl_str label = {room, (size_t)snprintf(room, sizeof room, "rule:%.*s",
                                                   (int)(id.len < 120 ? id.len : 120),
                                                   id.len ? id.ptr : "")};
@@ -241,8 +233,8 @@ static void read_rule(struct rep *rep, const struct wire_field *from)
         struct wire body = wire_inside(&field);
         struct wire_field item;
         while (wire_next(&body, &item)) {
-            struct nl_str inner = text_in(wire_inside(&item), 1);
-            struct nl_str text = text_in(wire_over(inner.ptr, inner.len), 1);
+            struct nl_str inner = ncu_text_in(wire_inside(&item), 1);
+            struct nl_str text = ncu_text_in(wire_over(inner.ptr, inner.len), 1);
             struct ncu_value value = {.kind = NCU_TEXT, .text = text};
             if (item.number == 1 && text.len)
                 ncu_metric(&rep->ncu, ncu_name(&rep->ncu, label), NL_NO_NAME,
@@ -279,7 +271,7 @@ static void set_section(struct rep *rep, struct nl_str metric, uint32_t section)
  * Every kernel brings the same ones again. */
 static void read_section(struct rep *rep, const struct wire_field *from)
 {
-    struct nl_str title = text_in(wire_inside(from), 2);
+    struct nl_str title = ncu_text_in(wire_inside(from), 2);
     struct wire message = wire_inside(from);
     struct wire_field field, item;
     if (!title.len || !is_new_section(rep, from))
@@ -291,7 +283,7 @@ static void read_section(struct rep *rep, const struct wire_field *from)
         struct wire header = wire_inside(&field);
         while (wire_next(&header, &item))
             if (item.number == 2)
-                set_section(rep, text_in(wire_inside(&item), 1), section);
+                set_section(rep, ncu_text_in(wire_inside(&item), 1), section);
     }
 }
 
@@ -302,6 +294,7 @@ static void read_result(struct rep *rep)
     struct wire_field field;
     struct nl_str names[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
     struct ncu_kernel kernel = {.process_name = rep->process_name,
+                                .lines = &rep->lines,
                                 .pid = rep->pid,
                                 .device = NL_NULL_I64,
                                 .context = NL_NULL_I64,
@@ -316,6 +309,7 @@ static void read_result(struct rep *rep)
         case 10: read_triple(&field, kernel.grid); break;
         case 11: read_triple(&field, kernel.block); break;
         case 13: read_metric(rep, &field); break;
+        case 15: kernel.code = ncu_number_in(wire_inside(&field), 1); break;
         case 17: read_section(rep, &field); break;
         case 19: read_rule(rep, &field); break;
         case 21: rep->nvtx++; break;
@@ -326,58 +320,25 @@ static void read_result(struct rep *rep)
     }
     rep->damaged = rep->damaged || message.damaged;
     kernel.name = names[2].len ? names[2] : names[0].len ? names[0] : names[1];
+    kernel.mangled = names[0];
     kernel.short_name = names[1];
     kernel.device = rep->ncu.device_index;
     ncu_kernel(&rep->ncu, &kernel);
     rep->results++;
 }
 
-/* DeviceAttributes {1 ordinal, 2 name, 3 attribute {1 name, 2 value}} */
-static void read_device(struct rep *rep, const struct wire_field *from)
+/* SourceData {1 id, 4 program}: of programs, only their line tables are read. */
+static void read_source(struct rep *rep)
 {
-    struct wire message = wire_inside(from);
+    struct wire message = wire_over(rep->bytes, rep->len);
     struct wire_field field;
-    int64_t ordinal = 0;
-    char room[24];
-    while (wire_next(&message, &field)) {
-        if (field.number == 1 && wire_is_varint(&field))
-            ordinal = wire_i64(&field);
-        if (field.number != 3)
-            continue;
-        struct wire attribute = wire_inside(&field);
-        struct wire_field part;
-        struct ncu_value value = {.kind = NCU_NO_DATA};
-        while (wire_next(&attribute, &part))
-            if (part.number == 2)
-                value = read_value(&part, room);
-        ncu_device_attribute(&rep->ncu, text_in(wire_inside(&field), 1), &value);
-    }
-    ncu_device_done(&rep->ncu, ordinal);
-}
-
-/* SessionDetails: the facts that are safe to show (the command line is not). */
-static void read_session(struct rep *rep, const struct wire_field *from)
-{
-    static const char *const shown[] = {"CUDA Version", "Display Driver Version", "PerfWorks"};
-    struct wire message = wire_inside(from);
-    struct wire_field field;
-    while (wire_next(&message, &field)) {
-        if (field.number == 6)
-            read_device(rep, &field);
-        if (field.number != 8)
-            continue;
-        struct nl_str key = text_in(wire_inside(&field), 1),
-                      value = text_in(wire_inside(&field), 2);
-        for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-            if (nl_str_is(key, shown[i]))
-                nl_builder_meta(rep->ncu.builder, rep->ncu.source, shown[i], value);
-        if (nl_str_is(key, "Nsight Compute Target")) {
-            char tool[96];
-            int len = snprintf(tool, sizeof tool, "Nsight Compute %.*s",
-                               (int)(value.len < 60 ? value.len : 60), value.len ? value.ptr : "");
-            nl_builder_tool(rep->ncu.builder, rep->ncu.source, (struct nl_str){tool, (size_t)len});
-        }
-    }
+    uint64_t id = 0;
+    while (wire_next(&message, &field))
+        if (field.number == 1)
+            id = field.value;
+        else if (field.number == 4 && wire_is_text(&field))
+            cubinlines_add(&rep->lines, id, field.data, field.len);
+    rep->sources++;
 }
 
 struct block {
@@ -410,7 +371,7 @@ static struct block read_header(struct rep *rep)
         switch (field.number) {
         case 1: block.sources = field.value; break;
         case 2: block.results = field.value; break;
-        case 3: read_session(rep, &field); break;
+        case 3: ncu_read_session(&rep->ncu, &field); break;
         case 4: read_strings(rep, &field); break;
         case 5: block.payload = field.value; break;
         case 6: read_process(rep, &field); break;
@@ -438,14 +399,14 @@ static bool read_payload(struct rep *rep, const struct block *block)
         }
         left -= size;
         bool result = i >= block->sources && i - block->sources < block->results;
-        if (!(result ? take(rep, size) : skip(rep, size))) {
+        if (!(result || i < block->sources ? take(rep, size) : skip(rep, size))) {
             rep->cut = true;
             return false;
         }
         if (result)
             read_result(rep);
         else if (i < block->sources)
-            rep->sources++;
+            read_source(rep);
         else
             rep->others++;
     }
@@ -505,9 +466,9 @@ static void tell(struct rep *rep)
         int64_t count;
         const char *detail;
     } rows[] = {
-        {"not loaded: per-instance values of metrics", rep->instances,
-         "only the value over all instances is kept"},
-        {"not loaded: sources and machine code", rep->sources, "cubin, SASS, PTX, source files"},
+        {"not loaded: machine code", rep->sources, "of programs only their line tables are read"},
+        {"damaged: line tables of programs", (int64_t)rep->lines.damaged, NULL},
+        {"left out: rows of line tables", (int64_t)rep->lines.full, "there are too many"},
         {"not loaded: range, command list and graph results", rep->others, NULL},
         {"not loaded: NVTX states of kernels", rep->nvtx, NULL},
         {"skipped: metrics whose name is not in the report", rep->unnamed, NULL},
@@ -527,6 +488,7 @@ bool ncurep_load_stream(struct nl_builder *builder, uint32_t source, struct nl_s
     struct rep rep = {.stream = stream, .err = err, .pid = NL_NULL_I64};
     ncu_begin(&rep.ncu, builder, source, job);
     nl_arena_init(&rep.arena);
+    cubinlines_init(&rep.lines);
     bool done = read_start(&rep) && read_blocks(&rep);
     if (done && !rep.results) {
         err->offset = (int64_t)rep.at;
@@ -535,6 +497,7 @@ bool ncurep_load_stream(struct nl_builder *builder, uint32_t source, struct nl_s
     }
     tell(&rep);
     nl_arena_free(&rep.arena);
+    cubinlines_release(&rep.lines);
     nl_free(rep.strings);
     nl_free(rep.bytes);
     return done;

@@ -210,6 +210,10 @@ static void tell_all(const struct join *join, int64_t dropped)
          "the profile does not tell");
     tell(join, "not joined: measured launches of unknown name, grid or block", join->unshaped,
          "the report does not tell");
+    if (join->report->instance.rows)
+        nl_builder_coverage(join->m->f->b, NL_NULL_ROW, "not joined: values per instance",
+                            join->report->instance.rows,
+                            "they are in metric_instances of the report itself");
     if (dropped)
         nl_builder_coverage(join->m->f->b, NL_NULL_ROW,
                             "metric texts that differ between measured launches", dropped,

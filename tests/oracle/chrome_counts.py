@@ -115,14 +115,16 @@ class Expected:
         if phase == "X":
             self.complete(event, args)
         elif phase in ("i", "I", "R"):
+            if event.get("name") == "CpuProfile":  # samples: chrome_samples.py
+                return
             if event.get("name") == "[memory]" and "Bytes" in args:
                 self.sums["memory"] += 1
                 self.sums["allocated"] += args["Bytes"]
             else:
                 self.slice("mark", ns(event["ts"]), 0)
-        elif phase in ("B", "b", "S"):
+        elif phase in ("B", "b", "S", "N"):
             self.begins += 1
-        elif phase in ("n", "T", "p"):
+        elif phase in ("n", "T", "p", "O"):
             self.steps += 1
         elif phase == "C":
             self.sums["counters"] += sum(1 for value in args.values() if number(value))
@@ -173,7 +175,7 @@ def compare(tally, path):
         expected.kinds["generic"]
     if expected.steps:
         expected.kinds["mark"]
-    paired = any(phases[ph] for ph in "BEbneSTpF")
+    paired = any(phases[ph] for ph in "BEbneSTpFNO")
     result = neurolens(["sql", path, "--no-cache", "--format", "json",
                         QUERY],
                        timeout=120)

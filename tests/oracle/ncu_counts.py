@@ -12,9 +12,14 @@ import csv
 import glob
 import os
 import re
+import shutil
+import struct
+import subprocess
 import sys
+import tempfile
 from decimal import Decimal
 
+import protowire
 from oracle import Checker, Neurolens, shared_or_leave
 
 FIXED = 11  # columns of a raw page that describe the kernel
@@ -182,6 +187,102 @@ def details(check, tool, path):
                {k: float("%.9g" % v) for k, v in ours.items()})
 
 
+def messages(path, programs=None):
+    """Strings so far and a result, for every result of a report (see formats/ncu.md, framing). Programs
+    go to the dictionary by their id."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, strings = 8 + int.from_bytes(data[4:8], "little"), []
+    while at + 4 <= len(data):
+        size = int.from_bytes(data[at:at + 4], "little")
+        header = protowire.message(data[at + 4:at + 4 + size])
+        at += 4 + size
+        for table in header.get(4, []):
+            strings += [s.decode("utf-8", "replace") for s in protowire.message(table).get(1, [])]
+        end, left = at + header.get(5, [0])[0], header.get(1, [0])[0]
+        for _ in range(left + header.get(2, [0])[0]):
+            size = int.from_bytes(data[at:at + 4], "little")
+            content = protowire.message(data[at + 4:at + 4 + size])
+            if left <= 0:
+                yield strings, content
+            elif programs is not None and 4 in content:
+                programs[content[1][0]] = content[4][0]
+            left, at = left - 1, at + 4 + size
+        at = end
+
+
+def plain(value):
+    """A MetricValue as a text or a number."""
+    parts = protowire.message(value)
+    if 1 in parts:
+        return parts[1][0].decode("utf-8", "replace")
+    if 2 in parts:
+        return struct.unpack("<f", struct.pack("<I", parts[2][0]))[0]
+    return protowire.double(parts[3][0]) if 3 in parts else parts.get(4, parts.get(5, [None]))[0]
+
+
+def instances(check, tool, path):
+    """Every value per instance of a report, by kernel and metric; a lone one that repeats the whole is none."""
+    want, got = {}, {}
+    for kernel, (strings, result) in enumerate(messages(path)):
+        for metric in map(protowire.message, result.get(13, [])):
+            rows = [protowire.message(row) for row in metric.get(3, [])]
+            rows = [(plain(row[1][0]), plain(row[2][0])) for row in rows]
+            whole = plain(metric[2][0]) if 2 in metric else None
+            if rows and not (len(rows) == 1 and rows[0] == (0, whole)):
+                want[kernel, strings[metric.get(1, [0])[0]]] = tuple(sorted(map(str, map(tidy, rows))))
+    kernels = {}
+    for row in tool.sql(path, "SELECT slice, metric, key, number, value, text FROM metric_instances"):
+        slice_, metric, key, number_, value, text = row.values() if isinstance(row, dict) else row
+        kernel = kernels.setdefault(slice_, slice_)
+        got.setdefault((kernel, metric), []).append(
+            str(tidy((number_ if key is None else key, value if text is None else text))))
+    check.rows(os.path.basename(path) + " instances", want, {k: tuple(sorted(v)) for k, v in got.items()})
+
+
+def decoded(program):
+    """What readelf has of a program with the lines of one function: [(offset, file, line)]."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(program)
+        file.flush()
+        text = subprocess.run(["readelf", "--debug-dump=decodedline", file.name], capture_output=True,
+                              text=True, check=False).stdout
+    rows = [line.split() for line in text.splitlines()]
+    rows = [(int(r[2], 16), r[0], r[1]) for r in rows if len(r) > 2 and r[2].startswith("0x")]
+    return [(place - rows[0][0], file, line) for place, file, line in rows]
+
+
+def instructions(strings, result):
+    """Places in the code of a kernel that its metrics have values for."""
+    metrics = [(strings[m.get(1, [0])[0]], m) for m in map(protowire.message, result.get(13, []))]
+    code = [int(plain(m[2][0])) for name, m in metrics if name == "launch__function_pcs"]
+    ids = {plain(protowire.message(row)[1][0]) for _, m in metrics for row in m.get(3, [])}
+    return {i - code[0] for i in ids if not isinstance(i, str) and code and 0 <= i - code[0] < 1 << 28}
+
+
+def lines(check, tool, path):
+    """Source lines of instructions, against readelf's reading of the programs in the report."""
+    programs, want, got, tables = {}, {}, {}, {}
+    for kernel, (strings, result) in enumerate(messages(path, programs)):
+        source = protowire.message(result[15][0])[1][0]
+        if b".debug_line" not in programs.get(source, b"") or not shutil.which("readelf"):
+            continue
+        if source not in tables:
+            tables[source] = decoded(programs[source])
+        for offset in instructions(strings, result) - {0}:
+            place = [r for r in tables[source] if r[0] <= offset][-1]
+            want[kernel, offset] = (place[1], int(place[2])) if place[2] != "-" else (None, None)
+    for row in tool.sql(path, "SELECT DISTINCT slice, offset, file, line FROM metric_instances WHERE offset > 0"):
+        slice_, offset, file, line = row.values() if isinstance(row, dict) else row
+        got[slice_, offset] = (file, line)
+    if want:
+        check.rows(os.path.basename(path) + " lines", want, got)
+
+
+def tidy(row):
+    return row[0], row[1] if isinstance(row[1], str) else float(row[1])
+
+
 def main():
     folder = shared_or_leave("samples", "ncu")
     check, tool = Checker(), Neurolens(sys.argv)
@@ -198,6 +299,9 @@ def main():
     for page in sorted(glob.glob(os.path.join(folder, "_csv_by_ncu*", "*.details.csv"))
                        + glob.glob(os.path.join(folder, "**", "*ncu.log"), recursive=True)):
         details(check, tool, page)
+    for report in sorted(glob.glob(os.path.join(folder, "*", "**", "*.ncu-rep"), recursive=True)):
+        instances(check, tool, report)
+        lines(check, tool, report)
     check.finish()
 
 

@@ -24,7 +24,7 @@ def check_file(check, tool, path):
     want = [len(calls), sum(ns(e["dur"]) for e in calls), len({(e["pid"], e["tid"]) for e in calls}),
             sum(bool(e.get("args")) for e in calls)]
     got = tool.sql(path, "SELECT count(*), sum(p.dur), count(DISTINCT l.pid * 1000000 + l.tid), "
-                         "(SELECT count(*) FROM args) FROM python p JOIN slices s ON s.id = p.slice JOIN "
+                         "(SELECT count(*) FROM args a JOIN python q ON q.slice = a.slice) FROM python p JOIN slices s ON s.id = p.slice JOIN "
                          "lanes l ON l.id = s.lane")[0]
     check.equal(name + " calls", want, list(got))
     names = {}

@@ -331,8 +331,23 @@ static void repairs(void)
          "truncated: the list of events is not closed"},
         {"unknown phase", "[" NAMED("\"a\"") ",{\"ph\":\"?\",\"ts\":1}]", "a",
          "skipped: event of an unknown phase"},
-        {"sample phase", "[" NAMED("\"a\"") ",{\"ph\":\"P\",\"ts\":1}]", "a",
-         "not loaded: sample events (P)"},
+        {"memory dump", "[" NAMED("\"a\"") ",{\"ph\":\"v\",\"ts\":1}]", "a",
+         "not loaded: memory dump (v)"},
+        {"object without an id", "[" NAMED("\"a\"") ",{\"ph\":\"N\",\"ts\":1}]", "a",
+         "skipped: object without an id"},
+        {"frames in a circle",
+         "{\"stackFrames\":{\"1\":{\"name\":\"x\",\"parent\":2},\"2\":{\"name\":\"y\",\"parent\":1}"
+         "},"
+         "\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"sf\":1}]}",
+         "a", "cut: call stack over 1024 frames, or in a circle"},
+        {"frame that is not there", "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"sf\":1}]",
+         "a", "unknown: frame of a stack"},
+        {"stack of an operator",
+         "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"sf\":1}]", "a",
+         "not stored: call stack of an event of a known category"},
+        {"stack of an end",
+         "[{\"ph\":\"B\",\"name\":\"a\",\"ts\":1},{\"ph\":\"E\",\"ts\":2,\"stack\":[\"x\"]}]", "a",
+         "not stored: call stack of a slice's end"},
     };
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
         check_case(cases[i].label);

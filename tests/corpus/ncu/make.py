@@ -19,6 +19,11 @@ STRINGS = ["gpu__time_duration.sum", "dram__bytes.sum.per_second", "launch__regi
            "device__attribute_display_name", "device__attribute_device_index",
            "sm__warps_active.avg.pct_of_peak_sustained_active", "l1tex__t_bytes.sum",
            "device__attribute_chip_mask"]
+INSTANCED = ["launch__function_pcs", "sass__inst_executed_per_opcode", "smsp__pcsamp_sample_count",
+             "launch__grid_dim_x", "nvlink__dev_display_name_all",
+             "smsp__pcsamp_warps_issue_stalled_wait", "smsp__pcsamp_warps_issue_stalled_barrier",
+             "smsp__pcsamp_warps_issue_stalled_barrier_not_issued"]
+CODE = 140553425225984
 VALUES = [field(3, 2500.0), field(3, 1.5e9), field(5, 32), field(1, "Invented GPU"), field(5, 0),
           field(3, 50.0), b"", field(5, 2 ** 63 + 1)]
 
@@ -36,20 +41,77 @@ def result(name, grid, values=VALUES):
     return out + field(22, 1) + field(23, 7)
 
 
+def instanced(name, value, instances):
+    """A metric with values per instance: texts or numbers → text or number."""
+    def one(part):
+        return field(1, part) if isinstance(part, str) else field(5, part)
+    out = field(1, len(STRINGS) + INSTANCED.index(name)) + (field(2, field(5, value)) if value is not None else b"")
+    return field(13, out + b"".join(field(3, field(1, one(k)) + field(2, one(v))) for k, v in instances))
+
+
+INSTANCES = (
+    field(15, field(1, 5)) + instanced("sass__inst_executed_per_opcode", 30, [("IMAD", 20), ("LDG", 10)])
+    + instanced("smsp__pcsamp_sample_count", 9, [(CODE, 2), (CODE + 16, 6), (CODE + 40, 3),
+                                                    (CODE + 48, 1), (CODE - 4096, 1)])
+    + instanced("smsp__pcsamp_warps_issue_stalled_wait", 5, [(CODE, 2), (CODE + 16, 2), (CODE + 40, 1)])
+    + instanced("smsp__pcsamp_warps_issue_stalled_barrier", 6, [(CODE + 16, 4), (CODE + 40, 2)])
+    + instanced("smsp__pcsamp_warps_issue_stalled_barrier_not_issued", 9, [(CODE, 9)])
+    + instanced("launch__function_pcs", CODE, [(0, CODE)])
+    + instanced("launch__grid_dim_x", 4, [(0, 4)])  # says nothing new
+    + instanced("nvlink__dev_display_name_all", None, [(0, "Invented GPU")])
+    + instanced("sass__inst_executed_per_opcode", 2 ** 63 + 1, [("BRA", 2 ** 63 + 1)])
+    + field(13, field(1, 9) + field(3, b"")))
+
+
+def line_table():
+    """A unit of DWARF 2: two files, a sequence that begins at an address for a relocation, its place."""
+    files = b"/opt/someone/src\0\0" + b"kernel.cu\0\1\0\0" + b"/usr/include/math.h\0\0\0\0" + b"\0"
+    head = bytes([1, 1, 251, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1]) + files
+    program = b"\0\x09\2"
+    place = 4 + 2 + 4 + len(head) + len(program)
+    program += bytes(8)
+    program += b"\3\x0a\1"            # line 11
+    program += b"\2\x10" + b"\4\2" + b"\3\xe3\0" + b"\1"  # 16 on: file 2, line 110
+    program += b"\2\x10" + bytes([10 + 5 + 1 + 14])  # 32 on: a special opcode, 1 on, line 111
+    program += b"\2\x0f\0\1\1"       # the end at 48
+    body = struct.pack("<HI", 2, len(head)) + head + program
+    return struct.pack("<I", len(body)) + body, place
+
+
+def cubin(function):
+    """An ELF file with a symbol, a line table and its relocation."""
+    table, place = line_table()
+    names = [b"", b".shstrtab", b".strtab", b".symtab", b".debug_line", b".rel.debug_line"]
+    text = b"\0".join(names) + b"\0"
+    parts = [b"", text, b"\0" + function.encode() + b"\0",
+             bytes(24) + struct.pack("<IBBHQQ", 1, 18, 0, 0, 0, 64), table, struct.pack("<QQ", place, 1 << 32 | 2)]
+    links = [0, 0, 0, 2, 0, 3]
+    at, out, rows = 64, b"", b""
+    for i, part in enumerate(parts):
+        rows += struct.pack("<IIQQQQIIQQ", text.index(names[i] + b"\0") if i else 0, (0, 3, 3, 2, 1, 9)[i], 0, 0,
+                            at + len(out), len(part), links[i], 0, 1, (0, 0, 0, 24, 0, 16)[i])
+        out += part
+    return (b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(out), 0, 64, 0, 0, 64,
+                                                       len(parts), 1) + out + rows)
+
+
 def header(sources=0, results=0, payload=0, extra=b""):
     process = field(1 + 5, field(1, 77) + field(2, "127.0.0.1") + field(3, "/opt/secret/program"))
     return sized(field(1, sources) + field(2, results) + extra + field(5, payload) + process)
 
 
-def report(version=7, kernels=(("first", (4, 2, 1)), ("second", (1, 1, 1)))):
+def report(version=7, kernels=(("first", (4, 2, 1)), ("second", (1, 1, 1))), instances=b""):
     session = field(8, field(1, "CUDA Version") + field(2, "12.4"))
     session += field(8, field(1, "Nsight Compute Target") + field(2, "2024.1.1.0"))
     session += field(11, "ncu --token=abc ./program")
     device = field(6, field(1, 0) + field(2, "Invented GPU")
                   + field(3, field(1, "device__attribute_multiprocessor_count") + field(2, field(5, 10))))
     strings = field(4, b"".join(field(1, s) for s in STRINGS))
+    if instances:
+        strings = field(4, b"".join(field(1, s) for s in STRINGS + INSTANCED))
     out = b"NVR\0" + sized(field(1, version)) + header(extra=field(3, session))
-    first = sized(b"source text") + sized(result(*kernels[0]))
+    source = field(1, 5) + field(4, cubin("_Z5firstv")) if instances else b"source text"
+    first = sized(source) + sized(result(*kernels[0]) + instances)
     out += header(1, 1, len(first), strings) + first + header(extra=field(3, device))
     for kernel in kernels[1:]:
         body = sized(result(*kernel))
@@ -93,6 +155,7 @@ def main():
     write(HERE, "newer.ncu-rep", report(version=8))
     write(HERE, "cut-in-second.ncu-rep", good[:-40])
     write(HERE, "no-values.ncu-rep", report(kernels=(("k", (1, 1, 1), []),)))
+    write(HERE, "instances.ncu-rep", report(instances=INSTANCES))
     write(HERE, "raw.csv", RAW)
     write(HERE, "details-in-log.csv", DETAILS)
     write(HERE, "details-2020.csv", OLD)
