@@ -331,7 +331,7 @@ def shapes(python):
     want = {tuple(line.split("\t")[1:]): int(line.split("\t")[0]) for line in done.stdout.splitlines()}
     got = {(name, text): int(count) for name, text, count in
            sql(path, "SELECT name, shapes, count(*) FROM ops WHERE shapes IS NOT NULL GROUP BY name, shapes")}
-    if len(want) < 20 or sql(path, "SELECT * FROM coverage WHERE item LIKE 'not recorded%'"):
+    if len(want) < 20 or sql(path, "SELECT * FROM coverage WHERE item LIKE 'not recorded: shapes%'"):
         return "few shapes: %s, coverage: %s" % (want, sql(path, "SELECT * FROM coverage"))
     path, _ = record([python, program("model.py"), "train"])
     return first_difference(got, want) or ("unasked" if sql(path, "SELECT 1 FROM ops WHERE shapes IS NOT NULL") else None)
@@ -369,7 +369,7 @@ def own(python):
 
 def launched(python):
     """torchrun: two processes, each with its rank, and the launcher."""
-    path, done = record([python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", program("model.py"),
+    path, done = record([python, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", program("model.py"),
                          "distributed"])
     if done.status != 0:
         return done.describe()

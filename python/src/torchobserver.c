@@ -12,8 +12,8 @@
  *
  * Shapes of inputs, when they are asked for, come from the function of PyTorch's own profiler that finds
  * them: a std::vector<std::vector<int64_t>>, which is three pointers to libstdc++ and to libc++ alike.
- * Behind the scopes of a callback stands the flag that inputs are needed; there have been 10 scopes since
- * PyTorch 1.10. With another number no shapes come, and the recording says so.
+ * Behind the scopes of a callback stands the flag that inputs are needed; there are 10 scopes in 1.13
+ * to 2.15. With another number no shapes come, and the recording says so.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -169,7 +169,7 @@ static bool find_functions(struct torch_functions *found)
     return found->add && found->name && found->remove;
 }
 
-/* PyTorch's own; the second name is that of 1.10 to 1.13. */
+/* PyTorch's own; the second name is older than 1.13. */
 static bool find_shapes(struct torch_functions *found)
 {
     union {
