@@ -224,6 +224,42 @@ def wall_clock():
     return None if same and worst < 5000000 else "off by %d ns, lengths %s" % (worst, same)
 
 
+def clock_error():
+    """Times moved from another clock say how far they may be off; those of ours say nothing of the kind."""
+    problem = None
+    for mock, told in (("wall", True), ("", False)):
+        run = Run(mock=mock, rounds=50)
+        rows = run.sql("SELECT CAST(value AS INTEGER) FROM metadata WHERE key = 'GPU clock error (ns)'")
+        run.remove()
+        if bool(rows) != told or any(not 0 < int(row[0]) < 5000000 for row in rows):
+            problem = "%s: %s" % (mock or "ours", rows)
+    return problem
+
+
+def skewed():
+    """A device clock that is 50 us behind, or even with ours: what contradicts the launches is told, in
+    coverage, in the analysis and as a finding; no time is moved."""
+    run = Run(["skew=-50000"], threads=1, rounds=100)
+    problem = differs(run, kinds=("kernel", "copy"))
+    items = run.coverage()
+    done = neurolens(["analyze", "--no-cache", "--section", "clock", "--format", "json", run.path], timeout=60)
+    row = json.loads(done.stdout)["result"]["clock"][0]
+    early = int(run.sql("SELECT count(*) FROM (SELECT ts, launch FROM kernels UNION ALL SELECT ts, launch FROM copies UNION ALL "
+                        "SELECT s.ts, s.link FROM memsets m JOIN slices s ON s.id = m.slice UNION ALL "
+                        "SELECT s.ts, s.link FROM graph_launches g JOIN slices s ON s.id = g.slice) w "
+                        "JOIN slices c ON c.id = w.launch WHERE w.ts < c.ts")[0][0])
+    worst = int(run.sql("SELECT max(c.ts - w.ts) FROM kernels w JOIN slices c ON c.id = w.launch")[0][0])
+    found = neurolens(["analyze", "--no-cache", "--section", "findings", run.path], timeout=60).stdout
+    run.remove()
+    if problem:
+        return problem
+    if not early or row["early"] != early or items.get("clock: device work before its launch") != early:
+        return "%d early, told %s, %s" % (early, row, items)
+    if row["worst_early_ns"] < worst or not 0 < row["shift_ns"] <= 50000 or row["least_ns"] != row["worst_early_ns"]:
+        return "worst %d: %s" % (worst, row)
+    return None if "contradict each other" in found else "no finding: %s" % found
+
+
 # ---- the answers ----
 
 def union(spans):
@@ -452,7 +488,8 @@ def main():
             ("a fork after CUDA began", exact(["fork"], rounds=100)),
             ("links", links), ("devices, pools, overhead", devices), ("unified memory", paging),
             ("unified memory that cannot be had", no_paging), ("compiling", compiling), ("huge names", names),
-            ("the wall's clock", wall_clock), ("breakdown", breakdown),
+            ("the wall's clock", wall_clock), ("clock error", clock_error),
+            ("a skewed device clock", skewed), ("breakdown", breakdown),
             ("dropped by CUPTI", counted("droppy=10", "dropped: GPU records")),
             ("kernels without times", counted("", "skipped: GPU work without a time", kinds=("kernel",),
                                               words=["zero=5"])),

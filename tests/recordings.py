@@ -145,9 +145,25 @@ def damaged(tally):
                 result.describe())
 
 
+def slept(tally):
+    """A recording over a suspension of the machine: on both sides of it times are exact, and the step is told."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "recording", "slept.nlrec")
+
+    def ask(question):
+        return neurolens(["sql", "--no-cache", "--absolute", "--format", "csv", path, question], timeout=20).stdout.splitlines()[1:]
+
+    times = ask("SELECT ts, dur FROM slices ORDER BY ts")
+    tally.check("slept: times on both sides", times == ["2000000500,2000000000", "7000000500,2000000000"],
+                " ".join(times))
+    steps = ask("SELECT count, detail LIKE '%by -30000000000 ns%' FROM coverage WHERE item = 'clock steps between readings'")
+    tally.check("slept: the step is told", steps == ["1,1"], " ".join(steps))
+    error = ask("SELECT value FROM metadata WHERE key = 'clock error (ns)'")
+    tally.check("slept: the error is that of the rest", len(error) == 1 and 0 < int(error[0]) < 500, " ".join(error))
+
+
 def main():
     tally = Tally("recordings")
-    for part in (one_process, without_pid, apart, guids, damaged):
+    for part in (one_process, without_pid, apart, guids, damaged, slept):
         part(tally)
     tally.finish()
 

@@ -116,6 +116,11 @@ SCHEMA = {
     "SCHED_EVENTS": [
         ("start", "INTEGER NOT NULL", "2021"), ("cpu", "INTEGER NOT NULL", "2021"),
         ("isSchedIn", "INTEGER NOT NULL", "2021"), ("globalTid", "INTEGER", "2021")],
+    "GPU_CONTEXT_SWITCH_EVENTS": [
+        ("tag", "INTEGER NOT NULL", "2021"), ("vmId", "INTEGER NOT NULL", "2021"),
+        ("seqNo", "INTEGER NOT NULL", "2021"), ("contextId", "INTEGER NOT NULL", "2021"),
+        ("timestamp", "INTEGER NOT NULL", "2021"), ("globalPid", "INTEGER", "2021"),
+        ("gpuId", "INTEGER", "2021")],
     "COMPOSITE_EVENTS": [
         ("id", "INTEGER NOT NULL PRIMARY KEY", "2021"), ("start", "INTEGER NOT NULL", "2021"),
         ("cpu", "INTEGER", "2021"), ("threadState", "INTEGER", "2021"),
@@ -474,6 +479,28 @@ def describe(maker, ranks):
         add("META_DATA_CAPTURE", name="PROCESS_0:ENVIRONMENT_VARIABLE", value='RANK="5"')
 
 
+def contexts(maker, rank):
+    """Contexts take turns on the GPU: the program's and those of a process that is not recorded. With
+    what real recordings have, too: stages in between, a start and an end that were lost, a switch
+    without its time, a reset, and the last one still there at the end."""
+    ack, save, restore, start, no_time, reset = 2, 7, 8, 9, 10, 11
+    other = 1 << 48 | 77 << 24
+    at, rows = 1_000, [(save, 3, other)]
+    for turn in range(6):
+        context, process = ((4, rank.process), (3, other))[turn % 2]
+        rows += [(restore, context, process), (start, context, process), (1, context, process),
+                 (ack, context, process), (save, context, process)]
+    rows += [(restore, 4, rank.process), (restore, 4, rank.process), (no_time, 4, rank.process),
+             (save, 4, rank.process), (start, 3, other), (reset, 3, other),
+             (restore, 5, None), (save, 5, None), (restore, 4, rank.process)]
+    for number, (tag, context, process) in enumerate(rows):
+        at += 0 if tag == start else 10_000 + maker.random(3_000)
+        maker.add("GPU_CONTEXT_SWITCH_EVENTS", tag=tag, vmId=0, seqNo=number, contextId=context,
+                  timestamp=0 if tag == no_time else at, globalPid=process, gpuId=rank.gpu)
+    maker.rows["GPU_CONTEXT_SWITCH_EVENTS"].sort(key=lambda row: row["contextId"])
+    maker.add("PROCESSES", globalPid=other, pid=77, name="compositor")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
@@ -487,6 +514,7 @@ def main():
     parser.add_argument("--graph", choices=["none", "node", "graph"], default="none")
     for name in ("nvtx", "osrt", "sched", "metrics", "memory", "mpi"):
         parser.add_argument("--" + name, action="store_true")
+    parser.add_argument("--contexts", action="store_true", help="switches of GPU contexts")
     parser.add_argument("--all", action="store_true", help="every kind of event")
     parser.add_argument("--inline-text", action="store_true", help="text where ids of strings belong")
     parser.add_argument("--eager", action="store_true", help="also tables without rows")
@@ -507,6 +535,8 @@ def main():
     for index in range(options.steps):
         for rank in ranks:
             rank.extras(index, rank.step(index, options.kernels))
+    if options.contexts:
+        contexts(maker, ranks[0])
     describe(maker, ranks)
     print(json.dumps(maker.write(options.out), sort_keys=True))
 

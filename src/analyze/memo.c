@@ -18,7 +18,7 @@ struct nl_memo {
     const struct nl_trace *trace;
     const struct nl_window *window;
     struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
-        owners_once;
+        owners_once, clocks_once;
     struct nl_idle *idle;
     struct nl_device_breakdown *devices;
     size_t device_count;
@@ -27,6 +27,7 @@ struct nl_memo {
     struct nl_api_roles roles;
     int64_t *self;
     struct nl_owners owners;
+    struct nl_clock_checks clocks;
     struct once ranges_once[KINDS];
     struct nl_memo_ranges ranges[KINDS];
 };
@@ -46,9 +47,9 @@ static void finish(struct once *once)
 
 static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
 {
-    struct once *all[] = {&memo->idle_once,  &memo->breakdown_once, &memo->steps_once,
-                          &memo->times_once, &memo->roles_once,     &memo->self_once,
-                          &memo->owners_once};
+    struct once *all[] = {&memo->idle_once,   &memo->breakdown_once, &memo->steps_once,
+                          &memo->times_once,  &memo->roles_once,     &memo->self_once,
+                          &memo->owners_once, &memo->clocks_once};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         visit(all[i]);
     for (size_t kind = 0; kind < KINDS; kind++)
@@ -83,6 +84,7 @@ void nl_memo_free(struct nl_memo *memo)
     nl_step_times_release(&memo->times);
     nl_steps_release(&memo->steps);
     nl_api_roles_release(&memo->roles);
+    nl_clock_checks_release(&memo->clocks);
     nl_free(memo->self);
     nl_owners_release(&memo->owners);
     for (size_t kind = 0; kind < KINDS; kind++) {
@@ -124,6 +126,14 @@ const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo)
         nl_step_times_init(&memo->times, memo->trace, memo->window, nl_memo_steps(memo));
     finish(&memo->times_once);
     return &memo->times;
+}
+
+const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo)
+{
+    if (begin(&memo->clocks_once))
+        nl_clock_checks_init(&memo->clocks, memo->trace);
+    finish(&memo->clocks_once);
+    return &memo->clocks;
 }
 
 const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo)

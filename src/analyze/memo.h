@@ -13,6 +13,7 @@
 #include "query/apirole.h"
 #include "query/idletime.h"
 #include "query/owner.h"
+#include "store/clockcheck.h"
 
 /* All ranges of one kind, and whose work is whose (query/owner.h). */
 struct nl_memo_ranges {
@@ -33,6 +34,7 @@ const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo);
 const struct nl_found_steps *nl_memo_steps(struct nl_memo *memo);
 const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo);
 const int64_t *nl_memo_self_times(struct nl_memo *memo); /* per slice: query/attribution.h */
+const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo);
 const struct nl_owners *nl_memo_owners(struct nl_memo *memo);
 /* Modules own the work of backward operators too (nl_owners_layer). */
 const struct nl_memo_ranges *nl_memo_ranges(struct nl_memo *memo, enum nl_kind kind);

@@ -99,6 +99,26 @@ static void find_steps(struct nl_scene *scene, const struct nl_found_steps *foun
     }
 }
 
+/* Reading has seen whether the times of any device contradict those of the CPU. */
+static bool clocks_contradict(const struct nl_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->coverage.rows; row++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[row]);
+        if (nl_str_starts(item, NL_CLOCK_ITEMS))
+            return true;
+    }
+    return false;
+}
+
+static void find_clocks(struct nl_scenes *scenes, const struct nl_clock_checks *checks)
+{
+    for (size_t i = 0; i < scenes->count; i++)
+        for (size_t j = 0; j < checks->count; j++)
+            if (checks->items[j].device == scenes->items[i].device->device &&
+                (checks->items[j].early || checks->items[j].late))
+                scenes->items[i].clock = &checks->items[j];
+}
+
 static void fill(struct nl_scene *scene, const struct nl_found_steps *found)
 {
     const struct nl_trace *trace = scene->trace;
@@ -147,6 +167,8 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
     for (size_t i = 0; i < scenes->count; i++)
         fill(&scenes->items[i], found);
+    if (scenes->count && clocks_contradict(trace))
+        find_clocks(scenes, nl_memo_clocks(options->memo));
     nl_free(dealer.lane_scene);
     nl_scope_release(&dealer.scope);
 }

@@ -14,8 +14,30 @@ void gpu_anchor(struct gpu *gpu)
 {
     if (!gpu->wall_clock)
         return;
-    struct nl_rec_pair pair = ticks_pair(nl_agent.clock, 8);
-    gpu->shift_ns = pair.real_ns - pair.monotonic_ns;
+    int64_t shift = 0, width = INT64_MAX;
+    for (unsigned i = 0; i < 8; i++) {
+        int64_t before = ticks_clock_ns(CLOCK_MONOTONIC), real = ticks_clock_ns(CLOCK_REALTIME);
+        int64_t between = ticks_clock_ns(CLOCK_MONOTONIC) - before;
+        if (between < width) {
+            width = between;
+            shift = real - before - between / 2;
+        }
+    }
+    /* Times in a buffer are moved by what held when it came: by all that the shift has changed since the
+     * one before they may be off, whether the clock was set or steered. */
+    int64_t moved = gpu->anchored ? shift - gpu->shift_ns : 0;
+    int64_t error = (moved < 0 ? -moved : moved) + width / 2 + 1;
+    gpu->shift_error_ns = error > gpu->shift_error_ns ? error : gpu->shift_error_ns;
+    gpu->shift_ns = shift;
+    gpu->anchored = true;
+}
+
+void gpu_tell_clock(struct gpu *gpu)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%lld", (long long)gpu->shift_error_ns);
+    if (gpu->wall_clock)
+        gpu_write_fact(gpu->thread, "GPU clock error (ns)", text);
 }
 
 static uint64_t time_of(const struct gpu *gpu, uint64_t stamp)

@@ -133,6 +133,7 @@ static void finish(struct gpu *gpu)
     gpu_write_note(gpu->thread, "GPU buffers that CUPTI kept", out, "what is in them is missing");
     gpu_write_note(gpu->thread, "GPU recording ended by a fatal error of CUPTI", fatal,
                    "what came later is missing");
+    gpu_tell_clock(gpu);
     gpu_write_fact(gpu->thread, NL_REC_GPU_STATE, "ended");
 }
 

@@ -23,6 +23,7 @@ struct parts;
 struct part {
     int64_t pid;
     uint32_t number;   /* of the program that the process is: grows with exec */
+    bool adopted;      /* made by parts_adopt */
     int file, process; /* descriptors: recording, pidfd (-1 = none) */
     struct nl_rec_head *head;
     /* the recorder's own cells, not yet in the file */
@@ -44,6 +45,9 @@ struct parts *parts_make(const char *folder, struct nl_err *err);
 struct nl_control *parts_control(struct parts *parts);
 const char *parts_folder(const struct parts *parts); /* absolute */
 
+/* Makes a recording for a process that does not record itself. Fails with NL_WRITE. */
+NL_MUST_CHECK bool parts_adopt(struct parts *parts, int64_t pid, struct nl_err *err);
+
 /* New files alone: so that processes that have just ended can be told something, too. */
 void parts_look(struct parts *parts);
 
@@ -52,6 +56,10 @@ void parts_poll(struct parts *parts);
 
 /* Adds a pair of clock readings to each live recording. */
 void parts_clock(struct parts *parts);
+
+/* Calls `leave` before a recording is closed. One at a time. */
+void parts_on_close(struct parts *parts, void (*leave)(void *context, struct part *part),
+                    void *context);
 
 /* Live parts, for sources. */
 struct part *parts_first(struct parts *parts, size_t *count);

@@ -53,6 +53,8 @@ struct nl_settings {
     bool paused;
     int python; /* enum nl_run_python */
     bool shapes, python_heap;
+    int64_t sample_rate; /* a second; -1 = not given */
+    int64_t pid;         /* to attach to; 0 = not given */
     /* profile */
     struct nl_texts inputs, dims, providers;
     const char *library, *trtexec;

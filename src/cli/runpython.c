@@ -7,7 +7,7 @@
 #define HOOK           "hook/sitecustomize.py"
 #define VARIABLES_MOST 5 /* and the end */
 
-const char *const nl_run_python_names[] = {"on", "trace", "trace-c", "off", NULL};
+const char *const nl_run_python_names[] = {"on", "sample", "trace", "trace-c", "off", NULL};
 
 /* The folder of the hook: in the build tree, beside the installed program, where it was installed. */
 static char *find_hook(struct nl_arena *arena)
@@ -38,7 +38,8 @@ const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
 {
     struct nl_variable *variables = nl_arena_alloc(arena, VARIABLES_MOST * sizeof *variables);
     const char *before = getenv("PYTHONPATH");
-    char *hook = options->mode == NL_RUN_PYTHON_OFF ? NULL : find_hook(arena);
+    bool hooks = options->mode != NL_RUN_PYTHON_SAMPLE && options->mode != NL_RUN_PYTHON_OFF;
+    char *hook = hooks ? find_hook(arena) : NULL;
     size_t count = 0;
     memset(variables, 0, VARIABLES_MOST * sizeof *variables);
     if (!hook)
@@ -53,4 +54,13 @@ const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
     if (options->heap)
         variables[count++] = (struct nl_variable){"NEUROLENS_HEAP", "1"};
     return variables;
+}
+
+int64_t nl_run_python_period(enum nl_run_python mode, int64_t rate)
+{
+    bool wanted = mode == NL_RUN_PYTHON_ON || mode == NL_RUN_PYTHON_SAMPLE ||
+                  (mode != NL_RUN_PYTHON_OFF && rate > 0);
+    if (!wanted || !rate)
+        return 0;
+    return 1000000000 / (rate > 0 ? rate : NL_RUN_PYTHON_RATE);
 }

@@ -1,11 +1,13 @@
 /*
- * Tables are read leaf by leaf, so that a cancelled job or a full memory budget stops a big one.
+ * Tables are read some leaves at a time, so that a cancelled job or a full memory budget stops a big one.
  */
 #include "ingest/dbrows.h"
 
 #include <stdio.h>
 
 #include "ingest/nsysspool.h"
+
+#define LEAVES 64 /* read before looking whether to stop */
 
 /* ---- Recognition ---- */
 
@@ -127,11 +129,10 @@ bool dbrows_each(struct dbrows *db, const char *name, const char *const *columns
     nsys_reader_init(reader, &db->db, table, columns, count);
     if (!table->fast)
         nsys_reader_all(reader, db->scratch, row, context, &db->damage);
-    for (size_t i = 0; table->fast && i < table->leaves.count; i++) {
-        if ((i & 63) == 0 && gpurows_stop(&db->rows))
-            break;
-        nsys_reader_leaves(reader, i, 1, db->scratch, row, context, &db->damage);
-    }
+    size_t leaves = table->fast ? table->leaves.count : 0;
+    for (size_t first = 0; first < leaves && !gpurows_stop(&db->rows); first += LEAVES)
+        nsys_reader_leaves(reader, first, leaves - first < LEAVES ? leaves - first : LEAVES,
+                           db->scratch, row, context, &db->damage);
     db->read += table->rows;
     nl_job_add(db->rows.job, table->rows);
     nl_free(reader);

@@ -346,12 +346,8 @@ uint64_t *gpurows_map_put(struct gpurows_map *map, uint64_t key, uint64_t value,
     return to;
 }
 
-const uint64_t *gpurows_map_find(const struct gpurows_map *map, uint64_t key)
+const uint64_t *gpurows_map_find_pair(const struct gpurows_map *map, uint64_t key)
 {
-    if (key < map->small_size && map->small_used[key])
-        return &map->small[key];
-    if (map->pair_count == 0)
-        return NULL;
     size_t at = place(map, key);
     return map->pairs[at].used ? &map->pairs[at].value : NULL;
 }

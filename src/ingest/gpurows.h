@@ -108,7 +108,15 @@ void gpurows_allocation(struct gpurows *rows, struct nl_memory_row *row, int64_t
 
 /* The value of a key, made with `value` when it is new; *made tells (may be NULL). */
 uint64_t *gpurows_map_put(struct gpurows_map *map, uint64_t key, uint64_t value, bool *made);
-const uint64_t *gpurows_map_find(const struct gpurows_map *map, uint64_t key); /* NULL: none */
+const uint64_t *gpurows_map_find_pair(const struct gpurows_map *map, uint64_t key);
 void gpurows_map_release(struct gpurows_map *map);
+
+/* NULL: there is none. */
+static inline const uint64_t *gpurows_map_find(const struct gpurows_map *map, uint64_t key)
+{
+    if (key < map->small_size && map->small_used[key])
+        return &map->small[key];
+    return map->pair_count ? gpurows_map_find_pair(map, key) : NULL;
+}
 
 #endif

@@ -168,4 +168,4 @@ const struct nl_format nl_format_nsys = {.name = "nsys",
                                          .title = "Nsight Systems SQLite export",
                                          .sniff = sniff,
                                          .load = load,
-                                         .doc = "ingest.md"};
+                                         .doc = "formats/nsys.md"};

@@ -30,6 +30,8 @@ enum nsys_odd {
     NSYS_ODD_NVTX_TYPE,
     NSYS_ODD_SCHED,
     NSYS_ODD_NO_STACK,
+    NSYS_ODD_CONTEXT,
+    NSYS_ODD_CONTEXT_STAGE,
     NSYS_ODDITIES
 };
 
@@ -40,7 +42,7 @@ struct nsys_lane_slot {
     int64_t device, context, stream;
     uint32_t domain, lane;
     uint8_t kind;
-    bool thread, used;
+    bool thread, gpu, used; /* gpu: `device` is the machine's number of it, not CUDA's */
 };
 
 /* Call chains of a table: nodes of a prefix tree, and each chain's innermost one. */
@@ -139,6 +141,13 @@ uint32_t nsys_stream_lane(struct nsys_worker *worker, enum nl_lanekind kind, nsy
                           nsys_cells device, nsys_cells context, nsys_cells stream);
 uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, nsys_cells who,
                           bool thread, uint32_t domain);
+
+/* Lane of a process's context on a GPU of the machine; NL_NULL_U32 = not told. */
+uint32_t nsys_gpu_lane(struct nsys_worker *worker, uint64_t process, uint32_t gpu,
+                       uint32_t context);
+
+/* Device row of a GPU of the machine. */
+uint32_t nsys_gpu(struct nsys_load *load, int64_t gpu);
 
 /* Lane of the GPU that a type of GPU_METRICS is about. */
 uint32_t nsys_metric_lane(struct nsys_load *load, int64_t type, uint32_t domain);

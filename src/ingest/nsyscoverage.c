@@ -37,6 +37,10 @@ static const struct {
     [NSYS_ODD_SCHED] = {"thread switches without their counterpart",
                         "a switch in was closed at the next one, a switch out left out"},
     [NSYS_ODD_NO_STACK] = {"CPU samples without a stack", "kept"},
+    [NSYS_ODD_CONTEXT] = {"GPU context switches without their counterpart",
+                          "a restore was closed at the next one, a save left out"},
+    [NSYS_ODD_CONTEXT_STAGE] = {"stages of GPU context switches",
+                                "requests and acknowledgements: only from restore to save is kept"},
 };
 
 static void cover(struct nsys_load *load, const char *item, uint64_t count, const char *detail)

@@ -18,6 +18,7 @@ static const struct {
     [NSYS_EVENT_TYPE] = {"ENUM_NSYS_EVENT_TYPE", false},
     [NSYS_OVERHEAD_TYPE] = {"ENUM_CUPTI_OVERHEAD_TYPE", false},
     [NSYS_MEMORY_OPERATION] = {"ENUM_CUDA_DEV_MEM_EVENT_OPER", false},
+    [NSYS_CONTEXT_TAG] = {"ENUM_GPU_CTX_SWITCH", false},
 };
 
 static const struct known {
@@ -91,6 +92,12 @@ static const struct known {
 
     {NSYS_MEMORY_OPERATION, 0, NSYS_MEMORY_ALLOCATE, "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION", ""},
     {NSYS_MEMORY_OPERATION, 1, NSYS_MEMORY_FREE, "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION", ""},
+
+    {NSYS_CONTEXT_TAG, 7, NSYS_CONTEXT_ENDS, "SAVE_END", ""},
+    {NSYS_CONTEXT_TAG, 8, NSYS_CONTEXT_BEGINS, "RESTORE_START", ""},
+    {NSYS_CONTEXT_TAG, 9, NSYS_CONTEXT_RUNS, "CONTEXT_START", ""},
+    {NSYS_CONTEXT_TAG, 10, NSYS_CONTEXT_NO_TIME, "INVALID_TIMESTAMP", ""},
+    {NSYS_CONTEXT_TAG, 11, NSYS_CONTEXT_RESET, "ENGINE_RESET", ""},
 };
 #define KNOWN (sizeof known / sizeof known[0])
 
@@ -102,7 +109,7 @@ static void set(struct nsys_load *load, enum nsys_enum which, int64_t number, ui
         return;
     struct nsys_enum_map *map = &load->enums[which];
     map->value[number] = value;
-    if (which == NSYS_EVENT_TYPE)
+    if (which == NSYS_EVENT_TYPE || which == NSYS_CONTEXT_TAG)
         return; /* never shown */
     map->label[number] = nl_builder_name(load->builder, label);
     map->name[number] = map->label[number];

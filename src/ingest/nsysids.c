@@ -228,17 +228,17 @@ static uint32_t slot_of(const struct nsys_worker *worker, const struct nsys_lane
     hash ^=
         ((uint64_t)key->stream + ((uint64_t)key->context << 20) + ((uint64_t)key->device << 40)) *
         0xD6E8FEB86659FD93u;
-    hash ^=
-        ((uint64_t)key->domain << 8 | (uint64_t)key->kind << 1 | key->thread) * 0xA0761D6478BD642Fu;
+    hash ^= ((uint64_t)key->domain << 8 | (uint64_t)key->kind << 1 | (key->thread ^ key->gpu)) *
+            0xA0761D6478BD642Fu;
     hash ^= hash >> 32;
     uint32_t mask = worker->lane_slots - 1;
     uint32_t at = (uint32_t)hash & mask;
     for (;; at = (at + 1) & mask) {
         const struct nsys_lane_slot *slot = &worker->lanes[at];
-        if (!slot->used ||
-            (slot->who == key->who && slot->stream == key->stream &&
-             slot->context == key->context && slot->device == key->device &&
-             slot->domain == key->domain && slot->kind == key->kind && slot->thread == key->thread))
+        if (!slot->used || (slot->who == key->who && slot->stream == key->stream &&
+                            slot->context == key->context && slot->device == key->device &&
+                            slot->domain == key->domain && slot->kind == key->kind &&
+                            slot->thread == key->thread && slot->gpu == key->gpu))
             return at;
     }
 }
@@ -263,7 +263,9 @@ static uint32_t make_lane(struct nsys_load *load, const struct nsys_lane_slot *k
                                .context = key->context,
                                .stream = key->stream,
                                .domain = key->domain};
-    lane.process = nl_builder_process(load->builder, load->source, nsys_pid(key->who));
+    lane.process = NL_NULL_ROW;
+    if (!key->gpu || key->who != NSYS_NOBODY)
+        lane.process = nl_builder_process(load->builder, load->source, nsys_pid(key->who));
     if (key->thread && key->who != NSYS_NOBODY)
         lane.thread = nl_builder_thread(load->builder, lane.process, nsys_tid(key->who));
     int64_t cuda = key->device;
@@ -273,7 +275,10 @@ static uint32_t make_lane(struct nsys_load *load, const struct nsys_lane_slot *k
             nsys_named_find(&load->contexts, nsys_process_of(key->who), key->context, 0);
         cuda = known ? known->device : cuda;
     }
-    lane.device = nsys_device(load, key->who, cuda);
+    if (!key->gpu)
+        lane.device = nsys_device(load, key->who, cuda);
+    else
+        lane.device = key->device == NL_NULL_I64 ? NL_NULL_ROW : nsys_gpu(load, key->device);
     return nl_builder_lane(load->builder, &lane);
 }
 
@@ -306,6 +311,18 @@ uint32_t nsys_stream_lane(struct nsys_worker *worker, enum nl_lanekind kind, nsy
                                  .device = small_id(device),
                                  .context = small_id(context),
                                  .stream = small_id(stream)};
+    return lane_of(worker, &key);
+}
+
+uint32_t nsys_gpu_lane(struct nsys_worker *worker, uint64_t process, uint32_t gpu, uint32_t context)
+{
+    struct nsys_lane_slot key = {.kind = NL_LANE_DEVICE,
+                                 .who = process,
+                                 .device = gpu == NL_NULL_U32 ? NL_NULL_I64 : gpu,
+                                 .context = context == NL_NULL_U32 ? NL_NULL_I64 : context,
+                                 .stream = NL_NULL_I64,
+                                 .domain = worker->domain,
+                                 .gpu = true};
     return lane_of(worker, &key);
 }
 

@@ -39,6 +39,7 @@ enum nsys_enum {
     NSYS_EVENT_TYPE,
     NSYS_OVERHEAD_TYPE,
     NSYS_MEMORY_OPERATION,
+    NSYS_CONTEXT_TAG,
     NSYS_ENUMS
 };
 #define NSYS_ENUM_VALUES 256
@@ -53,6 +54,15 @@ enum nsys_nvtx {
     NSYS_NVTX_DOMAIN,
     NSYS_NVTX_THREAD,
     NSYS_NVTX_IGNORED /* domain destroyed, names of CUDA objects (TARGET_INFO_NVTX_* has them) */
+};
+/* Our values of NSYS_CONTEXT_TAG: what a switch of GPU contexts is about. */
+enum nsys_context_tag {
+    NSYS_CONTEXT_OTHER, /* requests and acknowledgements on the way out */
+    NSYS_CONTEXT_BEGINS,
+    NSYS_CONTEXT_RUNS,
+    NSYS_CONTEXT_ENDS,
+    NSYS_CONTEXT_RESET,
+    NSYS_CONTEXT_NO_TIME
 };
 enum nsys_memory_operation { NSYS_MEMORY_UNKNOWN, NSYS_MEMORY_ALLOCATE, NSYS_MEMORY_FREE };
 

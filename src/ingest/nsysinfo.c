@@ -345,6 +345,11 @@ static void load_contexts(struct nsys_load *load)
 
 /* ---- Metrics ---- */
 
+uint32_t nsys_gpu(struct nsys_load *load, int64_t gpu)
+{
+    return nl_builder_device(load->builder, load->source, gpu, ordinal_of(load, gpu, gpu));
+}
+
 uint32_t nsys_metric_lane(struct nsys_load *load, int64_t type, uint32_t domain)
 {
     int64_t gpu = type & 0xff; /* the type's low byte numbers the GPU */
@@ -354,7 +359,7 @@ uint32_t nsys_metric_lane(struct nsys_load *load, int64_t type, uint32_t domain)
                                .context = NL_NULL_I64,
                                .stream = NL_NULL_I64,
                                .domain = domain};
-    lane.device = nl_builder_device(load->builder, load->source, gpu, ordinal_of(load, gpu, gpu));
+    lane.device = nsys_gpu(load, gpu);
     return nl_builder_lane(load->builder, &lane);
 }
 

@@ -134,4 +134,4 @@ const struct nl_format nl_format_nsysrep = {.name = "nsys-rep",
                                             .title = "Nsight Systems report (through nsys export)",
                                             .sniff = sniff,
                                             .load = load,
-                                            .doc = "ingest.md"};
+                                            .doc = "formats/nsys.md"};

@@ -26,6 +26,9 @@ bool nsys_payload_decode(struct nsys_worker *worker, nsys_cells cell, struct nsy
 /* Reads the schemas. */
 void nsys_payload_load(struct nsys_load *load);
 
+/* nsyscontexts.c: which context had a GPU. */
+extern const struct nsys_handler nsys_context_switches;
+
 /* nsysnvtx.c */
 extern const struct nsys_handler nsys_nvtx_ranges;
 

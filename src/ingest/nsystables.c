@@ -16,6 +16,7 @@
 static const struct nsys_table_def defs[] = {
     {"COMPOSITE_EVENTS", &nsys_samples, 0, 0, NULL},
     {"SCHED_EVENTS", &nsys_sched_events, 0, 0, NULL},
+    {"GPU_CONTEXT_SWITCH_EVENTS", &nsys_context_switches, 0, 0, "GPU contexts"},
     {"CUPTI_ACTIVITY_KIND_KERNEL", &nsys_kernels, 0, 0, NULL},
     {"CUPTI_ACTIVITY_KIND_MEMCPY|CUPTI_ACTIVITY_KIND_MEMCPY2", &nsys_memcpys, 0, 0, NULL},
     {"CUPTI_ACTIVITY_KIND_MEMSET", &nsys_memsets, 0, 0, "[CUDA memset]"},

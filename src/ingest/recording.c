@@ -87,6 +87,21 @@ static void tell_process(struct rec_load *load)
     tell_number(load, "clock error (ns)", load->clock.error_ns);
 }
 
+/* Where the counter and CLOCK_MONOTONIC parted: events between the two readings may be off by the step. */
+static void tell_steps(struct rec_load *load)
+{
+    const struct nl_clockmap *map = &load->clock.map;
+    char detail[128];
+    if (!map->steps || load->head.clock != NL_REC_CLOCK_TSC)
+        return;
+    (void)snprintf(
+        detail, sizeof detail,
+        "the largest by %.0f ns: the machine slept, or its clock was set; times between the "
+        "two readings may be off by as much",
+        map->largest_step);
+    rec_cover(load, "clock steps between readings", map->steps, detail);
+}
+
 static void tell_losses(struct rec_load *load)
 {
     static const struct {
@@ -115,7 +130,8 @@ static void tell_losses(struct rec_load *load)
               NULL);
     rec_cover(load, "skipped: damaged names", load->bad_names, NULL);
     rec_cover(load, "truncated: blocks cut by the end of the file", load->cut_blocks, NULL);
-    rec_cover(load, "skipped: clock readings that contradict others", load->clock.odd, NULL);
+    rec_cover(load, "skipped: clock readings that contradict others", load->clock.map.odd, NULL);
+    tell_steps(load);
 }
 
 static bool load_file(struct rec_load *load, struct nl_err *err)

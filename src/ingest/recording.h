@@ -8,6 +8,7 @@
 #ifndef NL_RECORDING_H
 #define NL_RECORDING_H
 
+#include "base/clockmap.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "ingest/idindex.h"
@@ -16,23 +17,15 @@
 
 /* ---- the clock ---- */
 
-struct rec_point {
-    uint64_t ticks, bracket;
-    int64_t ns;
-};
-
 struct rec_clock {
-    struct rec_point *points; /* ascending in both */
-    size_t count, cap, at;
+    struct nl_clockmap map;
     uint32_t clock;
-    uint64_t ticks_per_second;
-    int64_t error_ns; /* bound as the pairs themselves show it; NL_NULL_I64 unknown */
-    uint64_t odd;     /* pairs that contradict the others */
+    int64_t error_ns; /* bound of the map, outside steps; NL_NULL_I64 unknown */
 };
 
 void rec_clock_add(struct rec_clock *clock, uint64_t ticks, int64_t ns, uint64_t bracket);
-/* Once all are added: sorts and thins them out. */
-void rec_clock_settle(struct rec_clock *clock);
+/* Once all are added. */
+void rec_clock_settle(struct rec_clock *clock, uint64_t ticks_per_second);
 /* ns of CLOCK_MONOTONIC, or NL_NULL_I64 when that cannot be told or is absurd. */
 int64_t rec_clock_ns(struct rec_clock *clock, uint64_t ticks);
 void rec_clock_release(struct rec_clock *clock);

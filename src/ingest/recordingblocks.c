@@ -296,7 +296,6 @@ bool rec_blocks_find(struct rec_load *load, struct nl_err *err)
     const struct nl_rec_head *head = &load->head;
     uint32_t pairs = head->pair_count < NL_REC_PAIRS ? head->pair_count : NL_REC_PAIRS;
     load->clock.clock = head->clock;
-    load->clock.ticks_per_second = head->ticks_per_second;
     for (uint32_t i = 0; i < pairs; i++)
         rec_clock_add(&load->clock, head->pairs[i].ticks, head->pairs[i].monotonic_ns,
                       head->pairs[i].bracket);
@@ -313,7 +312,7 @@ bool rec_blocks_find(struct rec_load *load, struct nl_err *err)
         offset += blocks * step;
     }
     put_in_order(load);
-    rec_clock_settle(&load->clock);
+    rec_clock_settle(&load->clock, head->ticks_per_second);
     return true;
 }
 

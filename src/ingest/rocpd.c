@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/sort.h"
 #include "ingest/rocagent.h"
 
 bool rocpd_each(struct rocpd *load, const char *table, const char *const *columns,
@@ -159,7 +160,7 @@ static void counter_row(void *context, nsys_cells cells)
 static uint32_t message_in(struct rocpd *load, struct nl_str json)
 {
     uint32_t name = NL_NO_NAME;
-    struct jsonpull *reader = nl_zalloc(sizeof *reader);
+    struct jsonpull *reader = load->message;
     jsonpull_memory(reader, json.ptr, json.len, 0);
     if (jsonpull_next(reader) == JSONPULL_OBJECT)
         while (jsonpull_member(reader)) {
@@ -169,7 +170,6 @@ static uint32_t message_in(struct rocpd *load, struct nl_str json)
             jsonpull_skip(reader);
         }
     jsonpull_release(reader);
-    nl_free(reader);
     return name;
 }
 
@@ -179,26 +179,71 @@ static void event_row(void *context, nsys_cells cells)
     struct nl_str extra = dbrows_text(&cells[3]);
     if (cells[0].type != SQLITEPAGES_INTEGER)
         return;
-    size_t at = load->event_count;
-    bool made;
-    (void)gpurows_map_put(&load->events, (uint64_t)cells[0].integer, at, &made);
-    if (!made)
-        return;
-    nl_grow(&load->event, &load->event_cap, at + 1);
-    struct rocpd_event *event = &load->event[load->event_count++];
-    event->stack = nsys_id(&cells[1]);
+    nl_grow(&load->event, &load->event_cap, load->event_count + 1);
+    struct rocpd_event *event = &load->event[load->event_count];
+    *event = (struct rocpd_event){.id = cells[0].integer,
+                                  .stack = nsys_id(&cells[1]),
+                                  .message = NL_NO_NAME,
+                                  .slice = NL_NULL_ROW};
+    load->events_unsorted |= load->event_count > 0 && event->id <= event[-1].id;
+    load->event_count++;
     event->category =
         dbrows_tag(load->own_categories ? &load->categories : &load->strings, &cells[2]);
-    event->message = NL_NO_NAME;
     load->packed += cells[3].type == SQLITEPAGES_BLOB && cells[3].len > 0;
     if ((event->category & 0xff) == ROCPD_MARKER && extra.len > 2)
         event->message = message_in(load, extra);
 }
 
-static struct rocpd_event event_of(const struct rocpd *load, nsys_cells id)
+/* Ids are the keys of the table and so ascend, unless somebody made another table of it. Of equal
+ * ones the first stays. */
+static void sort_events(struct rocpd *load)
 {
-    const uint64_t *place = find(&load->events, id);
-    return place ? load->event[*place] : (struct rocpd_event){.stack = NL_NULL_U64};
+    size_t count = load->event_count, kept = 0;
+    if (!load->events_unsorted || count > UINT32_MAX)
+        return;
+    struct rocpd_event *sorted = nl_alloc(count * sizeof *sorted);
+    struct nl_keyed *order = nl_alloc(2 * count * sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct nl_keyed){nl_sort_key(load->event[i].id), (uint32_t)i};
+    nl_sort_keyed(order, order + count, count);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || order[i].key != order[i - 1].key)
+            sorted[kept++] = load->event[order[i].row];
+    memcpy(load->event, sorted, kept * sizeof *sorted);
+    load->event_count = kept;
+    nl_free(order);
+    nl_free(sorted);
+}
+
+/* The first event at or after place `at` whose id is not below `id`, looking at some only. */
+static size_t near(const struct rocpd *load, size_t at, int64_t id)
+{
+    for (unsigned i = 0; i < 8 && at < load->event_count && load->event[at].id < id; i++)
+        at++;
+    return at;
+}
+
+struct rocpd_event *rocpd_event(struct rocpd *load, nsys_cells cell)
+{
+    if (cell->type != SQLITEPAGES_INTEGER)
+        return NULL;
+    int64_t id = cell->integer;
+    size_t at = near(load, load->event_last, id);
+    if (at == load->event_count || load->event[at].id != id) {
+        size_t low = 0, high = load->event_count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (load->event[middle].id < id)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        at = low;
+    }
+    if (at == load->event_count || load->event[at].id != id)
+        return NULL;
+    load->event_last = at;
+    return &load->event[at];
 }
 
 /* ---- Where and when ---- */
@@ -215,13 +260,14 @@ static void prefer(int64_t *known, int64_t own)
         *known = own;
 }
 
-struct rocpd_place rocpd_place(const struct rocpd *load, nsys_cells cells)
+struct rocpd_place rocpd_place(struct rocpd *load, nsys_cells cells)
 {
+    const struct rocpd_event *event = rocpd_event(load, &cells[ROCPD_EVENT]);
     struct rocpd_place place = {
         .on = {NL_NULL_I64, NL_NULL_I64, NL_NULL_I64, NL_NULL_I64, NL_NULL_I64},
         .start = time_of(load, &cells[ROCPD_START], &cells[ROCPD_START_ID]),
         .end = time_of(load, &cells[ROCPD_END], &cells[ROCPD_END_ID]),
-        .event = event_of(load, &cells[ROCPD_EVENT])};
+        .event = event ? *event : (struct rocpd_event){.stack = NL_NULL_U64}};
     const uint64_t *track = find(&load->tracks, &cells[ROCPD_TRACK]);
     if (track)
         place.on = load->track[*track];
@@ -286,17 +332,18 @@ static void load_descriptions(struct rocpd *load)
     (void)rocpd_each(load, "rocpd_info_agent", agent_columns, agent_row);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         (void)rocpd_each(load, tables[i].table, tables[i].columns, tables[i].row);
+    sort_events(load);
 }
 
 static void forget_set(struct rocpd *load)
 {
-    struct gpurows_map *maps[] = {&load->strings.map, &load->categories.map, &load->events,
-                                  &load->symbols,     &load->counters,       &load->tracks,
-                                  &load->threads,     &load->processes,      &load->times,
-                                  &load->dispatches};
+    struct gpurows_map *maps[] = {&load->strings.map, &load->categories.map, &load->symbols,
+                                  &load->counters,    &load->tracks,         &load->threads,
+                                  &load->processes,   &load->times,          &load->dispatches};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         gpurows_map_release(maps[i]);
-    load->event_count = 0;
+    load->event_count = load->event_last = 0;
+    load->events_unsorted = false;
 }
 
 /* ---- Which sets share devices and processes ---- */
@@ -422,6 +469,7 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
                  struct nl_job *job, struct nl_err *err)
 {
     struct rocpd *load = nl_zalloc(sizeof *load);
+    load->message = nl_zalloc(sizeof *load->message);
     bool done = dbrows_open(&load->db, builder, source, input, job, err);
     if (done) {
         describe_source(load, source);
@@ -430,6 +478,7 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
         report(load);
         done = dbrows_close(&load->db, err);
     }
+    nl_free(load->message);
     nl_free(load->event);
     nl_free(load->symbol);
     nl_free(load->counter);

@@ -19,8 +19,11 @@
 enum { ROCPD_OTHER, ROCPD_API, ROCPD_MARKER, ROCPD_LIBRARY };
 
 struct rocpd_event {
-    uint64_t stack;             /* id of the call it belongs to */
-    uint32_t category, message; /* tag of the category; name of the stage */
+    int64_t id;
+    uint64_t stack;    /* id of the call it belongs to */
+    uint32_t message;  /* name of the stage */
+    uint32_t slice;    /* of its dispatch, NL_NULL_ROW until that was met */
+    uint32_t category; /* tag of the category */
 };
 struct rocpd_symbol {
     uint32_t name, registers;
@@ -72,13 +75,15 @@ struct rocpd {
     const char *suffix;
     struct dbrows_strings strings, categories;
     bool own_categories; /* a table of their own names them, not that of strings */
-    struct gpurows_map events, symbols, counters, tracks, threads, processes,
-        times;                     /* id → place or value */
-    struct gpurows_map dispatches; /* event → slice */
-    struct rocpd_event *event;
+    struct gpurows_map symbols, counters, tracks, threads, processes, times; /* id → place, value */
+    struct gpurows_map dispatches; /* id of an event that is not in the table of events → slice */
+    struct rocpd_event *event;     /* by ascending ids */
     struct rocpd_symbol *symbol;
     struct rocpd_counter *counter;
     struct rocpd_track *track;
+    size_t event_last; /* the event that was asked for last: the next one is near */
+    bool events_unsorted;
+    struct jsonpull *message; /* reads one text of an event after the other */
     size_t event_count, event_cap, symbol_cap, counter_cap, track_cap;
     uint64_t unknown_kernels, lost_counters, other_samples, streamed, packed;
 };
@@ -91,6 +96,9 @@ bool rocpd_each(struct rocpd *load, const char *table, const char *const *column
                 sqlitepages_row_fn *row);
 
 /* Place and time of a row of events: its own columns, else its track's. */
-struct rocpd_place rocpd_place(const struct rocpd *load, nsys_cells cells);
+struct rocpd_place rocpd_place(struct rocpd *load, nsys_cells cells);
+
+/* The row of table event with this id; NULL when there is none. */
+struct rocpd_event *rocpd_event(struct rocpd *load, nsys_cells id);
 
 #endif

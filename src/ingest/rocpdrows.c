@@ -36,6 +36,25 @@ static uint64_t graph_id(nsys_cells cell)
                                                               : NL_NULL_U64;
 }
 
+/* Counters refer to dispatches by the event. The first dispatch of an event counts. */
+static void keep_slice(struct rocpd *load, nsys_cells id, uint32_t slice)
+{
+    struct rocpd_event *event = rocpd_event(load, id);
+    if (event && event->slice == NL_NULL_ROW)
+        event->slice = slice;
+    if (!event && id->type == SQLITEPAGES_INTEGER)
+        (void)gpurows_map_put(&load->dispatches, (uint64_t)id->integer, slice, NULL);
+}
+
+static uint32_t slice_of(struct rocpd *load, nsys_cells id)
+{
+    const struct rocpd_event *event = rocpd_event(load, id);
+    const uint64_t *slice = event || id->type != SQLITEPAGES_INTEGER
+                                ? NULL
+                                : gpurows_map_find(&load->dispatches, (uint64_t)id->integer);
+    return event ? event->slice : slice ? (uint32_t)*slice : NL_NULL_ROW;
+}
+
 static void dispatch_row(void *context, nsys_cells cells)
 {
     struct rocpd *load = context;
@@ -65,17 +84,13 @@ static void dispatch_row(void *context, nsys_cells cells)
                        (uint32_t[]){nsys_u32(&cells[K_BLOCK_X]), nsys_u32(&cells[K_BLOCK_Y]),
                                     nsys_u32(&cells[K_BLOCK_Z])});
     nl_stage_kernel(rows->stage, &kernel);
-    if (cells[ROCPD_EVENT].type == SQLITEPAGES_INTEGER)
-        (void)gpurows_map_put(&load->dispatches, (uint64_t)cells[ROCPD_EVENT].integer, kernel.slice,
-                              NULL);
+    keep_slice(load, &cells[ROCPD_EVENT], kernel.slice);
 }
 
 static void pmc_row(void *context, nsys_cells cells)
 {
     struct rocpd *load = context;
-    const uint64_t *slice = cells[0].type == SQLITEPAGES_INTEGER
-                                ? gpurows_map_find(&load->dispatches, (uint64_t)cells[0].integer)
-                                : NULL;
+    uint32_t slice = slice_of(load, &cells[0]);
     const uint64_t *counter = cells[1].type == SQLITEPAGES_INTEGER
                                   ? gpurows_map_find(&load->counters, (uint64_t)cells[1].integer)
                                   : NULL;
@@ -84,12 +99,12 @@ static void pmc_row(void *context, nsys_cells cells)
         load->streamed++;
         return;
     }
-    if (!slice || !counter || (!real && cells[2].type != SQLITEPAGES_INTEGER)) {
+    if (slice == NL_NULL_ROW || !counter || (!real && cells[2].type != SQLITEPAGES_INTEGER)) {
         load->lost_counters++;
         return;
     }
     struct nl_metric_row metric = nl_metric_row();
-    metric.slice = (uint32_t)*slice;
+    metric.slice = slice;
     metric.name = load->counter[*counter].name;
     metric.unit = load->counter[*counter].unit;
     metric.value = real ? cells[2].real : (double)cells[2].integer;

@@ -19,6 +19,7 @@
 #define INTERIOR       0x05
 #define DEPTH_MAX      64
 #define CACHE_LINE     64
+#define AHEAD          8    /* children whose first bytes are fetched before they are looked at */
 #define PREFETCH_BYTES 8192 /* of larger pages the rest comes along as it is read */
 #define PAGE_1_GAP     100  /* the file header lies before the b-tree header of page 1 */
 
@@ -253,10 +254,16 @@ void sqlitepages_leaves(const struct sqlitepages *pages, uint32_t root, uint64_t
         uint32_t page = walk.level[walk.depth - 1].page;
         uint32_t next = walk.level[walk.depth - 1].next++;
         uint32_t cells = walk.level[walk.depth - 1].cells;
-        if (next > cells)
+        if (next > cells) {
             walk.depth--;
-        else
-            enter(&walk, child(pages, page, next, cells));
+            continue;
+        }
+        const unsigned char *soon = next + AHEAD < cells
+                                        ? page_bytes(pages, child(pages, page, next + AHEAD, cells))
+                                        : NULL;
+        if (soon)
+            __builtin_prefetch(soon);
+        enter(&walk, child(pages, page, next, cells));
     }
 }
 
@@ -268,44 +275,59 @@ void sqlitepages_leaves_release(struct sqlitepages_leaves *leaves)
 
 /* ---- Records ---- */
 
-static int64_t integer_of(const unsigned char *at, unsigned type)
+/* Bytes that the value of a small serial type takes; 10 and 11 are reserved. */
+#define SERIALS 12
+static const uint8_t small_size[SERIALS] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+
+/* Bytes before any value that may be read: there are always that many, see gather and PAGE_1_GAP. */
+#define BACK 8
+
+/* A big-endian integer of 1 to 8 bytes that ends at `end`. It is taken out of the eight bytes there, so
+ * that its size, which changes from row to row, needs no branch. */
+static inline int64_t integer_before(const unsigned char *end, unsigned size)
 {
-    switch (type) {
-    case 1: return (int8_t)at[0];
-    case 2: return (int16_t)big16(at);
-    case 3: return (int32_t)(big16(at) << 16 | (uint32_t)at[2] << 8) >> 8;
-    case 4: return (int32_t)big32(at);
-    case 5: return (int64_t)((uint64_t)big16(at) << 48 | (uint64_t)big32(at + 2) << 16) >> 16;
-    case 6: return (int64_t)big64(at);
-    default: return (int64_t)type - 8; /* 8 and 9 are the constants 0 and 1 */
+    unsigned shift = 64 - 8 * size;
+    return (int64_t)(big64(end - BACK) << shift) >> shift;
+}
+
+/* The value that ends at `end`, of any type. */
+static inline void cell_of(struct sqlitepages_cell *cell, const unsigned char *end, uint64_t type,
+                           uint64_t size, bool real)
+{
+    if (type - 1 < 6) {
+        *cell = (struct sqlitepages_cell){.integer = integer_before(end, (unsigned)size),
+                                          .type = SQLITEPAGES_INTEGER};
+    } else if (type == 8 || type == 9) {
+        *cell =
+            (struct sqlitepages_cell){.integer = (int64_t)type - 8, .type = SQLITEPAGES_INTEGER};
+    } else if (type >= SERIALS) {
+        *cell = (struct sqlitepages_cell){.bytes = end - size,
+                                          .len = (uint32_t)size,
+                                          .type = type & 1 ? SQLITEPAGES_TEXT : SQLITEPAGES_BLOB};
+        return;
+    } else if (type == 7) {
+        uint64_t bits = big64(end - size);
+        memcpy(&cell->real, &bits, sizeof cell->real);
+        cell->len = 0;
+        cell->type = isnan(cell->real) ? SQLITEPAGES_NULL : SQLITEPAGES_REAL;
+        return;
+    } else {
+        *cell = (struct sqlitepages_cell){.type = SQLITEPAGES_NULL};
+        return;
+    }
+    if (real) {
+        cell->real = (double)cell->integer;
+        cell->type = SQLITEPAGES_REAL;
     }
 }
 
-/* Bytes that the value of a small serial type takes; 10 and 11 are reserved. */
-static const uint8_t small_size[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
-
-static void cell_of(struct sqlitepages_cell *cell, const unsigned char *at, uint64_t type,
-                    uint64_t size, bool real)
+/* Columns that a row does not have: it was written before they were added. */
+static void clear_cells(const struct sqlitepages_plan *plan, unsigned column,
+                        struct sqlitepages_cell *cells)
 {
-    cell->len = 0;
-    if (type >= 12) {
-        cell->type = type & 1 ? SQLITEPAGES_TEXT : SQLITEPAGES_BLOB;
-        cell->bytes = at;
-        cell->len = (uint32_t)size;
-    } else if (type == 7) {
-        uint64_t bits = big64(at);
-        memcpy(&cell->real, &bits, sizeof cell->real);
-        cell->type = isnan(cell->real) ? SQLITEPAGES_NULL : SQLITEPAGES_REAL;
-    } else if (type == 0 || type > 9) {
-        cell->type = SQLITEPAGES_NULL;
-    } else {
-        cell->integer = integer_of(at, (unsigned)type);
-        cell->type = SQLITEPAGES_INTEGER;
-        if (real) {
-            cell->real = (double)cell->integer;
-            cell->type = SQLITEPAGES_REAL;
-        }
-    }
+    for (; column < plan->columns; column++)
+        if (plan->cell[column] != SQLITEPAGES_SKIP)
+            cells[plan->cell[column]] = (struct sqlitepages_cell){.type = SQLITEPAGES_NULL};
 }
 
 /* Fills the cells of one record that lies in [at, end). False when it does not fit in there. */
@@ -319,20 +341,17 @@ static bool record_decode(const unsigned char *at, const unsigned char *end,
     const unsigned char *body = at + header_size, *header_end = body;
     unsigned column = 0;
     for (; column < plan->columns && header < header_end; column++) {
-        uint64_t type;
-        header = varint_fast(header, header_end, &type);
-        if (!header)
+        uint64_t type = *header++;
+        if (type >= 0x80 && !(header = varint(header - 1, header_end, &type)))
             return false;
-        uint64_t size = type < 12 ? small_size[type] : (type - 12) >> 1;
+        uint64_t size = type < SERIALS ? small_size[type] : (type - 12) >> 1;
         if (size > (uint64_t)(end - body))
             return false;
+        body += size;
         if (plan->cell[column] != SQLITEPAGES_SKIP)
             cell_of(&cells[plan->cell[column]], body, type, size, plan->real[column]);
-        body += size;
     }
-    for (; column < plan->columns; column++)
-        if (plan->cell[column] != SQLITEPAGES_SKIP)
-            cells[plan->cell[column]] = (struct sqlitepages_cell){.type = SQLITEPAGES_NULL};
+    clear_cells(plan, column, cells);
     return true;
 }
 
@@ -357,9 +376,11 @@ static const unsigned char *gather(const struct sqlitepages *pages, const unsign
     scratch->gathered += size;
     if (size > pages->size || scratch->gathered / 8 > pages->size)
         return NULL;
-    if (scratch->payload_cap < size)
-        nl_grow(&scratch->payload, &scratch->payload_cap, (size_t)size);
-    memcpy(scratch->payload, local, (size_t)local_bytes);
+    if (scratch->payload_cap < size + BACK)
+        nl_grow(&scratch->payload, &scratch->payload_cap, (size_t)size + BACK);
+    unsigned char *payload = scratch->payload + BACK;
+    memset(scratch->payload, 0, BACK);
+    memcpy(payload, local, (size_t)local_bytes);
     uint64_t done = local_bytes;
     uint32_t next = big32(local + local_bytes);
     /* Every page adds bytes, and size is bounded by the file: a circle ends. */
@@ -370,11 +391,11 @@ static const unsigned char *gather(const struct sqlitepages *pages, const unsign
         uint64_t part = pages->usable - 4;
         if (part > size - done)
             part = size - done;
-        memcpy(scratch->payload + done, start + 4, (size_t)part);
+        memcpy(payload + done, start + 4, (size_t)part);
         done += part;
         next = big32(start);
     }
-    return scratch->payload;
+    return payload;
 }
 
 /* Reads the cell at `at`. NULL = done; else what is wrong. */

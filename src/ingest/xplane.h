@@ -83,7 +83,7 @@ struct xplane_line {
 struct xplane_event {
     int64_t ts, dur;
     struct xplane_meta *meta; /* NULL: its metadata are not in the file */
-    struct wire bytes;
+    struct wire stats;        /* from its first statistic on */
 };
 
 enum xplane_note {
@@ -127,6 +127,9 @@ struct xplane_load {
     bool interrupted;
     struct xplane_links producers, consumers;
     struct nl_buf text;                    /* scratch for arguments */
+    struct xplane_value last_number;       /* arguments that are one number: the last of them, */
+    int last_number_stat;                  /* which statistic it is, */
+    uint32_t last_number_text;             /* and its text; 0 = none yet */
     struct xplane_stats stats, meta_stats; /* scratch */
 };
 

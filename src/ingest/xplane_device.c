@@ -251,7 +251,7 @@ static void take(void *context, struct xplane_event *event)
     struct device_line *line = context;
     struct xplane_load *load = line->load;
     uint32_t slice;
-    xplane_stats_read(load, line->plane, &event->bytes, 4, &load->stats);
+    xplane_stats_read(load, line->plane, &event->stats, 4, &load->stats);
     if (event->meta && !event->meta->read)
         describe(line, event->meta);
     switch (line->role) {

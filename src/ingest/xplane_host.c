@@ -152,7 +152,7 @@ static void take(void *context, struct xplane_event *event)
     struct host_line *line = context;
     struct xplane_load *load = line->load;
     struct nl_str name = event->meta ? event->meta->name : (struct nl_str){"", 0};
-    xplane_stats_read(load, line->plane, &event->bytes, 4, &load->stats);
+    xplane_stats_read(load, line->plane, &event->stats, 4, &load->stats);
     if (name.len && name.ptr[0] == '$') {
         add_python(line, event);
     } else if (xplane_has(&load->stats, XPLANE_ADDRESS) && nl_str_starts(name, "Memory")) {

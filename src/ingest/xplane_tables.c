@@ -158,19 +158,61 @@ static void read_value(const struct xplane_plane *plane, const struct wire_field
     }
 }
 
-void xplane_stat_read(struct xplane_load *load, const struct xplane_plane *plane,
-                      struct xplane_stats *stats, const struct wire_field *field)
+/* A statistic as every profiler writes it: its name's id, then one value, then nothing. False for
+ * anything else, which is read field by field. */
+static bool read_usual(const struct xplane_plane *plane, const struct wire_field *field,
+                       const struct xplane_stat_name **name, struct xplane_value *value)
+{
+    enum { ID = 1 << 3, UINT = 3 << 3, INT = 4 << 3, TEXT = 5 << 3 | WIRE_BYTES, REF = 7 << 3 };
+    struct wire wire = wire_inside(field);
+    uint64_t id, number;
+    if (field->len < 4 || *wire.at++ != ID || !wire_varint(&wire, &id) || wire.at == wire.end)
+        return false;
+    unsigned char tag = *wire.at++;
+    if (!wire_varint(&wire, &number))
+        return false;
+    *name = stat_name(plane, (int64_t)id);
+    value->number.u = number;
+    switch (tag) {
+    case UINT: value->type = XPLANE_UINT; return wire.at == wire.end;
+    case INT: value->type = XPLANE_INT; return wire.at == wire.end;
+    case TEXT:
+        value->type = XPLANE_TEXT;
+        value->text = (struct nl_str){(const char *)wire.at, (size_t)number};
+        return number == (uint64_t)(wire.end - wire.at);
+    case REF: {
+        const struct xplane_stat_name *text = stat_name(plane, (int64_t)number);
+        value->type = XPLANE_TEXT;
+        value->text = text ? text->name : (struct nl_str){"", 0};
+        return wire.at == wire.end;
+    }
+    default: return false;
+    }
+}
+
+static void read_fields(struct xplane_load *load, const struct xplane_plane *plane,
+                        const struct wire_field *field, const struct xplane_stat_name **name,
+                        struct xplane_value *value)
 {
     struct wire wire = wire_inside(field);
     struct wire_field part;
-    struct xplane_value value = {.type = XPLANE_BLOB};
-    const struct xplane_stat_name *name = NULL;
+    *name = NULL;
+    *value = (struct xplane_value){.type = XPLANE_BLOB};
     while (xplane_next(load, &wire, &part)) {
         if (part.number == 1)
-            name = stat_name(plane, wire_i64(&part));
+            *name = stat_name(plane, wire_i64(&part));
         else
-            read_value(plane, &part, &value);
+            read_value(plane, &part, value);
     }
+}
+
+void xplane_stat_read(struct xplane_load *load, const struct xplane_plane *plane,
+                      struct xplane_stats *stats, const struct wire_field *field)
+{
+    struct xplane_value value;
+    const struct xplane_stat_name *name;
+    if (!read_usual(plane, field, &name, &value))
+        read_fields(load, plane, field, &name, &value);
     if (!name || name->known < 0) {
         bool mark = name && name->name.len > 1 && name->name.ptr[0] == '_';
         load->notes[mark ? XPLANE_NOTE_MARKS : XPLANE_NOTE_STATS]++;
@@ -235,13 +277,10 @@ static void write_value(struct nl_json *json, const struct xplane_value *value)
     }
 }
 
-uint32_t xplane_args(struct xplane_load *load, const struct xplane_stats *stats)
+static uint32_t args_of(struct xplane_load *load, const struct xplane_stats *stats, uint64_t left)
 {
     struct nl_json json;
     bool any = false;
-    uint64_t left = stats->has & argument_stats;
-    if (!left)
-        return NL_NO_NAME;
     nl_buf_clear(&load->text);
     nl_json_to_buf(&json, &load->text, 0);
     nl_json_open(&json, '{');
@@ -263,6 +302,25 @@ uint32_t xplane_args(struct xplane_load *load, const struct xplane_stats *stats)
     if (!any)
         return NL_NO_NAME;
     return nl_stage_name(load->stage, (struct nl_str){load->text.ptr, load->text.len});
+}
+
+/* Most events have one number at most, the same as the one before: {"group_id":0}. */
+uint32_t xplane_args(struct xplane_load *load, const struct xplane_stats *stats)
+{
+    uint64_t left = stats->has & argument_stats;
+    if (!left)
+        return NL_NO_NAME;
+    int stat = __builtin_ctzll(left);
+    const struct xplane_value *value = &stats->value[stat];
+    if (left & (left - 1) || (value->type != XPLANE_INT && value->type != XPLANE_UINT))
+        return args_of(load, stats, left);
+    if (!load->last_number_text || load->last_number_stat != stat ||
+        load->last_number.type != value->type || load->last_number.number.u != value->number.u) {
+        load->last_number_text = args_of(load, stats, left);
+        load->last_number_stat = stat;
+        load->last_number = *value;
+    }
+    return load->last_number_text;
 }
 
 /* ---- lines and events ---- */
@@ -302,12 +360,16 @@ static bool read_event(struct xplane_load *load, const struct xplane_plane *plan
     struct wire_field field;
     int64_t id = 0, offset = 0, dur = 0;
     bool aggregate = false;
-    event->bytes = wire;
-    while (xplane_next(load, &wire, &field)) {
+    event->stats = (struct wire){.at = wire.end, .end = wire.end};
+    for (const unsigned char *at = wire.at; xplane_next(load, &wire, &field); at = wire.at) {
         switch (field.number) {
         case 1: id = wire_i64(&field); break;
         case 2: offset = wire_i64(&field); break;
         case 3: dur = wire_i64(&field); break;
+        case 4:
+            if (event->stats.at == wire.end)
+                event->stats.at = at;
+            break;
         case 5: aggregate = true; break;
         default: break;
         }

@@ -5,8 +5,10 @@
 #include "query/stepfind.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "query/stepcheck.h"
 #include "query/stepdetect.h"
 #include "query/stepname.h"
@@ -133,12 +135,32 @@ static uint32_t busiest_device(const struct nl_trace *trace, int64_t rank, size_
     return best;
 }
 
-static int by_token(const void *left, const void *right)
+static bool is_later(const struct nl_step_token *a, const struct nl_step_token *b)
 {
-    const struct nl_step_token *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
+    return a->start != b->start ? a->start > b->start : a->end > b->end;
+}
+
+/* By start, then end; equal ones stay in their order. */
+static void sort_tokens(struct nl_step_token *tokens, size_t count)
+{
+    size_t sorted_to = 1;
+    while (sorted_to < count && !is_later(&tokens[sorted_to - 1], &tokens[sorted_to]))
+        sorted_to++;
+    if (sorted_to >= count)
+        return; /* one stream: as its lane has them */
+    struct nl_keyed *order = nl_alloc((2 * count + 1) * sizeof *order);
+    struct nl_step_token *sorted = nl_alloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct nl_keyed){nl_sort_key(tokens[i].end), (uint32_t)i};
+    nl_sort_keyed(order, order + count, count);
+    for (size_t i = 0; i < count; i++)
+        order[i].key = nl_sort_key(tokens[order[i].row].start);
+    nl_sort_keyed(order, order + count, count);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = tokens[order[i].row];
+    memcpy(tokens, sorted, count * sizeof *sorted);
+    nl_free(order);
+    nl_free(sorted);
 }
 
 /* Kernels and graphs of the device, names numbered from 0; *names is their number. */
@@ -168,7 +190,7 @@ static struct nl_step_token *list_tokens(const struct nl_trace *trace, int64_t r
                 trace->slice.ts[row], nl_slice_end(trace, row), numbers[name] - 1, row};
         }
     }
-    qsort(tokens, *count, sizeof *tokens, by_token);
+    sort_tokens(tokens, *count);
     nl_free(numbers);
     return tokens;
 }

@@ -78,6 +78,15 @@ _Static_assert(offsetof(struct nl_metric_row, slice) == 0 &&
                    offsetof(struct nl_metric_row, unit) == sizeof(struct nl_metric_packed),
                "a packed metric is the beginning of a row");
 
+/* Bytes of a kernel's row up to what only some sources tell. */
+#define KERNEL_PLAIN offsetof(struct nl_kernel_row, external_id)
+_Static_assert(offsetof(struct nl_kernel_row, category) > KERNEL_PLAIN &&
+                   offsetof(struct nl_kernel_row, tensor_core) > KERNEL_PLAIN &&
+                   offsetof(struct nl_kernel_row, dtype) > KERNEL_PLAIN &&
+                   offsetof(struct nl_kernel_row, measurement) > KERNEL_PLAIN &&
+                   KERNEL_PLAIN % 8 == 0,
+               "a plain kernel is the beginning of a row");
+
 /* Rows of the entity tables, by the number that the builder gave out. */
 struct nl_builder {
     struct nl_job *job;

@@ -400,8 +400,16 @@ uint32_t nl_stage_name(struct nl_stage *stage, struct nl_str text)
     return nl_dict_add(&stage->names, text);
 }
 
-/* Bytes that a row takes while staged. Of metrics there can be more than bytes in the file, and most
- * are a number and nothing else: names, which are 0 when unknown, are staged when there are any. */
+/* The end of a kernel's row is what only some sources tell. */
+static bool is_plain_kernel(const struct nl_kernel_row *kernel)
+{
+    return kernel->external_id == NL_NULL_I64 && kernel->measurement == NL_NULL_ROW &&
+           !(kernel->category | kernel->tensor_core | kernel->dtype);
+}
+
+/* Bytes that a row takes while staged; columns that do not fit are unknown. Of metrics there can be more
+ * than bytes in the file, and most are a number and nothing else: names, which are 0 when unknown, are
+ * staged when there are any. */
 static uint32_t staged_width(enum nl_table_id table, const void *row)
 {
     if (table == NL_T_slice)
@@ -409,6 +417,8 @@ static uint32_t staged_width(enum nl_table_id table, const void *row)
     const struct nl_metric_row *metric = row;
     if (table == NL_T_metric && !(metric->unit | metric->section | metric->text))
         return sizeof(struct nl_metric_packed);
+    if (table == NL_T_kernel && is_plain_kernel(row))
+        return KERNEL_PLAIN;
     return (uint32_t)nl_tables[table].row_size;
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/units.h"
+#include "store/clockcheck.h"
 #include "store/columns.h"
 #include "store/kernelcategory.h"
 #include "store/kernelclass.h"
@@ -447,6 +448,10 @@ static void report_coverage(struct nl_finish *f, uint64_t unlinked, uint64_t dup
     cover(f, "device work without a launch", unlinked,
           "launched before the recording began, or its API record was dropped");
     cover(f, "API calls sharing a correlation id", duplicates, "the outermost call is the launch");
+    struct nl_clock_checks clocks;
+    nl_clock_checks_init(&clocks, f->trace);
+    nl_clock_checks_cover(&clocks, f->b);
+    nl_clock_checks_release(&clocks);
 }
 
 static int by_coverage(const void *x, const void *y, void *context)
@@ -509,13 +514,13 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_link(f->trace, b->per_process, &unlinked, &duplicates);
     if (!nl_measure(f, err))
         return false;
+    find_extent(f->trace);
     report_coverage(f, unlinked, duplicates);
     if (b->coverage_count)
         qsort_r(b->coverages, b->coverage_count, sizeof *b->coverages, by_coverage, b);
     nl_free(b->shared_remap);
     b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
     nl_build_entities(f, NL_T_coverage, b->coverages, b->coverage_count);
-    find_extent(f->trace);
     return true;
 }
 

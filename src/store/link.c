@@ -39,12 +39,16 @@ static uint32_t scope_of(const struct nl_trace *t, const bool *per_process, uint
     return per_process[source] ? process | 0x80000000u : source;
 }
 
+/* A run that meets another one in its place goes on 64 slots further as a whole: one by one, each of its
+ * ids would pass all of the other's. 65 is odd, so every slot is met. */
+#define STEP 65
+
 /* Slot of a key: the one that holds it, or the free one where it would go. */
 static uint32_t *find(const struct call_table *table, uint64_t correlation, uint32_t scope)
 {
     const struct nl_trace *t = table->trace;
     uint64_t at = call_hash(correlation, scope) & table->mask;
-    for (; table->slots[at]; at = (at + 1) & table->mask) {
+    for (; table->slots[at]; at = (at + STEP) & table->mask) {
         uint32_t row = table->slots[at] - 1;
         if (t->api.correlation[row] == correlation &&
             scope_of(t, table->per_process, t->api.slice[row]) == scope)

@@ -58,7 +58,7 @@ OVERHEADS = ("CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD")
 KNOWN = {q[1] for q in QUESTIONS} | set(OVERHEADS) | {
     "StringIds", "PROCESSES", "ThreadNames", "ProcessStreams", "EXPORT_META_DATA", "UnwindMethodType",
     "DIAGNOSTIC_EVENT", "SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS", "CUDA_CALLCHAINS", "MPI_RANKS", "SCHED_EVENTS", "SystemInfo",
-    "OSRT_FILE_ACCESS_DESCRIPTORS", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA_GRAPH_EVENTS",
+    "GPU_CONTEXT_SWITCH_EVENTS", "OSRT_FILE_ACCESS_DESCRIPTORS", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA_GRAPH_EVENTS",
     "CUDA_GRAPH_NODE_EVENTS"}
 DESCRIBING = ("ENUM_", "TARGET_INFO_", "META_DATA_", "ANALYSIS_", "NVTX_PAYLOAD_")
 
@@ -88,6 +88,42 @@ def check_sched(check, tool, name, db, path, tables):
     count = db.execute("SELECT count(*) FROM SCHED_EVENTS WHERE isSchedIn = 1").fetchone()[0]
     got = one(tool, path, "SELECT count(*) FROM slices WHERE kind = 'sched'")[0]
     check.equal(name + " sched", count, got)
+
+
+def check_contexts(check, tool, name, db, path, tables):
+    """Which context had a GPU from when to when: a restore (8) or a start (9) without one opens, a save
+    (7), a reset (11) and another restore close."""
+    if "GPU_CONTEXT_SWITCH_EVENTS" not in tables:
+        return
+    since, holds = {}, []
+    for tag, gpu, context, process, time in db.execute(
+            "SELECT tag, gpuId, contextId, globalPid, timestamp FROM GPU_CONTEXT_SWITCH_EVENTS "
+            "WHERE tag IN (7, 8, 9, 11) ORDER BY timestamp, seqNo"):
+        if tag in (7, 8, 11) and (gpu, context) in since:
+            holds.append((context, *since[gpu, context], time))
+            del since[gpu, context]
+        if tag in (8, 9) and (gpu, context) not in since:
+            since[gpu, context] = (process, time)
+    want = collections.Counter()
+    for context, process, start, end in holds:
+        pid = process if process is None else process >> 24 & 0xffffff
+        want["GPU context %d" % context, pid, "closed"] += 1
+        want["GPU context %d" % context, pid, "ns"] += end - start
+    for (gpu, context), (process, start) in since.items():
+        pid = process if process is None else process >> 24 & 0xffffff
+        want["GPU context %d" % context, pid, "open"] += 1
+    got = collections.Counter()
+    for row in tool.sql(path, "SELECT s.name, s.process, s.flags & 1, count(*), sum(s.dur) FROM slices s "
+                              "JOIN lanes l ON l.id = s.lane WHERE l.domain = 'GPU contexts' AND "
+                              "s.kind = 'device' GROUP BY 1, 2, 3"):
+        context, pid, clamped, count, ns = tuple(row.values()) if isinstance(row, dict) else tuple(row)
+        got[context, pid, "open" if clamped else "closed"] += count
+        if not clamped:
+            got[context, pid, "ns"] += ns
+    check.rows(name + " GPU contexts", dict(want), dict(got))
+    resets = db.execute("SELECT count(*) FROM GPU_CONTEXT_SWITCH_EVENTS WHERE tag = 11").fetchone()[0]
+    check.equal(name + " GPU resets", resets, one(
+        tool, path, "SELECT count(*) FROM slices WHERE name = 'GPU engine reset'")[0])
 
 
 PATHS = """WITH RECURSIVE paths(id, path) AS (SELECT id, name FROM stacks WHERE parent IS NULL UNION ALL
@@ -140,6 +176,7 @@ def check_profile(check, tool, path):
         check.equal("%s %s" % (name, what), without_none(want), without_none(one(tool, path, ours)))
     check_overheads(check, tool, name, db, path, tables)
     check_sched(check, tool, name, db, path, tables)
+    check_contexts(check, tool, name, db, path, tables)
     check_chains(check, tool, name, db, path, tables)
     check_rest(check, tool, name, db, path, tables)
 

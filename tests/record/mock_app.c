@@ -55,12 +55,43 @@ static long option(const char *name, long otherwise)
 
 struct worker {
     uint32_t device, context;
-    uint64_t busy; /* until when the device's stream is */
+    uint64_t busy;  /* until when the device's stream is */
+    uint64_t start; /* of the work that the last call launched */
     uint64_t kernels;
 };
 
-/* A call that takes from now to now; returns its correlation. */
-static uint32_t call(int driver, uint32_t id, uint32_t correlation)
+/* Until when devices have work of calls that have returned. */
+static uint64_t device_busy[64];
+
+static uint64_t *busy_of(const struct worker *worker)
+{
+    return &device_busy[worker->device % 64];
+}
+
+/* The device's clock may be off ours by `skew`; its time for work that takes `ns`. */
+static void reserve(struct worker *worker, uint64_t ns)
+{
+    uint64_t start = now() + 2000 + (uint64_t)option("skew", 0);
+    worker->start = start > worker->busy ? start : worker->busy;
+    worker->busy = worker->start + ns;
+    uint64_t until = __atomic_load_n(busy_of(worker), __ATOMIC_ACQUIRE);
+    while (until < worker->busy &&
+           !__atomic_compare_exchange_n(busy_of(worker), &until, worker->busy, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void wait_until_idle(const struct worker *worker)
+{
+    uint64_t until = __atomic_load_n(busy_of(worker), __ATOMIC_ACQUIRE);
+    while (now() + (uint64_t)option("skew", 0) < until)
+        ;
+}
+
+/* A call that takes from now to now; returns its correlation. With `ns` it launches work that takes so
+ * long, with 0 it waits for all work of the device; without a worker it does neither. */
+static uint32_t call_for(struct worker *worker, uint64_t ns, int driver, uint32_t id,
+                         uint32_t correlation)
 {
     static const char *const names[2][10] = {{MOCK_RUNTIME_CALLS}, {MOCK_DRIVER_CALLS}};
     struct cupti_call record = {.kind = driver ? CUPTI_DRIVER : CUPTI_RUNTIME,
@@ -69,6 +100,10 @@ static uint32_t call(int driver, uint32_t id, uint32_t correlation)
                                 .process_id = (uint32_t)getpid(),
                                 .thread_id = (uint32_t)gettid(),
                                 .correlation_id = correlation};
+    if (worker && ns)
+        reserve(worker, ns);
+    else if (worker)
+        wait_until_idle(worker);
     record.end = now();
     if (wants_call(driver, id))
         put(&record, sizeof record);
@@ -77,23 +112,26 @@ static uint32_t call(int driver, uint32_t id, uint32_t correlation)
     return correlation;
 }
 
+static uint32_t call(int driver, uint32_t id, uint32_t correlation)
+{
+    return call_for(NULL, 0, driver, id, correlation);
+}
+
 static uint32_t next(void)
 {
     return __atomic_add_fetch(&correlations, 1, __ATOMIC_RELAXED);
 }
 
-static uint64_t begin_on(struct worker *worker, uint64_t ns)
+static uint64_t length_of(int i)
 {
-    uint64_t start = now() + 2000;
-    start = start > worker->busy ? start : worker->busy;
-    worker->busy = start + ns;
-    return start;
+    return 1000 + (uint64_t)i % 7 * 100;
 }
 
 static void kernel(struct worker *worker, const char *name, uint32_t correlation, int i,
                    uint32_t graph, uint64_t node)
 {
-    uint64_t ns = 1000 + (uint64_t)i % 7 * 100, start = begin_on(worker, ns);
+    uint64_t ns = length_of(i), start = worker->start;
+    worker->start += ns;
     struct cupti_kernel record = {.kind = CUPTI_CONCURRENT_KERNEL,
                                   .registers_per_thread = (uint16_t)(32 + i % 5),
                                   .start = start,
@@ -126,7 +164,8 @@ static void kernel(struct worker *worker, const char *name, uint32_t correlation
 
 static void copies(struct worker *worker, int i)
 {
-    uint64_t start = begin_on(worker, 500);
+    uint32_t correlation = call_for(worker, 500, 0, MOCK_MEMCPY, next());
+    uint64_t start = worker->start;
     struct cupti_copy copy = {.kind = CUPTI_MEMCPY,
                               .copy_kind = (uint8_t)(1 + i % 2),
                               .src_kind = i % 2 ? 3 : 2,
@@ -137,12 +176,13 @@ static void copies(struct worker *worker, int i)
                               .device_id = worker->device,
                               .context_id = worker->context,
                               .stream_id = 7,
-                              .correlation_id = call(0, MOCK_MEMCPY, next())};
+                              .correlation_id = correlation};
     put(&copy, sizeof copy);
     TELL("copy,%s,%lu,%lu,%u,%u,%u,%u,%lu,%s,%s,,\n", i % 2 ? "DtoH" : "HtoD", LONG(start),
          LONG(copy.end), worker->device, worker->context, 7u, copy.correlation_id, LONG(copy.bytes),
          i % 2 ? "device" : "pinned", i % 2 ? "pageable" : "device");
-    start = begin_on(worker, 300);
+    correlation = call_for(worker, 300, 0, MOCK_PEER, next());
+    start = worker->start;
     struct cupti_peer_copy peer = {.kind = CUPTI_MEMCPY2,
                                    .copy_kind = 10,
                                    .src_kind = 3,
@@ -155,7 +195,7 @@ static void copies(struct worker *worker, int i)
                                    .stream_id = 8,
                                    .src_device_id = worker->device,
                                    .dst_device_id = worker->device + 1,
-                                   .correlation_id = call(0, MOCK_PEER, next())};
+                                   .correlation_id = correlation};
     put(&peer, sizeof peer);
     TELL("copy,PtoP,%lu,%lu,%u,%u,%u,%u,%lu,device,device,%u,%u\n", LONG(start), LONG(peer.end),
          worker->device, worker->context, 8u, peer.correlation_id, LONG(peer.bytes), worker->device,
@@ -164,7 +204,8 @@ static void copies(struct worker *worker, int i)
 
 static void fill(struct worker *worker, int i)
 {
-    uint64_t start = begin_on(worker, 200);
+    uint32_t correlation = call_for(worker, 200, 0, MOCK_MEMSET, next());
+    uint64_t start = worker->start;
     struct cupti_fill record = {.kind = CUPTI_MEMSET,
                                 .value = (uint32_t)i & 0xff,
                                 .bytes = 64u * (uint64_t)i,
@@ -174,18 +215,18 @@ static void fill(struct worker *worker, int i)
                                 .context_id = worker->context,
                                 .stream_id = 9,
                                 .memory_kind = 3,
-                                .correlation_id = call(0, MOCK_MEMSET, next())};
+                                .correlation_id = correlation};
     put(&record, sizeof record);
     TELL("memset,%u,%lu,%lu,%u,%u,%u,%u,%lu\n", record.value, LONG(start), LONG(record.end),
          worker->device, worker->context, 9u, record.correlation_id, LONG(record.bytes));
 }
 
-static void wait_for(const struct worker *worker, int i)
+static void wait_for(struct worker *worker, int i)
 {
     struct cupti_wait record = {.kind = CUPTI_SYNCHRONIZATION,
                                 .type = i % 2 ? 3 : 4,
                                 .start = now(),
-                                .correlation_id = call(0, MOCK_SYNC, next()),
+                                .correlation_id = call_for(worker, 0, 0, MOCK_SYNC, next()),
                                 .context_id = worker->context,
                                 .stream_id = i % 2 ? 7 : UINT32_MAX,
                                 .cuda_event_id = UINT32_MAX};
@@ -221,8 +262,8 @@ static void allocate(const struct worker *worker, int i)
 
 static void graph(struct worker *worker, int i)
 {
-    uint32_t correlation = call(0, MOCK_GRAPH_LAUNCH, next());
-    uint64_t start = now() + 1000;
+    uint32_t correlation = call_for(worker, 5000, 0, MOCK_GRAPH_LAUNCH, next());
+    uint64_t start = worker->start;
     struct cupti_whole_graph record = {.kind = CUPTI_GRAPH_TRACE,
                                        .correlation_id = correlation,
                                        .start = start,
@@ -294,7 +335,9 @@ static void *work(void *context)
         const char *name = option("huge", 0) && i % 3 == 0 ? huge : i % 2 ? "gemm<float>" : "relu";
         (void)call(0, MOCK_GET_DEVICE, next());
         bool by_driver = i % 5 == 4;
-        kernel(worker, name, call(by_driver, by_driver ? MOCK_DRIVER_LAUNCH : MOCK_LAUNCH, next()),
+        kernel(worker, name,
+               call_for(worker, length_of(i), by_driver,
+                        by_driver ? MOCK_DRIVER_LAUNCH : MOCK_LAUNCH, next()),
                i, 0, 0);
         if (i % 4 == 1)
             copies(worker, i);

@@ -385,6 +385,41 @@ static void names_of_metrics_are_kept(void)
     nl_trace_free(t);
 }
 
+/* Kernels with and without what only some sources tell, in one unit; and every kernel finds its launch,
+ * whether ids are consecutive, far apart, or all alike in their low bits. */
+static void kernels_are_kept_and_linked(void)
+{
+    enum { ROWS = 30000 };
+    static const uint64_t strides[] = {1, 3, 64, 65, 4096, 1000003, (uint64_t)1 << 40};
+    for (size_t s = 0; s < CHECK_LENGTH(strides); s++) {
+        struct one_lane l = open_lane();
+        for (uint32_t i = 0; i < ROWS; i++) {
+            struct nl_api_row call = nl_api_row();
+            call.slice = add(&l, "launch", 100 * (int64_t)i, 10);
+            call.correlation = 7 + i * strides[s];
+            nl_stage_api(l.stage, &call);
+            struct nl_kernel_row kernel = nl_kernel_row();
+            kernel.slice = add(&l, "kernel", 100 * (int64_t)i + 50, 10);
+            kernel.correlation = call.correlation;
+            kernel.grid_x = i;
+            if (i % 7000 > 6990)
+                kernel.external_id = i;
+            nl_stage_kernel(l.stage, &kernel);
+        }
+        struct nl_trace *t = finish(l.builder);
+        REQUIRE(t != NULL && t->kernel.rows == ROWS);
+        unsigned wrong = 0;
+        for (uint32_t i = 0; i < ROWS; i++) {
+            uint32_t slice = t->kernel.slice[i];
+            wrong += t->kernel.grid_x[i] != i || t->slice.link[slice] != slice - 1 ||
+                     t->kernel.external_id[i] != (i % 7000 > 6990 ? (int64_t)i : NL_NULL_I64) ||
+                     t->kernel.dtype[i] != NL_NO_NAME || t->kernel.measurement[i] != NL_NULL_ROW;
+        }
+        CHECK_INT(wrong, 0);
+        nl_trace_free(t);
+    }
+}
+
 static void secrets_are_redacted(void)
 {
     struct nl_builder *b = nl_builder_new(NULL);
@@ -426,5 +461,6 @@ CHECK_MAIN("builder", {"an empty trace", empty_trace}, {"nests by time", nests_b
            {"order and threads do not matter", order_and_threads_do_not_matter},
            {"large tables are whole", large_tables_are_whole},
            {"names of metrics are kept", names_of_metrics_are_kept},
+           {"kernels are kept and linked", kernels_are_kept_and_linked},
            {"secrets are redacted", secrets_are_redacted},
            {"cancelled builds end", cancelled_builds_end})

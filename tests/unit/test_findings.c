@@ -10,6 +10,30 @@
 #include "planted.h"
 #include "query/db.h"
 
+/* ---- Clocks ---- */
+
+static void work_before_launch(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 100; i++) /* every tenth 3 us too early */
+        gputrace_kernel(make, 7, "gemm", i * 100, 4, i * 100 + (i % 10 ? 6 : -3), 60);
+}
+
+static void with_error(struct gputrace *make, const char *error)
+{
+    busy(make); /* kernels of 1 ms */
+    nl_builder_meta(make->builder, make->source, "clock error (ns)", nl_str(error));
+}
+
+static void clock_error(struct gputrace *make)
+{
+    with_error(make, "20000");
+}
+
+static void small_clock_error(struct gputrace *make)
+{
+    with_error(make, "5000");
+}
+
 /* ---- Launching ---- */
 
 static void small_kernels(struct gputrace *make, bool late)
@@ -348,6 +372,11 @@ static const struct {
     {"truncated_or_dropped", true, "a third without launch", unlinked},
     {"truncated_or_dropped", false, "all linked", busy},
     {"truncated_or_dropped", false, "no calls recorded", no_calls},
+    {"clock_mismatch", true, "work before its launch", work_before_launch},
+    {"clock_mismatch", true, "a clock error of 2 % of the median kernel", clock_error},
+    {"clock_mismatch", false, "a clock error of 0.5 %", small_clock_error},
+    {"clock_mismatch", false, "all behind their launch", busy},
+    {"clock_mismatch", false, "no calls recorded", no_calls},
 };
 
 static struct nl_trace *build(void (*fill)(struct gputrace *make))

@@ -84,6 +84,34 @@ static void doubles_round_trip(void)
     }
 }
 
+/* Texts are looked at eight bytes at a time: every byte at every place, among all others. */
+static void escapes_bytes_anywhere(void)
+{
+    static const unsigned char fills[] = {' ', '!', '#', '[', ']', '~', 'a', 0x21, 0x5d};
+    for (unsigned c = 1; c < 0x80; c++)
+        for (size_t at = 0; at < 20; at++)
+            for (size_t f = 0; f < CHECK_LENGTH(fills); f++) {
+                char text[20], want[64], escaped[8];
+                memset(text, fills[f], sizeof text);
+                text[at] = (char)c;
+                static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+                const char *known = strchr(named, (int)c);
+                if (known)
+                    snprintf(escaped, sizeof escaped, "\\%c", letters[known - named]);
+                else
+                    snprintf(escaped, sizeof escaped, c < 0x20 || c == 0x7f ? "\\u%04x" : "%c", c);
+                snprintf(want, sizeof want, "\"%.*s%s%.*s\"", (int)at, text, escaped,
+                         (int)(sizeof text - at - 1), text + at + 1);
+                struct nl_buf buf;
+                struct nl_json json;
+                nl_buf_init(&buf, 4096);
+                nl_json_to_buf(&json, &buf, 0);
+                nl_json_str(&json, (struct nl_str){text, sizeof text});
+                CHECK_TEXT(buf.ptr, want);
+                nl_buf_release(&buf);
+            }
+}
+
 static void no_number_is_null(void)
 {
     static const double values[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
@@ -99,4 +127,5 @@ static void no_number_is_null(void)
 }
 
 CHECK_MAIN("json", {"writes structure", writes_structure}, {"escapes text", escapes_text},
+           {"escapes bytes anywhere", escapes_bytes_anywhere},
            {"doubles round-trip", doubles_round_trip}, {"no number is null", no_number_is_null})

@@ -328,6 +328,55 @@ static void physical_devices(void)
     nl_trace_free(t);
 }
 
+/* The GPU and the process are the machine's: GPU 3 is device 0 of process 9. At equal times the
+ * recorder's numbers decide; a start without a restore counts; what lost its other half is told. */
+static void switches_of_contexts(void)
+{
+    struct nl_trace *t = load_sql(
+        STRINGS KERNEL
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(50,900,0,1,7,11," P9 ",1,2,1,1,NULL,NULL);"
+        "CREATE TABLE TARGET_INFO_CUDA_DEVICE(gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
+        "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES(3,0,9);"
+        "CREATE TABLE GPU_CONTEXT_SWITCH_EVENTS(tag INTEGER, vmId INTEGER, seqNo INTEGER,"
+        " contextId INTEGER, timestamp INTEGER, globalPid INTEGER, gpuId INTEGER);"
+        "INSERT INTO GPU_CONTEXT_SWITCH_EVENTS VALUES(7,0,1,8,60," P5 ",3),"
+        "(8,0,2,4,100," P9 ",3),(9,0,3,4,110," P9 ",3),(2,0,4,4,190," P9 ",3),"
+        "(8,0,6,8,200," P5 ",3),(7,0,5,4,200," P9 ",3),(7,0,7,8,300," P5 ",3),"
+        "(10,0,8,8,0," P5 ",3),(9,0,9,4,320,NULL,NULL),(11,0,10,4,400,NULL,NULL),"
+        "(8,0,11,4,500," P9 ",3);");
+    static const struct {
+        int64_t ts, dur, context, pid;
+        uint8_t flags;
+        const char *name;
+    } want[] = {{100, 100, 4, 9, 0, "GPU context 4"},
+                {200, 100, 8, 5, 0, "GPU context 8"},
+                {320, 80, 4, NL_NULL_I64, 0, "GPU context 4"},
+                {400, 0, 4, NL_NULL_I64, NL_SLICE_INSTANT, "GPU engine reset"},
+                {500, 400, 4, 9, NL_SLICE_CLAMPED, "GPU context 4"}};
+    REQUIRE(t);
+    CHECK_INT(t->device.rows, 1);
+    CHECK_INT(t->slice.rows, 1 + CHECK_LENGTH(want));
+    unsigned met = 0;
+    for (uint32_t i = 0; i < t->slice.rows; i++)
+        for (size_t k = 0; k < CHECK_LENGTH(want); k++) {
+            uint32_t lane = t->slice.lane[i], process = t->lane.process[lane];
+            if (t->lane.kind[lane] != NL_LANE_DEVICE || t->slice.ts[i] != want[k].ts)
+                continue;
+            met++;
+            CHECK_INT(t->slice.dur[i], want[k].dur);
+            CHECK_INT(t->lane.context[lane], want[k].context);
+            CHECK_INT(process == NL_NULL_ROW ? NL_NULL_I64 : t->process.pid[process], want[k].pid);
+            CHECK_INT(t->lane.device[lane], process == NL_NULL_ROW ? NL_NULL_ROW : 0);
+            CHECK_INT(t->slice.flags[i], want[k].flags);
+            CHECK_STR(nl_trace_name(t, t->slice.name[i]), want[k].name);
+        }
+    CHECK_INT(met, CHECK_LENGTH(want));
+    CHECK_INT(nsysmake_coverage(t, "GPU context switches without"), 1);
+    CHECK_INT(nsysmake_coverage(t, "stages of GPU context switches"), 1);
+    CHECK_INT(nsysmake_coverage(t, "events with impossible times"), 1);
+    nl_trace_free(t);
+}
+
 /* Left ready to run, to wait, and for a reason that is not known. */
 static void states_of_threads(void)
 {
@@ -510,6 +559,6 @@ CHECK_MAIN("nsys", {"API names", api_names}, {"kernels and launches", kernels_an
            {"threads, processes, secrets", threads_processes_and_secrets},
            {"physical devices", physical_devices}, {"call chains", call_chains},
            {"scheduling and samples", scheduling_and_samples},
-           {"states of threads", states_of_threads},
+           {"states of threads", states_of_threads}, {"switches of contexts", switches_of_contexts},
            {"stacks of several files", stacks_of_several_files},
            {"odd times, unknown tables", odd_times_and_unknown_tables})

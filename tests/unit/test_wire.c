@@ -38,6 +38,29 @@ static void reads_varints(void)
     CHECK(!wire_varint(&none, &value) && !none.damaged);
 }
 
+/* Every length, with bytes after it (taken eight at a time) and without (one at a time). */
+static void reads_varints_of_any_length(void)
+{
+    static const uint64_t rests[] = {0, 1, 0x5a5a5a5a5a5a5a5a, UINT64_MAX};
+    for (unsigned bits = 0; bits <= 64; bits++)
+        for (size_t r = 0; r < CHECK_LENGTH(rests); r++) {
+            uint64_t top = bits ? (uint64_t)1 << (bits - 1) : 0, value = 0, left;
+            uint64_t want = top | (rests[r] & (top ? top - 1 : 0));
+            unsigned char bytes[24];
+            size_t len = 0;
+            for (left = want; left >= 0x80; left >>= 7)
+                bytes[len++] = (unsigned char)(left | 0x80);
+            bytes[len++] = (unsigned char)left;
+            memset(bytes + len, 0xff, sizeof bytes - len);
+            for (size_t after = 0; after < 10; after += 9) {
+                struct wire wire = wire_over(bytes, len + after);
+                CHECK(wire_varint(&wire, &value) && !wire.damaged);
+                CHECK(value == want);
+                CHECK(wire.at == bytes + len);
+            }
+        }
+}
+
 static void reads_fields(void)
 {
     struct wire wire = OVER("\x08\x96\x01"                         /* 1: 150 */
@@ -131,6 +154,7 @@ static void knows_a_sound_prefix(void)
     CHECK_INT(wire_sound_prefix("", 0, 10, &fields, &cut), 0);
 }
 
-CHECK_MAIN("wire", {"reads varints", reads_varints}, {"reads fields", reads_fields},
-           {"stops at damage", stops_at_damage}, {"clips a cut field", clips_a_cut_field},
-           {"knows a sound prefix", knows_a_sound_prefix})
+CHECK_MAIN("wire", {"reads varints", reads_varints},
+           {"reads varints of any length", reads_varints_of_any_length},
+           {"reads fields", reads_fields}, {"stops at damage", stops_at_damage},
+           {"clips a cut field", clips_a_cut_field}, {"knows a sound prefix", knows_a_sound_prefix})

@@ -172,6 +172,11 @@ def main():
              end(3 * 10**9 + 1000, 10**9)]
     write(HERE, "ticks.nlrec", head(3, clock=1, pairs=pairs, rate=2 * 10**9) + whole(block(2, NAMES, 0)) +
           whole(block(1, b"".join(ticks), 1)))
+    # The machine sleeps for 30 s between the fifth second and the sixth: ticks (1 GHz) go on, CLOCK_MONOTONIC does not.
+    asleep = [(i * 10**9 + (30 * 10**9 if i > 5 else 0), i * 10**9 + 500) for i in range(1, 11)]
+    scopes = [thread(10**9), begin(2 * 10**9, 1), end(4 * 10**9, 2 * 10**9), begin(37 * 10**9, 2), end(39 * 10**9, 37 * 10**9)]
+    write(HERE, "slept.nlrec", head(3, clock=1, pairs=asleep, rate=10**9) + whole(block(2, NAMES, 0)) +
+          whole(block(1, b"".join(scopes), 1)))
     # A clock that stands still: four scopes that begin and end together, and an arrow at their end.
     ties = [thread(1000), begin(1000, 1), begin(1000, 2, 0, 1), begin(1000, 3, 0, 2), begin(1000, 4, 0, 3),
             cell(1005, 9, 6, (1, 0, 0)), cell(1010, 9, 7, (1, 0, 0)), end(1010, 1000, 0, 3), end(1010, 1000, 0, 2),
