@@ -33,7 +33,7 @@ struct nl_recorder {
     size_t source_count;
     pid_t program;
     int program_fd, wait_status;
-    bool running;
+    bool running, stopped; /* the program; the sources */
     int64_t started_ns, ended_ns, next_clock_ns;
     int64_t open_ns, close_ns; /* when the window opens and closes; 0 = not by time */
     uint64_t peak_bytes;
@@ -90,8 +90,10 @@ static void start_sources(struct nl_recorder *recorder)
         recorder->options.sources ? recorder->options.sources : nl_sources;
     for (unsigned i = 0; table[i] && i < NL_SOURCES_MOST; i++) {
         struct source_run *run = &recorder->runs[i];
-        *run = (struct source_run){
-            .parts = recorder->parts, .library = recorder->options.library, .place = i};
+        *run = (struct source_run){.parts = recorder->parts,
+                                   .options = &recorder->options.asked,
+                                   .library = recorder->options.library,
+                                   .place = i};
         recorder->sources[i] = table[i];
         run->available = !table[i]->start || table[i]->start(run);
         recorder->source_count = i + 1;
@@ -207,10 +209,11 @@ static void move_window(struct nl_recorder *recorder, int64_t now)
 
 static void poll_sources(struct nl_recorder *recorder, int64_t now)
 {
+    bool open = __atomic_load_n(&recorder->control->gate, __ATOMIC_RELAXED);
     for (size_t i = 0; i < recorder->source_count; i++) {
         const struct nl_source *source = recorder->sources[i];
         struct source_run *run = &recorder->runs[i];
-        if (!run->available || !source->poll || now < run->next_ns)
+        if (!run->available || !source->poll || now < run->next_ns || !(open || source->always))
             continue;
         int64_t before = ticks_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         run->now_ns = now;
@@ -233,8 +236,7 @@ static void keep_house(struct nl_recorder *recorder)
     look_at_memory(recorder);
     move_window(recorder, now);
     parts_poll(recorder->parts);
-    if (__atomic_load_n(&recorder->control->gate, __ATOMIC_RELAXED))
-        poll_sources(recorder, now);
+    poll_sources(recorder, now);
     if (now >= recorder->next_clock_ns) {
         parts_clock(recorder->parts);
         recorder->next_clock_ns = now + CLOCK_NS;
@@ -261,6 +263,14 @@ bool nl_recorder_wait(struct nl_recorder *recorder, int wake)
 
 /* ---- the end ---- */
 
+static void stop_sources(struct nl_recorder *recorder)
+{
+    for (size_t i = 0; i < recorder->source_count && !recorder->stopped; i++)
+        if (recorder->sources[i]->stop)
+            recorder->sources[i]->stop(&recorder->runs[i]);
+    recorder->stopped = true;
+}
+
 void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report *report)
 {
     const struct nl_control *control = recorder->control;
@@ -269,10 +279,9 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
     look_at_memory(recorder); /* before what ended gives its memory back */
     parts_look(recorder->parts);
     parts_clock(recorder->parts);
-    for (size_t i = 0; i < recorder->source_count; i++)
-        if (recorder->sources[i]->stop)
-            recorder->sources[i]->stop(&recorder->runs[i]);
-    parts_poll(recorder->parts);
+    stop_sources(recorder);
+    parts_poll(recorder->parts); /* sees who has ended, */
+    parts_poll(recorder->parts); /* closes their recordings */
     const struct part *part = parts_first(recorder->parts, &count);
     for (size_t i = 0; i < count; i++)
         alive += part[i].pid != PART_FOREIGN;
@@ -293,6 +302,7 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
         source->available = run->available;
         source->spent_ns = run->spent_ns;
         source->lost = run->lost;
+        source->unwanted = run->unwanted;
         (void)snprintf(source->why, sizeof source->why, "%s", run->why);
     }
     __atomic_store_n(&recorder->control->gate, 0, __ATOMIC_RELEASE); /* not a move of the window */
@@ -308,6 +318,7 @@ void nl_recorder_free(struct nl_recorder *recorder)
 {
     if (!recorder)
         return;
+    stop_sources(recorder); /* the program did not start */
     if (recorder->program_fd >= 0)
         close(recorder->program_fd);
     parts_free(recorder->parts);

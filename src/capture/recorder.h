@@ -32,6 +32,7 @@ struct nl_recorder_options {
     int64_t delay_ns, duration_ns; /* of the window; 0 = none */
     int64_t first_step, last_step; /* NL_REC_UNKNOWN = not by steps; else [first, last) */
     bool paused;                   /* the window begins closed */
+    struct source_options asked;   /* of the sources */
     bool unified_memory;           /* migrations and page faults of memory that CPU and GPU share */
     bool whole_graphs;             /* CUDA graphs as one interval each, in place of their kernels */
 };
@@ -42,6 +43,7 @@ struct nl_recorder_source {
     char why[160];
     int64_t spent_ns;
     uint64_t lost;
+    bool unwanted; /* not available because it was not asked for */
 };
 
 struct nl_recorder_report {

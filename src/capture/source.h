@@ -11,9 +11,22 @@
 #define NL_SOURCE_H
 
 #include "capture/parts.h"
+#include "capture/perfring.h"
+
+/* Whether the moments are recorded at which threads get a processor and leave it. AUTO: until there are so many
+ * that it would cost the program more than is worth it. */
+enum nl_switches { NL_SWITCHES_AUTO, NL_SWITCHES_ON, NL_SWITCHES_OFF };
+
+/* What was asked of the sources. */
+struct source_options {
+    uint32_t cpu_hz; /* CPU samples a second of each running thread; 0 = none */
+    enum perf_stacks stacks;
+    enum nl_switches switches;
+};
 
 struct source_run {
     struct parts *parts;
+    const struct source_options *options;
     const char *library; /* path of the injected library */
     unsigned place;      /* in the table: which of a part's `private` is the source's */
     void *state;         /* the source's own */
@@ -22,6 +35,7 @@ struct source_run {
     int64_t spent_ns;    /* in poll so far: the source's cost */
     uint64_t lost;       /* readings that are not in the recording; its coverage tells them, too */
     bool available;
+    bool unwanted; /* not available because it was not asked for: nothing to tell */
     char why[160]; /* it is not available */
 };
 
@@ -30,7 +44,8 @@ struct nl_source {
     const char *doc;  /* what it records, one line */
     /* Set to the library's path in the environment of the program, unless the person set it; NULL. */
     const char *variable;
-    int64_t period_ns; /* 0 = no poll */
+    int64_t period_ns; /* 0 = no poll; 1 = every round */
+    bool always;       /* polled while the window is closed, too */
     /* False: not available, with the reason in run->why. NULL = always there. */
     bool (*start)(struct source_run *run);
     void (*poll)(struct source_run *run);
@@ -43,6 +58,6 @@ extern const struct nl_source *const nl_sources[];
 #define NL_SOURCES_MOST 8u
 
 extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_rocm,
-    nl_source_process, nl_source_gpus;
+    nl_source_process, nl_source_gpus, nl_source_cpu;
 
 #endif
