@@ -17,6 +17,8 @@ const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
 static const char *const graph_names[] = {"nodes", "whole", NULL};
+static const char *const stacks_names[] = {"dwarf", "fp", "off", NULL};
+static const char *const switches_names[] = {"auto", "on", "off", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
@@ -196,6 +198,14 @@ static const struct nl_option run_options[] = {
     {"python", 0, NL_OPTION_CHOICE, TARGET(python), "MODE",
      "layers, operators and collections of Python programs (on), each call (trace), or off",
      nl_run_python_names},
+    {"sample", 0, NL_OPTION_NUMBER, TARGET(sample_hz), "HZ",
+     "CPU samples a second of each thread that runs (default 99; 0 none)", NULL},
+    {"stacks", 0, NL_OPTION_CHOICE, TARGET(stacks), "WORD",
+     "call stacks of samples: by dwarf tables (default), fp: frame pointers alone, or off",
+     stacks_names},
+    {"switches", 0, NL_OPTION_CHOICE, TARGET(switches), "WORD",
+     "when threads wait for what: on, off, or while it costs next to nothing (auto, default)",
+     switches_names},
     {"paused", 0, NL_OPTION_FLAG, TARGET(paused), NULL,
      "record nothing until the program calls nl_record(1)", NULL},
     {"graphs", 0, NL_OPTION_CHOICE, TARGET(graphs), "WORD",
@@ -250,13 +260,15 @@ const struct nl_command nl_commands[] = {
      .least = 1,
      .most = -1,
      .tables = run_tables,
-     .help = "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
-             "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, memory, page\n"
-             "faults, processor time, all on one clock. -o names the recording (default: "
-             "PROGRAM-DATE.nlt here); it is a\n"
-             "profile like any other. The exit status is the program's. While it runs, the parts\n"
-             "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
-             "them. At the end: events per source, what was dropped, what recording cost.",
+     .help =
+         "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
+         "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, where native\n"
+         "code spends processor time and when its threads wait, memory, page faults, processor\n"
+         "time, all on one clock. -o names the recording (default: "
+         "PROGRAM-DATE.nlt here); it is a\n"
+         "profile like any other. The exit status is the program's. While it runs, the parts\n"
+         "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
+         "them. At the end: events per source, what was dropped, what recording cost.",
      .examples = "neurolens run -- python infer.py\n"
                  "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
                  "neurolens run --policy wrap --buffer 64MiB -- ./server  # keep the newest",
