@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recording of AMD GPUs without one: tests/record/mock_rocm.c stands in for librocprofiler-sdk, rocm_app.c for a program and
+"""Recording of AMD GPUs without one: tests/record/mock_rocm.c stands in for librocprofiler-sdk, mock_rocm_app.c for a program and
 its driver. The recording must be what the program wrote down of itself, nothing may be lost without being counted, and the
 program must not notice, whatever the library does."""
 import csv
@@ -27,7 +27,7 @@ def build():
         return False
     flags = ["-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "src"), "-I", SOURCES]
     for source, path, more in (("mock_rocm.c", MOCK, ["-shared", "-fPIC", "-fvisibility=hidden"]),
-                               ("rocm_app.c", APP, [])):
+                               ("mock_rocm_app.c", APP, [])):
         subprocess.run([compiler] + flags + more + ["-o", path, os.path.join(SOURCES, source), "-lpthread", "-ldl"],
                        check=True)
     return True

@@ -171,6 +171,7 @@ tests_of_the_program() {
     part record_rocm 120 python3 tests/record_rocm.py
     part top 300 python3 tests/top.py
     part python 600 python3 tests/python.py
+    part pysample 600 python3 tests/pysample.py
     part ledger 600 python3 tests/ledger.py
     part profile 600 python3 tests/profile.py
     part profile_tensorrt 200 python3 tests/profile_tensorrt.py

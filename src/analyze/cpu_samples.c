@@ -167,6 +167,25 @@ static bool counts(const struct work *work, uint32_t row)
            nl_scope_moment(&work->scope, sample->lane[row], sample->ts[row]);
 }
 
+/* Samples of threads that waited: what ran is shown before what did not. */
+static bool is_waiting(const struct work *work, const struct kind *kind)
+{
+    struct nl_str event = nl_trace_name(work->trace, kind->event), end = nl_str("(waiting)");
+    return event.len >= end.len && memcmp(event.ptr + event.len - end.len, end.ptr, end.len) == 0;
+}
+
+static void order_kinds(struct work *work)
+{
+    struct kind waiting[KINDS_MOST];
+    size_t kept = 0, count = 0;
+    for (size_t i = 0; i < work->kind_count; i++)
+        if (is_waiting(work, &work->kinds[i]))
+            waiting[count++] = work->kinds[i];
+        else
+            work->kinds[kept++] = work->kinds[i];
+    memcpy(work->kinds + kept, waiting, count * sizeof *waiting);
+}
+
 static void find_kinds(struct work *work)
 {
     const struct nl_sample_table *sample = &work->trace->sample;
@@ -179,6 +198,7 @@ static void find_kinds(struct work *work)
         else
             work->left_out++;
     }
+    order_kinds(work);
 }
 
 static void add_samples(struct work *work, const struct kind *kind)
@@ -319,5 +339,7 @@ const struct nl_analysis nl_analysis_cpu_samples = {
         "Per event sampled and function (with its module or file): samples taken in it, their "
         "weight "
         "(in `unit`, 1 each where the profile has no weights), the weight with all it called, and "
-        "the share of both in all samples. Recursion counts once.",
+        "the share of both in all samples. Recursion counts once. Events of threads that waited "
+        "come "
+        "last.",
 };

@@ -31,6 +31,8 @@ struct parts {
     uint64_t *seen; /* pid << 20 | number of every file met; open addressing, 0 = free */
     size_t seen_count, seen_room;
     uint32_t attached; /* as of the last look */
+    void (*leave)(void *context, struct part *part);
+    void *context;
     struct parts_sums sums;
 };
 
@@ -212,6 +214,8 @@ static void add_up(struct parts *parts, const struct part *part)
 static void close_part(struct parts *parts, struct part *part, bool ended, enum nl_rec_end how)
 {
     uint32_t open = NL_REC_OPEN;
+    if (parts->leave)
+        parts->leave(parts->context, part);
     take_full(parts, part);
     part_write(part);
     if (ended) {
@@ -320,7 +324,7 @@ void parts_look(struct parts *parts)
         parts->attached = attached;
 }
 
-bool parts_adopt(struct parts *parts, int64_t pid, const char *program)
+bool parts_make_for(struct parts *parts, int64_t pid, const char *program)
 {
     struct recfile file;
     char host[64] = "";
@@ -358,7 +362,7 @@ static bool has_ended(const struct parts *parts, const struct part *part, enum n
     *how = NL_REC_VANISHED;
     if (is_gone(part))
         return true;
-    *how = NL_REC_EXECED;
+    *how = part->adopted ? NL_REC_OPEN : NL_REC_EXECED; /* its process records itself now */
     for (size_t i = 0; i < parts->count; i++)
         if (parts->live[i].pid == part->pid && parts->live[i].number > part->number)
             return true;
@@ -403,6 +407,13 @@ void parts_clock(struct parts *parts)
         head->pairs[head->pair_count] = pair;
         __atomic_store_n(&head->pair_count, head->pair_count + 1, __ATOMIC_RELEASE);
     }
+}
+
+void parts_on_close(struct parts *parts, void (*leave)(void *context, struct part *part),
+                    void *context)
+{
+    parts->leave = leave;
+    parts->context = context;
 }
 
 struct part *parts_first(struct parts *parts, size_t *count)

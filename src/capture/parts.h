@@ -23,6 +23,7 @@ struct parts;
 struct part {
     int64_t pid;
     uint32_t number;   /* of the program that the process is: grows with exec */
+    bool adopted;      /* made by parts_adopt */
     int file, process; /* descriptors: recording, pidfd (-1 = none) */
     bool ending; /* gone at the last round; sources may tell what is left of it until the next */
     struct nl_rec_head *head;
@@ -45,18 +46,25 @@ struct parts *parts_make(const char *folder, struct nl_err *err);
 struct nl_control *parts_control(struct parts *parts);
 const char *parts_folder(const struct parts *parts); /* absolute */
 
+/* Makes a recording for a process that does not record itself. Fails with NL_WRITE. */
+NL_MUST_CHECK bool parts_adopt(struct parts *parts, int64_t pid, struct nl_err *err);
+
 /* New files alone: so that processes that have just ended can be told something, too. */
 void parts_look(struct parts *parts);
 
 /* Makes the recording of a process that has none and that we can tell something about: it did not load our
  * library (static, set-user-ID), or had no events of its own. False: no file can be made. */
-bool parts_adopt(struct parts *parts, int64_t pid, const char *program);
+bool parts_make_for(struct parts *parts, int64_t pid, const char *program);
 
 /* One round: new files, full blocks out of memory, the ends of processes. */
 void parts_poll(struct parts *parts);
 
 /* Adds a pair of clock readings to each live recording. */
 void parts_clock(struct parts *parts);
+
+/* Calls `leave` before a recording is closed. One at a time. */
+void parts_on_close(struct parts *parts, void (*leave)(void *context, struct part *part),
+                    void *context);
 
 /* Live parts, for sources. */
 struct part *parts_first(struct parts *parts, size_t *count);

@@ -266,7 +266,7 @@ static void hand_over(struct sampler *sampler, struct perfmaps_process *process,
     bool full = perfheld_is_full(held), end = last || held->ended;
     bool due = end || full || perfheld_waits(held, sampler->run->now_ns);
     if (!part && due && (full || perfheld_has_samples(held)) &&
-        parts_adopt(sampler->run->parts, process->pid, process->program))
+        parts_make_for(sampler->run->parts, process->pid, process->program))
         part = part_of(sampler, process);
     if (part) {
         perfheld_hand_over(held, part, ticks_now(parts_control(sampler->run->parts)->clock));
@@ -333,8 +333,7 @@ static bool start(struct source_run *run)
                                      .switches = options->switches != NL_SWITCHES_OFF,
                                      .asleep = !parts_control(run->parts)->gate};
     if (!asked.hz && !asked.switches) {
-        run->unwanted = true;
-        return false;
+        return false; /* not asked for: no news */
     }
     if (asked.stacks == PERF_STACKS_DWARF && !unwind_registers())
         asked.stacks = PERF_STACKS_FP;

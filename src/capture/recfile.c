@@ -45,33 +45,6 @@ static void *map_part(int descriptor, uint64_t offset, size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-static void fill_head(struct nl_rec_head *head, const struct nl_control *control,
-                      const struct recfile_facts *facts)
-{
-    head->version = NL_REC_VERSION;
-    head->head_bytes = NL_REC_HEAD_BYTES;
-    head->block_bytes = NL_REC_BLOCK_BYTES;
-    head->clock = control->clock;
-    head->policy = control->policy;
-    head->pid = facts->pid;
-    head->foreign = control->pid_namespace != control_pid_namespace();
-    head->parent = facts->parent;
-    head->rank = facts->rank;
-    head->local_rank = facts->local_rank;
-    head->world = facts->world;
-    head->epoch_ns = control->epoch_ns;
-    head->ticks_per_second = control->ticks_per_second;
-    (void)snprintf(head->program, sizeof head->program, "%s", facts->program);
-    (void)snprintf(head->host, sizeof head->host, "%s", facts->host);
-    (void)snprintf(head->tool, sizeof head->tool, "neurolens %s", NL_VERSION);
-    head->pairs[0] = ticks_pair(control->clock, 8);
-    head->pair_count = 1;
-    /* Last, and at once: whoever sees it sees all the rest. */
-    uint64_t magic;
-    memcpy(&magic, NL_REC_MAGIC, sizeof magic);
-    __atomic_store_n((uint64_t *)(void *)head->magic, magic, __ATOMIC_RELEASE);
-}
-
 static int make_file(struct recfile *file, const char *folder, int64_t pid)
 {
     for (unsigned number = 0; number < 100000; number++) {
@@ -99,7 +72,7 @@ bool recfile_make(struct recfile *file, const char *folder, struct nl_control *c
         file->head = map_part(descriptor, 0, NL_REC_HEAD_BYTES);
     close(descriptor);
     if (file->head) {
-        fill_head(file->head, control, facts);
+        rechead_fill(file->head, control, facts, control->pid_namespace != control_pid_namespace());
         return true;
     }
     unlink(file->path);

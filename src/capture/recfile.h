@@ -9,7 +9,7 @@
 #ifndef NL_RECFILE_H
 #define NL_RECFILE_H
 
-#include "capture/control.h"
+#include "capture/rechead.h"
 
 #define RECFILE_BLOCKS_MOST (1u << 20)
 
@@ -20,11 +20,6 @@ struct recfile {
     void **address;  /* of blocks by number, in this process; reserved, touched where used */
     uint32_t *owned; /* numbers of the blocks mapped here, in the order of growth */
     uint32_t owned_count, cursor, growths;
-};
-
-struct recfile_facts {
-    const char *program, *host;
-    int64_t pid, parent, rank, local_rank, world;
 };
 
 /* Makes FOLDER/PID-N.nlrec for the lowest free N. False: no file can be made here. */

@@ -3,6 +3,7 @@
 #include "capture/recorder.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "capture/pystack.h"
 #include "capture/ticks.h"
 
 #define ROUND_MS  20
@@ -33,7 +35,7 @@ struct nl_recorder {
     size_t source_count;
     pid_t program;
     int program_fd, wait_status;
-    bool running, stopped; /* the program; the sources */
+    bool running, attached, ends, stopped;
     int64_t started_ns, ended_ns, next_clock_ns;
     int64_t open_ns, close_ns; /* when the window opens and closes; 0 = not by time */
     uint64_t peak_bytes;
@@ -100,9 +102,17 @@ static void start_sources(struct nl_recorder *recorder)
     }
 }
 
+static void leave_part(void *context, struct part *part)
+{
+    struct nl_recorder *recorder = context;
+    for (size_t i = 0; i < recorder->source_count; i++)
+        if (recorder->runs[i].available && recorder->sources[i]->leave)
+            recorder->sources[i]->leave(&recorder->runs[i], part);
+}
+
 struct nl_recorder *nl_recorder_new(const struct nl_recorder_options *options, struct nl_err *err)
 {
-    if (!check_library(options->library, err))
+    if (options->library && !check_library(options->library, err))
         return NULL;
     struct parts *parts = parts_make(options->folder, err);
     if (!parts)
@@ -115,6 +125,7 @@ struct nl_recorder *nl_recorder_new(const struct nl_recorder_options *options, s
     nl_arena_init(&recorder->arena);
     set_control(recorder->control, options);
     start_sources(recorder);
+    parts_on_close(parts, leave_part, recorder);
     return recorder;
 }
 
@@ -161,6 +172,16 @@ static char **environment(struct nl_recorder *recorder)
     return all;
 }
 
+/* When the window opens and closes by time. */
+static void set_window(struct nl_recorder *recorder)
+{
+    const struct nl_recorder_options *options = &recorder->options;
+    if (options->delay_ns)
+        recorder->open_ns = recorder->started_ns + options->delay_ns;
+    if (options->duration_ns)
+        recorder->close_ns = recorder->started_ns + options->delay_ns + options->duration_ns;
+}
+
 bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *failure,
                        struct nl_err *err)
 {
@@ -173,17 +194,69 @@ bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *fai
     }
     recorder->running = true;
     recorder->program_fd = (int)syscall(SYS_pidfd_open, recorder->program, 0);
-    const struct nl_recorder_options *options = &recorder->options;
-    if (options->delay_ns)
-        recorder->open_ns = recorder->started_ns + options->delay_ns;
-    if (options->duration_ns)
-        recorder->close_ns = recorder->started_ns + options->delay_ns + options->duration_ns;
+    set_window(recorder);
     return true;
+}
+
+/* ---- attached to a process that runs already ---- */
+
+static const char *const no_interpreter =
+    "has no Python interpreter (CPython 3.9 to 3.14); processes that run already can only be "
+    "sampled when they are "
+    "Python "
+    "programs: start this one with `neurolens run -- PROGRAM`";
+
+static bool check_python(int64_t pid, struct nl_err *err)
+{
+    struct pystack *stack = pystack_new(pid);
+    enum pyfind_state found = pystack_look(stack);
+    bool done = found == PYFIND_READY || found == PYFIND_NOT_YET;
+    if (!done)
+        (void)nl_fail(err, NL_ENVIRONMENT, "process %" PRId64 " %s%s", pid,
+                      found == PYFIND_REFUSED ? "cannot be sampled: "
+                      : found == PYFIND_GONE  ? "is not there"
+                                              : no_interpreter,
+                      found == PYFIND_REFUSED ? pystack_why(stack) : "");
+    pystack_free(stack);
+    return done;
+}
+
+bool nl_recorder_attach(struct nl_recorder *recorder, int64_t pid, struct nl_err *err)
+{
+    nl_err_at(err, "", -1);
+    if (!check_python(pid, err) || !parts_adopt(recorder->parts, pid, err))
+        return false;
+    for (size_t i = 0; i < recorder->source_count; i++)
+        if (!recorder->sources[i]->poll && recorder->runs[i].available) {
+            recorder->runs[i].available = false;
+            (void)snprintf(recorder->runs[i].why, sizeof recorder->runs[i].why,
+                           "only in programs that neurolens starts");
+        }
+    recorder->program = (pid_t)pid;
+    recorder->program_fd = (int)syscall(SYS_pidfd_open, recorder->program, 0);
+    recorder->attached = recorder->running = true;
+    recorder->started_ns = ticks_clock_ns(CLOCK_MONOTONIC);
+    set_window(recorder);
+    return true;
+}
+
+void nl_recorder_end(struct nl_recorder *recorder)
+{
+    recorder->ends = true;
+}
+
+/* Has the recording of a process that is not ours come to its end? */
+static bool is_over(struct nl_recorder *recorder)
+{
+    struct pollfd process = {.fd = recorder->program_fd, .events = POLLIN};
+    bool gone = recorder->program_fd >= 0 ? poll(&process, 1, 0) > 0
+                                          : kill(recorder->program, 0) != 0 && errno == ESRCH;
+    return gone || recorder->ends;
 }
 
 void nl_recorder_signal(const struct nl_recorder *recorder, int number)
 {
-    if (recorder->running)
+    if (recorder->running && !recorder->attached)
         (void)kill(recorder->program, number);
 }
 
@@ -202,7 +275,10 @@ static void move_window(struct nl_recorder *recorder, int64_t now)
         recorder->open_ns = 0;
     }
     if (recorder->close_ns && now >= recorder->close_ns) {
-        (void)control_gate(recorder->control, 0);
+        if (recorder->attached)
+            recorder->ends = true;
+        else
+            (void)control_gate(recorder->control, 0);
         recorder->close_ns = 0;
     }
 }
@@ -248,10 +324,13 @@ bool nl_recorder_wait(struct nl_recorder *recorder, int wake)
     struct pollfd waits[2] = {{.fd = wake, .events = POLLIN},
                               {.fd = recorder->program_fd, .events = POLLIN}};
     (void)poll(waits, 2, ROUND_MS);
-    pid_t ended;
-    do
-        ended = waitpid(recorder->program, &recorder->wait_status, WNOHANG);
-    while (ended < 0 && errno == EINTR);
+    pid_t ended = 0;
+    if (recorder->attached)
+        ended = is_over(recorder);
+    else
+        do
+            ended = waitpid(recorder->program, &recorder->wait_status, WNOHANG);
+        while (ended < 0 && errno == EINTR);
     if (ended == 0) {
         keep_house(recorder);
         return true;
@@ -266,7 +345,7 @@ bool nl_recorder_wait(struct nl_recorder *recorder, int wake)
 static void stop_sources(struct nl_recorder *recorder)
 {
     for (size_t i = 0; i < recorder->source_count && !recorder->stopped; i++)
-        if (recorder->sources[i]->stop)
+        if (recorder->sources[i]->stop && recorder->runs[i].available)
             recorder->sources[i]->stop(&recorder->runs[i]);
     recorder->stopped = true;
 }
@@ -291,7 +370,7 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
                                           .refused = control->refused,
                                           .gate_changes = control->gate_changes,
                                           .event_ps = control->event_ps,
-                                          .others_alive = alive > 0,
+                                          .others_alive = alive > 0 && !recorder->attached,
                                           .clock = (enum nl_rec_clock)control->clock,
                                           .source_count = recorder->source_count};
     for (size_t i = 0; i < recorder->source_count; i++) {
@@ -302,7 +381,11 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
         source->available = run->available;
         source->spent_ns = run->spent_ns;
         source->lost = run->lost;
-        source->unwanted = run->unwanted;
+        source->samples = run->samples;
+        source->rounds = run->rounds;
+        source->missed = run->missed;
+        source->sample_ns = run->sample_ns;
+        source->slowest_ns = run->slowest_ns;
         (void)snprintf(source->why, sizeof source->why, "%s", run->why);
     }
     __atomic_store_n(&recorder->control->gate, 0, __ATOMIC_RELEASE); /* not a move of the window */
@@ -318,7 +401,7 @@ void nl_recorder_free(struct nl_recorder *recorder)
 {
     if (!recorder)
         return;
-    stop_sources(recorder); /* the program did not start */
+    stop_sources(recorder); /* their threads, when nothing was run */
     if (recorder->program_fd >= 0)
         close(recorder->program_fd);
     parts_free(recorder->parts);

@@ -23,7 +23,7 @@ struct nl_variable {
 
 struct nl_recorder_options {
     const char *folder;                     /* of the parts; made, must not exist */
-    const char *library;                    /* path of libneurolens-capture.so */
+    const char *library;                    /* path of libneurolens-capture.so; NULL = attaches */
     const char *trigger;                    /* name that opens the window, or NULL */
     const struct nl_source *const *sources; /* NULL = nl_sources */
     const struct nl_variable *variables;    /* for the program, ended by a NULL name; or NULL */
@@ -42,8 +42,9 @@ struct nl_recorder_source {
     bool available;
     char why[160];
     int64_t spent_ns;
-    uint64_t lost;
-    bool unwanted; /* not available because it was not asked for */
+    uint64_t lost, samples;
+    uint64_t rounds, missed;       /* moments at which was sampled; that passed without */
+    int64_t sample_ns, slowest_ns; /* between samples: as wanted, as it was at the worst */
 };
 
 struct nl_recorder_report {
@@ -69,6 +70,13 @@ struct nl_recorder *nl_recorder_new(const struct nl_recorder_options *options, s
  * errno (ENOENT, EACCES, …). */
 NL_MUST_CHECK bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *failure,
                                      struct nl_err *err);
+
+/* In place of a program: samples the Python process `pid`, which runs already. Only sources that work in the
+ * recorder are available. The recording ends with the process, when the duration is over, or with
+ * nl_recorder_end. Fails with NL_ENVIRONMENT: no such process, no interpreter in it, not permitted. */
+NL_MUST_CHECK bool nl_recorder_attach(struct nl_recorder *recorder, int64_t pid,
+                                      struct nl_err *err);
+void nl_recorder_end(struct nl_recorder *recorder);
 
 /* Keeps house for a while (about 20 ms, less when `wake` becomes readable). False: the program has
  * ended. */

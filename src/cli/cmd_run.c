@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +91,9 @@ static const char *output_path(const struct nl_call *call, struct nl_arena *aren
         return call->settings.output;
     if (localtime_r(&now, &fields))
         (void)strftime(date, sizeof date, "%Y%m%d-%H%M%S", &fields);
-    const char *name = base_name(arena, call->argument, call->count);
+    const char *name = call->settings.pid
+                           ? nl_arena_format(arena, "pid%" PRId64, call->settings.pid)
+                           : base_name(arena, call->argument, call->count);
     char *path = nl_arena_format(arena, "%s-%s.nlt", name, date);
     for (unsigned i = 2; is_taken(arena, path) && i < 1000; i++)
         path = nl_arena_format(arena, "%s-%s-%u.nlt", name, date, i);
@@ -126,12 +129,21 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (settings->sample_hz != NL_NULL_I64 &&
         (settings->sample_hz < 0 || settings->sample_hz > MOST_HZ))
         return nl_fail(err, NL_USAGE, "--sample: from 0 (none) to %d", MOST_HZ);
+    if (settings->pid) { /* the kernel's events reach what we start */
+        options->asked.cpu_hz = 0;
+        options->asked.switches = NL_SWITCHES_OFF;
+    }
     options->unified_memory = settings->unified_memory;
     options->cap_bytes = settings->buffer_bytes ? settings->buffer_bytes : DEFAULT_BYTES;
     options->delay_ns = settings->delay_ns;
     options->duration_ns = settings->duration_ns;
     options->trigger = settings->trigger;
     options->paused = settings->paused || settings->on_signal;
+    options->asked.sample_ns =
+        nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate);
+    if (settings->sample_rate > NL_RUN_PYTHON_RATE_MOST)
+        return nl_fail(err, NL_USAGE, "--sample-rate: at most %d a second",
+                       NL_RUN_PYTHON_RATE_MOST);
     if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
         return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
     if (settings->trigger && strlen(settings->trigger) > 255)
@@ -159,12 +171,16 @@ static bool check_folder(const char *path, struct nl_err *err)
 
 /* ---- the run ---- */
 
+/* To the program; of one that is not ours what would end it ends the recording. */
 static void pass_signals(const struct nl_call *call, struct nl_recorder *recorder)
 {
     int window = call->settings.on_signal ? nl_run_signal_number(call->settings.on_signal) : 0;
     for (int number = nl_run_signals_next(); number; number = nl_run_signals_next()) {
         if (number == window)
             nl_recorder_toggle(recorder);
+        else if (call->settings.pid &&
+                 (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT))
+            nl_recorder_end(recorder);
         else
             nl_recorder_signal(recorder, number);
     }
@@ -180,7 +196,7 @@ static bool run_program(struct nl_call *call, struct nl_recorder *recorder, char
                         struct nl_recorder_report *report, struct nl_err *err)
 {
     int wake, failure = 0;
-    if (!nl_run_signals_take(&wake, err))
+    if (!nl_run_signals_take(false, &wake, err))
         return false;
     if (call->pipe_ignored)
         signal(SIGPIPE, SIG_IGN);
@@ -197,6 +213,21 @@ static bool run_program(struct nl_call *call, struct nl_recorder *recorder, char
     nl_err_clear(err);
     call->status = start_status(failure);
     return false;
+}
+
+/* A process that runs already, until it ends, the time is over, or we are told to end. */
+static bool run_attached(struct nl_call *call, struct nl_recorder *recorder,
+                         struct nl_recorder_report *report, struct nl_err *err)
+{
+    int wake;
+    if (!nl_recorder_attach(recorder, call->settings.pid, err) ||
+        !nl_run_signals_take(true, &wake, err))
+        return false;
+    while (nl_recorder_wait(recorder, wake))
+        pass_signals(call, recorder);
+    nl_run_signals_give_back();
+    nl_recorder_finish(recorder, report);
+    return true;
 }
 
 static struct nl_trace *join(const struct nl_call *call, const char *folder, struct nl_err *err)
@@ -246,15 +277,44 @@ static int end_like(int wait_status)
     return 128 + number;
 }
 
+/* A program, or a process that runs already; of that only samples can be had. */
+static bool check_words(const struct nl_call *call, struct nl_err *err)
+{
+    const struct nl_settings *settings = &call->settings;
+    if (!settings->pid && !call->count)
+        return nl_fail(err, NL_USAGE,
+                       "run: too few arguments; usage: neurolens run [options] [--] PROGRAM "
+                       "[ARGUMENT…], or --pid PID");
+    if (!settings->pid)
+        return true;
+    if (call->count)
+        return nl_fail(err, NL_USAGE, "run: either a PROGRAM or --pid, not both");
+    if (settings->pid > INT32_MAX)
+        return nl_fail(err, NL_USAGE, "--pid: no process has the number %" PRId64, settings->pid);
+    if (settings->steps || settings->trigger || settings->paused)
+        return nl_fail(err, NL_USAGE,
+                       "--steps, --trigger and --paused need a program that neurolens "
+                       "starts; with --pid there are --delay, --duration and "
+                       "--on-signal");
+    if (!nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate) ||
+        settings->python == NL_RUN_PYTHON_TRACE)
+        return nl_fail(err, NL_USAGE,
+                       "--pid records samples alone: leave out --python and "
+                       "--sample-rate 0");
+    return true;
+}
+
 static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *err)
 {
     struct nl_recorder_options options = {.first_step = NL_REC_UNKNOWN,
                                           .last_step = NL_REC_UNKNOWN};
     struct nl_recorder_report report;
+    if (!check_words(call, err))
+        return false;
     const char *path = output_path(call, arena);
     const char *folder = nl_arena_format(arena, "%s.parts", path);
     options.folder = folder;
-    options.library = find_library(arena);
+    options.library = call->settings.pid ? NULL : find_library(arena);
     options.variables = nl_run_python_variables(arena, (enum nl_run_python)call->settings.python);
     if (!read_options(call, &options, err) || !check_folder(path, err))
         return false;
@@ -264,7 +324,8 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     nl_err_at(err, "", -1);
     char **argv = nl_arena_alloc(arena, ((size_t)call->count + 1) * sizeof *argv);
     memcpy(argv, call->argument, (size_t)call->count * sizeof *argv);
-    bool ran = run_program(call, recorder, argv, &report, err);
+    bool ran = call->settings.pid ? run_attached(call, recorder, &report, err)
+                                  : run_program(call, recorder, argv, &report, err);
     nl_recorder_free(recorder);
     if (!ran) {
         parts_remove(folder);
@@ -274,7 +335,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
         nl_message_error(err, call->settings.verbose);
         nl_err_clear(err);
     }
-    call->status = end_like(report.wait_status);
+    call->status = call->settings.pid ? 0 : end_like(report.wait_status);
     return true;
 }
 

@@ -51,10 +51,12 @@ struct nl_settings {
     int64_t delay_ns, duration_ns;
     const char *steps, *on_signal, *trigger;
     bool paused;
-    int python;        /* enum nl_run_python */
-    int64_t sample_hz; /* NL_NULL_I64 = not given */
-    int stacks;        /* enum perf_stacks */
-    int switches;      /* enum nl_switches */
+    int python;          /* enum nl_run_python */
+    int64_t sample_rate; /* a second; -1 = not given */
+    int64_t pid;         /* to attach to; 0 = not given */
+    int64_t sample_hz;   /* NL_NULL_I64 = not given */
+    int stacks;          /* enum perf_stacks */
+    int switches;        /* enum nl_switches */
     /* profile */
     struct nl_texts inputs, dims, providers;
     const char *library, *trtexec;

@@ -196,7 +196,7 @@ static const struct nl_option run_options[] = {
     {"on-signal", 0, NL_OPTION_TEXT, TARGET(on_signal), "SIGNAL",
      "begin and end recording when neurolens gets, say, USR1", NULL},
     {"python", 0, NL_OPTION_CHOICE, TARGET(python), "MODE",
-     "layers, operators and collections of Python programs (on), each call (trace), or off",
+     "Python: stacks and layers (on), stacks alone (sample), each call (trace), off",
      nl_run_python_names},
     {"sample", 0, NL_OPTION_NUMBER, TARGET(sample_hz), "HZ",
      "CPU samples a second of each thread that runs (default 99; 0 none)", NULL},
@@ -206,6 +206,10 @@ static const struct nl_option run_options[] = {
     {"switches", 0, NL_OPTION_CHOICE, TARGET(switches), "WORD",
      "when threads wait for what: on, off, or while it costs next to nothing (auto, default)",
      switches_names},
+    {"sample-rate", 0, NL_OPTION_NUMBER, TARGET(sample_rate), "HZ",
+     "call stacks a second of each Python thread (default 100; 0 = none)", NULL},
+    {"pid", 0, NL_OPTION_NUMBER, TARGET(pid), "PID",
+     "sample this Python process, which runs already, in place of a PROGRAM", NULL},
     {"paused", 0, NL_OPTION_FLAG, TARGET(paused), NULL,
      "record nothing until the program calls nl_record(1)", NULL},
     {"graphs", 0, NL_OPTION_CHOICE, TARGET(graphs), "WORD",
@@ -257,20 +261,22 @@ const struct nl_command nl_commands[] = {
      .summary = "record a program and all it starts",
      .usage = "[--] PROGRAM [ARGUMENT…]",
      .leading = true,
-     .least = 1,
+     .least = 0,
      .most = -1,
      .tables = run_tables,
      .help =
          "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
-         "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, where native\n"
-         "code spends processor time and when its threads wait, memory, page faults, processor\n"
-         "time, all on one clock. -o names the recording (default: "
-         "PROGRAM-DATE.nlt here); it is a\n"
-         "profile like any other. The exit status is the program's. While it runs, the parts\n"
-         "are in FILE.parts: should anything be killed, `neurolens analyze FILE.parts` reads\n"
-         "them. At the end: events per source, what was dropped, what recording cost.",
+         "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, call stacks of\n"
+         "Python threads and of native code, when threads wait, memory, page faults, processor\n"
+         "time, all on one clock. With --pid the\n"
+         "Python process PID is sampled as it runs, until it ends, --duration is over or Ctrl-C.\n"
+         "-o names the recording (default: PROGRAM-DATE.nlt here); it is a profile like any\n"
+         "other. The exit status is the program's. While it runs, the parts are in FILE.parts:\n"
+         "should anything be killed, `neurolens analyze FILE.parts` reads them. At the end:\n"
+         "events per source, what was dropped, what recording cost.",
      .examples = "neurolens run -- python infer.py\n"
                  "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
+                 "neurolens run --pid 4711 --duration 30s               # where is it now?\n"
                  "neurolens run --policy wrap --buffer 64MiB -- ./server  # keep the newest",
      .run = nl_cmd_run},
     {.name = "profile",

@@ -6,7 +6,7 @@
 
 #define HOOK "hook/sitecustomize.py"
 
-const char *const nl_run_python_names[] = {"on", "trace", "off", NULL};
+const char *const nl_run_python_names[] = {"on", "sample", "trace", "off", NULL};
 
 /* The folder of the hook: in the build tree, beside the installed program, where it was installed. */
 static char *find_hook(struct nl_arena *arena)
@@ -36,7 +36,7 @@ const struct nl_variable *nl_run_python_variables(struct nl_arena *arena, enum n
 {
     struct nl_variable *variables = nl_arena_alloc(arena, 3 * sizeof *variables);
     const char *before = getenv("PYTHONPATH");
-    char *hook = mode == NL_RUN_PYTHON_OFF ? NULL : find_hook(arena);
+    char *hook = mode == NL_RUN_PYTHON_ON || mode == NL_RUN_PYTHON_TRACE ? find_hook(arena) : NULL;
     memset(variables, 0, 3 * sizeof *variables);
     if (!hook)
         return variables;
@@ -45,4 +45,13 @@ const struct nl_variable *nl_run_python_variables(struct nl_arena *arena, enum n
     variables[0] = (struct nl_variable){"PYTHONPATH", hook};
     variables[1] = (struct nl_variable){"NEUROLENS_PYTHON", nl_run_python_names[mode]};
     return variables;
+}
+
+int64_t nl_run_python_period(enum nl_run_python mode, int64_t rate)
+{
+    bool wanted = mode == NL_RUN_PYTHON_ON || mode == NL_RUN_PYTHON_SAMPLE ||
+                  (mode == NL_RUN_PYTHON_TRACE && rate > 0);
+    if (!wanted || !rate)
+        return 0;
+    return 1000000000 / (rate > 0 ? rate : NL_RUN_PYTHON_RATE);
 }

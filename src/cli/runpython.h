@@ -8,10 +8,22 @@
 #include "base/mem.h"
 #include "capture/recorder.h"
 
-enum nl_run_python { NL_RUN_PYTHON_ON, NL_RUN_PYTHON_TRACE, NL_RUN_PYTHON_OFF };
+enum nl_run_python {
+    NL_RUN_PYTHON_ON,
+    NL_RUN_PYTHON_SAMPLE,
+    NL_RUN_PYTHON_TRACE,
+    NL_RUN_PYTHON_OFF
+};
 extern const char *const nl_run_python_names[];
 
 /* In the arena, ended by a NULL name; none with OFF, or where the package was not built or installed. */
 const struct nl_variable *nl_run_python_variables(struct nl_arena *arena, enum nl_run_python mode);
+
+/* Nanoseconds between samples; 0 = none: switched off, or each call is recorded and no rate was given. `rate`
+ * is a number a second, below 0 when not given. */
+int64_t nl_run_python_period(enum nl_run_python mode, int64_t rate);
+
+#define NL_RUN_PYTHON_RATE      100
+#define NL_RUN_PYTHON_RATE_MOST 10000
 
 #endif

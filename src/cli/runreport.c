@@ -14,6 +14,8 @@
 #define EVENTS_KEY "recorded events: "
 #define ERROR_KEY  "clock error (ns)"
 
+#define MISSED_TOLD 0.1 /* share of the moments to sample at that may pass without a word */
+
 static uint64_t number_of(struct nl_str text)
 {
     int64_t value;
@@ -67,7 +69,7 @@ static void tell_events(const struct nl_call *call, const struct nl_trace *trace
 }
 
 /* What the recorder saw from beside the program. */
-static void tell_samples(const struct nl_call *call, const struct nl_trace *trace)
+static void tell_sampled(const struct nl_call *call, const struct nl_trace *trace)
 {
     char samples[NL_UNIT_TEXT], runs[NL_UNIT_TEXT];
     uint64_t count = 0;
@@ -129,7 +131,7 @@ static void tell_sources(const struct nl_call *call, const struct nl_recorder_re
     char count[NL_UNIT_TEXT];
     for (size_t i = 0; i < report->source_count; i++) {
         const struct nl_recorder_source *source = &report->sources[i];
-        if (!source->available && !source->unwanted && source->why[0])
+        if (!source->available && source->why[0])
             nl_message_note(call, "  not recorded: %s: %s", source->name, source->why);
         if (source->lost)
             fprintf(stderr,
@@ -168,6 +170,34 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
                     nl_format_bytes(memory, report->peak_bytes));
 }
 
+/* What sampling took of the recorder's time, per sample and in all. */
+static void tell_samples(const struct nl_call *call, const struct nl_recorder_report *report)
+{
+    char count[NL_UNIT_TEXT], each[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
+    for (size_t i = 0; i < report->source_count; i++) {
+        const struct nl_recorder_source *source = &report->sources[i];
+        if (!source->samples)
+            continue;
+        double part = report->wall_ns > 0 ? (double)source->spent_ns / (double)report->wall_ns : 0;
+        nl_message_note(call, "  %s: %s, %s of the recorder each (%s of a processor)", source->name,
+                        nl_format_count(count, source->samples),
+                        nl_format_ns(each, source->spent_ns / (int64_t)source->samples),
+                        nl_format_percent(share, part));
+        double missed = (double)source->missed / (double)(source->missed + source->rounds);
+        if (missed > MISSED_TOLD)
+            nl_message_note(
+                call,
+                "  %s: %s of the moments passed while the machine was busy; the samples "
+                "weigh as much more",
+                source->name, nl_format_percent(share, missed));
+        if (source->slowest_ns > source->sample_ns)
+            nl_message_note(call,
+                            "  %s: taken less often, at the least %.1f times a second, since a "
+                            "round took over a tenth of its time",
+                            source->name, 1e9 / (double)source->slowest_ns);
+    }
+}
+
 static void tell_clock(const struct nl_call *call, const struct nl_recorder_report *report,
                        const struct nl_trace *trace)
 {
@@ -200,10 +230,11 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
                     threads, threads == 1 ? "" : "s",
                     nl_format_bytes(bytes, (uint64_t)info.st_size));
     tell_events(call, trace);
-    tell_samples(call, trace);
+    tell_sampled(call, trace);
     tell_drops(call, report);
     tell_problems(trace);
     tell_cost(call, report, trace);
+    tell_samples(call, report);
     tell_clock(call, report, trace);
     tell_gpu(call, trace);
     tell_alerts(call, trace);

@@ -15,6 +15,7 @@ static const int numbers[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 
 static struct sigaction before[NUMBERS], child_before;
 static int ends[2] = {-1, -1};
+static bool by_terminal;
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -22,13 +23,14 @@ static void on_signal(int number, siginfo_t *info, void *context)
     char byte = (char)number;
     (void)context;
     /* From the kernel: the terminal's keys, which the program gets too. */
-    if (info->si_code <= 0)
+    if (info->si_code <= 0 || by_terminal)
         (void)!write(ends[1], &byte, 1);
     errno = failure;
 }
 
-bool nl_run_signals_take(int *wake, struct nl_err *err)
+bool nl_run_signals_take(bool alone, int *wake, struct nl_err *err)
 {
+    by_terminal = alone;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return nl_fail(err, NL_ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));

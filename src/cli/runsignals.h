@@ -9,8 +9,9 @@
 
 #include "base/err.h"
 
-/* Takes the signals over. *wake is a descriptor that becomes readable when one came. */
-NL_MUST_CHECK bool nl_run_signals_take(int *wake, struct nl_err *err);
+/* Takes the signals over. *wake is a descriptor that becomes readable when one came. `alone`: there is no
+ * program in our group, so those of the terminal count, too. */
+NL_MUST_CHECK bool nl_run_signals_take(bool alone, int *wake, struct nl_err *err);
 /* The next signal to be passed on, 0 = none waits. */
 int nl_run_signals_next(void);
 /* Back to how it was. */

@@ -118,6 +118,21 @@ static void keeps_events_apart(void)
     nl_trace_free(trace);
 }
 
+static void shows_what_ran_first(void)
+{
+    struct made made = begin();
+    uint32_t sleeps = frame(&made, NL_NULL_ROW, "sleeps"), runs = frame(&made, NL_NULL_ROW, "runs");
+    sample(&made, sleeps, 1, 1000, "python (waiting)");
+    sample(&made, runs, 2, 1, "python");
+    struct nl_trace *trace = end(&made);
+    struct nl_result *result = ask(trace, (struct nl_analyze_options){0});
+    CHECK_INT(result->rows, 2);
+    CHECK_STR(nl_lookup_text(result, 0, "function"), "runs");
+    CHECK_STR(nl_lookup_text(result, 1, "event"), "python (waiting)");
+    nl_result_free(result);
+    nl_trace_free(trace);
+}
+
 static void minds_the_window(void)
 {
     struct made made = begin();
@@ -162,5 +177,6 @@ static void believes_sums(void)
 }
 
 CHECK_MAIN("cpusamples", {"weighs recursion once", weighs_recursion_once},
-           {"keeps events apart", keeps_events_apart}, {"minds the window", minds_the_window},
+           {"keeps events apart", keeps_events_apart},
+           {"shows what ran first", shows_what_ran_first}, {"minds the window", minds_the_window},
            {"believes sums", believes_sums})
