@@ -112,6 +112,14 @@ def attention(width=64):
                  [value("logits", FLOAT, "batch", "seq", 32)])
 
 
+def product(size=256):
+    """Three inputs, and a time that depends neither on their values nor on memory."""
+    nodes = [node("Gemm", ["a", "b", "c"], ["s"], "gemm"), node("Tanh", ["s"], ["y"], "tanh")]
+    return model("product", nodes, [],
+                 [value("a", FLOAT, size, size), value("b", FLOAT, size, size),
+                  value("c", FLOAT, size)], [value("y", FLOAT, size, size)])
+
+
 def several():
     """Three inputs of different types and fixed shapes."""
     nodes = [node("Add", ["a", "b"], ["s"], "add"), node("Where", ["c", "s", "a"], ["y"], "where")]

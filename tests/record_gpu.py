@@ -412,6 +412,20 @@ def idle():
     return problem
 
 
+def own_cost():
+    """The report has the processor time of the thread that reads records, once per record of it."""
+    run = Run()
+    told = run.sql("SELECT value FROM metadata WHERE key = 'GPU records: processor time (ns)'")
+    events = run.sql("SELECT sum(CAST(value AS INTEGER)) AS n FROM metadata WHERE key IN "
+                     "('recorded events: GPU work', 'recorded events: GPU API calls')")
+    line = re.search(r"overhead of GPU records: .* on a thread of its own \(.*\): ([\d,]+) ns a record", run.done.stderr)
+    run.remove()
+    each = int(told[0][0]) / int(events[0][0]) if len(told) == 1 else 0
+    if line and 0 < int(told[0][0]) < run.seconds * 1e9 and abs(int(line[1].replace(",", "")) - each) <= 1:
+        return None
+    return "%s %s\n%s" % (told, events, run.done.stderr)
+
+
 def other_tool():
     """Another tool's library stays in its variable, and it is said."""
     run = Run(rounds=5, extra={"CUDA_INJECTION64_PATH": "/nonexistent/tool.so"})
@@ -503,7 +517,7 @@ def main():
             ("no libcupti but another library", cpu_only("libcupti has no cuptiGetVersion", library="libm.so.6")),
             ("a CUPTI too old", cpu_only("version 17", "version=17")), ("a CUPTI too new", newer),
             ("_exit", cut_short(["_exit", "exit=9"], 9)), ("SIGKILL", cut_short(["kill"], -9)),
-            ("a flush that hangs", hang), ("a fatal error", fatal), ("idle", idle),
+            ("a flush that hangs", hang), ("a fatal error", fatal), ("idle", idle), ("own cost", own_cost),
             ("another tool's injection", other_tool), ("without a recorder", without_recorder),
             ("no driver", no_driver)):
         check(name, test)

@@ -175,6 +175,7 @@ tests_of_the_program() {
     part ledger 600 python3 tests/ledger.py
     part profile 600 python3 tests/profile.py
     part profile_tensorrt 200 python3 tests/profile_tensorrt.py
+    part profile_torch 300 python3 tests/profile_torch.py
     part parity 120 python3 tests/parity.py
     part invariants 300 python3 tests/invariants.py
     for oracle in tests/oracle/*.py; do

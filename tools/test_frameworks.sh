@@ -8,10 +8,14 @@
 # and runs the tests/fixtures/record_*.py scripts into build/frameworks.  Then
 # the newest public JSON Schema validator checks the run documents, and
 # tests/profile.py runs models under several releases of ONNX Runtime, which
-# are put into build/onnxruntime (from npm where the wheels hold no library).
+# are put into build/onnxruntime (from npm where the wheels hold no library);
+# tests/profile_oracle.py compares the times with those that the Python
+# packages of these releases (build/onnxruntime-python) tell: 10 to 30 minutes.
 # Needs the network the first time.  Nothing outside build/ is written.
 #
 #   PYTHON                 the interpreter to make the environment with
+#   PYTHONS                more of them, for old packages (default: python3.10
+#                          python3.9, where they are)
 #   NEUROLENS_WITH_TORCH   1: install torch and record with it too
 #   NEUROLENS_WITH_KERAS   1: install keras and jax, for tests/python.py
 #   NEUROLENS_WITH_TRACELENS  what pip installs AMD's TraceLens from, such as
@@ -136,15 +140,36 @@ npm_package() {
     mv "build/onnxruntime/$1.part" "build/onnxruntime/$1"
 }
 
+# package VERSION: the Python package with all it needs, by the first interpreter that it is made for
+package() {
+    local into=build/onnxruntime-python/$1 numpy=numpy each
+    [ ! -e "$into" ] || return 0
+    case $1 in 1.1[4-8].*) numpy='numpy<2' ;; esac
+    for each in "$python" ${PYTHONS-python3.10 python3.9 "$HOME"/.pyenv/versions/3.10.*/bin/python}; do
+        rm -rf "$into.part"
+        if "$each" -m venv "$into.part" 2>/dev/null && "$into.part/bin/python" -m pip install --quiet \
+            --only-binary :all: "onnxruntime==$1" "$numpy" 2>/dev/null; then
+            mv "$into.part" "$into"
+            return 0
+        fi
+    done
+    rm -rf "$into.part"
+    say "no interpreter here has a package of onnxruntime $1; PYTHONS names more" >&2
+}
+
+newest=$("$venv/bin/python" -c 'import onnxruntime; print(onnxruntime.__version__)')
 say "libraries of ONNX Runtime into build/onnxruntime"
-mkdir -p build/onnxruntime
+mkdir -p build/onnxruntime build/onnxruntime-python
 npm_package 1.14.0
 npm_package 1.17.3
 wheel 1.20.1
-wheel "$("$venv/bin/python" -c 'import onnxruntime; print(onnxruntime.__version__)')"
+wheel "$newest"
+for version in 1.14.0 1.17.3 1.20.1 "$newest"; do package "$version"; done
 
 if [ -x build/neurolens ]; then
     python3 tests/profile.py
+    python3 tests/profile_oracle.py
+    TORCH_PYTHON=$venv/bin/python python3 tests/profile_torch.py real
     say "run documents under jsonschema $("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("jsonschema"))')"
     "$venv/bin/python" tests/oracle/rundoc.py
     say "recording with neurolens run"

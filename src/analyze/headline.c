@@ -91,6 +91,17 @@ static void put_rest(struct nl_buf *out, const struct nl_result *breakdown)
     nl_buf_char(out, '.');
 }
 
+/* Files with lengths of kernels alone. */
+#define NOT_WHEN "; when, the file does not tell."
+
+static bool tells_when(const struct nl_result *breakdown)
+{
+    for (size_t row = 0; row < breakdown->rows; row++)
+        if (nl_lookup_i64(breakdown, row, "wall_ns") == NL_NULL_I64)
+            return false;
+    return true;
+}
+
 static void tell_one_device(struct nl_buf *out, const struct nl_result *breakdown)
 {
     struct nl_str name = nl_lookup_text(breakdown, 0, "device_name");
@@ -100,6 +111,11 @@ static void tell_one_device(struct nl_buf *out, const struct nl_result *breakdow
         nl_buf_text(out, " (");
         put_name(out, name);
         nl_buf_char(out, ')');
+    }
+    if (!tells_when(breakdown)) {
+        put_ns(out, " computes for ", nl_lookup_i64(breakdown, 0, "compute_ns"));
+        nl_buf_text(out, NOT_WHEN);
+        return;
     }
     put_percent(out, " computes ", share_of(breakdown, "compute_ns"));
     put_ns(out, " of ", nl_lookup_i64(breakdown, 0, "wall_ns"));
@@ -124,6 +140,11 @@ static void tell_devices(const struct story *story)
             most = row;
     }
     put_count(story->out, "", (int64_t)breakdown->rows, "device", "devices");
+    if (!tells_when(breakdown)) {
+        put_ns(story->out, " compute for ", nl_lookup_sum(breakdown, "compute_ns"));
+        nl_buf_text(story->out, " in all" NOT_WHEN);
+        return;
+    }
     put_percent(story->out, " compute ", share_of(breakdown, "compute_ns"));
     put_ns(story->out, " of their time (", nl_lookup_sum(breakdown, "wall_ns"));
     nl_buf_text(story->out, " in all");

@@ -24,14 +24,15 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("overlap", NULL, columns);
     bool any = false;
     for (size_t i = 0; i < count; i++) {
-        const struct nl_device_breakdown *device = &devices[i];
+        const struct nl_device_breakdown shown = nl_breakdown_shown(&devices[i]), *device = &shown;
         struct nl_cell *cells = nl_result_row(result);
         any |= device->comm_ns != 0;
         cells[0] = nl_cell_i64(device->rank);
         cells[1] = nl_cell_i64(device->ordinal);
         cells[2] = nl_cell_i64(device->comm_ns);
         cells[3] = nl_cell_i64(device->overlap_ns);
-        cells[4] = nl_answer_share(device->overlap_ns, device->comm_ns);
+        if (device->overlap_ns != NL_NULL_I64)
+            cells[4] = nl_answer_share(device->overlap_ns, device->comm_ns);
         cells[5] = nl_cell_i64(device->exposed_comm_ns);
     }
     if (count && !any)

@@ -25,9 +25,10 @@ static const struct nl_result_column columns[] = {
 };
 
 static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_device_breakdown *device)
+                    const struct nl_device_breakdown *row)
 {
     struct nl_cell *cells = nl_result_row(result);
+    const struct nl_device_breakdown shown = nl_breakdown_shown(row), *device = &shown;
     uint32_t name = device->device == NL_NULL_ROW ? NL_NO_NAME : trace->device.name[device->device];
     int64_t wall = device->wall_ns;
     cells[0] = nl_cell_i64(device->rank);
@@ -39,7 +40,8 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
                              device->idle_ns};
     for (size_t i = 0; i < 4; i++) {
         cells[5 + 2 * i] = nl_cell_i64(parts[i]);
-        cells[6 + 2 * i] = nl_answer_share(parts[i], wall);
+        if (parts[i] != NL_NULL_I64 && wall != NL_NULL_I64)
+            cells[6 + 2 * i] = nl_answer_share(parts[i], wall);
     }
     cells[13] = nl_answer_count(device->kernels);
     cells[14] = nl_answer_count(device->copies);
@@ -69,5 +71,6 @@ const struct nl_analysis nl_analysis_time_breakdown = {
     .doc = "Per rank and device: compute + exposed communication + exposed copies + idle = wall, "
            "exactly. Wall is the end of the last device work minus the start of the first. Time "
            "with a compute kernel running is compute; else with communication running, exposed "
-           "communication; else with a copy or memset running, exposed copies; else idle.",
+           "communication; else with a copy or memset running, exposed copies; else idle. Where a "
+           "file has lengths of kernels but no start times, only compute is known.",
 };

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,14 @@ static void tell(struct gpu *gpu)
                    "all were full, and this CUPTI cannot be refused one");
 }
 
+/* All that reading records costs the program happens on this thread; what CUPTI does in calls does not. */
+static void tell_cost(struct gpu *gpu)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, (int64_t)ticks_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    gpu_write_fact(gpu->thread, NL_REC_GPU_COST, text);
+}
+
 static void finish(struct gpu *gpu)
 {
     bool fatal = __atomic_load_n(&gpu->fatal, __ATOMIC_ACQUIRE) != 0;
@@ -134,6 +143,7 @@ static void finish(struct gpu *gpu)
     gpu_write_note(gpu->thread, "GPU recording ended by a fatal error of CUPTI", fatal,
                    "what came later is missing");
     gpu_tell_clock(gpu);
+    tell_cost(gpu);
     gpu_write_fact(gpu->thread, NL_REC_GPU_STATE, "ended");
 }
 

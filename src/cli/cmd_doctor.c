@@ -11,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "backend/ortapi.h"
 #include "backend/ortfind.h"
+#include "backend/torchrun.h"
+#include "backend/trtexec.h"
 #include "capture/perfring.h"
 #include "cli/child.h"
 #include "cli/folders.h"
@@ -211,6 +214,75 @@ static void look_ort(struct nl_call *call, struct finding *finding)
     ort_places_release(&places);
 }
 
+/* ---- TensorRT and PyTorch ---- */
+
+static void look_trtexec(struct nl_call *call, struct finding *finding)
+{
+    struct nl_arena arena;
+    struct nl_err err;
+    (void)call;
+    nl_err_clear(&err);
+    nl_arena_init(&arena);
+    const char *path = trtexec_find(NULL, &arena, &err);
+    finding->good = path != NULL;
+    say(finding, "%.350s", path ? path : "not found");
+    nl_arena_free(&arena);
+}
+
+struct torch_probe {
+    const char *python;
+    char *version; /* shared */
+};
+
+/* What the package says of itself: importing PyTorch takes seconds. */
+static void ask_python(const char *python, int out)
+{
+    /* By its path: that is how an interpreter finds its virtual environment. */
+    char *const words[] = {(char *)(uintptr_t)python, "-c",
+                           "import importlib.metadata as m; print(m.version('torch'))", NULL};
+    dup2(out, STDOUT_FILENO);
+    execv(python, words);
+    _exit(127);
+}
+
+static bool probe_torch(void *context, struct nl_err *err)
+{
+    const struct torch_probe *probe = context;
+    int ends[2], status = 0;
+    if (pipe(ends) != 0)
+        return nl_fail(err, NL_ENVIRONMENT, "no pipe");
+    pid_t pid = fork();
+    if (pid == 0)
+        ask_python(probe->python, ends[1]);
+    close(ends[1]);
+    ssize_t got = pid < 0 ? 0 : read(ends[0], probe->version, FOUND_TEXT - 1);
+    probe->version[got > 0 ? got : 0] = '\0';
+    probe->version[strcspn(probe->version, "\r\n")] = '\0';
+    return (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && *probe->version) ||
+           nl_fail(err, NL_ENVIRONMENT, "no package torch");
+}
+
+static void look_torch(struct nl_call *call, struct finding *finding)
+{
+    struct nl_arena arena;
+    struct nl_err err;
+    nl_err_clear(&err);
+    nl_arena_init(&arena);
+    struct torch_probe probe = {torch_find_python(NULL, &arena, &err), nl_child_share(FOUND_TEXT)};
+    struct nl_child child = {
+        .work = probe_torch, .context = &probe, .what = "Python", .timeout_ns = PROBE_PATIENCE};
+    if (!probe.python)
+        say(finding, "no Python");
+    else if (!probe.version || !nl_child_run(&child, call->job, &err))
+        say(finding, "%.250s: %.120s", probe.python, err.text);
+    else
+        finding->good = true;
+    if (finding->good)
+        say(finding, "%.60s of %.300s", probe.version, probe.python);
+    nl_child_unshare(probe.version, FOUND_TEXT);
+    nl_arena_free(&arena);
+}
+
 /* ---- the kernel and the processor ---- */
 
 /* A number that stands alone in a file; false when there is no such file. */
@@ -392,6 +464,11 @@ static const struct check checks[] = {
     {"Python", look_python, "install python3"},
     {"ONNX Runtime", look_ort,
      "pip install onnxruntime, npm install onnxruntime-node, or NEUROLENS_ONNXRUNTIME=FILE"},
+    {"TensorRT's trtexec", look_trtexec,
+     "comes with TensorRT (the archive's bin folder, or the package libnvinfer-bin); profile "
+     "--trtexec FILE names one"},
+    {"PyTorch", look_torch,
+     "python3 -m pip install torch, or name the Python that has it with profile --python FILE"},
     {"ledger", look_ledger,
      "free some room, or name another place with --ledger or $NEUROLENS_LEDGER"},
 };

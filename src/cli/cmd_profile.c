@@ -55,8 +55,6 @@ static bool read_settings(struct profiling *profiling, struct nl_err *err)
 {
     const struct nl_settings *settings = &profiling->work->call->settings;
     struct ort_plan *plan = &profiling->plan;
-    if (settings->trtexec)
-        return nl_fail(err, NL_USAGE, "--trtexec is for --backend tensorrt");
     if (!in_range("max-runs", settings->max_runs, ORT_RUNS_MOST, err) ||
         !in_range("warmup", settings->warm_up, ORT_RUNS_MOST, err) ||
         !in_range("profiled-runs", settings->profiled_runs, ORT_PROFILED_MOST, err) ||
@@ -281,12 +279,14 @@ static bool profile_onnx(struct nl_profile_work *work, struct nl_err *err)
 
 /* ---- the backends ---- */
 
-static bool profile_torch(struct nl_profile_work *work, struct nl_err *err)
+/* An option that only one backend has. */
+static bool check_backend(const struct nl_settings *settings, struct nl_err *err)
 {
-    (void)work;
-    return nl_fail(err, NL_ENVIRONMENT,
-                   "--backend torch is not supported yet; record a program that runs the model "
-                   "with `neurolens run -- python PROGRAM`");
+    if (settings->trtexec && settings->backend != NL_PROFILE_TENSORRT)
+        return nl_fail(err, NL_USAGE, "--trtexec is for --backend tensorrt");
+    if (settings->python_program && settings->backend != NL_PROFILE_TORCH)
+        return nl_fail(err, NL_USAGE, "--python is for --backend torch");
+    return true;
 }
 
 bool nl_cmd_profile(struct nl_call *call, struct nl_err *err)
@@ -294,10 +294,11 @@ bool nl_cmd_profile(struct nl_call *call, struct nl_err *err)
     static bool (*const backends[])(struct nl_profile_work * work, struct nl_err * err) = {
         [NL_PROFILE_ONNXRUNTIME] = profile_onnx,
         [NL_PROFILE_TENSORRT] = nl_profile_tensorrt,
-        [NL_PROFILE_TORCH] = profile_torch};
+        [NL_PROFILE_TORCH] = nl_profile_torch};
     struct nl_profile_work work = {.call = call, .model = call->argument[0]};
     nl_arena_init(&work.arena);
-    bool done = nl_setting_words(&call->settings.set, &work.said, &work.arena, err) &&
+    bool done = check_backend(&call->settings, err) &&
+                nl_setting_words(&call->settings.set, &work.said, &work.arena, err) &&
                 backends[call->settings.backend](&work, err);
     nl_profile_end(&work);
     return done;

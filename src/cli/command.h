@@ -59,7 +59,7 @@ struct nl_settings {
     int switches;        /* enum nl_switches */
     /* profile */
     struct nl_texts inputs, dims, providers;
-    const char *library, *trtexec;
+    const char *library, *trtexec, *python_program;
     int backend; /* enum nl_profile_backend */
     int64_t warm_up, max_runs, profiled_runs, max_time_ns;
     bool no_add;

@@ -94,13 +94,16 @@ static const char *const backend_names[] = {"onnxruntime", "tensorrt", "torch", 
 
 static const struct nl_option model_options[] = {
     {"backend", 0, NL_OPTION_CHOICE, TARGET(backend), "NAME",
-     "onnxruntime (default) or tensorrt, which needs trtexec", backend_names},
+     "onnxruntime (default), tensorrt, which needs trtexec, or torch, which needs PyTorch",
+     backend_names},
     {"input", 0, NL_OPTION_LIST, TARGET(inputs), "NAME=SHAPE",
      "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99; may be repeated", NULL},
     {"dim", 0, NL_OPTION_LIST, TARGET(dims), "NAME=N",
      "size of a named dimension, such as batch=8; may be repeated", NULL},
     {"provider", 0, NL_OPTION_LIST, TARGET(providers), "NAME",
-     "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu)", NULL},
+     "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu); under torch "
+     "the device",
+     NULL},
     {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
      "threads of an operator (default: what the backend chooses)", NULL},
     {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N",
@@ -117,6 +120,8 @@ static const struct nl_option model_options[] = {
      "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
     {"trtexec", 0, NL_OPTION_TEXT, TARGET(trtexec), "FILE",
      "TensorRT's program for measuring (default: on PATH, or in /usr/src/tensorrt/bin)", NULL},
+    {"python", 0, NL_OPTION_TEXT, TARGET(python_program), "FILE",
+     "the Python that has PyTorch (default: of the virtual environment, or python3 on PATH)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
      "a fact about the run, such as precision=fp16; may be repeated", NULL},
     {"no-add", 0, NL_OPTION_FLAG, TARGET(no_add), NULL, "do not keep the run in the ledger", NULL},
@@ -286,16 +291,20 @@ const struct nl_command nl_commands[] = {
      .least = 1,
      .most = 1,
      .tables = model_tables,
-     .help = "Runs MODEL (an ONNX file) under ONNX Runtime, which is loaded from where it lies\n"
-             "(`neurolens doctor` says where), on made-up inputs. Runs without its profiler are\n"
-             "timed until the 95 % confidence interval of their median is within 1 %, or a limit.\n"
-             "Runs under the profiler between them tell the operators; the difference is what the\n"
-             "profiler costs. The result is kept in the ledger, where @ names it.\n"
-             "With --backend tensorrt, trtexec runs an ONNX file or an engine.",
+     .help =
+         "Runs MODEL (an ONNX file) under ONNX Runtime, which is loaded from where it lies\n"
+         "(`neurolens doctor` says where), on made-up inputs. Runs without its profiler are\n"
+         "timed until the 95 % confidence interval of their median is within 1 %, or a limit.\n"
+         "Runs under the profiler between them tell the operators; the difference is what the\n"
+         "profiler costs. The result is kept in the ledger, where @ names it.\n"
+         "With --backend tensorrt, trtexec runs an ONNX file or an engine. With --backend torch,\n"
+         "your Python runs a TorchScript file, an exported program (.pt2), or a script that makes\n"
+         "`model`, and `inputs` to call it with.",
      .examples = "neurolens profile model.onnx\n"
                  "neurolens profile bert.onnx --dim batch=8 --dim seq=128 --threads 1\n"
                  "neurolens profile model.onnx --provider cuda --format json\n"
                  "neurolens profile model.plan --backend tensorrt\n"
+                 "neurolens profile model.pt2 --backend torch --dim s0=8\n"
                  "neurolens analyze @          # the events of that run",
      .run = nl_cmd_profile},
     {.name = "top",

@@ -15,7 +15,8 @@
 
 bool nl_profile_check_model(struct nl_profile_work *work, struct nl_err *err)
 {
-    static const char *const endings[] = {".onnx", ".engine", ".plan"};
+    static const char *const endings[] = {".onnx", ".engine", ".plan", ".pt2",
+                                          ".pt",   ".pth",    ".py"};
     struct nl_map map;
     const char *slash = strrchr(work->model, '/');
     const char *name = slash ? slash + 1 : work->model;

@@ -49,4 +49,7 @@ void nl_profile_end(struct nl_profile_work *work);
 /* The backend TensorRT (profiletrt.c): trtexec as a child process. */
 NL_MUST_CHECK bool nl_profile_tensorrt(struct nl_profile_work *work, struct nl_err *err);
 
+/* The backend PyTorch (profiletorch.c): the user's Python as a child process. */
+NL_MUST_CHECK bool nl_profile_torch(struct nl_profile_work *work, struct nl_err *err);
+
 #endif

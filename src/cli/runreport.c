@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "capture/alerts.h"
 #include "cli/message.h"
+#include "store/recgpu.h"
 
 #define EVENTS_KEY "recorded events: "
 #define ERROR_KEY  "clock error (ns)"
@@ -153,6 +154,23 @@ static void tell_problems(const struct nl_trace *trace)
     }
 }
 
+/* The part of it that our thread in the program takes; the driver's own is in the program's calls. */
+static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_report *report,
+                          const struct nl_trace *trace)
+{
+    char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
+    uint64_t ns = sum_of(trace, nl_str(NL_REC_GPU_COST));
+    uint64_t records = sum_of(trace, nl_str(EVENTS_KEY "GPU work")) +
+                       sum_of(trace, nl_str(EVENTS_KEY "GPU API calls"));
+    double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
+    if (ns && records)
+        nl_message_note(call,
+                        "  overhead of GPU records: %s on a thread of its own (%s of its time): "
+                        "%.0f ns a record, beside what the driver takes",
+                        nl_format_ns(spent, (int64_t)ns), nl_format_percent(share, part),
+                        (double)ns / (double)records);
+}
+
 static void tell_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                       const struct nl_trace *trace)
 {
@@ -165,6 +183,7 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
                         nl_format_ns(spent, ns), nl_format_percent(share, part),
                         (double)report->event_ps / 1000,
                         trace->sample.rows ? "; samples not counted" : "");
+    tell_gpu_cost(call, report, trace);
     nl_message_note(call, "  recorder: %s of processor time beside it, %s of memory at most",
                     nl_format_ns(own, report->recorder_cpu_ns),
                     nl_format_bytes(memory, report->peak_bytes));

@@ -56,12 +56,17 @@ static bool same_frame(const struct nl_stack_row *a, const struct nl_stack_row *
            a->file == b->file && a->line == b->line;
 }
 
-static size_t slot_of(const struct cpuprofile *profile, const struct nl_stack_row *node)
+static size_t hash_of(const struct nl_stack_row *node)
 {
     uint64_t hash = ((uint64_t)node->parent << 32 | node->name) * 0x9E3779B97F4A7C15u;
     hash = (hash ^ hash >> 29 ^ ((uint64_t)node->file << 32 | node->line)) * 0xD6E8FEB86659FD93u;
     hash = (hash ^ hash >> 31 ^ node->module) * 0x9E3779B97F4A7C15u;
-    size_t at = hash >> 24 & (profile->room - 1);
+    return hash >> 24;
+}
+
+static size_t slot_of(const struct cpuprofile *profile, const struct nl_stack_row *node)
+{
+    size_t at = hash_of(node) & (profile->room - 1);
     while (profile->slots[at] && !same_frame(&profile->nodes[profile->slots[at] - 1], node))
         at = (at + 1) & (profile->room - 1);
     return at;
@@ -72,8 +77,13 @@ static void make_room(struct cpuprofile *profile)
     nl_free(profile->slots);
     profile->room = profile->room ? profile->room * 2 : 1024;
     profile->slots = nl_zalloc(profile->room * sizeof *profile->slots);
-    for (size_t i = 0; i < profile->count; i++)
-        profile->slots[slot_of(profile, &profile->nodes[i])] = (uint32_t)i + 1;
+    for (size_t i = 0; i < profile->count;
+         i++) { /* all differ: those in the way are not looked at */
+        size_t at = hash_of(&profile->nodes[i]) & (profile->room - 1);
+        while (profile->slots[at])
+            at = (at + 1) & (profile->room - 1);
+        profile->slots[at] = (uint32_t)i + 1;
+    }
 }
 
 uint32_t cpuprofile_frame(struct cpuprofile *profile, uint32_t parent,

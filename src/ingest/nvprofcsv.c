@@ -420,7 +420,7 @@ static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_er
     } notes[] = {
         {"lines before the first table", load->before, "output of the program"},
         {"skipped: damaged row", load->unknown, "no number of calls"},
-        {"not recorded: start times of kernels", (uint64_t)load->next_ts,
+        {NL_COVERS_NO_STARTS, (uint64_t)load->next_ts,
          "metrics are averages over launches; kernels are laid one after another"},
         {"repaired: quote never closed", load->csv.loose_quotes, NULL},
         {"compressed data is cut short", load->csv.damage != NULL, load->csv.damage},

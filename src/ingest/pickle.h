@@ -106,6 +106,19 @@ struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value 
 struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
                                const char *key);
 
+/* Which field is at which place of a dictionary, as it was in the one before. */
+#define PICKLE_FIELDS 32
+struct pickle_layout {
+    const struct nl_str *keys; /* of fields 0 to count - 1; at most PICKLE_FIELDS */
+    unsigned count;
+    uint64_t bits[PICKLE_FIELDS]; /* of the key at a place, when it has one of this number */
+    uint8_t field[PICKLE_FIELDS];
+};
+
+/* The values of all fields of a dictionary in one walk: as pickle_get, for records of many fields. */
+void pickle_fields(const struct pickle *pickle, struct pickle_layout *layout,
+                   struct pickle_value dict, struct pickle_value *values);
+
 /* Unknown (NL_NULL_I64 = INT64_MIN) when it is no integer of 64 bits. u64 takes both signs. */
 int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value);
 uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value); /* or UINT64_MAX */

@@ -70,6 +70,45 @@ struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value 
     return nothing;
 }
 
+/* The field of a key at `place`, or `count`; what it was in the dictionary before is tried first. */
+static unsigned field_of(const struct pickle *pickle, struct pickle_layout *layout,
+                         struct pickle_value key, size_t place)
+{
+    struct nl_str text = pickle_text(pickle, key);
+    unsigned guess = place < PICKLE_FIELDS ? layout->field[place] : 0, field = 0;
+    if (pickle_type(key) != PICKLE_TEXT)
+        return layout->count;
+    if (guess < layout->count && nl_str_eq(text, layout->keys[guess]))
+        return guess;
+    while (field < layout->count && !nl_str_eq(text, layout->keys[field]))
+        field++;
+    return field;
+}
+
+void pickle_fields(const struct pickle *pickle, struct pickle_layout *layout,
+                   struct pickle_value dict, struct pickle_value *values)
+{
+    uint32_t seen = 0;
+    memset(values, 0, layout->count * sizeof *values);
+    if (pickle_type(dict) != PICKLE_DICT)
+        return;
+    const struct pickle_items *items = &pickle->items[dict.bits >> 4];
+    for (size_t place = 0; 2 * place + 1 < items->count; place++) {
+        struct pickle_value key = items->values[2 * place];
+        bool known = place < PICKLE_FIELDS && layout->bits[place] == key.bits &&
+                     pickle_type(key) == PICKLE_TEXT;
+        unsigned field = known ? layout->field[place] : field_of(pickle, layout, key, place);
+        if (!known && place < PICKLE_FIELDS) {
+            layout->bits[place] = key.bits;
+            layout->field[place] = (uint8_t)field;
+        }
+        if (field < layout->count && !(seen >> field & 1)) {
+            seen |= (uint32_t)1 << field;
+            values[field] = items->values[2 * place + 1];
+        }
+    }
+}
+
 int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
 {
     if (pickle_type(value) == PICKLE_INT)

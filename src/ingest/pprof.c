@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "ingest/idindex.h"
+#include "ingest/stackcache.h"
 #include "ingest/wholefile.h"
 #include "ingest/wire.h"
 
@@ -28,15 +29,11 @@ struct location {
     struct wire whole; /* its lines are read when it is used */
 };
 
-/* Whole stacks that were met: samples repeat them with other labels and values. */
-struct stack_cache {
-    struct known_stack {
-        const char *ids; /* packed location ids; NULL = free */
-        size_t len;
-        uint32_t node;
-    } * slots;
-    size_t room, count;
-    struct nl_arena copies; /* of the ids, so that those looked at lie together */
+/* A sample that comes soon, and the hash of its packed location ids. */
+struct awaited {
+    struct wire_field sample;
+    const unsigned char *ids; /* NULL = they are not its first field */
+    uint64_t hash;
 };
 
 struct pprof {
@@ -326,32 +323,6 @@ static void add_values(struct pprof *p, const int64_t *values, uint32_t stack, u
     }
 }
 
-static struct known_stack *stack_slot(const struct stack_cache *cache, const void *ids, size_t len)
-{
-    size_t at = nl_hash(ids, len) & (cache->room - 1);
-    while (cache->slots[at].ids &&
-           (cache->slots[at].len != len || memcmp(cache->slots[at].ids, ids, len) != 0))
-        at = (at + 1) & (cache->room - 1);
-    return &cache->slots[at];
-}
-
-static void keep_stack(struct stack_cache *cache, const struct wire_field *ids, uint32_t node)
-{
-    if (cache->count * 2 >= cache->room) {
-        struct stack_cache old = *cache;
-        cache->room = old.room ? old.room * 2 : 1024;
-        cache->slots = nl_zalloc(cache->room * sizeof *cache->slots);
-        for (size_t i = 0; i < old.room; i++)
-            if (old.slots[i].ids)
-                *stack_slot(cache, old.slots[i].ids, old.slots[i].len) = old.slots[i];
-        nl_free(old.slots);
-    }
-    struct known_stack *slot = stack_slot(cache, ids->data, ids->len);
-    cache->count += slot->ids == NULL;
-    const char *copy = nl_arena_text(&cache->copies, (const char *)ids->data, ids->len);
-    *slot = (struct known_stack){copy, ids->len, node};
-}
-
 /* Node of the sample's frames. */
 static uint32_t walk_stack(struct pprof *p)
 {
@@ -387,28 +358,31 @@ static void keep_numbers(struct pprof *p, const struct wire_field *field, unsign
 }
 
 /* Node of a stack that one packed field tells whole; what is odd about it is counted every time. */
-static uint32_t packed_stack(struct pprof *p, const struct wire_field *ids)
+static uint32_t packed_stack(struct pprof *p, const struct wire_field *ids,
+                             const struct awaited *awaited)
 {
-    const struct known_stack *known =
-        p->stacks.room ? stack_slot(&p->stacks, ids->data, ids->len) : NULL;
-    if (known && known->ids)
-        return known->node;
+    bool hashed = ids->data == awaited->ids;
+    uint64_t hash = hashed ? awaited->hash : nl_hash(ids->data, ids->len);
+    uint32_t node;
+    if (stack_cache_find(&p->stacks, ids->data, ids->len, hash, &node))
+        return node;
     uint64_t odd = p->missing + p->deep + p->damaged;
     unsigned none = 0;
     keep_numbers(p, ids, &none, NULL);
-    uint32_t node = walk_stack(p);
+    node = walk_stack(p);
     if (odd == p->missing + p->deep + p->damaged)
-        keep_stack(&p->stacks, ids, node);
+        stack_cache_keep(&p->stacks, ids->data, ids->len, hash, node);
     return node;
 }
 
-static void read_sample(struct pprof *p, const struct wire_field *bytes)
+static void read_sample(struct pprof *p, const struct awaited *awaited)
 {
-    struct wire wire = wire_inside(bytes);
+    struct wire wire = wire_inside(&awaited->sample);
     struct wire_field field, ids = {.len = 0};
-    int64_t values[TYPES_MOST] = {0};
+    int64_t values[TYPES_MOST];
     unsigned value_count = 0, id_fields = 0;
     uint32_t lane = NL_NULL_ROW;
+    memset(values, 0, p->type_count * sizeof *values);
     p->frame_count = 0;
     while (next(p, &wire, &field, true)) {
         if (field.number == 1) {
@@ -430,7 +404,43 @@ static void read_sample(struct pprof *p, const struct wire_field *bytes)
     if (id_fields == 1 && !packed)
         keep_numbers(p, &ids, &value_count, values);
     p->values += value_count;
-    add_values(p, values, packed ? packed_stack(p, &ids) : walk_stack(p), lane);
+    add_values(p, values, packed ? packed_stack(p, &ids, awaited) : walk_stack(p), lane);
+}
+
+/* Stacks that were met lie anywhere: the slot of a sample's is fetched some samples before it is read,
+ * the ids that the slot leads to a few later. */
+#define AWAITED 8
+
+static void await_slot(const struct pprof *p, struct awaited *awaited,
+                       const struct wire_field *sample)
+{
+    struct wire wire = wire_inside(sample);
+    struct wire_field field;
+    *awaited = (struct awaited){.sample = *sample};
+    if (!wire_next(&wire, &field) || field.number != 1 || !wire_is_text(&field) || !field.len)
+        return;
+    awaited->ids = field.data;
+    awaited->hash = nl_hash(field.data, field.len);
+    stack_cache_expect_slot(&p->stacks, awaited->hash);
+}
+
+static void read_samples(struct pprof *p)
+{
+    struct awaited awaited[AWAITED];
+    struct wire wire = p->message;
+    struct wire_field field;
+    size_t come = 0, done = 0;
+    while (!cpuprofile_stopped(&p->profile) && next(p, &wire, &field, false)) {
+        if (field.number != 2 || !wire_is_text(&field))
+            continue;
+        if (come - done == AWAITED)
+            read_sample(p, &awaited[done++ % AWAITED]);
+        await_slot(p, &awaited[come++ % AWAITED], &field);
+        if (come > AWAITED / 2)
+            stack_cache_expect_ids(&p->stacks, awaited[(come - 1 - AWAITED / 2) % AWAITED].hash);
+    }
+    while (done < come)
+        read_sample(p, &awaited[done++ % AWAITED]);
 }
 
 /* ---- the whole ---- */
@@ -483,8 +493,7 @@ static void release(struct pprof *p)
     id_index_release(&p->location_index);
     id_index_release(&p->module_index);
     id_index_release(&p->below);
-    nl_free(p->stacks.slots);
-    nl_arena_free(&p->stacks.copies);
+    stack_cache_release(&p->stacks);
 }
 
 static void load_message(struct pprof *p)
@@ -495,7 +504,7 @@ static void load_message(struct pprof *p)
     each(p, 3, read_mapping);
     each(p, 5, read_function);
     each(p, 4, read_location);
-    each(p, 2, read_sample);
+    read_samples(p);
     cover(p);
 }
 

@@ -142,7 +142,7 @@ static void tell(struct rocprof *load, const char *item, uint64_t count, const c
 
 static void report(struct rocprof *load, const struct rocprof_kind *kind, uint64_t rows)
 {
-    tell(load, "not recorded: start times of kernels", load->timeless,
+    tell(load, NL_COVERS_NO_STARTS, load->timeless,
          "the file has none; they are laid one after another in their order");
     tell(load, "not recorded: length of kernels", load->untold_length,
          "add a kernel trace of the same run");

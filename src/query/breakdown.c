@@ -54,6 +54,60 @@ static inline void sweep_over(struct tally *tally, const struct nl_work *work)
         tally->end[work->class] = work->end;
 }
 
+/* Source of a slice, or NL_NULL_ROW. */
+static uint32_t source_of(const struct nl_trace *trace, uint32_t slice)
+{
+    uint32_t process = slice == NL_NULL_ROW ? NL_NULL_ROW : nl_slice_process(trace, slice);
+    return process == NL_NULL_ROW ? NL_NULL_ROW : trace->process.source[process];
+}
+
+/* Per source: whether coverage says of all its kernels that they have no start times; NULL when it
+ * says so of none. */
+static bool *laid_out_sources(const struct nl_trace *trace)
+{
+    uint32_t item = nl_dict_find(&trace->names, nl_str(NL_COVERS_NO_STARTS));
+    int64_t *timed = NULL; /* per source: its kernels, less those without a start time */
+    bool *laid_out = NULL;
+    for (uint32_t row = 0; row < trace->coverage.rows && item != UINT32_MAX; row++) {
+        uint32_t source = trace->coverage.source[row];
+        if (trace->coverage.item[row] != item || source == NL_NULL_ROW)
+            continue;
+        if (!laid_out) {
+            laid_out = nl_zalloc(trace->source.rows * sizeof *laid_out);
+            timed = nl_zalloc(trace->source.rows * sizeof *timed);
+        }
+        laid_out[source] = true;
+        timed[source] = -trace->coverage.count[row];
+    }
+    for (uint32_t row = 0; row < trace->kernel.rows && laid_out; row++) {
+        uint32_t source = source_of(trace, trace->kernel.slice[row]);
+        if (source != NL_NULL_ROW)
+            timed[source]++;
+    }
+    for (uint32_t source = 0; source < trace->source.rows && laid_out; source++)
+        laid_out[source] = laid_out[source] && timed[source] <= 0;
+    nl_free(timed);
+    return laid_out;
+}
+
+static bool is_laid_out(const struct nl_trace *trace, const bool *sources,
+                        const struct nl_work_lane *lanes, size_t count)
+{
+    for (size_t i = 0; i < count && sources; i++)
+        if (lanes[i].process == NL_NULL_ROW || !sources[trace->process.source[lanes[i].process]])
+            return false;
+    return sources != NULL;
+}
+
+struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *row)
+{
+    struct nl_device_breakdown shown = *row;
+    if (row->laid_out)
+        shown.wall_ns = shown.exposed_comm_ns = shown.exposed_copy_ns = shown.idle_ns =
+            shown.overlap_ns = NL_NULL_I64;
+    return shown;
+}
+
 /* Which process and rank the lanes share. */
 static void name_row(const struct nl_trace *trace, const struct nl_work_lane *lanes, size_t count,
                      struct nl_device_breakdown *row)
@@ -126,13 +180,16 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
 {
     struct nl_work_lane *lanes;
     size_t lane_count = nl_work_lanes(trace, window, &lanes), rows = 0;
+    bool *laid_out = laid_out_sources(trace);
     struct nl_device_breakdown *table = nl_alloc((lane_count + 1) * sizeof *table);
     for (size_t i = 0, next; i < lane_count; i = next) {
         for (next = i + 1; next < lane_count; next++)
             if (!nl_work_same_device(&lanes[i], &lanes[next]))
                 break;
-        rows += break_down(trace, window, lanes + i, next - i, &table[rows]);
+        if (break_down(trace, window, lanes + i, next - i, &table[rows]))
+            table[rows++].laid_out = is_laid_out(trace, laid_out, lanes + i, next - i);
     }
+    nl_free(laid_out);
     nl_free(lanes);
     qsort(table, rows, sizeof *table, by_rank);
     *count = rows;

@@ -30,7 +30,13 @@ struct nl_device_breakdown {
     int64_t comm_ns, copy_ns,
         overlap_ns; /* unions: communication, copies+memsets, comm ∩ compute */
     uint64_t kernels, copies, memsets;
+    /* The file has lengths of kernels, but not when they ran: they lie end to end, and of the times
+     * only the unions compute, comm and copy mean something. nl_breakdown_shown has the rest null. */
+    bool laid_out;
 };
+
+/* As it is to be shown: what is not known is NL_NULL_I64. */
+struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *row);
 
 /* Rows sorted by (rank, device). The array is nl_free'd by the caller; *count rows. */
 struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,

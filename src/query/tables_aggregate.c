@@ -46,7 +46,9 @@ static bool open_breakdown(struct nl_tf_call *call, sqlite3_value **args)
 static void breakdown_column(const struct nl_tf_call *call, size_t row, int column,
                              sqlite3_context *context)
 {
-    const struct nl_device_breakdown *it = (const struct nl_device_breakdown *)call->state + row;
+    const struct nl_device_breakdown shown =
+        nl_breakdown_shown((const struct nl_device_breakdown *)call->state + row);
+    const struct nl_device_breakdown *it = &shown;
     const int64_t values[] = {it->rank,
                               it->ordinal,
                               it->wall_ns,
@@ -73,7 +75,8 @@ const struct nl_table_function nl_tf_time_breakdown = {
         "work minus the start of its first; compute + exposed_comm + exposed_copy + idle = wall, "
         "exactly. Time under several kinds of work counts once: as compute, else as "
         "communication, else as copy (copies and memsets). Waits and annotations are not work. "
-        "With a window, work is clipped to it.",
+        "With a window, work is clipped to it. Where a file has no start times of kernels, wall, "
+        "exposed, idle and overlap are NULL.",
     .example = "SELECT rank, device, idle_ns * 1.0 / wall_ns AS idle_share FROM time_breakdown",
     .columns =
         (const struct nl_tf_column[]){

@@ -59,7 +59,8 @@ void run_write_devices(struct run_parts *parts)
 {
     nl_json_open(&parts->json, '[');
     for (size_t i = 0; i < parts->device_count; i++) {
-        const struct nl_device_breakdown *device = &parts->devices[i];
+        const struct nl_device_breakdown shown = nl_breakdown_shown(&parts->devices[i]);
+        const struct nl_device_breakdown *device = &shown;
         run_row(parts);
         run_i64(parts, "rank", device->rank);
         run_i64(parts, "ordinal", device->ordinal);
@@ -91,7 +92,9 @@ void run_write_ranks(struct run_parts *parts)
             sum.kernels += device->kernels;
             sum.copies += device->copies;
             sum.memsets += device->memsets;
+            sum.laid_out |= device->laid_out;
         }
+        sum = nl_breakdown_shown(&sum);
         run_row(parts);
         run_i64(parts, "rank", sum.rank);
         run_u64(parts, "device_count", to - from);

@@ -69,19 +69,33 @@ static void add_own(struct nl_measuring *m, uint32_t row, uint32_t kernel)
     *nl_measuring_row(m) = fresh;
 }
 
+/* Names that are metrics of measured.def: few of the many that a row of a profiler may have. */
+static bool *fact_names(const struct nl_trace *trace)
+{
+    bool *is_fact = nl_zalloc(trace->names.count * sizeof *is_fact);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        uint32_t id = nl_dict_find(&trace->names, facts[i].metric);
+        if (id < trace->names.count)
+            is_fact[id] = true;
+    }
+    return is_fact;
+}
+
 /* Kernels that have metrics in the profile itself, as a report that is looked at alone has. What a
  * joined report says of a kernel stands before. */
 static void measure_own(struct nl_measuring *m, uint32_t rows)
 {
     struct nl_trace *t = m->trace;
     size_t joined = m->count;
+    bool *is_fact = fact_names(t);
     for (uint32_t row = 0; row < rows; row++) {
-        uint32_t kernel = kernel_of(t, row);
+        uint32_t kernel = is_fact[t->metric.name[row]] ? kernel_of(t, row) : NL_NULL_ROW;
         if (kernel != NL_NULL_ROW && (t->kernel.measurement[kernel] == NL_NULL_ROW ||
                                       t->kernel.measurement[kernel] >= joined))
             add_own(m, row, kernel);
     }
-    for (uint32_t row = 0; row < rows; row++) {
+    nl_free(is_fact);
+    for (uint32_t row = 0; row < rows && m->count > joined; row++) {
         uint32_t kernel = kernel_of(t, row);
         if (kernel != NL_NULL_ROW && t->kernel.measurement[kernel] >= joined)
             t->metric.measurement[row] = t->kernel.measurement[kernel];

@@ -80,5 +80,7 @@ _Static_assert(sizeof(struct nl_rec_work) == 48 && sizeof(struct nl_rec_shape) =
 /* FACTs whose key is this: "begun", then "ended" when everything was handed over before the process
  * ended. */
 #define NL_REC_GPU_STATE "GPU recording"
+/* Processor time of the thread in the program that reads the driver's records; told at the end. */
+#define NL_REC_GPU_COST "GPU records: processor time (ns)"
 
 #endif

@@ -34,27 +34,33 @@ bool nl_is_secret_key(struct nl_str key)
 }
 
 /* How a name in free text ends when a secret follows. Narrower than the keys above: max_tokens=128
- * and author=… stand in many command lines. */
-static const char *const secret_endings[] = {
-    "token",       "secret",      "password",    "passwd",      "passphrase",    "credential",
-    "credentials", "api_key",     "apikey",      "api-key",     "access_key",    "access-key",
-    "accesskey",   "secret_key",  "secret-key",  "secretkey",   "auth",          "authorization",
-    "cookie",      "session_key", "private_key", "private-key", "access_key_id",
+ * and author=… stand in many command lines. What is added here or below has a row in CORES, too. */
+#define TEXT(text)                                                                                 \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+static const struct nl_str secret_endings[] = {
+    TEXT("token"),       TEXT("secret"),        TEXT("password"),      TEXT("passwd"),
+    TEXT("passphrase"),  TEXT("credential"),    TEXT("credentials"),   TEXT("api_key"),
+    TEXT("apikey"),      TEXT("api-key"),       TEXT("access_key"),    TEXT("access-key"),
+    TEXT("accesskey"),   TEXT("secret_key"),    TEXT("secret-key"),    TEXT("secretkey"),
+    TEXT("auth"),        TEXT("authorization"), TEXT("cookie"),        TEXT("session_key"),
+    TEXT("private_key"), TEXT("private-key"),   TEXT("access_key_id"),
 };
 
 /* How tokens of well-known services begin, and the least number of characters that follow: letters and
  * digits alone, where the service has it so (hf_decoder_layer_12 is a function). */
 static const struct {
-    const char *start;
+    struct nl_str start;
     size_t least;
     bool plain;
 } token_shapes[] = {
-    {"hf_", 16, true},    {"ghp_", 20, true},         {"gho_", 20, true},
-    {"ghs_", 20, true},   {"github_pat_", 20, false}, {"glpat-", 16, false},
-    {"xoxb-", 16, false}, {"xoxp-", 16, false},       {"AKIA", 16, true},
-    {"ASIA", 16, true},   {"AIza", 30, false},        {"dckr_pat_", 16, false},
-    {"npm_", 30, true},   {"pypi-", 30, false},       {"eyJ", 40, false},
-    {"sk-", 32, false},   {"nvapi-", 20, false},
+    {TEXT("hf_"), 16, true},    {TEXT("ghp_"), 20, true},         {TEXT("gho_"), 20, true},
+    {TEXT("ghs_"), 20, true},   {TEXT("github_pat_"), 20, false}, {TEXT("glpat-"), 16, false},
+    {TEXT("xoxb-"), 16, false}, {TEXT("xoxp-"), 16, false},       {TEXT("AKIA"), 16, true},
+    {TEXT("ASIA"), 16, true},   {TEXT("AIza"), 30, false},        {TEXT("dckr_pat_"), 16, false},
+    {TEXT("npm_"), 30, true},   {TEXT("pypi-"), 30, false},       {TEXT("eyJ"), 40, false},
+    {TEXT("sk-"), 32, false},   {TEXT("nvapi-"), 20, false},
 };
 #define TOKEN_STARTS "hgxAdnpes" /* their first characters */
 
@@ -80,28 +86,35 @@ static size_t token_length(struct nl_str text)
     if (!strchr(TOKEN_STARTS, text.ptr[0]))
         return 0;
     for (size_t i = 0; i < sizeof token_shapes / sizeof token_shapes[0]; i++) {
-        size_t len = strlen(token_shapes[i].start);
-        if (text.len < len || memcmp(text.ptr, token_shapes[i].start, len) != 0)
+        struct nl_str start = token_shapes[i].start;
+        size_t len = start.len;
+        if (text.len < len || text.ptr[0] != start.ptr[0] || memcmp(text.ptr, start.ptr, len) != 0)
             continue;
         bool digit = false, plain = token_shapes[i].plain;
         for (; len < text.len &&
                (plain ? isalnum((unsigned char)text.ptr[len]) != 0 : is_token(text.ptr[len]));
              len++)
             digit = digit || isdigit((unsigned char)text.ptr[len]);
-        if (digit && len >= strlen(token_shapes[i].start) + token_shapes[i].least)
+        if (digit && len >= start.len + token_shapes[i].least)
             return len;
     }
     return 0;
 }
 
+/* Equal but for the bit that letters of both cases differ in. From the end, where words differ. */
+static bool is_folded(const char *text, const char *wanted, size_t len)
+{
+    while (len && (text[len - 1] | 0x20) == (wanted[len - 1] | 0x20))
+        len--;
+    return len == 0;
+}
+
 static bool has_secret_ending(struct nl_str word)
 {
     for (size_t i = 0; i < sizeof secret_endings / sizeof secret_endings[0]; i++) {
-        size_t len = strlen(secret_endings[i]);
-        if (word.len < len)
-            continue;
-        struct nl_str end = {word.ptr + word.len - len, len};
-        if (nl_str_find_nocase(end, secret_endings[i]) == 0)
+        struct nl_str ending = secret_endings[i];
+        if (word.len >= ending.len &&
+            is_folded(word.ptr + word.len - ending.len, ending.ptr, ending.len))
             return true;
     }
     return false;
@@ -197,9 +210,135 @@ static bool is_code(struct nl_str value, size_t least)
     return numeric == value.len || (digits == 0 && value.len < least);
 }
 
+/* A part of everything that is looked for: a text with none of these holds no secret, and most are
+ * seen to have none this way. Texts are read two letters at a time, so that each part has two rows: with
+ * a pair of its letters that starts at an even place of it, and one that starts at an odd place. ALSO
+ * is a row for the pair of the row before it. */
+#define CORES                                                                                      \
+    CORE(token0, 't', 'o', "token", 0)                                                             \
+    CORE(token1, 'o', 'k', "token", 1)                                                             \
+    ALSO(cookie2, "cookie", 2)                                                                     \
+    CORE(cookie1, 'o', 'o', "cookie", 1)                                                           \
+    CORE(url0, ':', '/', "://", 0)                                                                 \
+    CORE(url1, '/', '/', "://", 1)                                                                 \
+    CORE(cre0, 'c', 'r', "cre", 0)                                                                 \
+    CORE(secret1, 'e', 'c', "secret", 1)                                                           \
+    CORE(credential7, 'i', 'a', "credential", 7)                                                   \
+    CORE(passw2, 's', 's', "passw", 2)                                                             \
+    ALSO(passp2, "passp", 2)                                                                       \
+    CORE(passw1, 'a', 's', "passw", 1)                                                             \
+    ALSO(passp1, "passp", 1)                                                                       \
+    ALSO(basic1, "basic", 1)                                                                       \
+    ALSO(asia0, "asia", 0)                                                                         \
+    CORE(asia1, 's', 'i', "asia", 1)                                                               \
+    CORE(basic0, 'b', 'a', "basic", 0)                                                             \
+    CORE(bearer0, 'b', 'e', "bearer", 0)                                                           \
+    CORE(bearer1, 'e', 'a', "bearer", 1)                                                           \
+    CORE(key0, 'k', 'e', "key", 0)                                                                 \
+    CORE(key1, 'e', 'y', "key", 1)                                                                 \
+    ALSO(eyj0, "eyj", 0)                                                                           \
+    CORE(eyj1, 'y', 'j', "eyj", 1)                                                                 \
+    CORE(auth0, 'a', 'u', "auth", 0)                                                               \
+    CORE(auth1, 'u', 't', "auth", 1)                                                               \
+    CORE(hf0, 'h', 'f', "hf_", 0)                                                                  \
+    CORE(hf1, 'f', '_', "hf_", 1)                                                                  \
+    CORE(ghp0, 'g', 'h', "ghp_", 0)                                                                \
+    ALSO(gho0, "gho_", 0)                                                                          \
+    ALSO(ghs0, "ghs_", 0)                                                                          \
+    CORE(ghp1, 'h', 'p', "ghp_", 1)                                                                \
+    CORE(gho1, 'h', 'o', "gho_", 1)                                                                \
+    CORE(ghs1, 'h', 's', "ghs_", 1)                                                                \
+    CORE(github_pat0, 'g', 'i', "github_pat_", 0)                                                  \
+    CORE(github_pat3, 'h', 'u', "github_pat_", 3)                                                  \
+    CORE(glpat0, 'g', 'l', "glpat-", 0)                                                            \
+    CORE(glpat1, 'l', 'p', "glpat-", 1)                                                            \
+    CORE(xox0, 'x', 'o', "xox", 0)                                                                 \
+    CORE(xox1, 'o', 'x', "xox", 1)                                                                 \
+    CORE(akia0, 'a', 'k', "akia", 0)                                                               \
+    CORE(akia1, 'k', 'i', "akia", 1)                                                               \
+    CORE(aiza0, 'a', 'i', "aiza", 0)                                                               \
+    CORE(aiza1, 'i', 'z', "aiza", 1)                                                               \
+    CORE(dckr_pat0, 'd', 'c', "dckr_pat_", 0)                                                      \
+    CORE(dckr_pat1, 'c', 'k', "dckr_pat_", 1)                                                      \
+    CORE(npm0, 'n', 'p', "npm_", 0)                                                                \
+    CORE(npm1, 'p', 'm', "npm_", 1)                                                                \
+    CORE(pypi0, 'p', 'y', "pypi-", 0)                                                              \
+    CORE(pypi1, 'y', 'p', "pypi-", 1)                                                              \
+    CORE(sk0, 's', 'k', "sk-", 0)                                                                  \
+    CORE(sk1, 'k', '-', "sk-", 1)                                                                  \
+    CORE(nvapi0, 'n', 'v', "nvapi-", 0)                                                            \
+    CORE(nvapi1, 'v', 'a', "nvapi-", 1)
+
+enum core_number {
+#define CORE(name, a, b, text, at) core_##name,
+#define ALSO(name, text, at)       core_##name,
+    CORES
+#undef CORE
+#undef ALSO
+};
+
+static const struct core {
+    struct nl_str text;
+    uint8_t at; /* of the pair in it */
+    bool also;
+} cores[] = {
+#define CORE(name, a, b, text, at) {TEXT(text), at, false},
+#define ALSO(name, text, at)       {TEXT(text), at, true},
+    CORES
+#undef CORE
+#undef ALSO
+    {{"", 0}, 0, false},
+};
+
+#define PAIR(a, b) (((b)&0x5f) << 7 | ((a)&0x5f))
+
+/* Number of the first row of a pair, + 1. Letters are told apart but for their case. */
+static const uint8_t core_of_pair[1 << 14] = {
+#define CORE(name, a, b, text, at) [PAIR(a, b)] = core_##name + 1,
+#define ALSO(name, text, at)
+    CORES
+#undef CORE
+#undef ALSO
+};
+
+/* One of the rows of the pair at `at` is there. */
+static bool is_core(struct nl_str text, size_t at, uint8_t number)
+{
+    const struct core *core = &cores[number - 1];
+    do {
+        if (at >= core->at && text.len - at >= core->text.len - core->at &&
+            is_folded(text.ptr + at - core->at, core->text.ptr, core->text.len))
+            return true;
+    } while ((++core)->also);
+    return false;
+}
+
+static bool may_hold_secret(struct nl_str text)
+{
+    size_t at = 0;
+    for (; at + 8 <= text.len; at += 8) {
+        uint64_t pairs; /* the first letter of each in its low bits: little-endian */
+        memcpy(&pairs, text.ptr + at, 8);
+        pairs = (pairs & 0x005f005f005f005f) | (pairs >> 1 & 0x2f802f802f802f80);
+        uint8_t numbers[] = {core_of_pair[pairs & 0xffff], core_of_pair[pairs >> 16 & 0xffff],
+                             core_of_pair[pairs >> 32 & 0xffff], core_of_pair[pairs >> 48]};
+        if (!(numbers[0] | numbers[1] | numbers[2] | numbers[3]))
+            continue;
+        for (size_t i = 0; i < 4; i++)
+            if (numbers[i] && is_core(text, at + 2 * i, numbers[i]))
+                return true;
+    }
+    for (; at + 2 <= text.len; at += 2) {
+        uint8_t number = core_of_pair[PAIR(text.ptr[at], text.ptr[at + 1])];
+        if (number && is_core(text, at, number))
+            return true;
+    }
+    return false;
+}
+
 static size_t redact(struct nl_buf *out, struct nl_str text, bool name)
 {
-    size_t at = 0, copied = 0, count = 0;
+    size_t at = may_hold_secret(text) ? 0 : text.len, copied = 0, count = 0;
     while (at < text.len) {
         if (!is_word(text.ptr[at])) {
             at++;

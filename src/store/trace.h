@@ -56,6 +56,10 @@ static inline const void *nl_trace_column(const struct nl_trace *trace,
 /* Column of a table by its name; NULL when there is none. */
 const struct nl_column_def *nl_table_column(enum nl_table_id table, const char *name);
 
+/* An item of coverage that queries look for: so many kernels have a length but no start, and were laid
+ * one after another. What follows from where they lie (idle time, overlap) is not known. */
+#define NL_COVERS_NO_STARTS "not recorded: start times of kernels"
+
 /* Lane, process rank and device of a slice, NL_NULL_ROW / NL_NULL_I64 when unknown. */
 static inline uint32_t nl_slice_process(const struct nl_trace *trace, uint32_t slice)
 {

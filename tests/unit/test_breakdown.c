@@ -127,6 +127,47 @@ static void random_breakdowns(void)
     }
 }
 
+/* Two kernels of a file that has `timeless` lengths without a start. */
+static struct nl_trace *lengths(int64_t timeless, struct nl_err *err)
+{
+    struct devicetrace make = {.builder = nl_builder_new(NULL), .state = 1};
+    make.stage = nl_stage_new(make.builder);
+    make.source = nl_builder_source(make.builder, "made-up", "test");
+    make.process = nl_builder_process(make.builder, make.source, 1);
+    make.device = nl_builder_device(make.builder, make.source, 0, 0);
+    nl_stage_begin(make.stage, make.source, 0);
+    uint32_t lane = devicetrace_lane(&make, NL_LANE_STREAM, 7);
+    devicetrace_kernel(&make, lane, 0, 10, 1);
+    devicetrace_kernel(&make, lane, 25, 5, 2);
+    if (timeless)
+        nl_builder_coverage(make.builder, make.source, NL_COVERS_NO_STARTS, timeless, NULL);
+    return nl_builder_finish(make.builder, err);
+}
+
+/* Whether nothing ran in between cannot be said of kernels that were laid one after another; a file
+ * that has times of some, or that has no copies, says it. */
+static void lengths_alone(void)
+{
+    for (int64_t timeless = 0; timeless <= 2; timeless++) {
+        struct nl_err err;
+        size_t count;
+        struct nl_trace *trace = lengths(timeless, &err);
+        REQUIRE(trace);
+        struct nl_device_breakdown *rows = nl_time_breakdown(trace, NULL, &count);
+        REQUIRE(count == 1);
+        struct nl_device_breakdown shown = nl_breakdown_shown(&rows[0]);
+        bool told = timeless < 2;
+        CHECK(rows[0].laid_out == !told);
+        CHECK_INT(shown.wall_ns, told ? 30 : NL_NULL_I64);
+        CHECK_INT(shown.idle_ns, told ? 15 : NL_NULL_I64);
+        CHECK_INT(shown.exposed_copy_ns, told ? 0 : NL_NULL_I64);
+        CHECK_INT(shown.compute_ns + shown.comm_ns, 15);
+        CHECK_INT(shown.kernels, 2);
+        nl_free(rows);
+        nl_trace_free(trace);
+    }
+}
+
 static int by_value(const void *left, const void *right)
 {
     const int64_t *a = left, *b = right;
@@ -351,6 +392,7 @@ static void launch_ranges(void)
 }
 
 CHECK_MAIN("breakdown", {"random devices against a line of ns", random_breakdowns},
+           {"lengths of kernels alone", lengths_alone},
            {"statistics of hard shapes", stats_of_shapes}, {"statistics by name", stats_by_name},
            {"statistics of a list", stats_of_list}, {"self times", self_times},
            {"launch ranges", launch_ranges})

@@ -101,6 +101,61 @@ static void nothing_is_nothing(void)
     nl_buf_release(&out);
 }
 
+/* Texts are first read in steps for parts of secrets: each kind is seen wherever it lies. */
+static const char *const secrets[] = {
+    "token=a1b2c3",
+    "secret=a1b2c3",
+    "Password=a1b2c3",
+    "PASSWD=a1b2c3",
+    "passphrase=a1b2c3",
+    "credential=a1b2c3",
+    "CREDENTIALS=a1b2c3",
+    "api_key=a1b2c3",
+    "ApiKey=a1b2c3",
+    "access-key=a1b2c3",
+    "private_key=a1b2c3",
+    "access_key_id=a1b2c3",
+    "auth=a1b2c3",
+    "Authorization=a1b2c3",
+    "Cookie=a1b2c3",
+    "Bearer a1b2c3a1b2c3a1b2c3",
+    "basic a1b2c3a1b2c3a1b2c3",
+    "x://me:word1@host",
+    TOKEN,
+    "ghp_abcDEF0123456789abcdef",
+    "gho_abcDEF0123456789abcdef",
+    "ghs_abcDEF0123456789abcdef",
+    "github_pat_abcDEF0123456789abcdef",
+    "glpat-abcDEF0123456789abcdef",
+    "xoxb-abcDEF0123456789abcdef",
+    "xoxp-abcDEF0123456789abcdef",
+    "AKIAabcDEF0123456789abcdef",
+    "ASIAabcDEF0123456789abcdef",
+    "AIzaabcDEF0123456789abcdefabcDEF0123456789",
+    "dckr_pat_abcDEF0123456789abcdef",
+    "npm_abcDEF0123456789abcdefabcDEF0123456789",
+    "pypi-abcDEF0123456789abcdefabcDEF0123456789",
+    "eyJabcDEF0123456789abcdefabcDEF0123456789abcdef",
+    "sk-abcDEF0123456789abcdefabcDEF0123456789",
+    "nvapi-abcDEF0123456789abcdefabcDEF0123456789",
+};
+
+static void finds_them_anywhere(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(secrets); i++)
+        for (size_t before = 0; before < 17; before++)
+            for (size_t after = 0; after < 9; after++) {
+                char text[100];
+                struct nl_buf out;
+                nl_buf_init(&out, 4096);
+                int len = snprintf(text, sizeof text, "%.*s%s%.*s", (int)before, "................",
+                                   secrets[i], (int)after, " . . . . ");
+                check_case(text);
+                CHECK_INT((int64_t)nl_redact_name(&out, (struct nl_str){text, (size_t)len}), 1);
+                nl_buf_release(&out);
+            }
+}
+
 CHECK_MAIN("redact", {"takes secrets out", takes_secrets_out}, {"redacts once", redacts_once},
-           {"nothing is nothing", nothing_is_nothing},
+           {"finds them anywhere", finds_them_anywhere}, {"nothing is nothing", nothing_is_nothing},
            {"leaves names of events alone", leaves_names_alone})

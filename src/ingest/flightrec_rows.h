@@ -1,0 +1,100 @@
+/*
+ * flightrec_rows — entries of NCCL flight recorder dumps as rows.
+ *
+ *     flightrec_rows_init(&rows, pickle, builder, stage, process);
+ *     while (… && flightrec_rows_take(&rows, entry)) ...
+ *     flightrec_rows_release(&rows);
+ *
+ * A job enqueues the same few kinds of collectives on the same few groups, and pickles hold equal texts
+ * once: what a name, a type or a group comes to is kept by the value (its number in the pickle) in
+ * small tables of the ones met last.
+ */
+#ifndef NL_FLIGHTREC_ROWS_H
+#define NL_FLIGHTREC_ROWS_H
+
+#include "ingest/ingest.h"
+#include "ingest/pickle.h"
+
+#define FLIGHTREC_KNOWN 64   /* slots of each table */
+#define FLIGHTREC_PIECE 120  /* bytes of a written text that are worth keeping */
+#define FLIGHTREC_TEXT  4096 /* bytes of an entry's args; longer ones are not kept */
+
+/* Fields of an entry; the first ones go into its args, in this order. */
+enum flightrec_field {
+    FR_RECORD_ID,
+    FR_PG_ID,
+    FR_STATE,
+    FR_COLLECTIVE_SEQ_ID,
+    FR_SEQ_ID,
+    FR_P2P_SEQ_ID,
+    FR_OP_ID,
+    FR_IS_P2P,
+    FR_RETIRED,
+    FR_TIMEOUT_MS,
+    FR_DURATION_MS,
+    FR_THREAD_NAME,
+    FR_THREAD_ID,
+    FR_KEPT, /* number of those */
+    FR_PROCESS_GROUP = FR_KEPT,
+    FR_PROFILING_NAME,
+    FR_TIME_CREATED,
+    FR_TIME_COMPLETED,
+    FR_INPUT_SIZES,
+    FR_INPUT_DTYPES,
+    FR_OUTPUT_SIZES,
+    FR_OUTPUT_DTYPES,
+    FR_FIELDS
+};
+
+struct flightrec_name {
+    uint64_t bits; /* of the value; all ones = none */
+    uint32_t name, operation;
+    int64_t peer;
+};
+
+struct flightrec_dtype {
+    uint64_t bits;
+    uint32_t name;
+    unsigned bytes; /* of an element, 0 = unknown */
+};
+
+struct flightrec_group {
+    uint64_t name_bits, description_bits;
+    struct pickle_value description; /* a text, or NONE */
+    uint32_t name, ranks_name, ranks, lane;
+};
+
+/* "key":value, as written last for one field. */
+struct flightrec_piece {
+    uint64_t bits;
+    size_t len;
+    char text[FLIGHTREC_PIECE];
+};
+
+struct flightrec_rows {
+    struct pickle_value groups; /* pg_config */
+    int64_t pending, untimed, odd;
+    /* private */
+    struct pickle *pickle;
+    struct nl_builder *builder;
+    struct nl_stage *stage;
+    uint32_t process;
+    struct pickle_layout layout;
+    struct pickle_value fields[FR_FIELDS];
+    struct flightrec_name names[FLIGHTREC_KNOWN];
+    struct flightrec_dtype dtypes[FLIGHTREC_KNOWN];
+    struct flightrec_group known_groups[FLIGHTREC_KNOWN];
+    struct flightrec_piece pieces[FR_KEPT + 1]; /* the last one is the group's description */
+    struct nl_buf scratch;
+    char text[FLIGHTREC_TEXT];
+    size_t text_len; /* over FLIGHTREC_TEXT: too long */
+};
+
+void flightrec_rows_init(struct flightrec_rows *rows, struct pickle *pickle,
+                         struct nl_builder *builder, struct nl_stage *stage, uint32_t process);
+void flightrec_rows_release(struct flightrec_rows *rows);
+
+/* False when the walk has cost more than the file is worth (pickle_spend). */
+bool flightrec_rows_take(struct flightrec_rows *rows, struct pickle_value entry);
+
+#endif
