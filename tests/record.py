@@ -166,7 +166,7 @@ def not_recording():
 # ---- many threads and processes ----
 
 def threads():
-    run = Run([program("marks"), "0", "threads=10000"])
+    run = Run([program("marks"), "0", "threads=10000"], ["--switches", "on"])
     wrong = expect(run, marks=(NAMED % "thread", 10000), dropped=("SELECT count(*) FROM coverage", 0))
     run.remove()
     return wrong
@@ -286,7 +286,7 @@ def few_descriptors():
     """More processes at once than the recorder has descriptors for: all of each is recorded."""
     path = os.path.join(scratch(), "few.nlt")
     words = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do %s 1 alarms=300 >/dev/null & done; wait"
-    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--", "sh", "-c", words % program("marks")],
+    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--sample", "0", "--", "sh", "-c", words % program("marks")],
                           env=environment(scratch()), timeout=60,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
     spans = [int(row[0]) for row in sql(path, "SELECT max(s.ts) - min(s.ts) FROM slices s JOIN lanes l ON l.id = s.lane "
@@ -300,7 +300,8 @@ def few_descriptors():
 
 def empty_processes():
     """Processes that record nothing share a line of the files; each is still a source and a process."""
-    run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5; do cat /dev/null; done; exit 4" % program("marks")])
+    run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5; do cat /dev/null; done; exit 4" % program("marks")],
+              ["--sample", "0"])
     answer = json.loads(neurolens(["info", "--format", "json", run.path]).stdout)
     text = neurolens(["info", run.path]).stdout
     sources = [int(row[0]) for row in sql(run.path, "SELECT bytes FROM sources")]
@@ -407,7 +408,7 @@ def report_as_json():
 
 
 def static_program():
-    run = Run([program("static")])
+    run = Run([program("static")], ["--sample", "0"])
     if run.done.status != 3 or "nothing was recorded" not in run.done.stderr or os.path.exists(run.path):
         return run.done.describe()
     return None

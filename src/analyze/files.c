@@ -68,7 +68,8 @@ static void put_empty(struct nl_result *result, const struct nl_trace *trace, co
     cells[4] = nl_answer_count(bytes);
 }
 
-/* Recordings of processes that have no lane, and of which there is nothing to remark. */
+/* Recordings of processes that have no lane but of when they had a processor, and of which there is nothing to
+ * remark. */
 static bool *find_empty(const struct nl_trace *trace)
 {
     bool *empty = nl_zalloc(trace->source.rows + (size_t)1);
@@ -77,7 +78,8 @@ static bool *find_empty(const struct nl_trace *trace)
     for (uint32_t row = 0; row < trace->lane.rows; row++) {
         uint32_t process = trace->lane.process[row];
         uint32_t source = process < trace->process.rows ? trace->process.source[process] : 0;
-        if (process < trace->process.rows && source < trace->source.rows)
+        if (process < trace->process.rows && source < trace->source.rows &&
+            trace->lane.kind[row] != NL_LANE_SCHED)
             empty[source] = false;
     }
     for (uint32_t row = 0; row < trace->coverage.rows; row++)

@@ -34,6 +34,8 @@
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
 #define LEAST_BYTES   ((uint64_t)1 << 20)
 #define MOST_BYTES    ((uint64_t)1 << 36)
+#define DEFAULT_HZ    99u /* out of step with what programs do 100 times a second */
+#define MOST_HZ       20000
 
 /* ---- where things are ---- */
 
@@ -121,6 +123,17 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     const struct nl_settings *settings = &call->settings;
     options->policy = (enum nl_rec_policy)settings->policy;
     options->whole_graphs = settings->graphs == 1;
+    options->asked.stacks = (enum perf_stacks)settings->stacks;
+    options->asked.switches = (enum nl_switches)settings->switches;
+    options->asked.cpu_hz =
+        settings->sample_hz == NL_NULL_I64 ? DEFAULT_HZ : (uint32_t)settings->sample_hz;
+    if (settings->sample_hz != NL_NULL_I64 &&
+        (settings->sample_hz < 0 || settings->sample_hz > MOST_HZ))
+        return nl_fail(err, NL_USAGE, "--sample: from 0 (none) to %d", MOST_HZ);
+    if (settings->pid) { /* the kernel's events reach what we start */
+        options->asked.cpu_hz = 0;
+        options->asked.switches = NL_SWITCHES_OFF;
+    }
     options->unified_memory = settings->unified_memory;
     options->cap_bytes = settings->buffer_bytes ? settings->buffer_bytes : DEFAULT_BYTES;
     options->delay_ns = settings->delay_ns;

@@ -55,6 +55,9 @@ struct nl_settings {
     bool shapes, python_heap;
     int64_t sample_rate; /* a second; -1 = not given */
     int64_t pid;         /* to attach to; 0 = not given */
+    int64_t sample_hz;   /* NL_NULL_I64 = not given */
+    int stacks;          /* enum perf_stacks */
+    int switches;        /* enum nl_switches */
     /* profile */
     struct nl_texts inputs, dims, providers;
     const char *library, *trtexec, *python_program;

@@ -71,6 +71,18 @@ static void tell_events(const struct nl_call *call, const struct nl_trace *trace
                     nl_format_count(count, trace->counter.rows));
 }
 
+/* What the recorder saw from beside the program. */
+static void tell_sampled(const struct nl_call *call, const struct nl_trace *trace)
+{
+    char samples[NL_UNIT_TEXT], runs[NL_UNIT_TEXT];
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < trace->slice.rows; i++)
+        count += trace->slice.kind[i] == NL_KIND_SCHED;
+    if (trace->sample.rows || count)
+        nl_message_note(call, "  samples: %s; times on a processor: %s",
+                        nl_format_count(samples, trace->sample.rows), nl_format_count(runs, count));
+}
+
 static void tell_drops(const struct nl_call *call, const struct nl_recorder_report *report)
 {
     static const struct {
@@ -180,9 +192,10 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
     int64_t ns = nl_run_cost_ns(report, trace);
     double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
     if (report->event_ps)
-        nl_message_note(call, "  overhead: %s in the program (%s of its time): %.1f ns an event",
+        nl_message_note(call, "  overhead: %s in the program (%s of its time): %.1f ns an event%s",
                         nl_format_ns(spent, ns), nl_format_percent(share, part),
-                        (double)report->event_ps / 1000);
+                        (double)report->event_ps / 1000,
+                        trace->sample.rows ? "; samples not counted" : "");
     tell_gpu_cost(call, report, trace);
     nl_message_note(call, "  recorder: %s of processor time beside it, %s of memory at most",
                     nl_format_ns(own, report->recorder_cpu_ns),
@@ -249,6 +262,7 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
                     threads, threads == 1 ? "" : "s",
                     nl_format_bytes(bytes, (uint64_t)info.st_size));
     tell_events(call, trace);
+    tell_sampled(call, trace);
     tell_drops(call, report);
     tell_problems(trace);
     tell_cost(call, report, trace);
