@@ -117,12 +117,9 @@ static bool read_steps(const char *text, struct nl_recorder_options *options, st
     return nl_fail(err, NL_USAGE, "--steps: '%s' is not N:M with M over N, such as 10:20", text);
 }
 
-static bool read_options(const struct nl_call *call, struct nl_recorder_options *options,
-                         struct nl_err *err)
+static bool read_sampling(const struct nl_settings *settings, struct nl_recorder_options *options,
+                          struct nl_err *err)
 {
-    const struct nl_settings *settings = &call->settings;
-    options->policy = (enum nl_rec_policy)settings->policy;
-    options->whole_graphs = settings->graphs == 1;
     options->asked.stacks = (enum perf_stacks)settings->stacks;
     options->asked.switches = (enum nl_switches)settings->switches;
     options->asked.cpu_hz =
@@ -134,6 +131,20 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
         options->asked.cpu_hz = 0;
         options->asked.switches = NL_SWITCHES_OFF;
     }
+    options->asked.sample_ns =
+        nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate);
+    if (settings->sample_rate > NL_RUN_PYTHON_RATE_MOST)
+        return nl_fail(err, NL_USAGE, "--sample-rate: at most %d a second",
+                       NL_RUN_PYTHON_RATE_MOST);
+    return true;
+}
+
+static bool read_options(const struct nl_call *call, struct nl_recorder_options *options,
+                         struct nl_err *err)
+{
+    const struct nl_settings *settings = &call->settings;
+    options->policy = (enum nl_rec_policy)settings->policy;
+    options->whole_graphs = settings->graphs == 1;
     options->unified_memory = settings->unified_memory;
     options->cap_bytes = settings->buffer_bytes ? settings->buffer_bytes : DEFAULT_BYTES;
     options->delay_ns = settings->delay_ns;
@@ -143,11 +154,6 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (settings->format > NL_FORMAT_JSON)
         return nl_fail(err, NL_USAGE, "run reports as text or json, not as %s",
                        nl_format_names[settings->format]);
-    options->asked.sample_ns =
-        nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate);
-    if (settings->sample_rate > NL_RUN_PYTHON_RATE_MOST)
-        return nl_fail(err, NL_USAGE, "--sample-rate: at most %d a second",
-                       NL_RUN_PYTHON_RATE_MOST);
     if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
         return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
     if (settings->trigger && strlen(settings->trigger) > 255)
@@ -155,7 +161,7 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (settings->on_signal && !nl_run_signal_number(settings->on_signal))
         return nl_fail(err, NL_USAGE, "--on-signal: '%s' is none of USR1, USR2, HUP, ALRM",
                        settings->on_signal);
-    return read_steps(settings->steps, options, err);
+    return read_sampling(settings, options, err) && read_steps(settings->steps, options, err);
 }
 
 /* The folder of the output must be there before the program runs. */
