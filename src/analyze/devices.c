@@ -12,7 +12,7 @@ static const struct nl_result_column columns[] = {
     {"sm_count", "SMs", NL_MEANS_INTEGER},
     {"memory_bytes", "memory", NL_MEANS_BYTES},
     {"bandwidth_bytes_per_s", "bandwidth", NL_MEANS_RATE},
-    {"clock_hz", "clock", NL_MEANS_INTEGER},
+    {"clock_hz", "clock", NL_MEANS_HERTZ},
     {"bus", NULL, NL_MEANS_TEXT},
 };
 

@@ -311,13 +311,20 @@ static void tell_cpu_only(const struct story *story)
     nl_buf_char(story->out, '.');
 }
 
-/* The first row that the program itself caused: not the profiler's own overhead. */
-static size_t first_own_row(const struct nl_result *result)
+/* The row with the most self time that the program itself caused: not the profiler's own overhead. Tables
+ * are sorted by one time or another; the first of equals counts. */
+static size_t top_own_row(const struct nl_result *result)
 {
-    for (size_t row = 0; row < result->rows; row++)
-        if (!nl_str_is(nl_lookup_text(result, row, "kind"), "overhead"))
-            return row;
-    return result->rows;
+    size_t top = result->rows;
+    int64_t most = -1;
+    for (size_t row = 0; row < result->rows; row++) {
+        int64_t self = nl_lookup_i64(result, row, "self_ns");
+        if (self <= most || nl_str_is(nl_lookup_text(result, row, "kind"), "overhead"))
+            continue;
+        most = self;
+        top = row;
+    }
+    return top;
 }
 
 /* Whatever the CPU's time is best told by. */
@@ -334,13 +341,14 @@ static void tell_cpu_top(const struct story *story)
         return;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const struct nl_result *result = part(story, tables[i].name);
-        size_t row = result ? first_own_row(result) : 0;
-        if (!result || row == result->rows)
+        size_t row = result ? top_own_row(result) : 0;
+        int64_t whole = result ? nl_lookup_sum(result, "self_ns") : 0;
+        if (!result || row == result->rows || whole <= 0)
             continue;
         nl_buf_format(story->out, "Top %s by self time: ", tables[i].what);
         put_name(story->out, nl_lookup_text(result, row, "name"));
         put_percent(story->out, ", ", nl_lookup_f64(result, row, "share"));
-        put_ns(story->out, " of ", nl_lookup_sum(result, "self_ns"));
+        put_ns(story->out, " of ", whole);
         put_count(story->out, " (", nl_lookup_i64(result, row, "count"), "call).", "calls).");
         return;
     }
