@@ -254,6 +254,23 @@ static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, str
             .value = (double)longest});
 }
 
+/* Whether counters were read of most kernels in this very run (not in a report that was joined). */
+static bool was_counted(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    size_t counted = 0;
+    uint32_t last = NL_NULL_ROW;
+    for (uint32_t row = 0; row < trace->metric.rows; row++) {
+        uint32_t slice = trace->metric.slice[row];
+        if (slice == last || slice == NL_NULL_ROW || trace->metric.measured[row] != NL_NULL_U32 ||
+            trace->slice.kind[slice] != NL_KIND_KERNEL)
+            continue;
+        last = slice;
+        counted += nl_slice_device(trace, slice) == scene->device->device;
+    }
+    return counted * 2 > scene->kernel_count;
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
@@ -263,6 +280,10 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     if (!scene->parts->compute_ns)
         return nl_abstain(finding, "no computation was recorded on the device");
+    if (was_counted(scene))
+        return nl_abstain(finding,
+                          "counters were read of its kernels: profilers run kernels one by "
+                          "one for that, so the gaps may be theirs; record without counters");
     if (scene->wall_ns < LEAST_WALL_NS)
         return nl_abstain(finding, "under 1 ms from the first work to the last: no pattern shows");
     nl_scene_sum_gaps(scene, every_gap, NULL, &finding->where);
@@ -303,7 +324,8 @@ const struct nl_cause nl_cause_gpu_idle = {
     .doc =
         "Time without any work on the device between its first and last work. Warning over 15 % "
         "of wall (nsys-ai, TraceLens), critical over 30 %. More specific causes claim their part "
-        "of it first.",
+        "of it first. Not judged where counters were read of over half of the kernels: that runs "
+        "them one by one.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,

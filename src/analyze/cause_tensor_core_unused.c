@@ -19,6 +19,16 @@ struct matrix_time {
     uint64_t kernels;
 };
 
+/* Products of a matrix with a vector; the SQL of `tell` leaves out the same. */
+static bool says_vector(struct nl_str name)
+{
+    static const char *const words[] = {"gemv", "matvec", "mul_mat_vec"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (nl_str_find_nocase(name, words[i]) >= 0)
+            return true;
+    return false;
+}
+
 /* Matrix products that could run there: not with a vector (bound by memory), not in FP64. `vectors`
  * keeps per name whether it says so. */
 static bool is_eligible(const struct nl_trace *trace, uint32_t kernel, uint8_t *vectors)
@@ -29,8 +39,7 @@ static bool is_eligible(const struct nl_trace *trace, uint32_t kernel, uint8_t *
         nl_str_is(nl_trace_name(trace, trace->kernel.dtype[kernel]), "fp64"))
         return false;
     if (vectors[name] == UNSEEN)
-        vectors[name] =
-            nl_str_find_nocase(nl_trace_name(trace, name), "gemv") < 0 ? NO_VECTOR : VECTOR;
+        vectors[name] = says_vector(nl_trace_name(trace, name)) ? VECTOR : NO_VECTOR;
     return vectors[name] == NO_VECTOR;
 }
 
@@ -61,9 +70,10 @@ static struct matrix_time add_up(struct nl_scene *scene, struct nl_intervals *wh
 static void tell(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
                  struct nl_evidence without)
 {
-    static const char matrix[] = "category IN ('gemm', 'convolution', 'attention', 'moe', 'rnn') "
-                                 "AND (dtype IS NULL OR dtype <> "
-                                 "'fp64') AND name NOT LIKE '%gemv%'";
+    static const char matrix[] =
+        "category IN ('gemm', 'convolution', 'attention', 'moe', 'rnn') AND (dtype IS NULL OR "
+        "dtype <> 'fp64') AND name NOT LIKE '%gemv%' AND name NOT LIKE '%matvec%' AND name NOT "
+        "LIKE '%mul_mat_vec%'";
     double share = (double)time.without / (double)time.all;
     without.metric = "matrix_without_tensor_cores_ns";
     without.says = nl_say(scene,

@@ -139,6 +139,29 @@ static void idle_for_long(struct gputrace *make)
     add_busy(make, "h16816gemm", 3000, 4000);
 }
 
+/* Of every kernel, or of every third, a counter was read in this run. */
+static void count_kernels(struct gputrace *make, int64_t every)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        struct nl_metric_row metric = nl_metric_row();
+        metric.slice = gputrace_kernel(make, 7, "softmax", i * 7000, 4, i * 7000 + 10, 3000);
+        metric.name = nl_stage_name(make->stage, nl_str("SQ_WAVES"));
+        metric.value = 64;
+        if (i % every == 0)
+            nl_stage_metric(make->stage, &metric);
+    }
+}
+
+static void idle_while_counted(struct gputrace *make)
+{
+    count_kernels(make, 1);
+}
+
+static void idle_and_some_counted(struct gputrace *make)
+{
+    count_kernels(make, 3);
+}
+
 static void idle_short(struct gputrace *make)
 {
     add_busy(make, "h16816gemm", 3000, 100);
@@ -182,6 +205,13 @@ static void dgemv(struct gputrace *make)
     for (int64_t i = 0; i < ROUNDS; i++)
         gputrace_kernel(make, 7, "void gemv2T_kernel_val<int, int, double, double, double>(int)",
                         i * 5, 4, 100 + i * 1000, 1000);
+}
+
+static void quantised_vectors(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, "void mul_mat_vec_dq_q6_K<32, 1>(void const*, float*)", i * 5, 4,
+                        100 + i * 1000, 1000);
 }
 
 static void hotspot(struct gputrace *make)
@@ -348,9 +378,12 @@ static const struct {
     {"gpu_idle", false, "busy with copies", copies_exposed},
     {"gpu_idle", false, "a fifth of a millisecond", idle_in_little},
     {"gpu_idle", true, "one phase", idle_once},
+    {"gpu_idle", false, "every kernel was counted", idle_while_counted},
+    {"gpu_idle", true, "a third of the kernels was counted", idle_and_some_counted},
     {"tensor_core_unused", true, "sgemm", sgemm},
     {"tensor_core_unused", false, "xmma with tensor cores", xmma},
     {"tensor_core_unused", false, "gemv in double", dgemv},
+    {"tensor_core_unused", false, "a quantised matrix times a vector", quantised_vectors},
     {"kernel_hotspot", true, "80 % in one", hotspot},
     {"kernel_hotspot", false, "half and half", busy},
     {"kernel_hotspot", false, "half of busy is copies", copies_exposed},
