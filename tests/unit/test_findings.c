@@ -191,6 +191,16 @@ static void sgemm(struct gputrace *make)
                         4, 100 + i * 1000, 1000);
 }
 
+/* The GPU of a laptop: capability 7.5, but no tensor cores. */
+static void sgemm_without(struct gputrace *make)
+{
+    struct nl_device_row *device = nl_builder_device_row(make->builder, make->device);
+    device->name = nl_builder_name(make->builder, nl_str("NVIDIA GeForce GTX 1650"));
+    device->compute_major = 7;
+    device->compute_minor = 5;
+    sgemm(make);
+}
+
 static void xmma(struct gputrace *make)
 {
     for (int64_t i = 0; i < ROUNDS; i++)
@@ -382,6 +392,7 @@ static const struct {
     {"gpu_idle", true, "a third of the kernels was counted", idle_and_some_counted},
     {"tensor_core_unused", true, "sgemm", sgemm},
     {"tensor_core_unused", false, "xmma with tensor cores", xmma},
+    {"tensor_core_unused", false, "a GPU that has none", sgemm_without},
     {"tensor_core_unused", false, "gemv in double", dgemv},
     {"tensor_core_unused", false, "a quantised matrix times a vector", quantised_vectors},
     {"kernel_hotspot", true, "80 % in one", hotspot},
