@@ -300,6 +300,8 @@ static const char *rest_of(const struct nl_trace *trace)
         return "The nodes of a model, without times.";
     if (trace->counter.rows)
         return "Counters over time, no timeline of events.";
+    if (trace->memory.rows)
+        return "Allocations of memory, no timeline of events.";
     if (trace->meta.rows || trace->device.rows)
         return "Nothing with a length was recorded, only facts (table metadata).";
     return "Nothing with a length was recorded.";

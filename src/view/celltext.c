@@ -154,7 +154,10 @@ void nl_celltext_plain(struct nl_buf *out, const struct nl_result_column *column
 
 static void add_rounded(struct nl_buf *out, double value)
 {
-    nl_buf_format(out, "%.*g", fabs(value) < 1e6 ? 4 : 6, value);
+    if (fabs(value) >= 9999.5 && fabs(value) < 1e15)
+        nl_buf_format(out, "%.0f", value);
+    else
+        nl_buf_format(out, "%.*g", fabs(value) < 9999.5 ? 4 : 6, value);
 }
 
 static void add_number(struct nl_buf *out, enum nl_meaning meaning, int64_t whole, double broken)
