@@ -102,6 +102,7 @@ static void put_losses(struct nl_json *json, const struct gpu_losses *losses)
     put_count(json, "missed_readings", losses->missed, true);
     put_count(json, "dropped_values", losses->dropped, true);
     put_count(json, "unlisted_processes", losses->unlisted, true);
+    put_count(json, "lost_samples", losses->unsampled, true);
     nl_json_close(json, '}');
 }
 
