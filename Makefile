@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/torch_cpu_train.json.gz
 
-.PHONY: all demo test bench bench-readers fuzz lint format install asan tsan test-frameworks docs clean
+.PHONY: all demo test bench bench-readers bench-overhead fuzz lint format install asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -32,6 +32,9 @@ bench: all
 
 bench-readers: all
 	@python3 bench/bench_readers.py
+
+bench-overhead: all
+	@python3 bench/overhead.py
 
 fuzz:
 	@tools/setup.sh

@@ -55,7 +55,8 @@ struct nl_capture_v1 {
     const volatile uint32_t *recording; /* 0 = nothing is recorded now */
     /* Number of a text; 0 when it cannot be kept. */
     uint32_t (*name)(const char *text, size_t bytes);
-    /* Begins a scope of enum nl_scope_class; category is a name id or 0. Returns what `end` takes, 0 when it
+    /* Begins a scope of enum nl_scope_class; category is a name id or 0, of an operator the shapes of its
+     * inputs, such as "[[8, 16], []]". Returns what `end` takes, 0 when it
      * was not recorded. */
     uint64_t (*begin)(uint32_t name, uint32_t kind, uint32_t category);
     void (*end)(uint64_t scope); /* 0 is ignored */

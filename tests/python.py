@@ -2,7 +2,7 @@
 """The Python part of recording, with every interpreter that the package was built for.
 
 PyTorch is tested with $TORCH_PYTHON, or build/venv-frameworks (tools/test_frameworks.sh), when it is there, Keras
-and JAX with $KERAS_PYTHON or likewise.
+and JAX with $KERAS_PYTHON or likewise, TensorFlow below Keras with $TENSORFLOW_PYTHON.
 """
 import csv
 import io
@@ -59,7 +59,9 @@ def sql(path, query):
 def record(words, options=(), **more):
     record.count += 1
     path = os.path.join(scratch(), "r%d.nlt" % record.count)
-    done = neurolens(["run", "-o", path] + list(options) + ["--"] + words, timeout=240, **more)
+    # Native samples, and what cannot be said of them, are the matter of native.py.
+    quiet = ["--sample", "0", "--switches", "off"]
+    done = neurolens(["run", "-o", path] + quiet + list(options) + ["--"] + words, timeout=240, **more)
     return path, done
 
 
@@ -129,10 +131,63 @@ def calls(python):
     want = {int(line): int(count) for line, count in map(str.split, told.stdout.decode().splitlines())}
     got = {int(re.search(r"\((\d+)\)", name).group(1)): int(count) for name, count in
            sql(path, "SELECT name, count(*) FROM python WHERE name LIKE '%calls.py(%' "
-               "AND name NOT LIKE '%module>' AND name NOT LIKE '%: main' GROUP BY name")}
+               "AND name NOT LIKE '%module>' AND name NOT LIKE '%: main' AND name NOT LIKE '%: Words' GROUP BY name")}
     if not want or sql(path, "SELECT * FROM coverage"):
         return "coverage: %s" % sql(path, "SELECT * FROM coverage")
     return first_difference(got, want)
+
+
+def c_calls(python):
+    """Functions of C too, as often as cProfile says, in threads as well; none of them for the hooks' own sake."""
+    path, done = record([python, program("calls.py")], ["--python", "trace-c"])
+    if done.status != 0:
+        return done.describe()
+    told = subprocess.run([python, program("calls.py"), "cprofile", "C"], stdout=subprocess.PIPE, check=True)
+    want = dict((name, int(count)) for name, count in map(str.split, told.stdout.decode().splitlines()))
+    got = {name: int(count) for name, count in
+           sql(path, "SELECT c.name, count(*) FROM python c JOIN slices s ON s.id = c.slice JOIN slices p ON p.id = s.parent "
+               "WHERE p.name LIKE '%calls.py(%' AND p.name NOT LIKE '%module>' AND p.name NOT LIKE '%: main' "
+               "AND c.name NOT LIKE '%(%' GROUP BY c.name")}
+    if len(want) < 8 or sql(path, "SELECT * FROM coverage"):
+        return "want %s, coverage: %s" % (want, sql(path, "SELECT * FROM coverage"))
+    ours = sql(path, "SELECT name FROM python WHERE name LIKE 'neurolens%' OR name LIKE '%_hooks.py%'")
+    return first_difference(got, want) or ("of ours: %s" % ours if ours else None)
+
+
+def another_profile(python):
+    """A profile function of the program's own stays, and what that costs us is said (before 3.12)."""
+    code = "import sys; seen = []; sys.setprofile(lambda *a: seen.append(1)); len([]); sys.setprofile(None); print(len(seen) > 1)"
+    path, done = record([python, "-c", code], ["--python", "trace-c"])
+    if done.status != 0 or done.stdout != "True\n":
+        return done.describe()
+    said = [row[0] for row in sql(path, "SELECT item FROM coverage") if row[0] != "scopes that never ended"]
+    old = "import sys; sys.exit(not hasattr(sys, 'monitoring'))"
+    want = ["not recorded: calls of C functions"] if subprocess.run([python, "-c", old]).returncode else []
+    return None if said == want else "coverage: %s" % said
+
+
+def heap(python):
+    """Blocks of known sizes, as peaks of the step and layers they are in; threads allocate too."""
+    path, done = record([python, program("heap.py")], ["--python-heap"])
+    if done.status != 0:
+        return done.describe()
+    peak = {name[len("Python heap peak: "):]: float(value) / 1e6 for name, value in
+            sql(path, "SELECT name, max(value) FROM counters WHERE name LIKE 'Python heap peak: %' GROUP BY name")}
+    most = float(sql(path, "SELECT max(value) FROM counters WHERE name = 'Python heap'")[0][0]) / 1e6
+    floor = peak.get("floor", -1000)
+    got = {name: round((value - floor) / 10) for name, value in peak.items()}
+    got["most"] = round((most - floor) / 10)
+    said = sql(path, "SELECT item, detail FROM coverage")
+    if [item for item, _ in said] != ["not recorded: Python heap"] or "peaks of 6 steps and layers" not in said[0][1]:
+        return "coverage: %s" % said
+    return first_difference(got, {"floor": 0, "large": 5, "small": 2, "thread": 3, "step": 5, "most": 5, "after": 0, "deep": 0})
+
+
+def no_heap(python):
+    """A debugging allocator hides the sizes of blocks: said, and the program runs."""
+    path, done = record([python, program("heap.py")], ["--python-heap"], extra={"PYTHONMALLOC": "debug"})
+    said = sql(path, "SELECT item FROM coverage")
+    return None if done.status == 0 and said == [["not recorded: Python heap"]] else "%s %s" % (done.describe(), said)
 
 
 def nesting(python):
@@ -171,8 +226,8 @@ def same(python):
         variables = environment(scratch())
         variables["PYTHONPATH"] = place
         plain = subprocess.run(words, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for mode in ("on", "trace", "off"):
-            path, done = record(words, ["-q", "--python", mode], extra={"PYTHONPATH": place})
+        for mode in (["on"], ["trace"], ["trace-c"], ["on", "--python-heap", "--shapes"], ["off"]):
+            path, done = record(words, ["-q", "--python"] + mode, extra={"PYTHONPATH": place})
             if (done.status, done.stdout, done.stderr) != (plain.returncode, plain.stdout.decode(),
                                                            plain.stderr.decode()):
                 return "%s %s: %s\nwant: %s" % (flags, mode, done.describe(), plain)
@@ -188,6 +243,18 @@ def garbage(python):
     got = {name[-1]: int(count) for name, count in
            sql(path, "SELECT name, count(*) FROM slices WHERE kind = 'gc' GROUP BY name")}
     return first_difference(got, {"0": 5, "1": 3, "2": 2})
+
+
+def tasks(python):
+    """Runs of tasks are named after coroutine and task; names do not move to later tasks."""
+    path, done = record([python, program("tasks.py")])
+    if done.status != 0:
+        return done.describe()
+    got = {name: int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM slices WHERE kind = 'nvtx' AND name LIKE '%(%' GROUP BY name")}
+    want = {"first (one)": 3, "second (two)": 2, "main (main)": 202}
+    want.update({"short (t%d)" % number: 1 for number in range(200)})
+    return first_difference({name: got.get(name) for name in want}, want)
 
 
 def broken(python):
@@ -258,6 +325,20 @@ def operators(python):
     return first_difference(got, want) if len(want) > 20 else "few operators: %s" % want
 
 
+def shapes(python):
+    """Shapes as torch.profiler records them, of the same calls; without being asked for there are none."""
+    path, done = record([python, program("model.py"), "shapes"], ["--paused", "--shapes"])
+    if done.status != 0:
+        return done.describe()
+    want = {tuple(line.split("\t")[1:]): int(line.split("\t")[0]) for line in done.stdout.splitlines()}
+    got = {(name, text): int(count) for name, text, count in
+           sql(path, "SELECT name, shapes, count(*) FROM ops WHERE shapes IS NOT NULL GROUP BY name, shapes")}
+    if len(want) < 20 or sql(path, "SELECT * FROM coverage WHERE item LIKE 'not recorded: shapes%'"):
+        return "few shapes: %s, coverage: %s" % (want, sql(path, "SELECT * FROM coverage"))
+    path, _ = record([python, program("model.py"), "train"])
+    return first_difference(got, want) or ("unasked" if sql(path, "SELECT 1 FROM ops WHERE shapes IS NOT NULL") else None)
+
+
 def compiles(python):
     path, done = record([python, program("model.py"), "compile"])
     if done.status != 0 or done.stdout != "0\n":
@@ -288,6 +369,18 @@ def own(python):
     return None if got == [100, 101, 102, 103, 104] else "steps: %s\n%s" % (got, done.describe())
 
 
+def launched(python):
+    """torchrun: two processes, each with its rank, and the launcher."""
+    path, done = record([python, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", program("model.py"),
+                         "distributed"])
+    if done.status != 0:
+        return done.describe()
+    got = {"calls of %s" % rank: int(count) for rank, count in
+           sql(path, "SELECT rank, count(*) FROM layers WHERE name = 'module.head' GROUP BY rank")}
+    got["ranks"] = sorted(row[0] for row in sql(path, "SELECT DISTINCT rank FROM processes WHERE rank IS NOT NULL"))
+    return first_difference(got, {"calls of 0": 5, "calls of 1": 5, "ranks": ["0", "1"]})
+
+
 # ---- Keras and JAX ----
 
 def keras(python):
@@ -308,6 +401,27 @@ def keras(python):
     return wrong or ("coverage" if sql(path, "SELECT * FROM coverage") else None)
 
 
+def keras_elsewhere(python, backend):
+    """On the other backends: steps, epochs and calls; layers of PyTorch's are its modules."""
+    path, done = record([python, program("keras_jax.py")], extra={"KERAS_BACKEND": backend})
+    if done.status != 0:
+        return done.describe()
+    got = {name: int(count) for name, count in
+           sql(path, "SELECT name, count(*) FROM slices WHERE kind IN ('nvtx', 'layer') GROUP BY name")}
+    want = {"step": 8, "epoch": 2, "evaluate": 1, "predict": 1}
+    want.update({"backward": 8} if backend == "torch" else {"net": 3, "net/first": 3, "net/second": 3})
+    wrong = first_difference({key: got.get(key) for key in want}, want)
+    return wrong or ("coverage" if sql(path, "SELECT * FROM coverage") else None)
+
+
+def keras_torch(python):
+    return keras_elsewhere(python, "torch")
+
+
+def keras_tensorflow(python):
+    return keras_elsewhere(python, "tensorflow")
+
+
 def frameworks(tests, variable, module, how):
     wanted = [test for test in tests if len(sys.argv) < 2 or {test.__name__, module} & set(sys.argv[1:])]
     python = python_with(variable, module) if wanted else None
@@ -323,11 +437,14 @@ def main():
     if not pythons:
         tally.skip("all", "the package is not built (no Python headers?)")
     for version, python in sorted(pythons.items(), key=lambda item: int(item[0].split(".")[1])):
-        for test in (api, without, calls, nesting, limit, same, garbage, broken, problems, environments):
+        for test in (api, without, calls, c_calls, another_profile, nesting, limit, same, garbage, heap, no_heap, broken, problems,
+                     tasks, environments):
             if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or version in sys.argv[1:]:
                 check("%s %s" % (version, test.__name__), test, python)
-    frameworks((layers, operators, compiles, compiles_traced, workers, own), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
+    frameworks((layers, operators, shapes, compiles, compiles_traced, workers, own, launched), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
     frameworks((keras,), "KERAS_PYTHON", "keras", "NEUROLENS_WITH_KERAS=1")
+    frameworks((keras_torch,), "KERAS_PYTHON", "torch", "NEUROLENS_WITH_KERAS=1 NEUROLENS_WITH_TORCH=1")
+    frameworks((keras_tensorflow,), "TENSORFLOW_PYTHON", "tensorflow", "set TENSORFLOW_PYTHON")
     tally.finish()
 
 

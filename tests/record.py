@@ -29,7 +29,7 @@ def build():
     if not compiler:
         return False
     for name in sorted(os.listdir(SOURCES)):
-        if name.endswith(".c") and not name.startswith("mock_"):
+        if name.endswith(".c") and not name.startswith(("mock_", "rocm_")):
             subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "include"), "-o",
                             program(name[:-2]), os.path.join(SOURCES, name), "-lpthread", "-ldl"] +
                            FLAGS.get(name, []), check=True)
@@ -166,7 +166,7 @@ def not_recording():
 # ---- many threads and processes ----
 
 def threads():
-    run = Run([program("marks"), "0", "threads=10000"])
+    run = Run([program("marks"), "0", "threads=10000"], ["--switches", "on"])
     wrong = expect(run, marks=(NAMED % "thread", 10000), dropped=("SELECT count(*) FROM coverage", 0))
     run.remove()
     return wrong
@@ -286,7 +286,7 @@ def few_descriptors():
     """More processes at once than the recorder has descriptors for: all of each is recorded."""
     path = os.path.join(scratch(), "few.nlt")
     words = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do %s 1 alarms=300 >/dev/null & done; wait"
-    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--", "sh", "-c", words % program("marks")],
+    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--sample", "0", "--", "sh", "-c", words % program("marks")],
                           env=environment(scratch()), timeout=60,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
     spans = [int(row[0]) for row in sql(path, "SELECT max(s.ts) - min(s.ts) FROM slices s JOIN lanes l ON l.id = s.lane "
@@ -300,7 +300,8 @@ def few_descriptors():
 
 def empty_processes():
     """Processes that record nothing share a line of the files; each is still a source and a process."""
-    run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5; do cat /dev/null; done; exit 4" % program("marks")])
+    run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5; do cat /dev/null; done; exit 4" % program("marks")],
+              ["--sample", "0"])
     answer = json.loads(neurolens(["info", "--format", "json", run.path]).stdout)
     text = neurolens(["info", run.path]).stdout
     sources = [int(row[0]) for row in sql(run.path, "SELECT bytes FROM sources")]
@@ -338,8 +339,76 @@ def no_privileges():
     return wrong
 
 
+def set_user():
+    """A set-user-ID program does what it does without us, as whom it should; the rest of the run is recorded."""
+    privileged = program("id")
+    shutil.copy(shutil.which("id"), privileged)
+    os.chown(privileged, 1, 1)
+    os.chmod(privileged, 0o4755)
+    run = Run([privileged, "-u"])
+    if run.done.stdout != "1\n" or run.done.status != 0 or "set-user-ID" not in run.done.stderr or os.path.exists(run.path):
+        return run.done.describe()
+    run = Run(["sh", "-c", "%s -u; %s 3; exit 7" % (privileged, program("marks"))])
+    wrong = expect(run, 7, marks=(NAMED % "mark", 3))
+    if run.done.stdout != "1\n":
+        wrong = run.done.describe()
+    run.remove()
+    return wrong
+
+
+def sandboxes():
+    """What containers deny costs no events; where no room can be taken for them, that is said."""
+    box = program("sandbox")
+    run = Run([box, "perf_event_open", "process_vm_readv", "ptrace", "pidfd_open", "--", program("marks"), "3", "exit=6"])
+    wrong = expect(run, 6, marks=(NAMED % "mark", 3))
+    run.remove()
+    for call in ("fallocate", "madvise"):
+        run = Run([box, call, "--", program("marks"), "100000", "exit=6"])
+        there = os.path.exists(run.path)
+        made, lost = (number(run.path, NAMED % "mark"), dropped(run.path)) if there else (0, 100000)
+        told = "dropped: 1" in run.done.stderr or "nothing was recorded" in run.done.stderr
+        unknown = "could not make a file" in run.done.stderr
+        if run.done.status != 6 or (made + lost != 100000 and not unknown) or (lost and not told):
+            wrong = wrong or "%s: %d made, %d dropped\n%s" % (call, made, lost, run.done.describe())
+        run.remove()
+    return wrong
+
+
+def can_sandbox():
+    return subprocess.run([program("sandbox"), "ptrace", "--", "true"]).returncode == 0
+
+
+def report_as_json():
+    """The report says in JSON what it says in words, and what the recording has."""
+    run = Run([program("marks"), "300", "threads=4", "exit=3"], ["--format", "json", "-q"])
+    report = json.loads(run.done.stderr)
+    told = report["result"]
+    got = {"schema": report["schema"], "recording": told["recording"], "bytes": told["recording_bytes"],
+           "status": told["exit_status"], "signal": told["exit_signal"], "processes": told["processes"],
+           "threads": told["threads"], "events": {e["source"]: e["count"] for e in told["events"]},
+           "dropped": sum(told["dropped"].values()), "unavailable": [s["source"] for s in told["sources"] if not s["available"]]}
+    want = {"schema": "neurolens.recording/1", "recording": run.path, "bytes": os.path.getsize(run.path), "status": 3, "signal": None,
+            "processes": 1, "threads": 1 + 50, "events": {"scopes": 300 + 50}, "dropped": 0, "unavailable": ["CUDA", "GPUs"]}
+    if {key: got[key] for key in want if key != "unavailable"} != {key: want[key] for key in want if key != "unavailable"}:
+        return "%s, want %s" % (got, want)
+    if not 0 < told["overhead_ns"] < 1e6 or not 0 < told["recorder_cpu_ns"] < 1e9 or told["clock_error_ns"] < 1:
+        return "%s" % told
+    run.remove()
+    run = Run([program("static")], ["--format", "json"])
+    told = json.loads(run.done.stderr)["result"]
+    if run.done.status != 3 or told["recording"] is not None or "set-user-ID" not in told["nothing_recorded"]:
+        return run.done.describe()
+    run = Run([program("marks"), "1", "kill=9"], ["--format", "json"])
+    told = json.loads(run.done.stderr)["result"]
+    run.remove()
+    if (told["exit_status"], told["exit_signal"]) != (None, 9):
+        return run.done.describe()
+    run = Run([program("marks"), "1"], ["--format", "csv"])
+    return None if run.done.status == 2 and not os.path.exists(run.path) else run.done.describe()
+
+
 def static_program():
-    run = Run([program("static")])
+    run = Run([program("static")], ["--sample", "0"])
     if run.done.status != 3 or "nothing was recorded" not in run.done.stderr or os.path.exists(run.path):
         return run.done.describe()
     return None
@@ -714,7 +783,7 @@ def main():
                        ("few descriptors", few_descriptors),
                        ("nobody reads the report", nobody_reads),
                        ("events in signal handlers", handlers),
-                       ("a static program", static_program), ("libraries that come and go", plugins), ("policy spill", spill), ("policy wrap", wrap),
+                       ("a static program", static_program), ("the report as JSON", report_as_json), ("libraries that come and go", plugins), ("policy spill", spill), ("policy wrap", wrap),
                        ("policy stop", stop), ("wrap keeps the newest", newest),
                        ("a file size limit", limited), ("no folder", read_only), ("--steps", steps),
                        ("--delay, --duration", delay), ("--trigger", trigger), ("--on-signal", on_signal),
@@ -731,6 +800,14 @@ def main():
         check("no new privileges", no_privileges)
     else:
         tally.skip("no new privileges", "no setpriv")
+    if os.geteuid() == 0 and shutil.which("id"):
+        check("a set-user-ID program", set_user)
+    else:
+        tally.skip("a set-user-ID program", "not root")
+    if can_sandbox():
+        check("denied system calls", sandboxes)
+    else:
+        tally.skip("denied system calls", "no seccomp")
     if can_unshare():
         check("another PID namespace", pid_namespace)
     else:

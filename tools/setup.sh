@@ -26,6 +26,7 @@ need() {
 has() { command -v "$1" >/dev/null 2>&1; }
 library() { has pkg-config && pkg-config --exists "$1"; }
 c_library() { has gcc && echo '#include <stdio.h>' | gcc -E -x c - ; }
+cplusplus_library() { has gcc && [ -e "$(gcc -print-file-name=libstdc++.so)" ]; }
 python_headers() {
     ! has /usr/bin/python3 || [ -e "$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
 }
@@ -50,6 +51,9 @@ need build libjansson-dev library jansson
 need build libssl-dev library libcrypto
 need build libyaml-dev library yaml-0.1
 need build zlib1g-dev library zlib
+need build libelf-dev library libelf
+need build libdw-dev library libdw
+need build g++ cplusplus_library
 need build python3-dev python_headers
 need test clang has clang
 need test python3 has python3

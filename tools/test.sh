@@ -167,6 +167,7 @@ tests_of_the_program() {
     part reopen 600 python3 tests/reopen.py
     part record 300 python3 tests/record.py
     part record_gpu 200 python3 tests/record_gpu.py
+    part native 300 python3 tests/native.py
     part record_rocm 120 python3 tests/record_rocm.py
     part top 300 python3 tests/top.py
     part python 600 python3 tests/python.py

@@ -18,6 +18,9 @@
 #                          python3.9, where they are)
 #   NEUROLENS_WITH_TORCH   1: install torch and record with it too
 #   NEUROLENS_WITH_KERAS   1: install keras and jax, for tests/python.py
+#   NEUROLENS_WITH_TENSORFLOW  1: install tensorflow and keras into an
+#                          environment of their own, for the same
+#   NEUROLENS_WITH_SKLEARN 1: install scikit-learn, for make bench-overhead
 #   NEUROLENS_WITH_TRACELENS  what pip installs AMD's TraceLens from, such as
 #                          git+https://github.com/AMD-AGI/TraceLens (the
 #                          package of that name on PyPI is another one): its
@@ -57,6 +60,11 @@ if have numpy onnx onnxruntime; then
 else
     say "installing numpy, onnx and onnxruntime"
     "$venv/bin/python" -m pip install --quiet numpy onnx onnxruntime
+fi
+
+if [ "${NEUROLENS_WITH_SKLEARN:-0}" = 1 ] && ! have sklearn; then
+    say "installing scikit-learn"
+    "$venv/bin/python" -m pip install --quiet scikit-learn
 fi
 
 if have jsonschema; then
@@ -173,7 +181,12 @@ if [ -x build/neurolens ]; then
     say "run documents under jsonschema $("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("jsonschema"))')"
     "$venv/bin/python" tests/oracle/rundoc.py
     say "recording with neurolens run"
-    TORCH_PYTHON=$venv/bin/python KERAS_PYTHON=$venv/bin/python python3 tests/python.py torch keras
+    if [ "${NEUROLENS_WITH_TENSORFLOW:-0}" = 1 ]; then
+        [ -x build/venv-tensorflow/bin/python ] || "$python" -m venv build/venv-tensorflow
+        build/venv-tensorflow/bin/python -m pip install --quiet tensorflow keras
+    fi
+    TORCH_PYTHON=$venv/bin/python KERAS_PYTHON=$venv/bin/python TENSORFLOW_PYTHON=build/venv-tensorflow/bin/python \
+        python3 tests/python.py torch keras tensorflow
 else
     say "build/neurolens is missing: neither run documents nor recording are checked"
 fi

@@ -7,12 +7,14 @@ import atexit
 import gc
 import os
 import sys
+from _weakref import ref
 
 from . import _capture, _tell_tasks_apart
 
 PROBLEMS_MOST = 50
 TASKS_MOST = 1000
 _problems = []
+thread_begins = None  # called in threads of threading, when they begin
 
 
 def problem(where, wrong):
@@ -97,6 +99,8 @@ def name_threads():
     def _bootstrap_inner(self):
         try:
             _capture.thread_name(self.name)
+            if thread_begins:
+                thread_begins()
         except Exception as wrong:
             problem("names of threads", wrong)
         return inner(self)
@@ -104,47 +108,74 @@ def name_threads():
     threading.Thread._bootstrap_inner = _bootstrap_inner
 
 
+class Tasks:
+    """Names of scopes of asyncio tasks, made when a task first runs. They go with their task, before its id
+    is used again."""
+
+    def __init__(self):
+        self.names = {}
+        self.references = {}
+        self.named = 0
+
+    def learn(self, owner):
+        """Keeps the name of a task that runs first. None: objects of this type are no tasks."""
+        if not hasattr(type(owner), "get_coro"):
+            return None
+        try:
+            name = getattr(owner.get_coro(), "__qualname__", "?")
+            if self.named < TASKS_MOST:
+                self.named += 1
+                name = "%s (%s)" % (name, owner.get_name())
+            key = id(owner)
+            self.references[key] = ref(owner, lambda _: (self.names.pop(key, None), self.references.pop(key, None)))
+            self.names[key] = name
+            return name
+        except Exception as wrong:  # a task of another kind
+            problem("names of tasks", wrong)
+            return None
+
+
 def tell_callbacks():
     """Each step of a task as a scope named after its coroutine and, of the first tasks, itself."""
     import asyncio.events
     _tell_tasks_apart()
-    inner = asyncio.events.Handle._run
-    begin, end, kind = _capture.begin, _capture.end, _capture.SCOPE
-    seen = set()
-
-    def name_of(task):
-        name = getattr(task.get_coro(), "__qualname__", "?")
-        full = "%s (%s)" % (name, task.get_name())
-        if len(seen) < TASKS_MOST:
-            seen.add(full)
-        return full if full in seen else name
-
-    def _run(self):
-        task = getattr(self._callback, "__self__", None)
-        if hasattr(task, "get_coro"):
-            token = begin(name_of(task), kind)
-            try:
-                return inner(self)
-            finally:
-                end(token)
-        return inner(self)
-
-    asyncio.events.Handle._run = _run
+    tasks = Tasks()
+    asyncio.events.Handle._run = _capture.watch_tasks(asyncio.events.Handle, tasks.learn, tasks.names)
 
 
 # ---- calls of functions ----
 
-def trace():
+def trace(c_functions):
     _capture.setup("own_folder", os.path.dirname(os.path.abspath(__file__)) + os.sep)
     _capture.setup("call_limit", int(os.environ.get("NEUROLENS_PYTHON_CALLS", "10000")))
     if hasattr(sys, "monitoring"):
-        monitor()
+        monitor(c_functions)
     elif not _capture.trace_frames(True):
         raise RuntimeError("another tool evaluates frames")
+    elif c_functions:
+        attempt("calls of C functions", profile)
     atexit.register(attempt, "calls of functions", tell_losses)
 
 
-def monitor():
+def profile():
+    """Before 3.12: a profile function in C, of each thread of its own."""
+    global thread_begins
+    if sys.getprofile() is not None:
+        raise RuntimeError("another profile function is set")
+    marker = object()
+
+    def thread_begins():
+        _capture.watch_calls(marker)
+
+    def tell():
+        if sys.getprofile() is not marker:
+            problem("calls of C functions", "another profile function was set; calls from then on are missing")
+
+    thread_begins()
+    atexit.register(tell)
+
+
+def monitor(c_functions):
     """Callbacks in C, for all threads. The place among tools is any that nobody uses."""
     monitoring = sys.monitoring
     free = [tool for tool in (3, 4, monitoring.PROFILER_ID) if monitoring.get_tool(tool) is None]
@@ -157,6 +188,9 @@ def monitor():
     callbacks = {events.PY_START: _capture.on_enter, events.PY_RESUME: _capture.on_enter,
                  events.PY_THROW: _capture.on_throw, events.PY_RETURN: _capture.on_leave,
                  events.PY_YIELD: _capture.on_leave, events.PY_UNWIND: _capture.on_unwind}
+    if c_functions:
+        callbacks.update({events.CALL: _capture.on_call, events.C_RETURN: _capture.on_called,
+                          events.C_RAISE: _capture.on_called})
     for event, callback in callbacks.items():
         monitoring.register_callback(tool, event, callback)
     monitoring.set_events(tool, sum(callbacks))
@@ -175,6 +209,19 @@ def tell_losses():
                                 "then on are missing")
 
 
+# ---- memory ----
+
+def watch_heap():
+    _capture.watch_heap()
+    atexit.register(tell_peaks)
+
+
+def tell_peaks():
+    missed = _capture.heap_losses()
+    if missed:
+        problem("Python heap", "no peaks of %d steps and layers: more than 64 were open at once" % missed)
+
+
 # ---- all of it ----
 
 def install():
@@ -187,5 +234,7 @@ def install():
         attempt(name, waiting.pop(name))
     sys.meta_path.insert(0, AfterImport(waiting))
     gc.callbacks.append(_capture.gc_event)
-    if mode == "trace":
-        attempt("calls of functions", trace)
+    if os.environ.get("NEUROLENS_HEAP") == "1":
+        attempt("Python heap", watch_heap)
+    if mode in ("trace", "trace-c"):
+        attempt("calls of functions", trace, mode == "trace-c")

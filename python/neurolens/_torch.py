@@ -6,7 +6,9 @@ times as much, because modules with hooks are called in another way. While torch
 module the patch calls straight through.
 """
 import _thread
+import atexit
 import functools
+import os
 import time
 import weakref
 
@@ -166,6 +168,21 @@ def is_not_last(iterator):
         return False
 
 
+def observe_operators():
+    shapes = os.environ.get("NEUROLENS_SHAPES") == "1"
+    _capture.observe_operators(shapes)
+    if shapes:
+        atexit.register(tell_shapes)
+
+
+def tell_shapes():
+    seen, cut = _capture.shapes_seen()
+    if cut:
+        problem("shapes of operators", "those of %d operators are longer than 2 KB and were left out" % cut)
+    elif not seen:
+        problem("shapes of operators", "none came: no operator ran, or this PyTorch has another layout")
+
+
 def install():
     import torch
     layers, steps = Layers(), Steps(torch)
@@ -176,7 +193,7 @@ def install():
             steps.begin()
 
     attempt("layers", patch_modules, torch, layers, steps)
-    attempt("operators", _capture.observe_operators)
+    attempt("operators", observe_operators)
     attempt("backward", scoped, torch.autograd, "backward", "backward")
     attempt("backward", scoped, torch.autograd, "grad", "grad")
     attempt("steps", observe_steps, torch, steps)

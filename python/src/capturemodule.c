@@ -188,17 +188,25 @@ static PyObject *end(PyObject *self, PyObject *token)
     unsigned long long value = PyLong_AsUnsignedLongLong(token);
     if (value == (unsigned long long)-1 && PyErr_Occurred())
         return NULL;
+    if (value && value == nl_python.hook_step) {
+        pycapture_heap_end(nl_python.hook_heap, NULL);
+        nl_python.hook_step = nl_python.hook_heap = 0;
+    }
     nl_scope_end(value);
     Py_RETURN_NONE;
 }
 
+/* For hooks, of which one at a time has a step open. */
 static PyObject *step_begin(PyObject *self, PyObject *index)
 {
     (void)self;
     long long value = PyLong_AsLongLong(index);
     if (value == -1 && PyErr_Occurred())
         return NULL;
-    return PyLong_FromUnsignedLongLong(nl_step_begin(value));
+    pycapture_heap_end(nl_python.hook_heap, NULL);
+    nl_python.hook_heap = pycapture_heap_begin();
+    nl_python.hook_step = nl_step_begin(value);
+    return PyLong_FromUnsignedLongLong(nl_python.hook_step);
 }
 
 /* ---- points and values ---- */
@@ -438,6 +446,9 @@ PyMODINIT_FUNC PyInit__capture(void)
         return NULL;
     bool done = PyModule_AddFunctions(module, nl_trace_methods) == 0 &&
                 PyModule_AddFunctions(module, nl_torch_methods) == 0 &&
+                PyModule_AddFunctions(module, nl_heap_methods) == 0 &&
+                PyModule_AddFunctions(module, nl_calls_methods) == 0 &&
+                PyModule_AddFunctions(module, nl_tasks_methods) == 0 &&
                 PyModule_AddType(module, &nl_scope_type) == 0;
     for (size_t i = 0; done && i < sizeof constants / sizeof constants[0]; i++)
         done = PyModule_AddIntConstant(module, constants[i].name, constants[i].value) == 0;

@@ -53,8 +53,12 @@ struct pycapture {
     uint64_t gc_scope;
     uint32_t gc_names[3];
     bool has_stack_key;
+    bool shapes_seen;        /* of operators of PyTorch; set by any thread, as is */
+    uint64_t shapes_cut;     /* how many were too long */
     pthread_key_t stack_key; /* struct of tracing, per thread */
     int64_t next_step;       /* 0: the program has marked none */
+    uint64_t hook_step;      /* the step that a hook began last, */
+    unsigned hook_heap;      /* and its slot of the heap */
 };
 extern struct pycapture nl_python;
 
@@ -75,9 +79,17 @@ PyObject *pycapture_scope(uint32_t kind, PyObject *text, uint32_t name, uint32_t
 /* False: so many of its entries are open that it had better not be used once more. */
 bool pycapture_is_reusable(PyObject *scope);
 
+/* Memory of Python while a step or layer is open (pyheap.c): a slot, 0 = none; its text, NULL for steps
+ * without. */
+unsigned pycapture_heap_begin(void);
+void pycapture_heap_end(unsigned slot, PyObject *text);
+
 /* Functions of the module, by part. */
 extern PyMethodDef nl_trace_methods[];
 extern PyMethodDef nl_torch_methods[];
+extern PyMethodDef nl_heap_methods[];
+extern PyMethodDef nl_calls_methods[];
+extern PyMethodDef nl_tasks_methods[];
 
 #define PYCAPTURE_FAST(function) ((PyCFunction)(void (*)(void))(function))
 

@@ -8,7 +8,7 @@
  * A resumed generator or coroutine is a call, as it is for cProfile. What we know of a code object
  * hangs on it as its "extra".
  */
-#include "pycapture.h"
+#include "pytrace.h"
 
 #if PY_VERSION_HEX < 0x030c0000
 #define Py_BUILD_CORE 1
@@ -26,13 +26,6 @@
 #define code_get_extra   PyUnstable_Code_GetExtra
 #define code_set_extra   PyUnstable_Code_SetExtra
 #endif
-
-struct note {
-    uint64_t calls;
-    uint32_t name;
-    uint32_t open; /* recorded calls that have not returned (sys.monitoring) */
-    bool is_own;   /* code of this package: not traced */
-};
 
 /* ---- notes on code ---- */
 
@@ -77,7 +70,7 @@ static struct note *make_note(PyObject *code)
     return note;
 }
 
-static struct note *note_of(PyObject *code)
+struct note *pytrace_note(PyObject *code)
 {
     void *extra = NULL;
     if (code_get_extra(code, nl_python.code_extra, &extra) < 0) {
@@ -97,8 +90,7 @@ static bool has_notes(void)
     return false;
 }
 
-/* False when the call is not to be recorded. */
-static bool counts(struct note *note)
+bool pytrace_counts(struct note *note)
 {
     if (note->is_own)
         return false;
@@ -112,6 +104,79 @@ static bool counts(struct note *note)
     }
     nl_python.calls_left_out++;
     return false;
+}
+
+/* ---- open calls ---- */
+
+struct call {
+    const void *frame;
+    uint64_t token;
+};
+struct stack {
+    size_t depth, room;
+    struct call *calls;
+};
+
+static void free_stack(void *memory)
+{
+    struct stack *stack = memory;
+    PyMem_RawFree(stack->calls);
+    PyMem_RawFree(stack);
+}
+
+bool pytrace_prepare(void)
+{
+    if (!has_notes())
+        return false;
+    if (!nl_python.has_stack_key && pthread_key_create(&nl_python.stack_key, free_stack) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "no key for threads is left");
+        return false;
+    }
+    nl_python.has_stack_key = true;
+    return true;
+}
+
+static struct stack *own_stack(void)
+{
+    struct stack *stack = pthread_getspecific(nl_python.stack_key);
+    if (!stack) {
+        stack = PyMem_RawCalloc(1, sizeof *stack);
+        if (stack)
+            (void)pthread_setspecific(nl_python.stack_key, stack);
+    }
+    return stack;
+}
+
+bool pytrace_push(const void *frame, uint64_t token)
+{
+    struct stack *stack = own_stack();
+    if (!stack)
+        return false;
+    if (stack->depth == stack->room) {
+        size_t room = stack->room ? 2 * stack->room : 64;
+        struct call *calls = PyMem_RawRealloc(stack->calls, room * sizeof *calls);
+        if (!calls)
+            return false;
+        stack->calls = calls;
+        stack->room = room;
+    }
+    stack->calls[stack->depth++] = (struct call){frame, token};
+    return true;
+}
+
+uint64_t pytrace_pop(const void *frame)
+{
+    struct stack *stack = pthread_getspecific(nl_python.stack_key);
+    size_t at = stack ? stack->depth : 0;
+    while (at && stack->calls[at - 1].frame != frame)
+        at--;
+    if (!at)
+        return 0;
+    uint64_t token = stack->calls[at - 1].token;
+    stack->depth--;
+    for (; at <= stack->depth; at++)
+        stack->calls[at - 1] = stack->calls[at];
+    return token;
 }
 
 #if PY_VERSION_HEX < 0x030c0000
@@ -141,8 +206,9 @@ static PyObject *evaluate(PyThreadState *state, FRAME *frame, int throwing)
 {
     const struct nl_capture_v1 *table = nl_recorder();
     struct note *note =
-        table && !makes_generator(frame) ? note_of((PyObject *)frame->f_code) : NULL;
-    uint64_t token = note && counts(note) ? table->begin(note->name, NL_CLASS_PYTHON, 0) : 0;
+        table && !makes_generator(frame) ? pytrace_note((PyObject *)frame->f_code) : NULL;
+    uint64_t token =
+        note && pytrace_counts(note) ? table->begin(note->name, NL_CLASS_PYTHON, 0) : 0;
     PyObject *result = _PyEval_EvalFrameDefault(state, frame, throwing);
     nl_scope_end(token);
     return result;
@@ -177,73 +243,19 @@ static PyObject *traces_frames(PyObject *self, PyObject *none)
 
 /* ---- sys.monitoring ---- */
 
-/* The recorded calls of a thread that have not returned. Frames tell them apart: not every call is
- * here, and greenlets do not return in order. */
-struct call {
-    const void *frame;
-    uint64_t token;
-};
-struct stack {
-    size_t depth, room;
-    struct call *calls;
-};
-
-static void free_stack(void *memory)
-{
-    struct stack *stack = memory;
-    PyMem_RawFree(stack->calls);
-    PyMem_RawFree(stack);
-}
-
-static struct stack *own_stack(void)
-{
-    struct stack *stack = pthread_getspecific(nl_python.stack_key);
-    if (!stack) {
-        stack = PyMem_RawCalloc(1, sizeof *stack);
-        if (stack)
-            (void)pthread_setspecific(nl_python.stack_key, stack);
-    }
-    return stack;
-}
-
-static const void *running_frame(void)
-{
-    PyThreadState *state = PyThreadState_Get();
-#if PY_VERSION_HEX >= 0x030d0000
-    return state->current_frame;
-#else
-    return state->cframe->current_frame;
-#endif
-}
-
-static bool push(struct stack *stack, uint64_t token)
-{
-    if (stack->depth == stack->room) {
-        size_t room = stack->room ? 2 * stack->room : 64;
-        struct call *calls = PyMem_RawRealloc(stack->calls, room * sizeof *calls);
-        if (!calls)
-            return false;
-        stack->calls = calls;
-        stack->room = room;
-    }
-    stack->calls[stack->depth++] = (struct call){running_frame(), token};
-    return true;
-}
-
 /* PY_START, PY_RESUME, PY_THROW. False: this function has had its share. */
 static bool enter(PyObject *code)
 {
     const struct nl_capture_v1 *table = nl_recorder();
-    struct note *note = table ? note_of(code) : NULL;
+    struct note *note = table ? pytrace_note(code) : NULL;
     if (!note)
         return true;
-    if (!counts(note))
+    if (!pytrace_counts(note))
         return false;
-    struct stack *stack = own_stack();
-    uint64_t token = stack ? table->begin(note->name, NL_CLASS_PYTHON, 0) : 0;
+    uint64_t token = table->begin(note->name, NL_CLASS_PYTHON, 0);
     if (!token)
         return true;
-    if (push(stack, token))
+    if (pytrace_push(pytrace_frame(), token))
         note->open++;
     else
         table->end(token);
@@ -253,19 +265,12 @@ static bool enter(PyObject *code)
 /* PY_RETURN, PY_YIELD, PY_UNWIND. False: nothing will have to be ended here any more. */
 static bool leave(PyObject *code)
 {
-    struct stack *stack = pthread_getspecific(nl_python.stack_key);
-    struct note *note = note_of(code);
-    const void *frame = running_frame();
+    struct note *note = pytrace_note(code);
     if (!note)
         return true;
-    size_t at = note->open && stack ? stack->depth : 0;
-    while (at && stack->calls[at - 1].frame != frame)
-        at--;
-    if (at) {
-        nl_scope_end(stack->calls[at - 1].token);
-        stack->depth--;
-        for (; at <= stack->depth; at++)
-            stack->calls[at - 1] = stack->calls[at];
+    uint64_t token = note->open ? pytrace_pop(pytrace_frame()) : 0;
+    if (token) {
+        nl_scope_end(token);
         note->open--;
     }
     return !(note->is_own || (note->calls > nl_python.call_limit && !note->open));
@@ -310,13 +315,8 @@ static PyObject *prepare_monitoring(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    if (!has_notes())
+    if (!pytrace_prepare())
         return NULL;
-    if (!nl_python.has_stack_key && pthread_key_create(&nl_python.stack_key, free_stack) != 0) {
-        PyErr_SetString(PyExc_RuntimeError, "no key for threads is left");
-        return NULL;
-    }
-    nl_python.has_stack_key = true;
     Py_RETURN_NONE;
 }
 

@@ -16,6 +16,7 @@ struct entry {
     uint64_t token;
     const void *owner; /* the task, or the state of the thread */
     bool is_range;
+    uint8_t heap; /* slot of the peak of memory, 0 = none */
 };
 
 struct scope {
@@ -120,6 +121,7 @@ static bool enter(struct scope *scope, const struct nl_capture_v1 *table)
     if (scope->kind == NL_CLASS_STEP) {
         int64_t index = scope->index < 0 ? nl_python.next_step : scope->index;
         nl_python.next_step = index + 1;
+        entry.heap = (uint8_t)pycapture_heap_begin();
         entry.token = table->step_begin(index, scope->name);
         return push(scope, &entry);
     }
@@ -132,6 +134,8 @@ static bool enter(struct scope *scope, const struct nl_capture_v1 *table)
         Py_XDECREF(task);
     }
     if (*table->recording) {
+        if (scope->kind == NL_CLASS_LAYER)
+            entry.heap = (uint8_t)pycapture_heap_begin();
         entry.is_range = lane != 0;
         entry.token = lane ? table->range_start(scope->name, lane)
                            : table->begin(scope->name, scope->kind, scope->category);
@@ -182,6 +186,8 @@ static PyObject *scope_exit(PyObject *object, PyObject *const *args, Py_ssize_t 
     scope->used--;
     for (; at < scope->used; at++)
         entry[at] = entry[at + 1];
+    if (found.heap)
+        pycapture_heap_end(found.heap, scope->text);
     if (found.is_range)
         nl_range_end(found.token);
     else

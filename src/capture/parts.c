@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "capture/pack.h"
+#include "capture/recfile.h"
 #include "capture/ticks.h"
 
 #define ENDING ".nlrec"
@@ -323,6 +324,26 @@ void parts_look(struct parts *parts)
         parts->attached = attached;
 }
 
+bool parts_make_for(struct parts *parts, int64_t pid, const char *program)
+{
+    struct recfile file;
+    char host[64] = "";
+    (void)gethostname(host, sizeof host - 1);
+    struct recfile_facts facts = {.program = program,
+                                  .host = host,
+                                  .pid = pid,
+                                  .parent = NL_REC_UNKNOWN,
+                                  .rank = NL_REC_UNKNOWN,
+                                  .local_rank = NL_REC_UNKNOWN,
+                                  .world = NL_REC_UNKNOWN};
+    if (!recfile_make(&file, parts->folder, parts->control, &facts))
+        return false;
+    recfile_forget(&file);
+    __atomic_fetch_add(&parts->control->attached, 1, __ATOMIC_RELAXED);
+    parts_look(parts);
+    return true;
+}
+
 /* Kernels before 5.3 and some sandboxes have no pidfds, and there may be too many open. */
 static bool is_gone(const struct part *part)
 {
@@ -355,7 +376,10 @@ void parts_poll(struct parts *parts)
         take_full(parts, &parts->live[i]);
     for (size_t i = 0; i < parts->count;) {
         enum nl_rec_end how;
-        if (!has_ended(parts, &parts->live[i], &how)) {
+        struct part *part = &parts->live[i];
+        bool ending = part->ending;
+        part->ending = has_ended(parts, part, &how);
+        if (!part->ending || !ending) {
             i++;
             continue;
         }

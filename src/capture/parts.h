@@ -25,6 +25,7 @@ struct part {
     uint32_t number;   /* of the program that the process is: grows with exec */
     bool adopted;      /* made by parts_adopt */
     int file, process; /* descriptors: recording, pidfd (-1 = none) */
+    bool ending; /* gone at the last round; sources may tell what is left of it until the next */
     struct nl_rec_head *head;
     /* the recorder's own cells, not yet in the file */
     struct nl_buf cells;
@@ -50,6 +51,10 @@ NL_MUST_CHECK bool parts_adopt(struct parts *parts, int64_t pid, struct nl_err *
 
 /* New files alone: so that processes that have just ended can be told something, too. */
 void parts_look(struct parts *parts);
+
+/* Makes the recording of a process that has none and that we can tell something about: it did not load our
+ * library (static, set-user-ID), or had no events of its own. False: no file can be made. */
+bool parts_make_for(struct parts *parts, int64_t pid, const char *program);
 
 /* One round: new files, full blocks out of memory, the ends of processes. */
 void parts_poll(struct parts *parts);
@@ -99,6 +104,15 @@ struct part_sample {
 };
 
 void part_sample(struct part *part, uint64_t now_ticks, const struct part_sample *sample);
+
+/* A thread had a processor from one time to another (ns of CLOCK_MONOTONIC). */
+struct part_run {
+    int64_t begin, end;
+    uint32_t thread, cpu;
+    uint16_t how; /* it left: NL_REC_RAN_READY, NL_REC_RAN_WAITS, 0 not known */
+};
+
+void part_run(struct part *part, uint64_t now_ticks, const struct part_run *run);
 
 /* Puts the cells made so far into the file. */
 void part_write(struct part *part);

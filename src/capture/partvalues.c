@@ -173,3 +173,16 @@ void part_sample(struct part *part, uint64_t now_ticks, const struct part_sample
     nl_buf_add(&part->cells, (const char *)more, sizeof more);
     nl_buf_add(&part->cells, (const char *)frames, cells * NL_REC_CELL);
 }
+
+void part_run(struct part *part, uint64_t now_ticks, const struct part_run *run)
+{
+    begin_cells(part, now_ticks);
+    struct nl_rec_cell cell = {.time = (uint64_t)run->begin,
+                               .id = run->thread,
+                               .kind = NL_REC_RAN,
+                               .cells = 2,
+                               .depth = run->how};
+    struct nl_rec_more more = {(uint64_t)run->end, run->cpu, 0};
+    nl_buf_add(&part->cells, (const char *)&cell, sizeof cell);
+    nl_buf_add(&part->cells, (const char *)&more, sizeof more);
+}

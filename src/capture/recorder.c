@@ -285,10 +285,11 @@ static void move_window(struct nl_recorder *recorder, int64_t now)
 
 static void poll_sources(struct nl_recorder *recorder, int64_t now)
 {
+    bool open = __atomic_load_n(&recorder->control->gate, __ATOMIC_RELAXED);
     for (size_t i = 0; i < recorder->source_count; i++) {
         const struct nl_source *source = recorder->sources[i];
         struct source_run *run = &recorder->runs[i];
-        if (!run->available || !source->poll || now < run->next_ns)
+        if (!run->available || !source->poll || now < run->next_ns || !(open || source->always))
             continue;
         int64_t before = ticks_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         run->now_ns = now;
@@ -311,8 +312,7 @@ static void keep_house(struct nl_recorder *recorder)
     look_at_memory(recorder);
     move_window(recorder, now);
     parts_poll(recorder->parts);
-    if (__atomic_load_n(&recorder->control->gate, __ATOMIC_RELAXED))
-        poll_sources(recorder, now);
+    poll_sources(recorder, now);
     if (now >= recorder->next_clock_ns) {
         parts_clock(recorder->parts);
         recorder->next_clock_ns = now + CLOCK_NS;
@@ -359,7 +359,8 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
     parts_look(recorder->parts);
     parts_clock(recorder->parts);
     stop_sources(recorder);
-    parts_poll(recorder->parts);
+    parts_poll(recorder->parts); /* sees who has ended, */
+    parts_poll(recorder->parts); /* closes their recordings */
     const struct part *part = parts_first(recorder->parts, &count);
     for (size_t i = 0; i < count; i++)
         alive += part[i].pid != PART_FOREIGN;

@@ -11,10 +11,18 @@
 #define NL_SOURCE_H
 
 #include "capture/parts.h"
+#include "capture/perfring.h"
+
+/* Whether the moments are recorded at which threads get a processor and leave it. AUTO: until there are so many
+ * that it would cost the program more than is worth it. */
+enum nl_switches { NL_SWITCHES_AUTO, NL_SWITCHES_ON, NL_SWITCHES_OFF };
 
 /* What was asked of the sources. */
 struct source_options {
     int64_t sample_ns; /* between samples of Python threads; 0 = none */
+    uint32_t cpu_hz;   /* CPU samples a second of each running thread; 0 = none */
+    enum perf_stacks stacks;
+    enum nl_switches switches;
 };
 
 struct source_run {
@@ -39,7 +47,8 @@ struct nl_source {
     const char *doc;  /* what it records, one line */
     /* Set to the library's path in the environment of the program, unless the person set it; NULL. */
     const char *variable;
-    int64_t period_ns; /* 0 = no poll */
+    int64_t period_ns; /* 0 = no poll; 1 = every round */
+    bool always;       /* polled while the window is closed, too */
     /* False: not available, with the reason in run->why. NULL = always there. */
     bool (*start)(struct source_run *run);
     void (*poll)(struct source_run *run);
@@ -54,6 +63,6 @@ extern const struct nl_source *const nl_sources[];
 #define NL_SOURCES_MOST 8u
 
 extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_rocm,
-    nl_source_process, nl_source_python, nl_source_gpus;
+    nl_source_process, nl_source_python, nl_source_gpus, nl_source_cpu;
 
 #endif

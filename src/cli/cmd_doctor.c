@@ -19,6 +19,7 @@
 #include "backend/ortfind.h"
 #include "backend/torchrun.h"
 #include "backend/trtexec.h"
+#include "capture/perfring.h"
 #include "cli/child.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
@@ -294,21 +295,20 @@ static bool read_number(const char *path, long *number)
     return read;
 }
 
+/* What `run` samples with: opened once, and closed. */
 static void look_perf(struct nl_call *call, struct finding *finding)
 {
+    char text[FOUND_TEXT / 2];
     long level = 0;
     (void)call;
-    if (!read_number("/proc/sys/kernel/perf_event_paranoid", &level)) {
-        say(finding, "this kernel has no perf events");
-        finding->unlock = "a kernel with CONFIG_PERF_EVENTS";
-        return;
-    }
-    finding->good = level <= 2 || geteuid() == 0;
-    say(finding, "%ld: %s", level,
-        geteuid() == 0 ? "root samples everything"
-        : level > 2    ? "no sampling"
-        : level > 1    ? "own programs, without the kernel's part"
-                       : "own programs with the kernel's part");
+    finding->good = perfring_probe(text, sizeof text);
+    if (read_number("/proc/sys/kernel/perf_event_paranoid", &level))
+        say(finding, "%s; perf_event_paranoid %ld", text, level);
+    else
+        say(finding, "%s", text);
+    if (!finding->good && level <= 2)
+        finding->unlock = "a kernel with CONFIG_PERF_EVENTS; in a container a seccomp profile that "
+                          "allows perf_event_open, or CAP_PERFMON";
 }
 
 static void look_ptrace(struct nl_call *call, struct finding *finding)

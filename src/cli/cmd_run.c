@@ -23,6 +23,7 @@
 #include "base/units.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/recordjson.h"
 #include "cli/runpython.h"
 #include "cli/runreport.h"
 #include "cli/runsignals.h"
@@ -33,6 +34,8 @@
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
 #define LEAST_BYTES   ((uint64_t)1 << 20)
 #define MOST_BYTES    ((uint64_t)1 << 36)
+#define DEFAULT_HZ    99u /* out of step with what programs do 100 times a second */
+#define MOST_HZ       20000
 
 /* ---- where things are ---- */
 
@@ -114,6 +117,28 @@ static bool read_steps(const char *text, struct nl_recorder_options *options, st
     return nl_fail(err, NL_USAGE, "--steps: '%s' is not N:M with M over N, such as 10:20", text);
 }
 
+static bool read_sampling(const struct nl_settings *settings, struct nl_recorder_options *options,
+                          struct nl_err *err)
+{
+    options->asked.stacks = (enum perf_stacks)settings->stacks;
+    options->asked.switches = (enum nl_switches)settings->switches;
+    options->asked.cpu_hz =
+        settings->sample_hz == NL_NULL_I64 ? DEFAULT_HZ : (uint32_t)settings->sample_hz;
+    if (settings->sample_hz != NL_NULL_I64 &&
+        (settings->sample_hz < 0 || settings->sample_hz > MOST_HZ))
+        return nl_fail(err, NL_USAGE, "--sample: from 0 (none) to %d", MOST_HZ);
+    if (settings->pid) { /* the kernel's events reach what we start */
+        options->asked.cpu_hz = 0;
+        options->asked.switches = NL_SWITCHES_OFF;
+    }
+    options->asked.sample_ns =
+        nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate);
+    if (settings->sample_rate > NL_RUN_PYTHON_RATE_MOST)
+        return nl_fail(err, NL_USAGE, "--sample-rate: at most %d a second",
+                       NL_RUN_PYTHON_RATE_MOST);
+    return true;
+}
+
 static bool read_options(const struct nl_call *call, struct nl_recorder_options *options,
                          struct nl_err *err)
 {
@@ -126,11 +151,9 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     options->duration_ns = settings->duration_ns;
     options->trigger = settings->trigger;
     options->paused = settings->paused || settings->on_signal;
-    options->asked.sample_ns =
-        nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate);
-    if (settings->sample_rate > NL_RUN_PYTHON_RATE_MOST)
-        return nl_fail(err, NL_USAGE, "--sample-rate: at most %d a second",
-                       NL_RUN_PYTHON_RATE_MOST);
+    if (settings->format > NL_FORMAT_JSON)
+        return nl_fail(err, NL_USAGE, "run reports as text or json, not as %s",
+                       nl_format_names[settings->format]);
     if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
         return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
     if (settings->trigger && strlen(settings->trigger) > 255)
@@ -138,7 +161,7 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (settings->on_signal && !nl_run_signal_number(settings->on_signal))
         return nl_fail(err, NL_USAGE, "--on-signal: '%s' is none of USR1, USR2, HUP, ALRM",
                        settings->on_signal);
-    return read_steps(settings->steps, options, err);
+    return read_sampling(settings, options, err) && read_steps(settings->steps, options, err);
 }
 
 /* The folder of the output must be there before the program runs. */
@@ -227,11 +250,16 @@ static struct nl_trace *join(const struct nl_call *call, const char *folder, str
 static bool keep(const struct nl_call *call, const struct nl_recorder_report *report,
                  const char *folder, const char *path, struct nl_err *err)
 {
+    bool json = call->settings.format == NL_FORMAT_JSON;
     if (!report->attached) {
-        fprintf(stderr, "neurolens: nothing was recorded: %s\n",
-                report->refused ? "no process could make a file to record to"
-                                : "the program did not load the recording library (is it linked "
-                                  "statically, or set-user-ID?)");
+        const char *why = report->refused
+                              ? "no process could make a file to record to"
+                              : "the program did not load the recording library (is it linked "
+                                "statically, or set-user-ID?)";
+        if (json)
+            nl_record_json(stderr, report, NULL, NULL, why);
+        else
+            fprintf(stderr, "neurolens: nothing was recorded: %s\n", why);
         parts_remove(folder);
         return true;
     }
@@ -240,7 +268,10 @@ static bool keep(const struct nl_call *call, const struct nl_recorder_report *re
     nl_progress_quiet(call->progress);
     if (done) {
         parts_remove(folder);
-        nl_run_report(call, report, trace, path);
+        if (json)
+            nl_record_json(stderr, report, trace, path, NULL);
+        else
+            nl_run_report(call, report, trace, path);
     } else {
         fprintf(stderr, "neurolens: the recording is in %s; `neurolens analyze` reads it\n",
                 folder);
@@ -301,8 +332,11 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     const char *path = output_path(call, arena);
     const char *folder = nl_arena_format(arena, "%s.parts", path);
     options.folder = folder;
+    const struct nl_run_python_options python = {.mode = (enum nl_run_python)call->settings.python,
+                                                 .shapes = call->settings.shapes,
+                                                 .heap = call->settings.python_heap};
     options.library = call->settings.pid ? NULL : find_library(arena);
-    options.variables = nl_run_python_variables(arena, (enum nl_run_python)call->settings.python);
+    options.variables = nl_run_python_variables(arena, &python);
     if (!read_options(call, &options, err) || !check_folder(path, err))
         return false;
     struct nl_recorder *recorder = nl_recorder_new(&options, err);

@@ -51,9 +51,13 @@ struct nl_settings {
     int64_t delay_ns, duration_ns;
     const char *steps, *on_signal, *trigger;
     bool paused;
-    int python;          /* enum nl_run_python */
+    int python; /* enum nl_run_python */
+    bool shapes, python_heap;
     int64_t sample_rate; /* a second; -1 = not given */
     int64_t pid;         /* to attach to; 0 = not given */
+    int64_t sample_hz;   /* NL_NULL_I64 = not given */
+    int stacks;          /* enum perf_stacks */
+    int switches;        /* enum nl_switches */
     /* profile */
     struct nl_texts inputs, dims, providers;
     const char *library, *trtexec, *python_program;
@@ -92,6 +96,7 @@ struct nl_command {
 
 extern const struct nl_command nl_commands[]; /* ends with a NULL name */
 extern const char *const nl_command_groups[]; /* order of the groups in help, NULL-terminated */
+enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[] */
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
 /* The tables of all commands, NULL-terminated. */

@@ -17,6 +17,8 @@ const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
 static const char *const graph_names[] = {"nodes", "whole", NULL};
+static const char *const stacks_names[] = {"dwarf", "fp", "off", NULL};
+static const char *const switches_names[] = {"auto", "on", "off", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
@@ -199,10 +201,23 @@ static const struct nl_option run_options[] = {
     {"on-signal", 0, NL_OPTION_TEXT, TARGET(on_signal), "SIGNAL",
      "begin and end recording when neurolens gets, say, USR1", NULL},
     {"python", 0, NL_OPTION_CHOICE, TARGET(python), "MODE",
-     "Python: stacks and layers (on), stacks alone (sample), each call (trace), off",
+     "Python: stacks and layers (on), stacks alone (sample), each call (trace), C functions too "
+     "(trace-c), off",
      nl_run_python_names},
+    {"sample", 0, NL_OPTION_NUMBER, TARGET(sample_hz), "HZ",
+     "CPU samples a second of each thread that runs (default 99; 0 none)", NULL},
+    {"stacks", 0, NL_OPTION_CHOICE, TARGET(stacks), "WORD",
+     "call stacks of samples: by dwarf tables (default), fp: frame pointers alone, or off",
+     stacks_names},
+    {"switches", 0, NL_OPTION_CHOICE, TARGET(switches), "WORD",
+     "when threads wait for what: on, off, or while it costs next to nothing (auto, default)",
+     switches_names},
     {"sample-rate", 0, NL_OPTION_NUMBER, TARGET(sample_rate), "HZ",
      "call stacks a second of each Python thread (default 100; 0 = none)", NULL},
+    {"shapes", 0, NL_OPTION_FLAG, TARGET(shapes), NULL,
+     "the shapes of the inputs of PyTorch's operators", NULL},
+    {"python-heap", 0, NL_OPTION_FLAG, TARGET(python_heap), NULL,
+     "memory of Python objects: bytes in use, and the peak of each step and layer", NULL},
     {"pid", 0, NL_OPTION_NUMBER, TARGET(pid), "PID",
      "sample this Python process, which runs already, in place of a PROGRAM", NULL},
     {"paused", 0, NL_OPTION_FLAG, TARGET(paused), NULL,
@@ -262,7 +277,8 @@ const struct nl_command nl_commands[] = {
      .help =
          "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
          "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, call stacks of\n"
-         "Python threads, memory, page faults, processor time, all on one clock. With --pid the\n"
+         "Python threads and of native code, when threads wait, memory, page faults, processor\n"
+         "time, all on one clock. With --pid the\n"
          "Python process PID is sampled as it runs, until it ends, --duration is over or Ctrl-C.\n"
          "-o names the recording (default: PROGRAM-DATE.nlt here); it is a profile like any\n"
          "other. The exit status is the program's. While it runs, the parts are in FILE.parts:\n"

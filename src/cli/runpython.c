@@ -4,9 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOOK "hook/sitecustomize.py"
+#define HOOK           "hook/sitecustomize.py"
+#define VARIABLES_MOST 5 /* and the end */
 
-const char *const nl_run_python_names[] = {"on", "sample", "trace", "off", NULL};
+const char *const nl_run_python_names[] = {"on", "sample", "trace", "trace-c", "off", NULL};
 
 /* The folder of the hook: in the build tree, beside the installed program, where it was installed. */
 static char *find_hook(struct nl_arena *arena)
@@ -32,25 +33,33 @@ static char *find_hook(struct nl_arena *arena)
     return strchr(found, ':') ? NULL : found; /* PYTHONPATH cannot name it */
 }
 
-const struct nl_variable *nl_run_python_variables(struct nl_arena *arena, enum nl_run_python mode)
+const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
+                                                  const struct nl_run_python_options *options)
 {
-    struct nl_variable *variables = nl_arena_alloc(arena, 3 * sizeof *variables);
+    struct nl_variable *variables = nl_arena_alloc(arena, VARIABLES_MOST * sizeof *variables);
     const char *before = getenv("PYTHONPATH");
-    char *hook = mode == NL_RUN_PYTHON_ON || mode == NL_RUN_PYTHON_TRACE ? find_hook(arena) : NULL;
-    memset(variables, 0, 3 * sizeof *variables);
+    bool hooks = options->mode != NL_RUN_PYTHON_SAMPLE && options->mode != NL_RUN_PYTHON_OFF;
+    char *hook = hooks ? find_hook(arena) : NULL;
+    size_t count = 0;
+    memset(variables, 0, VARIABLES_MOST * sizeof *variables);
     if (!hook)
         return variables;
     if (before && *before)
         hook = nl_arena_format(arena, "%s:%s", hook, before);
-    variables[0] = (struct nl_variable){"PYTHONPATH", hook};
-    variables[1] = (struct nl_variable){"NEUROLENS_PYTHON", nl_run_python_names[mode]};
+    variables[count++] = (struct nl_variable){"PYTHONPATH", hook};
+    variables[count++] =
+        (struct nl_variable){"NEUROLENS_PYTHON", nl_run_python_names[options->mode]};
+    if (options->shapes)
+        variables[count++] = (struct nl_variable){"NEUROLENS_SHAPES", "1"};
+    if (options->heap)
+        variables[count++] = (struct nl_variable){"NEUROLENS_HEAP", "1"};
     return variables;
 }
 
 int64_t nl_run_python_period(enum nl_run_python mode, int64_t rate)
 {
     bool wanted = mode == NL_RUN_PYTHON_ON || mode == NL_RUN_PYTHON_SAMPLE ||
-                  (mode == NL_RUN_PYTHON_TRACE && rate > 0);
+                  (mode != NL_RUN_PYTHON_OFF && rate > 0);
     if (!wanted || !rate)
         return 0;
     return 1000000000 / (rate > 0 ? rate : NL_RUN_PYTHON_RATE);

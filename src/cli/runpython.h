@@ -12,12 +12,21 @@ enum nl_run_python {
     NL_RUN_PYTHON_ON,
     NL_RUN_PYTHON_SAMPLE,
     NL_RUN_PYTHON_TRACE,
+    NL_RUN_PYTHON_TRACE_C,
     NL_RUN_PYTHON_OFF
 };
 extern const char *const nl_run_python_names[];
 
+/* What is recorded on request only. */
+struct nl_run_python_options {
+    enum nl_run_python mode;
+    bool shapes; /* of the inputs of operators */
+    bool heap;   /* of Python: bytes in use and their peaks */
+};
+
 /* In the arena, ended by a NULL name; none with OFF, or where the package was not built or installed. */
-const struct nl_variable *nl_run_python_variables(struct nl_arena *arena, enum nl_run_python mode);
+const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
+                                                  const struct nl_run_python_options *options);
 
 /* Nanoseconds between samples; 0 = none: switched off, or each call is recorded and no rate was given. `rate`
  * is a number a second, below 0 when not given. */

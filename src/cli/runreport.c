@@ -12,8 +12,7 @@
 #include "cli/message.h"
 #include "store/recgpu.h"
 
-#define EVENTS_KEY "recorded events: "
-#define ERROR_KEY  "clock error (ns)"
+#define ERROR_KEY "clock error (ns)"
 
 #define MISSED_TOLD 0.1 /* share of the moments to sample at that may pass without a word */
 
@@ -23,8 +22,7 @@ static uint64_t number_of(struct nl_str text)
     return nl_parse_i64(text, &value) && value > 0 ? (uint64_t)value : 0;
 }
 
-/* Sum over the sources of what they say under `key`. */
-static uint64_t sum_of(const struct nl_trace *trace, struct nl_str key)
+uint64_t nl_run_sum_of(const struct nl_trace *trace, struct nl_str key)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < trace->meta.rows; i++)
@@ -33,18 +31,19 @@ static uint64_t sum_of(const struct nl_trace *trace, struct nl_str key)
     return sum;
 }
 
-static uint64_t most_of(const struct nl_trace *trace, struct nl_str key)
+uint64_t nl_run_clock_error_ns(const struct nl_trace *trace)
 {
+    struct nl_str key = nl_str(ERROR_KEY);
     uint64_t most = 0;
     for (uint32_t i = 0; i < trace->meta.rows; i++) {
         uint64_t value = number_of(nl_trace_name(trace, trace->meta.value[i]));
         if (nl_str_eq(nl_trace_name(trace, trace->meta.key[i]), key) && value > most)
             most = value;
     }
-    return most;
+    return most + 1;
 }
 
-static bool is_first(const struct nl_trace *trace, uint32_t row)
+bool nl_run_is_first_key(const struct nl_trace *trace, uint32_t row)
 {
     for (uint32_t i = 0; i < row; i++)
         if (trace->meta.key[i] == trace->meta.key[row])
@@ -58,15 +57,30 @@ static void tell_events(const struct nl_call *call, const struct nl_trace *trace
     size_t at = 0;
     for (uint32_t i = 0; i < trace->meta.rows; i++) {
         struct nl_str key = nl_trace_name(trace, trace->meta.key[i]);
-        if (!nl_str_starts(key, EVENTS_KEY) || !is_first(trace, i) || at >= sizeof text - 80)
+        if (!nl_str_starts(key, NL_RUN_EVENTS_KEY) || !nl_run_is_first_key(trace, i) ||
+            at >= sizeof text - 80)
             continue;
-        struct nl_str name = {key.ptr + strlen(EVENTS_KEY), key.len - strlen(EVENTS_KEY)};
-        int put = snprintf(text + at, sizeof text - at, "%s%s %.*s", at ? ", " : "",
-                           nl_format_count(count, sum_of(trace, key)), (int)name.len, name.ptr);
+        struct nl_str name = {key.ptr + strlen(NL_RUN_EVENTS_KEY),
+                              key.len - strlen(NL_RUN_EVENTS_KEY)};
+        int put =
+            snprintf(text + at, sizeof text - at, "%s%s %.*s", at ? ", " : "",
+                     nl_format_count(count, nl_run_sum_of(trace, key)), (int)name.len, name.ptr);
         at += put > 0 ? (size_t)put : 0;
     }
     nl_message_note(call, "  events (begin and end are two): %s%s%s values", text, at ? ", " : "",
                     nl_format_count(count, trace->counter.rows));
+}
+
+/* What the recorder saw from beside the program. */
+static void tell_sampled(const struct nl_call *call, const struct nl_trace *trace)
+{
+    char samples[NL_UNIT_TEXT], runs[NL_UNIT_TEXT];
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < trace->slice.rows; i++)
+        count += trace->slice.kind[i] == NL_KIND_SCHED;
+    if (trace->sample.rows || count)
+        nl_message_note(call, "  samples: %s; times on a processor: %s",
+                        nl_format_count(samples, trace->sample.rows), nl_format_count(runs, count));
 }
 
 static void tell_drops(const struct nl_call *call, const struct nl_recorder_report *report)
@@ -93,11 +107,20 @@ static void tell_drops(const struct nl_call *call, const struct nl_recorder_repo
     if (none)
         nl_message_note(call, "  dropped: none");
     if (report->refused)
-        fprintf(stderr, "neurolens:   %" PRIu32 " processes could not make a file to record to\n",
-                report->refused);
+        fprintf(stderr, "neurolens:   %" PRIu32 " process%s could not make a file to record to\n",
+                report->refused, report->refused == 1 ? "" : "es");
     if (report->sums.spill_errors)
         fprintf(stderr, "neurolens:   the disk was full: %s blocks stayed in memory\n",
                 nl_format_count(count, report->sums.spill_errors));
+}
+
+uint64_t nl_run_alert_marks(const struct nl_trace *trace, const char *text)
+{
+    uint64_t marks = 0;
+    for (uint32_t row = 0; row < trace->slice.rows; row++)
+        marks += trace->slice.flags[row] & NL_SLICE_INSTANT &&
+                 nl_str_is(nl_trace_name(trace, trace->slice.name[row]), text);
+    return marks;
 }
 
 /* How often each threshold was crossed; the marks in the recording say when. */
@@ -105,10 +128,7 @@ static void tell_alerts(const struct nl_call *call, const struct nl_trace *trace
 {
     char count[NL_UNIT_TEXT];
     for (unsigned i = 0; i < ALERT_ROWS; i++) {
-        uint64_t marks = 0;
-        for (uint32_t row = 0; row < trace->slice.rows; row++)
-            marks += trace->slice.flags[row] & NL_SLICE_INSTANT &&
-                     nl_str_is(nl_trace_name(trace, trace->slice.name[row]), alert_rows[i].text);
+        uint64_t marks = nl_run_alert_marks(trace, alert_rows[i].text);
         if (marks)
             nl_message_note(call, "  %s: %s time%s", alert_rows[i].text,
                             nl_format_count(count, marks), marks == 1 ? "" : "s");
@@ -142,14 +162,20 @@ static void tell_problems(const struct nl_trace *trace)
     }
 }
 
+int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace)
+{
+    double events = (double)nl_run_sum_of(trace, nl_str("recorded events"));
+    return (int64_t)(events * (double)report->event_ps / 1000);
+}
+
 /* The part of it that our thread in the program takes; the driver's own is in the program's calls. */
 static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                           const struct nl_trace *trace)
 {
     char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
-    uint64_t ns = sum_of(trace, nl_str(NL_REC_GPU_COST));
-    uint64_t records = sum_of(trace, nl_str(EVENTS_KEY "GPU work")) +
-                       sum_of(trace, nl_str(EVENTS_KEY "GPU API calls"));
+    uint64_t ns = nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST));
+    uint64_t records = nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU work")) +
+                       nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU API calls"));
     double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
     if (ns && records)
         nl_message_note(call,
@@ -163,13 +189,13 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
                       const struct nl_trace *trace)
 {
     char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT], own[NL_UNIT_TEXT], memory[NL_UNIT_TEXT];
-    double events = (double)sum_of(trace, nl_str("recorded events"));
-    int64_t ns = (int64_t)(events * (double)report->event_ps / 1000);
+    int64_t ns = nl_run_cost_ns(report, trace);
     double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
     if (report->event_ps)
-        nl_message_note(call, "  overhead: %s in the program (%s of its time): %.1f ns an event",
+        nl_message_note(call, "  overhead: %s in the program (%s of its time): %.1f ns an event%s",
                         nl_format_ns(spent, ns), nl_format_percent(share, part),
-                        (double)report->event_ps / 1000);
+                        (double)report->event_ps / 1000,
+                        trace->sample.rows ? "; samples not counted" : "");
     tell_gpu_cost(call, report, trace);
     nl_message_note(call, "  recorder: %s of processor time beside it, %s of memory at most",
                     nl_format_ns(own, report->recorder_cpu_ns),
@@ -209,7 +235,7 @@ static void tell_clock(const struct nl_call *call, const struct nl_recorder_repo
 {
     nl_message_note(call, "  clock: %s, error below %" PRIu64 " ns",
                     report->clock == NL_REC_CLOCK_TSC ? "time stamp counter" : "CLOCK_MONOTONIC",
-                    most_of(trace, nl_str(ERROR_KEY)) + 1);
+                    nl_run_clock_error_ns(trace));
 }
 
 /* What processes said of their GPU work: not recorded, recorded in part, cut short. */
@@ -236,6 +262,7 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
                     threads, threads == 1 ? "" : "s",
                     nl_format_bytes(bytes, (uint64_t)info.st_size));
     tell_events(call, trace);
+    tell_sampled(call, trace);
     tell_drops(call, report);
     tell_problems(trace);
     tell_cost(call, report, trace);

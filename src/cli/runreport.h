@@ -9,6 +9,17 @@
 #include "cli/command.h"
 #include "store/trace.h"
 
+#define NL_RUN_EVENTS_KEY "recorded events: " /* a source of events follows */
+
+/* Sum over the parts of the recording of what they say under `key`. */
+uint64_t nl_run_sum_of(const struct nl_trace *trace, struct nl_str key);
+/* Is this row of the metadata the first with its key? */
+bool nl_run_is_first_key(const struct nl_trace *trace, uint32_t row);
+uint64_t nl_run_clock_error_ns(const struct nl_trace *trace);
+uint64_t nl_run_alert_marks(const struct nl_trace *trace, const char *text);
+/* Time that the program spent on writing events. */
+int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace);
+
 /* On stderr, unless --quiet; losses are told even then. */
 void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *report,
                    const struct nl_trace *trace, const char *path);

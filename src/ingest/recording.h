@@ -3,7 +3,8 @@
  *
  * recording.c recognises and opens a file and reports; recordingblocks.c finds its blocks, wherever and
  * in whatever state they are, in order; recordingclock.c turns ticks into ns; recordingevents.c pairs
- * begins and ends; recordingrows.c makes rows of them, recordingsamples.c of samples.
+ * begins and ends; recordingrows.c makes rows of them, recordingsamples.c of samples,
+ * recordingruns.c of the times that threads had a processor.
  */
 #ifndef NL_RECORDING_H
 #define NL_RECORDING_H
@@ -71,6 +72,7 @@ struct rec_load {
     struct nl_arena arena;
     unsigned problems; /* told by hooks */
     uint64_t bad_blocks, bad_packs, bad_names, cut_blocks, unread_blocks;
+    struct id_index run_lanes;  /* of threads' times on a processor */
     struct id_index categories; /* names of NVTX categories by domain << 32 | number */
 };
 
@@ -147,6 +149,10 @@ NL_MUST_CHECK bool rec_samples_take(struct rec_samples *samples, const struct nl
                                     const unsigned char *more, size_t bytes);
 void rec_samples_finish(struct rec_samples *samples); /* coverage */
 void rec_samples_free(struct rec_samples *samples);
+
+/* A RAN cell with what follows it (zeros where nothing does). False: it is damaged. */
+NL_MUST_CHECK bool rec_run_take(struct rec_load *load, const struct nl_rec_cell *cell,
+                                const struct nl_rec_more *more);
 
 /* A mark that a hook of ours left, "what: why", of what it could not record: a line of coverage. */
 bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark);

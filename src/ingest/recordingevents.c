@@ -466,6 +466,10 @@ static void read_block(struct rec_events *e, const unsigned char *bytes, uint32_
             take_sample(e, &event.cell, behind, (cells - 1) * NL_REC_CELL);
             continue;
         }
+        if (event.cell.kind == NL_REC_RAN && e->now == &e->recorder) {
+            e->cut += !rec_run_take(e->load, &event.cell, &event.more[0]);
+            continue;
+        }
         event.ts = rec_clock_ns(&e->load->clock, event.cell.time);
         if (event.cell.kind == NL_REC_THREAD)
             set_thread(e, &event);

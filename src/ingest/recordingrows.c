@@ -87,6 +87,8 @@ static void stage_side(struct rec_load *load, unsigned kind, uint32_t row,
         break;
     case NL_KIND_OP:
         op.slice = row;
+        if (scope->flags & NL_REC_HAS_CATEGORY)
+            op.shapes = rec_name_id(load, scope->category);
         nl_stage_op(load->stage, &op);
         break;
     case NL_KIND_PYTHON:

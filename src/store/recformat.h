@@ -137,6 +137,7 @@ enum nl_rec_kind {
     NL_REC_DEVICE = 16, /* … about the GPU `value`, id its name, a UUID, b bus; second a vendor */
     NL_REC_NOTE,        /* coverage: id what, value how many, a = detail */
     NL_REC_SAMPLE,      /* where a thread was, below */
+    NL_REC_RAN = 24,    /* a thread had a processor, below */
     NL_REC_BEGIN = 64,  /* + class: a scope, or a range that RANGE_END ends (third cell flag) */
     NL_REC_END = 128,   /* + class: id is the low half of the time of its BEGIN, depth likewise */
     NL_REC_MARK = 192   /* + class */
@@ -167,6 +168,11 @@ struct nl_rec_more {
  */
 #define NL_REC_NO_CPU     UINT32_MAX
 #define NL_REC_SAMPLE_CUT 1u /* outer frames are missing */
+
+/* RAN, of the recorder: from `time` to value (ns of CLOCK_MONOTONIC) the thread id had processor a; depth tells
+ * how it left. */
+#define NL_REC_RAN_READY 1u /* though it could go on */
+#define NL_REC_RAN_WAITS 2u /* to wait */
 
 /* Category of a mark of class LIBRARY that says what could not be recorded, "what: why". Such marks are
  * written outside the window too. */

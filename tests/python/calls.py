@@ -1,4 +1,5 @@
-"""Calls of many kinds, for the comparison with cProfile: calls.py [cprofile]."""
+"""Calls of many kinds, for the comparison with cProfile: calls.py [cprofile [C]]."""
+import re
 import sys
 import threading
 
@@ -32,7 +33,24 @@ def recursive(number):
     return recursive(number - 1) + 1 if number else 0
 
 
+class Words(list):
+    pass
+
+
+def of_c(number):
+    words = Words()
+    for one in range(number):
+        words.append(one)
+    words.sort(key=lambda one: -one)
+    try:
+        words.index("absent")
+    except ValueError:
+        pass
+    return len(words) + len("a b c".split()) + len(dict.fromkeys(words)) + "".join(map(str, words)).count("1")
+
+
 def work():
+    assert of_c(30) == 76
     for number in range(100):
         leaf(number)
     fibonacci(12)
@@ -60,7 +78,7 @@ def work():
 
 
 def main():
-    if sys.argv[1:] != ["cprofile"]:
+    if sys.argv[1:2] != ["cprofile"]:
         work()
         thread = threading.Thread(target=work)
         thread.start()
@@ -71,8 +89,25 @@ def main():
     profile = cProfile.Profile()
     profile.runcall(work)
     for (file, line, _), (_, calls, *_) in pstats.Stats(profile).stats.items():
-        if file == __file__:
+        if file == __file__ and len(sys.argv) == 2:
             print(line, 2 * calls)
+    if len(sys.argv) > 2:
+        tell_c(pstats.Stats(profile))
+
+
+def tell_c(stats):
+    """C functions that were called from here, by the names that recordings give them."""
+    found = {}
+    for (_, _, name), (_, _, _, _, callers) in stats.stats.items():
+        calls = sum(count for (file, _, _), (count, *_) in callers.items() if file == __file__)
+        method = re.match(r"<method '(.*)' of '(.*)' objects>", name)
+        function = re.match(r"<built-in method (.*)>", name)
+        if calls and (method or function):
+            key = "%s.%s" % (method.group(2), method.group(1)) if method else function.group(1)
+            key = "dict.fromkeys" if key == "fromkeys" else key
+            found[key] = found.get(key, 0) + 2 * calls
+    for name, calls in sorted(found.items()):
+        print(name, calls)
 
 
 main()

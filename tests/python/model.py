@@ -1,4 +1,4 @@
-"""A small model with PyTorch: model.py train | count | compile | workers | own."""
+"""A small model with PyTorch: model.py train | count | shapes | compile | workers | own | distributed."""
 import collections
 import sys
 
@@ -57,6 +57,28 @@ def count(model, data, optimizer):
         print("%d\t%s" % (number, name))
 
 
+def shapes(model, data, optimizer):
+    """The same with the shapes of inputs, as JSON; operators without any are left out."""
+    import json
+    import neurolens
+    train(model, data, optimizer)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profile:
+        neurolens.start()
+        train(model, data, optimizer)
+        neurolens.stop()
+    found = collections.Counter((event.name(), json.dumps(event.shapes())) for event in
+                                profile.profiler.kineto_results.events() if any(event.shapes()))
+    for (name, sizes), number in sorted(found.items()):
+        print("%d\t%s\t%s" % (number, name, sizes))
+
+
+def distributed(model, data, optimizer):
+    """Gradients averaged over the processes of torchrun."""
+    torch.distributed.init_process_group("gloo")
+    train(torch.nn.parallel.DistributedDataParallel(model), data, optimizer)
+    torch.distributed.destroy_process_group()
+
+
 def compiled(model, data, optimizer):
     import torch._dynamo
     fast = torch.compile(model, backend="eager")
@@ -86,7 +108,8 @@ def main():
     data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(40, 16)), batch_size=8)
     model = LM()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    {"train": train, "count": count, "compile": compiled, "workers": workers, "own": own}[sys.argv[1]](model, data, optimizer)
+    {"train": train, "count": count, "shapes": shapes, "compile": compiled, "workers": workers, "own": own,
+     "distributed": distributed}[sys.argv[1]](model, data, optimizer)
 
 
 main()

@@ -145,6 +145,28 @@ GPU_ODD = [
     gpu(0, 98, 45, 0, (), struct.pack("<QII", 2**64 - 1, 97, 0)), gpu(0, 98, 46, 0, (), struct.pack("<QII", 0, 97, 0)),
     gpu(1060, 1, 33, 1, (), bytes(16)),
 ]
+# Samples (18) and times on a processor (24) of the recorder: a function of a script, code of a file that is not here, of the kernel,
+# of nowhere, a place that is no number; a stack that is longer than its cell, a run that ends before it begins.
+CPU_NAMES = names(*((2**32 - 1 - i, text) for i, text in enumerate((
+    "cpu-clock", "ns", "step\ttrain.py\t12", "@/none/lib.so\tab12\t0x1f", "@[kernel]\t\t0x0", "@\t\t", "@/none/b\t~1-2\t0xzz",
+    "@//anon\t\t0xffffffffffffffff", "a\tb\tc\td"))))
+TOP = 2**32 - 1
+
+
+def sample(ns, tid, frames, cpu=1, flags=0, depth=None):
+    ids = b"".join(struct.pack("<I", TOP - 2 - f) for f in frames)
+    ids = ids.ljust((len(ids) + 15) & ~15, b"\0")
+    return (struct.pack("<QIBBH", ns, tid, 18, 3 + len(ids) // 16, len(frames) if depth is None else depth) +
+            struct.pack("<QII", 1000000, TOP, TOP - 1) + struct.pack("<QII", 0, cpu, flags) + ids)
+
+
+CPU = [
+    thread(2000, 2**32 - 1, 0), sample(1500, 4321, [2, 1, 0]), sample(1600, 4321, [0], flags=1), sample(1700, 4400, []),
+    sample(1800, 4400, [3, 4, 5, 6, 99]), sample(2**64 - 1, 4400, [1], cpu=2**32 - 1),
+    cell(1400, 4321, 24, (1900, 2, 0), depth=2), cell(1950, 4321, 24, (1990, 5000, 0), depth=1), cell(1990, 1, 24, (2000, 0, 0), depth=9),
+    cell(1500, 4321, 24, (1400, 0, 0)), cell(1500, 4321, 24), cell(2**63, 2**32 - 1, 24, (2**64 - 1, 0, 0)),
+    sample(1900, 4321, [0, 1], depth=200),
+]
 
 
 def write(folder, name, text):
@@ -193,6 +215,9 @@ def main():
     write(HERE, "gpu-words.nlrec", head(5, block=32768) +
           whole(block(2, names(*((i, "word %d" % i) for i in range(1, 301))), 0), 32768) +
           whole(block(1, b"".join(words), 1), 32768))
+    # The same among a program's own cells does not count.
+    write(HERE, "cpu.nlrec", head(3, block=2048) + whole(block(2, CPU_NAMES, 0), 2048) + whole(block(1, b"".join(CPU), 1), 2048) +
+          whole(block(1, thread(1000) + begin(1000, 1) + b"".join(CPU[1:]) + end(1300, 1000), 2), 2048))
     write(HERE, "empty.nlrec", head(0, end=0, closed=0))
     write(REJECT, "cut-head.nlrec", head(0)[:700])
     write(REJECT, "version.nlrec", head(0, version=2))

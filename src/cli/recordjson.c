@@ -1,0 +1,175 @@
+/* The report of a run as JSON. */
+#include "cli/recordjson.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "capture/alerts.h"
+#include "cli/runreport.h"
+#include "view/view.h"
+
+static void put_count(struct nl_json *json, const char *key, uint64_t value)
+{
+    nl_json_key(json, key);
+    nl_json_u64(json, value);
+}
+
+static void put_known(struct nl_json *json, const char *key, uint64_t value, bool known)
+{
+    nl_json_key(json, key);
+    if (known)
+        nl_json_u64(json, value);
+    else
+        nl_json_null(json);
+}
+
+static void put_text(struct nl_json *json, const char *key, const char *text)
+{
+    nl_json_key(json, key);
+    nl_json_text(json, text);
+}
+
+static void put_file(struct nl_json *json, const char *path, const char *why)
+{
+    struct stat info = {0};
+    put_text(json, "recording", path);
+    put_known(json, "recording_bytes", (uint64_t)info.st_size, path && stat(path, &info) == 0);
+    put_text(json, "nothing_recorded", why);
+}
+
+static void put_end(struct nl_json *json, int status)
+{
+    put_known(json, "exit_status", (uint64_t)WEXITSTATUS(status), WIFEXITED(status));
+    put_known(json, "exit_signal", (uint64_t)WTERMSIG(status), WIFSIGNALED(status));
+}
+
+static void put_events(struct nl_json *json, const struct nl_trace *trace)
+{
+    size_t prefix = strlen(NL_RUN_EVENTS_KEY);
+    nl_json_key(json, "events");
+    nl_json_open(json, '[');
+    for (uint32_t i = 0; trace && i < trace->meta.rows; i++) {
+        struct nl_str key = nl_trace_name(trace, trace->meta.key[i]);
+        if (!nl_str_starts(key, NL_RUN_EVENTS_KEY) || !nl_run_is_first_key(trace, i))
+            continue;
+        nl_json_open(json, '{');
+        nl_json_key(json, "source");
+        nl_json_str(json, (struct nl_str){key.ptr + prefix, key.len - prefix});
+        put_count(json, "count", nl_run_sum_of(trace, key));
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+    put_count(json, "values", trace ? trace->counter.rows : 0);
+}
+
+static void put_drops(struct nl_json *json, const struct nl_recorder_report *report)
+{
+    static const char *const words[NL_REC_DROPS] = {[NL_REC_DROP_ROOM] = "room",
+                                                    [NL_REC_DROP_SIGNAL] = "signal",
+                                                    [NL_REC_DROP_DEEP] = "deep",
+                                                    [NL_REC_DROP_NAME] = "name",
+                                                    [NL_REC_DROP_WRAP] = "wrap"};
+    nl_json_key(json, "dropped");
+    nl_json_open(json, '{');
+    for (unsigned i = 0; i < NL_REC_DROPS; i++)
+        put_count(json, words[i], report->sums.drops[i]);
+    nl_json_close(json, '}');
+    put_count(json, "processes_without_file", report->refused);
+    put_count(json, "blocks_disk_full", report->sums.spill_errors);
+}
+
+static void put_cost(struct nl_json *json, const struct nl_recorder_report *report,
+                     const struct nl_trace *trace)
+{
+    bool known = report->event_ps && trace;
+    nl_json_key(json, "event_ns");
+    if (report->event_ps)
+        nl_json_f64(json, (double)report->event_ps / 1000);
+    else
+        nl_json_null(json);
+    put_known(json, "overhead_ns", known ? (uint64_t)nl_run_cost_ns(report, trace) : 0, known);
+    put_count(json, "recorder_cpu_ns", (uint64_t)report->recorder_cpu_ns);
+    put_count(json, "peak_bytes", report->peak_bytes);
+    put_text(json, "clock", report->clock == NL_REC_CLOCK_TSC ? "tsc" : "monotonic");
+    put_known(json, "clock_error_ns", trace ? nl_run_clock_error_ns(trace) : 0, trace);
+}
+
+static void put_coverage(struct nl_json *json, const struct nl_trace *trace)
+{
+    nl_json_key(json, "coverage");
+    nl_json_open(json, '[');
+    for (uint32_t i = 0; trace && i < trace->coverage.rows; i++) {
+        struct nl_str detail = nl_trace_name(trace, trace->coverage.detail[i]);
+        nl_json_open(json, '{');
+        nl_json_key(json, "item");
+        nl_json_str(json, nl_trace_name(trace, trace->coverage.item[i]));
+        put_known(json, "count", (uint64_t)trace->coverage.count[i],
+                  trace->coverage.count[i] != NL_NULL_I64);
+        nl_json_key(json, "detail");
+        if (detail.len)
+            nl_json_str(json, detail);
+        else
+            nl_json_null(json);
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+}
+
+static void put_alerts(struct nl_json *json, const struct nl_trace *trace)
+{
+    nl_json_key(json, "alerts");
+    nl_json_open(json, '[');
+    for (unsigned i = 0; trace && i < ALERT_ROWS; i++) {
+        uint64_t marks = nl_run_alert_marks(trace, alert_rows[i].text);
+        if (!marks)
+            continue;
+        nl_json_open(json, '{');
+        put_text(json, "alert", alert_rows[i].word);
+        put_count(json, "count", marks);
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+}
+
+static void put_sources(struct nl_json *json, const struct nl_recorder_report *report)
+{
+    nl_json_key(json, "sources");
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < report->source_count; i++) {
+        const struct nl_recorder_source *source = &report->sources[i];
+        nl_json_open(json, '{');
+        put_text(json, "source", source->name);
+        nl_json_key(json, "available");
+        nl_json_bool(json, source->available);
+        put_text(json, "why", source->available ? NULL : source->why);
+        put_count(json, "missing_readings", source->lost);
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+}
+
+void nl_record_json(FILE *stream, const struct nl_recorder_report *report,
+                    const struct nl_trace *trace, const char *path, const char *why)
+{
+    struct nl_json json;
+    nl_view_json_begin(&json, stream, "neurolens.recording/1");
+    nl_json_open(&json, '{');
+    put_file(&json, path, why);
+    put_end(&json, report->wait_status);
+    put_count(&json, "wall_ns", (uint64_t)report->wall_ns);
+    put_count(&json, "processes", report->sums.processes);
+    put_count(&json, "threads", report->sums.threads);
+    put_events(&json, trace);
+    put_drops(&json, report);
+    put_cost(&json, report, trace);
+    put_coverage(&json, trace);
+    put_alerts(&json, trace);
+    put_sources(&json, report);
+    put_count(&json, "window_changes", report->gate_changes);
+    nl_json_key(&json, "others_alive");
+    nl_json_bool(&json, report->others_alive);
+    nl_json_close(&json, '}');
+    nl_json_close(&json, '}');
+    (void)fputc('\n', stream);
+}

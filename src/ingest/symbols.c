@@ -1,0 +1,167 @@
+/* Files are opened when the first place in them is asked for, and stay open. */
+#define _GNU_SOURCE
+#include "ingest/symbols.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ingest/elfsymbols.h"
+#include "ingest/jitnames.h"
+
+#define FILES_MOST 4096u /* of one recording; a process has some hundred at most */
+#define FILES_TEXT 200u
+
+/* Of libstdc++, with C names: the ABI that all C++ compilers on Linux share. */
+extern char *__cxa_demangle(const char *name, char *room, size_t *bytes, int *status);
+
+struct file {
+    char *path, *id;
+    struct elfsymbols *elf; /* NULL: see state */
+    enum elfsymbols_state state;
+};
+
+struct symbols {
+    struct symbols_process process;
+    struct file *files;
+    size_t count, cap, latest;
+    struct jitnames *made;
+    bool made_asked;
+    char *demangled;
+    uint64_t nameless[SYMBOLS_REASONS];
+    char named[SYMBOLS_REASONS][FILES_TEXT]; /* files without names */
+};
+
+struct symbols *symbols_new(const struct symbols_process *process)
+{
+    struct symbols *symbols = nl_zalloc(sizeof *symbols);
+    symbols->process = *process;
+    return symbols;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+    if (!symbols)
+        return;
+    for (size_t i = 0; i < symbols->count; i++) {
+        nl_free(symbols->files[i].path);
+        nl_free(symbols->files[i].id);
+        elfsymbols_close(symbols->files[i].elf);
+    }
+    nl_free(symbols->files);
+    nl_free(symbols->demangled);
+    jitnames_close(symbols->made);
+    nl_free(symbols);
+}
+
+static char *copy(struct nl_str text)
+{
+    char *made = nl_zalloc(text.len + 1);
+    memcpy(made, text.ptr, text.len);
+    return made;
+}
+
+static bool is_file(const struct file *file, struct nl_str path, struct nl_str id)
+{
+    return nl_str_is(path, file->path) && nl_str_is(id, file->id);
+}
+
+static const struct file *file_of(struct symbols *symbols, struct nl_str path, struct nl_str id)
+{
+    static const struct file none = {.state = ELFSYMBOLS_MISSING};
+    if (symbols->count && is_file(&symbols->files[symbols->latest], path, id))
+        return &symbols->files[symbols->latest];
+    for (size_t i = 0; i < symbols->count; i++)
+        if (is_file(&symbols->files[i], path, id)) {
+            symbols->latest = i;
+            return &symbols->files[i];
+        }
+    if (symbols->count >= FILES_MOST)
+        return &none;
+    nl_grow(&symbols->files, &symbols->cap, symbols->count + 1);
+    symbols->latest = symbols->count;
+    struct file *file = &symbols->files[symbols->count++];
+    *file = (struct file){.path = copy(path), .id = copy(id)};
+    file->elf = elfsymbols_open(file->path, nl_str(file->id), &file->state);
+    return file;
+}
+
+static void count(struct symbols *symbols, enum symbols_reason reason, struct nl_str path)
+{
+    char *files = symbols->named[reason];
+    size_t used = strlen(files);
+    symbols->nameless[reason]++;
+    while (path.len && memchr(path.ptr, '/', path.len)) {
+        path.ptr++;
+        path.len--;
+    }
+    if (!path.len || used + path.len + 3 > FILES_TEXT ||
+        memmem(files, used, path.ptr, path.len) != NULL)
+        return;
+    (void)snprintf(files + used, FILES_TEXT - used, "%s%.*s", used ? ", " : "", (int)path.len,
+                   path.ptr);
+}
+
+static struct nl_str demangle(struct symbols *symbols, const char *name)
+{
+    int status = 0;
+    nl_free(symbols->demangled);
+    symbols->demangled = NULL;
+    if (name[0] == '_' && name[1] == 'Z')
+        symbols->demangled = __cxa_demangle(name, NULL, NULL, &status);
+    if (symbols->demangled)
+        return nl_str(symbols->demangled);
+    return (struct nl_str){name, strcspn(name, "@")}; /* versions are behind an @ */
+}
+
+/* Code outside files; its offset is an address. */
+static bool find_made(struct symbols *symbols, struct nl_str path, uint64_t address,
+                      struct symbols_place *place)
+{
+    const struct symbols_process *process = &symbols->process;
+    if (path.len && path.ptr[0] == '[' && path.ptr[1] != 'u' && path.ptr[1] != 'h') {
+        place->function = path; /* [kernel], [vdso]; not [unknown], [heap] */
+        return true;
+    }
+    if (!symbols->made_asked)
+        symbols->made = jitnames_open(process->pid, process->begin, process->end);
+    symbols->made_asked = true;
+    if (symbols->made)
+        place->function = jitnames_find(symbols->made, address);
+    if (!place->function.len)
+        count(symbols, SYMBOLS_MADE, path);
+    return place->function.len > 0;
+}
+
+bool symbols_find(struct symbols *symbols, struct nl_str path, struct nl_str id, uint64_t offset,
+                  struct symbols_place *place)
+{
+    static const enum symbols_reason reasons[ELFSYMBOLS_STATES] = {
+        SYMBOLS_STRIPPED, SYMBOLS_MISSING, SYMBOLS_CHANGED};
+    struct elfsymbols_place found;
+    *place = (struct symbols_place){0};
+    if (!id.len && (path.len < 2 || path.ptr[0] != '/' || path.ptr[1] == '/' ||
+                    nl_str_starts(path, "/memfd:") || nl_str_starts(path, "/dev/zero")))
+        return find_made(symbols, path, offset, place);
+    const struct file *file = file_of(symbols, path, id);
+    if (file->elf) {
+        elfsymbols_find(file->elf, offset, &found);
+        if (found.function)
+            place->function = demangle(symbols, found.function);
+        if (found.file) {
+            place->file = nl_str(found.file);
+            place->line = found.line;
+        }
+    }
+    if (!place->function.len)
+        count(symbols, reasons[file->state], path);
+    return place->function.len > 0;
+}
+
+uint64_t symbols_nameless(const struct symbols *symbols, enum symbols_reason reason,
+                          const char **files)
+{
+    *files = symbols->named[reason];
+    return symbols->nameless[reason];
+}

@@ -1,0 +1,44 @@
+/*
+ * symbols — the names of places in machine code, of all files that one recording tells of.
+ *
+ * A place is a file, what the file was (its build id), and an offset in it. Files that are not what they were
+ * are told and not used: a wrong name is worse than none.
+ */
+#ifndef SYMBOLS_H
+#define SYMBOLS_H
+
+#include "base/str.h"
+
+struct symbols;
+
+/* The process that the places are of, and when it lived (real time, ns), for what it tells itself of functions
+ * that it makes while it runs. */
+struct symbols_process {
+    int64_t pid, begin, end;
+};
+
+struct symbols_place {
+    struct nl_str function,
+        file;      /* .len 0 = not known; C++ names demangled; valid until the next call */
+    uint32_t line; /* 0 = not known */
+};
+
+struct symbols *symbols_new(const struct symbols_process *process);
+void symbols_free(struct symbols *symbols);
+
+/* False: it has no name, which is counted. */
+bool symbols_find(struct symbols *symbols, struct nl_str path, struct nl_str id, uint64_t offset,
+                  struct symbols_place *place);
+
+/* Places that got no name, by reason, with the first files that it was so for. */
+enum symbols_reason {
+    SYMBOLS_STRIPPED,
+    SYMBOLS_MISSING,
+    SYMBOLS_CHANGED,
+    SYMBOLS_MADE,
+    SYMBOLS_REASONS
+};
+uint64_t symbols_nameless(const struct symbols *symbols, enum symbols_reason reason,
+                          const char **files);
+
+#endif
