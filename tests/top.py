@@ -353,6 +353,16 @@ def amd():
     return None if answer["gpu_losses"]["failed_calls"] > 0 else "the value that is none was not counted"
 
 
+def amd_at_once():
+    """What sysfs never has is not waited for."""
+    shutil.copytree(path("amd"), path("amd-plain"))
+    os.unlink(path("amd-plain/sys/class/drm/card1/device/mem_busy_percent"))
+    begun = time.time()
+    answer = json.loads(once(library="absent.so", root="amd-plain"))["result"]
+    took = time.time() - begun
+    return None if took < 2.5 and answer["gpus"][0]["power_w"] == 600 else "%.1f s, %s" % (took, answer["gpus"])
+
+
 def own_process():
     """On the real /proc: a process that works is seen to work."""
     child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
@@ -447,6 +457,7 @@ def main():
     for name, mock, wanted in FAULTS:
         check("driver: " + name, fault, mock, **wanted)
     check("AMD by sysfs", amd)
+    check("AMD by sysfs, at once", amd_at_once)
     check("a process that works", own_process)
     check("a process that is recorded", recorded)
     check("processes that only seem recorded", no_recording)
