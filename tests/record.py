@@ -286,7 +286,8 @@ def few_descriptors():
     """More processes at once than the recorder has descriptors for: all of each is recorded."""
     path = os.path.join(scratch(), "few.nlt")
     words = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do %s 1 alarms=300 >/dev/null & done; wait"
-    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--sample", "0", "--", "sh", "-c", words % program("marks")],
+    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--sample", "0", "--switches", "off", "--", "sh", "-c",
+                           words % program("marks")],
                           env=environment(scratch()), timeout=60,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
     spans = [int(row[0]) for row in sql(path, "SELECT max(s.ts) - min(s.ts) FROM slices s JOIN lanes l ON l.id = s.lane "
@@ -301,7 +302,7 @@ def few_descriptors():
 def empty_processes():
     """Processes that record nothing share a line of the files; each is still a source and a process."""
     run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5; do cat /dev/null; done; exit 4" % program("marks")],
-              ["--sample", "0"])
+              ["--sample", "0", "--switches", "off"])
     answer = json.loads(neurolens(["info", "--format", "json", run.path]).stdout)
     text = neurolens(["info", run.path]).stdout
     sources = [int(row[0]) for row in sql(run.path, "SELECT bytes FROM sources")]
