@@ -84,6 +84,16 @@ def environment(home):
 _home = None
 
 
+def has_terminal():
+    """Whether a pseudo-terminal can be had; bare chroots have none."""
+    try:
+        for descriptor in os.openpty():
+            os.close(descriptor)
+        return True
+    except OSError:
+        return False
+
+
 def scratch():
     """A folder for the whole run, removed at its end."""
     global _home
