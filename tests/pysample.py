@@ -53,10 +53,14 @@ def sql(path, query):
     return json.loads(done.stdout)["result"]["rows"]
 
 
-def record(words, options=(), **more):
+# Samples of native code are the matter of native.py.
+QUIET = ("--native", "off", "--switches", "off")
+
+
+def record(words, options=(), quiet=QUIET, **more):
     record.count += 1
     path = os.path.join(scratch(), "s%d.nlt" % record.count)
-    done = neurolens(["run", "-o", path] + list(options) + ["--"] + words, timeout=240, **more)
+    done = neurolens(["run", "-o", path] + list(quiet) + list(options) + ["--"] + words, timeout=240, **more)
     return path, done
 
 
@@ -424,23 +428,40 @@ def too_old(python):
 def wrong_words():
     for words, text in ((["--pid", "1", "--", "true"], "not both"), (["--pid", "99999999999"], "no process"),
                         (["--pid", "1", "--steps", "1:2"], "--steps"), (["--pid", "1", "--python", "off"], "samples alone"),
-                        ([], "--pid PID"), (["--sample-rate", "100000", "--", "true"], "--sample-rate")):
+                        ([], "--pid PID"), (["--sample-rate", "100000", "--", "true"], "--sample-rate"),
+                        (["--sample-rate", "-1", "--", "true"], "--sample-rate"),
+                        (["--native", "no", "--", "true"], "--native"), (["--sample", "9", "--", "true"], "--sample-rate")):
         done = neurolens(["run", "-o", os.path.join(scratch(), "w.nlt")] + words)
         if done.status != 2 or text not in done.stderr:
             return "%s: %s" % (words, done.describe())
     return None
 
 
+def native_works():
+    """Can the kernel's samples be had here?"""
+    found = json.loads(neurolens(["doctor", "--format", "json"]).stdout)
+    return any(row["what"] == "CPU sampling" and row["state"] == "ok" for row in found["result"])
+
+
 def modes(python):
-    """--python and --sample-rate."""
+    """--python, --native and --sample-rate: which kinds of samples there are."""
     spin = "import time\nend = time.perf_counter() + 0.5\nwhile time.perf_counter() < end: pass"
-    for options, want in (([], True), (["--python", "sample"], True), (["--python", "trace"], False),
-                          (["--python", "off"], False), (["--sample-rate", "0"], False),
-                          (["--python", "trace", "--sample-rate", "50"], True)):
-        path, done = record([python, "-c", spin], options)
-        got = int(sql(path, "SELECT count(*) FROM samples")[0][0])
-        if done.status != 0 or (got > 5) != want or (got and not want) or "not recorded: Python" in done.stderr:
-            return "%s: %d samples, %s" % (options, got, done.describe())
+    of_native = native_works()
+    for options, of_python, native in (([], True, True), (["--python", "sample"], True, True), (["--python", "trace"], False, True),
+                                       (["--python", "off"], False, True), (["--sample-rate", "0"], False, False),
+                                       (["--native", "off"], True, False), (["--native", "off", "--python", "off"], False, False),
+                                       (["--python", "trace", "--sample-rate", "50"], True, True),
+                                       (["--python", "trace", "--sample-rate", "50", "--native", "off"], True, False)):
+        path, done = record([python, "-c", spin], options, quiet=())
+        counts = {True: 0, False: 0}
+        for event, count in sql(path, "SELECT event, count(*) FROM samples GROUP BY event"):
+            counts[event.startswith("python")] += int(count)
+        wanted = (of_python, native and of_native)
+        if done.status != 0 or "not recorded: Python" in done.stderr:
+            return "%s: %s" % (options, done.describe())
+        for got, want in zip((counts[True], counts[False]), wanted):
+            if (got > 5) != want or (got and not want):
+                return "%s: %s samples of Python and of native code, want %s\n%s" % (options, counts, wanted, done.stderr)
     path, done = record([python, "-c", spin], ["--python", "sample"])
     if "Python samples: " not in done.stderr:
         return done.stderr

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "capture/perfframes.h"
@@ -33,7 +32,7 @@ struct sampler {
     struct perfframes *frames;
     struct perfthreads *threads;
     struct unwind *unwind; /* NULL: the kernel follows the stacks */
-    uint64_t lost, lost_seen, throttled, unknown_runs, homeless;
+    uint64_t samples, lost, lost_seen, throttled, unknown_runs, homeless;
     int64_t next_look;
     /* the switches' rate */
     int64_t second_began, switches_ended; /* 0 = they are recorded */
@@ -100,6 +99,7 @@ static void take_sample(struct sampler *sampler, const struct perf_record *recor
                                  .frame_count = count,
                                  .cut = cut};
     perfheld_sample(held_of(process), &sample);
+    sampler->samples++;
 }
 
 /* ---- switches ---- */
@@ -376,7 +376,7 @@ static void tell(struct sampler *sampler, struct part *part)
     } notes[] = {
         {"lost: records of samples and switches", sampler->lost,
          "the kernel's rings were full: the recorder got no processor; sample less often "
-         "(--sample)"},
+         "(--sample-rate)"},
         {"samples held back by the kernel", sampler->throttled,
          "they came too often; kernel.perf_event_max_sample_rate"},
         {"skipped: damaged records of the kernel", perfring_damaged(sampler->ring), NULL},
@@ -414,6 +414,8 @@ static void stop(struct source_run *run)
     if (count)
         tell(sampler, part);
     run->lost = sampler->lost;
+    run->samples = sampler->samples;
+    run->sample_ns = run->options->cpu_hz ? SECOND_NS / (int64_t)run->options->cpu_hz : 0;
     struct perfmaps_process *process = perfmaps_first(sampler->maps, &count);
     for (size_t i = 0; i < count; i++)
         perfheld_free(process[i].owner);
@@ -427,7 +429,7 @@ static void stop(struct source_run *run)
 }
 
 const struct nl_source nl_source_cpu = {
-    .name = "CPU",
+    .name = "CPU samples",
     .doc = "samples of native code, and when threads have a processor",
     .period_ns = 1,
     .always = true,

@@ -32,9 +32,10 @@
 
 #define LIBRARY       "libneurolens-capture.so"
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
+#define NATIVE_OFF    1 /* of the words of --native */
 #define LEAST_BYTES   ((uint64_t)1 << 20)
 #define MOST_BYTES    ((uint64_t)1 << 36)
-#define DEFAULT_HZ    99u /* out of step with what programs do 100 times a second */
+#define NATIVE_HZ     99u /* out of step with what programs do 100 times a second */
 #define MOST_HZ       20000
 
 /* ---- where things are ---- */
@@ -117,23 +118,35 @@ static bool read_steps(const char *text, struct nl_recorder_options *options, st
     return nl_fail(err, NL_USAGE, "--steps: '%s' is not N:M with M over N, such as 10:20", text);
 }
 
+/* One rate for both kinds of samples; without it each has its own. */
+static bool read_rates(const struct nl_settings *settings, struct source_options *asked,
+                       struct nl_err *err)
+{
+    int64_t rate = settings->sample_rate;
+    bool given = rate != NL_NULL_I64;
+    if (given && (rate < 0 || rate > MOST_HZ))
+        return nl_fail(err, NL_USAGE, "--sample-rate: from 0 (none) to %d a second", MOST_HZ);
+    asked->stacks = (enum perf_stacks)settings->stacks;
+    asked->switches = (enum nl_switches)settings->switches;
+    asked->cpu_hz = given ? (uint32_t)rate : NATIVE_HZ;
+    asked->sample_ns = nl_run_python_period((enum nl_run_python)settings->python, rate);
+    if (settings->native == NATIVE_OFF)
+        asked->cpu_hz = 0;
+    if (settings->pid) { /* the kernel's events reach what we start */
+        asked->cpu_hz = 0;
+        asked->switches = NL_SWITCHES_OFF;
+    }
+    return true;
+}
+
 static bool read_options(const struct nl_call *call, struct nl_recorder_options *options,
                          struct nl_err *err)
 {
     const struct nl_settings *settings = &call->settings;
     options->policy = (enum nl_rec_policy)settings->policy;
     options->whole_graphs = settings->graphs == 1;
-    options->asked.stacks = (enum perf_stacks)settings->stacks;
-    options->asked.switches = (enum nl_switches)settings->switches;
-    options->asked.cpu_hz =
-        settings->sample_hz == NL_NULL_I64 ? DEFAULT_HZ : (uint32_t)settings->sample_hz;
-    if (settings->sample_hz != NL_NULL_I64 &&
-        (settings->sample_hz < 0 || settings->sample_hz > MOST_HZ))
-        return nl_fail(err, NL_USAGE, "--sample: from 0 (none) to %d", MOST_HZ);
-    if (settings->pid) { /* the kernel's events reach what we start */
-        options->asked.cpu_hz = 0;
-        options->asked.switches = NL_SWITCHES_OFF;
-    }
+    if (!read_rates(settings, &options->asked, err))
+        return false;
     options->unified_memory = settings->unified_memory;
     options->cap_bytes = settings->buffer_bytes ? settings->buffer_bytes : DEFAULT_BYTES;
     options->delay_ns = settings->delay_ns;
@@ -143,11 +156,6 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (settings->format > NL_FORMAT_JSON)
         return nl_fail(err, NL_USAGE, "run reports as text or json, not as %s",
                        nl_format_names[settings->format]);
-    options->asked.sample_ns =
-        nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate);
-    if (settings->sample_rate > NL_RUN_PYTHON_RATE_MOST)
-        return nl_fail(err, NL_USAGE, "--sample-rate: at most %d a second",
-                       NL_RUN_PYTHON_RATE_MOST);
     if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
         return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
     if (settings->trigger && strlen(settings->trigger) > 255)

@@ -71,13 +71,19 @@ static void tell_events(const struct nl_call *call, const struct nl_trace *trace
                     nl_format_count(count, trace->counter.rows));
 }
 
+uint64_t nl_run_processor_times(const struct nl_trace *trace)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < trace->slice.rows; i++)
+        count += trace->slice.kind[i] == NL_KIND_SCHED;
+    return count;
+}
+
 /* What the recorder saw from beside the program. */
 static void tell_sampled(const struct nl_call *call, const struct nl_trace *trace)
 {
     char samples[NL_UNIT_TEXT], runs[NL_UNIT_TEXT];
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < trace->slice.rows; i++)
-        count += trace->slice.kind[i] == NL_KIND_SCHED;
+    uint64_t count = nl_run_processor_times(trace);
     if (trace->sample.rows || count)
         nl_message_note(call, "  samples: %s; times on a processor: %s",
                         nl_format_count(samples, trace->sample.rows), nl_format_count(runs, count));
@@ -168,14 +174,19 @@ int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_
     return (int64_t)(events * (double)report->event_ps / 1000);
 }
 
+uint64_t nl_run_gpu_records(const struct nl_trace *trace)
+{
+    return nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU work")) +
+           nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU API calls"));
+}
+
 /* The part of it that our thread in the program takes; the driver's own is in the program's calls. */
 static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                           const struct nl_trace *trace)
 {
     char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
     uint64_t ns = nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST));
-    uint64_t records = nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU work")) +
-                       nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU API calls"));
+    uint64_t records = nl_run_gpu_records(trace);
     double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
     if (ns && records)
         nl_message_note(call,
@@ -215,7 +226,8 @@ static void tell_samples(const struct nl_call *call, const struct nl_recorder_re
                         nl_format_count(count, source->samples),
                         nl_format_ns(each, source->spent_ns / (int64_t)source->samples),
                         nl_format_percent(share, part));
-        double missed = (double)source->missed / (double)(source->missed + source->rounds);
+        double missed =
+            source->rounds ? (double)source->missed / (double)(source->missed + source->rounds) : 0;
         if (missed > MISSED_TOLD)
             nl_message_note(
                 call,

@@ -20,6 +20,11 @@ uint64_t nl_run_alert_marks(const struct nl_trace *trace, const char *text);
 /* Time that the program spent on writing events. */
 int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace);
 
+/* Intervals at which a thread had a processor. */
+uint64_t nl_run_processor_times(const struct nl_trace *trace);
+/* Work and calls of GPUs. */
+uint64_t nl_run_gpu_records(const struct nl_trace *trace);
+
 /* On stderr, unless --quiet; losses are told even then. */
 void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *report,
                    const struct nl_trace *trace, const char *path);
