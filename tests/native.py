@@ -4,6 +4,7 @@ times off the processors must be what they did, within the statistics of so many
 import collections
 import csv
 import ctypes
+import glob
 import io
 import json
 import math
@@ -205,6 +206,37 @@ def made_code():
     os.unlink(run.done.stdout.strip())
     found = [s for s in run.within("made::loop(int)") if "main" in s.stack]
     return None if len(found) > 0.8 * len(run.samples) else collections.Counter(s.stack for s in run.samples).most_common(3)
+
+
+def interpreters():
+    """Of those that can put a trampoline before each Python function (3.12 and later), one per version."""
+    found = {}
+    names = ["python3"] + sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
+    for name in names:
+        done = subprocess.run([name, "-c", "import sys; sys.activate_stack_trampoline('perf'); print(sys.executable, "
+                                           "'%d.%d' % sys.version_info[:2])"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if done.returncode == 0:
+            executable, version = done.stdout.decode().split()
+            found[version] = executable
+    return found
+
+
+def trampolines(python):
+    """PYTHONPERFSUPPORT: Python functions within the native stacks, which reach from the innermost C function to _start."""
+    def test():
+        script = os.path.join(TESTS, "native", "deeper.py")
+        run = Run([python, script, "1.0"], ["--sample-rate", "500"], extra={"PYTHONPERFSUPPORT": "1"})
+        for path in glob.glob("/tmp/perf-*.map"):
+            if run.done.stdout.split() and path == "/tmp/perf-%s.map" % run.done.stdout.split()[0]:
+                os.unlink(path)
+        native = [s.stack for s in run.samples if not s.event.startswith("python")]
+        inside = [stack for stack in native if "innermost" in stack]
+        order = [stack for stack in inside if [name for name in stack if name in ("innermost", "inner", "outer")] ==
+                 ["innermost", "inner", "outer"] and stack[-1] in ("_start", "__libc_start_main", "__libc_start_main_impl")]
+        if len(inside) < 0.7 * len(native) or len(order) < 0.95 * len(inside):
+            return "%d samples, %d inside, %d whole: %s" % (len(native), len(inside), len(order), native[len(native) // 2])
+        return None
+    return test
 
 
 def against_perf():
@@ -452,6 +484,8 @@ def main():
         tests.append(("C++ names", cplusplus))
     if platform.machine() == "x86_64":
         tests.append(("code made at run time", made_code))
+        tests += [("Python %s in native stacks" % version, trampolines(python))
+                  for version, python in interpreters().items()]
     if shutil.which("perf"):
         tests.append(("against perf", against_perf))
     if os.geteuid() == 0 and shutil.which("setpriv"):

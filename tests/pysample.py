@@ -264,8 +264,8 @@ def forks(python):
 
 def untouched(python):
     """The program sees nothing of it."""
-    bare = subprocess.run([python, program("untouched.py"), "100000"], env=environment(scratch()), stdout=subprocess.PIPE)
-    path, done = record([python, program("untouched.py"), "100000"], ["--python", "sample"])
+    bare = subprocess.run([python, program("untouched.py"), "400000"], env=environment(scratch()), stdout=subprocess.PIPE)
+    path, done = record([python, program("untouched.py"), "400000"], ["--python", "sample"])
     if done.status != 0:
         return done.describe()
     want, got = (json.loads(text)["sees"] for text in (bare.stdout, done.stdout))
@@ -322,7 +322,8 @@ def attach_ends():
             return "%.1f s, %s" % (took, done.describe())
         folder = tempfile.mkdtemp(dir=scratch())
         path = os.path.join(folder, "b.nlt")
-        mine = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--pid", str(target.pid)], env=environment(scratch()))
+        mine = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--pid", str(target.pid)], env=environment(scratch()),
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # not so in the background
         time.sleep(1)
         mine.send_signal(signal.SIGINT)
         if mine.wait(timeout=30) != 0 or not os.path.exists(path) or inside(path, "heavy")[0] < 10:
@@ -430,7 +431,7 @@ def wrong_words():
                         (["--pid", "1", "--steps", "1:2"], "--steps"), (["--pid", "1", "--python", "off"], "samples alone"),
                         ([], "--pid PID"), (["--sample-rate", "100000", "--", "true"], "--sample-rate"),
                         (["--sample-rate", "-1", "--", "true"], "--sample-rate"),
-                        (["--native", "no", "--", "true"], "--native"), (["--sample", "9", "--", "true"], "--sample-rate")):
+                        (["--native", "no", "--", "true"], "--native"), (["--sample", "9", "--", "true"], "unknown option")):
         done = neurolens(["run", "-o", os.path.join(scratch(), "w.nlt")] + words)
         if done.status != 2 or text not in done.stderr:
             return "%s: %s" % (words, done.describe())

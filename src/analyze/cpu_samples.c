@@ -19,11 +19,11 @@ static const struct nl_result_column columns[] = {
     {"function", NULL, NL_MEANS_TEXT},
     {"place", "in", NL_MEANS_TEXT},
     {"samples", NULL, NL_MEANS_COUNT},
+    {"share", NULL, NL_MEANS_SHARE},
+    {"total_share", "with callees", NL_MEANS_SHARE},
     {"self_weight", "self", NL_MEANS_COUNT},
     {"total_weight", "total", NL_MEANS_COUNT},
     {"unit", NULL, NL_MEANS_TEXT},
-    {"share", NULL, NL_MEANS_SHARE},
-    {"total_share", NULL, NL_MEANS_SHARE},
     {"event", NULL, NL_MEANS_TEXT},
 };
 
@@ -174,16 +174,23 @@ static bool is_waiting(const struct work *work, const struct kind *kind)
     return event.len >= end.len && memcmp(event.ptr + event.len - end.len, end.ptr, end.len) == 0;
 }
 
+/* Where a recording has both, what people wrote comes before the machine code that ran it. */
+static bool is_source_level(const struct work *work, const struct kind *kind)
+{
+    return nl_str_is(nl_trace_name(work->trace, kind->event), "python");
+}
+
 static void order_kinds(struct work *work)
 {
-    struct kind waiting[KINDS_MOST];
-    size_t kept = 0, count = 0;
-    for (size_t i = 0; i < work->kind_count; i++)
-        if (is_waiting(work, &work->kinds[i]))
-            waiting[count++] = work->kinds[i];
-        else
-            work->kinds[kept++] = work->kinds[i];
-    memcpy(work->kinds + kept, waiting, count * sizeof *waiting);
+    struct kind ordered[KINDS_MOST];
+    size_t count = 0;
+    for (int place = 0; place < 3; place++)
+        for (size_t i = 0; i < work->kind_count; i++) {
+            const struct kind *kind = &work->kinds[i];
+            if (place == (is_waiting(work, kind) ? 2 : !is_source_level(work, kind)))
+                ordered[count++] = *kind;
+        }
+    memcpy(work->kinds, ordered, count * sizeof *ordered);
 }
 
 static void find_kinds(struct work *work)
@@ -279,12 +286,12 @@ static void add_rows(struct work *work, const struct kind *kind)
         cells[0] = nl_answer_name(result, work->trace, function->name);
         cells[1] = nl_answer_name(result, work->trace, function->place);
         cells[2] = nl_answer_count(function->samples);
-        cells[3] = nl_cell_i64(function->self);
-        cells[4] = nl_cell_i64(function->total);
-        cells[5] = kind->weighed ? nl_answer_name(result, work->trace, kind->unit)
+        cells[3] = nl_answer_share(function->self, whole);
+        cells[4] = nl_answer_share(function->total, whole);
+        cells[5] = nl_cell_i64(function->self);
+        cells[6] = nl_cell_i64(function->total);
+        cells[7] = kind->weighed ? nl_answer_name(result, work->trace, kind->unit)
                                  : nl_answer_static("samples");
-        cells[6] = nl_answer_share(function->self, whole);
-        cells[7] = nl_answer_share(function->total, whole);
         cells[8] = nl_answer_name(result, work->trace, kind->event);
     }
     nl_free(order);
@@ -339,7 +346,6 @@ const struct nl_analysis nl_analysis_cpu_samples = {
         "Per event sampled and function (with its module or file): samples taken in it, their "
         "weight "
         "(in `unit`, 1 each where the profile has no weights), the weight with all it called, and "
-        "the share of both in all samples. Recursion counts once. Events of threads that waited "
-        "come "
-        "last.",
+        "the share of both in all samples of that event. Recursion counts once. Samples of "
+        "Python's own stacks come first, those of threads that waited last.",
 };

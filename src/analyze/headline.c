@@ -337,6 +337,9 @@ static void tell_cpu_top(const struct story *story)
         size_t row = result ? first_own_row(result) : 0;
         if (!result || row == result->rows)
             continue;
+        /* Pauses of a garbage collector and the like are no summary of what was sampled. */
+        if (!strcmp(tables[i].name, "others") && part(story, "cpu_samples"))
+            continue;
         nl_buf_format(story->out, "Top %s by self time: ", tables[i].what);
         put_name(story->out, nl_lookup_text(result, row, "name"));
         put_percent(story->out, ", ", nl_lookup_f64(result, row, "share"));

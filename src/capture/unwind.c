@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -242,14 +243,39 @@ static bool step(struct cfivalue_state *state, Dwarf_Frame *row)
     return upwards;
 }
 
-/* Code that a program made has no tables; those that make it keep frame pointers. */
+/*
+ * Behind its call the code itself may say what it put on the stack: "add $N, %rsp; ret". CPython's trampolines
+ * (PYTHONPERFSUPPORT), one per Python function, are made so and keep no frame pointer.
+ */
+static bool step_by_code(const struct perfmaps_process *process, uint64_t place,
+                         struct cfivalue_state *state)
+{
+    unsigned char code[5] = {0};
+    struct iovec to = {code, sizeof code}, from = {.iov_len = sizeof code};
+    uint64_t back;
+    memcpy(&from.iov_base, &place, sizeof from.iov_base);
+    if (process_vm_readv((pid_t)process->pid, &to, 1, &from, 1, 0) != (ssize_t)sizeof code ||
+        memcmp(code, "\x48\x83\xc4", 3) != 0 || code[3] > INT8_MAX || code[4] != 0xc3)
+        return false;
+    uint64_t stack = state->registers[STACK_POINTER] + code[3];
+    if (!cfivalue_memory(state, stack, &back) || !perfmaps_at(process, back - 1))
+        return false;
+    state->registers[STACK_POINTER] = stack + 8;
+    state->registers[RETURN] = back;
+    return true;
+}
+
+/* Code that a program made has no tables; most that make it keep frame pointers. */
 static bool step_made(const struct unwind *unwind, const struct perfmaps_process *process,
-                      uint64_t place, struct cfivalue_state *state)
+                      uint64_t place, bool behind_call, struct cfivalue_state *state)
 {
     const struct perfmaps_mapping *mapping = perfmaps_at(process, place);
     uint64_t frame = state->registers[FRAME_POINTER], outer, back;
-    if (!mapping || perfmaps_module_at(unwind->maps, mapping->module)->is_file ||
-        !state->known[FRAME_POINTER] || frame < state->registers[STACK_POINTER] ||
+    if (!mapping || perfmaps_module_at(unwind->maps, mapping->module)->is_file)
+        return false;
+    if (behind_call && step_by_code(process, place, state))
+        return true;
+    if (!state->known[FRAME_POINTER] || frame < state->registers[STACK_POINTER] ||
         !cfivalue_memory(state, frame, &outer) || !cfivalue_memory(state, frame + 8, &back) ||
         !perfmaps_at(process, back - 1))
         return false;
@@ -283,7 +309,7 @@ size_t unwind_stack(struct unwind *unwind, const struct perfmaps_process *proces
         Dwarf_Frame *row = row_of(unwind, process, interrupted ? place : place - 1);
         bool signal = false;
         bool gone = row ? dwarf_frame_info(row, NULL, NULL, &signal) < 0 || !step(&state, row)
-                        : !step_made(unwind, process, place, &state);
+                        : !step_made(unwind, process, place, !interrupted, &state);
         nl_free(row);
         if (gone)
             break;

@@ -145,8 +145,6 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     const struct nl_settings *settings = &call->settings;
     options->policy = (enum nl_rec_policy)settings->policy;
     options->whole_graphs = settings->graphs == 1;
-    if (!read_rates(settings, &options->asked, err))
-        return false;
     options->unified_memory = settings->unified_memory;
     options->cap_bytes = settings->buffer_bytes ? settings->buffer_bytes : DEFAULT_BYTES;
     options->delay_ns = settings->delay_ns;
@@ -163,7 +161,7 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (settings->on_signal && !nl_run_signal_number(settings->on_signal))
         return nl_fail(err, NL_USAGE, "--on-signal: '%s' is none of USR1, USR2, HUP, ALRM",
                        settings->on_signal);
-    return read_steps(settings->steps, options, err);
+    return read_rates(settings, &options->asked, err) && read_steps(settings->steps, options, err);
 }
 
 /* The folder of the output must be there before the program runs. */

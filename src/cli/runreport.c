@@ -14,7 +14,8 @@
 
 #define ERROR_KEY "clock error (ns)"
 
-#define MISSED_TOLD 0.1 /* share of the moments to sample at that may pass without a word */
+#define MISSED_TOLD  0.1 /* share of the moments to sample at that may pass without a word */
+#define MISSED_LEAST 20  /* and how many: what is over in a moment says nothing */
 
 static uint64_t number_of(struct nl_str text)
 {
@@ -228,7 +229,7 @@ static void tell_samples(const struct nl_call *call, const struct nl_recorder_re
                         nl_format_percent(share, part));
         double missed =
             source->rounds ? (double)source->missed / (double)(source->missed + source->rounds) : 0;
-        if (missed > MISSED_TOLD)
+        if (missed > MISSED_TOLD && source->missed >= MISSED_LEAST)
             nl_message_note(
                 call,
                 "  %s: %s of the moments passed while the machine was busy; the samples "

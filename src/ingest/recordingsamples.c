@@ -76,14 +76,35 @@ static uint64_t read_hex(struct nl_str text)
     return value;
 }
 
+/* "py::function:/path/file.py": CPython's trampoline of a Python function (PYTHONPERFSUPPORT). */
+static bool take_trampoline(struct cpuprofile *profile, struct nl_stack_row *frame,
+                            struct nl_str text)
+{
+    const size_t prefix = sizeof "py::" - 1;
+    if (text.len < prefix || memcmp(text.ptr, "py::", prefix) != 0)
+        return false;
+    struct nl_str name = {text.ptr + prefix, text.len - prefix};
+    const char *colon = memchr(name.ptr, ':', name.len);
+    if (colon) {
+        size_t len = (size_t)(colon - name.ptr);
+        frame->file = cpuprofile_name(profile, (struct nl_str){colon + 1, name.len - len - 1});
+        name.len = len;
+    }
+    frame->name = cpuprofile_name(profile, name);
+    return true;
+}
+
 /* A function, or "libm.so.6+0x1234" where there is no name to be had. */
 static void take_machine_code(struct rec_samples *samples, struct nl_stack_row *frame,
                               struct nl_str module, struct nl_str id, struct nl_str offset)
 {
     struct cpuprofile *profile = &samples->profile;
     struct symbols_place place;
+    bool named = symbols_find(samples->symbols, module, id, read_hex(offset), &place);
+    if (named && take_trampoline(profile, frame, place.function))
+        return;
     frame->module = cpuprofile_name(profile, module);
-    if (symbols_find(samples->symbols, module, id, read_hex(offset), &place)) {
+    if (named) {
         frame->name = cpuprofile_name(profile, place.function);
         frame->file = cpuprofile_name(profile, place.file);
         if (place.line)

@@ -5,6 +5,7 @@
 #include "view/findings.h"
 #include "view/finish.h"
 #include "view/grid.h"
+#include "view/rowgroups.h"
 #include "view/view.h"
 
 #define REPORT_ROWS 12
@@ -49,8 +50,11 @@ static void put_cell(FILE *out, const struct nl_result *result, size_t row, size
     nl_buf_release(&text);
 }
 
-static void put_table(FILE *out, const struct nl_result *result, size_t rows, bool whole)
+static void put_table(FILE *out, const struct nl_result *all, size_t rows, bool whole)
 {
+    struct nl_rowgroups groups;
+    nl_rowgroups_init(&groups, all, rows);
+    const struct nl_result *result = &groups.shown;
     for (size_t column = 0; column < result->column_count; column++) {
         fputs("| ", out);
         put_escaped(out, nl_str(nl_grid_heading(&result->columns[column])));
@@ -60,7 +64,7 @@ static void put_table(FILE *out, const struct nl_result *result, size_t rows, bo
     for (size_t column = 0; column < result->column_count; column++)
         fputs(nl_celltext_is_number(result, column) ? "|---:" : "|---", out);
     fputs("|\n", out);
-    size_t shown = rows < result->rows ? rows : result->rows;
+    size_t shown = rows < result->rows && groups.count < 2 ? rows : result->rows;
     for (size_t row = 0; row < shown; row++) {
         for (size_t column = 0; column < result->column_count; column++) {
             fputs("| ", out);
@@ -69,13 +73,14 @@ static void put_table(FILE *out, const struct nl_result *result, size_t rows, bo
         }
         fputs("|\n", out);
     }
-    if (shown < result->rows)
-        fprintf(out, "\n%zu more rows are left out.\n", result->rows - shown);
+    if (shown < all->rows)
+        fprintf(out, "\n%zu more rows are left out.\n", all->rows - shown);
     if (result->note) {
         putc('\n', out);
         put_escaped(out, nl_str(result->note));
         putc('\n', out);
     }
+    nl_rowgroups_release(&groups);
 }
 
 static bool render_result(FILE *out, const struct nl_profile *profile,

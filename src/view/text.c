@@ -6,6 +6,7 @@
 #include "view/findings.h"
 #include "view/finish.h"
 #include "view/grid.h"
+#include "view/rowgroups.h"
 #include "view/notes.h"
 #include "view/partition.h"
 #include "view/view.h"
@@ -84,8 +85,9 @@ static void put_title(struct page *page, const char *title)
     put_line(page, DIM);
 }
 
-/* Below a table: rows and columns left out, and the result's own note. */
-static void put_rest(struct page *page, const struct nl_result *result, const struct nl_grid *grid)
+/* Below a table: rows and columns left out, and the result's own note. `skip` was left out on purpose. */
+static void put_rest(struct page *page, const struct nl_result *result, const struct nl_grid *grid,
+                     const bool *skip)
 {
     char count[NL_UNIT_TEXT];
     size_t hidden = 0;
@@ -93,7 +95,7 @@ static void put_rest(struct page *page, const struct nl_result *result, const st
         nl_buf_format(&page->line, "… %s more rows (--all)",
                       nl_format_count(count, result->rows - grid->rows));
     for (size_t i = 0; i < grid->column_count; i++) {
-        if (grid->columns[i].shown)
+        if (grid->columns[i].shown || (skip && skip[grid->columns[i].source]))
             continue;
         nl_buf_text(&page->line, hidden++         ? ", "
                                  : page->line.len ? "; no room for "
@@ -133,8 +135,34 @@ static void put_table(struct page *page, const struct nl_result *result, size_t 
         nl_grid_line(&page->line, &grid, row);
         put_line(page, NULL);
     }
-    put_rest(page, result, &grid);
+    put_rest(page, result, &grid, skip);
     nl_grid_release(&grid);
+}
+
+/* The same with a line above each group that says what its rows have in common. */
+static void put_groups(struct page *page, const struct nl_result *result,
+                       const struct nl_rowgroups *groups)
+{
+    struct nl_grid grid;
+    bool *skip = nl_zalloc(result->column_count * sizeof *skip);
+    skip[groups->column] = true;
+    nl_grid_init(&grid, &groups->shown, groups->shown.rows, page->width, page->options->all, skip);
+    nl_grid_head(&page->line, &grid);
+    put_line(page, DIM);
+    for (size_t row = 0; row < grid.rows; row++) {
+        const struct nl_cell *name = nl_result_cell(&groups->shown, row, groups->column);
+        if (nl_rowgroups_begins(groups, row)) {
+            nl_buf_text(&page->line, "— ");
+            nl_celltext_safe(&page->line,
+                             name->type == NL_CELL_TEXT ? name->text : nl_str("(not told)"));
+            put_line(page, BOLD);
+        }
+        nl_grid_line(&page->line, &grid, row);
+        put_line(page, NULL);
+    }
+    put_rest(page, result, &grid, skip);
+    nl_grid_release(&grid);
+    nl_free(skip);
 }
 
 static void put_partition(struct page *page, const struct nl_result *result, size_t rows)
@@ -168,7 +196,13 @@ static void put_result(struct page *page, const struct nl_result *result, size_t
         nl_notes_wrap(&page->line, nl_str(result->note), page->width, 0);
         flush(page, NULL);
     } else {
-        put_table(page, result, rows, NULL);
+        struct nl_rowgroups groups;
+        nl_rowgroups_init(&groups, result, rows);
+        if (groups.count > 1)
+            put_groups(page, result, &groups);
+        else
+            put_table(page, result, rows, NULL);
+        nl_rowgroups_release(&groups);
     }
 }
 
@@ -178,6 +212,12 @@ static void add_joined(struct nl_buf *out, const char *const *texts, size_t coun
         nl_buf_text(out, i ? ", " : " · ");
         nl_celltext_safe(out, nl_str(texts[i]));
     }
+}
+
+/* A recording, which is one file for whoever made it, has a source for each process. */
+static bool is_recording(const struct nl_profile *profile)
+{
+    return profile->format_count == 1 && nl_str_is(profile->formats[0], "recording");
 }
 
 /* "trace.json · kineto · 2 ranks · 12,345 slices · 435.6 ms" */
@@ -190,7 +230,8 @@ static void put_profile(struct page *page, const struct nl_profile *profile)
                                    ? nl_result_cell(profile->files, 0, 0)->text
                                    : nl_str("(unnamed)"));
     else
-        nl_buf_format(line, "%u files", profile->file_count);
+        nl_buf_format(line, "%u %s", profile->file_count,
+                      is_recording(profile) ? "processes" : "files");
     add_joined(line, profile->formats, profile->format_count);
     add_joined(line, profile->tools, profile->tool_count);
     if (profile->rank_count)

@@ -1,0 +1,25 @@
+"""Runs for about as many seconds as asked, nearly all of them in innermost(), which inner() calls for outer()."""
+import os
+import sys
+import time
+
+
+def innermost(rounds):
+    total = 0
+    for number in range(rounds):
+        total += number * number
+    return total
+
+
+def inner(rounds):
+    return innermost(rounds) + 1
+
+
+def outer(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        inner(20000)
+
+
+print(os.getpid(), flush=True)
+outer(float(sys.argv[1]))
