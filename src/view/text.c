@@ -217,7 +217,7 @@ static void add_joined(struct nl_buf *out, const char *const *texts, size_t coun
 /* A recording, which is one file for whoever made it, has a source for each process. */
 static bool is_recording(const struct nl_profile *profile)
 {
-    return profile->format_count == 1 && nl_str_is(profile->formats[0], "recording");
+    return profile->format_count == 1 && strcmp(profile->formats[0], "recording") == 0;
 }
 
 /* "trace.json · kineto · 2 ranks · 12,345 slices · 435.6 ms" */
