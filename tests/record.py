@@ -319,7 +319,7 @@ def empty_processes():
         return "files %s" % files
     if sum(row["bytes"] for row in files) != sum(sources):
         return "%s bytes of files, %s of sources" % (files, sources)
-    return None if "\n%d files · " % len(sources) in text else text
+    return None if "\n%d processes · " % len(sources) in text else text
 
 
 def handlers():
@@ -429,7 +429,7 @@ IN_JSON = {
     "  overhead of GPU records: %s on a thread of its own (%s of its time): %.0f ns a record, beside what the driver takes":
         "gpu_records_ns gpu_records wall_ns",
     "  recorder: %s of processor time beside it, %s of memory at most": "recorder_cpu_ns peak_bytes",
-    "  %s: %s, %s of the recorder each (%s of a processor)": "sources.source sampling.samples sampling.recorder_ns wall_ns",
+    "  %s: %s; %s of the recorder (%s of a processor)": "sources.source sampling.samples sampling.recorder_ns wall_ns",
     "  %s: %s of the moments passed while the machine was busy; the samples weigh as much more":
         "sampling.moments sampling.moments_missed",
     "  %s: taken less often, at the least %.1f times a second, since a round took over a tenth of its time":

@@ -12,6 +12,7 @@ static const struct nl_result_column columns[] = {
     {"count", NULL, NL_MEANS_COUNT},     {"min", NULL, NL_MEANS_NUMBER},
     {"mean", NULL, NL_MEANS_NUMBER},     {"max", NULL, NL_MEANS_NUMBER},
     {"process", NULL, NL_MEANS_INTEGER}, {"program", NULL, NL_MEANS_TEXT},
+    {"thread", NULL, NL_MEANS_INTEGER},
 };
 
 struct tally {
@@ -35,6 +36,8 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace, uint
     if (lane != NL_NULL_ROW) {
         cells[2] = nl_answer_name(result, trace, trace->lane.name[lane]);
         cells[3] = nl_cell_i64(nl_lane_rank(trace, lane));
+        if (trace->lane.thread[lane] != NL_NULL_ROW)
+            cells[10] = nl_cell_i64(trace->thread.tid[trace->lane.thread[lane]]);
     }
     uint32_t process = process_of(trace, series);
     if (process != NL_NULL_ROW) {

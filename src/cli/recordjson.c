@@ -189,7 +189,7 @@ void nl_record_json(FILE *stream, const struct nl_recorder_report *report,
     put_end(&json, report->wait_status);
     put_count(&json, "wall_ns", (uint64_t)report->wall_ns);
     put_count(&json, "processes", report->sums.processes);
-    put_count(&json, "threads", report->sums.threads);
+    put_count(&json, "threads", trace ? nl_run_threads(report, trace) : report->sums.threads);
     put_events(&json, trace);
     put_sampled(&json, trace);
     put_drops(&json, report);

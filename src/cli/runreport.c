@@ -169,6 +169,11 @@ static void tell_problems(const struct nl_trace *trace)
     }
 }
 
+uint64_t nl_run_threads(const struct nl_recorder_report *report, const struct nl_trace *trace)
+{
+    return report->sums.threads > trace->thread.rows ? report->sums.threads : trace->thread.rows;
+}
+
 int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace)
 {
     double events = (double)nl_run_sum_of(trace, nl_str("recorded events"));
@@ -214,19 +219,18 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
                     nl_format_bytes(memory, report->peak_bytes));
 }
 
-/* What sampling took of the recorder's time, per sample and in all. */
+/* What sampling took of the recorder's time; threads that sleep or run no Python are looked at, too. */
 static void tell_samples(const struct nl_call *call, const struct nl_recorder_report *report)
 {
-    char count[NL_UNIT_TEXT], each[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
+    char count[NL_UNIT_TEXT], spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
     for (size_t i = 0; i < report->source_count; i++) {
         const struct nl_recorder_source *source = &report->sources[i];
         if (!source->samples)
             continue;
         double part = report->wall_ns > 0 ? (double)source->spent_ns / (double)report->wall_ns : 0;
-        nl_message_note(call, "  %s: %s, %s of the recorder each (%s of a processor)", source->name,
+        nl_message_note(call, "  %s: %s; %s of the recorder (%s of a processor)", source->name,
                         nl_format_count(count, source->samples),
-                        nl_format_ns(each, source->spent_ns / (int64_t)source->samples),
-                        nl_format_percent(share, part));
+                        nl_format_ns(spent, source->spent_ns), nl_format_percent(share, part));
         double missed =
             source->rounds ? (double)source->missed / (double)(source->missed + source->rounds) : 0;
         if (missed > MISSED_TOLD && source->missed >= MISSED_LEAST)
@@ -269,7 +273,7 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
     char wall[NL_UNIT_TEXT], bytes[NL_UNIT_TEXT];
     struct stat info = {0};
     (void)stat(path, &info);
-    uint64_t processes = report->sums.processes, threads = report->sums.threads;
+    uint64_t processes = report->sums.processes, threads = nl_run_threads(report, trace);
     nl_message_note(call, "%s: %s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %s", path,
                     nl_format_ns(wall, report->wall_ns), processes, processes == 1 ? "" : "es",
                     threads, threads == 1 ? "" : "s",
