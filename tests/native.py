@@ -347,10 +347,13 @@ def static():
 
 def window():
     run = Run([program("many"), "work", "0.05", "sleep", "0.8", "work", "0.3"], ["--sample-rate", "997", "--delay", "500ms"])
-    _, before, after = [int(word) for word in run.done.stdout.split()]
+    tid, before, after = [int(word) for word in run.done.stdout.split()]
     woken = before + SECOND * 4 // 5  # it may have to wait for a processor then
     early = [s for s in run.samples if s.ts < woken - SECOND // 200]
-    return "%d samples before it" % len(early) if early or not before < after else wrong_time(run.samples, 0.3, "inside")
+    if early or not before < after:
+        return "samples before it, %s; asleep from %d to %d" % (early, before, after)
+    pids = {s.pid for s in run.samples}
+    return wrong_time(run.samples, 0.3, "inside") if pids == {tid} else "samples of %s, want %d alone" % (pids, tid)
 
 
 def not_wanted():

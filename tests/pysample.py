@@ -393,6 +393,32 @@ def not_permitted():
         target.wait()
 
 
+def no_proc(python):
+    """Without /proc the program runs as ever, and why it was not sampled is told."""
+    path = os.path.join(scratch(), "noproc.nlt")
+    library = os.path.join(os.path.dirname(PROGRAM), "src/capture/libneurolens-capture.so")
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", "umount -l /proc || exit 99; exec \"$@\"", "sh", PROGRAM, "run", "-o", path,
+                           "--native", "off", "--", python, "-c", "import sys, time; time.sleep(0.3); sys.exit(7)"],
+                          env=dict(environment(scratch()), NEUROLENS_CAPTURE_LIBRARY=library), stderr=subprocess.PIPE, timeout=60)
+    text = done.stderr.decode()
+    return None if done.returncode == 7 and "Python samples: /proc cannot be read here" in text else "%d: %s" % (done.returncode, text)
+
+
+def denied(python):
+    """What containers deny to the recorder: the program runs as ever, and the report says what would allow it."""
+    box = os.path.join(scratch(), "sandbox")
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", os.path.join(TESTS, "record/sandbox.c"), "-o", box], check=True)
+    path = os.path.join(scratch(), "denied.nlt")
+    done = subprocess.run([box, "process_vm_readv", "perf_event_open", "pidfd_open", "ptrace", "--", PROGRAM, "run", "-o", path, "--",
+                           python, "-c", "import sys, time; time.sleep(0.3); sys.exit(7)"],
+                          env=environment(scratch()), stderr=subprocess.PIPE, timeout=60)
+    text = done.stderr.decode()
+    if done.returncode == 5 and "seccomp" in text:
+        return None
+    good = done.returncode == 7 and "CAP_SYS_PTRACE" in text and "CAP_PERFMON" in text
+    return None if good and coverage(path) == {"not recorded: Python samples": 1} else "%d: %s" % (done.returncode, text)
+
+
 def hostile():
     """Rubbish in place of an interpreter's structures is refused or counted; nothing crashes or hangs."""
     built = os.path.join(scratch(), "hostile")
@@ -495,7 +521,7 @@ def main():
         check("%s: attach" % label, attach, python)
     if not found:
         tally.skip("all", "no interpreter from 3.9 on")
-    elif not only or "rest" in only:
+    if found and (not only or "rest" in only):
         python = next(iter(found))
         check("modes", modes, python)
         check("attach ends", attach_ends)
@@ -505,8 +531,10 @@ def main():
         check("window", window, python)
         check("wrong words", wrong_words)
         check("hostile", hostile)
+        check("denied system calls", denied, python)
         if os.getuid() == 0:
             check("container", container)
+            check("no /proc", no_proc, python)
             check("not permitted", not_permitted)
         else:
             tally.skip("not permitted", "not root")

@@ -33,7 +33,7 @@ struct sampler {
     struct perfthreads *threads;
     struct unwind *unwind; /* NULL: the kernel follows the stacks */
     uint64_t samples, lost, lost_seen, throttled, unknown_runs, homeless;
-    int64_t next_look;
+    int64_t next_look, own; /* pid of the recorder */
     /* the switches' rate */
     int64_t second_began, switches_ended; /* 0 = they are recorded */
     uint64_t switches;
@@ -193,7 +193,9 @@ static void take_exit(struct sampler *sampler, const struct perf_record *record)
 
 static void take(struct sampler *sampler, const struct perf_record *record)
 {
-    switch (record->kind) {
+    /* What switches the events on for the program's threads does so for ours, which they descend from. */
+    bool ours = record->pid == sampler->own && record->kind != PERF_RECORD_KIND_LOST;
+    switch (ours ? PERF_RECORD_KIND_OTHER : record->kind) {
     case PERF_RECORD_KIND_SAMPLE: take_sample(sampler, record); break;
     case PERF_RECORD_KIND_MAP: take_map(sampler, record); break;
     case PERF_RECORD_KIND_COMM: take_comm(sampler, record); break;
@@ -343,6 +345,7 @@ static bool start(struct source_run *run)
     struct sampler *sampler = run->state = nl_zalloc(sizeof *sampler);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     sampler->run = run;
+    sampler->own = getpid();
     sampler->ring = ring;
     sampler->maps = perfmaps_new();
     sampler->frames = perfframes_new(sampler->maps);

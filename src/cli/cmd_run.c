@@ -230,9 +230,12 @@ static bool run_attached(struct nl_call *call, struct nl_recorder *recorder,
                          struct nl_recorder_report *report, struct nl_err *err)
 {
     int wake;
-    if (!nl_recorder_attach(recorder, call->settings.pid, err) ||
-        !nl_run_signals_take(true, &wake, err))
+    if (!nl_run_signals_take(true, &wake, err)) /* first: what ends us must not leave parts */
         return false;
+    if (!nl_recorder_attach(recorder, call->settings.pid, err)) {
+        nl_run_signals_give_back();
+        return false;
+    }
     while (nl_recorder_wait(recorder, wake))
         pass_signals(call, recorder);
     nl_run_signals_give_back();
