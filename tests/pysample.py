@@ -298,7 +298,7 @@ def attach(python):
     took = json.loads(target.stdout.read())
     if done.status != 0 or target.wait() != 0:
         return done.describe()
-    if "1 process" not in done.stderr:
+    if "1 process" not in done.stderr or "CPU samples: only in programs that neurolens starts" not in done.stderr:
         return done.stderr
     return share_problem(path, took)
 
@@ -322,8 +322,7 @@ def attach_ends():
             return "%.1f s, %s" % (took, done.describe())
         folder = tempfile.mkdtemp(dir=scratch())
         path = os.path.join(folder, "b.nlt")
-        mine = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--pid", str(target.pid)], env=environment(scratch()),
-                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # not so in the background
+        mine = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--pid", str(target.pid)], env=environment(scratch()))
         time.sleep(1)
         mine.send_signal(signal.SIGINT)
         if mine.wait(timeout=30) != 0 or not os.path.exists(path) or inside(path, "heavy")[0] < 10:

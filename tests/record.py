@@ -304,18 +304,20 @@ def few_descriptors():
 
 def empty_processes():
     """Processes that record nothing share a line of the files; each is still a source and a process."""
-    run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5; do cat /dev/null; done; exit 4" % program("marks")],
+    run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5 6 7 8 9; do cat /dev/null; done; exit 4" % program("marks")],
               ["--sample-rate", "0"])
     answer = json.loads(neurolens(["info", "--format", "json", run.path]).stdout)
     text = neurolens(["info", run.path]).stdout
     sources = [int(row[0]) for row in sql(run.path, "SELECT bytes FROM sources")]
     processes = number(run.path, "SELECT count(*) FROM processes")
+    # On a busy machine some live long enough for a reading of their memory.
+    told = number(run.path, "SELECT count(DISTINCT pid) FROM lanes WHERE kind != 'sched'")
     run.remove()
     files = answer["profile"]["files"]
     empty = [row for row in files if row["file"].endswith(" processes without events")]
-    if run.done.status != 4 or len(sources) != processes or processes < 7 or len(empty) != 1:
+    if run.done.status != 4 or len(sources) != processes or processes < 11 or len(empty) != 1:
         return "%d sources, %d processes, %s" % (len(sources), processes, run.done.describe())
-    if int(empty[0]["file"].split()[0]) + len(files) - 1 != len(sources) or len(files) > 3 or files[-1] != empty[0]:
+    if int(empty[0]["file"].split()[0]) + len(files) - 1 != len(sources) or len(files) != told + 1 or files[-1] != empty[0]:
         return "files %s" % files
     if sum(row["bytes"] for row in files) != sum(sources):
         return "%s bytes of files, %s of sources" % (files, sources)

@@ -337,6 +337,10 @@ static bool start(struct source_run *run)
     if (!asked.hz && !asked.switches) {
         return false; /* not asked for: no news */
     }
+    if (!run->library) { /* the kernel's events reach what we start */
+        (void)snprintf(run->why, sizeof run->why, "only in programs that neurolens starts");
+        return false;
+    }
     if (asked.stacks == PERF_STACKS_DWARF && !unwind_registers())
         asked.stacks = PERF_STACKS_FP;
     struct perfring *ring = perfring_open(&asked, run->why, sizeof run->why);

@@ -132,10 +132,6 @@ static bool read_rates(const struct nl_settings *settings, struct source_options
     asked->sample_ns = nl_run_python_period((enum nl_run_python)settings->python, rate);
     if (settings->native == NATIVE_OFF)
         asked->cpu_hz = 0;
-    if (settings->pid) { /* the kernel's events reach what we start */
-        asked->cpu_hz = 0;
-        asked->switches = NL_SWITCHES_OFF;
-    }
     return true;
 }
 
