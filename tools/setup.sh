@@ -27,8 +27,13 @@ has() { command -v "$1" >/dev/null 2>&1; }
 library() { has pkg-config && pkg-config --exists "$1"; }
 c_library() { has gcc && echo '#include <stdio.h>' | gcc -E -x c - ; }
 cplusplus_library() { has gcc && [ -e "$(gcc -print-file-name=libstdc++.so)" ]; }
+# Where meson is still missing, it brings Python along.
 python_headers() {
-    ! has /usr/bin/python3 || [ -e "$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
+    if has /usr/bin/python3; then
+        [ -e "$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
+    else
+        has meson
+    fi
 }
 clang_major() { clang -dumpversion 2>/dev/null | cut -d. -f1; }
 # One that knows draft 2020-12 (4.0 and later).

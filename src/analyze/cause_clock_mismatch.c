@@ -55,6 +55,12 @@ static const char *repair(const struct nl_scene *scene, const struct nl_clock_ch
     return "no offset repairs both its launches and its waits";
 }
 
+/* "…, by up to 3 us", nothing where there is none. */
+static const char *by_up_to(const struct nl_scene *scene, int64_t worst)
+{
+    return worst > 0 ? nl_say(scene, ", by up to %s", nl_say_ns(scene, worst)) : "";
+}
+
 static void contradiction(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_clock_check *check = scene->clock;
@@ -69,9 +75,9 @@ static void contradiction(struct nl_scene *scene, struct nl_finding *finding)
             .says =
                 nl_say(scene,
                        "%s kernels and copies start before the call that launched them began; "
-                       "of %s compared, by up to %s",
+                       "of %s compared%s",
                        nl_say_count(scene, (uint64_t)early), nl_say_count(scene, check->launches),
-                       nl_say_ns(scene, check->worst_early)),
+                       by_up_to(scene, check->worst_early)),
             .threshold = "none may",
             .query = nl_say(scene,
                             "SELECT count(*) FROM (SELECT ts, launch FROM kernels WHERE %s UNION "
@@ -85,10 +91,9 @@ static void contradiction(struct nl_scene *scene, struct nl_finding *finding)
         (struct nl_evidence){
             .metric = "late_work",
             .says = nl_say(scene,
-                           "%s of %s ends compared lie behind the return of a wait for them, by up "
-                           "to %s; %s",
+                           "%s of %s ends compared lie behind the return of a wait for them%s; %s",
                            nl_say_count(scene, check->late), nl_say_count(scene, check->waits),
-                           nl_say_ns(scene, check->worst_late), repair(scene, check)),
+                           by_up_to(scene, check->worst_late), repair(scene, check)),
             .threshold = "none may (the number is of all devices)",
             .query =
                 "SELECT coalesce(sum(count), 0) FROM coverage WHERE item = '" NL_CLOCK_LATE "'",

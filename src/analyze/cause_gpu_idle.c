@@ -46,13 +46,37 @@ static bool every_gap(const struct nl_scene *scene, const struct nl_idle_gap *ga
     return true;
 }
 
-static enum nl_idle_class main_class(const struct nl_idle_device *device)
+/* Idle time per class. Of a gap in which the CPU launched late only the part up to the launch is the
+ * CPU's: what followed it, the work was launched and had not started. */
+static void class_times(const struct nl_scene *scene, int64_t ns[NL_IDLE_CLASSES])
+{
+    memcpy(ns, scene->device->class_ns, NL_IDLE_CLASSES * sizeof *ns);
+    for (size_t i = 0; i < scene->device->sums; i++) {
+        const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
+        if (sum->class != NL_IDLE_HOST_LATE || sum->activity != NL_DID_QUEUED)
+            continue;
+        ns[NL_IDLE_HOST_LATE] -= sum->total_ns;
+        ns[NL_IDLE_LAUNCH_LATENCY] += sum->total_ns;
+    }
+}
+
+static enum nl_idle_class main_class(const int64_t ns[NL_IDLE_CLASSES])
 {
     enum nl_idle_class best = NL_IDLE_HOST_LATE;
     for (enum nl_idle_class class = 0; class < NL_IDLE_CLASSES; class ++)
-        if (device->class_ns[class] > device->class_ns[best])
+        if (ns[class] > ns[best])
             best = class;
     return best;
+}
+
+/* The condition on idle_causes that gives the same again. */
+static const char *class_sql(const struct nl_scene *scene, enum nl_idle_class class)
+{
+    if (class == NL_IDLE_HOST_LATE)
+        return "class = 'host_late' AND activity <> 'queued'";
+    if (class == NL_IDLE_LAUNCH_LATENCY)
+        return "(class = 'launch_latency' OR (class = 'host_late' AND activity = 'queued'))";
+    return nl_say(scene, "class = '%s'", nl_idle_class_name(class));
 }
 
 static const char *meaning_of(enum nl_idle_class class)
@@ -69,8 +93,10 @@ static const char *meaning_of(enum nl_idle_class class)
 
 static void tell_class(struct nl_scene *scene, struct nl_finding *finding)
 {
-    enum nl_idle_class class = main_class(scene->device);
-    int64_t ns = scene->device->class_ns[class];
+    int64_t times[NL_IDLE_CLASSES];
+    class_times(scene, times);
+    enum nl_idle_class class = main_class(times);
+    int64_t ns = times[class];
     struct nl_evidence *evidence = nl_evidence(
         finding,
         (struct nl_evidence){
@@ -79,8 +105,8 @@ static void tell_class(struct nl_scene *scene, struct nl_finding *finding)
                            nl_say_share(scene, (double)ns / (double)scene->device->idle_ns),
                            meaning_of(class)),
             .query =
-                nl_say(scene, "SELECT sum(total_ns) FROM idle_causes%s WHERE class = '%s' AND %s",
-                       nl_scene_args(scene), nl_idle_class_name(class), nl_scene_place(scene, "")),
+                nl_say(scene, "SELECT sum(total_ns) FROM idle_causes%s WHERE %s AND %s",
+                       nl_scene_args(scene), class_sql(scene, class), nl_scene_place(scene, "")),
             .meaning = NL_MEANS_NS,
             .value = (double)ns});
     nl_scene_gap_examples(scene, every_gap, evidence);
@@ -194,7 +220,7 @@ static void tell_activity(struct nl_scene *scene, struct nl_finding *finding,
                           const struct activity *main)
 {
     bool slow = main->activity == NL_DID_LAUNCH && main->longest_ns >= SLOW_LAUNCH_NS;
-    if (main->ns <= 0)
+    if (main->ns <= 0 || main->activity == NL_DID_QUEUED) /* the class says as much */
         return;
     nl_evidence(
         finding,
@@ -254,6 +280,23 @@ static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, str
             .value = (double)longest});
 }
 
+/* Whether counters were read of most kernels in this very run (not in a report that was joined). */
+static bool was_counted(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    size_t counted = 0;
+    uint32_t last = NL_NULL_ROW;
+    for (uint32_t row = 0; row < trace->metric.rows; row++) {
+        uint32_t slice = trace->metric.slice[row];
+        if (slice == last || slice == NL_NULL_ROW || trace->metric.measured[row] != NL_NULL_U32 ||
+            trace->slice.kind[slice] != NL_KIND_KERNEL)
+            continue;
+        last = slice;
+        counted += nl_slice_device(trace, slice) == scene->device->device;
+    }
+    return counted * 2 > scene->kernel_count;
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
@@ -263,6 +306,10 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     if (!scene->parts->compute_ns)
         return nl_abstain(finding, "no computation was recorded on the device");
+    if (was_counted(scene))
+        return nl_abstain(finding,
+                          "counters were read of its kernels: profilers run kernels one by "
+                          "one for that, so the gaps may be theirs; record without counters");
     if (scene->wall_ns < LEAST_WALL_NS)
         return nl_abstain(finding, "under 1 ms from the first work to the last: no pattern shows");
     nl_scene_sum_gaps(scene, every_gap, NULL, &finding->where);
@@ -303,7 +350,8 @@ const struct nl_cause nl_cause_gpu_idle = {
     .doc =
         "Time without any work on the device between its first and last work. Warning over 15 % "
         "of wall (nsys-ai, TraceLens), critical over 30 %. More specific causes claim their part "
-        "of it first.",
+        "of it first. Not judged where counters were read of over half of the kernels: that runs "
+        "them one by one.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,

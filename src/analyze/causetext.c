@@ -3,10 +3,12 @@
  * confidence. The SQL looks at the whole profile, as `neurolens sql` does, so a window appears in it
  * as conditions on time.
  */
+#include <math.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "analyze/answer.h"
 #include "analyze/cause.h"
 #include "base/units.h"
 
@@ -124,9 +126,11 @@ const char *nl_scene_args(const struct nl_scene *scene)
 const char *nl_scene_name(const struct nl_scene *scene)
 {
     const struct nl_idle_device *device = scene->device;
-    const char *gpu = device->ordinal == NL_NULL_I64
-                          ? "the device"
-                          : nl_say(scene, "GPU %" PRId64, device->ordinal);
+    const char *gpu =
+        device->ordinal == NL_NULL_I64
+            ? "the device"
+            : nl_say(scene, "%s %" PRId64, nl_answer_device_word(scene->trace, device->device),
+                     device->ordinal);
     return device->rank == NL_NULL_I64 ? gpu
                                        : nl_say(scene, "rank %" PRId64 " %s", device->rank, gpu);
 }
@@ -162,7 +166,7 @@ void nl_find(const struct nl_scene *scene, struct nl_finding *finding, int64_t c
     if (over > 1)
         over = 1;
     finding->cost_ns = cost_ns;
-    finding->cost_share = share;
+    finding->cost_share = scene->parts->laid_out ? (double)NAN : share;
     finding->saving_ns[0] = cost_ns / 2;
     finding->saving_ns[1] = cost_ns;
     finding->severity = share >= critical_share ? NL_SEVERITY_CRITICAL : NL_SEVERITY_WARNING;

@@ -97,6 +97,8 @@ const struct nl_analysis nl_analysis_clock = {
         "to "
         "the host) and how many lie behind it; by how much at worst. What could be added to the "
         "device's times without breaking either lies between least_ns and most_ns; shift_ns is the "
-        "least that repairs what is broken (drift where only a changing offset does). Nothing is "
-        "moved. error_ns: what the recorder tells of its own clocks. Windows do not apply.",
+        "least that repairs what is broken, null where no single number does (drift where a "
+        "changing "
+        "one does). Nothing is moved. error_ns: what the recorder tells of its own clocks. Windows "
+        "do not apply.",
 };

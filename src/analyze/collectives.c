@@ -17,9 +17,21 @@ static const struct nl_result_column columns[] = {
     NL_STATS_COLUMNS,
 };
 
-enum { SUM_BYTES, SUM_TIMED_NS, SUM_ROW };
+enum { SUM_BYTES, SUM_SIZED, SUM_TIMED_BYTES, SUM_TIMED_NS, SUM_ROW };
 
 #define HOST_SIDE ((uint64_t)1 << 63)
+#define NO_TIMES  ((uint64_t)1 << 62)
+
+/* Is the slice's length that of the operation? An operator or a call that enqueues it returns long before
+ * the data have moved. */
+static bool lasts_as_long(const struct nl_trace *trace, uint32_t row)
+{
+    uint32_t slice = trace->collective.slice[row];
+    if (trace->lane.kind[trace->slice.lane[slice]] == NL_LANE_STREAM)
+        return true;
+    return trace->slice.kind[slice] == NL_KIND_COLLECTIVE &&
+           !nl_str_starts(nl_trace_name(trace, trace->collective.operation[row]), "MPI_I");
+}
 
 static void collect(struct nl_groups *groups, const struct nl_scope *scope)
 {
@@ -34,11 +46,17 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope)
         bool host = trace->lane.kind[lane] != NL_LANE_STREAM;
         uint64_t what = (uint64_t)table->operation[row] << 32 | table->dtype[row];
         uint64_t who = (uint64_t)(uint32_t)nl_lane_rank(trace, lane) << 32 | table->group_name[row];
+        if (trace->slice.flags[slice] & NL_SLICE_INSTANT)
+            what |= NO_TIMES;
         struct nl_group *group = nl_groups_add(groups, what | (host ? HOST_SIDE : 0), who, length);
         group->sums[SUM_ROW] = row;
         if (table->bytes[row] == NL_NULL_U64)
             continue;
         group->sums[SUM_BYTES] += (int64_t)table->bytes[row];
+        group->sums[SUM_SIZED]++;
+        if (!lasts_as_long(trace, row))
+            continue;
+        group->sums[SUM_TIMED_BYTES] += (int64_t)table->bytes[row];
         group->sums[SUM_TIMED_NS] += length;
     }
 }
@@ -56,12 +74,15 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[3] = nl_answer_name(result, trace, table->group_name[row]);
     cells[4] = nl_answer_name(result, trace, table->dtype[row]);
     cells[5] = nl_answer_u32(table->ranks[row]);
-    if (group->sums[SUM_TIMED_NS] > 0)
+    if (group->sums[SUM_SIZED] > 0)
         cells[6] = nl_cell_i64(group->sums[SUM_BYTES]);
-    if (group->sums[SUM_TIMED_NS] > 0 && group->sums[SUM_BYTES] > 0)
-        cells[7] =
-            nl_cell_f64((double)group->sums[SUM_BYTES] * 1e9 / (double)group->sums[SUM_TIMED_NS]);
-    nl_answer_stats(&cells[8], &group->stats, whole);
+    if (group->sums[SUM_TIMED_NS] > 0 && group->sums[SUM_TIMED_BYTES] > 0)
+        cells[7] = nl_cell_f64((double)group->sums[SUM_TIMED_BYTES] * 1e9 /
+                               (double)group->sums[SUM_TIMED_NS]);
+    if (group->a & NO_TIMES)
+        cells[8] = nl_answer_count(group->stats.count);
+    else
+        nl_answer_stats(&cells[8], &group->stats, whole);
 }
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -98,6 +119,7 @@ const struct nl_analysis nl_analysis_collectives = {
     .run = run,
     .doc =
         "Per rank, side (device kernels, host calls), operation, process group and element type: "
-        "bytes, bandwidth = bytes / time where bytes are known (time includes waiting for other "
-        "ranks), statistics of time, and share within the side.",
+        "bytes, bandwidth = bytes / time where bytes are known and the time is the operation's (it "
+        "includes waiting for other ranks), not that of a call which only enqueues it; statistics "
+        "of time (null where only a moment is known), and share within the side.",
 };

@@ -7,12 +7,12 @@
 #include "base/sort.h"
 
 static const struct nl_result_column columns[] = {
-    {"name", "counter", NL_MEANS_TEXT},  {"unit", NULL, NL_MEANS_TEXT},
-    {"lane", NULL, NL_MEANS_TEXT},       {"rank", NULL, NL_MEANS_INTEGER},
-    {"count", NULL, NL_MEANS_COUNT},     {"min", NULL, NL_MEANS_NUMBER},
-    {"mean", NULL, NL_MEANS_NUMBER},     {"max", NULL, NL_MEANS_NUMBER},
-    {"process", NULL, NL_MEANS_INTEGER}, {"program", NULL, NL_MEANS_TEXT},
-    {"thread", NULL, NL_MEANS_INTEGER},
+    {"name", "counter", NL_MEANS_TEXT}, {"unit", NULL, NL_MEANS_TEXT},
+    {"lane", NULL, NL_MEANS_TEXT},      {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER}, {"count", NULL, NL_MEANS_COUNT},
+    {"min", NULL, NL_MEANS_NUMBER},     {"mean", NULL, NL_MEANS_NUMBER},
+    {"max", NULL, NL_MEANS_NUMBER},     {"process", NULL, NL_MEANS_INTEGER},
+    {"program", NULL, NL_MEANS_TEXT},   {"thread", NULL, NL_MEANS_INTEGER},
 };
 
 struct tally {
@@ -37,17 +37,19 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace, uint
         cells[2] = nl_answer_name(result, trace, trace->lane.name[lane]);
         cells[3] = nl_cell_i64(nl_lane_rank(trace, lane));
         if (trace->lane.thread[lane] != NL_NULL_ROW)
-            cells[10] = nl_cell_i64(trace->thread.tid[trace->lane.thread[lane]]);
+            cells[11] = nl_cell_i64(trace->thread.tid[trace->lane.thread[lane]]);
     }
     uint32_t process = process_of(trace, series);
     if (process != NL_NULL_ROW) {
-        cells[8] = nl_cell_i64(trace->process.pid[process]);
-        cells[9] = nl_answer_name(result, trace, trace->process.name[process]);
+        cells[9] = nl_cell_i64(trace->process.pid[process]);
+        cells[10] = nl_answer_name(result, trace, trace->process.name[process]);
     }
-    cells[4] = nl_answer_count(tally->count);
-    cells[5] = nl_cell_f64(tally->min);
-    cells[6] = nl_cell_f64(tally->sum / (double)tally->count);
-    cells[7] = nl_cell_f64(tally->max);
+    if (lane != NL_NULL_ROW && trace->lane.device[lane] != NL_NULL_ROW)
+        cells[4] = nl_cell_i64(trace->device.ordinal[trace->lane.device[lane]]);
+    cells[5] = nl_answer_count(tally->count);
+    cells[6] = nl_cell_f64(tally->min);
+    cells[7] = nl_cell_f64(tally->sum / (double)tally->count);
+    cells[8] = nl_cell_f64(tally->max);
 }
 
 /* Series of no process first, those of a process together. */
@@ -114,7 +116,6 @@ const struct nl_analysis nl_analysis_counters = {
     .needs = {{NL_T_counter, NULL}},
     .need_count = 1,
     .run = run,
-    .doc = "Per counter: number of values, smallest, mean (of the values, not over time), largest. "
-           "The "
-           "processes with most values come first.",
+    .doc = "Per counter, lane and device: number of values, smallest, mean (of the values, not "
+           "over time), largest. The processes with most values come first.",
 };

@@ -21,9 +21,9 @@ static const struct nl_result_column columns[] = {
     {"samples", NULL, NL_MEANS_COUNT},
     {"share", NULL, NL_MEANS_SHARE},
     {"total_share", "with callees", NL_MEANS_SHARE},
-    {"self_weight", "self", NL_MEANS_COUNT},
-    {"total_weight", "total", NL_MEANS_COUNT},
-    {"unit", NULL, NL_MEANS_TEXT},
+    {"self_weight", "self", NL_MEANS_WEIGHT},
+    {"total_weight", "total", NL_MEANS_WEIGHT},
+    {"unit", NULL, NL_MEANS_UNIT},
     {"event", NULL, NL_MEANS_TEXT},
 };
 

@@ -12,8 +12,9 @@ static const struct nl_result_column columns[] = {
     {"sm_count", "SMs", NL_MEANS_INTEGER},
     {"memory_bytes", "memory", NL_MEANS_BYTES},
     {"bandwidth_bytes_per_s", "bandwidth", NL_MEANS_RATE},
-    {"clock_hz", "clock", NL_MEANS_INTEGER},
+    {"clock_hz", "clock", NL_MEANS_HERTZ},
     {"bus", NULL, NL_MEANS_TEXT},
+    {"file", NULL, NL_MEANS_TEXT},
 };
 
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
@@ -40,6 +41,9 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             cells[7] = nl_cell_f64((double)device->bandwidth_bytes_per_s[row]);
         cells[8] = nl_answer_count(device->clock_hz[row]);
         cells[9] = nl_answer_name(result, trace, device->bus[row]);
+        /* Which of several files; of one it goes without saying. */
+        if (trace->source.rows > 1 && device->source[row] < trace->source.rows)
+            cells[10] = nl_answer_name(result, trace, trace->source.file[device->source[row]]);
     }
     return result;
 }

@@ -99,7 +99,8 @@ static bool is_printed(const struct nl_finding *finding)
     if (finding->validity)
         return finding->confidence >= NL_FINDING_CONFIDENCE;
     return finding->confidence >= NL_FINDING_CONFIDENCE && finding->evidence_count >= 2 &&
-           finding->cost_ns >= NL_FINDING_LEAST_NS && finding->cost_share >= NL_FINDING_LEAST_SHARE;
+           finding->cost_ns >= NL_FINDING_LEAST_NS &&
+           !(finding->cost_share < NL_FINDING_LEAST_SHARE); /* NaN: not known */
 }
 
 /* Drops what is not to be printed. */

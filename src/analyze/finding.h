@@ -60,7 +60,7 @@ struct nl_finding {
     enum nl_severity severity;
     double confidence;
     int64_t cost_ns, beyond_ns; /* beyond: of cost, not accounted for by findings above */
-    double cost_share;          /* of the device's wall time */
+    double cost_share;          /* of the device's wall time; NaN where that is not known */
     int64_t saving_ns[2];
     int64_t rank, device;       /* the place that loses most; NL_NULL_I64 unknown */
     size_t devices, of_devices; /* holds on `devices` of `of_devices` */

@@ -20,7 +20,7 @@
 struct nl_group {
     uint64_t a, b;
     struct nl_group_stats stats; /* count while adding; all of it when finished */
-    int64_t sums[4];             /* the caller's */
+    int64_t sums[5];             /* the caller's */
 };
 
 struct nl_groups {

@@ -4,6 +4,7 @@
  */
 #include "analyze/headline.h"
 
+#include "analyze/answer.h"
 #include "analyze/lookup.h"
 #include "analyze/shortname.h"
 #include "base/units.h"
@@ -50,14 +51,21 @@ static void put_count(struct nl_buf *out, const char *before, int64_t count, con
 }
 
 /* "Rank 3 GPU 0" for a row that has the columns rank and device. */
-static void put_place(struct nl_buf *out, const struct nl_result *result, size_t row)
+static void put_place(const struct story *story, const struct nl_result *result, size_t row)
 {
+    struct nl_buf *out = story->out;
+    const struct nl_device_table *devices = &story->trace->device;
+    uint32_t found = 0;
     int64_t rank = nl_lookup_i64(result, row, "rank");
     int64_t device = nl_lookup_i64(result, row, "device");
+    while (found < devices->rows &&
+           (devices->ordinal[found] != device || devices->rank[found] != rank))
+        found++;
     if (rank != NL_NULL_I64)
         nl_buf_format(out, "rank %lld ", (long long)rank);
     if (device != NL_NULL_I64)
-        nl_buf_format(out, "GPU %lld", (long long)device);
+        nl_buf_format(out, "%s %lld", nl_answer_device_word(story->trace, found),
+                      (long long)device);
     else
         nl_buf_text(out, "device");
 }
@@ -102,10 +110,11 @@ static bool tells_when(const struct nl_result *breakdown)
     return true;
 }
 
-static void tell_one_device(struct nl_buf *out, const struct nl_result *breakdown)
+static void tell_one_device(const struct story *story, const struct nl_result *breakdown)
 {
+    struct nl_buf *out = story->out;
     struct nl_str name = nl_lookup_text(breakdown, 0, "device_name");
-    put_place(out, breakdown, 0);
+    put_place(story, breakdown, 0);
     capitalise(out);
     if (name.len) {
         nl_buf_text(out, " (");
@@ -128,7 +137,7 @@ static void tell_devices(const struct story *story)
     if (!breakdown)
         return;
     if (breakdown->rows == 1) {
-        tell_one_device(story->out, breakdown);
+        tell_one_device(story, breakdown);
         return;
     }
     size_t least = 0, most = 0;
@@ -153,10 +162,10 @@ static void tell_devices(const struct story *story)
         0.005) {
         put_percent(story->out, "; from ", nl_lookup_f64(breakdown, least, "compute_share"));
         nl_buf_text(story->out, " on ");
-        put_place(story->out, breakdown, least);
+        put_place(story, breakdown, least);
         put_percent(story->out, " to ", nl_lookup_f64(breakdown, most, "compute_share"));
         nl_buf_text(story->out, " on ");
-        put_place(story->out, breakdown, most);
+        put_place(story, breakdown, most);
     }
     nl_buf_char(story->out, ')');
     put_rest(story->out, breakdown);
@@ -291,6 +300,10 @@ static const char *rest_of(const struct nl_trace *trace)
         return "The nodes of a model, without times.";
     if (trace->counter.rows)
         return "Counters over time, no timeline of events.";
+    if (trace->memory.rows)
+        return "Allocations of memory, no timeline of events.";
+    if (trace->meta.rows || trace->device.rows)
+        return "Nothing with a length was recorded, only facts (table metadata).";
     return "Nothing with a length was recorded.";
 }
 
@@ -311,13 +324,38 @@ static void tell_cpu_only(const struct story *story)
     nl_buf_char(story->out, '.');
 }
 
-/* The first row that the program itself caused: not the profiler's own overhead. */
-static size_t first_own_row(const struct nl_result *result)
+/* The row with the most self time that the program itself caused: not the profiler's own overhead. Tables
+ * are sorted by one time or another; the first of equals counts. */
+static size_t top_own_row(const struct nl_result *result)
 {
-    for (size_t row = 0; row < result->rows; row++)
-        if (!nl_str_is(nl_lookup_text(result, row, "kind"), "overhead"))
-            return row;
-    return result->rows;
+    size_t top = result->rows;
+    int64_t most = -1;
+    for (size_t row = 0; row < result->rows; row++) {
+        int64_t self = nl_lookup_i64(result, row, "self_ns");
+        if (self <= most || nl_str_is(nl_lookup_text(result, row, "kind"), "overhead"))
+            continue;
+        most = self;
+        top = row;
+    }
+    return top;
+}
+
+/* Of logs and dumps of communication: the operation with the most time, or how many there are. */
+static void tell_operations(const struct story *story)
+{
+    const struct nl_result *operations = part(story, "collectives");
+    if (!operations)
+        return;
+    int64_t whole = nl_lookup_sum(operations, "total_ns");
+    put_count(story->out, "", nl_lookup_sum(operations, "count"), "communication operation",
+              "communication operations");
+    if (whole > 0) {
+        nl_buf_text(story->out, "; most time in ");
+        put_name(story->out, nl_lookup_text(operations, 0, "operation"));
+        put_ns(story->out, ", ", nl_lookup_i64(operations, 0, "total_ns"));
+        put_ns(story->out, " of ", whole);
+    }
+    nl_buf_char(story->out, '.');
 }
 
 /* Whatever the CPU's time is best told by. */
@@ -334,8 +372,9 @@ static void tell_cpu_top(const struct story *story)
         return;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const struct nl_result *result = part(story, tables[i].name);
-        size_t row = result ? first_own_row(result) : 0;
-        if (!result || row == result->rows)
+        size_t row = result ? top_own_row(result) : 0;
+        int64_t whole = result ? nl_lookup_sum(result, "self_ns") : 0;
+        if (!result || row == result->rows || whole <= 0)
             continue;
         /* Pauses of a garbage collector and the like are no summary of what was sampled. */
         if (!strcmp(tables[i].name, "others") && part(story, "cpu_samples"))
@@ -343,10 +382,11 @@ static void tell_cpu_top(const struct story *story)
         nl_buf_format(story->out, "Top %s by self time: ", tables[i].what);
         put_name(story->out, nl_lookup_text(result, row, "name"));
         put_percent(story->out, ", ", nl_lookup_f64(result, row, "share"));
-        put_ns(story->out, " of ", nl_lookup_sum(result, "self_ns"));
+        put_ns(story->out, " of ", whole);
         put_count(story->out, " (", nl_lookup_i64(result, row, "count"), "call).", "calls).");
         return;
     }
+    tell_operations(story);
 }
 
 /* Of profiles that have no calls, only samples: the function most of them were taken in. */
@@ -355,15 +395,18 @@ static void tell_samples(const struct story *story)
     const struct nl_result *samples = part(story, "cpu_samples");
     if (!samples || part(story, "breakdown"))
         return;
-    struct nl_str place = nl_lookup_text(samples, 0, "place");
+    size_t row = 0; /* V8 counts a thread that does nothing as well */
+    while (row + 1 < samples->rows && nl_str_is(nl_lookup_text(samples, row, "function"), "(idle)"))
+        row++;
+    struct nl_str place = nl_lookup_text(samples, row, "place");
     nl_buf_text(story->out, "Most samples: ");
-    put_name(story->out, nl_lookup_text(samples, 0, "function"));
+    put_name(story->out, nl_lookup_text(samples, row, "function"));
     if (place.len) {
         nl_buf_text(story->out, " in ");
         put_name(story->out, place);
     }
-    put_percent(story->out, ", ", nl_lookup_f64(samples, 0, "share"));
-    struct nl_str event = nl_lookup_text(samples, 0, "event");
+    put_percent(story->out, ", ", nl_lookup_f64(samples, row, "share"));
+    struct nl_str event = nl_lookup_text(samples, row, "event");
     nl_buf_text(story->out, event.len ? " of " : " of the weight of all ");
     put_name(story->out, event.len ? event : nl_str("samples"));
     nl_buf_char(story->out, '.');

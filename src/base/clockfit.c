@@ -212,6 +212,14 @@ static double step_behind(const struct fit *fit, size_t first, size_t at, double
 /* ---- knots ---- */
 
 /* The causes between two moments, the strongest of each cell; returns how many. */
+/* A time less another; the causes' times are anybody's. */
+static double less(int64_t ns, int64_t from)
+{
+    int64_t difference;
+    return __builtin_sub_overflow(ns, from, &difference) ? (double)ns - (double)from
+                                                         : (double)difference;
+}
+
 static size_t causes_between(const struct fit *fit, const struct point *a, const struct point *b,
                              struct nl_bandpoint *out)
 {
@@ -232,8 +240,8 @@ static size_t causes_between(const struct fit *fit, const struct point *a, const
         double x = (double)(cause->ticks - fit->points->ticks) * map->ns_per_count;
         size_t cell = b->x > a->x ? (size_t)((x - a->x) / (b->x - a->x) * (CELLS - 1)) : 0;
         cell = cell < CELLS ? cell : CELLS - 1;
-        double from = (double)(cause->low - fit->points->ns) - x - 1;
-        double to = (double)(cause->high - fit->points->ns) - x + 1;
+        double from = less(cause->low, fit->points->ns) - x - 1;
+        double to = less(cause->high, fit->points->ns) - x + 1;
         if (cause->low != INT64_MIN && from > lows[cell].low)
             lows[cell] = (struct nl_bandpoint){x, from, INFINITY};
         if (cause->high != INT64_MAX && to < highs[cell].high)

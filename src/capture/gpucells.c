@@ -227,11 +227,11 @@ static void unified(struct gpu *gpu, const void *record)
         [CUPTI_PAGES_TO_DEVICE] = {.copy = NL_REC_GPU_PAGES_TO_DEVICE, .of_target = true},
         [CUPTI_PAGES_TO_HOST] = {.copy = NL_REC_GPU_PAGES_TO_HOST},
         [CUPTI_PAGES_BETWEEN_DEVICES] = {.copy = NL_REC_GPU_PAGES_BETWEEN, .of_target = true},
-        [CUPTI_FAULT_ON_HOST] = {"page fault on the CPU", .at_once = true},
-        [CUPTI_FAULT_ON_DEVICE] = {"page fault on the GPU"},
-        [CUPTI_THRASHING] = {"pages thrash", .at_once = true},
-        [CUPTI_THROTTLING] = {"accesses throttled"},
-        [CUPTI_REMOTE_MAP] = {"pages mapped remotely", .at_once = true, .of_target = true}};
+        [CUPTI_FAULT_ON_HOST] = {.name = "page fault on the CPU", .at_once = true},
+        [CUPTI_FAULT_ON_DEVICE] = {.name = "page fault on the GPU"},
+        [CUPTI_THRASHING] = {.name = "pages thrash", .at_once = true},
+        [CUPTI_THROTTLING] = {.name = "accesses throttled"},
+        [CUPTI_REMOTE_MAP] = {.name = "pages mapped remotely", .at_once = true, .of_target = true}};
     const struct cupti_unified *u = record;
     if (!u->counter || u->counter >= CUPTI_PAGINGS) {
         gpu->unknown++;

@@ -30,7 +30,7 @@ bool nl_run_sources_find(struct nl_run_sources *sources, const char *const *path
     if (!nl_inputs_expand(&sources->inputs, paths, count, err))
         return false;
     const struct nl_inputs *inputs = &sources->inputs;
-    if (inputs->spool >= 0)
+    if (inputs->spool_count > 0)
         return nl_fail(err, NL_USAGE, "a run is known by its file; save the profile first");
     sources->items = nl_zalloc((inputs->count + 1) * sizeof *sources->items);
     for (size_t i = 0; i < inputs->count; i++)

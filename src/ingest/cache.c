@@ -31,7 +31,7 @@ static uint64_t build_identity(void)
 /* What changes with any of the files. */
 static bool add_files(struct nl_cache_key *key, const struct nl_inputs *inputs)
 {
-    if (inputs->spool >= 0)
+    if (inputs->spool_count > 0)
         return false;
     for (size_t i = 0; i < inputs->count; i++) {
         struct nl_fingerprint print;

@@ -22,12 +22,18 @@ const struct nl_format *const nl_formats[] = {
     NULL,
 };
 
+/* Copies of standard input and pipes have no name of their own. */
+static const char *place_of(const char *path, const char *name)
+{
+    return strncmp(path, "/proc/self/fd/", 14) == 0 ? name : path;
+}
+
 /* Reads the first bytes, decompressed, and fills an nl_input. */
 static bool look(struct nl_input *input, const struct nl_path *from, unsigned char *head,
                  struct nl_err *err)
 {
-    const char *path = from->path;
-    nl_err_at(err, path, -1);
+    const char *path = from->path, *place = place_of(path, from->name);
+    nl_err_at(err, place, -1);
     struct nl_stream *stream = nl_stream_open(path, NULL, err);
     if (!stream)
         return false;
@@ -38,14 +44,14 @@ static bool look(struct nl_input *input, const struct nl_path *from, unsigned ch
                                .head = head,
                                .head_len = got > 0 ? (size_t)got : 0,
                                .rank = nl_rank_in_name(from->name)};
+    const char *damage = nl_stream_damage(stream); /* a constant text */
     nl_stream_close(stream);
-    if (got < 0)
-        return false;
-    if (got == 0) {
-        nl_err_at(err, path, 0);
-        return nl_fail(err, NL_FORMAT, "the file is empty");
-    }
-    return true;
+    if (got > 0 || got < 0)
+        return got > 0;
+    nl_err_at(err, place, 0);
+    if (damage)
+        return nl_fail(err, NL_FORMAT, "nothing of it can be unpacked: %s; fetch it again", damage);
+    return nl_fail(err, NL_FORMAT, "the file is empty");
 }
 
 /* What a file is that no reader takes, when it is one of those that people often give. */
@@ -58,15 +64,27 @@ static const struct stranger {
 #undef NL_STRANGER
 };
 
-static const struct stranger *stranger_of(const struct nl_input *input)
+static const struct stranger *stranger_at(const unsigned char *head, size_t len)
 {
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
         const struct stranger *it = &strangers[i];
-        if (input->head_len >= it->offset + it->length &&
-            memcmp(input->head + it->offset, it->bytes, it->length) == 0)
+        if (len >= it->offset + it->length && memcmp(head + it->offset, it->bytes, it->length) == 0)
             return it;
     }
     return NULL;
+}
+
+/* Of text that begins with comments ("# …") what follows them counts. */
+static const struct stranger *stranger_of(const struct nl_input *input)
+{
+    const unsigned char *at = input->head, *end = at + input->head_len;
+    const struct stranger *found = stranger_at(at, input->head_len);
+    while (!found && at < end && (*at == '#' || *at == '\n')) {
+        const unsigned char *line = memchr(at, '\n', (size_t)(end - at));
+        at = line ? line + 1 : end;
+        found = stranger_at(at, (size_t)(end - at));
+    }
+    return found;
 }
 
 static const struct nl_format *recognise(const struct nl_input *input, struct nl_err *err)
@@ -88,7 +106,7 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
     }
     if (best)
         return best;
-    nl_err_at(err, input->path, 0);
+    nl_err_at(err, place_of(input->path, input->name), 0);
     const struct stranger *stranger = stranger_of(input);
     if (stranger)
         (void)nl_fail(err, NL_FORMAT, "of no known format: this is %s; %s", stranger->what,
@@ -150,7 +168,7 @@ static bool load_one(struct load *load, const struct nl_format *format,
     nl_builder_source_bytes(builder, source, input->bytes);
     if (input->rank != NL_NULL_I64)
         nl_builder_rank(builder, source, input->rank);
-    nl_err_at(err, input->path, -1);
+    nl_err_at(err, place_of(input->path, input->name), -1);
     if (format->load(builder, source, input, load->job, err)) {
         load->timelines += !measures;
         return true;

@@ -181,18 +181,43 @@ static bool copy_all(int from, int to)
     }
 }
 
+/* What `from` gives until it ends, as a file that can be read again. */
+static bool add_copy(struct nl_inputs *inputs, int from, const char *name, struct nl_err *err)
+{
+    int to = unnamed_file();
+    if (to >= 0) {
+        nl_grow(&inputs->spools, &inputs->spool_cap, inputs->spool_count + 1);
+        inputs->spools[inputs->spool_count++] = to;
+    }
+    if (to < 0 || !copy_all(from, to))
+        return nl_fail(err, NL_IO, "cannot copy it to a temporary file: %s; set TMPDIR",
+                       strerror(errno));
+    add(inputs, nl_arena_format(&inputs->arena, "/proc/self/fd/%d", to), false);
+    inputs->items[inputs->count - 1].name = nl_arena_text(&inputs->arena, name, strlen(name));
+    return true;
+}
+
 static bool add_standard_input(struct nl_inputs *inputs, struct nl_err *err)
 {
     nl_err_at(err, "standard input", -1);
-    if (inputs->spool >= 0)
-        return nl_fail(err, NL_USAGE, "\"-\" was given twice");
-    inputs->spool = unnamed_file();
-    if (inputs->spool < 0 || !copy_all(STDIN_FILENO, inputs->spool))
-        return nl_fail(err, NL_IO, "cannot copy it to a temporary file: %s; set TMPDIR",
-                       strerror(errno));
-    add(inputs, nl_arena_format(&inputs->arena, "/proc/self/fd/%d", inputs->spool), false);
-    inputs->items[inputs->count - 1].name = "stdin";
-    return true;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (strcmp(inputs->items[i].name, "stdin") == 0)
+            return nl_fail(err, NL_USAGE, "\"-\" was given twice");
+    return add_copy(inputs, STDIN_FILENO, "stdin", err);
+}
+
+/* A pipe with a name: mkfifo, /dev/stdin, and what shells make of <(command). */
+static bool add_pipe(struct nl_inputs *inputs, const char *path, struct nl_err *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    bool numbered = strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/", 6) == 0;
+    nl_err_at(err, path, -1);
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return nl_fail(err, NL_IO, "cannot open: %s", strerror(errno));
+    bool fine = add_copy(inputs, from, numbered ? "pipe" : name, err);
+    close(from);
+    return fine;
 }
 
 static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *err)
@@ -203,6 +228,8 @@ static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *
     if (stat(path, &info) == 0) {
         if (S_ISDIR(info.st_mode))
             return add_folder(inputs, path, err);
+        if (S_ISFIFO(info.st_mode))
+            return add_pipe(inputs, path, err);
         add(inputs, path, false);
         return true;
     }
@@ -215,7 +242,7 @@ static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *
 bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths, size_t count,
                       struct nl_err *err)
 {
-    *inputs = (struct nl_inputs){.spool = -1};
+    *inputs = (struct nl_inputs){0};
     nl_arena_init(&inputs->arena);
     bool fine = true;
     for (size_t i = 0; i < count && fine; i++)
@@ -229,12 +256,13 @@ bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths, size_t
 
 void nl_inputs_free(struct nl_inputs *inputs)
 {
-    if (inputs->spool >= 0)
-        close(inputs->spool);
+    for (size_t i = 0; i < inputs->spool_count; i++)
+        close(inputs->spools[i]);
+    nl_free(inputs->spools);
     nl_free(inputs->items);
     id_index_release(&inputs->by_path);
     nl_arena_free(&inputs->arena);
-    *inputs = (struct nl_inputs){.spool = -1};
+    *inputs = (struct nl_inputs){0};
 }
 
 int64_t nl_rank_in_name(const char *name)

@@ -16,14 +16,15 @@ struct nl_inputs {
     } * items;
     size_t count, cap;
     struct id_index by_path; /* hash of the path → item */
-    int spool;               /* descriptor of the file that standard input was copied to, or -1 */
+    int *spools; /* descriptors of the files that standard input and pipes were copied to */
+    size_t spool_count, spool_cap;
     struct nl_arena arena;
 };
 
 /* Folders give their regular files (not hidden ones, and not neurolens.yaml), sorted by name with numbers in numeric
  * order; a glob gives its matches likewise. A name that exists is never taken as a glob. Two
- * names for one file count once. "-" is standard input, copied to an unnamed temporary file, since
- * readers look at their input more than once. Fails when nothing is found. */
+ * names for one file count once. "-" is standard input; it and named pipes are copied to unnamed
+ * temporary files, since readers look at their input more than once. Fails when nothing is found. */
 NL_MUST_CHECK bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths,
                                     size_t count, struct nl_err *err);
 void nl_inputs_free(struct nl_inputs *inputs);

@@ -228,7 +228,7 @@ static void add_collective(struct lines *l, struct nl_slice_row *slice)
     struct nl_collective_row row = nl_collective_row();
     struct nl_stage *stage = l->rows.stage;
     uint64_t count = u64_of(l, COUNT), element = element_bytes(text_of(l, DTYPE));
-    slice->kind = NL_KIND_COLLECTIVE;
+    slice->kind = NL_KIND_LIBRARY; /* it lasts as long as enqueueing did */
     slice->name = nl_stage_name(stage, text_of(l, FUNC));
     row.slice = nl_stage_slice(stage, slice);
     row.operation = slice->name;

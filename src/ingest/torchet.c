@@ -250,8 +250,8 @@ static void tell(struct torchet *et)
         int64_t count;
         const char *detail;
     } rows[] = {
-        {"not recorded: times of nodes", et->nodes,
-         "an execution trace has none; load the Kineto trace of the same run for them"},
+        {"not recorded: when nodes ran", et->nodes,
+         "an execution trace does not tell; load the Kineto trace of the same run for it"},
         {"not loaded: attributes of nodes", et->others, "on no list of known ones"},
         {"not loaded: facts about the trace", et->foreign, "on no list of known ones"},
         {"not loaded: over-long texts of nodes", et->shortened, "over 64 KiB"},

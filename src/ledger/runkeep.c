@@ -107,8 +107,9 @@ static bool put_sources(struct nl_ledger *ledger, int64_t run, const struct nl_r
 {
     for (size_t i = 0; i < load->used_count; i++) {
         const struct nl_rundoc_source *source = &load->sources[load->used[i]];
-        char *path =
-            load->inputs.spool >= 0 ? NULL : realpath(load->inputs.items[load->used[i]].path, NULL);
+        char *path = load->inputs.spool_count > 0
+                         ? NULL
+                         : realpath(load->inputs.items[load->used[i]].path, NULL);
         bool done = nl_ledgerdb_do(
             ledger, err, "INSERT OR REPLACE INTO sources VALUES(?1, ?2, ?3, ?4, ?5, ?6)", "iittit",
             run, (int64_t)i, source->name, source->sha256, (int64_t)source->bytes, path);

@@ -21,7 +21,7 @@ static bool read_yaml(struct nl_runload *load, struct nl_err *err)
 {
     const char *path = load->inputs.items[0].path, *slash = strrchr(path, '/');
     int len = slash ? (int)(slash - path + 1) : 0;
-    if (load->inputs.spool >= 0)
+    if (load->inputs.spool_count > 0)
         return nl_runyaml_read(&load->yaml, "", err);
     char *beside = nl_arena_format(&load->inputs.arena, "%.*sneurolens.yaml", len, path);
     return nl_runyaml_read(&load->yaml, beside, err);
@@ -149,7 +149,7 @@ static struct nl_trace *load_trace(const struct nl_runload *load,
     if (!options->join_count)
         return nl_ingest_inputs(&load->inputs, &ingest, job, err);
     /* Standard input was read already. */
-    const char *path = load->inputs.spool >= 0 ? load->inputs.items[0].path : load->word;
+    const char *path = load->inputs.spool_count > 0 ? load->inputs.items[0].path : load->word;
     return nl_ingest(&path, 1, &ingest, job, err);
 }
 

@@ -239,6 +239,14 @@ static void check_waits(struct checker *checker)
             check_wait(checker, row);
 }
 
+/* A profiler's own name for copies ("MemcpyD2H" of XPlane) does not tell which call it was. */
+static bool copies_and_waits(struct nl_str call)
+{
+    bool known = nl_str_starts(call, "cudaMemcpy") || nl_str_starts(call, "cuMemcpy") ||
+                 nl_str_starts(call, "hipMemcpy");
+    return known && !nl_str_contains(call, "Async");
+}
+
 /* Copies to the host by a call that returns when the bytes are there. */
 static void check_copies(struct checker *checker)
 {
@@ -249,8 +257,7 @@ static void check_copies(struct checker *checker)
             in_graph(trace, slice) || !has_end(trace, launch) || !has_end(trace, slice) ||
             failed(trace, launch))
             continue;
-        struct nl_str name = nl_trace_name(trace, trace->slice.name[launch]);
-        if (nl_str_contains(name, "Memcpy") && !nl_str_contains(name, "Async"))
+        if (copies_and_waits(nl_trace_name(trace, trace->slice.name[launch])))
             not_after(checker, slice, nl_slice_end(trace, launch));
     }
 }
@@ -287,7 +294,7 @@ static void settle(const struct checker *checker, uint32_t place)
             check->most = bounds->most[i];
     }
     if (check->least > check->most) {
-        check->shift = check->most + (check->least - check->most) / 2;
+        check->shift = NL_NULL_I64;
         fit_line(checker, bounds, check);
     } else if (check->least > 0) {
         check->shift = check->least;

@@ -29,7 +29,7 @@ struct nl_clock_check {
     /* What could be added to the device's times: all of it between the two fits. least > most: no
      * single number does. INT64_MIN, INT64_MAX: not bounded on that side. */
     int64_t least, most;
-    int64_t shift; /* the smallest that fits, or leaves the smallest breach */
+    int64_t shift; /* the smallest that fits; NL_NULL_I64: none does */
     double
         drift; /* rate, as a share, at which a straight line fits where no single number does; else 0 */
 };

@@ -135,6 +135,48 @@ static void tell_days(struct nl_builder *b, int64_t earliest, int64_t latest)
         "the files of one run");
 }
 
+struct beginning {
+    int64_t start;
+    uint64_t bytes;
+    uint32_t format;
+};
+
+static int by_beginning(const void *x, const void *y)
+{
+    const struct beginning *a = x, *b = y;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    return (a->format > b->format) - (a->format < b->format);
+}
+
+/* A file and its copy: no two files of a run are of one format and size and begin on the same nanosecond
+ * since 1970. */
+static void tell_copies(struct nl_builder *b, const int64_t *first_ts)
+{
+    struct beginning *files = nl_alloc((b->source_count + (size_t)1) * sizeof *files);
+    size_t count = 0;
+    int64_t copies = 0;
+    for (uint32_t s = 0; s < b->source_count; s++) {
+        const struct nl_source_row *source = &b->sources[s];
+        struct beginning file = {.bytes = source->bytes, .format = source->format};
+        if (first_ts[s] == INT64_MAX || source->epoch_ns == NL_NULL_I64 ||
+            source->bytes == NL_NULL_U64 || !source->bytes ||
+            __builtin_add_overflow(first_ts[s], source->epoch_ns, &file.start))
+            continue;
+        files[count++] = file;
+    }
+    qsort(files, count, sizeof *files, by_beginning);
+    for (size_t i = 1; i < count; i++)
+        copies += by_beginning(&files[i - 1], &files[i]) == 0;
+    nl_free(files);
+    if (copies)
+        nl_builder_coverage(b, NL_NULL_ROW, "files that look like copies of another", copies,
+                            "same format, size and first moment: what is in them counts more than "
+                            "once; give each file once");
+}
+
 /* Sources that have events: files that only describe those of another have no axis to align. */
 static uint32_t count_timed(const int64_t *first_ts, uint32_t sources)
 {
@@ -167,6 +209,7 @@ void nl_align_sources(struct nl_builder *b, const int64_t *first_ts)
         latest = start > latest ? start : latest;
     }
     tell_days(b, earliest, latest);
+    tell_copies(b, first_ts);
     for (uint32_t s = 0; s < b->source_count; s++) {
         if (b->sources[s].epoch_ns != NL_NULL_I64 || first_ts[s] == INT64_MAX)
             continue;

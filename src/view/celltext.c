@@ -154,7 +154,10 @@ void nl_celltext_plain(struct nl_buf *out, const struct nl_result_column *column
 
 static void add_rounded(struct nl_buf *out, double value)
 {
-    nl_buf_format(out, "%.*g", fabs(value) < 1e6 ? 4 : 6, value);
+    if (fabs(value) >= 9999.5 && fabs(value) < 1e15)
+        nl_buf_format(out, "%.0f", value);
+    else
+        nl_buf_format(out, "%.*g", fabs(value) < 9999.5 ? 4 : 6, value);
 }
 
 static void add_number(struct nl_buf *out, enum nl_meaning meaning, int64_t whole, double broken)
@@ -164,6 +167,7 @@ static void add_number(struct nl_buf *out, enum nl_meaning meaning, int64_t whol
     case NL_MEANS_NS: nl_buf_text(out, nl_format_ns(text, whole)); break;
     case NL_MEANS_SHARE: nl_buf_text(out, nl_format_percent(text, broken)); break;
     case NL_MEANS_RATE: nl_buf_text(out, nl_format_rate(text, broken)); break;
+    case NL_MEANS_HERTZ: nl_buf_format(out, "%.4g MHz", broken / 1e6); break;
     case NL_MEANS_BYTES:
         nl_buf_format(out, "%s%s", whole < 0 ? "-" : "",
                       nl_format_bytes(text, whole < 0 ? 0 - (uint64_t)whole : (uint64_t)whole));
@@ -176,6 +180,40 @@ static void add_number(struct nl_buf *out, enum nl_meaning meaning, int64_t whol
     }
 }
 
+/* Units that numbers carry with them when eyes see them. */
+static const struct {
+    const char *unit;
+    enum nl_meaning meaning;
+    const char *what;
+} carried[] = {{"ns", NL_MEANS_NS, "time"}, {"bytes", NL_MEANS_BYTES, "memory"}};
+
+struct nl_result_column nl_celltext_column(const struct nl_result *result, size_t row,
+                                           size_t column)
+{
+    struct nl_result_column def = result->columns[column];
+    if (def.meaning != NL_MEANS_WEIGHT)
+        return def;
+    def.meaning = NL_MEANS_COUNT;
+    for (size_t i = 0; i < result->column_count; i++) {
+        const struct nl_cell *unit = nl_result_cell(result, row, i);
+        if (result->columns[i].meaning != NL_MEANS_UNIT || unit->type != NL_CELL_TEXT)
+            continue;
+        for (size_t k = 0; k < sizeof carried / sizeof carried[0]; k++)
+            if (nl_str_is(unit->text, carried[k].unit))
+                def.meaning = carried[k].meaning;
+    }
+    return def;
+}
+
+/* Beside "1.2 s" the unit "ns" would be wrong. */
+static void add_unit(struct nl_buf *out, struct nl_str unit)
+{
+    for (size_t i = 0; i < sizeof carried / sizeof carried[0]; i++)
+        if (nl_str_is(unit, carried[i].unit))
+            unit = nl_str(carried[i].what);
+    nl_celltext_safe(out, unit);
+}
+
 void nl_celltext_eyes(struct nl_buf *out, const struct nl_result_column *column,
                       const struct nl_cell *cell)
 {
@@ -183,7 +221,12 @@ void nl_celltext_eyes(struct nl_buf *out, const struct nl_result_column *column,
                  column->meaning == NL_MEANS_TEXT || column->meaning == NL_MEANS_INTEGER;
     switch (cell->type) {
     case NL_CELL_NULL: nl_buf_char(out, '-'); break;
-    case NL_CELL_TEXT: nl_celltext_safe(out, cell->text); break;
+    case NL_CELL_TEXT:
+        if (column->meaning == NL_MEANS_UNIT)
+            add_unit(out, cell->text);
+        else
+            nl_celltext_safe(out, cell->text);
+        break;
     case NL_CELL_I64: add_number(out, column->meaning, cell->i64, (double)cell->i64); break;
     case NL_CELL_F64:
         if (plain)
@@ -199,7 +242,7 @@ bool nl_celltext_is_number(const struct nl_result *result, size_t column)
 {
     enum nl_meaning meaning = result->columns[column].meaning;
     if (meaning != NL_MEANS_ANY)
-        return meaning != NL_MEANS_TEXT;
+        return meaning != NL_MEANS_TEXT && meaning != NL_MEANS_UNIT;
     for (size_t row = 0; row < result->rows; row++)
         if (nl_result_cell(result, row, column)->type == NL_CELL_TEXT)
             return false;

@@ -12,6 +12,10 @@
 void nl_celltext_eyes(struct nl_buf *out, const struct nl_result_column *column,
                       const struct nl_cell *cell);
 
+/* A column as one row shows it: of meaning WEIGHT what the row's unit makes of it. */
+struct nl_result_column nl_celltext_column(const struct nl_result *result, size_t row,
+                                           size_t column);
+
 /* For machines: integers, shortest exact decimals, text as it is; nothing for unknown. Times in
  * columns of meaning NS are whole ns (rounded half away from zero). */
 void nl_celltext_plain(struct nl_buf *out, const struct nl_result_column *column,

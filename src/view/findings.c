@@ -218,8 +218,9 @@ static void put_weight(struct note *note, const struct nl_finding *finding)
     nl_buf_text(line, note->width ? "   " : "");
     nl_buf_text(line, nl_severity_name(finding->severity));
     if (!finding->validity)
-        nl_buf_format(line, " · costs %s (%s of wall)", nl_format_ns(text, finding->cost_ns),
-                      nl_format_percent(more, finding->cost_share));
+        nl_buf_format(line, " · costs %s", nl_format_ns(text, finding->cost_ns));
+    if (!finding->validity && !isnan(finding->cost_share))
+        nl_buf_format(line, " (%s of wall)", nl_format_percent(more, finding->cost_share));
     if (!finding->validity && finding->beyond_ns < finding->cost_ns / 20 * 19)
         nl_buf_format(line, ", %s of them not counted above",
                       nl_format_ns(text, finding->beyond_ns));

@@ -41,7 +41,8 @@ static void fill_column(struct nl_grid *grid, struct nl_grid_column *column)
     for (size_t row = 0; row < grid->rows; row++) {
         const struct nl_cell cell = short_cell(def, *nl_result_cell(result, row, column->source));
         nl_buf_clear(&text);
-        nl_celltext_eyes(&text, def, &cell);
+        const struct nl_result_column shown = nl_celltext_column(result, row, column->source);
+        nl_celltext_eyes(&text, &shown, &cell);
         column->texts[row].ptr = nl_arena_text(&grid->arena, text.len ? text.ptr : "", text.len);
         column->texts[row].len = text.len;
         size_t width = nl_celltext_width(column->texts[row]);

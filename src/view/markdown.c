@@ -43,7 +43,8 @@ static void put_cell(FILE *out, const struct nl_result *result, size_t row, size
     struct nl_buf text, cut;
     nl_buf_init(&text, CELL_BYTES);
     nl_buf_init(&cut, CELL_BYTES);
-    nl_celltext_eyes(&text, &result->columns[column], nl_result_cell(result, row, column));
+    const struct nl_result_column shown = nl_celltext_column(result, row, column);
+    nl_celltext_eyes(&text, &shown, nl_result_cell(result, row, column));
     nl_celltext_elide(&cut, (struct nl_str){text.ptr, text.len}, whole ? SIZE_MAX : NAME_WIDTH);
     put_escaped(out, (struct nl_str){cut.ptr, cut.len});
     nl_buf_release(&cut);
@@ -97,7 +98,7 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
 static void put_section(FILE *out, const struct nl_result *result, size_t rows,
                         const struct nl_view_options *options)
 {
-    if (!result->rows && !options->all && !options->section)
+    if ((!result->rows || nl_view_is_series(result)) && !options->all && !options->section)
         return;
     fprintf(out, "\n## %s\n\n", result->title);
     if (result->rows)

@@ -265,7 +265,8 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
 
 static void put_section(struct page *page, const struct nl_result *result, size_t rows)
 {
-    if (!result->rows && !page->options->all && !page->options->section)
+    if ((!result->rows || nl_view_is_series(result)) && !page->options->all &&
+        !page->options->section)
         return;
     putc('\n', page->out);
     put_title(page, result->title);

@@ -24,3 +24,8 @@ bool nl_view_finish(FILE *out, struct nl_err *err)
     return nl_fail(err, NL_WRITE, "the output could not be written: %s",
                    errno ? strerror(errno) : "the stream reports an error");
 }
+
+bool nl_view_is_series(const struct nl_result *result)
+{
+    return !strcmp(result->name, "bandwidth");
+}

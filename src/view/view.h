@@ -60,6 +60,10 @@ extern const struct nl_view *const nl_views[]; /* NULL-terminated */
  * closes the '}' and ends the line. */
 void nl_view_json_begin(struct nl_json *json, FILE *out, const char *schema);
 
+/* A hundred rows for each device and direction (bandwidth): of no use to eyes in part, so reports for eyes
+ * show it when it is asked for. */
+bool nl_view_is_series(const struct nl_result *result);
+
 /* NULL when there is none of that name. */
 const struct nl_view *nl_view_find(const char *name);
 

@@ -73,8 +73,9 @@ static inline void gputrace_call(struct gputrace *make, const char *name, int64_
 }
 
 /* A kernel; without a launch when call_us is negative. */
-static inline void gputrace_kernel(struct gputrace *make, int64_t stream, const char *name,
-                                   int64_t call_us, int64_t call_dur_us, int64_t us, int64_t dur_us)
+static inline uint32_t gputrace_kernel(struct gputrace *make, int64_t stream, const char *name,
+                                       int64_t call_us, int64_t call_dur_us, int64_t us,
+                                       int64_t dur_us)
 {
     struct nl_kernel_row row = nl_kernel_row();
     row.correlation = ++make->correlation;
@@ -83,6 +84,7 @@ static inline void gputrace_kernel(struct gputrace *make, int64_t stream, const 
     row.slice = gputrace_slice(make, NL_KIND_KERNEL, gputrace_lane(make, NL_LANE_STREAM, stream),
                                name, us, dur_us);
     nl_stage_kernel(make->stage, &row);
+    return row.slice;
 }
 
 struct gputrace_copy {

@@ -8,6 +8,7 @@
 #include "analyze/cause.h"
 #include "check.h"
 #include "planted.h"
+#include "plantedwork.h"
 #include "query/db.h"
 
 /* ---- Clocks ---- */
@@ -132,62 +133,6 @@ static void other_steps(struct gputrace *make)
 static void graph_steps(struct gputrace *make)
 {
     add_steps(make, true, true);
-}
-
-static void idle_for_long(struct gputrace *make)
-{
-    add_busy(make, "h16816gemm", 3000, 4000);
-}
-
-static void idle_short(struct gputrace *make)
-{
-    add_busy(make, "h16816gemm", 3000, 100);
-}
-
-/* Three kernels with pauses: too little to be a pattern. */
-static void idle_in_little(struct gputrace *make)
-{
-    for (int64_t i = 0; i < 3; i++)
-        gputrace_kernel(make, 7, "add", i * 100, 4, i * 100 + 10, 2);
-}
-
-/* One long gap, in which a graph is captured. */
-static void idle_once(struct gputrace *make)
-{
-    gputrace_kernel(make, 7, "h16816gemm", 0, 4, 10, 1000);
-    gputrace_call(make, "cudaStreamEndCapture", 50000, 10);
-    gputrace_kernel(make, 7, "h16816gemm", 90000, 4, 90010, 1000);
-}
-
-/* ---- Kernels ---- */
-
-static void sgemm(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++)
-        gputrace_kernel(make, 7, i % 2 ? "ampere_sgemm_128x64_nn" : "softmax_warp_forward", i * 5,
-                        4, 100 + i * 1000, 1000);
-}
-
-static void xmma(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++)
-        gputrace_kernel(make, 7,
-                        "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_"
-                        "warpsize2x2x1_tensor16x8x16_kernel",
-                        i * 5, 4, 100 + i * 1000, 1000);
-}
-
-static void dgemv(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++)
-        gputrace_kernel(make, 7, "void gemv2T_kernel_val<int, int, double, double, double>(int)",
-                        i * 5, 4, 100 + i * 1000, 1000);
-}
-
-static void hotspot(struct gputrace *make)
-{
-    for (int64_t i = 0; i < ROUNDS; i++)
-        gputrace_kernel(make, 7, i % 5 ? "softmax" : "layer_norm", i * 5, 4, 100 + i * 1000, 1000);
 }
 
 /* ---- Communication ---- */
@@ -348,9 +293,14 @@ static const struct {
     {"gpu_idle", false, "busy with copies", copies_exposed},
     {"gpu_idle", false, "a fifth of a millisecond", idle_in_little},
     {"gpu_idle", true, "one phase", idle_once},
+    {"gpu_idle", true, "launched, but not begun", idle_though_launched},
+    {"gpu_idle", false, "every kernel was counted", idle_while_counted},
+    {"gpu_idle", true, "a third of the kernels was counted", idle_and_some_counted},
     {"tensor_core_unused", true, "sgemm", sgemm},
     {"tensor_core_unused", false, "xmma with tensor cores", xmma},
+    {"tensor_core_unused", false, "a GPU that has none", sgemm_without},
     {"tensor_core_unused", false, "gemv in double", dgemv},
+    {"tensor_core_unused", false, "a quantised matrix times a vector", quantised_vectors},
     {"kernel_hotspot", true, "80 % in one", hotspot},
     {"kernel_hotspot", false, "half and half", busy},
     {"kernel_hotspot", false, "half of busy is copies", copies_exposed},
@@ -426,6 +376,22 @@ static void knows_phases(void)
     CHECK_INT(finding->severity, NL_SEVERITY_WARNING);
     const char *last = finding->evidence[finding->evidence_count - 1].says;
     CHECK(strstr(last, "one single gap") && strstr(last, "1 graph is captured"));
+    nl_findings_free(findings);
+    nl_trace_free(trace);
+}
+
+/* Of a gap in which the CPU launched only the part before the launch is the CPU's fault. */
+static void parts_gaps(void)
+{
+    struct nl_err err = {0};
+    struct nl_trace *trace = build(idle_though_launched);
+    REQUIRE(trace);
+    struct nl_findings *findings =
+        nl_findings_new(trace, &(struct nl_analyze_options){0}, NULL, &err);
+    const struct nl_finding *finding = find(findings, "gpu_idle");
+    REQUIRE(finding && finding->evidence_count == 2);
+    CHECK(strstr(finding->evidence[0].says, "was launched but had not started"));
+    CHECK(finding->evidence[0].value > (ROUNDS - 1) * 3.98e6);
     nl_findings_free(findings);
     nl_trace_free(trace);
 }
@@ -547,5 +513,6 @@ static void is_documented(void)
 }
 
 CHECK_MAIN("findings", {"judges what was planted", judges}, {"knows phases", knows_phases},
-           {"keeps the contract, evidence is SQL", keeps_the_contract}, {"ranks", ranks},
-           {"keeps to windows", keeps_to_windows}, {"is documented", is_documented})
+           {"parts gaps", parts_gaps}, {"keeps the contract, evidence is SQL", keeps_the_contract},
+           {"ranks", ranks}, {"keeps to windows", keeps_to_windows},
+           {"is documented", is_documented})

@@ -188,6 +188,7 @@ static void knows_calls(void)
         {"cuMemcpyHtoDAsync_v2", NL_API_COPY, false},
         {"cuMemcpyHtoD_v2", NL_API_COPY, true},
         {"hipMemcpyWithStream", NL_API_COPY, true},
+        {"MemcpyD2H", NL_API_COPY, false}, /* XPlane: of either sort */
         {"cudaMemset", NL_API_FILL, false},
         {"cudaDeviceSynchronize", NL_API_SYNC, true},
         {"hipEventSynchronize", NL_API_SYNC, true},
