@@ -6,10 +6,11 @@ splitting ranks over files change no answer.
 import gzip
 import json
 import random
+import re
 import tempfile
 from pathlib import Path
 
-from harness import Tally, neurolens
+from harness import ROOT, TESTS, Tally, neurolens
 
 tally = Tally("invariants")
 
@@ -156,12 +157,54 @@ def check_ranks(folder):
     report("two ranks in a folder", both == alone, f"expected {alone} got {both}")
 
 
+def dump(path, threads):
+    """Every row of every table, coverage with it."""
+    tables = re.findall(r'NL_TABLE\(\w+, "(\w+)"',
+                        Path(ROOT, "src", "store", "schema.def").read_text())
+    query = ";".join(f"SELECT * FROM {table}" for table in [*tables, "coverage"])
+    call = neurolens(["sql", path, query, "--format", "csv", "--no-cache", "--threads", threads])
+    if call.status != 0:
+        raise SystemExit(f"{path}: {call.describe()}")
+    return call.stdout
+
+
+DAMAGED = {
+    "a lost quote": '{"ph":"X","cat":"cpu_op","name":"say "hi","pid":1,"tid":1,"ts":5,"dur":1}',
+    "brackets behind a bare quote":
+        '{"ph":"X","cat":"cpu_op","name":"say "hi]}}","pid":1,"tid":1,"ts":5,"dur":1}',
+    "a bracket too few":
+        '{"ph":"X","cat":"cpu_op","name":"say","pid":1,"tid":1,"ts":5,"dur":1,"args":{"a":[1,2}',
+    "a bracket too many": '{"ph":"X","cat":"cpu_op","name":"say","pid":1,"tid":1,"ts":5,"dur":1}}}',
+    "an event inside an event": '{"ph":"X","cat":"cpu_op","name":"interleaved {"ph":"X"',
+    "an end of the list among its events": "]",
+}
+
+
+def check_threads(folder):
+    """The same bytes whatever the number of threads: of damaged text, too, where several threads
+    must find the same events; the made files are larger than the blocks that threads take."""
+    paths = sorted(Path(TESTS, "corpus", "chrome").iterdir())
+    event = '{"ph":"X","cat":"cpu_op","name":"op %d","pid":1,"tid":1,"ts":%d,"dur":1,"args":{}}'
+    for name, damaged in DAMAGED.items():
+        lines = [event % (i % 97, i * 10) for i in range(30000)]
+        for at in (29990, 15000, 10000):
+            lines.insert(at, damaged)
+        paths.append(Path(write(folder, name + ".json", '{"traceEvents": [\n' +
+                                ",\n".join(lines) + '],\n"traceName": "x"}')))
+    for path in paths:
+        one = dump(str(path), "1")
+        for threads in ("2", "5"):
+            report(f"{path.name} with {threads} threads", dump(str(path), threads) == one,
+                   "another dump of all tables than with one")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(8):
             check_random(folder, seed)
         check_metamorphic(folder)
         check_ranks(folder)
+        check_threads(folder)
     tally.finish()
 
 

@@ -294,7 +294,8 @@ def few_descriptors():
     """More processes at once than the recorder has descriptors for: all of each is recorded."""
     path = os.path.join(scratch(), "few.nlt")
     words = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do %s 1 alarms=300 >/dev/null & done; wait"
-    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--sample-rate", "0", "--", "sh", "-c", words % program("marks")],
+    done = subprocess.run([PROGRAM, "run", "-q", "-o", path, "--sample-rate", "0", "--switches", "off", "--", "sh", "-c",
+                           words % program("marks")],
                           env=environment(scratch()), timeout=60,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
     spans = [int(row[0]) for row in sql(path, "SELECT max(s.ts) - min(s.ts) FROM slices s JOIN lanes l ON l.id = s.lane "
@@ -309,7 +310,7 @@ def few_descriptors():
 def empty_processes():
     """Processes that record nothing share a line of the files; each is still a source and a process."""
     run = Run(["sh", "-c", "%s 3 & wait; for i in 1 2 3 4 5 6 7 8 9; do cat /dev/null; done; exit 4" % program("marks")],
-              ["--sample-rate", "0"])
+              ["--sample-rate", "0", "--switches", "off"])
     answer = json.loads(neurolens(["info", "--format", "json", run.path]).stdout)
     text = neurolens(["info", run.path]).stdout
     sources = [int(row[0]) for row in sql(run.path, "SELECT bytes FROM sources")]
@@ -516,6 +517,43 @@ def gpus():
     return wrong
 
 
+SAMPLED = "FROM counters c JOIN lanes l ON l.id = c.lane WHERE l.device = 0 AND c.name = 'GPU power, sampled by the driver'"
+
+
+def gpu_samples(mock):
+    """What the driver samples between readings: each once, at its own time; peaks that no reading saw are there."""
+    def test():
+        run = watched(mock)
+        gaps = sql(run.path, "SELECT min(gap), max(gap), count(*) FROM (SELECT c.ts - lag(c.ts) OVER (ORDER BY c.ts) AS gap %s)"
+                   % SAMPLED)[0]
+        wrong = expect(run, peak=("SELECT max(c.value) " + SAMPLED, 690),
+                       polled=("SELECT CAST(10 * max(value) AS INTEGER) FROM counters WHERE name = 'GPU power'", 6125),
+                       use=("SELECT 100 * min(value) + max(value) FROM counters WHERE name = 'GPU utilisation'", 1293),
+                       unsure=("SELECT count(*) FROM coverage WHERE item LIKE '%samples%'", 0),
+                       early=("SELECT count(*) FROM counters c, slices s WHERE s.name = 'mark' AND c.name LIKE 'GPU power, s%' "
+                              "AND c.ts < s.ts - 1000000000", 0))
+        run.remove()
+        least, most, count = (int(float(value)) for value in gaps)
+        if not wrong and (least < 19800000 or most > 20200000 or count < 30):
+            return "%d samples, %d to %d ns apart" % (count, least, most)
+        return wrong
+    return test
+
+
+def gpu_samples_missing():
+    """Without samples utilisation is what the plain call tells."""
+    for mock, absent in (("nosamples", 1), ("nonesince", 0), ("empty", 0)):
+        run = watched(mock)
+        wrong = expect(run, use=("SELECT 100 * min(value) + max(value) FROM counters WHERE name = 'GPU utilisation'", 1293),
+                       sampled=("SELECT count(*) " + SAMPLED, 0),
+                       absent=("SELECT count(*) FROM coverage WHERE detail LIKE 'GPU 0:%sampled by the driver%'", absent),
+                       lost=("SELECT count(*) FROM coverage WHERE item LIKE 'lost%'", 0))
+        run.remove()
+        if wrong:
+            return "%s: %s" % (mock, wrong)
+    return None
+
+
 def gpu_alerts():
     run = watched("hot", ("1000", "1100"))
     wrong = expect(run, marks=("SELECT count(DISTINCT name) FROM slices WHERE name LIKE 'alert%' AND dur = 0", 5),
@@ -536,6 +574,12 @@ def gpu_faults():
                                ("newer", 1, "GPU values that the device or its driver does not have"),
                                ("many", 1, "lost: processes on GPUs"),
                                ("slow", 1, "slow calls of the GPU driver"),
+                               ("zero", 1, "lost: samples of the GPU driver"),
+                               ("future", 1, "lost: samples of the GPU driver"),
+                               ("backwards", 1, "lost: samples of the GPU driver"),
+                               ("overfull", 1, "lost: samples of the GPU driver"),
+                               ("small", 1, "lost: samples of the GPU driver"),
+                               ("failing", 1, "lost: calls of the GPU driver that failed"),
                                ("hang", 0, "lost: calls of the GPU driver that never came back")):
         run = watched(mock)
         got, cover = number(run.path, GPU_VALUES), coverage(run.path)
@@ -555,7 +599,7 @@ def gpu_window():
     """What GPUs do while the window is closed is not recorded."""
     run = watched("", ("2000",), options=("--delay", "1500ms"))
     powers = number(run.path, "SELECT count(*) FROM counters WHERE name = 'GPU power'")
-    span = number(run.path, "SELECT max(ts) - min(ts) FROM counters WHERE name = 'GPU power'")
+    span = number(run.path, "SELECT max(ts) - min(ts) FROM counters WHERE name LIKE 'GPU power%'")
     run.remove()
     return None if powers and span < 1300000000 else "%d values over %d ns" % (powers, span)
 
@@ -808,6 +852,9 @@ def main():
                        ("a file size limit", limited), ("no folder", read_only), ("--steps", steps),
                        ("--delay, --duration", delay), ("--trigger", trigger), ("--on-signal", on_signal),
                        ("values of processes", values), ("values of GPUs", gpus),
+                       ("samples of a GPU driver", gpu_samples("")),
+                       ("a driver that tells samples again", gpu_samples("repeat")),
+                       ("no samples of the driver", gpu_samples_missing),
                        ("thresholds become marks", gpu_alerts), ("GPU drivers that misbehave", gpu_faults),
                        ("GPUs and the window", gpu_window), ("no GPU", no_gpu), ("a GPU driver that hangs", slow_driver),
                        ("program killed %d times" % few, kills("program", few)),

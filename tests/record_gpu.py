@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 
+import races
 from harness import PROGRAM, ROOT, TESTS, Tally, neurolens, scratch
 
 tally = Tally("record_gpu")
@@ -449,41 +450,7 @@ def no_driver():
 
 
 def thread_sanitizer():
-    """The library and both programs compiled to watch for data races; the recorder as it is."""
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    folder = os.path.join(scratch(), "tsan")
-    capture = os.path.join(ROOT, "src", "capture")
-    with open(os.path.join(capture, "meson.build")) as file:
-        lists = re.findall(r"^(?:agent|shared)_sources = files\((.*?)\)", file.read(), re.M | re.S)
-    sources = [os.path.join(capture, name) for text in lists for name in re.findall(r"'([^']+)'", text)]
-    os.mkdir(folder)
-    shutil.copy(PROGRAM, os.path.join(folder, "neurolens"))
-    watch = [compiler, "-g", "-O1", "-fsanitize=thread", "-std=gnu17", "-I", os.path.join(ROOT, "src"), "-I", SOURCES,
-             "-I", os.path.join(ROOT, "include"), '-DNL_VERSION="0"']
-    library = ["-shared", "-fPIC", "-fvisibility=hidden"]
-    ends = ["-Wl,-init,nl_capture_loaded", "-Wl,-fini,nl_capture_unloaded", "-Wl,-z,nodelete", "-lpthread", "-ldl"]
-    for words in (library + ["-o", os.path.join(folder, "libneurolens-capture.so")] + sources +
-                  [os.path.join(ROOT, "src", "base", "err.c")] + ends,
-                  library + ["-o", os.path.join(folder, "mock.so"), os.path.join(SOURCES, "mock_cupti.c"), "-lpthread"],
-                  ["-o", os.path.join(folder, "app"), os.path.join(SOURCES, "mock_app.c"), "-lpthread", "-ldl"]):
-        if subprocess.run(watch + words, stderr=subprocess.DEVNULL).returncode:
-            return "cannot be compiled"
-    done = subprocess.run([os.path.join(folder, "neurolens"), "run", "-o", os.path.join(folder, "t.nlt"), "--",
-                           os.path.join(folder, "app"), os.path.join(folder, "mock.so"), os.path.join(folder, "truth"),
-                           "4", "2000", "gpus=2"], stderr=subprocess.PIPE, timeout=120,
-                          env=dict(os.environ, MOCK="small=100", NEUROLENS_CUPTI=os.path.join(folder, "mock.so"),
-                                   TSAN_OPTIONS="exitcode=66"))
-    said = done.stderr.decode(errors="replace")
-    return None if done.returncode == 0 and "ThreadSanitizer" not in said else said[-3000:]
-
-
-def can_watch():
-    """Some systems have no room in the address space for it, or no library."""
-    watched = os.path.join(scratch(), "watched")
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    done = subprocess.run([compiler, "-fsanitize=thread", "-x", "c", "-o", watched, "-"],
-                          input=b"int main(void) { return 0; }", stderr=subprocess.DEVNULL)
-    return done.returncode == 0 and subprocess.run([watched], stderr=subprocess.DEVNULL).returncode == 0
+    return races.watch("mock_cupti.c", "mock_app.c", ["4", "2000", "gpus=2"], MOCK="small=100", NEUROLENS_CUPTI="{mock}")
 
 
 def main():
@@ -521,7 +488,7 @@ def main():
             ("another tool's injection", other_tool), ("without a recorder", without_recorder),
             ("no driver", no_driver)):
         check(name, test)
-    if can_watch():
+    if races.can_watch():
         check("no data race", thread_sanitizer)
     else:
         tally.skip("no data race", "no ThreadSanitizer")

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 
+import races
 from harness import ROOT, TESTS, Tally, neurolens, scratch
 
 tally = Tally("record_rocm")
@@ -166,6 +167,39 @@ def dropped():
     return None if there + lost == made else "%d recorded + %d dropped, %d made" % (there, lost, made)
 
 
+def clock_error():
+    """The error of moved times is a fact: small, or as much as the library's clock jumps."""
+    for mock, least, most in (("", 1, SLACK), ("jump=5000000", 5000000, 5000000 + SLACK)):
+        run = Run(("pause=20000",), mock, rounds=50)
+        error = [int(row[0]) for row in run.sql("SELECT value FROM metadata WHERE key = 'GPU clock error (ns)'")]
+        if run.done.status != 0 or len(error) != 1 or not least <= error[0] <= most:
+            return "%s: %s; %s" % (mock, error, run.done.describe())
+    return None
+
+
+def no_clock():
+    """Times that cannot be moved to our clock are no times: counted."""
+    run = Run(mock="noclock", rounds=50)
+    made = sum(len([row for row in run.made(kind) if row[0] not in LEFT_OUT]) for kind in QUERIES)
+    lost = run.coverage().get("dropped: GPU records without a clock")
+    rows = sum(int(run.sql("SELECT count(*) FROM " + table)[0][0]) for table in ("kernels", "copies", "api"))
+    return None if run.done.status == 0 and not rows and lost == made else "%d rows, %s of %d lost" % (rows, lost, made)
+
+
+def hangs():
+    """A flush that never comes back holds up the end of the program for some seconds, no more."""
+    run = Run(("linger", "exit=4"), "hangflush", rounds=20)
+    said = run.coverage().get("GPU recording cut short")
+    return None if run.done.status == 4 and said else "%s; %s" % (run.coverage(), run.done.describe())
+
+
+def many_queues():
+    run = Run(("queues",), rounds=2100)
+    said = run.coverage().get("kernels of which the queue is not known")
+    streams = int(run.sql("SELECT count(DISTINCT stream) FROM kernels")[0][0])
+    return None if differs(run) is None and said == 104 and streams == 4096 else "%s queues, %s" % (streams, run.coverage())
+
+
 def killed():
     run = Run(("linger", "kill"), rounds=100)
     return differs(run, -signal.SIGKILL) or (None if run.coverage().get("GPU recording cut short") == 1 else "not said to be cut short")
@@ -232,6 +266,10 @@ else:
     check("unknown and short records", odd_records)
     check("kernels without times", without_times)
     check("a small buffer: losses counted", dropped)
+    check("clock error", clock_error)
+    check("no clock", no_clock)
+    check("a flush that hangs", hangs)
+    check("4,200 queues", many_queues)
     check("killed", killed)
     check("version 0.5", refused("version=500", "1.0 (ROCm 7) or newer"))
     check("no start, exit status kept", refused("nostart", "does not start", 7))
@@ -242,4 +280,8 @@ else:
     check("a forked child", forks)
     check("paused", paused)
     check("without a recorder", not_ours)
+    if races.can_watch():
+        check("no data race", lambda: races.watch("mock_rocm.c", "mock_rocm_app.c", ["4", "2000"], MOCK="room=262144"))
+    else:
+        tally.skip("no data race", "no ThreadSanitizer")
 tally.finish()

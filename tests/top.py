@@ -15,7 +15,7 @@ import sys
 import termios
 import time
 
-from harness import PROGRAM, TESTS, Tally, environment, neurolens, scratch
+from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch
 from vt import Screen
 
 SCREENS = os.path.join(TESTS, "screen")
@@ -353,6 +353,16 @@ def amd():
     return None if answer["gpu_losses"]["failed_calls"] > 0 else "the value that is none was not counted"
 
 
+def amd_at_once():
+    """What sysfs never has is not waited for."""
+    shutil.copytree(path("amd"), path("amd-plain"))
+    os.unlink(path("amd-plain/sys/class/drm/card1/device/mem_busy_percent"))
+    begun = time.time()
+    answer = json.loads(once(library="absent.so", root="amd-plain"))["result"]
+    took = time.time() - begun
+    return None if took < 2.5 and answer["gpus"][0]["power_w"] == 600 else "%.1f s, %s" % (took, answer["gpus"])
+
+
 def own_process():
     """On the real /proc: a process that works is seen to work."""
     child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
@@ -367,6 +377,51 @@ def own_process():
     finally:
         child.kill()
         child.wait()
+
+
+def recorded():
+    """On the real /proc: a process that `neurolens run` records, and its steps."""
+    subprocess.run([shutil.which("cc") or "gcc", "-O2", "-I", os.path.join(ROOT, "include"), "-o", path("stepper"),
+                    os.path.join(TESTS, "record", "stepper.c"), "-ldl"], check=True)
+    values = environment(scratch())
+    run = subprocess.Popen([PROGRAM, "run", "-o", path("steps.nlt"), "--", path("stepper"), "50"], env=values,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(1.5)
+        for _ in range(5):
+            answer = json.loads(neurolens(["top", "--once", "--interval", "100ms", "--format", "json", "-n", "100000"], timeout=20,
+                                          extra={"NEUROLENS_NVML": path("absent.so")}).stdout)["result"]
+            marked = [p for p in answer["processes"] if p["recording"] and path("stepper") in p["command"].split()[0]]
+            others = [p["pid"] for p in answer["processes"] if p["recording"] and p["pid"] == run.pid]
+            now = marked[0]["recording"] if marked else {}
+            if marked and not others and now["steps"] > 3 and now["step"] == now["steps"] + 99 and \
+                    0.045 < now["step_seconds"] < 1 and 0.5 < now["seconds"] < 60 and now["bytes"] >= 65536 and \
+                    now["dropped_events"] == 0:
+                return None
+        return "got %s" % marked
+    finally:
+        run.terminate()
+        run.wait()
+
+
+def no_recording():
+    """Environments that name what is no recording: nothing is marked, nothing hangs."""
+    folder = path("odd.parts")
+    os.makedirs(folder)
+    os.mkfifo(os.path.join(folder, "100-0.nlrec"))
+    os.symlink("/dev/zero", os.path.join(folder, "101-0.nlrec"))
+    os.makedirs(os.path.join(folder, "102-0.nlrec"))
+    with open(os.path.join(folder, "103-0.nlrec"), "wb") as file:
+        file.write(b"NLREC\r\n\x1a" + bytes(2000))
+    with open(os.path.join(folder, "104-0.nlrec"), "wb") as file:
+        file.write(b"NLREC\r\n\x1a" + struct.pack("<II", 1, 4096) + bytes([255]) * 4080)
+    shutil.copytree(path("root"), path("odd"))
+    for pid in range(100, 130):
+        write("odd/proc/%d/environ" % pid, "A=1\0NEUROLENS_RECORDING=%s\0B=2\0" %
+              (folder if pid < 110 else "/" + "x" * 5000 if pid < 120 else ""))
+    answer = json.loads(once(root="odd", words=("--format", "json", "-n", "1000")))["result"]
+    marked = [p["pid"] for p in answer["processes"] if p["recording"]]
+    return "marked: %s" % marked if marked or len(answer["processes"]) != 32 else None
 
 
 def bad_options():
@@ -402,7 +457,10 @@ def main():
     for name, mock, wanted in FAULTS:
         check("driver: " + name, fault, mock, **wanted)
     check("AMD by sysfs", amd)
+    check("AMD by sysfs, at once", amd_at_once)
     check("a process that works", own_process)
+    check("a process that is recorded", recorded)
+    check("processes that only seem recorded", no_recording)
     check("options", bad_options)
     tally.finish()
 

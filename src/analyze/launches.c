@@ -53,24 +53,23 @@ static void add_linked(struct stream_tally *tally, const struct nl_trace *trace,
     tally->delays[tally->delay_count++] = delay > 0 ? delay : 0;
 }
 
-static void collect(struct stream_tally *tallies, const struct nl_scope *scope,
-                    const struct nl_places *places, const uint32_t *slices, uint32_t rows)
+struct tallies {
+    const struct nl_trace *trace;
+    struct stream_tally *streams;
+};
+
+static void add_work(void *context, uint32_t stream, uint32_t slice, int64_t length)
 {
-    const struct nl_trace *trace = scope->trace;
-    for (uint32_t row = 0; row < rows; row++) {
-        uint32_t slice = slices[row], stream = places->lane_stream[trace->slice.lane[slice]];
-        int64_t length = nl_scope_length(scope, slice);
-        if (stream == NL_NULL_ROW || length < 0)
-            continue;
-        struct stream_tally *tally = &tallies[stream];
-        uint32_t launch = trace->slice.link[slice];
-        tally->events++;
-        tally->gpu_ns += length;
-        if (launch == NL_NULL_ROW || trace->slice.kind[launch] != NL_KIND_API)
-            tally->unlinked++;
-        else
-            add_linked(tally, trace, slice, launch, length);
-    }
+    struct tallies *tallies = context;
+    const struct nl_trace *trace = tallies->trace;
+    struct stream_tally *tally = &tallies->streams[stream];
+    uint32_t launch = trace->slice.link[slice];
+    tally->events++;
+    tally->gpu_ns += length;
+    if (launch == NL_NULL_ROW || trace->slice.kind[launch] != NL_KIND_API)
+        tally->unlinked++;
+    else
+        add_linked(tally, trace, slice, launch, length);
 }
 
 /* Time-weighted mean and maximum of the queue. */
@@ -131,19 +130,18 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_places places;
     nl_scope_init(&scope, trace, &options->window);
     nl_places_init(&places, trace);
-    struct stream_tally *tallies = nl_zalloc((places.stream_count + 1) * sizeof *tallies);
-    collect(tallies, &scope, &places, trace->kernel.slice, trace->kernel.rows);
-    collect(tallies, &scope, &places, trace->copy.slice, trace->copy.rows);
-    collect(tallies, &scope, &places, trace->memset.slice, trace->memset.rows);
-    collect(tallies, &scope, &places, trace->graph.slice, trace->graph.rows);
+    struct tallies tallies = {trace,
+                              nl_zalloc((places.stream_count + 1) * sizeof *tallies.streams)};
+    nl_places_work(&places, &scope, add_work, &tallies);
     struct nl_result *result = NL_ANSWER_NEW("launches", NULL, columns);
     for (size_t i = 0; i < places.stream_count; i++) {
-        if (tallies[i].events)
-            add_row(result, &places, &places.streams[i], &tallies[i]);
-        nl_free(tallies[i].delays);
-        nl_waiting_release(&tallies[i].queue);
+        struct stream_tally *tally = &tallies.streams[i];
+        if (tally->events)
+            add_row(result, &places, &places.streams[i], tally);
+        nl_free(tally->delays);
+        nl_waiting_release(&tally->queue);
     }
-    nl_free(tallies);
+    nl_free(tallies.streams);
     nl_places_release(&places);
     nl_scope_release(&scope);
     return result;

@@ -132,3 +132,25 @@ void nl_places_release(struct nl_places *places)
     nl_free(places->lane_stream);
     *places = (struct nl_places){0};
 }
+
+void nl_places_work(const struct nl_places *places, const struct nl_scope *scope,
+                    void (*take)(void *context, uint32_t stream, uint32_t slice, int64_t length),
+                    void *context)
+{
+    const struct nl_trace *trace = scope->trace;
+    const struct {
+        const uint32_t *slice;
+        uint32_t rows;
+    } tables[] = {{trace->kernel.slice, trace->kernel.rows},
+                  {trace->copy.slice, trace->copy.rows},
+                  {trace->memset.slice, trace->memset.rows},
+                  {trace->graph.slice, trace->graph.rows}};
+    for (size_t table = 0; table < sizeof tables / sizeof tables[0]; table++)
+        for (uint32_t row = 0; row < tables[table].rows; row++) {
+            uint32_t slice = tables[table].slice[row];
+            uint32_t stream = places->lane_stream[trace->slice.lane[slice]];
+            int64_t length = nl_scope_length(scope, slice);
+            if (stream != NL_NULL_ROW && length >= 0)
+                take(context, stream, slice, length);
+        }
+}

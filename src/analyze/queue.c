@@ -36,18 +36,18 @@ struct lengths {
     int64_t span;
 };
 
-static void collect(struct nl_waiting *lines, const struct nl_scope *scope,
-                    const struct nl_places *places, const uint32_t *slices, uint32_t rows)
+struct lines {
+    const struct nl_trace *trace;
+    struct nl_waiting *streams;
+};
+
+static void wait_for(void *context, uint32_t stream, uint32_t slice, int64_t length)
 {
-    const struct nl_trace *trace = scope->trace;
-    for (uint32_t row = 0; row < rows; row++) {
-        uint32_t slice = slices[row], launch = trace->slice.link[slice];
-        uint32_t stream = places->lane_stream[trace->slice.lane[slice]];
-        if (stream == NL_NULL_ROW || launch == NL_NULL_ROW || nl_scope_length(scope, slice) < 0 ||
-            trace->slice.kind[launch] != NL_KIND_API)
-            continue;
-        nl_waiting_add(&lines[stream], trace, slice, launch);
-    }
+    struct lines *lines = context;
+    uint32_t launch = lines->trace->slice.link[slice];
+    (void)length;
+    if (launch != NL_NULL_ROW && lines->trace->slice.kind[launch] == NL_KIND_API)
+        nl_waiting_add(&lines->streams[stream], lines->trace, slice, launch);
 }
 
 static void stay(struct lengths *lengths, size_t length, int64_t ns)
@@ -122,18 +122,15 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_places places;
     nl_scope_init(&scope, trace, &options->window);
     nl_places_init(&places, trace);
-    struct nl_waiting *lines = nl_zalloc((places.stream_count + 1) * sizeof *lines);
-    collect(lines, &scope, &places, trace->kernel.slice, trace->kernel.rows);
-    collect(lines, &scope, &places, trace->copy.slice, trace->copy.rows);
-    collect(lines, &scope, &places, trace->memset.slice, trace->memset.rows);
-    collect(lines, &scope, &places, trace->graph.slice, trace->graph.rows);
+    struct lines lines = {trace, nl_zalloc((places.stream_count + 1) * sizeof *lines.streams)};
+    nl_places_work(&places, &scope, wait_for, &lines);
     struct nl_result *result = NL_ANSWER_NEW("queue", NULL, columns);
     for (size_t i = 0; i < places.stream_count; i++) {
-        if (lines[i].count)
-            add_row(result, &places, &places.streams[i], &lines[i]);
-        nl_waiting_release(&lines[i]);
+        if (lines.streams[i].count)
+            add_row(result, &places, &places.streams[i], &lines.streams[i]);
+        nl_waiting_release(&lines.streams[i]);
     }
-    nl_free(lines);
+    nl_free(lines.streams);
     nl_places_release(&places);
     nl_scope_release(&scope);
     return result;

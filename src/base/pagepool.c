@@ -11,6 +11,10 @@
 /* Under this, a fresh mapping is as cheap as the bookkeeping. */
 #define SMALL ((size_t)256 << 10)
 
+/* A pattern's pages; and an array has as many mappings of them at most. */
+#define CHUNK       ((size_t)1 << 20)
+#define CHUNKS_MOST 2048
+
 static size_t whole_pages(size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -27,6 +31,8 @@ void nl_pagepool_release(struct nl_pagepool *pool)
 {
     for (size_t i = 0; i < pool->count; i++)
         nl_pages_free(pool->spans[i].at, pool->spans[i].bytes);
+    for (size_t i = 0; i < pool->patterns; i++)
+        close(pool->repeated[i].file);
     nl_free(pool->spans);
     pthread_mutex_destroy(&pool->lock);
 }
@@ -88,4 +94,54 @@ void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes)
     if (bytes >= SMALL)
         nl_pagepool_put_under(pool, memory, &done, bytes);
     return memory;
+}
+
+/* A file of one chunk that holds the pattern; -1 when the system gives none. */
+static int pattern_file(uint64_t pattern)
+{
+    int file = memfd_create("pattern", MFD_CLOEXEC);
+    if (file < 0)
+        return -1;
+    uint64_t *chunk = MAP_FAILED;
+    if (ftruncate(file, CHUNK) == 0)
+        chunk = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (chunk == MAP_FAILED) {
+        close(file);
+        return -1;
+    }
+    for (size_t i = 0; i < CHUNK / sizeof *chunk; i++)
+        chunk[i] = pattern;
+    munmap(chunk, CHUNK);
+    return file;
+}
+
+static int find_pattern(struct nl_pagepool *pool, uint64_t pattern)
+{
+    pthread_mutex_lock(&pool->lock);
+    size_t i = 0;
+    while (i < pool->patterns && pool->repeated[i].pattern != pattern)
+        i++;
+    if (i == pool->patterns && i < NL_PATTERNS_MOST) {
+        int file = pattern_file(pattern);
+        if (file >= 0)
+            pool->repeated[pool->patterns++] = (struct nl_repeated){pattern, file};
+    }
+    int file = i < pool->patterns ? pool->repeated[i].file : -1;
+    pthread_mutex_unlock(&pool->lock);
+    return file;
+}
+
+bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, uint64_t pattern)
+{
+    size_t whole = whole_pages(bytes);
+    if (whole < CHUNK || whole / CHUNK > CHUNKS_MOST)
+        return false;
+    int file = find_pattern(pool, pattern);
+    for (size_t at = 0; at < whole && file >= 0; at += CHUNK) {
+        size_t part = whole - at < CHUNK ? whole - at : CHUNK;
+        if (mmap((char *)memory + at, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file,
+                 0) == MAP_FAILED)
+            return false;
+    }
+    return file >= 0;
 }

@@ -9,7 +9,11 @@
 #define NL_PAGEPOOL_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#define NL_PATTERNS_MOST 4
 
 struct nl_pagepool {
     struct nl_span {
@@ -17,6 +21,11 @@ struct nl_pagepool {
         size_t bytes;
     } * spans;
     size_t count, cap;
+    struct nl_repeated {
+        uint64_t pattern;
+        int file; /* in memory: one chunk of the pattern */
+    } repeated[NL_PATTERNS_MOST];
+    size_t patterns;
     pthread_mutex_t lock;
 };
 
@@ -33,5 +42,10 @@ void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes);
  * under bytes *done .. to of `memory`, which nl_pages gave and which was not touched there yet. *done,
  * 0 at first, becomes what need not be looked at again: a page's end at or after `to`. */
 void nl_pagepool_put_under(struct nl_pagepool *pool, void *memory, size_t *done, size_t to);
+
+/* Lets `memory`, which nl_pages(bytes) gave, read as the pattern again and again: the same few pages
+ * many times, which cost nothing until they are written (then, a page at a time, what fresh ones
+ * cost). False when that is not worth it or not possible; the contents are undefined then. */
+bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, uint64_t pattern);
 
 #endif

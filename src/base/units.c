@@ -252,32 +252,41 @@ bool nl_decimal_shifted(struct nl_str text, int shift, int64_t *out)
     return true;
 }
 
+static inline const char *take_digits(const char *at, const char *end, uint64_t *sum)
+{
+    unsigned digit;
+    uint64_t value = *sum;
+    for (; at < end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
+        value = value * 10 + digit;
+    *sum = value;
+    return at;
+}
+
 /* One rounding of two exact numbers gives the nearest double (Clinger 1990). */
 bool nl_decimal_short(struct nl_str text, int exponent, double *value)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                     1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    bool negative = text.len && text.ptr[0] == '-', point = false;
-    size_t i = negative;
-    int64_t mantissa = 0;
-    if (text.len == i || text.len > 15 + i || text.ptr[i] == '.')
+    if (!text.len)
         return false;
-    for (; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (c == '.' && !point) {
-            point = true;
-            continue;
-        }
-        if (c < '0' || c > '9')
-            return false;
-        mantissa = mantissa * 10 + (c - '0');
-        exponent -= point;
+    bool negative = text.ptr[0] == '-';
+    const char *at = text.ptr + negative, *end = text.ptr + text.len;
+    if (at == end || end - at > 15 || *at == '.')
+        return false;
+    uint64_t mantissa = 0;
+    at = take_digits(at, end, &mantissa);
+    if (at < end && *at == '.') {
+        const char *point = ++at;
+        at = take_digits(at, end, &mantissa);
+        exponent -= (int)(end - point);
     }
+    if (at < end)
+        return false;
     if (exponent < -22 || exponent > 22)
         return false;
-    double size =
-        exponent < 0 ? (double)mantissa / powers[-exponent] : (double)mantissa * powers[exponent];
+    double whole = (double)(int64_t)mantissa;
+    double size = exponent < 0 ? whole / powers[-exponent] : whole * powers[exponent];
     *value = negative ? -size : size;
     return true;
 }

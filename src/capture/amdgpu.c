@@ -191,7 +191,10 @@ static void amd_read(void *state, unsigned device, int64_t now_ns, struct gpu_re
 static uint64_t amd_absent(const void *state, unsigned device)
 {
     const struct card *card = &((const struct amd *)state)->cards[device];
-    return card->refused & ~card->seen;
+    uint64_t absent = GPU_BIT(GPU_METRICS) - 1; /* but what sysfs may have */
+    for (size_t i = 0; i < READS; i++)
+        absent &= ~GPU_BIT(reads[i].metric);
+    return absent | (card->refused & ~card->seen);
 }
 
 static void amd_close(void *state)

@@ -35,10 +35,8 @@ struct gpu {
     uint32_t state; /* enum gpu_state */
     uint32_t pid, fatal;
     bool wall_clock; /* CUPTI's times are of CLOCK_REALTIME */
-    bool anchored;
-    int64_t shift_ns;       /* to be taken from them */
-    int64_t shift_error_ns; /* largest so far */
-    uint32_t version;       /* of CUPTI */
+    struct gpu_shift shift;
+    uint32_t version; /* of CUPTI */
     struct cupti_calls cupti;
     struct gpupool pool;
     unsigned char *scratch; /* for versions of CUPTI that cannot be refused a buffer */
@@ -58,7 +56,5 @@ void gpu_learn_functions(struct gpu *gpu);
 
 /* Times from now on. */
 void gpu_anchor(struct gpu *gpu);
-/* How far times may be off that were not of our clock. At the end. */
-void gpu_tell_clock(struct gpu *gpu);
 
 #endif

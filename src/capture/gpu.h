@@ -5,6 +5,9 @@
  * A value that is not in `have` is unknown: never 0. A vendor reads what is due and no more; a call that is
  * slow is made less often, one that fails is made again a second later, one that the device does not
  * know is never made again. All of that is counted.
+ *
+ * A reading is a list of values with a time each: most are of the moment, but a driver that samples by itself tells
+ * several of one metric, of moments since the reading before.
  */
 #ifndef NL_GPU_H
 #define NL_GPU_H
@@ -41,21 +44,41 @@ struct gpu_process {
     uint64_t bytes; /* UINT64_MAX = unknown */
 };
 
-/* One reading of one device; zeroed by the caller. */
+struct gpu_at {
+    int64_t ns; /* CLOCK_MONOTONIC */
+    unsigned metric;
+    double value;
+};
+#define GPU_VALUES_MOST 1024u
+
+/* One reading of one device; zeroed by the caller, but `begun_ns`. */
 struct gpu_reading {
-    uint64_t have; /* GPU_BITs of what was read this time */
-    double value[GPU_METRICS];
+    int64_t begun_ns; /* CLOCK_MONOTONIC */
+    uint64_t have;    /* GPU_BITs of what was read this time */
+    size_t count;
+    struct gpu_at values[GPU_VALUES_MOST];
     bool listed; /* the processes were read */
     size_t process_count;
     struct gpu_process process[GPU_PROCESSES_MOST];
-    /* since the last reading */
-    uint64_t errors, slow, unlisted;
+    /* since the last reading; `unsampled`: samples of the driver's that are not among the values */
+    uint64_t errors, slow, unlisted, unsampled;
 };
+
+/* A value of an earlier moment. */
+static inline void gpu_put_at(struct gpu_reading *reading, enum gpu_metric metric, double value,
+                              int64_t ns)
+{
+    if (reading->count == GPU_VALUES_MOST) {
+        reading->unsampled++;
+        return;
+    }
+    reading->values[reading->count++] = (struct gpu_at){ns, metric, value};
+    reading->have |= GPU_BIT(metric);
+}
 
 static inline void gpu_put(struct gpu_reading *reading, enum gpu_metric metric, double value)
 {
-    reading->value[metric] = value;
-    reading->have |= GPU_BIT(metric);
+    gpu_put_at(reading, metric, value, reading->begun_ns);
 }
 
 struct gpu_vendor {

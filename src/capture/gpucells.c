@@ -23,26 +23,12 @@ void gpu_anchor(struct gpu *gpu)
             shift = real - before - between / 2;
         }
     }
-    /* Times in a buffer are moved by what held when it came: by all that the shift has changed since the
-     * one before they may be off, whether the clock was set or steered. */
-    int64_t moved = gpu->anchored ? shift - gpu->shift_ns : 0;
-    int64_t error = (moved < 0 ? -moved : moved) + width / 2 + 1;
-    gpu->shift_error_ns = error > gpu->shift_error_ns ? error : gpu->shift_error_ns;
-    gpu->shift_ns = shift;
-    gpu->anchored = true;
-}
-
-void gpu_tell_clock(struct gpu *gpu)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%lld", (long long)gpu->shift_error_ns);
-    if (gpu->wall_clock)
-        gpu_write_fact(gpu->thread, "GPU clock error (ns)", text);
+    gpu_shift_found(&gpu->shift, shift, width);
 }
 
 static uint64_t time_of(const struct gpu *gpu, uint64_t stamp)
 {
-    return stamp ? stamp - (uint64_t)gpu->shift_ns : 0;
+    return gpu_shifted(&gpu->shift, stamp);
 }
 
 static uint16_t small(uint32_t value)

@@ -4,7 +4,6 @@
  * recording instead, and the run goes on with the CPU's side.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -142,7 +141,7 @@ static void finish(struct gpu *gpu)
     gpu_write_note(gpu->thread, "GPU buffers that CUPTI kept", out, "what is in them is missing");
     gpu_write_note(gpu->thread, "GPU recording ended by a fatal error of CUPTI", fatal,
                    "what came later is missing");
-    gpu_tell_clock(gpu);
+    gpu_write_shift(gpu->thread, &gpu->shift);
     tell_cost(gpu);
     gpu_write_fact(gpu->thread, NL_REC_GPU_STATE, "ended");
 }
@@ -191,16 +190,13 @@ static void at_exit(void)
 {
     struct gpu *gpu = nl_agent.gpu;
     uint32_t live = GPU_LIVE;
-    struct timespec until;
     if (!gpu || gpu->pid != (uint32_t)getpid() ||
         !__atomic_compare_exchange_n(&gpu->state, &live, GPU_ENDING, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
     gpupool_wake(&gpu->pool);
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += END_SECONDS;
-    while (sem_timedwait(&gpu->ended, &until) != 0 && errno == EINTR)
-        ;
+    (void)gpu_wait(&gpu->ended, (int64_t)END_SECONDS * 1000000000);
+    __atomic_store_n(&gpu->state, GPU_DEAD, __ATOMIC_RELEASE); /* nobody empties buffers any more */
 }
 
 static void in_child(void)

@@ -12,6 +12,7 @@
 #include "capture/gpualerts.h"
 #include "capture/gpuwatch.h"
 #include "capture/source.h"
+#include "capture/ticks.h"
 
 #define TAKE 512u
 
@@ -21,6 +22,7 @@ struct gpus {
     struct gpu_info info[GPU_DEVICES_MOST];
     uint64_t lists[GPU_DEVICES_MOST]; /* readings of the processes already recorded */
     unsigned known;                   /* devices whose info is there */
+    int64_t begun_ns;                 /* samples from before are not of the recording */
     uint64_t homeless;                /* values that came while no process was recorded */
     uint32_t moves;                   /* of the window, as of the last poll */
     uint64_t drops, drops_seen;       /* of the ring: while the window was open; in all */
@@ -30,6 +32,7 @@ static bool start(struct source_run *run)
 {
     const char *root = getenv("NEUROLENS_ROOT");
     struct gpus *gpus = run->state = nl_zalloc(sizeof *gpus);
+    gpus->begun_ns = ticks_clock_ns(CLOCK_MONOTONIC);
     gpus->watch = gpuwatch_start(root ? root : "", parts_control(run->parts)->clock);
     return true;
 }
@@ -44,6 +47,9 @@ static void record(struct source_run *run, struct part *part, const struct gpu_v
 {
     struct gpus *gpus = run->state;
     const struct gpu_metric_row *row = &gpu_metrics[value->metric];
+    /* What drivers sample comes later than it was. */
+    if (value->ns < gpus->begun_ns || !control_was_open(parts_control(run->parts), value->ns))
+        return;
     struct part_device device = device_of(gpus, value->device);
     part_device_counter(part, &device, value->time, row->name, row->unit, value->value);
     uint32_t crossed = gpu_latest_see(&gpus->latest[value->device], value->metric, value->value);
@@ -182,6 +188,8 @@ static void stop(struct source_run *run)
     tell(run, part, "lost: calls of the GPU driver that failed", losses->errors,
          "made again a second later");
     tell(run, part, "lost: processes on GPUs", losses->unlisted, "more than are listed");
+    tell(run, part, "lost: samples of the GPU driver", losses->unsampled,
+         "their times cannot be, the clock was set, or there were more than fit");
     tell(run, part, "lost: calls of the GPU driver that never came back", losses->hung, NULL);
     if (part && losses->slow)
         part_note(run->parts, part, "slow calls of the GPU driver", losses->slow,

@@ -31,6 +31,7 @@ struct gpuwatch {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     unsigned clock;
+    struct nl_rec_pair first; /* both clocks, when all began */
     bool stop, abandoned, ended;
     int64_t round_ns; /* when the round under way was due */
     struct gpuwatch_state state;
@@ -83,22 +84,29 @@ static void open_all(struct gpuwatch *watch)
     pthread_mutex_unlock(&watch->lock);
 }
 
+/* A moment of up to seconds before `now`, by the rate of the ticks so far. */
+static uint64_t ticks_at(const struct gpuwatch *watch, const struct nl_rec_pair *now, int64_t ns)
+{
+    double ago = (double)(now->monotonic_ns - ns) * 1e-9;
+    return now->ticks - (uint64_t)(int64_t)(ago * (double)ticks_rate(&watch->first, now));
+}
+
 /* Under the lock. */
-static void keep(struct gpuwatch *watch, unsigned number, uint64_t time,
+static void keep(struct gpuwatch *watch, unsigned number, const struct nl_rec_pair *now,
                  const struct gpu_reading *reading)
 {
     struct gpu_losses *losses = &watch->state.losses;
     struct device *device = &watch->devices[number];
-    for (unsigned metric = 0; metric < GPU_METRICS; metric++) {
-        if (!(reading->have & GPU_BIT(metric)))
-            continue;
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct gpu_at *at = &reading->values[i];
         if (watch->count == RING) {
             losses->dropped++;
             continue;
         }
         watch->ring[(watch->head + watch->count++) % RING] =
-            (struct gpu_value){time, number, metric, reading->value[metric]};
+            (struct gpu_value){ticks_at(watch, now, at->ns), at->ns, number, at->metric, at->value};
     }
+    losses->unsampled += reading->unsampled;
     losses->errors += reading->errors;
     losses->slow += reading->slow;
     losses->unlisted += reading->unlisted;
@@ -127,11 +135,12 @@ static void round_of(struct gpuwatch *watch, int64_t now)
     pthread_mutex_unlock(&watch->lock);
     for (unsigned i = 0; i < watch->state.devices && !is_stopped(watch); i++) {
         struct device *device = &watch->devices[i];
-        uint64_t time = ticks_now(watch->clock);
+        struct nl_rec_pair now_pair = ticks_pair(watch->clock, 3);
         memset(&reading, 0, sizeof reading);
+        reading.begun_ns = now_pair.monotonic_ns;
         device->vendor->read(device->state, device->number, now, &reading);
         pthread_mutex_lock(&watch->lock);
-        keep(watch, i, time, &reading);
+        keep(watch, i, &now_pair, &reading);
         pthread_mutex_unlock(&watch->lock);
     }
 }
@@ -187,6 +196,7 @@ struct gpuwatch *gpuwatch_start(const char *root, unsigned clock)
     pthread_mutex_init(&watch->lock, NULL);
     pthread_cond_init(&watch->wake, NULL);
     watch->clock = clock;
+    watch->first = ticks_pair(clock, 3);
     (void)snprintf(watch->root, sizeof watch->root, "%s", root);
     sigfillset(&all); /* signals are for the main thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -16,7 +16,8 @@
 #define GPUWATCH_ROUND_MS 100
 
 struct gpu_value {
-    uint64_t time; /* ticks of the clock that was asked for, when the reading of the device began */
+    uint64_t time; /* ticks of the clock that was asked for */
+    int64_t ns;    /* the same as CLOCK_MONOTONIC */
     unsigned device, metric;
     double value;
 };
@@ -28,6 +29,8 @@ struct gpu_losses {
     uint64_t dropped;  /* values read, and then no room in the ring */
     uint64_t hung;     /* 1: a call had not come back when all ended */
     uint64_t unlisted; /* processes on GPUs over GPU_PROCESSES_MOST */
+    uint64_t
+        unsampled; /* samples of drivers with times that cannot be, or for which there was no room */
 };
 
 struct gpuwatch_state {

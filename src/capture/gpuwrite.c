@@ -1,6 +1,9 @@
 /* See gpuwrite.h. */
+#define _GNU_SOURCE
 #include "capture/gpuwrite.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 uint32_t gpu_text(const char *text)
@@ -40,6 +43,35 @@ void gpu_write_note(struct thread *thread, const char *item, uint64_t count, con
 void gpu_write_fact(struct thread *thread, const char *key, const char *value)
 {
     write_text(thread, NL_REC_GPU_FACT, key, 0, value);
+}
+
+void gpu_shift_found(struct gpu_shift *shift, int64_t ns, int64_t width_ns)
+{
+    /* Times in a buffer are moved by what held when it came: by all that the shift has changed since the
+     * one before they may be off, whether the clock was set or steered, or the machine slept. */
+    int64_t moved = shift->known ? ns - shift->ns : 0;
+    int64_t error = (moved < 0 ? -moved : moved) + width_ns / 2 + 1;
+    shift->error_ns = error > shift->error_ns ? error : shift->error_ns;
+    shift->ns = ns;
+    shift->known = true;
+}
+
+void gpu_write_shift(struct thread *thread, const struct gpu_shift *shift)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%lld", (long long)shift->error_ns);
+    if (shift->known)
+        gpu_write_fact(thread, "GPU clock error (ns)", text);
+}
+
+bool gpu_wait(sem_t *sem, int64_t ns)
+{
+    int64_t at = ticks_clock_ns(CLOCK_MONOTONIC) + ns;
+    struct timespec until = {.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
+    int result;
+    while ((result = sem_clockwait(sem, CLOCK_MONOTONIC, &until)) != 0 && errno == EINTR)
+        ;
+    return result == 0;
 }
 
 void gpu_tell_now(const char *item, const char *detail)

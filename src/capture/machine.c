@@ -103,5 +103,7 @@ void machine_stop(struct machine *machine)
     gpuwatch_stop(machine->watch, NULL);
     nl_free(machine->gpus);
     nl_free(machine->processes);
+    for (unsigned i = 0; i < machine->folder_count; i++)
+        nl_free(machine->folders[i]);
     nl_free(machine);
 }

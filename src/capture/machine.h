@@ -28,6 +28,18 @@ struct machine_gpu {
     float history[MACHINE_PLOTS][MACHINE_HISTORY]; /* of refresh number n at n % MACHINE_HISTORY */
 };
 
+#define MACHINE_FOLDERS 64u /* of recordings, in all that is met */
+
+/* How far the recording of a process is. */
+struct machine_recording {
+    bool there;
+    int64_t spent_ns;        /* since it began */
+    uint64_t bytes, dropped; /* on the disk; events that are not in it */
+    uint64_t steps;          /* begun; 0: the program tells none */
+    int64_t step;            /* number of the last one */
+    double step_s;           /* between the begins of the last two; 0 = unknown */
+};
+
 struct machine_process {
     int64_t pid, started; /* since boot, in the kernel's ticks: tells pids that come again apart */
     double processors;    /* used since the last refresh; below 0 = unknown */
@@ -36,6 +48,8 @@ struct machine_process {
     uint64_t gpus;      /* bit per GPU that it is on */
     char state;         /* R, S, D, … as in /proc */
     char command[MACHINE_COMMAND];
+    unsigned folder; /* number of the one that its recording would be in; 0 = none */
+    struct machine_recording recording;
     struct alert_growth growth;
     struct alerts alerts;
 };
@@ -61,6 +75,8 @@ struct machine {
     int64_t now_ns, last_ns;
     float busy_history[MACHINE_HISTORY]; /* of the processors, 0 to 1 */
     char root[256];
+    char *folders[MACHINE_FOLDERS];
+    unsigned folder_count;
 };
 
 /* `root` stands before /proc and /sys. */
@@ -70,8 +86,12 @@ void machine_refresh(struct machine *machine);
 void machine_settle(struct machine *machine, int64_t patience_ns);
 void machine_stop(struct machine *machine);
 
-/* The parts: machineproc.c. */
+/* The parts: machineproc.c; a file below /proc, cut to `room`: the bytes read, 0 when it cannot be. */
+size_t machine_slurp(const struct machine *machine, const char *name, char *text, size_t room);
 void machine_read_processes(struct machine *machine);
 void machine_read_system(struct machine *machine);
+/* machinerec.c: when a process is first met; each time. */
+void machine_find_recording(struct machine *machine, struct machine_process *process);
+void machine_read_recording(const struct machine *machine, struct machine_process *process);
 
 #endif

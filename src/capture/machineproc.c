@@ -1,6 +1,6 @@
 /*
  * Processes and the system from /proc. Per process and refresh one file, stat; the command line once, when the process is
- * first met. Kernel threads (no command line) are left out.
+ * first met; of recorded ones the head of their recording (machinerec.c). Kernel threads (no command line) are left out.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -17,8 +17,7 @@
 #define PROCESSES_MOST 32768u
 #define ARGUMENTS      4096u /* bytes of a command line that are looked at */
 
-/* A file below the root; returns the bytes read, 0 when it cannot be. */
-static size_t slurp(const struct machine *machine, const char *name, char *text, size_t room)
+size_t machine_slurp(const struct machine *machine, const char *name, char *text, size_t room)
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s/proc/%s", machine->root, name);
@@ -44,7 +43,7 @@ static bool read_command(const struct machine *machine, struct machine_process *
     char name[48], text[ARGUMENTS];
     struct nl_buf out;
     (void)snprintf(name, sizeof name, "%lld/cmdline", (long long)process->pid);
-    size_t len = slurp(machine, name, text, sizeof text);
+    size_t len = machine_slurp(machine, name, text, sizeof text);
     while (len && text[len - 1] == '\0')
         len--;
     if (!len)
@@ -68,7 +67,7 @@ static bool read_stat(const struct machine *machine, struct machine_process *pro
     unsigned long long user, system, started;
     long long threads, pages;
     (void)snprintf(name, sizeof name, "%lld/stat", (long long)process->pid);
-    if (!slurp(machine, name, text, sizeof text))
+    if (!machine_slurp(machine, name, text, sizeof text))
         return false;
     const char *rest = strrchr(text, ')');
     if (!rest ||
@@ -104,8 +103,11 @@ static bool carry_over(struct machine *machine, struct machine_process *process,
     double ticks = (double)sysconf(_SC_CLK_TCK);
     double seconds = (double)(machine->now_ns - machine->last_ns) / 1e9;
     process->processors = -1;
-    if (!before || before->started != process->started)
+    if (!before || before->started != process->started) {
+        machine_find_recording(machine, process);
         return read_command(machine, process);
+    }
+    process->folder = before->folder;
     memcpy(process->command, before->command, sizeof process->command);
     process->growth = before->growth;
     process->alerts = before->alerts;
@@ -155,6 +157,7 @@ void machine_read_processes(struct machine *machine)
         }
         if (!carry_over(machine, &process, find(before, before_count, process.pid)))
             continue;
+        machine_read_recording(machine, &process);
         (void)alerts_see(&process.alerts, ALERT_GROWTH,
                          alert_growth(&process.growth, machine->now_ns, process.resident));
         nl_grow(&machine->processes, &machine->process_cap, machine->process_count + 1);
@@ -183,13 +186,15 @@ void machine_read_system(struct machine *machine)
     unsigned long long t[8] = {0};
     double load;
     system->load =
-        slurp(machine, "loadavg", text, sizeof text) && sscanf(text, "%lf", &load) == 1 ? load : -1;
-    (void)slurp(machine, "meminfo", text, sizeof text);
+        machine_slurp(machine, "loadavg", text, sizeof text) && sscanf(text, "%lf", &load) == 1
+            ? load
+            : -1;
+    (void)machine_slurp(machine, "meminfo", text, sizeof text);
     system->memory_total = kilobytes(text, "MemTotal:");
     system->memory_free = kilobytes(text, "MemAvailable:");
     system->processors = 0;
     system->busy = -1;
-    if (!slurp(machine, "stat", text, sizeof text) ||
+    if (!machine_slurp(machine, "stat", text, sizeof text) ||
         sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
                &t[4], &t[5], &t[6], &t[7]) < 4)
         return;

@@ -16,6 +16,7 @@ enum {
     NVML_INVALID_ARGUMENT = 2,
     NVML_NOT_SUPPORTED = 3,
     NVML_NO_PERMISSION = 4,
+    NVML_NOT_FOUND = 6,
     NVML_INSUFFICIENT_SIZE = 7,
     NVML_FUNCTION_NOT_FOUND = 13,
     NVML_VERSION_MISMATCH = 25
@@ -58,6 +59,13 @@ struct nvml_field { /* nvmlFieldValue_t */
     int result;
     union nvml_value value;
 };
+struct nvml_sample {         /* nvmlSample_t */
+    unsigned long long time; /* µs of CLOCK_REALTIME */
+    union nvml_value value;
+};
+/* nvmlSamplingType_t */
+enum { NVML_SAMPLES_POWER, NVML_SAMPLES_UTILISATION, NVML_SAMPLES_MEMORY_UTILISATION };
+
 /* NVML_FI_DEV_… */
 enum {
     NVML_FIELD_MEMORY_TEMPERATURE = 82,
@@ -108,6 +116,8 @@ _Static_assert(sizeof(struct nvml_memory2) == 40 && offsetof(struct nvml_memory2
 _Static_assert(sizeof(struct nvml_field) == 40 && offsetof(struct nvml_field, result) == 28 &&
                    offsetof(struct nvml_field, value) == 32,
                "nvmlFieldValue_t");
+_Static_assert(sizeof(struct nvml_sample) == 16 && offsetof(struct nvml_sample, value) == 8,
+               "nvmlSample_t");
 _Static_assert(sizeof(struct nvml_process) == 24 && offsetof(struct nvml_process, used) == 8,
                "nvmlProcessInfo_t");
 _Static_assert(sizeof(struct nvml_pci) == 68 && offsetof(struct nvml_pci, bus_id) == 36,

@@ -26,14 +26,36 @@ static void put(struct call *call, enum gpu_metric metric, double value)
 static int read_utilisation(struct call *call)
 {
     struct nvml_utilisation rates = {0, 0};
+    const uint64_t core = GPU_BIT(GPU_UTILISATION), memory = GPU_BIT(GPU_MEMORY_UTILISATION);
+    uint64_t have = call->out->have;
+    if ((have & core) && (have & memory))
+        return NVML_OK; /* samples say more: this call tells the last of them */
     if (!call->nvml->utilisation)
         return NVML_FUNCTION_NOT_FOUND;
     int result = call->nvml->utilisation(call->device->handle, &rates);
-    if (result == NVML_OK) {
+    if (result == NVML_OK && !(have & core))
         put(call, GPU_UTILISATION, rates.gpu);
+    if (result == NVML_OK && !(have & memory))
         put(call, GPU_MEMORY_UTILISATION, rates.memory);
-    }
     return result;
+}
+
+static int sample_power(struct call *call)
+{
+    return nvml_read_samples(call->nvml, call->device, NVML_SAMPLES_POWER, GPU_POWER_SAMPLED,
+                             call->out);
+}
+
+static int sample_utilisation(struct call *call)
+{
+    return nvml_read_samples(call->nvml, call->device, NVML_SAMPLES_UTILISATION, GPU_UTILISATION,
+                             call->out);
+}
+
+static int sample_memory_utilisation(struct call *call)
+{
+    return nvml_read_samples(call->nvml, call->device, NVML_SAMPLES_MEMORY_UTILISATION,
+                             GPU_MEMORY_UTILISATION, call->out);
 }
 
 /* The second version leaves out what the driver keeps for itself; a library that knows neither it nor our
@@ -154,15 +176,15 @@ static bool is_unsupported(int result)
            result == NVML_NO_PERMISSION;
 }
 
-static double field_value(const struct nvml_field *field)
+double nvml_number(unsigned type, const union nvml_value *value)
 {
-    switch (field->type) {
-    case NVML_TYPE_DOUBLE: return field->value.real;
-    case NVML_TYPE_U32: return field->value.u32;
-    case NVML_TYPE_I64: return (double)field->value.i64;
-    case NVML_TYPE_I32: return field->value.i32;
-    case NVML_TYPE_U16: return field->value.u16;
-    default: return (double)field->value.u64;
+    switch (type) {
+    case NVML_TYPE_DOUBLE: return value->real;
+    case NVML_TYPE_U32: return value->u32;
+    case NVML_TYPE_I64: return (double)value->i64;
+    case NVML_TYPE_I32: return value->i32;
+    case NVML_TYPE_U16: return value->u16;
+    default: return (double)value->u64;
     }
 }
 
@@ -191,7 +213,7 @@ static int read_fields(struct call *call, const struct wanted *wanted, size_t co
     int result = asked ? call->nvml->fields(call->device->handle, asked, fields) : NVML_OK;
     for (int i = 0; result == NVML_OK && i < asked; i++) {
         if (fields[i].result == NVML_OK)
-            put(call, metrics[i], field_value(&fields[i]));
+            put(call, metrics[i], nvml_number(fields[i].type, &fields[i].value));
         else if (is_unsupported(fields[i].result))
             call->device->refused |= GPU_BIT(metrics[i]);
         else
@@ -318,6 +340,9 @@ static const struct {
     {read_temperature, 100, GPU_BIT(GPU_TEMPERATURE)},
     {read_clocks, 100, GPU_BIT(GPU_CLOCK) | GPU_BIT(GPU_MEMORY_CLOCK)},
     {read_reasons, 100, GPU_BIT(GPU_THROTTLE)},
+    {sample_power, 200, GPU_BIT(GPU_POWER_SAMPLED)},
+    {sample_utilisation, 200, 0}, /* without samples the call behind them tells */
+    {sample_memory_utilisation, 200, 0},
     {read_utilisation, 200, GPU_BIT(GPU_UTILISATION) | GPU_BIT(GPU_MEMORY_UTILISATION)},
     {read_energy, 200, GPU_BIT(GPU_ENERGY)},
     {read_gpm, 200,

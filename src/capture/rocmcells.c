@@ -11,7 +11,7 @@ enum { DONE_ALLOCATED = 1, DONE_FREED = 2 };
 
 static uint64_t time_of(const struct rocm *rocm, uint64_t stamp)
 {
-    return stamp ? stamp - (uint64_t)rocm->shift_ns : 0;
+    return gpu_shifted(&rocm->shift, stamp);
 }
 
 /* ---- agents and queues ---- */
@@ -35,8 +35,10 @@ static uint32_t queue_of(struct rocm *rocm, uint64_t handle)
     uint32_t at = 0;
     while (at < rocm->queue_count && rocm->queues[at] != handle)
         at++;
-    if (at == ROCM_QUEUES_MOST)
+    if (at == ROCM_QUEUES_MOST) {
+        rocm->queueless++;
         return NL_REC_GPU_NUMBER;
+    }
     rocm->queues[at] = handle;
     rocm->queue_count = at < rocm->queue_count ? rocm->queue_count : at + 1;
     return at + 1;
@@ -212,6 +214,10 @@ void rocm_record(struct rocm *rocm, const struct rocm_header *header)
 {
     uint64_t bytes = 0, start = 0;
     size_t at = 0;
+    if (!header) {
+        rocm->unknown++;
+        return;
+    }
     while (at < sizeof kinds / sizeof kinds[0] && kinds[at].kind != header->kind)
         at++;
     if (header->payload)

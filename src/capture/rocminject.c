@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,21 +31,24 @@ static bool is_live(const struct rocm *rocm)
 
 /* ---- the clock ---- */
 
-/* rocprofiler counts suspended time, too (CLOCK_BOOTTIME): the difference to ours, from the closest of a few readings. */
-static void anchor(struct rocm *rocm)
+/* rocprofiler counts suspended time, too (CLOCK_BOOTTIME): the difference to ours, from the closest of a few readings.
+ * False: it does not tell its time. */
+static bool anchor(struct rocm *rocm)
 {
-    int64_t closest = INT64_MAX;
+    int64_t closest = INT64_MAX, shift = 0;
     for (int i = 0; i < 5; i++) {
         uint64_t stamp = 0;
         int64_t before = ticks_clock_ns(CLOCK_MONOTONIC);
         if (rocm->calls.timestamp(&stamp) != ROCM_OK)
-            return;
+            return rocm->shift.known;
         int64_t width = ticks_clock_ns(CLOCK_MONOTONIC) - before;
         if (width >= 0 && width < closest) {
             closest = width;
-            rocm->shift_ns = (int64_t)stamp - (before + width / 2);
+            shift = (int64_t)stamp - (before + width / 2);
         }
     }
+    gpu_shift_found(&rocm->shift, shift, closest);
+    return true;
 }
 
 /* ---- callbacks ---- */
@@ -76,17 +78,21 @@ static void take(uint64_t context, uint64_t buffer, struct rocm_header **headers
     pthread_mutex_lock(&rocm->lock);
     rocm->thread = enter();
     if (rocm->thread) {
-        anchor(rocm);
-        for (size_t i = 0; i < count; i++)
-            if (headers[i])
-                rocm_record(rocm, headers[i]);
+        bool timed = anchor(rocm);
+        for (size_t i = 0; timed && i < count; i++)
+            rocm_record(rocm, headers[i]);
+        if (!timed)
+            gpu_write_note(rocm->thread, "dropped: GPU records without a clock", count,
+                           "rocprofiler does not tell its time");
         /* It counts from the beginning. */
         if (dropped > rocm->dropped)
             gpu_write_note(rocm->thread, "dropped: GPU records", dropped - rocm->dropped,
                            "rocprofiler's buffer had no room for them");
         gpu_write_note(rocm->thread, "skipped: GPU records of unknown kinds", rocm->unknown, NULL);
+        gpu_write_note(rocm->thread, "kernels of which the queue is not known", rocm->queueless,
+                       "there were too many queues");
         rocm->dropped = dropped > rocm->dropped ? dropped : rocm->dropped;
-        rocm->unknown = 0;
+        rocm->unknown = rocm->queueless = 0;
         agent_leave(rocm->thread);
     } else {
         gpu_tell_now("dropped: GPU buffers handed over in a thread of the program", NULL);
@@ -128,16 +134,21 @@ static void on_marker(struct rocm_notice notice, uint64_t *data, void *user)
 
 /* ---- the thread that flushes: what is killed has told all but the last half second ---- */
 
-static bool wait_for(sem_t *sem, int64_t ns)
+static void finish(struct rocm *rocm)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (until.tv_nsec + ns) / 1000000000;
-    until.tv_nsec = (until.tv_nsec + ns) % 1000000000;
-    int result;
-    while ((result = sem_timedwait(sem, &until)) != 0 && errno == EINTR)
-        ;
-    return result == 0;
+    (void)rocm->calls.stop_context(rocm->context);
+    bool flushed = rocm->calls.flush_buffer(rocm->buffer) == ROCM_OK;
+    pthread_mutex_lock(&rocm->lock);
+    struct thread *thread = enter();
+    if (thread) {
+        gpu_write_note(thread, "GPU records that could not be flushed", !flushed, NULL);
+        gpu_write_note(thread, "kernels without a name",
+                       __atomic_load_n(&rocm->unnamed, __ATOMIC_RELAXED), "too many were loaded");
+        gpu_write_shift(thread, &rocm->shift);
+        gpu_write_fact(thread, NL_REC_GPU_STATE, "ended");
+        agent_leave(thread);
+    }
+    pthread_mutex_unlock(&rocm->lock);
 }
 
 static void *flush(void *user)
@@ -152,9 +163,9 @@ static void *flush(void *user)
         agent_leave(rocm->thread);
     }
     pthread_mutex_unlock(&rocm->lock);
-    while (!wait_for(&rocm->wake, FLUSH_NS))
-        if (__atomic_load_n(&rocm->state, __ATOMIC_ACQUIRE) == ROCM_LIVE)
-            (void)rocm->calls.flush_buffer(rocm->buffer);
+    while (!gpu_wait(&rocm->wake, FLUSH_NS))
+        (void)rocm->calls.flush_buffer(rocm->buffer);
+    finish(rocm);
     sem_post(&rocm->ended);
     return NULL;
 }
@@ -175,6 +186,7 @@ static bool start_flushing(struct rocm *rocm)
 
 /* ---- the end ---- */
 
+/* rocprofiler may hang in its flush: the thread does it, and the program's end waits a few seconds at most. */
 static void finalize(void *user)
 {
     struct rocm *rocm = user;
@@ -184,17 +196,8 @@ static void finalize(void *user)
                                      __ATOMIC_RELAXED))
         return;
     sem_post(&rocm->wake);
-    bool ended = wait_for(&rocm->ended, (int64_t)END_SECONDS * 1000000000);
-    (void)rocm->calls.stop_context(rocm->context);
-    bool flushed = ended && rocm->calls.flush_buffer(rocm->buffer) == ROCM_OK;
-    struct thread *thread = agent_enter();
+    (void)gpu_wait(&rocm->ended, (int64_t)END_SECONDS * 1000000000);
     __atomic_store_n(&rocm->state, ROCM_DEAD, __ATOMIC_RELEASE);
-    if (!thread)
-        return;
-    gpu_write_note(thread, "GPU records that could not be flushed", !flushed, NULL);
-    gpu_write_note(thread, "kernels without a name", rocm->unnamed, "too many were loaded");
-    gpu_write_fact(thread, NL_REC_GPU_STATE, "ended");
-    agent_leave(thread);
 }
 
 /* ---- the start ---- */
@@ -267,11 +270,14 @@ static const char *begin(struct rocm *rocm)
                              &rocm->buffer) != ROCM_OK)
         return "rocprofiler makes no buffer";
     bool all = trace(rocm);
-    rocm->state = ROCM_LIVE;
-    if (!start_flushing(rocm))
-        return "no thread can be made";
+    (void)anchor(rocm); /* so that the first buffer tells what changed since */
+    __atomic_store_n(&rocm->state, ROCM_LIVE, __ATOMIC_RELEASE);
     if (calls->start_context(rocm->context) != ROCM_OK)
         return "rocprofiler does not start; another tool may hold it";
+    if (!start_flushing(rocm)) {
+        (void)calls->stop_context(rocm->context);
+        return "no thread can be made";
+    }
     if (!all)
         gpu_tell_now("GPU work recorded in part", "rocprofiler refused some kinds of records");
     return NULL;

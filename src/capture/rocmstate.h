@@ -12,7 +12,6 @@
 #define NL_ROCMSTATE_H
 
 #include <pthread.h>
-#include <semaphore.h>
 
 #include "capture/gpuwrite.h"
 #include "capture/rocmabi.h"
@@ -50,11 +49,12 @@ struct rocm {
     /* of whoever has the lock */
     pthread_mutex_t lock;
     struct thread *thread; /* where cells are written */
-    int64_t shift_ns;      /* to be taken from rocprofiler's times */
+    struct gpu_shift shift;
     uint64_t queues[ROCM_QUEUES_MOST];
     uint32_t queue_count;
     uint32_t functions[ROCM_OPERATIONS_MOST]; /* names; 0 = not asked for yet */
     uint64_t dropped, unknown;                /* dropped: as told last */
+    uint64_t queueless;                       /* kernels on queues over ROCM_QUEUES_MOST */
 };
 
 /* A record of the buffer as a cell. */

@@ -57,6 +57,16 @@ static void flow(uint64_t id, uint32_t name, int in)
     (void)agent_event(in ? NL_REC_FLOW_IN : NL_REC_FLOW_OUT, name, &more, 1);
 }
 
+/* For `top`: where the program is now. */
+static void tell_step(struct nl_rec_head *head, int64_t index)
+{
+    uint64_t now = ticks_now(nl_agent.clock);
+    uint64_t before = __atomic_exchange_n(&head->step_begun, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&head->step_ticks, now > before ? now - before : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&head->step, index, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&head->steps, 1, __ATOMIC_RELAXED);
+}
+
 static uint64_t step_begin(int64_t index, uint32_t name)
 {
     const struct nl_control *control = nl_agent.control;
@@ -67,7 +77,10 @@ static uint64_t step_begin(int64_t index, uint32_t name)
             agent_gate(0);
     }
     struct nl_rec_more more[2] = {{.value = (uint64_t)index}, {.b = NL_REC_I64 << 8}};
-    return agent_begin(NL_REC_CLASS_STEP, AGENT_OWN_DEPTH, name, more, 2);
+    uint64_t token = agent_begin(NL_REC_CLASS_STEP, AGENT_OWN_DEPTH, name, more, 2);
+    if (token) /* so the file is this process's own, not the one of before a fork */
+        tell_step(nl_agent.file.head, index);
+    return token;
 }
 
 static void record(int on)

@@ -70,6 +70,27 @@ static void put_system(struct nl_json *json, const struct machine_system *system
     nl_json_close(json, '}');
 }
 
+static void put_recording(struct nl_json *json, const struct machine_recording *recording)
+{
+    nl_json_key(json, "recording");
+    if (!recording->there) {
+        nl_json_null(json);
+        return;
+    }
+    nl_json_open(json, '{');
+    put_number(json, "seconds", (double)recording->spent_ns / 1e9, recording->spent_ns >= 0);
+    put_count(json, "bytes", recording->bytes, true);
+    put_count(json, "dropped_events", recording->dropped, true);
+    put_count(json, "steps", recording->steps, true);
+    nl_json_key(json, "step");
+    if (recording->steps)
+        nl_json_i64(json, recording->step);
+    else
+        nl_json_null(json);
+    put_number(json, "step_seconds", recording->step_s, recording->step_s > 0);
+    nl_json_close(json, '}');
+}
+
 static void put_process(struct nl_json *json, const struct machine_process *process)
 {
     char state[2] = {process->state, '\0'};
@@ -90,6 +111,7 @@ static void put_process(struct nl_json *json, const struct machine_process *proc
             nl_json_u64(json, i);
     nl_json_close(json, ']');
     put_alerts(json, &process->alerts);
+    put_recording(json, &process->recording);
     nl_json_close(json, '}');
 }
 
@@ -102,6 +124,7 @@ static void put_losses(struct nl_json *json, const struct gpu_losses *losses)
     put_count(json, "missed_readings", losses->missed, true);
     put_count(json, "dropped_values", losses->dropped, true);
     put_count(json, "unlisted_processes", losses->unlisted, true);
+    put_count(json, "lost_samples", losses->unsampled, true);
     nl_json_close(json, '}');
 }
 

@@ -17,7 +17,6 @@ struct block {
     size_t room;
     const char *text, *end;
     uint64_t offset, unit;
-    bool last;
 };
 
 #define RING_MOST 64
@@ -69,37 +68,48 @@ static bool at_ceiling(const struct chrome_feed *feed)
     return (size_t)(feed->end - feed->at) >= CHROME_MOST;
 }
 
-/* ---- One worker, in place. ---- */
+/* ---- In place. ---- */
+
+/* Takes what is whole in the window. *list_end: the window is at the bracket that ends the list. */
+static bool take_window(struct chrome_load *load, struct chrome_feed *feed,
+                        struct chrome_worker *worker, bool lines, uint64_t *unit, bool *list_end,
+                        struct nl_err *err)
+{
+    bool stray = true;
+    *list_end = false;
+    while (stray && feed->at < feed->end) {
+        worker->unit = *unit;
+        worker->number = 0;
+        worker->at_file_end = feed->ended;
+        nl_stage_begin(worker->stage, load->source, (*unit)++);
+        const char *stop =
+            chrome_take_block(worker, feed->at, feed->end, feed->offset, feed->ended, list_end);
+        bool stuck = stop == feed->at && !*list_end && at_ceiling(feed);
+        chrome_feed_use(feed, stop);
+        if (stuck && !skip_giant(load, feed, worker, err))
+            return false;
+        stray = *list_end && lines; /* a bracket among lines of events */
+        if (stray) {
+            chrome_feed_use(feed, feed->at + 1);
+            *list_end = false;
+        }
+    }
+    return true;
+}
 
 static bool read_inline(struct chrome_load *load, struct chrome_feed *feed,
                         struct chrome_worker *worker, bool lines, uint64_t *unit,
                         struct nl_err *err)
 {
-    bool list_end = false;
-    while (!list_end) {
-        if (feed->at < feed->end) {
-            worker->unit = *unit;
-            worker->number = 0;
-            worker->at_file_end = feed->ended;
-            nl_stage_begin(worker->stage, load->source, (*unit)++);
-            const char *stop = chrome_take_block(worker, feed->at, feed->end, feed->offset,
-                                                 feed->ended, &list_end);
-            bool stuck = stop == feed->at && !list_end && at_ceiling(feed);
-            chrome_feed_use(feed, stop);
-            if (stuck && !skip_giant(load, feed, worker, err))
-                return false;
-            if (list_end && lines) { /* a stray bracket among lines of events */
-                chrome_feed_use(feed, feed->at + 1);
-                list_end = false;
-                continue;
-            }
-        }
-        if (!list_end && feed->ended)
+    for (;;) {
+        bool list_end;
+        if (!take_window(load, feed, worker, lines, unit, &list_end, err))
+            return false;
+        if (list_end || feed->ended)
             return true;
-        if (!list_end && !read_on(feed, load, err))
+        if (!read_on(feed, load, err))
             return false;
     }
-    return true;
 }
 
 /* ---- Several workers. ---- */
@@ -169,9 +179,9 @@ static void *run(void *context)
             const char *p = block.text;
             worker->unit = block.unit;
             worker->number = 0;
-            worker->at_file_end = block.last;
+            worker->at_file_end = false; /* the file's end is the driver's */
             nl_stage_begin(worker->stage, worker->load->source, block.unit);
-            while (p < block.end) { /* brackets inside come from damage or lines of documents */
+            while (p < block.end) { /* brackets inside come from damage */
                 bool bracket = false;
                 p = chrome_take_block(worker, p, block.end,
                                       block.offset + (uint64_t)(p - block.text), true, &bracket);
@@ -183,42 +193,14 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Is the text at the window's start a whole or cut event (true), or damaged (false)? */
-static bool is_sound(struct chrome_worker *scratch, const struct chrome_feed *feed)
-{
-    const char *p = feed->at;
-    while (p < feed->end && ((unsigned char)*p <= ' ' || *p == ','))
-        p++;
-    return p == feed->end || *p != '{' ||
-           chrome_parse(&scratch->parser, &scratch->event, &p, feed->end) != CHROME_BAD;
-}
-
-#define SUSPECT ((size_t)4 << 20) /* an unfinished event this long may be a lost quote */
-
-/* Where to cut a window that has no clean cut: before the last text that looks like an event.
- * NULL = read more first. */
-static const char *guess_cut(struct chrome_feed *feed, struct chrome_worker *scratch)
-{
-    if ((size_t)(feed->end - feed->at) < SUSPECT && is_sound(scratch, feed))
-        return NULL;
-    const char *guess = chrome_guess_last_event(feed->at, feed->end);
-    if (!guess || guess == feed->at)
-        return NULL;
-    scratch->offset = feed->offset + (uint64_t)(guess - feed->at);
-    chrome_note(scratch, CHROME_NOTE_RESYNC);
-    return guess;
-}
-
 /* Hands the window up to `cut` to the workers. */
-static void send(struct queue *q, struct chrome_feed *feed, const char *cut, uint64_t *unit,
-                 bool last)
+static void send(struct queue *q, struct chrome_feed *feed, const char *cut, uint64_t *unit)
 {
     struct block block = {.room = feed->room,
                           .text = feed->at,
                           .end = cut,
                           .offset = feed->offset,
-                          .unit = (*unit)++,
-                          .last = last};
+                          .unit = (*unit)++};
     size_t left = (size_t)(feed->end - cut), room = CHROME_BLOCK;
     char *bytes = buffer(q);
     if (left > room) {
@@ -230,60 +212,29 @@ static void send(struct queue *q, struct chrome_feed *feed, const char *cut, uin
     put(q, &block);
 }
 
-#define LOOK_BEHIND_LIST 256 /* bytes wanted after a ']' to tell whether the list ends */
-
-enum list_end {
-    LIST_ENDS,
-    LIST_GOES_ON, /* the bracket is a stray one */
-    LIST_UNCLEAR  /* too little behind it to tell */
-};
-
-static enum list_end judge_bracket(const struct chrome_feed *feed, const char *bracket, bool lines)
+/* Does the text behind a cut look as it does between two events? */
+static bool is_between(const struct chrome_feed *feed, const char *cut, bool lines)
 {
-    if (!feed->ended && feed->end - bracket < LOOK_BEHIND_LIST)
-        return LIST_UNCLEAR;
-    if (lines || *bracket == '}' || chrome_list_goes_on(bracket + 1, feed->end))
-        return LIST_GOES_ON;
-    return LIST_ENDS;
+    const char *p = chrome_skip_space(cut);
+    return p < feed->end ? *p == (lines ? '{' : ',') : lines;
 }
 
-/* Sends what can be sent of the window; *done when the list is at its end. */
-static bool cut_window(struct queue *q, struct chrome_feed *feed, struct chrome_worker *scratch,
-                       bool lines, uint64_t *unit, bool *done)
-{
-    struct chrome_cut cut = chrome_find_cut(feed->at, feed->end);
-    if (cut.list_end) {
-        enum list_end judged = judge_bracket(feed, cut.list_end, lines);
-        if (judged == LIST_UNCLEAR)
-            return false;
-        const char *to = cut.list_end + (judged == LIST_GOES_ON);
-        if (to > feed->at)
-            send(q, feed, to, unit, false);
-        *done = judged == LIST_ENDS;
-        return true;
-    }
-    const char *to = feed->ended ? feed->end : cut.events_end;
-    if (!to && (size_t)(feed->end - feed->at) >= CHROME_BLOCK)
-        to = guess_cut(feed, scratch);
-    if (to && to > feed->at)
-        send(q, feed, to, unit, feed->ended);
-    *done = feed->ended;
-    return *done;
-}
-
-/* Cuts blocks until the list ends. `scratch` is for looking and noting only. */
-static bool cut_blocks(struct queue *q, struct chrome_feed *feed, struct chrome_worker *scratch,
+/* Cuts blocks until the list ends. The scan for cuts is exact for sound text only. Where it meets
+ * what sound text has but at the end of the list, the driver's own worker takes the window in place,
+ * so that damage is read in the same way whatever the number of threads. */
+static bool cut_blocks(struct queue *q, struct chrome_feed *feed, struct chrome_worker *own,
                        bool lines, uint64_t *unit, struct nl_err *err)
 {
-    bool done = false;
     for (;;) {
-        bool again = cut_window(q, feed, scratch, lines, unit, &done);
-        if (done)
-            return true;
-        if (again)
-            continue;
-        if (at_ceiling(feed) && !skip_giant(q->load, feed, scratch, err))
+        struct chrome_cut cut = chrome_find_cut(feed->at, feed->end);
+        bool full = (size_t)(feed->end - feed->at) >= CHROME_BLOCK, list_end = false;
+        bool sound = !feed->ended && !cut.list_end;
+        if (sound && cut.events_end && is_between(feed, cut.events_end, lines))
+            send(q, feed, cut.events_end, unit);
+        else if ((full || !sound) && !take_window(q->load, feed, own, lines, unit, &list_end, err))
             return false;
+        if (list_end || feed->ended)
+            return true;
         if (!read_on(feed, q->load, err))
             return false;
     }

@@ -331,13 +331,3 @@ const char *chrome_guess_event(const char *text, const char *end)
     }
     return NULL;
 }
-
-const char *chrome_guess_last_event(const char *text, const char *end)
-{
-    const char *p = end;
-    while (p > text && (p = memrchr(text, '{', (size_t)(p - text)))) {
-        if (event_at(text, p, end))
-            return p;
-    }
-    return NULL;
-}

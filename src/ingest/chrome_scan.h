@@ -99,7 +99,5 @@ const char *chrome_walk_list(struct chrome_walk *walk, const char *text, const c
 /* A place that looks like the start of an event: '{', a key of the format, ':'; and what is
  * before it looks like the end of one. NULL when none in [text, end). For damaged text. */
 const char *chrome_guess_event(const char *text, const char *end);
-/* The last such place. */
-const char *chrome_guess_last_event(const char *text, const char *end);
 
 #endif

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/mem.h"
 #include "base/units.h"
@@ -75,7 +78,7 @@ struct cursor {
     bool row_ended;
 };
 
-static void keep_cell(struct csvread *csv, const char *from, const char *to)
+static inline void keep_cell(struct csvread *csv, const char *from, const char *to)
 {
     if (csv->count >= CSVREAD_CELLS_MAX)
         return;
@@ -84,14 +87,30 @@ static void keep_cell(struct csvread *csv, const char *from, const char *to)
     csv->cells[csv->count++] = (struct nl_str){from, (size_t)(to - from)};
 }
 
-/* Finds the delimiter or line end from `at` on; keeps the cell from `from` to there. */
-static enum scan plain_cell(struct csvread *csv, struct cursor *cursor, const char *from,
-                            const char *at)
+/* The delimiter or line end from `at` on, or `end`. */
+static inline const char *cell_end(const char *at, const char *end, char delimiter)
 {
-    const char *end = cursor->end;
-    char delimiter = cursor->delimiter;
+#ifdef __SSE2__
+    const __m128i delimiters = _mm_set1_epi8(delimiter), lines = _mm_set1_epi8('\n');
+    for (; end - at >= 16; at += 16) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
+        int hit = _mm_movemask_epi8(
+            _mm_or_si128(_mm_cmpeq_epi8(text, delimiters), _mm_cmpeq_epi8(text, lines)));
+        if (hit)
+            return at + __builtin_ctz((unsigned)hit);
+    }
+#endif
     while (at < end && *at != delimiter && *at != '\n')
         at++;
+    return at;
+}
+
+/* Finds the delimiter or line end from `at` on; keeps the cell from `from` to there. */
+static inline enum scan plain_cell(struct csvread *csv, struct cursor *cursor, const char *from,
+                                   const char *at)
+{
+    const char *end = cursor->end;
+    at = cell_end(at, end, cursor->delimiter);
     if (at == end && !csv->ended)
         return SCAN_MORE;
     cursor->row_ended = at == end || *at == '\n';
@@ -464,6 +483,8 @@ bool csvread_u64(struct nl_str cell, uint64_t *value)
 bool csvread_f64(struct nl_str cell, double *value)
 {
     char text[64], *end;
+    if (nl_decimal_short(cell, 0, value))
+        return true;
     cell = csvread_trimmed(cell);
     if (nl_decimal_short(cell, 0, value))
         return true;

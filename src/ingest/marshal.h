@@ -39,7 +39,9 @@ struct marshal_value {
 
 struct marshal {
     const unsigned char *start, *at, *end;
-    struct marshal_value *values; /* by reference number */
+    const unsigned char *reference; /* where the last one began */
+    ptrdiff_t record;               /* from one reference to the next, as it was last */
+    struct marshal_value *values;   /* by reference number */
     size_t count, cap;
     struct nl_str *interned; /* Python 2's second numbering, of texts */
     size_t interned_count, interned_cap;

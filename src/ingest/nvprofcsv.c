@@ -72,10 +72,10 @@ struct nvprofcsv {
     int column[T_COLUMNS];
     int power[T_COLUMNS];     /* of times */
     double factor[T_COLUMNS]; /* of sizes */
-    int64_t pid, next_ts;
+    int64_t pid;
 
     struct gpurows_map kernels; /* of metrics: hash of device and kernel → slice */
-    uint64_t used, unknown, before;
+    uint64_t used, unknown, before, marks;
 };
 
 static int find(const struct csvread *csv, const char *name)
@@ -357,7 +357,7 @@ static void metric_row(struct nvprofcsv *load)
     uint64_t *slice = gpurows_map_put(&load->kernels, key, 0, &made);
     if (made) {
         struct nl_slice_row row = nl_slice_row();
-        row.ts = load->next_ts++;
+        row.ts = (int64_t)load->marks++;
         row.dur = 0;
         row.flags = NL_SLICE_INSTANT;
         row.kind = NL_KIND_KERNEL;
@@ -420,7 +420,7 @@ static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_er
     } notes[] = {
         {"lines before the first table", load->before, "output of the program"},
         {"skipped: damaged row", load->unknown, "no number of calls"},
-        {NL_COVERS_NO_STARTS, (uint64_t)load->next_ts,
+        {NL_COVERS_NO_STARTS, load->marks,
          "metrics are averages over launches; kernels are laid one after another"},
         {"repaired: quote never closed", load->csv.loose_quotes, NULL},
         {"compressed data is cut short", load->csv.damage != NULL, load->csv.damage},

@@ -53,7 +53,8 @@ struct pprof {
     struct stack_cache stacks;
     struct pprof_type types[TYPES_MOST];
     unsigned type_count;
-    uint64_t *frames; /* location ids of the sample at hand */
+    const unsigned char *run, *run_end; /* the longest run of samples, which is most of the file */
+    uint64_t *frames;                   /* location ids of the sample at hand */
     size_t frame_count, frame_cap;
     uint64_t cut, damaged, labels, missing, comments, overflow, deep, extra, values;
 };
@@ -178,15 +179,20 @@ static void read_location(struct pprof *p, const struct wire_field *bytes)
     p->locations[p->location_count++] = own;
 }
 
-/* Calls `read` for every message of one number. */
+/* Calls `read` for every message of one number, which is not that of samples. */
 static void each(struct pprof *p, uint32_t number,
                  void (*read)(struct pprof *, const struct wire_field *))
 {
     struct wire wire = p->message;
     struct wire_field field;
-    while (!cpuprofile_stopped(&p->profile) && next(p, &wire, &field, false))
+    while (!cpuprofile_stopped(&p->profile)) {
+        if (wire.at == p->run)
+            wire.at = p->run_end;
+        if (!next(p, &wire, &field, false))
+            break;
         if (field.number == number && wire_is_text(&field))
             read(p, &field);
+    }
 }
 
 static void read_string(struct pprof *p, const struct wire_field *field)
@@ -456,7 +462,13 @@ static void read_facts(struct pprof *p)
 {
     struct wire wire = p->message;
     struct wire_field field;
+    const unsigned char *run = wire.at; /* samples since then, and nothing else */
+    p->run = p->run_end = wire.at;
     while (next(p, &wire, &field, true)) {
+        if (field.number != 2)
+            run = wire.at;
+        else if (wire.at - run > p->run_end - p->run)
+            p->run = run, p->run_end = wire.at;
         switch (field.number) {
         case 9: add_number(p, "profile_time_ns", wire_i64(&field)); break;
         case 10: add_number(p, "profile_duration_ns", wire_i64(&field)); break;

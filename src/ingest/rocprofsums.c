@@ -11,15 +11,14 @@
 bool rocprof_metric(struct rocprof *load, uint32_t slice, uint32_t name, struct nl_str value)
 {
     struct nl_metric_row metric = nl_metric_row();
-    value = csvread_trimmed(value);
-    if (value.len == 0 || !csvread_f64(value, &metric.value) || metric.value != metric.value) {
+    if (!csvread_f64(value, &metric.value) || metric.value != metric.value) {
         load->no_value++;
         return false;
     }
     int64_t whole;
     if (value.len > 15 && csvread_i64(value, &whole) &&
         (whole > (int64_t)1 << 53 || whole < -((int64_t)1 << 53)))
-        metric.text = nl_stage_name(load->rows.stage, value);
+        metric.text = nl_stage_name(load->rows.stage, csvread_trimmed(value));
     metric.slice = slice;
     metric.name = name;
     nl_stage_metric(load->rows.stage, &metric);

@@ -86,6 +86,20 @@ struct runjson_member {
     const struct runjson_member *members; /* of an object; ends with a NULL key */
 };
 
+/* Rows of such tables: a member of a struct; one that is not read; behind the last. */
+#define RUNJSON_MEMBER(key, type, row, field)                                                      \
+    {                                                                                              \
+        key, RUNJSON_##type, offsetof(struct row, field), 0, NULL                                  \
+    }
+#define RUNJSON_NOT_READ(key)                                                                      \
+    {                                                                                              \
+        key, RUNJSON_IGNORED, 0, 0, NULL                                                           \
+    }
+#define RUNJSON_END                                                                                \
+    {                                                                                              \
+        NULL, 0, 0, 0, NULL                                                                        \
+    }
+
 /* An object inside a row: whether it was there, and its own row. */
 struct runjson_object {
     bool there;

@@ -14,19 +14,11 @@ struct event {
     struct runjson_object kernel, copy, memset, sync, collective, op, range, node;
 };
 
-#define MEMBER(key, type, table, column)                                                           \
-    {                                                                                              \
-        key, RUNJSON_##type, offsetof(struct nl_##table##_row, column), 0, NULL                    \
-    }
+#define MEMBER(key, type, table, column) RUNJSON_MEMBER(key, type, nl_##table##_row, column)
 #define CHOICE(key, table, column, enumeration)                                                    \
     {                                                                                              \
         key, RUNJSON_ENUM, offsetof(struct nl_##table##_row, column), NL_ENUM_##enumeration, NULL  \
     }
-#define END                                                                                        \
-    {                                                                                              \
-        NULL, 0, 0, 0, NULL                                                                        \
-    }
-
 static const struct runjson_member kernel_members[] = {
     CHOICE("class", kernel, class, class),
     CHOICE("category", kernel, category, category),
@@ -40,7 +32,7 @@ static const struct runjson_member kernel_members[] = {
     MEMBER("graph", U64, kernel, graph),
     MEMBER("graph_node", U64, kernel, graph_node),
     {"counters", RUNJSON_COUNTERS, 0, 0, NULL},
-    END,
+    RUNJSON_END,
 };
 
 static const struct runjson_member copy_members[] = {
@@ -50,21 +42,21 @@ static const struct runjson_member copy_members[] = {
     CHOICE("dst_memory", copy, dst_memory, memory),
     MEMBER("src_ordinal", I64, copy, src_device),
     MEMBER("dst_ordinal", I64, copy, dst_device),
-    END,
+    RUNJSON_END,
 };
 
 static const struct runjson_member memset_members[] = {
     MEMBER("bytes", U64, memset, bytes),
     MEMBER("value", I64, memset, value),
     CHOICE("memory", memset, memory, memory),
-    END,
+    RUNJSON_END,
 };
 
 static const struct runjson_member sync_members[] = {
     CHOICE("kind", sync, kind, synckind),
     MEMBER("event_id", I64, sync, event_id),
     MEMBER("wait_stream", I64, sync, wait_stream),
-    END,
+    RUNJSON_END,
 };
 
 static const struct runjson_member collective_members[] = {
@@ -78,13 +70,13 @@ static const struct runjson_member collective_members[] = {
     MEMBER("group_ranks", NAME, collective, group_ranks),
     MEMBER("sequence", I64, collective, sequence),
     MEMBER("peer", I64, collective, peer),
-    END,
+    RUNJSON_END,
 };
 
 static const struct runjson_member op_members[] = {
     MEMBER("shapes", NAME, op, shapes),    MEMBER("dtypes", NAME, op, dtypes),
     MEMBER("flops", U64, op, flops),       MEMBER("bytes", U64, op, bytes),
-    MEMBER("sequence", I64, op, sequence), END,
+    MEMBER("sequence", I64, op, sequence), RUNJSON_END,
 };
 
 static const struct runjson_member range_members[] = {
@@ -92,7 +84,7 @@ static const struct runjson_member range_members[] = {
     MEMBER("domain", NAME, nvtx, domain),
     MEMBER("category", NAME, nvtx, category),
     MEMBER("payload", NAME, nvtx, payload),
-    END,
+    RUNJSON_END,
 };
 
 static const struct runjson_member node_members[] = {
@@ -108,7 +100,7 @@ static const struct runjson_member node_members[] = {
     MEMBER("parameter_bytes", U64, node, parameter_bytes),
     MEMBER("activation_bytes", U64, node, activation_bytes),
     MEMBER("output_bytes", U64, node, output_bytes),
-    END,
+    RUNJSON_END,
 };
 
 #define PLAIN(key, type, field)                                                                    \
@@ -138,7 +130,7 @@ static const struct runjson_member event_members[] = {
     INNER(op),
     INNER(range),
     INNER(node),
-    END,
+    RUNJSON_END,
 };
 
 /* The rows that an event's objects are read into. */

@@ -4,15 +4,6 @@
 
 #include <stdio.h>
 
-#define LIST(key, type, row, field)                                                                \
-    {                                                                                              \
-        key, RUNJSON_##type, offsetof(struct row, field), 0, NULL                                  \
-    }
-#define END                                                                                        \
-    {                                                                                              \
-        NULL, 0, 0, 0, NULL                                                                        \
-    }
-
 static void add_row(struct runjson_rows *rows, uint32_t row)
 {
     nl_grow(&rows->items, &rows->cap, rows->count + 1);
@@ -73,15 +64,16 @@ static uint32_t new_source(struct runjson *load, const struct source_row *row)
 
 static void take_source(struct runjson *load, struct jsonpull *reader)
 {
-    static const struct runjson_member members[] = {LIST("name", TEXT, source_row, name),
-                                                    {"sha256", RUNJSON_IGNORED, 0, 0, NULL},
-                                                    LIST("bytes", U64, source_row, bytes),
-                                                    LIST("format", TEXT, source_row, format),
-                                                    LIST("tool", TEXT, source_row, tool),
-                                                    {"clock", RUNJSON_IGNORED, 0, 0, NULL},
-                                                    {"epoch_ns", RUNJSON_IGNORED, 0, 0, NULL},
-                                                    {"rank", RUNJSON_IGNORED, 0, 0, NULL},
-                                                    END};
+    static const struct runjson_member members[] = {
+        RUNJSON_MEMBER("name", TEXT, source_row, name),
+        RUNJSON_NOT_READ("sha256"),
+        RUNJSON_MEMBER("bytes", U64, source_row, bytes),
+        RUNJSON_MEMBER("format", TEXT, source_row, format),
+        RUNJSON_MEMBER("tool", TEXT, source_row, tool),
+        RUNJSON_NOT_READ("clock"),
+        RUNJSON_NOT_READ("epoch_ns"),
+        RUNJSON_NOT_READ("rank"),
+        RUNJSON_END};
     static const char *const per_process[] = {"nsys", "nsys-rep", "rocpd", "rocprofv3"};
     struct source_row row = {.bytes = NL_NULL_U64};
     read_object(load, reader, members, &row);
@@ -130,21 +122,21 @@ static void fill_device(struct runjson *load, struct nl_device_row *device,
 static void take_device(struct runjson *load, struct jsonpull *reader)
 {
     static const struct runjson_member members[] = {
-        LIST("rank", I64, device_row, rank),
-        LIST("ordinal", I64, device_row, ordinal),
-        LIST("name", TEXT, device_row, name),
-        LIST("vendor", TEXT, device_row, vendor),
-        LIST("sm_count", U32, device_row, sm_count),
-        LIST("memory_bytes", U64, device_row, memory_bytes),
-        LIST("memory_bytes_per_s", U64, device_row, memory_bytes_per_s),
-        LIST("clock_hz", U64, device_row, clock_hz),
-        LIST("compute_capability", TEXT, device_row, capability),
-        LIST("max_warps_per_sm", U32, device_row, max_warps_per_sm),
-        LIST("warp_size", U32, device_row, warp_size),
-        LIST("uuid", TEXT, device_row, uuid),
-        LIST("bus", TEXT, device_row, bus),
-        LIST("source", I64, device_row, source),
-        END};
+        RUNJSON_MEMBER("rank", I64, device_row, rank),
+        RUNJSON_MEMBER("ordinal", I64, device_row, ordinal),
+        RUNJSON_MEMBER("name", TEXT, device_row, name),
+        RUNJSON_MEMBER("vendor", TEXT, device_row, vendor),
+        RUNJSON_MEMBER("sm_count", U32, device_row, sm_count),
+        RUNJSON_MEMBER("memory_bytes", U64, device_row, memory_bytes),
+        RUNJSON_MEMBER("memory_bytes_per_s", U64, device_row, memory_bytes_per_s),
+        RUNJSON_MEMBER("clock_hz", U64, device_row, clock_hz),
+        RUNJSON_MEMBER("compute_capability", TEXT, device_row, capability),
+        RUNJSON_MEMBER("max_warps_per_sm", U32, device_row, max_warps_per_sm),
+        RUNJSON_MEMBER("warp_size", U32, device_row, warp_size),
+        RUNJSON_MEMBER("uuid", TEXT, device_row, uuid),
+        RUNJSON_MEMBER("bus", TEXT, device_row, bus),
+        RUNJSON_MEMBER("source", I64, device_row, source),
+        RUNJSON_END};
     struct device_row row = {.rank = NL_NULL_I64,
                              .ordinal = NL_NULL_I64,
                              .source = NL_NULL_I64,
@@ -169,9 +161,12 @@ struct process_row {
 static void take_process(struct runjson *load, struct jsonpull *reader)
 {
     static const struct runjson_member members[] = {
-        LIST("rank", I64, process_row, rank),     LIST("pid", I64, process_row, pid),
-        LIST("name", TEXT, process_row, name),    LIST("label", TEXT, process_row, label),
-        LIST("source", I64, process_row, source), END};
+        RUNJSON_MEMBER("rank", I64, process_row, rank),
+        RUNJSON_MEMBER("pid", I64, process_row, pid),
+        RUNJSON_MEMBER("name", TEXT, process_row, name),
+        RUNJSON_MEMBER("label", TEXT, process_row, label),
+        RUNJSON_MEMBER("source", I64, process_row, source),
+        RUNJSON_END};
     struct process_row row = {.rank = NL_NULL_I64, .pid = NL_NULL_I64, .source = NL_NULL_I64};
     read_object(load, reader, members, &row);
     uint32_t process = nl_builder_process(load->builder, source_at(load, row.source), row.pid);
@@ -196,15 +191,15 @@ static void take_lane(struct runjson *load, struct jsonpull *reader)
 {
     static const struct runjson_member members[] = {
         {"kind", RUNJSON_ENUM, offsetof(struct lane_row, kind), NL_ENUM_lanekind, NULL},
-        LIST("name", TEXT, lane_row, name),
-        LIST("process", I64, lane_row, process),
-        LIST("tid", I64, lane_row, tid),
-        LIST("thread_name", TEXT, lane_row, thread_name),
-        LIST("device", I64, lane_row, device),
-        LIST("context", I64, lane_row, context),
-        LIST("stream", I64, lane_row, stream),
-        LIST("domain", TEXT, lane_row, domain),
-        END};
+        RUNJSON_MEMBER("name", TEXT, lane_row, name),
+        RUNJSON_MEMBER("process", I64, lane_row, process),
+        RUNJSON_MEMBER("tid", I64, lane_row, tid),
+        RUNJSON_MEMBER("thread_name", TEXT, lane_row, thread_name),
+        RUNJSON_MEMBER("device", I64, lane_row, device),
+        RUNJSON_MEMBER("context", I64, lane_row, context),
+        RUNJSON_MEMBER("stream", I64, lane_row, stream),
+        RUNJSON_MEMBER("domain", TEXT, lane_row, domain),
+        RUNJSON_END};
     struct lane_row row = {.process = NL_NULL_I64,
                            .tid = NL_NULL_I64,
                            .device = NL_NULL_I64,
@@ -268,8 +263,8 @@ static void take_steps_of(struct runjson *load, struct nl_str items, int64_t ran
         {"name", RUNJSON_NAME, offsetof(struct nl_step_row, name), 0, NULL},
         {"start_ns", RUNJSON_I64, offsetof(struct nl_step_row, ts), 0, NULL},
         {"dur_ns", RUNJSON_I64, offsetof(struct nl_step_row, dur), 0, NULL},
-        {"phase", RUNJSON_IGNORED, 0, 0, NULL},
-        END};
+        RUNJSON_NOT_READ("phase"),
+        RUNJSON_END};
     struct jsonpull reader;
     uint32_t lane = lane_of_rank(load, rank);
     jsonpull_memory(&reader, items.ptr, items.len, 0);
@@ -319,18 +314,18 @@ static void take_group(struct runjson *load, struct jsonpull *reader)
 static void take_node(struct runjson *load, struct jsonpull *reader)
 {
     static const struct runjson_member members[] = {
-        LIST("name", NAME, nl_node_row, name),
-        LIST("type", NAME, nl_node_row, type),
-        LIST("provider", NAME, nl_node_row, provider),
-        LIST("precision", NAME, nl_node_row, precision),
-        LIST("tactic", NAME, nl_node_row, tactic),
-        LIST("input_shapes", NAME, nl_node_row, input_shapes),
-        LIST("output_shapes", NAME, nl_node_row, output_shapes),
-        LIST("count", I64, nl_node_row, count),
-        LIST("total_ns", I64, nl_node_row, total_ns),
-        LIST("mean_ns", I64, nl_node_row, mean_ns),
-        LIST("median_ns", I64, nl_node_row, median_ns),
-        END};
+        RUNJSON_MEMBER("name", NAME, nl_node_row, name),
+        RUNJSON_MEMBER("type", NAME, nl_node_row, type),
+        RUNJSON_MEMBER("provider", NAME, nl_node_row, provider),
+        RUNJSON_MEMBER("precision", NAME, nl_node_row, precision),
+        RUNJSON_MEMBER("tactic", NAME, nl_node_row, tactic),
+        RUNJSON_MEMBER("input_shapes", NAME, nl_node_row, input_shapes),
+        RUNJSON_MEMBER("output_shapes", NAME, nl_node_row, output_shapes),
+        RUNJSON_MEMBER("count", I64, nl_node_row, count),
+        RUNJSON_MEMBER("total_ns", I64, nl_node_row, total_ns),
+        RUNJSON_MEMBER("mean_ns", I64, nl_node_row, mean_ns),
+        RUNJSON_MEMBER("median_ns", I64, nl_node_row, median_ns),
+        RUNJSON_END};
     struct nl_node_row row = nl_node_row();
     read_object(load, reader, members, &row);
     row.source = load->source;
@@ -347,8 +342,10 @@ struct count_row {
 static void take_count(struct runjson *load, struct jsonpull *reader)
 {
     static const struct runjson_member members[] = {
-        LIST("kind", TEXT, count_row, kind), LIST("part", TEXT, count_row, part),
-        LIST("total", I64, count_row, total), LIST("listed", I64, count_row, listed), END};
+        RUNJSON_MEMBER("kind", TEXT, count_row, kind),
+        RUNJSON_MEMBER("part", TEXT, count_row, part),
+        RUNJSON_MEMBER("total", I64, count_row, total),
+        RUNJSON_MEMBER("listed", I64, count_row, listed), RUNJSON_END};
     struct count_row row = {0};
     char item[128];
     read_object(load, reader, members, &row);
@@ -370,8 +367,9 @@ struct item_row {
 static void take_item(struct runjson *load, struct jsonpull *reader)
 {
     static const struct runjson_member members[] = {
-        LIST("item", TEXT, item_row, item), LIST("count", I64, item_row, count),
-        LIST("detail", TEXT, item_row, detail), LIST("source", I64, item_row, source), END};
+        RUNJSON_MEMBER("item", TEXT, item_row, item), RUNJSON_MEMBER("count", I64, item_row, count),
+        RUNJSON_MEMBER("detail", TEXT, item_row, detail),
+        RUNJSON_MEMBER("source", I64, item_row, source), RUNJSON_END};
     struct item_row row = {.source = NL_NULL_I64};
     struct nl_buf item;
     read_object(load, reader, members, &row);

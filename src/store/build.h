@@ -11,6 +11,7 @@
 #include "base/pagepool.h"
 #include "store/builder.h"
 #include "store/entity.h"
+#include "store/packed.h"
 
 #define NL_SHARED_NAME 0x80000000u /* bit of a name id that lives in the builder's dictionary */
 
@@ -59,33 +60,6 @@ struct nl_stage {
     struct nl_staged tables[NL_TABLE_COUNT];
     uint64_t rows;
 };
-
-/* A slice while staged: what finishing does not compute. */
-struct nl_slice_packed {
-    int64_t ts, dur;
-    uint32_t name, lane;
-    uint8_t kind, flags;
-};
-
-/* A metric that is a number and has no names but its own: the row's beginning. */
-struct nl_metric_packed {
-    uint32_t slice, name;
-    double value;
-};
-_Static_assert(offsetof(struct nl_metric_row, slice) == 0 &&
-                   offsetof(struct nl_metric_row, name) == 4 &&
-                   offsetof(struct nl_metric_row, value) == 8 &&
-                   offsetof(struct nl_metric_row, unit) == sizeof(struct nl_metric_packed),
-               "a packed metric is the beginning of a row");
-
-/* Bytes of a kernel's row up to what only some sources tell. */
-#define KERNEL_PLAIN offsetof(struct nl_kernel_row, external_id)
-_Static_assert(offsetof(struct nl_kernel_row, category) > KERNEL_PLAIN &&
-                   offsetof(struct nl_kernel_row, tensor_core) > KERNEL_PLAIN &&
-                   offsetof(struct nl_kernel_row, dtype) > KERNEL_PLAIN &&
-                   offsetof(struct nl_kernel_row, measurement) > KERNEL_PLAIN &&
-                   KERNEL_PLAIN % 8 == 0,
-               "a plain kernel is the beginning of a row");
 
 /* Rows of the entity tables, by the number that the builder gave out. */
 struct nl_builder {

@@ -407,16 +407,38 @@ static bool is_plain_kernel(const struct nl_kernel_row *kernel)
            !(kernel->category | kernel->tensor_core | kernel->dtype);
 }
 
+static inline uint32_t metric_width(const struct nl_metric_row *metric)
+{
+    if (metric->measured != NL_NULL_U32)
+        return sizeof *metric;
+    if (metric->text || metric->measurement != NL_NULL_ROW)
+        return METRIC_OWN;
+    return metric->unit | metric->section ? METRIC_TEXTLESS : sizeof(struct nl_metric_packed);
+}
+
+static inline uint32_t instance_width(const struct nl_instance_row *instance)
+{
+    if (instance->key | instance->text)
+        return sizeof(struct nl_instance_packed);
+    if (instance->file || instance->line != NL_NULL_U32)
+        return INSTANCE_TEXTLESS;
+    return instance->offset == NL_NULL_I64 ? INSTANCE_PLACELESS : INSTANCE_LINELESS;
+}
+
 /* Bytes that a row takes while staged; columns that do not fit are unknown. Of metrics there can be more
  * than bytes in the file, and most are a number and nothing else: names, which are 0 when unknown, are
  * staged when there are any. */
-static uint32_t staged_width(enum nl_table_id table, const void *row)
+static inline uint32_t staged_width(enum nl_table_id table, const void *row)
 {
     if (table == NL_T_slice)
         return sizeof(struct nl_slice_packed);
-    const struct nl_metric_row *metric = row;
-    if (table == NL_T_metric && !(metric->unit | metric->section | metric->text))
-        return sizeof(struct nl_metric_packed);
+    if (table == NL_T_metric)
+        return metric_width(row);
+    if (table == NL_T_instance)
+        return instance_width(row);
+    const struct nl_sample_row *sample = row;
+    if (table == NL_T_sample && sample->ts == NL_NULL_I64 && sample->cpu == NL_NULL_I64)
+        return sizeof(struct nl_sample_packed);
     if (table == NL_T_kernel && is_plain_kernel(row))
         return KERNEL_PLAIN;
     return (uint32_t)nl_tables[table].row_size;
@@ -435,9 +457,12 @@ bool nl_builder_over_budget(const struct nl_builder *b)
     return atomic_load_explicit(&b->over_budget, memory_order_relaxed);
 }
 
-/* Opens a block twice as large as the last, within limits. */
+/* Opens a block twice as large as the last, within limits; as wide as the last, at least: rows that
+ * need it will come again, and a block that is too narrow for one is left half empty. */
 static void new_block(struct nl_stage *stage, struct nl_staged *staged, uint32_t width)
 {
+    if (width < staged->width)
+        width = staged->width;
     size_t bytes = staged->block ? staged->block->bytes * 2 : FIRST_BLOCK;
     bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
     staged->block = nl_alloc(sizeof *staged->block);
@@ -465,19 +490,64 @@ static struct nl_segment *new_segment(struct nl_stage *stage, struct nl_staged *
     return segment;
 }
 
-/* Packed rows field by field: what was just written as such is not to be read in wider words, for
- * which the processor waits. Others in words, without a call of memcpy. */
-static void copy_row(void *to, enum nl_table_id table, const void *row, uint32_t width)
+static inline void copy_metric(struct nl_metric_row *to, const struct nl_metric_row *metric,
+                               uint32_t width)
+{
+    to->slice = metric->slice;
+    to->name = metric->name;
+    to->value = metric->value;
+    if (width > sizeof(struct nl_metric_packed)) {
+        to->unit = metric->unit;
+        to->section = metric->section;
+    }
+    if (width > METRIC_TEXTLESS) {
+        to->text = metric->text;
+        to->measurement = metric->measurement;
+    }
+    if (width > METRIC_OWN)
+        to->measured = metric->measured;
+}
+
+static inline void copy_instance(struct nl_instance_packed *to,
+                                 const struct nl_instance_row *instance, uint32_t width)
+{
+    to->number = instance->number;
+    to->value = instance->value;
+    to->slice = instance->slice;
+    to->metric = instance->metric;
+    if (width > INSTANCE_PLACELESS)
+        to->offset = instance->offset;
+    if (width > INSTANCE_LINELESS) {
+        to->file = instance->file;
+        to->line = instance->line;
+    }
+    if (width > INSTANCE_TEXTLESS) {
+        to->key = instance->key;
+        to->text = instance->text;
+    }
+}
+
+/* The commonest rows field by field: what was just written as such is not to be read in wider words,
+ * for which the processor waits. Others in words, without a call of memcpy. */
+static inline void copy_row(void *to, enum nl_table_id table, const void *row, uint32_t width)
 {
     uint32_t at = 0;
     if (table == NL_T_slice) {
         const struct nl_slice_row *slice = row;
         *(struct nl_slice_packed *)to = (struct nl_slice_packed){
             slice->ts, slice->dur, slice->name, slice->lane, slice->kind, slice->flags};
-    } else if (width == sizeof(struct nl_metric_packed) && table == NL_T_metric) {
-        const struct nl_metric_row *metric = row;
-        *(struct nl_metric_packed *)to =
-            (struct nl_metric_packed){metric->slice, metric->name, metric->value};
+    } else if (table == NL_T_metric) {
+        copy_metric(to, row, width);
+    } else if (table == NL_T_sample && width == sizeof(struct nl_sample_packed)) {
+        const struct nl_sample_row *sample = row;
+        *(struct nl_sample_packed *)to = (struct nl_sample_packed){
+            sample->weight, sample->stack, sample->unit, sample->event, sample->lane};
+    } else if (table == NL_T_instance) {
+        copy_instance(to, row, width);
+    } else if (table == NL_T_call) {
+        const struct nl_call_row *call = row;
+        *(struct nl_call_row *)to = (struct nl_call_row){
+            call->stack, call->caller, call->count, call->primitive, call->self_ns, call->total_ns};
     } else {
         for (; at + 8 <= width; at += 8)
             memcpy((char *)to + at, (const char *)row + at, 8);
@@ -486,7 +556,8 @@ static void copy_row(void *to, enum nl_table_id table, const void *row, uint32_t
     }
 }
 
-uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void *row)
+static inline __attribute__((always_inline)) uint32_t add(struct nl_stage *stage,
+                                                          enum nl_table_id table, const void *row)
 {
     struct nl_staged *staged = &stage->tables[table];
     uint32_t width = staged_width(table, row);
@@ -505,6 +576,19 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
     segment->count++;
     stage->rows++;
     return staged->unit_rows++;
+}
+
+/* A copy for each of the tables that have the most rows. */
+uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void *row)
+{
+    switch (table) {
+    case NL_T_slice: return add(stage, NL_T_slice, row);
+    case NL_T_metric: return add(stage, NL_T_metric, row);
+    case NL_T_sample: return add(stage, NL_T_sample, row);
+    case NL_T_instance: return add(stage, NL_T_instance, row);
+    case NL_T_call: return add(stage, NL_T_call, row);
+    default: return add(stage, table, row);
+    }
 }
 
 uint64_t nl_builder_staged_rows(const struct nl_builder *b)

@@ -46,6 +46,13 @@ uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t 
     return map[id];
 }
 
+/* The same; most names were met before. */
+static inline uint32_t final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
+{
+    uint32_t known = id < stage->names.count ? stage->remap[id] : 0;
+    return known ? known : nl_final_name(trace, stage, id);
+}
+
 /* All segments of a table in unit order (owned by the caller), and their rows in all. */
 struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id table, size_t *count,
                                       uint64_t *rows)
@@ -101,6 +108,69 @@ int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
 }
 
 /* ---- other tables ---- */
+
+#define NOT_STAGED SIZE_MAX
+
+/* Tables whose rows are staged in another form than their own when they are no wider than this. */
+static const struct packed {
+    enum nl_table_id table;
+    uint32_t width;
+    struct {
+        size_t row, packed;
+    } fields[9];
+    unsigned count;
+} packed_rows[] = {
+#define FIELD(table, field)                                                                        \
+    {                                                                                              \
+        offsetof(struct nl_##table##_row, field), offsetof(struct nl_##table##_packed, field)      \
+    }
+    {NL_T_sample,
+     sizeof(struct nl_sample_packed),
+     {FIELD(sample, weight), FIELD(sample, stack), FIELD(sample, unit), FIELD(sample, event),
+      FIELD(sample, lane)},
+     5},
+    {NL_T_instance,
+     sizeof(struct nl_instance_packed),
+     {FIELD(instance, number), FIELD(instance, value), FIELD(instance, slice),
+      FIELD(instance, metric), FIELD(instance, offset), FIELD(instance, file),
+      FIELD(instance, line), FIELD(instance, key), FIELD(instance, text)},
+     9},
+#undef FIELD
+};
+
+/* Where a column lies in staged rows that are this wide; NOT_STAGED: nothing is known in it. */
+static size_t staged_field(const struct nl_column_def *column, uint32_t width)
+{
+    const struct packed *packed = NULL;
+    for (size_t i = 0; i < sizeof packed_rows / sizeof packed_rows[0]; i++)
+        if (packed_rows[i].table == column->table && width <= packed_rows[i].width)
+            packed = &packed_rows[i];
+    if (!packed)
+        return column->field < width ? column->field : NOT_STAGED;
+    for (unsigned i = 0; i < packed->count; i++)
+        if (packed->fields[i].row == column->field && packed->fields[i].packed < width)
+            return packed->fields[i].packed;
+    return NOT_STAGED;
+}
+
+/* Eight bytes of cells that are unknown. */
+static uint64_t unknown_pattern(const struct nl_column_def *column)
+{
+    const union {
+        double number;
+        uint64_t bits;
+    } nan = {.number = NL_NULL_F64};
+    switch (column->type) {
+    case NL_TYPE_TIME:
+    case NL_TYPE_DUR:
+    case NL_TYPE_I64: return (uint64_t)NL_NULL_I64;
+    case NL_TYPE_F64: return nan.bits;
+    case NL_TYPE_U64:
+    case NL_TYPE_U32:
+    case NL_TYPE_REF: return UINT64_MAX;
+    default: return 0;
+    }
+}
 
 static void fill_unknown(const struct nl_column_def *column, void *cells, size_t from, size_t to)
 {
@@ -161,7 +231,7 @@ struct rows {
 /* Numbers as they are; a loop per size, since a copy of unknown size is a call per cell. */
 static void copy_numbers(const struct rows *rows, const struct nl_column_def *column, void *cells)
 {
-    const char *from = rows->at + column->field;
+    const char *from = rows->at + staged_field(column, rows->width);
     size_t count = rows->count, width = rows->width;
 #define COPY(type)                                                                                 \
     for (size_t i = 0; i < count; i++)                                                             \
@@ -180,7 +250,7 @@ static void copy_column(struct nl_finish *f, const struct nl_column_def *column,
                         const struct rows *rows, void *cells)
 {
     const struct nl_unit *unit = rows->unit;
-    const char *from = rows->at + column->field;
+    const char *from = rows->at + staged_field(column, rows->width);
     int64_t offset = f->b->sources ? f->b->sources[unit->source].offset_ns : 0;
     switch (column->type) {
     case NL_TYPE_TIME:
@@ -190,7 +260,7 @@ static void copy_column(struct nl_finish *f, const struct nl_column_def *column,
     case NL_TYPE_NAME:
         for (uint32_t i = 0; i < rows->count; i++, from += rows->width)
             ((uint32_t *)cells)[i] =
-                nl_final_name(f->trace, unit->stage, *(const uint32_t *)(const void *)from);
+                final_name(f->trace, unit->stage, *(const uint32_t *)(const void *)from);
         break;
     case NL_TYPE_REF:
         for (uint32_t i = 0; i < rows->count; i++, from += rows->width)
@@ -218,7 +288,7 @@ struct table_run {
     struct nl_segment *segments;
     size_t count;
     uint64_t rows, extra;
-    bool *nameless;    /* per column: of names, and all are unknown */
+    bool *unknown;     /* per column: nothing is known in it, and the array says so already */
     bool named;        /* staged rows have their final names */
     size_t from, to;   /* segments of the batch */
     uint64_t at, last; /* rows of the batch */
@@ -230,28 +300,48 @@ static bool is_stored(const struct nl_column_def *column)
     return column->hop == NL_HOP_NONE;
 }
 
-/* Some row of the segment has a name in this column. */
-static bool has_names(const struct nl_segment *segment, size_t field)
+/* Some row of the segment has something else than `unknown` in this column. */
+static bool has_known(const struct nl_segment *segment, const struct nl_column_def *column,
+                      uint64_t unknown)
 {
-    uint32_t any = 0;
-    if (field >= segment->width)
+    size_t field = staged_field(column, segment->width);
+    if (field == NOT_STAGED)
         return false;
-    for (uint32_t k = 0; k < segment->count; k++)
-        any |=
-            *(const uint32_t *)(const void *)(segment->rows + k * (size_t)segment->width + field);
-    return any != 0;
+    const char *at = segment->rows + field;
+#define LOOK(type)                                                                                 \
+    for (uint32_t k = 0; k < segment->count; k++, at += segment->width)                            \
+        if (*(const type *)(const void *)at != (type)unknown)                                      \
+    return true
+    switch (column->size) {
+    case 1: LOOK(uint8_t); break;
+    case 2: LOOK(uint16_t); break;
+    case 4: LOOK(uint32_t); break;
+    default: LOOK(uint64_t); break;
+    }
+#undef LOOK
+    return false;
 }
 
-/* Columns without a name are left as fresh pages are: 0, and never touched. */
-static void find_nameless(struct table_run *run)
+/* Columns in which nothing is known cost no memory: zeros are left as fresh pages are, and never
+ * touched; others are a few pages many times. */
+static void find_unknown(struct table_run *run)
 {
+    struct nl_trace *trace = run->f->trace;
     const struct nl_column_def *first = &nl_columns[run->def->first];
+    bool few = run->rows < PARALLEL_ROWS;
     for (size_t c = 0; c < run->def->count; c++)
-        run->nameless[c] = is_stored(&first[c]) && first[c].type == NL_TYPE_NAME;
+        run->unknown[c] = is_stored(&first[c]) && (!few || first[c].type == NL_TYPE_NAME);
     for (size_t i = 0; i < run->count; i++)
         for (size_t c = 0; c < run->def->count; c++)
-            if (run->nameless[c])
-                run->nameless[c] = !has_names(&run->segments[i], first[c].field);
+            if (run->unknown[c])
+                run->unknown[c] =
+                    !has_known(&run->segments[i], &first[c], unknown_pattern(&first[c]));
+    for (size_t c = 0; c < run->def->count; c++) {
+        uint64_t pattern = unknown_pattern(&first[c]);
+        if (run->unknown[c] && pattern)
+            run->unknown[c] = nl_pagepool_repeat(&run->f->b->pages, *column_array(trace, &first[c]),
+                                                 (run->rows + run->extra) * first[c].size, pattern);
+    }
 }
 
 /* Names of all staged rows become final, column after column: new ids are given in order of first
@@ -262,14 +352,15 @@ static void settle_names(struct table_run *run)
     for (size_t c = 0; c < run->def->count; c++)
         for (size_t i = 0; i < run->count && first[c].type == NL_TYPE_NAME; i++) {
             const struct nl_segment *segment = &run->segments[i];
-            char *field = segment->rows + first[c].field;
-            if (!is_stored(&first[c]) || run->nameless[c])
+            if (!is_stored(&first[c]) || run->unknown[c])
                 break;
-            if (first[c].field >= segment->width)
+            size_t at = staged_field(&first[c], segment->width);
+            if (at == NOT_STAGED)
                 continue;
+            char *field = segment->rows + at;
             for (uint32_t k = 0; k < segment->count; k++, field += segment->width) {
                 uint32_t *name = (uint32_t *)(void *)field;
-                *name = nl_final_name(run->f->trace, segment->unit->stage, *name);
+                *name = final_name(run->f->trace, segment->unit->stage, *name);
             }
         }
     run->named = true;
@@ -281,14 +372,14 @@ static void build_column(struct table_run *run, size_t c)
     const struct nl_column_def *column = &nl_columns[run->def->first + c];
     char *cells = *column_array(f->trace, column);
     size_t at = run->at;
-    if (run->nameless[c])
+    if (run->unknown[c])
         return;
     nl_pagepool_put_under(&f->b->pages, cells, &run->touched[c], run->last * column->size);
     for (size_t i = run->from; i < run->to; i++) {
         const struct nl_segment *segment = &run->segments[i];
         struct rows rows = {segment->unit, segment->rows, segment->count, segment->width};
         char *to = cells + at * column->size;
-        if (column->field >= segment->width)
+        if (staged_field(column, segment->width) == NOT_STAGED)
             fill_unknown(column, cells, at, at + segment->count);
         else if (run->named && column->type == NL_TYPE_NAME)
             copy_numbers(&rows, column, to);
@@ -325,7 +416,7 @@ static void build_batches(struct table_run *run)
 {
     struct nl_builder *b = run->f->b;
     unsigned threads = run->rows < PARALLEL_ROWS ? 1 : nl_job_threads(b->job);
-    find_nameless(run);
+    find_unknown(run);
     if (run->rows > BATCH_ROWS)
         settle_names(run);
     while (next_batch(run)) {
@@ -348,17 +439,17 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
     }
     set_rows(f->trace, table, rows);
     run.touched = nl_zalloc((run.def->count + 1u) * sizeof *run.touched);
-    run.nameless = nl_zalloc((run.def->count + 1u) * sizeof *run.nameless);
+    run.unknown = nl_zalloc((run.def->count + 1u) * sizeof *run.unknown);
     const struct nl_column_def *first = &nl_columns[run.def->first];
     for (unsigned c = 0; c < run.def->count; c++)
         if (is_stored(&first[c]))
             *column_array(f->trace, &first[c]) = nl_pages(rows * first[c].size);
     build_batches(&run);
     for (unsigned c = 0; c < run.def->count; c++)
-        if (is_stored(&first[c]))
+        if (is_stored(&first[c]) && !run.unknown[c])
             fill_unknown(&first[c], *column_array(f->trace, &first[c]), run.rows, rows);
     nl_free(run.touched);
-    nl_free(run.nameless);
+    nl_free(run.unknown);
     nl_free(run.segments);
     nl_release_staged(f->b, table);
     return true;

@@ -89,6 +89,11 @@ struct nl_rec_head {
     struct nl_rec_pair last;
     struct nl_rec_pair
         pairs[NL_REC_PAIRS]; /* [0] by the process when it began, others by the recorder */
+    /* shared; for who looks on meanwhile: steps begun, the number of the last one, when that was, and how long
+     * after the one before it. Earlier versions left them 0. */
+    uint64_t steps;
+    int64_t step;
+    uint64_t step_begun, step_ticks;
 };
 _Static_assert(sizeof(struct nl_rec_head) <= NL_REC_HEAD_BYTES, "the head fits");
 

@@ -187,6 +187,24 @@ static void text_threads(const struct machine_process *process, char out[64])
     (void)snprintf(out, 64, "%llu", (unsigned long long)process->threads);
 }
 
+/* "recorded, step 41 (520.0 ms), 3.000 MiB in 5.000 s, 7 events dropped" as far as a screen of that width has room. */
+static void text_recorded(const struct machine_recording *recording, unsigned width,
+                          struct nl_buf *buf)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_text(buf, "recorded");
+    if (recording->steps && width >= 60)
+        nl_buf_format(buf, ", step %lld", (long long)recording->step);
+    if (recording->step_s > 0 && width >= 160)
+        nl_buf_format(buf, " (%s)", nl_format_ns(text, (int64_t)(recording->step_s * 1e9)));
+    if (width >= 120)
+        nl_buf_format(buf, ", %s", nl_format_bytes(text, recording->bytes));
+    if (recording->spent_ns >= 0 && width >= 160)
+        nl_buf_format(buf, " in %s", nl_format_ns(text, recording->spent_ns));
+    if (recording->dropped && width >= 120)
+        nl_buf_format(buf, ", %llu events dropped", (unsigned long long)recording->dropped);
+}
+
 static const struct {
     const char *title;
     unsigned width, from;
@@ -224,6 +242,14 @@ static void draw_process(struct cells *cells, const struct machine_process *proc
         top_alert_words(&process->alerts, text, sizeof text);
         at += cells_text(cells, row, at, cells->columns - at, STYLE_ALERT, text) + 1;
     }
+    if (process->recording.there && at < cells->columns) {
+        struct nl_buf words;
+        nl_buf_init(&words, 256);
+        text_recorded(&process->recording, cells->columns, &words);
+        nl_buf_char(&words, '\0');
+        at += cells_text(cells, row, at, cells->columns - at, STYLE_BUSY, words.ptr) + 1;
+        nl_buf_release(&words);
+    }
     if (at < cells->columns)
         (void)cells_text(cells, row, at, cells->columns - at, STYLE_PLAIN, process->command);
 }
@@ -256,6 +282,7 @@ static const char *const help[] = {
     "       MEMORY FULL over 95 %, SLOWED by heat or hardware, POWER CAP at the limit",
     "CPU    processors in use: 1.00 is one of them all the time",
     "GROWING  memory grew by half and 1 GiB within a minute",
+    "recorded  by neurolens run: step (length of the one before), room taken, time",
     "plots  use, memory, power, each from 0 to its most; the newest at the right",
     "-      is unknown, never zero",
 };

@@ -54,6 +54,9 @@ LOGS = [
     ("summary.csv", "SELECT count(*), sum(count), sum(total_ns) FROM calls", (2, 145, 602460000)),
     ("old_summary.csv", "SELECT count(*), sum(count), sum(total_ns) FROM calls", (2, 145, 542420100)),
     ("metrics.csv", "SELECT count(*), sum(value), count(text) FROM metrics", (3, 215, 1)),
+    ("metrics_of_kernels.csv", "SELECT count(*), count(DISTINCT slice), sum(value) FROM metrics", (5, 3, 423)),
+    ("metrics_of_kernels.csv", "SELECT count(*), count(DISTINCT name), sum(dur) FROM kernels", (3, 2, 0)),
+    ("metrics_of_kernels.csv", "SELECT count FROM coverage WHERE item = 'not recorded: start times of kernels'", (3,)),
 ]
 
 

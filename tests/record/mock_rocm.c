@@ -6,6 +6,8 @@
  *   room=N      bytes of the buffer             refuse=N  kind N cannot be traced
  *   nostart     contexts do not start           noagents  devices are not told
  *   own         buffers are handed over in the program's threads
+ *   noclock     its time is not told            jump=NS   its clock jumps after 0.3 s
+ *   hangflush   flushing never comes back
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,7 +29,9 @@ static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static unsigned char *records;
 static size_t used, room, watermark;
 static uint64_t dropped;
-static bool wanted[64], wanted_call[64], all_calls, active;
+static uint64_t begun; /* CLOCK_MONOTONIC; 0 = not yet */
+static bool wanted[64], wanted_call[64], all_calls;
+static _Atomic bool active;
 static rocm_buffer_fn hand_over;
 static rocm_notice_fn on_code, on_marker;
 static void *hand_over_user, *code_user, *marker_user;
@@ -48,7 +52,9 @@ EXPORTED int rocprofiler_get_timestamp(uint64_t *stamp)
     clock_gettime(CLOCK_MONOTONIC, &now);
     *stamp = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec +
              (uint64_t)option("ahead", 7000000000);
-    return ROCM_OK;
+    if (option("jump", 0) && begun && *stamp - (uint64_t)option("ahead", 7000000000) > begun + 300000000)
+        *stamp += (uint64_t)option("jump", 0);
+    return option("noclock", 0) ? 1 : ROCM_OK;
 }
 
 /* Takes what there is and gives it away; one at a time. */
@@ -115,6 +121,8 @@ EXPORTED int rocprofiler_flush_buffer(uint64_t buffer)
 {
     pthread_t thread;
     (void)buffer;
+    while (option("hangflush", 0))
+        sleep(1000);
     if (pthread_create(&thread, NULL, flush_once, NULL) != 0)
         return 1;
     pthread_join(thread, NULL);
@@ -130,6 +138,9 @@ EXPORTED int rocprofiler_create_context(uint64_t *context)
 EXPORTED int rocprofiler_start_context(uint64_t context)
 {
     (void)context;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    begun = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     active = !option("nostart", 0);
     return active ? ROCM_OK : 11;
 }

@@ -6,6 +6,7 @@
  *
  *   unknown  records of unknown kinds, and ones that are too short     zero=N  every Nth kernel has no times
  *   huge     a kernel's name of 9,000 bytes      fork   a child that works on in vain, and exits with 3
+ *   queues   a queue for each kernel      pause=US  between rounds
  *   exit=N   status at the end     _exit  without handlers     kill  SIGKILL at the end     linger  0.8 s before the end
  */
 #define _GNU_SOURCE
@@ -90,7 +91,7 @@ static void launch(int gpu, uint64_t busy, int number)
     start = start > busy ? start : busy;
     struct rocm_kernel record = {.size = sizeof record, .kind = ROCM_KERNEL, .operation = 2, .correlation = id,
                                  .thread = (uint64_t)gettid(), .start = start, .end = start + 5000,
-                                 .dispatch_size = 128, .agent = 201 + (uint64_t)gpu, .queue = 0x7f0000000000 + (uint64_t)gpu,
+                                 .dispatch_size = 128, .agent = 201 + (uint64_t)gpu, .queue = 0x7f0000000000 + (option("queues", 0) ? id : (uint64_t)gpu),
                                  .kernel = (uint64_t)(number % 3) + 1, .dispatch = id, .group_bytes = 3072,
                                  .workgroup = {256, 1, 1}, .grid = {1000, 3, 1}};
     bool zero = option("zero", 0) && number % option("zero", 0) == 0;
@@ -143,6 +144,7 @@ static void *work(void *context)
             odd_records();
         marker(ROCM_POP, ROCM_ENTER, &text);
         marker(ROCM_MARK, ROCM_ENTER, &text);
+        usleep((useconds_t)option("pause", 0));
     }
     range.args.range = range.result;
     marker(ROCM_STOP, ROCM_ENTER, &range);

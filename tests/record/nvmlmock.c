@@ -9,15 +9,25 @@
  *   unsupported   nothing but the name and memory     slow       every call takes 60 ms
  *   hang          a call never comes back             hot        temperature, memory and throttling over thresholds
  *   many          more processes than fit             slowstart  nvmlInit takes a second
+ *
+ * The driver's own samples, one in 20 ms of which 2.4 s are kept; one in 10 of power is a peak of 690 W:
+ *
+ *   nosamples     they are not supported              nonesince  there are none
+ *   empty         there are 0                         repeat     what was seen is told again
+ *   zero          one more, without a time            future     one more, of tomorrow
+ *   backwards     the newest first                    overfull   says that it gave more than was asked for
+ *   small         says that more are there than fit   failing    the call fails
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OK 0
 #define INVALID 2
 #define UNSUPPORTED 3
+#define NOT_FOUND 6
 #define SMALL 7
 #define NOT_LOADED 9
 #define LOST 15
@@ -186,6 +196,55 @@ struct field {
     int result;
     unsigned long long value;
 };
+
+struct sample {
+    unsigned long long time, value;
+};
+
+#define SAMPLE_US 20000ull
+#define KEPT 120u
+
+static unsigned long long sample(void *device, int which, unsigned long long number)
+{
+    if (which == 0)
+        return device == (void *)1 ? (number % 10 ? 612500 : 690000) : 71000;
+    return which == 1 ? (device == (void *)1 ? 93 : 12) : device == (void *)1 ? 41 : 3;
+}
+
+int nvmlDeviceGetSamples(void *device, int which, unsigned long long seen, unsigned *type, unsigned *count,
+                         struct sample *samples)
+{
+    struct timespec now;
+    unsigned room = *count, put = 0;
+    int result = before(device);
+    if (word("nosamples"))
+        return UNSUPPORTED;
+    if (word("nonesince"))
+        return NOT_FOUND;
+    if (word("failing"))
+        return UNKNOWN;
+    clock_gettime(CLOCK_REALTIME, &now);
+    unsigned long long last = ((unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000) / SAMPLE_US;
+    last -= last % 10 == 0; /* the newest is no peak: what top shows stays */
+    *type = 1;
+    *count = word("small") ? KEPT * 10 : 0;
+    if (*count || word("empty"))
+        return *count ? SMALL : result;
+    for (unsigned long long i = last - KEPT + 1; i <= last && put < room; i++)
+        if (i * SAMPLE_US > seen || word("repeat"))
+            samples[put++] = (struct sample){i * SAMPLE_US, sample(device, which, i)};
+    for (unsigned i = 0; word("backwards") && i < put / 2; i++) {
+        struct sample swapped = samples[i];
+        samples[i] = samples[put - 1 - i];
+        samples[put - 1 - i] = swapped;
+    }
+    if (word("zero") && put < room)
+        samples[put++] = (struct sample){0, 5};
+    if (word("future") && put < room)
+        samples[put++] = (struct sample){(last + 4320000) * SAMPLE_US, 5};
+    *count = word("overfull") ? room + 10 : put;
+    return result;
+}
 
 int nvmlDeviceGetFieldValues(void *device, int count, struct field *fields)
 {

@@ -1,29 +1,5 @@
 /* Logs of NCCL and tables of nccl-tests: what the corpus files hold, worked out by hand. */
-#include "check.h"
-#include "ingest/ingest.h"
-
-static struct nl_trace *ingest(const char *name)
-{
-    char path[512];
-    const char *paths[] = {path};
-    struct nl_err err;
-    struct nl_job job = {.threads = 1};
-    struct nl_ingest_options options = {.rank = NL_NULL_I64};
-    nl_err_clear(&err);
-    snprintf(path, sizeof path, "%s/corpus/nccllog/%s", check_folder, name);
-    struct nl_trace *trace = nl_ingest(paths, 1, &options, &job, &err);
-    if (!trace)
-        printf("    %s\n", err.text);
-    return trace;
-}
-
-static int64_t coverage(const struct nl_trace *trace, const char *item)
-{
-    for (uint32_t i = 0; i < trace->coverage.rows; i++)
-        if (nl_str_is(nl_trace_name(trace, trace->coverage.item[i]), item))
-            return trace->coverage.count[i];
-    return 0;
-}
+#include "corpus.h"
 
 static const struct {
     const char *file;
@@ -39,13 +15,14 @@ static void counts_of_files(void)
 {
     for (size_t i = 0; i < CHECK_LENGTH(files); i++) {
         check_case(files[i].file);
-        struct nl_trace *trace = ingest(files[i].file);
+        struct nl_trace *trace = corpus_ingest("nccllog", files[i].file);
         REQUIRE(trace);
         CHECK_INT(trace->collective.rows, files[i].collectives);
-        CHECK_INT(coverage(trace, "not recorded: times of NCCL calls"), files[i].calls);
-        CHECK_INT(coverage(trace, "not recorded: when the tests ran"), files[i].measured);
-        CHECK_INT(coverage(trace, "repaired: rows of nccl-tests in pieces"), files[i].mended);
-        CHECK_INT(coverage(trace, "skipped: rows of nccl-tests mixed with other output"),
+        CHECK_INT(corpus_coverage(trace, "not recorded: times of NCCL calls"), files[i].calls);
+        CHECK_INT(corpus_coverage(trace, "not recorded: when the tests ran"), files[i].measured);
+        CHECK_INT(corpus_coverage(trace, "repaired: rows of nccl-tests in pieces"),
+                  files[i].mended);
+        CHECK_INT(corpus_coverage(trace, "skipped: rows of nccl-tests mixed with other output"),
                   files[i].mixed);
         nl_trace_free(trace);
     }
@@ -59,7 +36,7 @@ static void pieces_are_put_together(void)
         int64_t dur;
         uint64_t bytes;
     } measured[] = {{12340, 8}, {11500, 8}, {13250, 16}, {14750, 16}, {18000, 128}};
-    struct nl_trace *trace = ingest("table_between_lines.log");
+    struct nl_trace *trace = corpus_ingest("nccllog", "table_between_lines.log");
     size_t found = 0;
     REQUIRE(trace);
     for (uint32_t row = 0; row < trace->collective.rows; row++) {

@@ -1,29 +1,5 @@
 /* ONNX Runtime profiles: what the corpus files hold, worked out by hand. */
-#include "check.h"
-#include "ingest/ingest.h"
-
-static struct nl_trace *ingest(const char *name)
-{
-    char path[512];
-    const char *paths[] = {path};
-    struct nl_err err;
-    struct nl_job job = {.threads = 1};
-    struct nl_ingest_options options = {.rank = NL_NULL_I64};
-    nl_err_clear(&err);
-    snprintf(path, sizeof path, "%s/corpus/ort/%s", check_folder, name);
-    struct nl_trace *trace = nl_ingest(paths, 1, &options, &job, &err);
-    if (!trace)
-        printf("    %s\n", err.text);
-    return trace;
-}
-
-static int64_t coverage(const struct nl_trace *trace, const char *item)
-{
-    for (uint32_t i = 0; i < trace->coverage.rows; i++)
-        if (nl_str_is(nl_trace_name(trace, trace->coverage.item[i]), item))
-            return trace->coverage.count[i];
-    return 0;
-}
+#include "corpus.h"
 
 static const struct {
     const char *file;
@@ -44,7 +20,7 @@ static void counts_of_files(void)
 {
     for (size_t i = 0; i < CHECK_LENGTH(files); i++) {
         check_case(files[i].file);
-        struct nl_trace *trace = ingest(files[i].file);
+        struct nl_trace *trace = corpus_ingest("ort", files[i].file);
         REQUIRE(trace);
         CHECK_INT(trace->op.rows, files[i].ops);
         CHECK_INT(trace->node.rows, files[i].ops);
@@ -52,8 +28,8 @@ static void counts_of_files(void)
         CHECK_INT(trace->step.rows, files[i].steps);
         CHECK_INT(trace->kernel.rows, files[i].kernels);
         CHECK_INT(trace->copy.rows, files[i].copies);
-        CHECK_INT(coverage(trace, "skipped: damaged events"), files[i].damaged);
-        CHECK_INT(coverage(trace, "skipped: events without a time"), files[i].no_time);
+        CHECK_INT(corpus_coverage(trace, "skipped: damaged events"), files[i].damaged);
+        CHECK_INT(corpus_coverage(trace, "skipped: events without a time"), files[i].no_time);
         nl_trace_free(trace);
     }
 }
@@ -62,7 +38,7 @@ static void counts_of_files(void)
 static void kernels_know_their_node(void)
 {
     static const char *const owners[] = {"conv1", "conv1", "conv2", NULL};
-    struct nl_trace *trace = ingest("cuda.json");
+    struct nl_trace *trace = corpus_ingest("ort", "cuda.json");
     REQUIRE(trace);
     REQUIRE(trace->kernel.rows == 4);
     for (uint32_t i = 0; i < 4; i++) {
@@ -77,7 +53,7 @@ static void kernels_know_their_node(void)
     }
     CHECK_INT(trace->kernel.grid_y[1], 2);
     CHECK_INT(trace->copy.kind[0], NL_COPY_HTOD);
-    CHECK_INT(coverage(trace, "GPU events without a node"), 2);
+    CHECK_INT(corpus_coverage(trace, "GPU events without a node"), 2);
     nl_trace_free(trace);
 }
 
@@ -85,7 +61,7 @@ static void names_are_as_written(void)
 {
     static const char *const names[] = {"say \"hi\", conv", "C:\\new\\table\\conv", "α/卷积",
                                         "ends with \"quotes\"", "Conv"};
-    struct nl_trace *trace = ingest("unescaped.json");
+    struct nl_trace *trace = corpus_ingest("ort", "unescaped.json");
     REQUIRE(trace);
     REQUIRE(trace->node.rows == CHECK_LENGTH(names));
     for (uint32_t i = 0; i < trace->node.rows; i++)
@@ -100,12 +76,12 @@ static void names_are_as_written(void)
 /* A run without sizes and without node_index. */
 static void old_releases_know_less(void)
 {
-    struct nl_trace *trace = ingest("release_1.3.json");
+    struct nl_trace *trace = corpus_ingest("ort", "release_1.3.json");
     REQUIRE(trace);
     CHECK_INT(trace->node.index[0], 3);
     CHECK(trace->node.parameter_bytes[0] == NL_NULL_U64);
     CHECK_INT(trace->node.input_shapes[0], NL_NO_NAME);
-    CHECK_INT(coverage(trace, "not loaded: fence markers"), 2);
+    CHECK_INT(corpus_coverage(trace, "not loaded: fence markers"), 2);
     nl_trace_free(trace);
 }
 

@@ -98,6 +98,14 @@ static struct machine made_up(unsigned gpus)
         process->processors = i == 33 ? 2 : -1;
         process->gpus = i == 7 ? 0x8d : 0;
         process->gpu_bytes = i == 7 ? GIB : 0;
+        if (i == 33)
+            process->recording = (struct machine_recording){.there = true,
+                                                            .spent_ns = 5 * SECOND_NS,
+                                                            .bytes = 3 << 20,
+                                                            .dropped = 7,
+                                                            .steps = 40,
+                                                            .step = 41,
+                                                            .step_s = 0.52};
         (void)snprintf(process->command, sizeof process->command, "program %u", i);
     }
     return machine;
@@ -138,6 +146,13 @@ static void screens_of_all_sizes(void)
                     CHECK(!gpus[g] || shows(&cells, "ALERT GPU 0 HOT"));
                     CHECK(shows(&cells, "   1033   2.00"));
                     CHECK(shows(&cells, "q quit"));
+                    const char *wanted =
+                        columns[c] >= 160   ? "recorded, step 41 (520.0 ms), 3.000 MiB in 5.000 s, "
+                                              "7 events dropped program 33"
+                        : columns[c] >= 120 ? "recorded, step 41, 3.000 MiB, 7 events dropped prog"
+                        : columns[c] >= 60  ? "recorded, step 41 "
+                                            : "recorded ";
+                    CHECK(shows(&cells, wanted));
                     CHECK(gpus[g] < 64 || rows[r] > 80 || shows(&cells, "more GPUs"));
                 }
                 view.help = true;

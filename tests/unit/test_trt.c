@@ -1,22 +1,6 @@
 /* TensorRT files that belong together: layers get their times and their details. */
 #include "analyze/analyze.h"
-#include "check.h"
-#include "ingest/ingest.h"
-
-static struct nl_trace *ingest(const char *name)
-{
-    char path[512];
-    const char *paths[] = {path};
-    struct nl_err err;
-    struct nl_job job = {.threads = 1};
-    struct nl_ingest_options options = {.rank = NL_NULL_I64};
-    nl_err_clear(&err);
-    snprintf(path, sizeof path, "%s/corpus/tensorrt/%s", check_folder, name);
-    struct nl_trace *trace = nl_ingest(paths, 1, &options, &job, &err);
-    if (!trace)
-        printf("    %s\n", err.text);
-    return trace;
-}
+#include "corpus.h"
 
 static const struct {
     const char *folder, *name, *tactic;
@@ -37,7 +21,7 @@ static void layers_are_joined(void)
     static const char *const folders[] = {"two_engines", "engine"};
     size_t at = 0;
     for (size_t f = 0; f < CHECK_LENGTH(folders); f++) {
-        struct nl_trace *trace = ingest(folders[f]);
+        struct nl_trace *trace = corpus_ingest("tensorrt", folders[f]);
         REQUIRE(trace);
         check_case(folders[f]);
         CHECK_INT(trace->node.rows, 4);
@@ -52,7 +36,7 @@ static void layers_are_joined(void)
 
 static void one_file_is_not_joined(void)
 {
-    struct nl_trace *trace = ingest("profile_without_median.json");
+    struct nl_trace *trace = corpus_ingest("tensorrt", "profile_without_median.json");
     REQUIRE(trace);
     CHECK_INT(trace->node.rows, 4); /* two layers of one name stay two */
     CHECK_INT(trace->node.median_ns[0], NL_NULL_I64);
@@ -62,7 +46,7 @@ static void one_file_is_not_joined(void)
 
 static void inferences_are_steps(void)
 {
-    struct nl_trace *trace = ingest("engine/net.engine.timing.json");
+    struct nl_trace *trace = corpus_ingest("tensorrt", "engine/net.engine.timing.json");
     REQUIRE(trace);
     CHECK_INT(trace->step.rows, 12);
     CHECK_INT(trace->step.dur[1], 531000); /* 0.02 + 0.501 + 0.01 ms */
@@ -75,7 +59,7 @@ static void inferences_are_steps(void)
 /* engine: layers of 3.2, 1.5 and 0 ms over 10 executions, two of them convolutions. */
 static void layers_are_answered(void)
 {
-    struct nl_trace *trace = ingest("engine");
+    struct nl_trace *trace = corpus_ingest("tensorrt", "engine");
     REQUIRE(trace);
     struct nl_analyze_options options = {.limit = 0};
     struct nl_err err;
