@@ -20,6 +20,7 @@ import tempfile
 TESTS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(TESTS)
 FIXTURES = os.path.join(TESTS, "fixtures")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for what they start in the background
 PROGRAM = os.path.abspath(os.environ.get("NEUROLENS", os.path.join(ROOT, "build", "neurolens")))
 
 

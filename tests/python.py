@@ -60,7 +60,7 @@ def record(words, options=(), **more):
     record.count += 1
     path = os.path.join(scratch(), "r%d.nlt" % record.count)
     # Native samples, and what cannot be said of them, are the matter of native.py.
-    quiet = ["--sample", "0", "--switches", "off"]
+    quiet = ["--native", "off", "--switches", "off"]
     done = neurolens(["run", "-o", path] + quiet + list(options) + ["--"] + words, timeout=240, **more)
     return path, done
 

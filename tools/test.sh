@@ -20,6 +20,7 @@ wanted=("$@")
 passed=0
 failed=0
 skipped=0
+slow=() # parts that took 10 s and more, with their seconds
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export PYTHONDONTWRITEBYTECODE=1
@@ -37,10 +38,11 @@ wants() {
 
 # part NAME SECONDS COMMAND...: run it, show its lines, add its sums; false when it failed
 part() {
-    local name=$1 limit=$2 status=0 sums
+    local name=$1 limit=$2 status=0 began=$SECONDS sums
     shift 2
     wants "$name" || return 0
     timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+    [ $((SECONDS - began)) -lt 10 ] || slow+=("$((SECONDS - began)) s $name")
     sums=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -1)
     grep -vE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log"
     if [ -n "$sums" ]; then
@@ -219,6 +221,7 @@ else
     skip "threads" "not built"
 fi
 
+[ ${#slow[@]} -eq 0 ] || printf '%s\n' "${slow[@]}" | sort -rn | paste -sd, - | sed 's/,/, /g; s/^/slowest: /'
 echo "took $((SECONDS - started)) s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

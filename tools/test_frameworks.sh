@@ -187,6 +187,8 @@ if [ -x build/neurolens ]; then
     fi
     TORCH_PYTHON=$venv/bin/python KERAS_PYTHON=$venv/bin/python TENSORFLOW_PYTHON=build/venv-tensorflow/bin/python \
         python3 tests/python.py torch keras tensorflow
+    say "sampling every Python that is here"
+    NEUROLENS_EVERY_PYTHON=1 python3 tests/pysample.py
 else
     say "build/neurolens is missing: neither run documents nor recording are checked"
 fi

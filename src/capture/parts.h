@@ -17,7 +17,8 @@ struct parts;
  * known: its recording is left alone until the run ends. */
 #define PART_FOREIGN (-1)
 
-#define PART_CELLS ((size_t)32 << 10) /* bytes of the recorder's cells that make a block */
+#define PART_PRIVATES 16u                /* sources there may be */
+#define PART_CELLS    ((size_t)32 << 10) /* bytes of the recorder's cells that make a block */
 
 /* One live process. */
 struct part {
@@ -32,8 +33,8 @@ struct part {
     char **names;         /* ids from the top downwards */
     uint32_t *name_slots; /* row + 1, by hash */
     size_t name_count, name_cap, name_room, names_written;
-    void
-        *private[8]; /* of sources, by their place in the table; nl_alloc'ed, freed with the part */
+    void *private[PART_PRIVATES]; /* of sources, by their place in the table; nl_alloc'ed, freed
+                                     with the part */
 };
 
 /* Sums over all parts, for the report. */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#define TEXTS_MOST ((size_t)1 << 22)
+#define TEXTS_MOST ((size_t)1 << 20)
 #define NO_MODULE  UINT32_MAX
 
 struct place {

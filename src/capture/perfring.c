@@ -238,9 +238,10 @@ static void tell_why(int failure, char *why, size_t room)
                        "no memory for the kernel's rings: another recording has what "
                        "kernel.perf_event_mlock_kb allows; raise it");
     else if (failure == EINVAL)
-        (void)snprintf(why, room,
-                       "the kernel refused: --sample is over kernel.perf_event_max_sample_rate, "
-                       "or it is older than 4.3");
+        (void)snprintf(
+            why, room,
+            "the kernel refused: --sample-rate is over kernel.perf_event_max_sample_rate, "
+            "or it is older than 4.3");
     else if (failure == ENOENT || failure == EOPNOTSUPP)
         (void)snprintf(why, room, "no clock or counter of this kernel can sample");
     else

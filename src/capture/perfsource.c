@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "capture/perfframes.h"
@@ -33,8 +32,8 @@ struct sampler {
     struct perfframes *frames;
     struct perfthreads *threads;
     struct unwind *unwind; /* NULL: the kernel follows the stacks */
-    uint64_t lost, lost_seen, throttled, unknown_runs, homeless;
-    int64_t next_look;
+    uint64_t samples, lost, lost_seen, throttled, unknown_runs, homeless;
+    int64_t next_look, own; /* pid of the recorder */
     /* the switches' rate */
     int64_t second_began, switches_ended; /* 0 = they are recorded */
     uint64_t switches;
@@ -100,6 +99,7 @@ static void take_sample(struct sampler *sampler, const struct perf_record *recor
                                  .frame_count = count,
                                  .cut = cut};
     perfheld_sample(held_of(process), &sample);
+    sampler->samples++;
 }
 
 /* ---- switches ---- */
@@ -193,7 +193,9 @@ static void take_exit(struct sampler *sampler, const struct perf_record *record)
 
 static void take(struct sampler *sampler, const struct perf_record *record)
 {
-    switch (record->kind) {
+    /* What switches the events on for the program's threads does so for ours, which they descend from. */
+    bool ours = record->pid == sampler->own && record->kind != PERF_RECORD_KIND_LOST;
+    switch (ours ? PERF_RECORD_KIND_OTHER : record->kind) {
     case PERF_RECORD_KIND_SAMPLE: take_sample(sampler, record); break;
     case PERF_RECORD_KIND_MAP: take_map(sampler, record); break;
     case PERF_RECORD_KIND_COMM: take_comm(sampler, record); break;
@@ -335,6 +337,10 @@ static bool start(struct source_run *run)
     if (!asked.hz && !asked.switches) {
         return false; /* not asked for: no news */
     }
+    if (!run->library) { /* the kernel's events reach what we start */
+        (void)snprintf(run->why, sizeof run->why, "only in programs that neurolens starts");
+        return false;
+    }
     if (asked.stacks == PERF_STACKS_DWARF && !unwind_registers())
         asked.stacks = PERF_STACKS_FP;
     struct perfring *ring = perfring_open(&asked, run->why, sizeof run->why);
@@ -343,6 +349,7 @@ static bool start(struct source_run *run)
     struct sampler *sampler = run->state = nl_zalloc(sizeof *sampler);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     sampler->run = run;
+    sampler->own = getpid();
     sampler->ring = ring;
     sampler->maps = perfmaps_new();
     sampler->frames = perfframes_new(sampler->maps);
@@ -376,7 +383,7 @@ static void tell(struct sampler *sampler, struct part *part)
     } notes[] = {
         {"lost: records of samples and switches", sampler->lost,
          "the kernel's rings were full: the recorder got no processor; sample less often "
-         "(--sample)"},
+         "(--sample-rate)"},
         {"samples held back by the kernel", sampler->throttled,
          "they came too often; kernel.perf_event_max_sample_rate"},
         {"skipped: damaged records of the kernel", perfring_damaged(sampler->ring), NULL},
@@ -414,6 +421,8 @@ static void stop(struct source_run *run)
     if (count)
         tell(sampler, part);
     run->lost = sampler->lost;
+    run->samples = sampler->samples;
+    run->sample_ns = run->options->cpu_hz ? SECOND_NS / (int64_t)run->options->cpu_hz : 0;
     struct perfmaps_process *process = perfmaps_first(sampler->maps, &count);
     for (size_t i = 0; i < count; i++)
         perfheld_free(process[i].owner);
@@ -427,7 +436,7 @@ static void stop(struct source_run *run)
 }
 
 const struct nl_source nl_source_cpu = {
-    .name = "CPU",
+    .name = "CPU samples",
     .doc = "samples of native code, and when threads have a processor",
     .period_ns = 1,
     .always = true,

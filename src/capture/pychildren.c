@@ -13,7 +13,8 @@
 #include "capture/pystack.h"
 
 #define CHILDREN_MOST 4096u
-#define TASKS_MOST    64u /* threads whose children are looked at, per process and look */
+#define TASKS_MOST    64u  /* threads whose children are looked at, per process and look */
+#define LOOKS_MOST    250u /* for an interpreter that is about to start */
 #define TEXT_MOST     16384u
 
 struct child {
@@ -106,20 +107,21 @@ static bool has_part(struct parts *parts, int64_t pid)
     return false;
 }
 
-static bool is_python(int64_t pid)
+static enum pyfind_state look_at(int64_t pid)
 {
     struct pystack *stack = pystack_new(pid);
-    bool python = pystack_look(stack) == PYFIND_READY;
+    enum pyfind_state state = pystack_look(stack);
     pystack_free(stack);
-    return python;
+    return state;
 }
 
 static void settle(struct pychildren *children, struct parts *parts, struct child *child)
 {
     struct nl_err err = {0};
-    child->settled = true;
-    if (has_part(parts, child->pid) || !is_python(child->pid) ||
-        parts_adopt(parts, child->pid, &err))
+    bool has = has_part(parts, child->pid);
+    enum pyfind_state state = has ? PYFIND_NONE : look_at(child->pid);
+    child->settled = state != PYFIND_NOT_YET || child->looks > LOOKS_MOST;
+    if (state != PYFIND_READY || parts_adopt(parts, child->pid, &err))
         return;
     nl_err_clear(&err);
     children->refused++;

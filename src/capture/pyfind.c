@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -162,9 +163,20 @@ static enum pyfind_state refused(struct pyfind *found, const char *text)
     return PYFIND_REFUSED;
 }
 
-static enum pyfind_state cannot_read(struct pyfind *found, int failure)
+/* What /proc does not show may be there: hidepid, no /proc. */
+static enum pyfind_state not_shown(struct pyfind *found, int64_t pid)
 {
-    if (failure == ESRCH || failure == ENOENT)
+    if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+        return PYFIND_GONE;
+    return refused(found, "/proc does not show the process: run neurolens as its user or as root, "
+                          "where /proc is mounted");
+}
+
+static enum pyfind_state cannot_read(struct pyfind *found, int64_t pid, int failure)
+{
+    if (failure == ENOENT)
+        return not_shown(found, pid);
+    if (failure == ESRCH)
         return PYFIND_GONE;
     if (failure == ENOSYS)
         return refused(found, "the kernel or a sandbox has no process_vm_readv");
@@ -172,7 +184,8 @@ static enum pyfind_state cannot_read(struct pyfind *found, int failure)
         return PYFIND_NONE;
     return refused(
         found, "not permitted to read the memory of the process: run neurolens as its user, and "
-               "with kernel.yama.ptrace_scope=0 or as root when it is not its child");
+               "with kernel.yama.ptrace_scope=0 or as root when it is not its child; in a "
+               "container with CAP_SYS_PTRACE");
 }
 
 /* 3.11 and later have their version as a constant; what came before is told by functions that were new. */
@@ -193,7 +206,7 @@ static enum pyfind_state take_runtime(struct pymem *mem, struct pyfind *found)
     uint64_t words[PYLAYOUT_WORDS], head, threads, interp;
     const struct pylayout *layout = &found->layout;
     if (!pymem_read(mem, found->runtime, words, sizeof words))
-        return cannot_read(found, mem->failure);
+        return cannot_read(found, mem->pid, mem->failure);
     if (!pylayout_for(&found->layout, found->version, words, found->why, sizeof found->why))
         return PYFIND_REFUSED;
     if (!pymem_read(mem, found->runtime + layout->runtime_head, &head, sizeof head) || !head ||
@@ -210,13 +223,13 @@ enum pyfind_state pyfind_look(struct pymem *mem, struct pyfind *found)
     *found = (struct pyfind){0};
     size_t count = find_modules(mem->pid, modules);
     if (!count)
-        return cannot_read(found, errno);
+        return cannot_read(found, mem->pid, errno);
     pymem_round(mem);
     for (size_t i = 0; i < count; i++) {
         mem->failure = 0;
         if (!open_module(mem, &modules[i])) {
             if (mem->failure && mem->failure != EFAULT && mem->failure != EIO)
-                return cannot_read(found, mem->failure);
+                return cannot_read(found, mem->pid, mem->failure);
             continue;
         }
         found->runtime = find_symbol(mem, &modules[i], "_PyRuntime");

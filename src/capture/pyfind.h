@@ -10,7 +10,7 @@
 #include "capture/pylayout.h"
 #include "capture/pymem.h"
 
-#define PYFIND_WHY 160
+#define PYFIND_WHY 240
 
 enum pyfind_state {
     PYFIND_READY,

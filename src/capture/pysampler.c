@@ -306,7 +306,7 @@ struct pysampler *pysampler_start(int64_t period_ns, const uint32_t *gate)
     return NULL;
 }
 
-static void free_process(struct pysampler_process *process)
+void pysampler_free(struct pysampler_process *process)
 {
     pystack_free(process->stack);
     nl_buf_release(&process->queue);
@@ -327,7 +327,7 @@ void pysampler_stop(struct pysampler *sampler, struct pysampler_sums *sums)
                                     .period_ns = sampler->wanted_ns,
                                     .longest_period_ns = sampler->longest_ns};
     for (size_t i = 0; i < sampler->count; i++)
-        free_process(sampler->processes[i]);
+        pysampler_free(sampler->processes[i]);
     nl_free(sampler->processes);
     pthread_cond_destroy(&sampler->wake);
     pthread_mutex_destroy(&sampler->lock);
@@ -353,7 +353,7 @@ struct pysampler_process *pysampler_add(struct pysampler *sampler, int64_t pid)
     return process;
 }
 
-void pysampler_remove(struct pysampler *sampler, struct pysampler_process *process)
+void pysampler_end(struct pysampler *sampler, struct pysampler_process *process)
 {
     pthread_mutex_lock(&sampler->lock);
     for (size_t i = 0; i < sampler->count; i++)
@@ -362,7 +362,6 @@ void pysampler_remove(struct pysampler *sampler, struct pysampler_process *proce
             break;
         }
     pthread_mutex_unlock(&sampler->lock);
-    free_process(process);
 }
 
 void pysampler_take(struct pysampler *sampler, struct pysampler_process *process,

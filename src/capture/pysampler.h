@@ -49,7 +49,9 @@ struct pysampler *pysampler_start(int64_t period_ns, const uint32_t *gate);
 void pysampler_stop(struct pysampler *sampler, struct pysampler_sums *sums);
 
 struct pysampler_process *pysampler_add(struct pysampler *sampler, int64_t pid);
-void pysampler_remove(struct pysampler *sampler, struct pysampler_process *process);
+/* Samples it no more; what was sampled can still be taken. Then free it. */
+void pysampler_end(struct pysampler *sampler, struct pysampler_process *process);
+void pysampler_free(struct pysampler_process *process);
 
 typedef void pysampler_each(void *context, const struct pysampler_sample *sample,
                             const char *const *frames);

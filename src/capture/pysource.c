@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "capture/pychildren.h"
@@ -30,6 +31,10 @@ static bool start(struct source_run *run)
 {
     if (!run->options || !run->options->sample_ns)
         return false; /* not asked for: nothing to tell */
+    if (access("/proc/self/maps", R_OK) != 0) {
+        (void)snprintf(run->why, sizeof run->why, "/proc cannot be read here");
+        return false;
+    }
     struct pysampler *sampler =
         pysampler_start(run->options->sample_ns, &parts_control(run->parts)->gate);
     if (!sampler) {
@@ -115,10 +120,11 @@ static void leave(struct source_run *run, struct part *part)
     struct pysampler_state state;
     if (!sampled || !samples)
         return;
+    pysampler_end(samples->sampler, sampled->process);
     take(run, part, sampled);
     pysampler_state(samples->sampler, sampled->process, &state);
     tell(run, part, &state);
-    pysampler_remove(samples->sampler, sampled->process);
+    pysampler_free(sampled->process);
     nl_free(sampled);
     part->private[run->place] = NULL;
 }

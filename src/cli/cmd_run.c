@@ -32,9 +32,10 @@
 
 #define LIBRARY       "libneurolens-capture.so"
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
+#define NATIVE_OFF    1 /* of the words of --native */
 #define LEAST_BYTES   ((uint64_t)1 << 20)
 #define MOST_BYTES    ((uint64_t)1 << 36)
-#define DEFAULT_HZ    99u /* out of step with what programs do 100 times a second */
+#define NATIVE_HZ     99u /* out of step with what programs do 100 times a second */
 #define MOST_HZ       20000
 
 /* ---- where things are ---- */
@@ -117,25 +118,20 @@ static bool read_steps(const char *text, struct nl_recorder_options *options, st
     return nl_fail(err, NL_USAGE, "--steps: '%s' is not N:M with M over N, such as 10:20", text);
 }
 
-static bool read_sampling(const struct nl_settings *settings, struct nl_recorder_options *options,
-                          struct nl_err *err)
+/* One rate for both kinds of samples; without it each has its own. */
+static bool read_rates(const struct nl_settings *settings, struct source_options *asked,
+                       struct nl_err *err)
 {
-    options->asked.stacks = (enum perf_stacks)settings->stacks;
-    options->asked.switches = (enum nl_switches)settings->switches;
-    options->asked.cpu_hz =
-        settings->sample_hz == NL_NULL_I64 ? DEFAULT_HZ : (uint32_t)settings->sample_hz;
-    if (settings->sample_hz != NL_NULL_I64 &&
-        (settings->sample_hz < 0 || settings->sample_hz > MOST_HZ))
-        return nl_fail(err, NL_USAGE, "--sample: from 0 (none) to %d", MOST_HZ);
-    if (settings->pid) { /* the kernel's events reach what we start */
-        options->asked.cpu_hz = 0;
-        options->asked.switches = NL_SWITCHES_OFF;
-    }
-    options->asked.sample_ns =
-        nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate);
-    if (settings->sample_rate > NL_RUN_PYTHON_RATE_MOST)
-        return nl_fail(err, NL_USAGE, "--sample-rate: at most %d a second",
-                       NL_RUN_PYTHON_RATE_MOST);
+    int64_t rate = settings->sample_rate;
+    bool given = rate != NL_NULL_I64;
+    if (given && (rate < 0 || rate > MOST_HZ))
+        return nl_fail(err, NL_USAGE, "--sample-rate: from 0 (none) to %d a second", MOST_HZ);
+    asked->stacks = (enum perf_stacks)settings->stacks;
+    asked->switches = (enum nl_switches)settings->switches;
+    asked->cpu_hz = given ? (uint32_t)rate : NATIVE_HZ;
+    asked->sample_ns = nl_run_python_period((enum nl_run_python)settings->python, rate);
+    if (settings->native == NATIVE_OFF)
+        asked->cpu_hz = 0;
     return true;
 }
 
@@ -161,7 +157,7 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (settings->on_signal && !nl_run_signal_number(settings->on_signal))
         return nl_fail(err, NL_USAGE, "--on-signal: '%s' is none of USR1, USR2, HUP, ALRM",
                        settings->on_signal);
-    return read_sampling(settings, options, err) && read_steps(settings->steps, options, err);
+    return read_rates(settings, &options->asked, err) && read_steps(settings->steps, options, err);
 }
 
 /* The folder of the output must be there before the program runs. */
@@ -230,9 +226,12 @@ static bool run_attached(struct nl_call *call, struct nl_recorder *recorder,
                          struct nl_recorder_report *report, struct nl_err *err)
 {
     int wake;
-    if (!nl_recorder_attach(recorder, call->settings.pid, err) ||
-        !nl_run_signals_take(true, &wake, err))
+    if (!nl_run_signals_take(true, &wake, err)) /* first: what ends us must not leave parts */
         return false;
+    if (!nl_recorder_attach(recorder, call->settings.pid, err)) {
+        nl_run_signals_give_back();
+        return false;
+    }
     while (nl_recorder_wait(recorder, wake))
         pass_signals(call, recorder);
     nl_run_signals_give_back();

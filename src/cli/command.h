@@ -53,9 +53,9 @@ struct nl_settings {
     bool paused;
     int python; /* enum nl_run_python */
     bool shapes, python_heap;
-    int64_t sample_rate; /* a second; -1 = not given */
+    int64_t sample_rate; /* a second, of both kinds of samples; NL_NULL_I64 = not given */
     int64_t pid;         /* to attach to; 0 = not given */
-    int64_t sample_hz;   /* NL_NULL_I64 = not given */
+    int native;          /* 1 = off */
     int stacks;          /* enum perf_stacks */
     int switches;        /* enum nl_switches */
     /* profile */

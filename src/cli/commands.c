@@ -18,6 +18,7 @@ static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
 static const char *const graph_names[] = {"nodes", "whole", NULL};
 static const char *const stacks_names[] = {"dwarf", "fp", "off", NULL};
+static const char *const native_names[] = {"on", "off", NULL};
 static const char *const switches_names[] = {"auto", "on", "off", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
@@ -204,16 +205,16 @@ static const struct nl_option run_options[] = {
      "Python: stacks and layers (on), stacks alone (sample), each call (trace), C functions too "
      "(trace-c), off",
      nl_run_python_names},
-    {"sample", 0, NL_OPTION_NUMBER, TARGET(sample_hz), "HZ",
-     "CPU samples a second of each thread that runs (default 99; 0 none)", NULL},
+    {"sample-rate", 0, NL_OPTION_NUMBER, TARGET(sample_rate), "HZ",
+     "samples a second of each thread, Python and native (default 100 and 99; 0 none)", NULL},
+    {"native", 0, NL_OPTION_CHOICE, TARGET(native), "WORD",
+     "samples of machine code: on (default) or off", native_names},
     {"stacks", 0, NL_OPTION_CHOICE, TARGET(stacks), "WORD",
      "call stacks of samples: by dwarf tables (default), fp: frame pointers alone, or off",
      stacks_names},
     {"switches", 0, NL_OPTION_CHOICE, TARGET(switches), "WORD",
      "when threads wait for what: on, off, or while it costs next to nothing (auto, default)",
      switches_names},
-    {"sample-rate", 0, NL_OPTION_NUMBER, TARGET(sample_rate), "HZ",
-     "call stacks a second of each Python thread (default 100; 0 = none)", NULL},
     {"shapes", 0, NL_OPTION_FLAG, TARGET(shapes), NULL,
      "the shapes of the inputs of PyTorch's operators", NULL},
     {"python-heap", 0, NL_OPTION_FLAG, TARGET(python_heap), NULL,

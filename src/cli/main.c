@@ -178,10 +178,8 @@ static bool flush_output(struct nl_err *err)
 
 int main(int argc, char **argv)
 {
-    struct nl_call call = {.settings = {.rank = NL_NULL_I64,
-                                        .max_bytes = UINT64_MAX,
-                                        .sample_rate = -1,
-                                        .sample_hz = NL_NULL_I64}};
+    struct nl_call call = {
+        .settings = {.rank = NL_NULL_I64, .max_bytes = UINT64_MAX, .sample_rate = NL_NULL_I64}};
     struct nl_words words = {argv + 1, argc > 0 ? argc - 1 : 0};
     struct nl_err err;
     nl_err_clear(&err);

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "capture/alerts.h"
 #include "cli/runreport.h"
+#include "store/recgpu.h"
 #include "view/view.h"
 
 static void put_count(struct nl_json *json, const char *key, uint64_t value)
@@ -63,6 +64,13 @@ static void put_events(struct nl_json *json, const struct nl_trace *trace)
     put_count(json, "values", trace ? trace->counter.rows : 0);
 }
 
+/* What the recorder saw from beside the program. */
+static void put_sampled(struct nl_json *json, const struct nl_trace *trace)
+{
+    put_known(json, "samples", trace ? trace->sample.rows : 0, trace);
+    put_known(json, "processor_times", trace ? nl_run_processor_times(trace) : 0, trace);
+}
+
 static void put_drops(struct nl_json *json, const struct nl_recorder_report *report)
 {
     static const char *const words[NL_REC_DROPS] = {[NL_REC_DROP_ROOM] = "room",
@@ -89,6 +97,9 @@ static void put_cost(struct nl_json *json, const struct nl_recorder_report *repo
     else
         nl_json_null(json);
     put_known(json, "overhead_ns", known ? (uint64_t)nl_run_cost_ns(report, trace) : 0, known);
+    uint64_t gpu_ns = trace ? nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST)) : 0;
+    put_count(json, "gpu_records", trace ? nl_run_gpu_records(trace) : 0);
+    put_known(json, "gpu_records_ns", gpu_ns, gpu_ns > 0);
     put_count(json, "recorder_cpu_ns", (uint64_t)report->recorder_cpu_ns);
     put_count(json, "peak_bytes", report->peak_bytes);
     put_text(json, "clock", report->clock == NL_REC_CLOCK_TSC ? "tsc" : "monotonic");
@@ -132,6 +143,24 @@ static void put_alerts(struct nl_json *json, const struct nl_trace *trace)
     nl_json_close(json, ']');
 }
 
+/* Null where it does not sample. Moments are those at which Python's sampler looked at all threads. */
+static void put_sampling(struct nl_json *json, const struct nl_recorder_source *source)
+{
+    nl_json_key(json, "sampling");
+    if (!source->sample_ns) {
+        nl_json_null(json);
+        return;
+    }
+    nl_json_open(json, '{');
+    put_count(json, "samples", source->samples);
+    put_count(json, "recorder_ns", (uint64_t)source->spent_ns);
+    put_count(json, "period_ns", (uint64_t)source->sample_ns);
+    put_known(json, "longest_period_ns", (uint64_t)source->slowest_ns, source->slowest_ns > 0);
+    put_known(json, "moments", source->rounds, source->rounds > 0);
+    put_known(json, "moments_missed", source->missed, source->rounds > 0);
+    nl_json_close(json, '}');
+}
+
 static void put_sources(struct nl_json *json, const struct nl_recorder_report *report)
 {
     nl_json_key(json, "sources");
@@ -142,8 +171,9 @@ static void put_sources(struct nl_json *json, const struct nl_recorder_report *r
         put_text(json, "source", source->name);
         nl_json_key(json, "available");
         nl_json_bool(json, source->available);
-        put_text(json, "why", source->available ? NULL : source->why);
+        put_text(json, "why", source->available || !source->why[0] ? NULL : source->why);
         put_count(json, "missing_readings", source->lost);
+        put_sampling(json, source);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');
@@ -159,8 +189,9 @@ void nl_record_json(FILE *stream, const struct nl_recorder_report *report,
     put_end(&json, report->wait_status);
     put_count(&json, "wall_ns", (uint64_t)report->wall_ns);
     put_count(&json, "processes", report->sums.processes);
-    put_count(&json, "threads", report->sums.threads);
+    put_count(&json, "threads", trace ? nl_run_threads(report, trace) : report->sums.threads);
     put_events(&json, trace);
+    put_sampled(&json, trace);
     put_drops(&json, report);
     put_cost(&json, report, trace);
     put_coverage(&json, trace);

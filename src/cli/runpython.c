@@ -4,8 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/trace.h"
+
 #define HOOK           "hook/sitecustomize.py"
-#define VARIABLES_MOST 5 /* and the end */
+#define PYTHON_HZ      100 /* when no rate is given */
+#define VARIABLES_MOST 5   /* and the end */
 
 const char *const nl_run_python_names[] = {"on", "sample", "trace", "trace-c", "off", NULL};
 
@@ -59,8 +62,8 @@ const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
 int64_t nl_run_python_period(enum nl_run_python mode, int64_t rate)
 {
     bool wanted = mode == NL_RUN_PYTHON_ON || mode == NL_RUN_PYTHON_SAMPLE ||
-                  (mode != NL_RUN_PYTHON_OFF && rate > 0);
+                  (mode != NL_RUN_PYTHON_OFF && rate != NL_NULL_I64);
     if (!wanted || !rate)
         return 0;
-    return 1000000000 / (rate > 0 ? rate : NL_RUN_PYTHON_RATE);
+    return 1000000000 / (rate != NL_NULL_I64 ? rate : PYTHON_HZ);
 }

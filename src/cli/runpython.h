@@ -29,10 +29,7 @@ const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
                                                   const struct nl_run_python_options *options);
 
 /* Nanoseconds between samples; 0 = none: switched off, or each call is recorded and no rate was given. `rate`
- * is a number a second, below 0 when not given. */
+ * is a number a second, NL_NULL_I64 when not given. */
 int64_t nl_run_python_period(enum nl_run_python mode, int64_t rate);
-
-#define NL_RUN_PYTHON_RATE      100
-#define NL_RUN_PYTHON_RATE_MOST 10000
 
 #endif

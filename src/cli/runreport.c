@@ -14,7 +14,8 @@
 
 #define ERROR_KEY "clock error (ns)"
 
-#define MISSED_TOLD 0.1 /* share of the moments to sample at that may pass without a word */
+#define MISSED_TOLD  0.1 /* share of the moments to sample at that may pass without a word */
+#define MISSED_LEAST 20  /* and how many: what is over in a moment says nothing */
 
 static uint64_t number_of(struct nl_str text)
 {
@@ -71,13 +72,19 @@ static void tell_events(const struct nl_call *call, const struct nl_trace *trace
                     nl_format_count(count, trace->counter.rows));
 }
 
+uint64_t nl_run_processor_times(const struct nl_trace *trace)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < trace->slice.rows; i++)
+        count += trace->slice.kind[i] == NL_KIND_SCHED;
+    return count;
+}
+
 /* What the recorder saw from beside the program. */
 static void tell_sampled(const struct nl_call *call, const struct nl_trace *trace)
 {
     char samples[NL_UNIT_TEXT], runs[NL_UNIT_TEXT];
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < trace->slice.rows; i++)
-        count += trace->slice.kind[i] == NL_KIND_SCHED;
+    uint64_t count = nl_run_processor_times(trace);
     if (trace->sample.rows || count)
         nl_message_note(call, "  samples: %s; times on a processor: %s",
                         nl_format_count(samples, trace->sample.rows), nl_format_count(runs, count));
@@ -162,10 +169,21 @@ static void tell_problems(const struct nl_trace *trace)
     }
 }
 
+uint64_t nl_run_threads(const struct nl_recorder_report *report, const struct nl_trace *trace)
+{
+    return report->sums.threads > trace->thread.rows ? report->sums.threads : trace->thread.rows;
+}
+
 int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace)
 {
     double events = (double)nl_run_sum_of(trace, nl_str("recorded events"));
     return (int64_t)(events * (double)report->event_ps / 1000);
+}
+
+uint64_t nl_run_gpu_records(const struct nl_trace *trace)
+{
+    return nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU work")) +
+           nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU API calls"));
 }
 
 /* The part of it that our thread in the program takes; the driver's own is in the program's calls. */
@@ -174,8 +192,7 @@ static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_r
 {
     char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
     uint64_t ns = nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST));
-    uint64_t records = nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU work")) +
-                       nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU API calls"));
+    uint64_t records = nl_run_gpu_records(trace);
     double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
     if (ns && records)
         nl_message_note(call,
@@ -202,21 +219,21 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
                     nl_format_bytes(memory, report->peak_bytes));
 }
 
-/* What sampling took of the recorder's time, per sample and in all. */
+/* What sampling took of the recorder's time; threads that sleep or run no Python are looked at, too. */
 static void tell_samples(const struct nl_call *call, const struct nl_recorder_report *report)
 {
-    char count[NL_UNIT_TEXT], each[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
+    char count[NL_UNIT_TEXT], spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
     for (size_t i = 0; i < report->source_count; i++) {
         const struct nl_recorder_source *source = &report->sources[i];
         if (!source->samples)
             continue;
         double part = report->wall_ns > 0 ? (double)source->spent_ns / (double)report->wall_ns : 0;
-        nl_message_note(call, "  %s: %s, %s of the recorder each (%s of a processor)", source->name,
+        nl_message_note(call, "  %s: %s; %s of the recorder (%s of a processor)", source->name,
                         nl_format_count(count, source->samples),
-                        nl_format_ns(each, source->spent_ns / (int64_t)source->samples),
-                        nl_format_percent(share, part));
-        double missed = (double)source->missed / (double)(source->missed + source->rounds);
-        if (missed > MISSED_TOLD)
+                        nl_format_ns(spent, source->spent_ns), nl_format_percent(share, part));
+        double missed =
+            source->rounds ? (double)source->missed / (double)(source->missed + source->rounds) : 0;
+        if (missed > MISSED_TOLD && source->missed >= MISSED_LEAST)
             nl_message_note(
                 call,
                 "  %s: %s of the moments passed while the machine was busy; the samples "
@@ -256,7 +273,7 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
     char wall[NL_UNIT_TEXT], bytes[NL_UNIT_TEXT];
     struct stat info = {0};
     (void)stat(path, &info);
-    uint64_t processes = report->sums.processes, threads = report->sums.threads;
+    uint64_t processes = report->sums.processes, threads = nl_run_threads(report, trace);
     nl_message_note(call, "%s: %s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %s", path,
                     nl_format_ns(wall, report->wall_ns), processes, processes == 1 ? "" : "es",
                     threads, threads == 1 ? "" : "s",

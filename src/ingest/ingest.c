@@ -12,6 +12,7 @@
 #include "base/stream.h"
 #include "ingest/cache.h"
 #include "ingest/inputs.h"
+#include "ingest/symbols.h"
 #include "store/tracefile.h"
 
 const struct nl_format *const nl_formats[] = {
@@ -132,6 +133,7 @@ struct load {
     size_t timelines;           /* files that `builder` has */
     const struct nl_ingest_options *options;
     struct nl_job *job;
+    struct symbols_files *symbols;
     unsigned char *head;
     bool *done; /* per input: loaded with another of its recording */
     size_t loaded;
@@ -151,6 +153,7 @@ static const struct nl_format *meet(struct load *load, const struct nl_path *pat
     if (load->options->rank != NL_NULL_I64)
         input->rank = load->options->rank;
     input->bytes = nl_file_bytes(path->path);
+    input->symbols = load->symbols;
     return recognise(input, err);
 }
 
@@ -366,6 +369,7 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct
     struct load load = {.builder = nl_builder_new(job),
                         .options = options,
                         .job = job,
+                        .symbols = symbols_files_new(),
                         .head = nl_alloc(NL_SNIFF_BYTES)};
     bool done =
         (!join || load_files(&load, join, true, err)) && load_files(&load, inputs, false, err);
@@ -375,6 +379,7 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct
     if (done)
         tell_left_out(&load);
     nl_free(load.head);
+    symbols_files_free(load.symbols);
     nl_free(load.skipped);
     nl_builder_free(load.reports);
     if (done)

@@ -22,8 +22,9 @@ struct nl_input {
     const char *encoding; /* "plain", "gzip", "zstd" */
     const unsigned char *head;
     size_t head_len;
-    uint64_t bytes;   /* size on disk, 0 = unknown */
-    int64_t rank;     /* from option or file name, NL_NULL_I64 unknown */
+    uint64_t bytes;                /* size on disk, 0 = unknown */
+    int64_t rank;                  /* from option or file name, NL_NULL_I64 unknown */
+    struct symbols_files *symbols; /* of files that several inputs tell of (symbols.h); or NULL */
     void **recording; /* the reader's own, from file to file of one recording; NULL: alone */
 };
 

@@ -148,7 +148,11 @@ static bool load_file(struct rec_load *load, struct nl_err *err)
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err)
 {
-    struct rec_load load = {.builder = builder, .source = source, .job = job, .descriptor = -1};
+    struct rec_load load = {.builder = builder,
+                            .source = source,
+                            .job = job,
+                            .symbols = input->symbols,
+                            .descriptor = -1};
     if (!whole_file_open(&load.file, input, job, err))
         return false;
     if (load.file.map.bytes)

@@ -55,6 +55,7 @@ struct rec_load {
     int descriptor; /* of a plain file, which is then read from there; else -1 */
     unsigned char *buffer;
     size_t buffer_cap;
+    struct symbols_files *symbols; /* of all recordings that are read now; or NULL */
     struct nl_rec_head head;
     struct rec_clock clock;
     /* blocks */

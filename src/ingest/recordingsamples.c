@@ -22,7 +22,7 @@ struct rec_samples {
     uint64_t cut, unknown;
 };
 
-static struct symbols *new_symbols(const struct nl_rec_head *head)
+static struct symbols *new_symbols(const struct nl_rec_head *head, struct symbols_files *files)
 {
     struct symbols_process process = {.pid = head->foreign ? 0 : head->pid, .begin = INT64_MAX};
     uint32_t pairs = head->pair_count < NL_REC_PAIRS ? head->pair_count : NL_REC_PAIRS;
@@ -34,14 +34,14 @@ static struct symbols *new_symbols(const struct nl_rec_head *head)
     const int64_t most = INT64_MAX / 4; /* damaged */
     if (process.begin < 0 || process.end > most)
         process.begin = process.end = most;
-    return symbols_new(&process);
+    return symbols_new(&process, files);
 }
 
 struct rec_samples *rec_samples_new(struct rec_load *load)
 {
     struct rec_samples *samples = nl_zalloc(sizeof *samples);
     samples->load = load;
-    samples->symbols = new_symbols(&load->head);
+    samples->symbols = new_symbols(&load->head, load->symbols);
     cpuprofile_share(&samples->profile, load->builder, load->source, load->job, load->stage);
     return samples;
 }

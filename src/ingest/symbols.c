@@ -10,8 +10,9 @@
 #include "ingest/elfsymbols.h"
 #include "ingest/jitnames.h"
 
-#define FILES_MOST 4096u /* of one recording; a process has some hundred at most */
-#define FILES_TEXT 200u
+#define FILES_MOST  4096u /* of all recordings; a process has some hundred at most */
+#define SHARED_MOST 128u  /* that stay open from recording to recording */
+#define FILES_TEXT  200u
 
 /* Of libstdc++, with C names: the ABI that all C++ compilers on Linux share. */
 extern char *__cxa_demangle(const char *name, char *room, size_t *bytes, int *status);
@@ -22,10 +23,14 @@ struct file {
     enum elfsymbols_state state;
 };
 
-struct symbols {
-    struct symbols_process process;
+struct symbols_files {
     struct file *files;
     size_t count, cap, latest;
+};
+
+struct symbols {
+    struct symbols_process process;
+    struct symbols_files *files, *own; /* own: to be freed with it */
     struct jitnames *made;
     bool made_asked;
     char *demangled;
@@ -33,10 +38,38 @@ struct symbols {
     char named[SYMBOLS_REASONS][FILES_TEXT]; /* files without names */
 };
 
-struct symbols *symbols_new(const struct symbols_process *process)
+struct symbols_files *symbols_files_new(void)
+{
+    return nl_zalloc(sizeof(struct symbols_files));
+}
+
+static void close_files(struct symbols_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        nl_free(files->files[i].path);
+        nl_free(files->files[i].id);
+        elfsymbols_close(files->files[i].elf);
+    }
+    nl_free(files->files);
+    *files = (struct symbols_files){0};
+}
+
+void symbols_files_free(struct symbols_files *files)
+{
+    if (!files)
+        return;
+    close_files(files);
+    nl_free(files);
+}
+
+struct symbols *symbols_new(const struct symbols_process *process, struct symbols_files *files)
 {
     struct symbols *symbols = nl_zalloc(sizeof *symbols);
+    if (files && files->count > SHARED_MOST)
+        close_files(files);
     symbols->process = *process;
+    symbols->own = files ? NULL : symbols_files_new();
+    symbols->files = files ? files : symbols->own;
     return symbols;
 }
 
@@ -44,12 +77,7 @@ void symbols_free(struct symbols *symbols)
 {
     if (!symbols)
         return;
-    for (size_t i = 0; i < symbols->count; i++) {
-        nl_free(symbols->files[i].path);
-        nl_free(symbols->files[i].id);
-        elfsymbols_close(symbols->files[i].elf);
-    }
-    nl_free(symbols->files);
+    symbols_files_free(symbols->own);
     nl_free(symbols->demangled);
     jitnames_close(symbols->made);
     nl_free(symbols);
@@ -67,21 +95,21 @@ static bool is_file(const struct file *file, struct nl_str path, struct nl_str i
     return nl_str_is(path, file->path) && nl_str_is(id, file->id);
 }
 
-static const struct file *file_of(struct symbols *symbols, struct nl_str path, struct nl_str id)
+static const struct file *file_of(struct symbols_files *known, struct nl_str path, struct nl_str id)
 {
     static const struct file none = {.state = ELFSYMBOLS_MISSING};
-    if (symbols->count && is_file(&symbols->files[symbols->latest], path, id))
-        return &symbols->files[symbols->latest];
-    for (size_t i = 0; i < symbols->count; i++)
-        if (is_file(&symbols->files[i], path, id)) {
-            symbols->latest = i;
-            return &symbols->files[i];
+    if (known->count && is_file(&known->files[known->latest], path, id))
+        return &known->files[known->latest];
+    for (size_t i = 0; i < known->count; i++)
+        if (is_file(&known->files[i], path, id)) {
+            known->latest = i;
+            return &known->files[i];
         }
-    if (symbols->count >= FILES_MOST)
+    if (known->count >= FILES_MOST)
         return &none;
-    nl_grow(&symbols->files, &symbols->cap, symbols->count + 1);
-    symbols->latest = symbols->count;
-    struct file *file = &symbols->files[symbols->count++];
+    nl_grow(&known->files, &known->cap, known->count + 1);
+    known->latest = known->count;
+    struct file *file = &known->files[known->count++];
     *file = (struct file){.path = copy(path), .id = copy(id)};
     file->elf = elfsymbols_open(file->path, nl_str(file->id), &file->state);
     return file;
@@ -144,7 +172,7 @@ bool symbols_find(struct symbols *symbols, struct nl_str path, struct nl_str id,
     if (!id.len && (path.len < 2 || path.ptr[0] != '/' || path.ptr[1] == '/' ||
                     nl_str_starts(path, "/memfd:") || nl_str_starts(path, "/dev/zero")))
         return find_made(symbols, path, offset, place);
-    const struct file *file = file_of(symbols, path, id);
+    const struct file *file = file_of(symbols->files, path, id);
     if (file->elf) {
         elfsymbols_find(file->elf, offset, &found);
         if (found.function)

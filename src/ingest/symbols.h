@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 struct symbols;
+struct symbols_files;
 
 /* The process that the places are of, and when it lived (real time, ns), for what it tells itself of functions
  * that it makes while it runs. */
@@ -23,7 +24,12 @@ struct symbols_place {
     uint32_t line; /* 0 = not known */
 };
 
-struct symbols *symbols_new(const struct symbols_process *process);
+/* Files that several recordings tell of, opened once; for one recording at a time. */
+struct symbols_files *symbols_files_new(void);
+void symbols_files_free(struct symbols_files *files);
+
+/* `files` NULL: of this recording alone; else they outlive it. */
+struct symbols *symbols_new(const struct symbols_process *process, struct symbols_files *files);
 void symbols_free(struct symbols *symbols);
 
 /* False: it has no name, which is counted. */

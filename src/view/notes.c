@@ -2,6 +2,7 @@
 #include "view/notes.h"
 
 #include "analyze/lookup.h"
+#include "base/mem.h"
 #include "base/units.h"
 #include "view/celltext.h"
 
@@ -54,31 +55,81 @@ void nl_notes_missing(struct nl_buf *out, const struct nl_result *missing, size_
     }
 }
 
+static bool is_alike(const struct nl_result *coverage, size_t one, size_t other)
+{
+    return nl_str_eq(nl_lookup_text(coverage, one, "item"),
+                     nl_lookup_text(coverage, other, "item")) &&
+           nl_str_eq(nl_lookup_text(coverage, one, "detail"),
+                     nl_lookup_text(coverage, other, "detail"));
+}
+
+/* The same of many files, as the processes of a run are, is said once. */
+struct remark {
+    size_t files;
+    int64_t count; /* 0 = not told of all */
+};
+
+static struct remark join_rows(const struct nl_result *coverage, size_t row, bool *done)
+{
+    struct remark remark = {0, 0};
+    bool told = true;
+    for (size_t other = row; other < coverage->rows; other++) {
+        if (done[other] || !is_alike(coverage, row, other))
+            continue;
+        int64_t number = nl_lookup_i64(coverage, other, "count");
+        done[other] = true;
+        remark.files++;
+        told = told && number > 0;
+        remark.count += number > 0 && number < INT64_MAX - remark.count ? number : 0;
+    }
+    if (!told)
+        remark.count = 0;
+    return remark;
+}
+
+static void put_files(struct nl_buf *line, const struct nl_result *coverage, size_t row,
+                      size_t files)
+{
+    if (files > 1) {
+        nl_buf_format(line, " (%zu files)", files);
+    } else if (nl_lookup_text(coverage, row, "file").len) {
+        nl_buf_text(line, " (");
+        put_text(line, coverage, row, "file");
+        nl_buf_char(line, ')');
+    }
+}
+
 void nl_notes_coverage(struct nl_buf *out, const struct nl_result *coverage, size_t width,
                        size_t rows, size_t files)
 {
-    size_t shown = rows && rows < coverage->rows ? rows : coverage->rows;
-    for (size_t row = 0; row < shown; row++) {
+    bool *done = nl_zalloc((coverage->rows + 1) * sizeof *done);
+    size_t shown = 0, left = 0;
+    for (size_t row = 0; row < coverage->rows; row++) {
         char count[NL_UNIT_TEXT];
         struct nl_buf line;
+        if (done[row])
+            continue;
+        if (rows && shown == rows) {
+            left++;
+            continue;
+        }
+        struct remark remark = join_rows(coverage, row, done);
+        shown++;
         nl_buf_init(&line, NOTE_BYTES);
         nl_buf_text(&line, "• ");
         put_text(&line, coverage, row, "item");
-        int64_t number = nl_lookup_i64(coverage, row, "count");
-        if (number > 0)
-            nl_buf_format(&line, ": %s", nl_format_count(count, (uint64_t)number));
+        if (remark.count > 0)
+            nl_buf_format(&line, ": %s", nl_format_count(count, (uint64_t)remark.count));
         if (nl_lookup_text(coverage, row, "detail").len) {
             nl_buf_text(&line, " — ");
             put_text(&line, coverage, row, "detail");
         }
-        if (files > 1 && nl_lookup_text(coverage, row, "file").len) {
-            nl_buf_text(&line, " (");
-            put_text(&line, coverage, row, "file");
-            nl_buf_char(&line, ')');
-        }
+        if (files > 1)
+            put_files(&line, coverage, row, remark.files);
         nl_notes_wrap(out, (struct nl_str){line.ptr, line.len}, width, 2);
         nl_buf_release(&line);
     }
-    if (shown < coverage->rows)
-        nl_buf_format(out, "  and %zu more\n", coverage->rows - shown);
+    if (left)
+        nl_buf_format(out, "  and %zu more\n", left);
+    nl_free(done);
 }

@@ -48,6 +48,41 @@ static char *shown(const char *view, const struct nl_result *result,
     return text;
 }
 
+/* What is alike of several files is said once, with the sum. */
+static void remarks_are_joined(void)
+{
+    static const struct nl_result_column row[] = {{"item", NULL, NL_MEANS_TEXT},
+                                                  {"count", NULL, NL_MEANS_COUNT},
+                                                  {"file", NULL, NL_MEANS_TEXT},
+                                                  {"detail", NULL, NL_MEANS_TEXT}};
+    static const struct {
+        const char *item, *file, *detail;
+        int64_t count;
+    } rows[] = {{"cut", "a", "too deep", 2},
+                {"lost", "a", "too fast", 5},
+                {"cut", "b", "too deep", 3},
+                {"cut", "c", "elsewhere", 7}};
+    struct nl_result *coverage = nl_result_new("coverage", NULL, row, CHECK_LENGTH(row));
+    for (size_t i = 0; i < CHECK_LENGTH(rows); i++) {
+        struct nl_cell *cells = nl_result_row(coverage);
+        cells[0] = nl_cell_text(coverage, nl_str(rows[i].item));
+        cells[1] = nl_cell_i64(rows[i].count);
+        cells[2] = nl_cell_text(coverage, nl_str(rows[i].file));
+        cells[3] = nl_cell_text(coverage, nl_str(rows[i].detail));
+    }
+    struct nl_buf out;
+    nl_buf_init(&out, 1 << 16);
+    nl_notes_coverage(&out, coverage, 80, 0, 3);
+    CHECK_TEXT(out.ptr, "• cut: 5 — too deep (2 files)\n"
+                        "• lost: 5 — too fast (a)\n"
+                        "• cut: 7 — elsewhere (c)\n");
+    nl_buf_clear(&out);
+    nl_notes_coverage(&out, coverage, 80, 1, 3);
+    CHECK_TEXT(out.ptr, "• cut: 5 — too deep (2 files)\n  and 2 more\n");
+    nl_buf_release(&out);
+    nl_result_free(coverage);
+}
+
 static size_t widest_line(const char *text)
 {
     size_t widest = 0;
@@ -376,6 +411,6 @@ CHECK_MAIN("view", {"writes csv", writes_csv}, {"writes json objects", writes_js
            {"colours only on request", colours_only_on_request},
            {"escapes markdown", escapes_markdown}, {"elides the middle", elides_the_middle},
            {"makes text safe", makes_text_safe}, {"draws bars", draws_bars},
-           {"wraps words", wraps_words}, {"renders reports", renders_reports},
-           {"chooses csv sections", chooses_csv_sections},
+           {"wraps words", wraps_words}, {"remarks are joined", remarks_are_joined},
+           {"renders reports", renders_reports}, {"chooses csv sections", chooses_csv_sections},
            {"reports write errors", reports_write_errors})
