@@ -137,14 +137,14 @@ wheel() {
     mv "build/onnxruntime/$1.part" "build/onnxruntime/$1"
 }
 
-# npm_package VERSION: the library of the npm package
+# npm_package VERSION: the library of the npm package (needs npm)
 npm_package() {
     [ ! -e "build/onnxruntime/$1" ] || return 0
     local machine=x64
     [ "$(uname -m)" != aarch64 ] || machine=arm64
     mkdir -p "build/onnxruntime/$1.part"
-    curl -fsSL "https://registry.npmjs.org/onnxruntime-node/-/onnxruntime-node-$1.tgz" |
-        tar -xz -C "build/onnxruntime/$1.part" --wildcards "*/linux/$machine/libonnxruntime.so*"
+    (cd "build/onnxruntime/$1.part" && npm pack --silent "onnxruntime-node@$1" >/dev/null &&
+        tar -xzf ./*.tgz --wildcards "*/linux/$machine/libonnxruntime.so*" && rm ./*.tgz)
     mv "build/onnxruntime/$1.part" "build/onnxruntime/$1"
 }
 
