@@ -70,18 +70,30 @@ static int by_value(const void *a, const void *b)
 
 /* ---- thin ---- */
 
+/* Whether the reference went back by more than the two readings leave open. Threads that were interrupted between
+ * the clocks made loose ones, whose middles may lie the other way round than the times. */
+static bool contradicts(const struct nl_clockmap *map, const struct nl_clock_reading *before,
+                        const struct nl_clock_reading *reading)
+{
+    double ns = map->counts_per_second ? 1e9 / (double)map->counts_per_second : 1;
+    double open = ((double)before->bracket + (double)reading->bracket) / 2 * ns + 1;
+    double passed = (double)(reading->ticks - before->ticks) * ns;
+    return (double)(before->ns - reading->ns) + passed > open;
+}
+
 /* Keeps what goes upwards, of every millisecond the tightest. */
 static void take_upwards(struct fit *fit)
 {
     struct nl_clockmap *map = fit->map;
-    int64_t before = INT64_MIN, cell = INT64_MIN;
+    const struct nl_clock_reading *before = NULL;
+    int64_t cell = INT64_MIN;
     for (size_t i = 0; i < map->reading_count; i++) {
         const struct nl_clock_reading *reading = &map->readings[i];
-        if (reading->ns < before) {
-            map->odd++;
+        if (before && reading->ns < before->ns) {
+            map->odd += contradicts(map, before, reading);
             continue;
         }
-        before = reading->ns;
+        before = reading;
         struct point *last = fit->count ? &fit->points[fit->count - 1] : NULL;
         struct point point = {
             .ticks = reading->ticks, .ns = reading->ns, .half = (double)reading->bracket / 2};

@@ -88,7 +88,8 @@ static void check_counts(const struct nl_trace *trace, const struct parts_sums *
     CHECK_INT(count_name(trace, "outer"), THREADS * ROUNDS);
     CHECK_INT(count_name(trace, "inner"), THREADS * ROUNDS);
     CHECK_INT(count_name(trace, "n42"), THREADS * ROUNDS / 100);
-    CHECK_INT(trace->coverage.rows, 0);
+    for (uint32_t i = 0; i < trace->coverage.rows; i++)
+        CHECK_STR(nl_trace_name(trace, trace->coverage.item[i]), "nothing is missing");
 }
 
 static void writes_while_relieved(void)
