@@ -1,55 +1,8 @@
 /* The Chrome/Kineto reader: values, columns, pairing, repairs, top level, blocks. */
-#include "check.h"
+#include "chrometext.h"
 
-#include "ingest/chrome.h"
 #include "ingest/chrome_scan.h"
 #include "base/mem.h"
-
-static struct nl_err err;
-
-static struct nl_trace *load_bytes(const char *text, size_t len, unsigned threads)
-{
-    struct nl_job job = {.threads = threads};
-    struct nl_input input = {
-        .path = "-", .name = "t.json", .encoding = "plain", .rank = NL_NULL_I64};
-    nl_err_clear(&err);
-    struct nl_stream *stream = nl_stream_memory(text, len, &err);
-    if (!stream)
-        return NULL;
-    struct nl_builder *builder = nl_builder_new(&job);
-    uint32_t source = nl_builder_source(builder, "t.json", "kineto");
-    bool ok = chrome_load_stream(builder, source, &input, stream, &job, &err);
-    nl_stream_close(stream);
-    if (ok)
-        return nl_builder_finish(builder, &err);
-    nl_builder_free(builder);
-    return NULL;
-}
-
-static struct nl_trace *load(const char *text)
-{
-    return load_bytes(text, strlen(text), 1);
-}
-
-/* Row of the slice of this name, NL_NULL_ROW when there is none. */
-static uint32_t find(const struct nl_trace *t, const char *name)
-{
-    uint32_t id = nl_dict_find(&t->names, nl_str(name));
-    for (uint32_t i = 0; i < t->slice.rows; i++)
-        if (t->slice.name[i] == id)
-            return i;
-    return NL_NULL_ROW;
-}
-
-/* Count that coverage has for an item, 0 when it is not there. */
-static int64_t covered(const struct nl_trace *t, const char *item)
-{
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < t->coverage.rows; i++)
-        if (nl_str_is(nl_trace_name(t, t->coverage.item[i]), item))
-            sum += t->coverage.count[i];
-    return sum;
-}
 
 #define EVENT(ts, dur)                                                                             \
     "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur "}]"
