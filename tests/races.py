@@ -1,5 +1,5 @@
 """For tests of what records inside a program: the recording library, a stand-in for a driver's library and a program that uses
-it, compiled to watch for data races (ThreadSanitizer); the recorder as it is."""
+it, compiled plainly or to watch for data races (ThreadSanitizer); the recorder as it is."""
 import os
 import re
 import shutil
@@ -10,6 +10,17 @@ from harness import PROGRAM, ROOT, TESTS, scratch
 
 def compiler():
     return os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+
+
+def build(mock, app):
+    """Compiles the two, each (source in tests/record, path of the result); False when there is no compiler."""
+    if not compiler():
+        return False
+    sources = os.path.join(TESTS, "record")
+    flags = ["-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "src"), "-I", sources]
+    for (source, path), more in ((mock, ["-shared", "-fPIC", "-fvisibility=hidden"]), (app, [])):
+        subprocess.run([compiler()] + flags + more + ["-o", path, os.path.join(sources, source), "-lpthread", "-ldl"], check=True)
+    return True
 
 
 def can_watch():

@@ -13,25 +13,11 @@ import subprocess
 import time
 
 import races
-from harness import PROGRAM, ROOT, TESTS, Tally, neurolens, scratch
+from harness import Tally, neurolens, scratch
 
 tally = Tally("record_gpu")
-SOURCES = os.path.join(TESTS, "record")
 MOCK = os.path.join(scratch(), "libmock_cupti.so")
 APP = os.path.join(scratch(), "mock_app")
-
-
-def build():
-    """Compiles the two; False when there is no compiler."""
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    if not compiler:
-        return False
-    flags = ["-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "src"), "-I", SOURCES]
-    for source, path, more in (("mock_cupti.c", MOCK, ["-shared", "-fPIC", "-fvisibility=hidden"]),
-                               ("mock_app.c", APP, [])):
-        subprocess.run([compiler] + flags + more + ["-o", path, os.path.join(SOURCES, source), "-lpthread", "-ldl"],
-                       check=True)
-    return True
 
 
 class Run:
@@ -454,7 +440,7 @@ def thread_sanitizer():
 
 
 def main():
-    if not build():
+    if not races.build(("mock_cupti.c", MOCK), ("mock_app.c", APP)):
         tally.skip("all", "no C compiler")
         tally.finish()
     for name, test in (

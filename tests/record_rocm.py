@@ -6,32 +6,17 @@ import csv
 import glob
 import io
 import os
-import shutil
 import signal
 import subprocess
 
 import races
-from harness import ROOT, TESTS, Tally, neurolens, scratch
+from harness import Tally, neurolens, scratch
 
 tally = Tally("record_rocm")
-SOURCES = os.path.join(TESTS, "record")
 MOCK = os.path.join(scratch(), "libmock_rocm.so")
 APP = os.path.join(scratch(), "rocm_app")
 AHEAD = 7000000000  # the library's clock, as mock_rocm.c has it; it is found to some microseconds
 SLACK = 200000
-
-
-def build():
-    """Compiles the two; False when there is no compiler."""
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    if not compiler:
-        return False
-    flags = ["-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "src"), "-I", SOURCES]
-    for source, path, more in (("mock_rocm.c", MOCK, ["-shared", "-fPIC", "-fvisibility=hidden"]),
-                               ("mock_rocm_app.c", APP, [])):
-        subprocess.run([compiler] + flags + more + ["-o", path, os.path.join(SOURCES, source), "-lpthread", "-ldl"],
-                       check=True)
-    return True
 
 
 class Run:
@@ -253,7 +238,7 @@ def not_ours():
     return None if done.returncode == 0 else "status %d" % done.returncode
 
 
-if not build():
+if not races.build(("mock_rocm.c", MOCK), ("mock_rocm_app.c", APP)):
     tally.skip("everything", "no C compiler")
 else:
     check("all kinds, exactly", exact())

@@ -19,13 +19,7 @@
 #include "cli/progress.h"
 #include "ingest/ingest.h"
 
-#define SECOND           ((int64_t)1000000000)
-#define DEFAULT_WARM_UP  10
-#define DEFAULT_RUNS     10000
-#define DEFAULT_PROFILE  50
-#define DEFAULT_TIME     (20 * SECOND)
-#define DEFAULT_PATIENCE (600 * SECOND)
-#define OWN_FACTS        8
+#define OWN_FACTS 8
 
 struct measuring {
     struct nl_profile_work *work;

@@ -20,9 +20,8 @@
 #include "cli/progress.h"
 #include "ingest/ingest.h"
 
-#define MS               ((int64_t)1000000)
-#define DEFAULT_PATIENCE (600 * 1000 * MS)
-#define OWN_FACTS        3
+#define MS        ((int64_t)1000000)
+#define OWN_FACTS 3
 
 enum part { TIMES, LAYERS, DETAILS, PARTS };
 

@@ -10,6 +10,14 @@
 #include "query/result.h"
 #include "view/view.h"
 
+/* What the ways of running a model take when nothing else is asked for; times in ns. */
+#define SECOND           ((int64_t)1000000000)
+#define DEFAULT_WARM_UP  10
+#define DEFAULT_RUNS     10000
+#define DEFAULT_PROFILE  50
+#define DEFAULT_TIME     (20 * SECOND)
+#define DEFAULT_PATIENCE (600 * SECOND)
+
 /* In the order of the names that --backend takes. */
 enum nl_profile_backend { NL_PROFILE_ONNXRUNTIME, NL_PROFILE_TENSORRT, NL_PROFILE_TORCH };
 
