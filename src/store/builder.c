@@ -11,8 +11,7 @@
 #include "store/build.h"
 #include "store/redact.h"
 
-/* Small first, for small traces. Huge pages were tried and are no faster: fresh memory is what
- * staging costs, whatever the page size. */
+/* Small first, for small traces. */
 #define FIRST_BLOCK ((size_t)64 << 10)
 #define LAST_BLOCK  ((size_t)1 << 20)
 #define META_BYTES  4096
@@ -466,7 +465,8 @@ static void new_block(struct nl_stage *stage, struct nl_staged *staged, uint32_t
     size_t bytes = staged->block ? staged->block->bytes * 2 : FIRST_BLOCK;
     bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
     staged->block = nl_alloc(sizeof *staged->block);
-    *staged->block = (struct nl_block){.rows = nl_pages(bytes), .bytes = bytes};
+    *staged->block =
+        (struct nl_block){.rows = nl_pagepool_fresh(&stage->builder->pages, bytes), .bytes = bytes};
     count_bytes(stage->builder, bytes);
     staged->rows = staged->block->rows;
     staged->used = 0;
