@@ -117,7 +117,7 @@ static const struct packed {
     uint32_t width;
     struct {
         size_t row, packed;
-    } fields[9];
+    } fields[5];
     unsigned count;
 } packed_rows[] = {
 #define FIELD(table, field)                                                                        \
@@ -129,12 +129,6 @@ static const struct packed {
      {FIELD(sample, weight), FIELD(sample, stack), FIELD(sample, unit), FIELD(sample, event),
       FIELD(sample, lane)},
      5},
-    {NL_T_instance,
-     sizeof(struct nl_instance_packed),
-     {FIELD(instance, number), FIELD(instance, value), FIELD(instance, slice),
-      FIELD(instance, metric), FIELD(instance, offset), FIELD(instance, file),
-      FIELD(instance, line), FIELD(instance, key), FIELD(instance, text)},
-     9},
 #undef FIELD
 };
 

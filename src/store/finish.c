@@ -306,17 +306,17 @@ static void cover(struct nl_finish *f, const char *item, uint64_t count, const c
 static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
 {
     static const enum nl_table_id tables[] = {
-        NL_T_kernel, NL_T_copy,       NL_T_memset,  NL_T_sync,  NL_T_api,    NL_T_op,
-        NL_T_layer,  NL_T_nvtx,       NL_T_python,  NL_T_graph, NL_T_memory, NL_T_counter,
-        NL_T_flow,   NL_T_step,       NL_T_sample,  NL_T_stack, NL_T_arg,    NL_T_call,
-        NL_T_node,   NL_T_slicestack, NL_T_instance};
+        NL_T_kernel, NL_T_copy,    NL_T_memset, NL_T_sync,   NL_T_api,
+        NL_T_op,     NL_T_layer,   NL_T_nvtx,   NL_T_python, NL_T_graph,
+        NL_T_memory, NL_T_counter, NL_T_flow,   NL_T_step,   NL_T_sample,
+        NL_T_stack,  NL_T_arg,     NL_T_call,   NL_T_node,   NL_T_slicestack};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (nl_job_cancelled(f->b->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
         if (!nl_build_table(f, tables[i], 0, err))
             return false;
     }
-    return true;
+    return nl_build_instances(f, err);
 }
 
 /* slice.detail of every slice that a side table describes. */
