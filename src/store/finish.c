@@ -511,7 +511,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_build_entities(f, NL_T_meta, b->metas, b->meta_count);
     nl_forget_external_ids(f->trace, b->forget_ids);
     uint64_t unlinked, duplicates;
-    nl_link(f->trace, b->per_process, &unlinked, &duplicates);
+    nl_link(f->trace, b->per_process, nl_job_threads(b->job), &unlinked, &duplicates);
     if (!nl_measure(f, err))
         return false;
     find_extent(f->trace);
