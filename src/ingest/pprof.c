@@ -11,7 +11,6 @@
 #include <stdio.h>
 
 #include "ingest/pproftables.h"
-#include "ingest/wholefile.h"
 
 /* ---- tables ---- */
 
@@ -226,11 +225,14 @@ static void load_message(struct pprof *p)
     cover(p);
 }
 
-static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
-                       struct nl_job *job, struct nl_err *err)
+static bool load_file(struct nl_builder *builder, uint32_t source, struct whole_file *file,
+                      struct nl_job *job, struct nl_err *err)
 {
     struct pprof *p = nl_zalloc(sizeof *p);
+    const void *bytes = file->bytes;
+    size_t len = file->size;
     bool done = true;
+    p->file = file;
     cpuprofile_begin(&p->profile, builder, source, job);
     if (pprof_raw_recognise((struct nl_str){bytes, len})) {
         done = pprof_raw_load(&p->profile, bytes, len, err);
@@ -280,7 +282,14 @@ static int sniff(const struct nl_input *input, const char **why)
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err)
 {
-    return whole_file_load(builder, source, input, job, load_bytes, err);
+    struct whole_file file;
+    if (!whole_file_open(&file, input, job, err))
+        return false;
+    bool done = load_file(builder, source, &file, job, err);
+    if (done && file.cut)
+        nl_builder_coverage(builder, source, "compressed data is cut short", 1, file.damage);
+    whole_file_close(&file);
+    return done;
 }
 
 const struct nl_format nl_format_pprof = {.name = "pprof",

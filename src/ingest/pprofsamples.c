@@ -363,8 +363,10 @@ void pprof_read_samples(struct pprof *p)
     while (!cpuprofile_stopped(&p->profile) && pprof_next(p, &wire, &field, false)) {
         if (field.number != 2 || !wire_is_text(&field))
             continue;
-        if (come - done == AWAITED)
+        if (come - done == AWAITED) {
+            whole_file_passed(p->file, awaited[done % AWAITED].sample.data);
             read_sample(p, &awaited[done++ % AWAITED]);
+        }
         await_slot(p, &awaited[come++ % AWAITED], &field);
         if (come > AWAITED / 2)
             stack_cache_expect_ids(&p->stacks, awaited[(come - 1 - AWAITED / 2) % AWAITED].hash);

@@ -9,6 +9,7 @@
 #include "ingest/idindex.h"
 #include "ingest/pprof.h"
 #include "ingest/stackcache.h"
+#include "ingest/wholefile.h"
 #include "ingest/wire.h"
 
 #define PPROF_TYPES_MOST 64
@@ -33,7 +34,8 @@ struct pprof_lines {
 
 struct pprof {
     struct cpuprofile profile;
-    struct wire message;
+    struct whole_file *file;
+    struct wire message; /* all of it */
     struct nl_str *strings;
     size_t string_count, string_cap;
     struct pprof_function *functions;

@@ -284,7 +284,7 @@ static void report(struct pstats *load, const struct whole_file *file)
                      "the profiler sees the thread it was started in only");
 }
 
-static bool load_file(struct pstats *load, const struct whole_file *file, const char *path,
+static bool load_file(struct pstats *load, struct whole_file *file, const char *path,
                       struct nl_err *err)
 {
     marshal_init(&load->marshal, file->bytes, file->size);
@@ -295,7 +295,7 @@ static bool load_file(struct pstats *load, const struct whole_file *file, const 
     struct marshal_value first = marshal_next(&load->marshal);
     if (first.type == MARSHAL_DICT)
         while (!cpuprofile_stopped(&load->profile) && read_entry(load))
-            ;
+            whole_file_passed(file, load->marshal.at);
     settle(load);
     report(load, file);
     if (load->functions || cpuprofile_stopped(&load->profile))

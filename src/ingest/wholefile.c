@@ -11,8 +11,9 @@
 #include "base/stream.h"
 #include "base/units.h"
 
-#define FIRST_ROOM   ((size_t)4 << 20)
-#define MOST_UNKNOWN ((uint64_t)8 << 30) /* ceiling when the job has no budget */
+#define FIRST_ROOM     ((size_t)4 << 20)
+#define PASSED_AT_ONCE ((size_t)2 << 20)
+#define MOST_UNKNOWN   ((uint64_t)8 << 30) /* ceiling when the job has no budget */
 
 static bool make_room(struct whole_file *file, const struct nl_job *job, struct nl_err *err)
 {
@@ -87,6 +88,16 @@ void whole_file_close(struct whole_file *file)
         nl_map_close(&file->map);
     nl_pages_free(file->pages, file->room);
     *file = (struct whole_file){0};
+}
+
+void whole_file_passed(struct whole_file *file, const void *at)
+{
+    size_t to = (size_t)((const unsigned char *)at - file->bytes);
+    if (!file->map.bytes || to < file->passed + PASSED_AT_ONCE)
+        return;
+    to -= to % PASSED_AT_ONCE;
+    nl_map_forget(&file->map, file->passed, to);
+    file->passed = to;
 }
 
 bool whole_file_load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,

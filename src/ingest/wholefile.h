@@ -16,6 +16,7 @@ struct whole_file {
     bool cut; /* the compressed data ended early; why: */
     char damage[120];
     struct nl_map map;
+    size_t passed; /* bytes that whole_file_passed gave back */
     void *pages;
     size_t room;
 };
@@ -25,6 +26,10 @@ struct whole_file {
 NL_MUST_CHECK bool whole_file_open(struct whole_file *file, const struct nl_input *input,
                                    struct nl_job *job, struct nl_err *err);
 void whole_file_close(struct whole_file *file);
+
+/* What lies before `at` was read, and will hardly be again: of a mapped file it no longer counts as this
+ * program's memory. It may still be read, and is fetched again then. Cheap to call often. */
+void whole_file_passed(struct whole_file *file, const void *at);
 
 /* Opens the input, has `parse` take its bytes, closes it; coverage says when compressed data was cut. */
 NL_MUST_CHECK bool whole_file_load(struct nl_builder *builder, uint32_t source,
