@@ -47,21 +47,28 @@ uint32_t cpuprofile_name(struct cpuprofile *profile, struct nl_str text)
     return text.len ? nl_stage_name(profile->stage, text) : NL_NO_NAME;
 }
 
-static struct stack_frame frame_of(const struct nl_stack_row *row)
-{
-    return (struct stack_frame){row->name, row->module, row->file, row->line};
-}
-
 void cpuprofile_expect(const struct cpuprofile *profile, const struct nl_stack_row *frame)
 {
-    struct stack_frame own = frame_of(frame);
-    stack_tree_expect(&profile->tree, &own);
+    stack_tree_expect(&profile->tree, frame->name, frame->module, frame->file, frame->line);
 }
 
 uint32_t cpuprofile_intern(struct cpuprofile *profile, const struct nl_stack_row *frame)
 {
-    struct stack_frame own = frame_of(frame);
-    return stack_tree_frame(&profile->tree, &own);
+    return stack_tree_frame(&profile->tree, frame->name, frame->module, frame->file, frame->line);
+}
+
+uint32_t cpuprofile_frame(struct cpuprofile *profile, uint32_t parent,
+                          const struct nl_stack_row *frame)
+{
+    uint32_t nodes = profile->tree.nodes;
+    uint32_t node = stack_tree_add(&profile->tree, parent, frame->name, frame->module, frame->file,
+                                   frame->line);
+    if (node == nodes) {
+        struct nl_stack_row row = *frame;
+        row.parent = parent;
+        nl_stage_stack(profile->stage, &row);
+    }
+    return node;
 }
 
 static void stage_node(struct cpuprofile *profile, uint32_t parent, uint32_t frame)
@@ -77,9 +84,9 @@ static void stage_node(struct cpuprofile *profile, uint32_t parent, uint32_t fra
 
 uint32_t cpuprofile_child(struct cpuprofile *profile, uint32_t parent, uint32_t frame)
 {
-    bool added;
-    uint32_t node = stack_tree_child(&profile->tree, parent, frame, &added);
-    if (added)
+    uint32_t nodes = profile->tree.nodes;
+    uint32_t node = stack_tree_child(&profile->tree, parent, frame);
+    if (node == nodes)
         stage_node(profile, parent, frame);
     return node;
 }
@@ -88,17 +95,12 @@ uint32_t cpuprofile_stack(struct cpuprofile *profile, const uint32_t *frames, si
 {
     struct stack_at at;
     for (size_t i = stack_tree_find(&profile->tree, frames, count, &at); i < count; i++) {
-        uint32_t parent = at.node;
-        if (stack_tree_step(&profile->tree, &at, frames[i]))
+        uint32_t parent = at.node, nodes = profile->tree.nodes;
+        stack_tree_step(&profile->tree, &at, frames[i]);
+        if (at.node == nodes)
             stage_node(profile, parent, frames[i]);
     }
     return at.node;
-}
-
-uint32_t cpuprofile_frame(struct cpuprofile *profile, uint32_t parent,
-                          const struct nl_stack_row *frame)
-{
-    return cpuprofile_child(profile, parent, cpuprofile_intern(profile, frame));
 }
 
 void cpuprofile_sample(struct cpuprofile *profile, const struct nl_sample_row *sample)

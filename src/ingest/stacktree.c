@@ -10,12 +10,13 @@
 #include "store/schema.h"
 
 #define FIRST_BITS 10
+#define UPPER_HALF 0xffffffff00000000u
 #define MOST_BITS  32
 
-/* Whether a table of that many places holds `count` things with no room for one more: full to 2/3. */
-static bool is_full(size_t count, unsigned bits)
+/* How many things a table of that many places is for: full to 2/3. */
+static size_t most_of(unsigned bits)
 {
-    return !bits || (bits < MOST_BITS && count * 3 >= ((size_t)2 << bits));
+    return bits < MOST_BITS ? ((size_t)2 << bits) / 3 : SIZE_MAX;
 }
 
 /* A table of free places. Cleared here rather than by the kernel: a fresh page that is read before it is
@@ -25,24 +26,21 @@ static void *free_places(size_t bytes)
     return memset(nl_alloc(bytes), 0, bytes);
 }
 
-static uint64_t mixed(uint64_t key)
-{
-    key *= 0x9E3779B97F4A7C15u;
-    return (key ^ key >> 32) * 0xD6E8FEB86659FD93u;
-}
-
 /* ---- frames ---- */
 
-static uint64_t frame_hash(const struct stack_frame *frame)
+static inline uint64_t frame_hash(uint32_t name, uint32_t module, uint32_t file, uint32_t line)
 {
-    uint64_t names = (uint64_t)frame->module << 32 | frame->name;
-    uint64_t place = (uint64_t)frame->file << 32 | frame->line;
-    return mixed(mixed(names) ^ place);
+    uint64_t names = ((uint64_t)module << 32 | name) * 0x9E3779B97F4A7C15u;
+    uint64_t place = ((uint64_t)file << 32 | line) * 0xC2B2AE3D27D4EB4Fu;
+    uint64_t both = names ^ (place >> 32 | place << 32);
+    return (both ^ both >> 32) * 0xD6E8FEB86659FD93u;
 }
 
-static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
+static inline bool is_frame(const struct stack_frame *frame, uint32_t name, uint32_t module,
+                            uint32_t file, uint32_t line)
 {
-    return a->name == b->name && a->module == b->module && a->file == b->file && a->line == b->line;
+    return frame->name == name && frame->module == module && frame->file == file &&
+           frame->line == line;
 }
 
 static void more_frame_slots(struct stack_tree *tree)
@@ -50,6 +48,7 @@ static void more_frame_slots(struct stack_tree *tree)
     uint64_t *old = tree->frame_slots;
     size_t room = tree->frame_bits ? (size_t)1 << tree->frame_bits : 0;
     tree->frame_bits = tree->frame_bits ? tree->frame_bits + 1 : FIRST_BITS;
+    tree->frame_most = most_of(tree->frame_bits);
     size_t mask = ((size_t)1 << tree->frame_bits) - 1;
     tree->frame_slots = free_places((mask + 1) * sizeof *tree->frame_slots);
     for (size_t i = 0; i < room; i++) {
@@ -63,35 +62,58 @@ static void more_frame_slots(struct stack_tree *tree)
     nl_free(old);
 }
 
-uint32_t stack_tree_frame(struct stack_tree *tree, const struct stack_frame *frame)
+/* Apart from the search, which is short then. */
+static __attribute__((noinline)) uint32_t add_frame(struct stack_tree *tree,
+                                                    struct stack_frame frame, uint64_t hash)
 {
-    if (is_full(tree->frame_count, tree->frame_bits))
+    if (tree->frame_count >= tree->frame_most)
         more_frame_slots(tree);
-    uint64_t hash = frame_hash(frame) & 0xffffffff00000000u;
     size_t mask = ((size_t)1 << tree->frame_bits) - 1;
     size_t at = (size_t)(hash >> (64 - tree->frame_bits));
-    for (uint64_t slot; (slot = tree->frame_slots[at]) != 0; at = (at + 1) & mask)
-        if ((slot & 0xffffffff00000000u) == hash &&
-            same_frame(&tree->frames[(uint32_t)slot - 1], frame))
-            return (uint32_t)slot - 1;
+    while (tree->frame_slots[at])
+        at = (at + 1) & mask;
     nl_grow(&tree->frames, &tree->frame_cap, tree->frame_count + 1);
-    tree->frames[tree->frame_count++] = *frame;
-    tree->frame_slots[at] = hash | tree->frame_count;
+    nl_grow(&tree->hashes, &tree->hash_cap, tree->frame_count + 1);
+    tree->hashes[tree->frame_count] = (uint32_t)(hash >> 32);
+    tree->frames[tree->frame_count++] = frame;
+    tree->frame_slots[at] = (hash & UPPER_HALF) | tree->frame_count;
     return (uint32_t)tree->frame_count - 1;
 }
 
-void stack_tree_expect(const struct stack_tree *tree, const struct stack_frame *frame)
+static inline uint32_t number_of(struct stack_tree *tree, uint32_t name, uint32_t module,
+                                 uint32_t file, uint32_t line, uint64_t hash)
 {
+    if (tree->frame_bits) {
+        size_t mask = ((size_t)1 << tree->frame_bits) - 1;
+        size_t at = (size_t)(hash >> (64 - tree->frame_bits));
+        for (uint64_t slot; (slot = tree->frame_slots[at]) != 0; at = (at + 1) & mask)
+            if (((slot ^ hash) & UPPER_HALF) == 0 &&
+                is_frame(&tree->frames[(uint32_t)slot - 1], name, module, file, line))
+                return (uint32_t)slot - 1;
+    }
+    return add_frame(tree, (struct stack_frame){name, module, file, line}, hash);
+}
+
+uint32_t stack_tree_frame(struct stack_tree *tree, uint32_t name, uint32_t module, uint32_t file,
+                          uint32_t line)
+{
+    return number_of(tree, name, module, file, line, frame_hash(name, module, file, line));
+}
+
+void stack_tree_expect(const struct stack_tree *tree, uint32_t name, uint32_t module, uint32_t file,
+                       uint32_t line)
+{
+    uint64_t hash = frame_hash(name, module, file, line);
     if (tree->frame_bits)
-        __builtin_prefetch(&tree->frame_slots[frame_hash(frame) >> (64 - tree->frame_bits)]);
+        __builtin_prefetch(&tree->frame_slots[hash >> (64 - tree->frame_bits)]);
 }
 
 /* ---- nodes ---- */
 
 /* One multiplication, since a walk waits for one after the other. */
-static uint32_t path_below(uint32_t path, uint32_t frame)
+static uint32_t path_below(uint32_t path, uint32_t hash)
 {
-    uint64_t product = ((uint64_t)path << 32 | frame) * 0x9E3779B97F4A7C15u;
+    uint64_t product = ((uint64_t)path << 32 | hash) * 0x9E3779B97F4A7C15u;
     return (uint32_t)(product >> 32) ^ (uint32_t)product;
 }
 
@@ -105,6 +127,7 @@ static void more_children(struct stack_tree *tree)
     struct stack_child *old = tree->children;
     size_t room = tree->child_bits ? (size_t)1 << tree->child_bits : 0;
     tree->child_bits = tree->child_bits ? tree->child_bits + 1 : FIRST_BITS;
+    tree->child_most = most_of(tree->child_bits);
     size_t mask = ((size_t)1 << tree->child_bits) - 1;
     tree->children = free_places((mask + 1) * sizeof *tree->children);
     for (size_t i = 0; i < room; i++) {
@@ -126,49 +149,77 @@ static uint32_t add_node(struct stack_tree *tree, uint32_t path)
 }
 
 /* Those without a caller: some formats have no others. */
-static bool step_to_root(struct stack_tree *tree, struct stack_at *at, uint32_t frame)
+static __attribute__((noinline)) uint32_t root_of(struct stack_tree *tree, uint32_t frame)
 {
     if (frame >= tree->root_room) {
         size_t old = tree->root_room;
         nl_grow(&tree->roots, &tree->root_room, (size_t)frame + 1);
         memset(tree->roots + old, 0, (tree->root_room - old) * sizeof *tree->roots);
     }
-    bool added = tree->roots[frame] == 0;
-    if (added)
-        tree->roots[frame] = add_node(tree, at->path);
-    at->node = tree->roots[frame] - 1;
-    return added;
+    if (!tree->roots[frame])
+        tree->roots[frame] = add_node(tree, path_below(STACK_TOP.path, tree->hashes[frame]));
+    return tree->roots[frame] - 1;
 }
 
-bool stack_tree_step(struct stack_tree *tree, struct stack_at *at, uint32_t frame)
+static __attribute__((noinline)) uint32_t add_child(struct stack_tree *tree, uint32_t caller,
+                                                    uint32_t frame, uint32_t path)
 {
-    uint32_t caller = at->node;
-    at->path = path_below(at->path, frame);
-    if (caller == NL_NULL_ROW)
-        return step_to_root(tree, at, frame);
-    if (is_full(tree->child_count, tree->child_bits))
+    if (tree->child_count >= tree->child_most)
         more_children(tree);
     size_t mask = ((size_t)1 << tree->child_bits) - 1;
-    size_t place = child_place(tree, at->path);
-    struct stack_child *child;
-    while ((child = &tree->children[place])->node) {
-        if (child->caller == caller && child->frame == frame) {
-            at->node = child->node - 1;
-            return false;
-        }
+    size_t place = child_place(tree, path);
+    while (tree->children[place].node)
         place = (place + 1) & mask;
-    }
     tree->child_count++;
-    *child = (struct stack_child){caller, frame, add_node(tree, at->path)};
-    at->node = child->node - 1;
-    return true;
+    tree->children[place] = (struct stack_child){caller, frame, add_node(tree, path)};
+    return tree->nodes - 1;
 }
 
-uint32_t stack_tree_child(struct stack_tree *tree, uint32_t caller, uint32_t frame, bool *added)
+void stack_tree_step(struct stack_tree *tree, struct stack_at *at, uint32_t frame)
 {
-    struct stack_at at = {caller, caller == NL_NULL_ROW ? 0 : tree->paths[caller]};
-    *added = stack_tree_step(tree, &at, frame);
+    uint32_t caller = at->node;
+    at->path = path_below(at->path, tree->hashes[frame]);
+    if (caller == NL_NULL_ROW) {
+        at->node = root_of(tree, frame);
+        return;
+    }
+    if (tree->child_bits) {
+        size_t mask = ((size_t)1 << tree->child_bits) - 1;
+        const struct stack_child *child;
+        for (size_t place = child_place(tree, at->path); (child = &tree->children[place])->node;
+             place = (place + 1) & mask)
+            if (child->caller == caller && child->frame == frame) {
+                at->node = child->node - 1;
+                return;
+            }
+    }
+    at->node = add_child(tree, caller, frame, at->path);
+}
+
+uint32_t stack_tree_child(struct stack_tree *tree, uint32_t caller, uint32_t frame)
+{
+    struct stack_at at = {caller, caller == NL_NULL_ROW ? STACK_TOP.path : tree->paths[caller]};
+    stack_tree_step(tree, &at, frame);
     return at.node;
+}
+
+uint32_t stack_tree_add(struct stack_tree *tree, uint32_t caller, uint32_t name, uint32_t module,
+                        uint32_t file, uint32_t line)
+{
+    uint64_t hash = frame_hash(name, module, file, line);
+    if (caller == NL_NULL_ROW)
+        return root_of(tree, number_of(tree, name, module, file, line, hash));
+    uint32_t path = path_below(tree->paths[caller], (uint32_t)(hash >> 32));
+    if (tree->child_bits) {
+        size_t mask = ((size_t)1 << tree->child_bits) - 1;
+        const struct stack_child *child;
+        for (size_t place = child_place(tree, path); (child = &tree->children[place])->node;
+             place = (place + 1) & mask)
+            if (child->caller == caller &&
+                is_frame(&tree->frames[child->frame], name, module, file, line))
+                return child->node - 1;
+    }
+    return add_child(tree, caller, number_of(tree, name, module, file, line, hash), path);
 }
 
 /* Places of all frames are known before the first is looked at, so all are fetched first. */
@@ -176,7 +227,7 @@ static void expect_places(const struct stack_tree *tree, const uint32_t *frames,
 {
     uint32_t path = STACK_TOP.path;
     for (size_t i = 0; i < count; i++) {
-        path = path_below(path, frames[i]);
+        path = path_below(path, tree->hashes[frames[i]]);
         __builtin_prefetch(&tree->children[child_place(tree, path)]);
     }
 }
@@ -190,9 +241,9 @@ size_t stack_tree_find(const struct stack_tree *tree, const uint32_t *frames, si
     expect_places(tree, frames, count);
     size_t mask = ((size_t)1 << tree->child_bits) - 1, i = 1;
     at->node = tree->roots[frames[0]] - 1;
-    at->path = path_below(at->path, frames[0]);
+    at->path = path_below(at->path, tree->hashes[frames[0]]);
     for (; i < count; i++) {
-        uint32_t path = path_below(at->path, frames[i]);
+        uint32_t path = path_below(at->path, tree->hashes[frames[i]]);
         size_t place = child_place(tree, path);
         const struct stack_child *child = &tree->children[place];
         while (child->node && (child->caller != at->node || child->frame != frames[i])) {
@@ -209,6 +260,7 @@ size_t stack_tree_find(const struct stack_tree *tree, const uint32_t *frames, si
 void stack_tree_release(struct stack_tree *tree)
 {
     nl_free(tree->frames);
+    nl_free(tree->hashes);
     nl_free(tree->frame_slots);
     nl_free(tree->roots);
     nl_free(tree->children);
