@@ -225,7 +225,7 @@ static void load_message(struct pprof *p)
     cover(p);
 }
 
-static bool load_file(struct nl_builder *builder, uint32_t source, struct whole_file *file,
+static bool load_file(struct nl_builder *builder, uint32_t source, const struct whole_file *file,
                       struct nl_job *job, struct nl_err *err)
 {
     struct pprof *p = nl_zalloc(sizeof *p);

@@ -359,12 +359,13 @@ void pprof_read_samples(struct pprof *p)
     struct awaited awaited[AWAITED];
     struct wire wire = p->message;
     struct wire_field field;
+    const void *mark = p->file->bytes;
     size_t come = 0, done = 0;
     while (!cpuprofile_stopped(&p->profile) && pprof_next(p, &wire, &field, false)) {
         if (field.number != 2 || !wire_is_text(&field))
             continue;
         if (come - done == AWAITED) {
-            whole_file_passed(p->file, awaited[done % AWAITED].sample.data);
+            whole_file_passed(p->file, &mark, awaited[done % AWAITED].sample.data);
             read_sample(p, &awaited[done++ % AWAITED]);
         }
         await_slot(p, &awaited[come++ % AWAITED], &field);

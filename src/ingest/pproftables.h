@@ -34,7 +34,7 @@ struct pprof_lines {
 
 struct pprof {
     struct cpuprofile profile;
-    struct whole_file *file;
+    const struct whole_file *file;
     struct wire message; /* all of it */
     struct nl_str *strings;
     size_t string_count, string_cap;

@@ -284,9 +284,10 @@ static void report(struct pstats *load, const struct whole_file *file)
                      "the profiler sees the thread it was started in only");
 }
 
-static bool load_file(struct pstats *load, struct whole_file *file, const char *path,
+static bool load_file(struct pstats *load, const struct whole_file *file, const char *path,
                       struct nl_err *err)
 {
+    const void *mark = file->bytes;
     marshal_init(&load->marshal, file->bytes, file->size);
     load->builtin = cpuprofile_name(&load->profile, nl_str("~"));
     load->sample = nl_sample_row();
@@ -295,7 +296,7 @@ static bool load_file(struct pstats *load, struct whole_file *file, const char *
     struct marshal_value first = marshal_next(&load->marshal);
     if (first.type == MARSHAL_DICT)
         while (!cpuprofile_stopped(&load->profile) && read_entry(load))
-            whole_file_passed(file, load->marshal.at);
+            whole_file_passed(file, &mark, load->marshal.at);
     settle(load);
     report(load, file);
     if (load->functions || cpuprofile_stopped(&load->profile))

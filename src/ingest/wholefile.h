@@ -16,7 +16,6 @@ struct whole_file {
     bool cut; /* the compressed data ended early; why: */
     char damage[120];
     struct nl_map map;
-    size_t passed; /* bytes that whole_file_passed gave back */
     void *pages;
     size_t room;
 };
@@ -27,9 +26,10 @@ NL_MUST_CHECK bool whole_file_open(struct whole_file *file, const struct nl_inpu
                                    struct nl_job *job, struct nl_err *err);
 void whole_file_close(struct whole_file *file);
 
-/* What lies before `at` was read, and will hardly be again: of a mapped file it no longer counts as this
- * program's memory. It may still be read, and is fetched again then. Cheap to call often. */
-void whole_file_passed(struct whole_file *file, const void *at);
+/* What lies from *mark up to `at` was read, and will hardly be again: of a mapped file it no longer counts
+ * as this program's memory. It may still be read, and is fetched again then. Moves *mark, which begins
+ * where the reader of this part of the file does. Cheap to call often. */
+void whole_file_passed(const struct whole_file *file, const void **mark, const void *at);
 
 /* Opens the input, has `parse` take its bytes, closes it; coverage says when compressed data was cut. */
 NL_MUST_CHECK bool whole_file_load(struct nl_builder *builder, uint32_t source,
