@@ -7,7 +7,8 @@
  *
  * A job enqueues the same few kinds of collectives on the same few groups, and pickles hold equal texts
  * once: what a name, a type or a group comes to is kept by the value (its number in the pickle) in
- * small tables of the ones met last.
+ * small tables of the ones met last. Args
+ * are patterns with numbers filled in (store/filled.h), and patterns are few.
  */
 #ifndef NL_FLIGHTREC_ROWS_H
 #define NL_FLIGHTREC_ROWS_H
@@ -15,9 +16,10 @@
 #include "ingest/ingest.h"
 #include "ingest/pickle.h"
 
-#define FLIGHTREC_KNOWN 64   /* slots of each table */
-#define FLIGHTREC_PIECE 120  /* bytes of a written text that are worth keeping */
-#define FLIGHTREC_TEXT  4096 /* bytes of an entry's args; longer ones are not kept */
+#define FLIGHTREC_KNOWN   64   /* slots of each table */
+#define FLIGHTREC_TEXT    4096 /* bytes of an entry's args; longer ones are not kept */
+#define FLIGHTREC_SHAPES  64   /* shapes, and extents of each, that args have */
+#define FLIGHTREC_EXTENTS 16
 
 /* Fields of an entry; the first ones go into its args, in this order. */
 enum flightrec_field {
@@ -64,11 +66,13 @@ struct flightrec_group {
     uint32_t name, ranks_name, ranks, lane;
 };
 
-/* "key":value, as written last for one field. */
-struct flightrec_piece {
-    uint64_t bits;
-    size_t len;
-    char text[FLIGHTREC_PIECE];
+/* What args look like but for their numbers: a word per field, then one per shape of the input. */
+#define FLIGHTREC_WORDS (FR_KEPT + 1 + FLIGHTREC_SHAPES)
+struct flightrec_pattern {
+    uint64_t words[FLIGHTREC_WORDS];
+    unsigned word_count; /* 0 = none */
+    uint32_t name;
+    size_t len; /* of the text; over FLIGHTREC_TEXT: not kept */
 };
 
 struct flightrec_rows {
@@ -84,7 +88,12 @@ struct flightrec_rows {
     struct flightrec_name names[FLIGHTREC_KNOWN];
     struct flightrec_dtype dtypes[FLIGHTREC_KNOWN];
     struct flightrec_group known_groups[FLIGHTREC_KNOWN];
-    struct flightrec_piece pieces[FR_KEPT + 1]; /* the last one is the group's description */
+    struct flightrec_pattern patterns[FLIGHTREC_KNOWN];
+    uint64_t
+        words[FLIGHTREC_WORDS]; /* of the entry at hand, the group's description behind FR_KEPT */
+    unsigned word_count, numbers;
+    unsigned char packed[FLIGHTREC_WORDS * FLIGHTREC_EXTENTS * 10];
+    size_t packed_len;
     struct nl_buf scratch;
     char text[FLIGHTREC_TEXT];
     size_t text_len; /* over FLIGHTREC_TEXT: too long */

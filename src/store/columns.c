@@ -28,10 +28,22 @@ static uint32_t add_name(struct nl_trace *trace, struct nl_builder *b, struct nl
     return id;
 }
 
+static uint32_t final_filled(struct nl_trace *trace, struct nl_stage *stage, uint32_t number)
+{
+    if (number >= stage->filled.count)
+        NL_BUG("a staged text is out of range");
+    struct nl_str packed = nl_filled_packed(&stage->filled, number);
+    uint32_t pattern = nl_final_name(trace, stage, nl_filled_pattern(&stage->filled, number));
+    number = nl_filled_add(&trace->filled, pattern, packed.ptr, packed.len);
+    return number == UINT32_MAX ? NL_NO_NAME : number | NL_FILLED;
+}
+
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
 {
     if (id == 0)
         return 0;
+    if ((id & (NL_SHARED_NAME | NL_STAGED_FILLED)) == NL_STAGED_FILLED)
+        return final_filled(trace, stage, id & ~NL_STAGED_FILLED);
     const struct nl_dict *dict = &stage->names;
     uint32_t *map = stage->remap;
     if (id & NL_SHARED_NAME) {
