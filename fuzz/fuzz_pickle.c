@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void load(const uint8_t *data, size_t size, bool flight)
+static void load_snapshot(const uint8_t *data, size_t size)
 {
     struct nl_err err;
     struct nl_job job = {.threads = 1};
@@ -22,8 +22,7 @@ static void load(const uint8_t *data, size_t size, bool flight)
     if (ok) {
         struct nl_builder *builder = nl_builder_new(&job);
         uint32_t source = nl_builder_source(builder, input.name, "pickle");
-        ok = flight ? flightrec_load(builder, source, &input, &pickle, &job, &err)
-                    : torchmem_load(builder, source, &pickle, &job, &err);
+        ok = torchmem_load(builder, source, &pickle, &job, &err);
         pickle_free(&pickle);
         if (ok)
             nl_trace_free(nl_builder_finish(builder, &err));
@@ -56,7 +55,6 @@ static void load_dump(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     load_dump(data, size);
-    load(data, size, true);
-    load(data, size, false);
+    load_snapshot(data, size);
     return 0;
 }

@@ -396,7 +396,6 @@ void flightrec_rows_init(struct flightrec_rows *rows, struct pickle *pickle,
     rows->builder = builder;
     rows->stage = stage;
     rows->process = process;
-    rows->groups = pickle_get(pickle, pickle->root, "pg_config");
     rows->layout.keys = keys;
     rows->layout.count = FR_FIELDS;
     nl_buf_init(&rows->scratch, FLIGHTREC_TEXT + 64);
@@ -447,16 +446,14 @@ static void set_collective(struct flightrec_rows *rows, const struct flightrec_g
         row->sequence = i64_of(rows, FR_SEQ_ID);
 }
 
-bool flightrec_rows_take(struct flightrec_rows *rows, struct pickle_value entry)
+bool flightrec_rows_take(struct flightrec_rows *rows, const struct pickle_value *pairs, size_t count)
 {
     struct nl_slice_row slice = nl_slice_row();
     struct nl_collective_row row = nl_collective_row();
-    uint64_t cost =
-        (uint64_t)64 + pickle_count(rows->pickle, rows->groups) + pickle_count(rows->pickle, entry);
-    if (!pickle_spend(rows->pickle, cost))
+    if (!pickle_spend(rows->pickle, 64 + pickle_count(rows->pickle, rows->groups) + count / 2))
         return false;
-    pickle_fields(rows->pickle, &rows->layout, entry, rows->fields);
-    if (pickle_type(entry) != PICKLE_DICT || !set_times(rows, &slice)) {
+    pickle_fields(rows->pickle, &rows->layout, pairs, count, rows->fields);
+    if (!set_times(rows, &slice)) {
         rows->odd++;
         return true;
     }

@@ -2,7 +2,8 @@
  * flightrec_rows — entries of NCCL flight recorder dumps as rows.
  *
  *     flightrec_rows_init(&rows, pickle, builder, stage, process);
- *     while (… && flightrec_rows_take(&rows, entry)) ...
+ *     rows.groups = pickle_get(pickle, pickle->root, "pg_config");
+ *     while (… && flightrec_rows_take(&rows, pairs, count)) ...
  *     flightrec_rows_release(&rows);
  *
  * A job enqueues the same few kinds of collectives on the same few groups, and pickles hold equal texts
@@ -16,7 +17,7 @@
 #include "ingest/ingest.h"
 #include "ingest/pickle.h"
 
-#define FLIGHTREC_KNOWN   64   /* slots of each table */
+#define FLIGHTREC_KNOWN   256  /* slots of each table */
 #define FLIGHTREC_TEXT    4096 /* bytes of an entry's args; longer ones are not kept */
 #define FLIGHTREC_SHAPES  64   /* shapes, and extents of each, that args have */
 #define FLIGHTREC_EXTENTS 16
@@ -76,7 +77,7 @@ struct flightrec_pattern {
 };
 
 struct flightrec_rows {
-    struct pickle_value groups; /* pg_config */
+    struct pickle_value groups; /* pg_config, set before the first entry is taken */
     int64_t pending, untimed, odd;
     /* private */
     struct pickle *pickle;
@@ -84,7 +85,7 @@ struct flightrec_rows {
     struct nl_stage *stage;
     uint32_t process;
     struct pickle_layout layout;
-    struct pickle_value fields[FR_FIELDS];
+    struct pickle_value fields[FR_FIELDS + 1];
     struct flightrec_name names[FLIGHTREC_KNOWN];
     struct flightrec_dtype dtypes[FLIGHTREC_KNOWN];
     struct flightrec_group known_groups[FLIGHTREC_KNOWN];
@@ -103,7 +104,9 @@ void flightrec_rows_init(struct flightrec_rows *rows, struct pickle *pickle,
                          struct nl_builder *builder, struct nl_stage *stage, uint32_t process);
 void flightrec_rows_release(struct flightrec_rows *rows);
 
-/* False when the walk has cost more than the file is worth (pickle_spend). */
-bool flightrec_rows_take(struct flightrec_rows *rows, struct pickle_value entry);
+/* Takes an entry, by its keys and values; none are an odd one. False when the walk has cost more than
+ * the file is worth (pickle_spend). */
+bool flightrec_rows_take(struct flightrec_rows *rows, const struct pickle_value *pairs,
+                         size_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The stack machine of pickles: opcodes.
  */
-#include "ingest/pickle.h"
+#include "ingest/picklewatch.h"
 
 #include <string.h>
 
@@ -33,31 +33,49 @@ static struct pickle_value integer(struct pickle *p, int64_t value)
     return wide(p, PICKLE_BIG, (uint64_t)value);
 }
 
+#define POOL_VALUES ((size_t)32 << 10)
+
 static struct pickle_value container(struct pickle *p, enum pickle_type type)
 {
+    if (p->passing.on) {
+        struct pickle_passing *passing = &p->passing;
+        nl_grow(&passing->items, &passing->item_cap, passing->item_count + 1);
+        passing->items[passing->item_count] = (struct pickle_items){NULL, 0, 0};
+        return make(type, passing->item_count++ | PICKLE_PASSING);
+    }
     nl_grow(&p->items, &p->item_cap, p->item_count + 1);
     p->items[p->item_count] = (struct pickle_items){NULL, 0, 0};
     return make(type, p->item_count++);
 }
 
+/* Memory for a container's values. */
+static struct pickle_value *room(struct pickle *p, struct pickle_value to, size_t count)
+{
+    struct pickle_passing *passing = &p->passing;
+    if (!(to.bits >> 4 & PICKLE_PASSING) || count > POOL_VALUES - passing->pool_used)
+        return nl_arena_alloc(&p->arena, count * sizeof(struct pickle_value));
+    passing->pool_used += count;
+    return passing->pool + passing->pool_used - count;
+}
+
 static bool add(struct pickle *p, struct pickle_value to, const struct pickle_value *values,
                 size_t count)
 {
-    struct pickle_items *items = &p->items[to.bits >> 4];
+    struct pickle_items *items = pickle_container(p, to);
     if (count > UINT32_MAX / 2 - items->count)
         return false;
     if (items->count + count > items->cap) {
         size_t cap = items->count + count;
         if (items->cap && cap < (size_t)items->cap * 2)
             cap = (size_t)items->cap * 2;
-        struct pickle_value *grown = nl_arena_alloc(&p->arena, cap * sizeof *grown);
+        struct pickle_value *grown = room(p, to, cap);
         if (items->count)
             memcpy(grown, items->values, items->count * sizeof *grown);
         items->values = grown;
         items->cap = (uint32_t)cap;
     }
-    if (count)
-        memcpy(items->values + items->count, values, count * sizeof *values);
+    for (size_t i = 0; i < count; i++) /* few: a call would cost more */
+        items->values[items->count + i] = values[i];
     items->count += (uint32_t)count;
     return true;
 }
@@ -150,6 +168,11 @@ static enum step get(struct pickle *p, uint64_t index)
 {
     if (index >= p->memo_count)
         return FAIL;
+    if (index < p->passing.memo_released && pickle_may_pass(p->memo[index]) &&
+        pickle_passes(p, p->memo[index])) {
+        p->lost = true;
+        return FAIL;
+    }
     push(p, p->memo[index]);
     return GO_ON;
 }
@@ -176,6 +199,10 @@ static enum step mark(struct pickle *p, unsigned unused)
 {
     (void)unused;
     nl_grow(&p->marks, &p->mark_cap, p->mark_count + 1);
+    if (p->watch && p->list_at && p->depth == p->list_at + 1 && p->mark_count == 1) {
+        p->passing.on = true;
+        p->passing.wide_base = p->wide_count;
+    }
     p->marks[p->mark_count++] = p->depth;
     return GO_ON;
 }
@@ -188,11 +215,48 @@ static enum step append_marked(struct pickle *p, unsigned type)
     size_t from = p->marks[--p->mark_count];
     if (from == 0 || from > p->depth || pickle_type(p->stack[from - 1]) != type)
         return FAIL;
+    if (type == PICKLE_LIST && from - 1 == p->list_at)
+        pickle_watch_close(p, from);
     size_t count = p->depth - from;
     if (type == PICKLE_DICT && count % 2)
         return FAIL;
+    if (type == PICKLE_DICT && p->passing.on && pickle_watch_take(p, from))
+        return GO_ON;
     p->depth = from;
     return add(p, p->stack[from - 1], p->stack + from, count) ? GO_ON : FAIL;
+}
+
+/* A new container of `count` values that lie above the stack's top. */
+static enum step new_container(struct pickle *p, enum pickle_type type, size_t count)
+{
+    struct pickle_value value = container(p, type);
+    if (!add(p, value, p->stack + p->depth, count))
+        return FAIL;
+    push(p, value);
+    return GO_ON;
+}
+
+/* A tuple of texts is kept for good, once. */
+static enum step new_tuple(struct pickle *p, size_t count)
+{
+    const struct pickle_value *values = p->stack + p->depth;
+    bool passing = p->passing.on, texts = true;
+    for (size_t i = 0; i < count; i++)
+        texts = texts && pickle_type(values[i]) == PICKLE_TEXT;
+    if (!passing || !texts)
+        return new_container(p, PICKLE_TUPLE, count);
+    struct pickle_value *known = count == 2 ? pickle_known_tuple(p, values) : NULL;
+    if (known && pickle_type(*known) == PICKLE_TUPLE &&
+        memcmp(pickle_container(p, *known)->values, values, 2 * sizeof *values) == 0) {
+        push(p, *known);
+        return GO_ON;
+    }
+    p->passing.on = false;
+    enum step step = new_container(p, PICKLE_TUPLE, count);
+    p->passing.on = true;
+    if (known && step == GO_ON)
+        *known = p->stack[p->depth - 1];
+    return step;
 }
 
 /* A new container of everything above the last mark. */
@@ -203,12 +267,9 @@ static enum step collect_marked(struct pickle *p, unsigned type)
     size_t from = p->marks[--p->mark_count], count = p->depth - from;
     if (type == PICKLE_DICT && count % 2)
         return FAIL;
-    struct pickle_value value = container(p, (enum pickle_type)type);
     p->depth = from;
-    if (!add(p, value, p->stack + from, count))
-        return FAIL;
-    push(p, value);
-    return GO_ON;
+    return type == PICKLE_TUPLE ? new_tuple(p, count)
+                                : new_container(p, (enum pickle_type)type, count);
 }
 
 static enum step append_last(struct pickle *p, unsigned type)
@@ -224,12 +285,8 @@ static enum step tuple(struct pickle *p, unsigned count)
 {
     if (p->depth < count)
         return FAIL;
-    struct pickle_value value = container(p, PICKLE_TUPLE);
     p->depth -= count;
-    if (!add(p, value, p->stack + p->depth, count))
-        return FAIL;
-    push(p, value);
-    return GO_ON;
+    return new_tuple(p, count);
 }
 
 static enum step pop(struct pickle *p, unsigned to_mark)
@@ -278,6 +335,8 @@ static enum step truth(struct pickle *p, unsigned value)
 
 static enum step empty(struct pickle *p, unsigned type)
 {
+    if (p->watch && !p->list_at && type == PICKLE_LIST && pickle_watch_list(p))
+        p->list_at = p->depth;
     push(p, container(p, (enum pickle_type)type));
     return GO_ON;
 }
@@ -391,6 +450,8 @@ static void close_open(struct pickle *p)
             continue;
         }
         struct pickle_value below = p->stack[from - 1];
+        if (from - 1 == p->list_at)
+            pickle_watch_close(p, from);
         if (pickle_type(below) == PICKLE_DICT)
             append_pending(p, from);
         size_t count = p->depth - from;
@@ -407,43 +468,75 @@ static void close_open(struct pickle *p)
 static bool over_budget(const struct pickle *p)
 {
     uint64_t held = p->arena.used + (p->stack_cap + p->memo_cap + p->wide_cap) * 8 +
-                    (p->item_cap + p->text_cap) * 16;
+                    (p->item_cap + p->passing.item_cap + p->text_cap) * 16;
     return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 2;
 }
 
-/* The opcodes that files have most of, without a call; false leaves odd ones to the table's. */
-static inline bool run_frequent(struct pickle *p, unsigned char opcode)
+/* The opcodes that files have most of: a number, a constant, or something from the memo is pushed, or the
+ * top of the stack is memoised. */
+enum frequent { NOT_FREQUENT, PUSH, PUSH_SIGNED, GET, MEMOIZE };
+static const struct {
+    uint8_t what, bytes; /* opcode and argument */
+    uint8_t type;
+    uint64_t mask; /* of the argument */
+} frequent[256] = {
+    ['h'] = {GET, 2, 0, 0xff},
+    ['j'] = {GET, 5, 0, 0xffffffff},
+    ['K'] = {PUSH, 2, PICKLE_INT, 0xff},
+    ['M'] = {PUSH, 3, PICKLE_INT, 0xffff},
+    ['J'] = {PUSH_SIGNED, 5, PICKLE_INT, 0xffffffff},
+    ['N'] = {PUSH, 1, PICKLE_NONE, 0},
+    [0x88] = {PUSH, 1, (1 << 4) | PICKLE_BOOL, 0},
+    [0x89] = {PUSH, 1, PICKLE_BOOL, 0},
+    [0x94] = {MEMOIZE, 1, 0, 0},
+};
+
+/* Carries out frequent opcodes as long as they come, far from all ends, with nothing kept in memory
+ * from one to the next; what is odd is left to the table's functions. */
+static void run_frequent(struct pickle *p)
 {
-    uint32_t number = 0;
-    size_t bytes = opcode == 'j' ? 4 : 1;
-    if ((opcode != 'h' && opcode != 'j' && opcode != 'K') || p->len - p->at < bytes)
-        return false;
-    if (bytes == 4)
-        memcpy(&number, p->bytes + p->at, 4);
-    else
-        number = p->bytes[p->at];
-    if (opcode != 'K' && number >= p->memo_count)
-        return false;
-    p->at += bytes;
-    push(p, opcode == 'K' ? make(PICKLE_INT, number) : p->memo[number]);
-    return true;
+    const unsigned char *at = p->bytes + p->at, *end = p->bytes + p->len;
+    struct pickle_value *top = p->stack + p->depth, *full = p->stack + p->stack_cap;
+    while (end - at > 8 && top < full) {
+        uint64_t word;
+        memcpy(&word, at + 1, sizeof word);
+        word &= frequent[*at].mask;
+        enum frequent what = (enum frequent)frequent[*at].what;
+        if (what == GET) {
+            if (word >= p->memo_count ||
+                (word < p->passing.memo_released && pickle_may_pass(p->memo[word])))
+                break;
+            *top++ = p->memo[word];
+        } else if (what == PUSH) {
+            *top++ = (struct pickle_value){word << 4 | frequent[*at].type};
+        } else if (what == PUSH_SIGNED) {
+            *top++ = make(PICKLE_INT, (uint64_t)(int64_t)(int32_t)word);
+        } else if (what == MEMOIZE && top > p->stack && p->memo_count < p->memo_cap) {
+            p->memo[p->memo_count++] = top[-1];
+        } else {
+            break;
+        }
+        at += frequent[*at].bytes;
+    }
+    p->at = (size_t)(at - p->bytes);
+    p->depth = (size_t)(top - p->stack);
 }
 
 static bool run(struct pickle *p, struct nl_err *err)
 {
     enum step step = GO_ON;
     for (uint64_t i = 1; step == GO_ON; i++) {
+        run_frequent(p);
         if (p->at == p->len) {
             step = CUT;
             break;
         }
         unsigned char opcode = p->bytes[p->at++];
         const struct opcode *entry = &opcodes[opcode];
-        if (!run_frequent(p, opcode))
-            step = entry->act ? entry->act(p, entry->argument) : FAIL;
+        step = entry->act ? entry->act(p, entry->argument) : FAIL;
         if (step == FAIL)
-            return refuse(p, opcode, err);
-        if (i % 65536)
+            return p->lost ? false : refuse(p, opcode, err);
+        if (i % 16384)
             continue;
         if (nl_job_cancelled(p->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
@@ -459,13 +552,14 @@ static bool run(struct pickle *p, struct nl_err *err)
     return true;
 }
 
-bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl_job *job,
-                 struct nl_err *err)
+static bool read_once(struct pickle *pickle, const struct pickle_watch *watch, struct nl_err *err)
 {
-    *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
+    pickle->watch = watch;
     nl_arena_init(&pickle->arena);
-    pickle->to_spend = ((uint64_t)len + 4096) * 64;
+    pickle->to_spend = ((uint64_t)pickle->len + 4096) * 64;
     pickle->places = nl_zalloc(PICKLE_PLACES * sizeof *pickle->places);
+    if (watch)
+        pickle->passing.pool = nl_alloc(POOL_VALUES * sizeof *pickle->passing.pool);
     nl_grow(&pickle->stack, &pickle->stack_cap, 16); /* never NULL: empty runs of it are taken */
     bool done = run(pickle, err);
     nl_free(pickle->stack);
@@ -474,9 +568,31 @@ bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl
     pickle->stack = pickle->memo = NULL;
     pickle->marks = NULL;
     pickle->stack_cap = pickle->memo_cap = 0;
+    return done;
+}
+
+bool pickle_read_watched(struct pickle *pickle, const void *bytes, size_t len,
+                         const struct pickle_watch *watch, struct nl_job *job, struct nl_err *err)
+{
+    *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
+    bool done = read_once(pickle, watch, err);
+    if (pickle->lost) {
+        size_t taken = pickle->taken;
+        pickle_free(pickle);
+        *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
+        done = read_once(pickle, NULL, err);
+        pickle->taken = taken;
+        pickle->lost = true;
+    }
     if (!done)
         pickle_free(pickle);
     return done;
+}
+
+bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl_job *job,
+                 struct nl_err *err)
+{
+    return pickle_read_watched(pickle, bytes, len, NULL, job, err);
 }
 
 void pickle_free(struct pickle *pickle)
@@ -486,5 +602,7 @@ void pickle_free(struct pickle *pickle)
     nl_free(pickle->texts);
     nl_free(pickle->wide);
     nl_free(pickle->places);
+    nl_free(pickle->passing.items);
+    nl_free(pickle->passing.pool);
     *pickle = (struct pickle){.len = 0};
 }

@@ -15,6 +15,9 @@
  * pickle_spend, which bounds the walk by the size of the file.
  *
  * A pickle that ends early gives what its lists and dictionaries hold until then (`cut`).
+ *
+ * Of a dictionary with one long list of dictionaries, pickle_read_watched hands over each of these as
+ * soon as it is whole and then forgets it (picklewatch.h).
  */
 #ifndef PICKLE_H
 #define PICKLE_H
@@ -55,10 +58,31 @@ struct pickle_place {
     uint64_t bits;
 };
 
+/* Values that are forgotten once the dictionary around them was taken. */
+#define PICKLE_PASSING ((uint64_t)1 << 59) /* bit of the number of such a container */
+#define PICKLE_TUPLES  64
+
+struct pickle_passing {
+    bool on; /* inside of the list */
+    struct pickle_items *items;
+    size_t item_count, item_cap;
+    struct pickle_value *pool; /* their values; what has no room there is kept after all */
+    size_t pool_used;
+    size_t wide_base;     /* wide numbers from here on pass, too */
+    size_t memo_released; /* what was memoised before this many were may be gone */
+    struct pickle_value tuples[PICKLE_TUPLES]; /* of two texts, met before */
+};
+
+struct pickle_watch;
+
 struct pickle {
     struct pickle_value root;
     bool cut;
     /* private */
+    const struct pickle_watch *watch; /* NULL: nothing is taken (any more) */
+    size_t list_at, taken;            /* where the list is on the stack; of its items, how many were */
+    struct pickle_passing passing;
+    bool lost; /* the program asked for what was forgotten */
     const unsigned char *bytes;
     size_t len, at;
     struct nl_job *job;
@@ -91,6 +115,14 @@ static inline enum pickle_type pickle_type(struct pickle_value value)
     return (enum pickle_type)(value.bits & 15);
 }
 
+static inline struct pickle_items *pickle_container(const struct pickle *pickle,
+                                                    struct pickle_value value)
+{
+    uint64_t number = value.bits >> 4;
+    return number & PICKLE_PASSING ? &pickle->passing.items[number & ~PICKLE_PASSING]
+                                   : &pickle->items[number];
+}
+
 /* ---- picklevalue.c ---- */
 
 /* Items of a list or tuple, pairs of a dictionary; 0 for others. */
@@ -110,14 +142,18 @@ struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value 
 #define PICKLE_FIELDS 32
 struct pickle_layout {
     const struct nl_str *keys; /* of fields 0 to count - 1; at most PICKLE_FIELDS */
-    unsigned count;
-    uint64_t bits[PICKLE_FIELDS]; /* of the key at a place, when it has one of this number */
+    unsigned count, places;       /* places: of the dictionary before, when all keys were plain */
+    uint64_t bits[PICKLE_FIELDS]; /* of the key at a place */
     uint8_t field[PICKLE_FIELDS];
 };
 
-/* The values of all fields of a dictionary in one walk: as pickle_get, for records of many fields. */
+/* The values of all fields of a dictionary in one walk: as pickle_get, for records of many fields.
+ * `items` are key, value, key, value; `values` has room for one more than there are fields. */
 void pickle_fields(const struct pickle *pickle, struct pickle_layout *layout,
-                   struct pickle_value dict, struct pickle_value *values);
+                   const struct pickle_value *items, size_t count, struct pickle_value *values);
+/* Keys and values of a dictionary, for this; none of what is no dictionary. */
+const struct pickle_value *pickle_pairs(const struct pickle *pickle, struct pickle_value dict,
+                                        size_t *count);
 
 /* Unknown (NL_NULL_I64 = INT64_MIN) when it is no integer of 64 bits. u64 takes both signs. */
 int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value);

@@ -107,6 +107,18 @@ void nl_release_staged(struct nl_builder *b, enum nl_table_id table)
         nl_staged_release(&stage->tables[table], &b->pages);
 }
 
+void nl_stage_drop(struct nl_stage *stage)
+{
+    struct nl_builder *b = stage->builder;
+    for (int t = 0; t < NL_TABLE_COUNT; t++)
+        nl_staged_release(&stage->tables[t], &b->pages);
+    pthread_mutex_lock(&b->lock);
+    for (struct nl_unit *unit = b->units; unit; unit = unit->next)
+        if (unit->stage == stage)
+            unit->slices = 0;
+    pthread_mutex_unlock(&b->lock);
+}
+
 int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
 {
     int64_t sum;
