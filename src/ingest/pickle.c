@@ -7,6 +7,8 @@
 
 enum step { GO_ON, STOP, CUT, FAIL };
 
+#define MEMOIZE 0x94
+
 static struct pickle_value make(enum pickle_type type, uint64_t payload)
 {
     return (struct pickle_value){payload << 4 | type};
@@ -74,8 +76,10 @@ static bool add(struct pickle *p, struct pickle_value to, const struct pickle_va
         items->values = grown;
         items->cap = (uint32_t)cap;
     }
-    for (size_t i = 0; i < count; i++) /* few: a call would cost more */
-        items->values[items->count + i] = values[i];
+    if (count == 1)
+        items->values[items->count] = *values;
+    else if (count)
+        memcpy(items->values + items->count, values, count * sizeof *values);
     items->count += (uint32_t)count;
     return true;
 }
@@ -338,6 +342,10 @@ static enum step empty(struct pickle *p, unsigned type)
     if (p->watch && !p->list_at && type == PICKLE_LIST && pickle_watch_list(p))
         p->list_at = p->depth;
     push(p, container(p, (enum pickle_type)type));
+    if (p->at < p->len && p->bytes[p->at] == MEMOIZE && p->memo_count < p->memo_cap) {
+        p->memo[p->memo_count++] = p->stack[p->depth - 1];
+        p->at++;
+    }
     return GO_ON;
 }
 
@@ -390,7 +398,7 @@ static const struct opcode {
     [0x87] = {tuple, 3},
     ['q'] = {put_at, 1},
     ['r'] = {put_at, 4},
-    [0x94] = {put_next, 0},
+    [MEMOIZE] = {put_next, 0},
     ['h'] = {get_at, 1},
     ['j'] = {get_at, 4},
     [0x80] = {skip, 1}, /* PROTO */
@@ -472,51 +480,40 @@ static bool over_budget(const struct pickle *p)
     return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 2;
 }
 
-/* The opcodes that files have most of: a number, a constant, or something from the memo is pushed, or the
- * top of the stack is memoised. */
-enum frequent { NOT_FREQUENT, PUSH, PUSH_SIGNED, GET, MEMOIZE };
-static const struct {
-    uint8_t what, bytes; /* opcode and argument */
-    uint8_t type;
-    uint64_t mask; /* of the argument */
-} frequent[256] = {
-    ['h'] = {GET, 2, 0, 0xff},
-    ['j'] = {GET, 5, 0, 0xffffffff},
-    ['K'] = {PUSH, 2, PICKLE_INT, 0xff},
-    ['M'] = {PUSH, 3, PICKLE_INT, 0xffff},
-    ['J'] = {PUSH_SIGNED, 5, PICKLE_INT, 0xffffffff},
-    ['N'] = {PUSH, 1, PICKLE_NONE, 0},
-    [0x88] = {PUSH, 1, (1 << 4) | PICKLE_BOOL, 0},
-    [0x89] = {PUSH, 1, PICKLE_BOOL, 0},
-    [0x94] = {MEMOIZE, 1, 0, 0},
-};
+/* What the memo has at a place, if that is there and surely not forgotten. */
+static inline bool known(const struct pickle *p, uint32_t index, struct pickle_value *value)
+{
+    if (index >= p->memo_count)
+        return false;
+    *value = p->memo[index];
+    return index >= p->passing.memo_released || !pickle_may_pass(*value);
+}
 
-/* Carries out frequent opcodes as long as they come, far from all ends, with nothing kept in memory
- * from one to the next; what is odd is left to the table's functions. */
+/* Carries out the opcodes that files have most of as long as they come, far from all ends; what is odd
+ * about one is left to the table's function. Their lengths are constants here, so that the processor
+ * need not wait for one opcode to know where the next is. */
 static void run_frequent(struct pickle *p)
 {
     const unsigned char *at = p->bytes + p->at, *end = p->bytes + p->len;
     struct pickle_value *top = p->stack + p->depth, *full = p->stack + p->stack_cap;
     while (end - at > 8 && top < full) {
-        uint64_t word;
-        memcpy(&word, at + 1, sizeof word);
-        word &= frequent[*at].mask;
-        enum frequent what = (enum frequent)frequent[*at].what;
-        if (what == GET) {
-            if (word >= p->memo_count ||
-                (word < p->passing.memo_released && pickle_may_pass(p->memo[word])))
-                break;
-            *top++ = p->memo[word];
-        } else if (what == PUSH) {
-            *top++ = (struct pickle_value){word << 4 | frequent[*at].type};
-        } else if (what == PUSH_SIGNED) {
-            *top++ = make(PICKLE_INT, (uint64_t)(int64_t)(int32_t)word);
-        } else if (what == MEMOIZE && top > p->stack && p->memo_count < p->memo_cap) {
-            p->memo[p->memo_count++] = top[-1];
-        } else {
-            break;
+        uint32_t argument, length = 0;
+        memcpy(&argument, at + 1, sizeof argument);
+        switch (*at) {
+        case 'h': length = known(p, argument & 0xff, top) ? 2 : 0; break;
+        case 'j': length = known(p, argument, top) ? 5 : 0; break;
+        case 'K': *top = make(PICKLE_INT, argument & 0xff), length = 2; break;
+        case 'M': *top = make(PICKLE_INT, argument & 0xffff), length = 3; break;
+        case 'J': *top = make(PICKLE_INT, (uint64_t)(int64_t)(int32_t)argument), length = 5; break;
+        case 'N': *top = make(PICKLE_NONE, 0), length = 1; break;
+        case 0x88:
+        case 0x89: *top = make(PICKLE_BOOL, *at == 0x88), length = 1; break;
+        default: break;
         }
-        at += frequent[*at].bytes;
+        if (!length)
+            break;
+        at += length;
+        top++;
     }
     p->at = (size_t)(at - p->bytes);
     p->depth = (size_t)(top - p->stack);

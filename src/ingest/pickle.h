@@ -123,10 +123,35 @@ static inline struct pickle_items *pickle_container(const struct pickle *pickle,
                                    : &pickle->items[number];
 }
 
+/* Items of a list or tuple, pairs of a dictionary; 0 for others. */
+static inline uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) < PICKLE_LIST || pickle_type(value) > PICKLE_DICT)
+        return 0;
+    uint32_t count = pickle_container(pickle, value)->count;
+    return pickle_type(value) == PICKLE_DICT ? count / 2 : count;
+}
+
+/* Unknown (NL_NULL_I64 = INT64_MIN) when it is no integer of 64 bits. */
+static inline int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) == PICKLE_INT)
+        return (int64_t)value.bits >> 4;
+    if (pickle_type(value) == PICKLE_BIG)
+        return (int64_t)pickle->wide[value.bits >> 4];
+    return INT64_MIN;
+}
+
+/* Empty when it is no text. */
+static inline struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) != PICKLE_TEXT)
+        return (struct nl_str){"", 0};
+    return pickle->texts[value.bits >> 4];
+}
+
 /* ---- picklevalue.c ---- */
 
-/* Items of a list or tuple, pairs of a dictionary; 0 for others. */
-uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value);
 /* Item of a list or tuple, or value of a dictionary's pair; NONE outside. */
 struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i);
 /* All of them, for loops that count; NULL when there are none. */
@@ -155,14 +180,11 @@ void pickle_fields(const struct pickle *pickle, struct pickle_layout *layout,
 const struct pickle_value *pickle_pairs(const struct pickle *pickle, struct pickle_value dict,
                                         size_t *count);
 
-/* Unknown (NL_NULL_I64 = INT64_MIN) when it is no integer of 64 bits. u64 takes both signs. */
-int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value);
-uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value); /* or UINT64_MAX */
+/* An integer of 64 bits of either sign, or UINT64_MAX. */
+uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value);
 bool pickle_bool(struct pickle_value value);
 /* Integers too; NaN when it is no number. */
 double pickle_f64(const struct pickle *pickle, struct pickle_value value);
-/* Empty when it is no text. */
-struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value);
 
 /* Work on `items` more things; false when a walk has cost more than the file is worth. */
 bool pickle_spend(struct pickle *pickle, uint64_t items);

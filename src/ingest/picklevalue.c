@@ -7,19 +7,6 @@
 
 static const struct pickle_value nothing = {PICKLE_NONE};
 
-static bool is_container(struct pickle_value value)
-{
-    return pickle_type(value) >= PICKLE_LIST && pickle_type(value) <= PICKLE_DICT;
-}
-
-uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value)
-{
-    if (!is_container(value))
-        return 0;
-    uint32_t count = pickle_container(pickle, value)->count;
-    return pickle_type(value) == PICKLE_DICT ? count / 2 : count;
-}
-
 struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i)
 {
     if (i >= pickle_count(pickle, value))
@@ -138,15 +125,6 @@ void pickle_fields(const struct pickle *pickle, struct pickle_layout *layout,
     layout->places = plain ? (unsigned)(count / 2) : 0;
 }
 
-int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
-{
-    if (pickle_type(value) == PICKLE_INT)
-        return (int64_t)value.bits >> 4;
-    if (pickle_type(value) == PICKLE_BIG)
-        return (int64_t)pickle->wide[value.bits >> 4];
-    return INT64_MIN;
-}
-
 uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value)
 {
     int64_t number = pickle_i64(pickle, value);
@@ -168,13 +146,6 @@ double pickle_f64(const struct pickle *pickle, struct pickle_value value)
     }
     int64_t whole = pickle_i64(pickle, value);
     return whole == INT64_MIN ? (double)__builtin_nan("") : (double)whole;
-}
-
-struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value)
-{
-    if (pickle_type(value) != PICKLE_TEXT)
-        return (struct nl_str){"", 0};
-    return pickle->texts[value.bits >> 4];
 }
 
 bool pickle_spend(struct pickle *pickle, uint64_t items)
