@@ -337,13 +337,23 @@ static void write_pattern(struct flightrec_rows *rows)
     put(rows, "]}", 2);
 }
 
+static bool is_shape(const struct flightrec_rows *rows, const struct flightrec_pattern *pattern)
+{
+    return pattern->word_count == rows->word_count &&
+           memcmp(pattern->words, rows->words, rows->word_count * sizeof *rows->words) == 0;
+}
+
 /* The pattern of the shape in rows->words: kept from an entry before, or made. */
 static const struct flightrec_pattern *pattern_of(struct flightrec_rows *rows)
 {
     size_t bytes = rows->word_count * sizeof *rows->words;
-    struct flightrec_pattern *known = &rows->patterns[slot_of(nl_hash(rows->words, bytes))];
-    if (known->word_count == rows->word_count && memcmp(known->words, rows->words, bytes) == 0)
+    size_t slot = slot_of(nl_hash(rows->words, bytes));
+    struct flightrec_pattern *known = &rows->patterns[slot], *other = &rows->patterns[slot ^ 1];
+    if (is_shape(rows, known))
         return known;
+    if (is_shape(rows, other))
+        return other;
+    *other = *known;
     write_pattern(rows);
     known->word_count = rows->word_count;
     memcpy(known->words, rows->words, bytes);
@@ -412,8 +422,11 @@ void flightrec_rows_release(struct flightrec_rows *rows)
 static bool set_times(struct flightrec_rows *rows, struct nl_slice_row *slice)
 {
     int64_t created = i64_of(rows, FR_TIME_CREATED), completed = i64_of(rows, FR_TIME_COMPLETED);
-    bool done =
-        nl_str_is(text_of(rows, FR_STATE), "completed") || pickle_bool(rows->fields[FR_RETIRED]);
+    if (rows->state_bits != rows->fields[FR_STATE].bits) {
+        rows->state_bits = rows->fields[FR_STATE].bits;
+        rows->completed = nl_str_is(text_of(rows, FR_STATE), "completed");
+    }
+    bool done = rows->completed || pickle_bool(rows->fields[FR_RETIRED]);
     if (created < 0 || created >= INT64_MAX / 2)
         return false;
     slice->ts = created;

@@ -89,6 +89,8 @@ struct flightrec_rows {
     struct flightrec_name names[FLIGHTREC_KNOWN];
     struct flightrec_dtype dtypes[FLIGHTREC_KNOWN];
     struct flightrec_group known_groups[FLIGHTREC_KNOWN];
+    uint64_t state_bits; /* of the state met last, and what it is */
+    bool completed;
     struct flightrec_pattern patterns[FLIGHTREC_KNOWN];
     uint64_t
         words[FLIGHTREC_WORDS]; /* of the entry at hand, the group's description behind FR_KEPT */

@@ -132,6 +132,16 @@ static inline uint32_t pickle_count(const struct pickle *pickle, struct pickle_v
     return pickle_type(value) == PICKLE_DICT ? count / 2 : count;
 }
 
+/* Item of a list or tuple, or value of a dictionary's pair; NONE outside. */
+static inline struct pickle_value pickle_item(const struct pickle *pickle,
+                                              struct pickle_value value, uint32_t i)
+{
+    if (i >= pickle_count(pickle, value))
+        return (struct pickle_value){PICKLE_NONE};
+    size_t at = pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i;
+    return pickle_container(pickle, value)->values[at];
+}
+
 /* Unknown (NL_NULL_I64 = INT64_MIN) when it is no integer of 64 bits. */
 static inline int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
 {
@@ -152,8 +162,6 @@ static inline struct nl_str pickle_text(const struct pickle *pickle, struct pick
 
 /* ---- picklevalue.c ---- */
 
-/* Item of a list or tuple, or value of a dictionary's pair; NONE outside. */
-struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i);
 /* All of them, for loops that count; NULL when there are none. */
 const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list);
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i);

@@ -7,14 +7,6 @@
 
 static const struct pickle_value nothing = {PICKLE_NONE};
 
-struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i)
-{
-    if (i >= pickle_count(pickle, value))
-        return nothing;
-    const struct pickle_items *items = pickle_container(pickle, value);
-    return items->values[pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i];
-}
-
 const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list)
 {
     bool plain = pickle_type(list) == PICKLE_LIST || pickle_type(list) == PICKLE_TUPLE;

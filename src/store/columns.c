@@ -28,10 +28,26 @@ static uint32_t add_name(struct nl_trace *trace, struct nl_builder *b, struct nl
     return id;
 }
 
+/* Texts of a trace that is one unit lie as they will: they are taken over instead of copied. */
+static void adopt_filled(struct nl_trace *trace, struct nl_stage *stage)
+{
+    trace->filled = stage->filled;
+    stage->filled = (struct nl_filled){.count = trace->filled.count};
+    for (uint32_t i = 0; i < trace->filled.count; i++)
+        nl_filled_set_pattern(
+            &trace->filled, i,
+            nl_final_name(trace, stage, nl_filled_pattern(&trace->filled, i)));
+}
+
 static uint32_t final_filled(struct nl_trace *trace, struct nl_stage *stage, uint32_t number)
 {
     if (number >= stage->filled.count)
         NL_BUG("a staged text is out of range");
+    if (stage->builder->unit_count == 1) {
+        if (stage->filled.bytes)
+            adopt_filled(trace, stage);
+        return number | NL_FILLED;
+    }
     struct nl_str packed = nl_filled_packed(&stage->filled, number);
     uint32_t pattern = nl_final_name(trace, stage, nl_filled_pattern(&stage->filled, number));
     number = nl_filled_add(&trace->filled, pattern, packed.ptr, packed.len);

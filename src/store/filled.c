@@ -45,6 +45,12 @@ uint32_t nl_filled_pattern(const struct nl_filled *filled, uint32_t number)
     return pattern;
 }
 
+void nl_filled_set_pattern(struct nl_filled *filled, uint32_t number, uint32_t pattern)
+{
+    if (record(filled, number).len >= sizeof pattern)
+        memcpy(filled->bytes + filled->offsets[number], &pattern, sizeof pattern);
+}
+
 struct nl_str nl_filled_packed(const struct nl_filled *filled, uint32_t number)
 {
     struct nl_str it = record(filled, number);

@@ -34,6 +34,7 @@ void nl_filled_release(struct nl_filled *filled);
 uint32_t nl_filled_add(struct nl_filled *filled, uint32_t pattern, const void *packed, size_t len);
 /* The parts of one; `number` is below count. */
 uint32_t nl_filled_pattern(const struct nl_filled *filled, uint32_t number);
+void nl_filled_set_pattern(struct nl_filled *filled, uint32_t number, uint32_t pattern);
 struct nl_str nl_filled_packed(const struct nl_filled *filled, uint32_t number);
 
 /* Packs a number at `to`, which has room for 10 bytes (8 for a double); gives the bytes taken. */
