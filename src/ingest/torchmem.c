@@ -27,6 +27,32 @@ struct frame {
     uint32_t name, module;
 };
 
+/* What an event says. */
+enum event_field { EV_ACTION, EV_ADDRESS, EV_SIZE, EV_TIME, EV_FRAMES, EV_FIELDS };
+#define TEXT(text)                                                                                 \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+static const struct nl_str event_keys[EV_FIELDS] = {TEXT("action"), TEXT("addr"), TEXT("size"),
+                                                    TEXT("time_us"), TEXT("frames")};
+
+/* What an action does to the two totals: 1 adds its size, -1 takes it away. */
+static const struct action {
+    const char *name;
+    int allocated, reserved;
+} actions[] = {
+    {"alloc", 1, 0},       {"free_completed", -1, 0}, {"segment_alloc", 0, 1},
+    {"segment_map", 0, 1}, {"segment_free", 0, -1},   {"segment_unmap", 0, -1},
+};
+
+/* An action by its value in the pickle, which holds equal texts once. */
+struct known_action {
+    uint64_t bits; /* all ones = none */
+    const struct action *action;
+    uint32_t name;
+};
+#define KNOWN_ACTIONS 16
+
 struct annotation {
     struct nl_str name;
     int64_t device, ts;
@@ -41,6 +67,9 @@ struct snapshot {
     struct numbers frame_numbers, stack_numbers;
     struct frame *frames;
     size_t frame_cap;
+    struct pickle_layout layout; /* of events */
+    struct known_action actions[KNOWN_ACTIONS];
+    uint32_t *stack_row; /* of the pickle's lists of frames, + 2; 0 = not seen */
     uint32_t *number_of; /* of the pickle's dictionaries as frames, + 1; 0 = not seen */
     struct {
         uint64_t frame;
@@ -131,6 +160,8 @@ static uint32_t child(struct snapshot *s, uint32_t parent, struct pickle_value v
 /* Frames are listed innermost first. */
 static uint32_t stack_of(struct snapshot *s, struct pickle_value frames)
 {
+    if (pickle_type(frames) == PICKLE_LIST && s->stack_row[frames.bits >> 4])
+        return s->stack_row[frames.bits >> 4] - 2;
     const struct pickle_value *innermost = pickle_items(s->pickle, frames);
     uint32_t count = innermost ? pickle_count(s->pickle, frames) : 0, row = NL_NULL_ROW, same = 0;
     if (count > MAX_FRAMES) {
@@ -152,6 +183,8 @@ static uint32_t stack_of(struct snapshot *s, struct pickle_value frames)
         same = i + 1;
     }
     s->path_len = same;
+    if (pickle_type(frames) == PICKLE_LIST)
+        s->stack_row[frames.bits >> 4] = row + 2;
     return row;
 }
 
@@ -168,22 +201,31 @@ static uint32_t lane_of(struct snapshot *s, int64_t device, enum nl_lanekind kin
     return nl_builder_lane(s->builder, &key);
 }
 
-/* What an action does to the two totals: 1 adds its size, -1 takes it away. */
-static const struct action {
-    const char *name;
-    int allocated, reserved;
-} actions[] = {
-    {"alloc", 1, 0},       {"free_completed", -1, 0}, {"segment_alloc", 0, 1},
-    {"segment_map", 0, 1}, {"segment_free", 0, -1},   {"segment_unmap", 0, -1},
-};
-
-static const struct action *action_of(struct nl_str name)
+static const struct action *action_called(struct nl_str name)
 {
     static const struct action other = {"", 0, 0};
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
         if (nl_str_is(name, actions[i].name))
             return &actions[i];
     return &other;
+}
+
+static const struct known_action *action_of(struct snapshot *s, struct pickle_value value)
+{
+    struct known_action *known = &s->actions[(value.bits >> 4) % KNOWN_ACTIONS];
+    if (known->bits != value.bits) {
+        struct nl_str name = pickle_text(s->pickle, value);
+        *known = (struct known_action){value.bits, action_called(name),
+                                       nl_stage_name(s->stage, name)};
+    }
+    return known;
+}
+
+static void read_event(struct snapshot *s, struct pickle_value event, struct pickle_value *fields)
+{
+    size_t count;
+    const struct pickle_value *pairs = pickle_pairs(s->pickle, event, &count);
+    pickle_fields(s->pickle, &s->layout, pairs, count, fields);
 }
 
 struct totals {
@@ -210,9 +252,9 @@ static struct totals totals_at_end(struct snapshot *s, struct pickle_value segme
     return totals;
 }
 
-static int64_t size_of(const struct snapshot *s, struct pickle_value event)
+static int64_t size_of(const struct snapshot *s, struct pickle_value value)
 {
-    int64_t size = i64_of(s, event, "size");
+    int64_t size = pickle_i64(s->pickle, value);
     return size >= 0 && size < (int64_t)1 << 56 ? size : NL_NULL_I64;
 }
 
@@ -228,9 +270,10 @@ static struct totals totals_at_start(struct snapshot *s, struct pickle_value tra
                                      struct totals totals)
 {
     for (uint32_t i = 0; i < pickle_count(s->pickle, trace) && go_on(s, 8); i++) {
-        struct pickle_value event = pickle_item(s->pickle, trace, i);
-        const struct action *action = action_of(text_of(s, event, "action"));
-        int64_t size = size_of(s, event);
+        struct pickle_value fields[EV_FIELDS + 1];
+        read_event(s, pickle_item(s->pickle, trace, i), fields);
+        const struct action *action = action_of(s, fields[EV_ACTION])->action;
+        int64_t size = size_of(s, fields[EV_SIZE]);
         if (size == NL_NULL_I64)
             continue;
         add_total(&totals.allocated, -action->allocated * size);
@@ -259,10 +302,12 @@ static void take_event(struct snapshot *s, struct pickle_value event, uint32_t l
                        struct totals *totals)
 {
     struct nl_memory_row row = memory_row(s, lane, device);
-    struct nl_str name = text_of(s, event, "action");
-    const struct action *action = action_of(name);
-    int64_t us = i64_of(s, event, "time_us"), size = size_of(s, event);
-    if (pickle_type(event) != PICKLE_DICT || !name.len) {
+    struct pickle_value fields[EV_FIELDS + 1];
+    read_event(s, event, fields);
+    const struct known_action *known = action_of(s, fields[EV_ACTION]);
+    const struct action *action = known->action;
+    int64_t us = pickle_i64(s->pickle, fields[EV_TIME]), size = size_of(s, fields[EV_SIZE]);
+    if (!known->name) {
         s->odd++;
         return;
     }
@@ -274,8 +319,8 @@ static void take_event(struct snapshot *s, struct pickle_value event, uint32_t l
     }
     if (row.ts > s->last_ts)
         s->last_ts = row.ts;
-    row.address = pickle_u64(s->pickle, get(s, event, "addr"));
-    row.action = nl_stage_name(s->stage, name);
+    row.address = pickle_u64(s->pickle, fields[EV_ADDRESS]);
+    row.action = known->name;
     if (action->reserved)
         row.kind = s->segments_kind;
     if (size != NL_NULL_I64 && (action->allocated || action->reserved)) {
@@ -285,7 +330,7 @@ static void take_event(struct snapshot *s, struct pickle_value event, uint32_t l
     }
     row.total_allocated = shown(totals->allocated);
     row.total_reserved = shown(totals->reserved);
-    row.stack = stack_of(s, get(s, event, "frames"));
+    row.stack = stack_of(s, fields[EV_FRAMES]);
     nl_stage_memory(s->stage, &row);
     s->events++;
 }
@@ -320,7 +365,7 @@ static void take_blocks(struct snapshot *s, struct pickle_value segment, uint32_
         struct nl_str state = text_of(s, block, "state");
         struct nl_memory_row row = memory_row(s, lane, device);
         uint64_t own = pickle_u64(s->pickle, get(s, block, "address"));
-        int64_t size = size_of(s, block);
+        int64_t size = size_of(s, get(s, block, "size"));
         if (own != NL_NULL_U64)
             address = own;
         row.address = address;
@@ -462,6 +507,11 @@ bool torchmem_load(struct nl_builder *builder, uint32_t source, struct pickle *p
     s->pickle = pickle, s->builder = builder, s->source = source, s->job = job;
     s->stage = nl_stage_new(builder);
     s->number_of = nl_zalloc((pickle->item_count + 1) * sizeof *s->number_of);
+    s->stack_row = nl_zalloc((pickle->item_count + 1) * sizeof *s->stack_row);
+    s->layout.keys = event_keys;
+    s->layout.count = EV_FIELDS;
+    for (size_t i = 0; i < KNOWN_ACTIONS; i++)
+        s->actions[i].bits = UINT64_MAX;
     bool list = pickle_type(pickle->root) == PICKLE_LIST; /* memory_snapshot() alone */
     struct pickle_value segments = list ? pickle->root : get(s, pickle->root, "segments");
     struct pickle_value traces = get(s, pickle->root, "device_traces");
@@ -481,6 +531,7 @@ bool torchmem_load(struct nl_builder *builder, uint32_t source, struct pickle *p
     id_index_release(&s->stack_numbers.index);
     nl_free(s->frames);
     nl_free(s->number_of);
+    nl_free(s->stack_row);
     nl_free(s);
     if (nl_job_cancelled(job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
