@@ -155,8 +155,10 @@ static bool groups_are_read(void *context, const struct pickle *pickle)
     return pickle_type(dump->rows.groups) == PICKLE_DICT;
 }
 
-static void take_while_reading(void *context, const struct pickle_value *pairs, size_t count)
+static void take_while_reading(void *context, size_t list, const struct pickle_value *pairs,
+                               size_t count)
 {
+    (void)list;
     (void)take(context, pairs, count);
 }
 
@@ -231,7 +233,8 @@ bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source, const str
 {
     struct pickle pickle = {.len = 0};
     struct dump *dump = nl_zalloc(sizeof *dump);
-    const struct pickle_watch watch = {"entries", groups_are_read, take_while_reading, dump};
+    const struct pickle_watch watch = {
+        .key = "entries", .ready = groups_are_read, .take = take_while_reading, .context = dump};
     struct nl_buf program;
     bool done = true, cut = false;
     *dump = (struct dump){.pickle = &pickle, .builder = builder, .job = job, .source = source};

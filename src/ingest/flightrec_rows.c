@@ -459,7 +459,8 @@ static void set_collective(struct flightrec_rows *rows, const struct flightrec_g
         row->sequence = i64_of(rows, FR_SEQ_ID);
 }
 
-bool flightrec_rows_take(struct flightrec_rows *rows, const struct pickle_value *pairs, size_t count)
+bool flightrec_rows_take(struct flightrec_rows *rows, const struct pickle_value *pairs,
+                         size_t count)
 {
     struct nl_slice_row slice = nl_slice_row();
     struct nl_collective_row row = nl_collective_row();

@@ -172,8 +172,7 @@ static enum step get(struct pickle *p, uint64_t index)
 {
     if (index >= p->memo_count)
         return FAIL;
-    if (index < p->passing.memo_released && pickle_may_pass(p->memo[index]) &&
-        pickle_passes(p, p->memo[index])) {
+    if (index < p->passing.memo_released && pickle_passes(p, p->memo[index])) {
         p->lost = true;
         return FAIL;
     }
@@ -203,11 +202,11 @@ static enum step mark(struct pickle *p, unsigned unused)
 {
     (void)unused;
     nl_grow(&p->marks, &p->mark_cap, p->mark_count + 1);
-    if (p->watch && p->list_at && p->depth == p->list_at + 1 && p->mark_count == 1) {
+    p->marks[p->mark_count++] = p->depth;
+    if (p->list_at && pickle_watch_items(p) && !p->watch->keep) {
         p->passing.on = true;
         p->passing.wide_base = p->wide_count;
     }
-    p->marks[p->mark_count++] = p->depth;
     return GO_ON;
 }
 
@@ -216,15 +215,15 @@ static enum step append_marked(struct pickle *p, unsigned type)
 {
     if (!p->mark_count)
         return FAIL;
-    size_t from = p->marks[--p->mark_count];
+    size_t items = p->list_at ? pickle_watch_items(p) : 0, from = p->marks[--p->mark_count];
     if (from == 0 || from > p->depth || pickle_type(p->stack[from - 1]) != type)
         return FAIL;
-    if (type == PICKLE_LIST && from - 1 == p->list_at)
+    if (items)
         pickle_watch_close(p, from);
     size_t count = p->depth - from;
     if (type == PICKLE_DICT && count % 2)
         return FAIL;
-    if (type == PICKLE_DICT && p->passing.on && pickle_watch_take(p, from))
+    if (type == PICKLE_DICT && p->list_at && pickle_watch_take(p, from))
         return GO_ON;
     p->depth = from;
     return add(p, p->stack[from - 1], p->stack + from, count) ? GO_ON : FAIL;
@@ -341,7 +340,12 @@ static enum step empty(struct pickle *p, unsigned type)
 {
     if (p->watch && !p->list_at && type == PICKLE_LIST && pickle_watch_list(p))
         p->list_at = p->depth;
+    bool item =
+        type == PICKLE_DICT && p->list_at && p->watch && p->watch->keep && pickle_watch_items(p);
+    p->passing.on |= item;
     push(p, container(p, (enum pickle_type)type));
+    if (item)
+        p->passing.on = false;
     if (p->at < p->len && p->bytes[p->at] == MEMOIZE && p->memo_count < p->memo_cap) {
         p->memo[p->memo_count++] = p->stack[p->depth - 1];
         p->at++;
@@ -405,25 +409,9 @@ static const struct opcode {
     [0x95] = {skip, 8}, /* FRAME */
 };
 
-/* Those that would look up or call code. */
-static const char *code_opcode(unsigned char opcode)
-{
-    static const struct {
-        unsigned char opcode;
-        const char *name;
-    } names[] = {{'c', "GLOBAL"},   {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},  {'b', "BUILD"},
-                 {'i', "INST"},     {'o', "OBJ"},           {0x81, "NEWOBJ"}, {0x92, "NEWOBJ_EX"},
-                 {0x82, "EXT1"},    {0x83, "EXT2"},         {0x84, "EXT4"},   {'P', "PERSID"},
-                 {'Q', "BINPERSID"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i].opcode == opcode)
-            return names[i].name;
-    return NULL;
-}
-
 static bool refuse(struct pickle *p, unsigned char opcode, struct nl_err *err)
 {
-    const char *code = code_opcode(opcode);
+    const char *code = pickle_code_opcode(opcode);
     if (err)
         err->offset = (int64_t)p->at - 1;
     if (code)
@@ -450,7 +438,7 @@ static void append_pending(struct pickle *p, size_t from)
 static void close_open(struct pickle *p)
 {
     while (p->mark_count) {
-        size_t from = p->marks[--p->mark_count];
+        size_t items = pickle_watch_items(p), from = p->marks[--p->mark_count];
         if (from > p->depth)
             continue;
         if (from == 0) {
@@ -458,7 +446,7 @@ static void close_open(struct pickle *p)
             continue;
         }
         struct pickle_value below = p->stack[from - 1];
-        if (from - 1 == p->list_at)
+        if (items)
             pickle_watch_close(p, from);
         if (pickle_type(below) == PICKLE_DICT)
             append_pending(p, from);
@@ -480,13 +468,13 @@ static bool over_budget(const struct pickle *p)
     return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 2;
 }
 
-/* What the memo has at a place, if that is there and surely not forgotten. */
+/* What the memo has at a place, if that is there and not forgotten. */
 static inline bool known(const struct pickle *p, uint32_t index, struct pickle_value *value)
 {
     if (index >= p->memo_count)
         return false;
     *value = p->memo[index];
-    return index >= p->passing.memo_released || !pickle_may_pass(*value);
+    return index >= p->passing.memo_released || !pickle_passes(p, *value);
 }
 
 /* Carries out the opcodes that files have most of as long as they come, far from all ends; what is odd
@@ -552,6 +540,7 @@ static bool run(struct pickle *p, struct nl_err *err)
 static bool read_once(struct pickle *pickle, const struct pickle_watch *watch, struct nl_err *err)
 {
     pickle->watch = watch;
+    pickle->passing.wide_base = SIZE_MAX;
     nl_arena_init(&pickle->arena);
     pickle->to_spend = ((uint64_t)pickle->len + 4096) * 64;
     pickle->places = nl_zalloc(PICKLE_PLACES * sizeof *pickle->places);

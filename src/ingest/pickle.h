@@ -80,7 +80,7 @@ struct pickle {
     bool cut;
     /* private */
     const struct pickle_watch *watch; /* NULL: nothing is taken (any more) */
-    size_t list_at, taken;            /* where the list is on the stack; of its items, how many were */
+    size_t list_at, taken; /* where the list is on the stack; of its items, how many were */
     struct pickle_passing passing;
     bool lost; /* the program asked for what was forgotten */
     const unsigned char *bytes;
@@ -174,7 +174,7 @@ struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value 
 /* Which field is at which place of a dictionary, as it was in the one before. */
 #define PICKLE_FIELDS 32
 struct pickle_layout {
-    const struct nl_str *keys; /* of fields 0 to count - 1; at most PICKLE_FIELDS */
+    const struct nl_str *keys;    /* of fields 0 to count - 1; at most PICKLE_FIELDS */
     unsigned count, places;       /* places: of the dictionary before, when all keys were plain */
     uint64_t bits[PICKLE_FIELDS]; /* of the key at a place */
     uint8_t field[PICKLE_FIELDS];

@@ -27,8 +27,7 @@ static bool in_root(const struct pickle *p)
 bool pickle_watch_list(const struct pickle *p)
 {
     return p->watch && !p->list_at && in_root(p) && p->depth > FIRST_KEY &&
-           (p->depth - FIRST_KEY) % 2 == 1 &&
-           is_text(p, p->stack[p->depth - 1], p->watch->key);
+           (p->depth - FIRST_KEY) % 2 == 1 && is_text(p, p->stack[p->depth - 1], p->watch->key);
 }
 
 struct pickle_value pickle_so_far(const struct pickle *p, const char *key)
@@ -46,7 +45,8 @@ struct pickle_value pickle_so_far(const struct pickle *p, const char *key)
 static void forget(struct pickle *p)
 {
     p->passing.item_count = p->passing.pool_used = 0;
-    p->wide_count = p->passing.wide_base;
+    if (!p->watch->keep)
+        p->wide_count = p->passing.wide_base;
     p->passing.memo_released = p->memo_count;
 }
 
@@ -60,19 +60,33 @@ static bool item_ends(const struct pickle *p)
     return at < p->len && (p->bytes[at] == '}' || p->bytes[at] == 'e');
 }
 
+size_t pickle_watch_items(const struct pickle *p)
+{
+    size_t outer = p->list_at + 1, marks = p->mark_count;
+    if (!p->watch || !p->list_at || marks < 2)
+        return 0;
+    size_t first = p->marks[marks - 1];
+    if (!p->watch->nested)
+        return marks == 2 && first == outer ? first : 0;
+    bool alone = marks == 2 && first == outer + 1; /* a list of one list has no mark */
+    bool among = marks == 3 && p->marks[1] == outer && first > outer;
+    return alone || among ? first : 0;
+}
+
 bool pickle_watch_take(struct pickle *p, size_t from)
 {
-    size_t first = p->list_at + 1, at = from - 1;
-    if (!p->watch || p->mark_count != 2 || p->marks[1] != first || at < first ||
-        pickle_container(p, p->stack[at])->count || !item_ends(p))
+    size_t first = pickle_watch_items(p), at = from - 1, list = 0;
+    if (!first || at < first || pickle_container(p, p->stack[at])->count || !item_ends(p))
         return false;
     if (at > first && p->stack[at - 1].bits != taken.bits) /* something is kept here */
         return false;
-    if (!p->taken && !p->watch->ready(p->watch->context, p)) {
+    if (!p->taken && p->watch->ready && !p->watch->ready(p->watch->context, p)) {
         p->watch = NULL;
         return false;
     }
-    p->watch->take(p->watch->context, p->stack + from, p->depth - from);
+    if (p->watch->nested)
+        list = pickle_count(p, p->stack[p->list_at]) + (first - p->list_at - 2);
+    p->watch->take(p->watch->context, list, p->stack + from, p->depth - from);
     p->stack[at] = taken;
     p->depth = from;
     p->taken++;
@@ -90,18 +104,6 @@ void pickle_watch_close(struct pickle *p, size_t from)
         p->watch = NULL;
     p->depth = kept;
     p->passing.on = false;
-}
-
-bool pickle_passes(const struct pickle *p, struct pickle_value value)
-{
-    switch (pickle_type(value)) {
-    case PICKLE_LIST:
-    case PICKLE_TUPLE:
-    case PICKLE_DICT: return value.bits >> 4 & PICKLE_PASSING;
-    case PICKLE_BIG:
-    case PICKLE_FLOAT: return value.bits >> 4 >= p->passing.wide_base;
-    default: return false;
-    }
 }
 
 struct pickle_value *pickle_known_tuple(struct pickle *p, const struct pickle_value *values)

@@ -34,9 +34,8 @@ static void adopt_filled(struct nl_trace *trace, struct nl_stage *stage)
     trace->filled = stage->filled;
     stage->filled = (struct nl_filled){.count = trace->filled.count};
     for (uint32_t i = 0; i < trace->filled.count; i++)
-        nl_filled_set_pattern(
-            &trace->filled, i,
-            nl_final_name(trace, stage, nl_filled_pattern(&trace->filled, i)));
+        nl_filled_set_pattern(&trace->filled, i,
+                              nl_final_name(trace, stage, nl_filled_pattern(&trace->filled, i)));
 }
 
 static uint32_t final_filled(struct nl_trace *trace, struct nl_stage *stage, uint32_t number)
