@@ -347,21 +347,19 @@ static bool is_shape(const struct flightrec_rows *rows, const struct flightrec_p
 static const struct flightrec_pattern *pattern_of(struct flightrec_rows *rows)
 {
     size_t bytes = rows->word_count * sizeof *rows->words;
-    size_t slot = slot_of(nl_hash(rows->words, bytes));
-    struct flightrec_pattern *known = &rows->patterns[slot], *other = &rows->patterns[slot ^ 1];
-    if (is_shape(rows, known))
-        return known;
-    if (is_shape(rows, other))
-        return other;
-    *other = *known;
+    struct flightrec_pattern *set = rows->patterns[nl_hash(rows->words, bytes) % FLIGHTREC_SETS];
+    for (unsigned i = 0; i < FLIGHTREC_WAYS; i++)
+        if (is_shape(rows, &set[i]))
+            return &set[i];
+    struct flightrec_pattern *made = &set[rows->patterns_made++ % FLIGHTREC_WAYS];
     write_pattern(rows);
-    known->word_count = rows->word_count;
-    memcpy(known->words, rows->words, bytes);
-    known->len = rows->text_len;
-    known->name = rows->text_len > FLIGHTREC_TEXT
-                      ? NL_NO_NAME
-                      : nl_stage_name(rows->stage, (struct nl_str){rows->text, rows->text_len});
-    return known;
+    made->word_count = rows->word_count;
+    memcpy(made->words, rows->words, bytes);
+    made->len = rows->text_len;
+    made->name = rows->text_len > FLIGHTREC_TEXT
+                     ? NL_NO_NAME
+                     : nl_stage_name(rows->stage, (struct nl_str){rows->text, rows->text_len});
+    return made;
 }
 
 /* An entry's args are at most so long; most are far below. */

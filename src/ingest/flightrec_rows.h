@@ -17,7 +17,9 @@
 #include "ingest/ingest.h"
 #include "ingest/pickle.h"
 
-#define FLIGHTREC_KNOWN   256  /* slots of each table */
+#define FLIGHTREC_KNOWN   256 /* slots of each table */
+#define FLIGHTREC_SETS    64  /* of patterns, and how many a set has */
+#define FLIGHTREC_WAYS    4
 #define FLIGHTREC_TEXT    4096 /* bytes of an entry's args; longer ones are not kept */
 #define FLIGHTREC_SHAPES  64   /* shapes, and extents of each, that args have */
 #define FLIGHTREC_EXTENTS 16
@@ -91,7 +93,8 @@ struct flightrec_rows {
     struct flightrec_group known_groups[FLIGHTREC_KNOWN];
     uint64_t state_bits; /* of the state met last, and what it is */
     bool completed;
-    struct flightrec_pattern patterns[FLIGHTREC_KNOWN];
+    struct flightrec_pattern patterns[FLIGHTREC_SETS][FLIGHTREC_WAYS];
+    unsigned patterns_made;
     uint64_t
         words[FLIGHTREC_WORDS]; /* of the entry at hand, the group's description behind FR_KEPT */
     unsigned word_count, numbers;

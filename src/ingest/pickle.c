@@ -1,88 +1,12 @@
 /*
  * The stack machine of pickles: opcodes.
  */
+#include "ingest/picklemake.h"
 #include "ingest/picklewatch.h"
 
 #include <string.h>
 
 enum step { GO_ON, STOP, CUT, FAIL };
-
-#define MEMOIZE 0x94
-
-static struct pickle_value make(enum pickle_type type, uint64_t payload)
-{
-    return (struct pickle_value){payload << 4 | type};
-}
-
-static void push(struct pickle *p, struct pickle_value value)
-{
-    if (p->depth == p->stack_cap)
-        nl_grow(&p->stack, &p->stack_cap, p->depth + 1);
-    p->stack[p->depth++] = value;
-}
-
-static struct pickle_value wide(struct pickle *p, enum pickle_type type, uint64_t bits)
-{
-    nl_grow(&p->wide, &p->wide_cap, p->wide_count + 1);
-    p->wide[p->wide_count] = bits;
-    return make(type, p->wide_count++);
-}
-
-static struct pickle_value integer(struct pickle *p, int64_t value)
-{
-    if (value >= -((int64_t)1 << 59) && value < (int64_t)1 << 59)
-        return make(PICKLE_INT, (uint64_t)value);
-    return wide(p, PICKLE_BIG, (uint64_t)value);
-}
-
-#define POOL_VALUES ((size_t)32 << 10)
-
-static struct pickle_value container(struct pickle *p, enum pickle_type type)
-{
-    if (p->passing.on) {
-        struct pickle_passing *passing = &p->passing;
-        nl_grow(&passing->items, &passing->item_cap, passing->item_count + 1);
-        passing->items[passing->item_count] = (struct pickle_items){NULL, 0, 0};
-        return make(type, passing->item_count++ | PICKLE_PASSING);
-    }
-    nl_grow(&p->items, &p->item_cap, p->item_count + 1);
-    p->items[p->item_count] = (struct pickle_items){NULL, 0, 0};
-    return make(type, p->item_count++);
-}
-
-/* Memory for a container's values. */
-static struct pickle_value *room(struct pickle *p, struct pickle_value to, size_t count)
-{
-    struct pickle_passing *passing = &p->passing;
-    if (!(to.bits >> 4 & PICKLE_PASSING) || count > POOL_VALUES - passing->pool_used)
-        return nl_arena_alloc(&p->arena, count * sizeof(struct pickle_value));
-    passing->pool_used += count;
-    return passing->pool + passing->pool_used - count;
-}
-
-static bool add(struct pickle *p, struct pickle_value to, const struct pickle_value *values,
-                size_t count)
-{
-    struct pickle_items *items = pickle_container(p, to);
-    if (count > UINT32_MAX / 2 - items->count)
-        return false;
-    if (items->count + count > items->cap) {
-        size_t cap = items->count + count;
-        if (items->cap && cap < (size_t)items->cap * 2)
-            cap = (size_t)items->cap * 2;
-        struct pickle_value *grown = room(p, to, cap);
-        if (items->count)
-            memcpy(grown, items->values, items->count * sizeof *grown);
-        items->values = grown;
-        items->cap = (uint32_t)cap;
-    }
-    if (count == 1)
-        items->values[items->count] = *values;
-    else if (count)
-        memcpy(items->values + items->count, values, count * sizeof *values);
-    items->count += (uint32_t)count;
-    return true;
-}
 
 /* `len` (1, 2, 4 or 8) little-endian bytes from the program; CUT when they are not there. */
 static bool number(struct pickle *p, unsigned len, uint64_t *value)
@@ -109,9 +33,9 @@ static enum step text_or_bytes(struct pickle *p, unsigned size, enum pickle_type
     if (type == PICKLE_TEXT) {
         nl_grow(&p->texts, &p->text_cap, p->text_count + 1);
         p->texts[p->text_count] = (struct nl_str){(const char *)p->bytes + p->at, (size_t)len};
-        push(p, make(PICKLE_TEXT, p->text_count++));
+        pickle_push(p, pickle_make(PICKLE_TEXT, p->text_count++));
     } else {
-        push(p, make(PICKLE_OTHER, 0));
+        pickle_push(p, pickle_make(PICKLE_OTHER, 0));
     }
     p->at += (size_t)len;
     return GO_ON;
@@ -129,9 +53,9 @@ static enum step long_integer(struct pickle *p, unsigned size)
     bool fits = len <= 8 || (len == 9 && bytes[8] == 0);
     for (unsigned i = 0; i < 8; i++)
         value |= (uint64_t)(i < len ? bytes[i] : negative ? 0xff : 0) << (8 * i);
-    push(p, !fits      ? make(PICKLE_OTHER, 0)
-            : len == 9 ? wide(p, PICKLE_BIG, value)
-                       : integer(p, (int64_t)value));
+    pickle_push(p, !fits      ? pickle_make(PICKLE_OTHER, 0)
+                   : len == 9 ? pickle_wide(p, PICKLE_BIG, value)
+                              : pickle_integer(p, (int64_t)value));
     return GO_ON;
 }
 
@@ -140,7 +64,7 @@ static enum step fixed_integer(struct pickle *p, unsigned size)
     uint64_t value;
     if (!number(p, size, &value))
         return CUT;
-    push(p, integer(p, size == 4 ? (int32_t)value : (int64_t)value));
+    pickle_push(p, pickle_integer(p, size == 4 ? (int32_t)value : (int64_t)value));
     return GO_ON;
 }
 
@@ -151,7 +75,7 @@ static enum step floating(struct pickle *p, unsigned unused)
     uint64_t value;
     if (!number(p, 8, &value))
         return CUT;
-    push(p, wide(p, PICKLE_FLOAT, __builtin_bswap64(value)));
+    pickle_push(p, pickle_wide(p, PICKLE_FLOAT, __builtin_bswap64(value)));
     return GO_ON;
 }
 
@@ -162,7 +86,7 @@ static enum step put(struct pickle *p, uint64_t index)
     if (index >= p->memo_count) {
         nl_grow(&p->memo, &p->memo_cap, (size_t)index + 1);
         while (p->memo_count <= index)
-            p->memo[p->memo_count++] = make(PICKLE_NONE, 0);
+            p->memo[p->memo_count++] = pickle_make(PICKLE_NONE, 0);
     }
     p->memo[index] = p->stack[p->depth - 1];
     return GO_ON;
@@ -176,7 +100,7 @@ static enum step get(struct pickle *p, uint64_t index)
         p->lost = true;
         return FAIL;
     }
-    push(p, p->memo[index]);
+    pickle_push(p, p->memo[index]);
     return GO_ON;
 }
 
@@ -226,16 +150,16 @@ static enum step append_marked(struct pickle *p, unsigned type)
     if (type == PICKLE_DICT && p->list_at && pickle_watch_take(p, from))
         return GO_ON;
     p->depth = from;
-    return add(p, p->stack[from - 1], p->stack + from, count) ? GO_ON : FAIL;
+    return pickle_add(p, p->stack[from - 1], p->stack + from, count) ? GO_ON : FAIL;
 }
 
 /* A new container of `count` values that lie above the stack's top. */
 static enum step new_container(struct pickle *p, enum pickle_type type, size_t count)
 {
-    struct pickle_value value = container(p, type);
-    if (!add(p, value, p->stack + p->depth, count))
+    struct pickle_value value = pickle_new(p, type);
+    if (!pickle_add(p, value, p->stack + p->depth, count))
         return FAIL;
-    push(p, value);
+    pickle_push(p, value);
     return GO_ON;
 }
 
@@ -251,7 +175,7 @@ static enum step new_tuple(struct pickle *p, size_t count)
     struct pickle_value *known = count == 2 ? pickle_known_tuple(p, values) : NULL;
     if (known && pickle_type(*known) == PICKLE_TUPLE &&
         memcmp(pickle_container(p, *known)->values, values, 2 * sizeof *values) == 0) {
-        push(p, *known);
+        pickle_push(p, *known);
         return GO_ON;
     }
     p->passing.on = false;
@@ -281,7 +205,7 @@ static enum step append_last(struct pickle *p, unsigned type)
     if (p->depth <= count || pickle_type(p->stack[p->depth - count - 1]) != type)
         return FAIL;
     p->depth -= count;
-    return add(p, p->stack[p->depth - 1], p->stack + p->depth, count) ? GO_ON : FAIL;
+    return pickle_add(p, p->stack[p->depth - 1], p->stack + p->depth, count) ? GO_ON : FAIL;
 }
 
 static enum step tuple(struct pickle *p, unsigned count)
@@ -326,13 +250,13 @@ static enum step bytes(struct pickle *p, unsigned size)
 
 static enum step none(struct pickle *p, unsigned unused)
 {
-    push(p, make(PICKLE_NONE, unused));
+    pickle_push(p, pickle_make(PICKLE_NONE, unused));
     return GO_ON;
 }
 
 static enum step truth(struct pickle *p, unsigned value)
 {
-    push(p, make(PICKLE_BOOL, value));
+    pickle_push(p, pickle_make(PICKLE_BOOL, value));
     return GO_ON;
 }
 
@@ -343,10 +267,10 @@ static enum step empty(struct pickle *p, unsigned type)
     bool item =
         type == PICKLE_DICT && p->list_at && p->watch && p->watch->keep && pickle_watch_items(p);
     p->passing.on |= item;
-    push(p, container(p, (enum pickle_type)type));
+    pickle_push(p, pickle_new(p, (enum pickle_type)type));
     if (item)
         p->passing.on = false;
-    if (p->at < p->len && p->bytes[p->at] == MEMOIZE && p->memo_count < p->memo_cap) {
+    if (p->at < p->len && p->bytes[p->at] == PICKLE_OP_MEMOIZE && p->memo_count < p->memo_cap) {
         p->memo[p->memo_count++] = p->stack[p->depth - 1];
         p->at++;
     }
@@ -375,7 +299,7 @@ static const struct opcode {
     ['J'] = {fixed_integer, 4},
     ['K'] = {fixed_integer, 1},
     ['M'] = {fixed_integer, 2},
-    [0x8a] = {long_integer, 1},
+    [PICKLE_OP_LONG1] = {long_integer, 1},
     [0x8b] = {long_integer, 4},
     ['G'] = {floating, 0},
     [0x8c] = {text, 1},
@@ -402,7 +326,7 @@ static const struct opcode {
     [0x87] = {tuple, 3},
     ['q'] = {put_at, 1},
     ['r'] = {put_at, 4},
-    [MEMOIZE] = {put_next, 0},
+    [PICKLE_OP_MEMOIZE] = {put_next, 0},
     ['h'] = {get_at, 1},
     ['j'] = {get_at, 4},
     [0x80] = {skip, 1}, /* PROTO */
@@ -430,7 +354,7 @@ static void append_pending(struct pickle *p, size_t from)
     while ((p->depth - from) % 2 && p->depth - from > 2 &&
            pickle_type(p->stack[p->depth - 2]) == PICKLE_LIST) {
         p->depth--;
-        (void)add(p, p->stack[p->depth - 1], p->stack + p->depth, 1);
+        (void)pickle_add(p, p->stack[p->depth - 1], p->stack + p->depth, 1);
     }
 }
 
@@ -453,9 +377,9 @@ static void close_open(struct pickle *p)
         size_t count = p->depth - from;
         p->depth = from;
         if (pickle_type(below) == PICKLE_DICT)
-            (void)add(p, below, p->stack + from, count & ~(size_t)1);
+            (void)pickle_add(p, below, p->stack + from, count & ~(size_t)1);
         else if (pickle_type(below) == PICKLE_LIST)
-            (void)add(p, below, p->stack + from, count);
+            (void)pickle_add(p, below, p->stack + from, count);
     }
     p->cut = true;
 }
@@ -468,50 +392,11 @@ static bool over_budget(const struct pickle *p)
     return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 2;
 }
 
-/* What the memo has at a place, if that is there and not forgotten. */
-static inline bool known(const struct pickle *p, uint32_t index, struct pickle_value *value)
-{
-    if (index >= p->memo_count)
-        return false;
-    *value = p->memo[index];
-    return index >= p->passing.memo_released || !pickle_passes(p, *value);
-}
-
-/* Carries out the opcodes that files have most of as long as they come, far from all ends; what is odd
- * about one is left to the table's function. Their lengths are constants here, so that the processor
- * need not wait for one opcode to know where the next is. */
-static void run_frequent(struct pickle *p)
-{
-    const unsigned char *at = p->bytes + p->at, *end = p->bytes + p->len;
-    struct pickle_value *top = p->stack + p->depth, *full = p->stack + p->stack_cap;
-    while (end - at > 8 && top < full) {
-        uint32_t argument, length = 0;
-        memcpy(&argument, at + 1, sizeof argument);
-        switch (*at) {
-        case 'h': length = known(p, argument & 0xff, top) ? 2 : 0; break;
-        case 'j': length = known(p, argument, top) ? 5 : 0; break;
-        case 'K': *top = make(PICKLE_INT, argument & 0xff), length = 2; break;
-        case 'M': *top = make(PICKLE_INT, argument & 0xffff), length = 3; break;
-        case 'J': *top = make(PICKLE_INT, (uint64_t)(int64_t)(int32_t)argument), length = 5; break;
-        case 'N': *top = make(PICKLE_NONE, 0), length = 1; break;
-        case 0x88:
-        case 0x89: *top = make(PICKLE_BOOL, *at == 0x88), length = 1; break;
-        default: break;
-        }
-        if (!length)
-            break;
-        at += length;
-        top++;
-    }
-    p->at = (size_t)(at - p->bytes);
-    p->depth = (size_t)(top - p->stack);
-}
-
 static bool run(struct pickle *p, struct nl_err *err)
 {
     enum step step = GO_ON;
     for (uint64_t i = 1; step == GO_ON; i++) {
-        run_frequent(p);
+        pickle_run_frequent(p);
         if (p->at == p->len) {
             step = CUT;
             break;
@@ -545,7 +430,7 @@ static bool read_once(struct pickle *pickle, const struct pickle_watch *watch, s
     pickle->to_spend = ((uint64_t)pickle->len + 4096) * 64;
     pickle->places = nl_zalloc(PICKLE_PLACES * sizeof *pickle->places);
     if (watch)
-        pickle->passing.pool = nl_alloc(POOL_VALUES * sizeof *pickle->passing.pool);
+        pickle->passing.pool = nl_alloc(PICKLE_POOL * sizeof *pickle->passing.pool);
     nl_grow(&pickle->stack, &pickle->stack_cap, 16); /* never NULL: empty runs of it are taken */
     bool done = run(pickle, err);
     nl_free(pickle->stack);
