@@ -450,7 +450,6 @@ static void begin(struct snapshot *s)
     for (size_t i = 0; i < KNOWN_ACTIONS; i++)
         s->actions[i].bits = UINT64_MAX;
     nl_stage_begin(s->stage, s->source, 0);
-    s->process = nl_builder_process(s->builder, s->source, NL_NULL_I64);
     s->blocks_kind = nl_stage_name(s->stage, nl_str("blocks"));
     s->segments_kind = nl_stage_name(s->stage, nl_str("segments"));
 }
@@ -463,6 +462,7 @@ static bool finish(struct snapshot *s, struct nl_err *err)
     struct pickle_value traces = get(s, pickle->root, "device_traces");
     if (pickle->lost)
         torchstack_forget(&s->stacks);
+    s->process = nl_builder_process(s->builder, s->source, NL_NULL_I64);
     take_rest(s, traces);
     put_traces(s, segments);
     if (s->events > s->untimed)
