@@ -264,25 +264,20 @@ static void pack_i64(struct flightrec_rows *rows, int64_t value)
 /* A field's word of the entry's shape; a number is packed. */
 static uint64_t shape_of(struct flightrec_rows *rows, struct pickle_value value)
 {
-    int64_t whole;
-    switch (pickle_type(value)) {
-    case PICKLE_NONE: return ABSENT;
-    case PICKLE_INT:
-    case PICKLE_BIG:
-        whole = pickle_i64(rows->pickle, value);
-        if (whole == NL_NULL_I64)
-            return NOTHING;
+    enum pickle_type type = pickle_type(value);
+    if (type == PICKLE_TEXT || type == PICKLE_BOOL || type == PICKLE_NONE)
+        return value.bits; /* of NONE: ABSENT */
+    int64_t whole = pickle_i64(rows->pickle, value);
+    if (whole != NL_NULL_I64) {
         pack_i64(rows, whole);
         return WHOLE;
-    case PICKLE_FLOAT:
-        rows->packed_len +=
-            nl_filled_put_f64(rows->packed + rows->packed_len, pickle_f64(rows->pickle, value));
-        rows->numbers++;
-        return REAL;
-    case PICKLE_BOOL:
-    case PICKLE_TEXT: return value.bits;
-    default: return NOTHING;
     }
+    if (type != PICKLE_FLOAT)
+        return NOTHING;
+    rows->packed_len +=
+        nl_filled_put_f64(rows->packed + rows->packed_len, pickle_f64(rows->pickle, value));
+    rows->numbers++;
+    return REAL;
 }
 
 /* The extents are packed; how many each shape has belongs to the entry's own shape. */

@@ -1,8 +1,10 @@
 /* filled: patterns with numbers in them are the texts they stand for, in memory, in a file and in SQL. */
 #include "check.h"
 
+#include <fcntl.h>
 #include <float.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -159,6 +161,42 @@ static void texts_are_whole_in_sql_and_files(void)
     nl_trace_free(trace);
 }
 
+/* Every byte of a file changed, one at a time: it is refused, or its texts are some texts. */
+static void damaged_files_give_some_text(void)
+{
+    char path[] = "/tmp/neurolens-filled-XXXXXX";
+    struct nl_err err;
+    struct stat info;
+    nl_err_clear(&err);
+    struct nl_trace *trace = made(&err);
+    int made_file = mkstemp(path);
+    REQUIRE(trace != NULL && made_file >= 0 && nl_trace_save(trace, path, &err));
+    nl_trace_free(trace);
+    close(made_file);
+    int file = open(path, O_RDWR);
+    REQUIRE(file >= 0 && fstat(file, &info) == 0);
+    uint32_t opened = 0;
+    for (off_t at = 0; at < info.st_size; at++) {
+        unsigned char byte, changed;
+        struct nl_buf room;
+        CHECK(pread(file, &byte, 1, at) == 1);
+        changed = byte ^ (at % 2 ? 0xff : 0x11);
+        CHECK(pwrite(file, &changed, 1, at) == 1);
+        nl_buf_init(&room, NL_MOST_FILLED);
+        trace = nl_trace_open(path, false, 1, &err);
+        for (uint32_t i = 0; trace && i < trace->arg.rows; i++)
+            CHECK(nl_trace_text(trace, trace->arg.text[i], &room).len <= NL_MOST_FILLED);
+        opened += trace != NULL;
+        nl_trace_free(trace);
+        nl_buf_release(&room);
+        CHECK(pwrite(file, &byte, 1, at) == 1);
+    }
+    CHECK(opened > 0 && opened < info.st_size);
+    close(file);
+    unlink(path);
+}
+
 CHECK_MAIN("filled", {"numbers are what went in", numbers_are_what_went_in},
            {"damage is harmless", damage_is_harmless},
+           {"damaged files give some text", damaged_files_give_some_text},
            {"texts are whole in SQL and files", texts_are_whole_in_sql_and_files})
