@@ -21,8 +21,7 @@ void diff_doc_add(struct diff_doc *doc, struct nl_result *result)
 static enum diff_unit choose_unit(struct diff_side *base, struct diff_side *changed)
 {
     enum diff_unit unit = DIFF_BY_STEP;
-    while (unit < DIFF_UNITS &&
-           !(diff_side_allows(base, changed, unit) && diff_side_allows(changed, base, unit)))
+    while (unit < DIFF_UNITS && !diff_sides_allow(base, changed, unit))
         unit++;
     return unit;
 }

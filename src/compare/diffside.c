@@ -15,8 +15,21 @@ void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
     side->lane_count = nl_work_lanes(trace, &side->window, &side->lanes);
 }
 
+static const struct nl_found_steps *steps_of(const struct diff_side *side)
+{
+    return side->has_own ? &side->own : nl_memo_steps(side->memo);
+}
+
+static void drop_own_steps(struct diff_side *side)
+{
+    if (side->has_own)
+        nl_steps_release(&side->own);
+    side->has_own = false;
+}
+
 void diff_side_release(struct diff_side *side)
 {
+    drop_own_steps(side);
     nl_free(side->lanes);
     nl_free(side->devices);
     nl_free(side->spans);
@@ -71,16 +84,23 @@ static void add_span(struct diff_side *side, struct diff_device *device, int64_t
     device->spans++;
 }
 
+/* Steps that are known to be whole: a period of launches ends where the next begins, the last one
+ * only with the last work. */
+static size_t whole_steps(const struct nl_step_group *group)
+{
+    return group->count - (group->method == NL_STEPS_LAUNCHES && group->count > 1);
+}
+
 /* The steady steps of the device's rank that begin in the window. */
 static void add_steps(struct diff_side *side, struct diff_device *device)
 {
-    const struct nl_found_steps *found = nl_memo_steps(side->memo);
+    const struct nl_found_steps *found = steps_of(side);
     for (size_t g = 0; g < found->group_count; g++) {
         const struct nl_step_group *group = &found->groups[g];
         if (group->rank != device->rank)
             continue;
         side->method = group->method;
-        for (size_t i = group->first; i < group->first + group->count; i++) {
+        for (size_t i = group->first; i < group->first + whole_steps(group); i++) {
             const struct nl_found_step *step = &found->items[i];
             if (nl_step_in_window(group, step, &side->window) && step->phase == NL_STEP_STEADY)
                 add_span(side, device, step->start, step->end, step->index);
@@ -91,7 +111,7 @@ static void add_steps(struct diff_side *side, struct diff_device *device)
 /* Steps that are left out, once each. */
 static void count_apart(struct diff_side *side)
 {
-    const struct nl_found_steps *found = nl_memo_steps(side->memo);
+    const struct nl_found_steps *found = steps_of(side);
     for (size_t g = 0; g < found->group_count; g++)
         for (size_t i = 0; i < found->groups[g].count; i++) {
             const struct nl_found_step *step = &found->items[found->groups[g].first + i];
@@ -154,7 +174,7 @@ static void find_devices(struct diff_side *side)
 
 static void find_ranks(struct diff_side *side)
 {
-    const struct nl_found_steps *found = nl_memo_steps(side->memo);
+    const struct nl_found_steps *found = steps_of(side);
     side->devices = nl_alloc((found->group_count + 1) * sizeof *side->devices);
     for (size_t g = 0; g < found->group_count; g++) {
         struct diff_device device = {.rank = found->groups[g].rank,
@@ -168,16 +188,24 @@ static void find_ranks(struct diff_side *side)
     }
 }
 
-static bool has_steady_steps(struct diff_side *side)
+static bool has_steady(const struct diff_side *side, const struct nl_step_group *group)
 {
-    const struct nl_found_steps *found = nl_memo_steps(side->memo);
+    const struct nl_found_steps *found = steps_of(side);
+    for (size_t i = group->first; i < group->first + whole_steps(group); i++) {
+        const struct nl_found_step *step = &found->items[i];
+        if (step->phase == NL_STEP_STEADY && step->end > step->start &&
+            nl_step_in_window(group, step, &side->window))
+            return true;
+    }
+    return false;
+}
+
+static bool has_steady_steps(const struct diff_side *side)
+{
+    const struct nl_found_steps *found = steps_of(side);
     for (size_t g = 0; g < found->group_count; g++)
-        for (size_t i = 0; i < found->groups[g].count; i++) {
-            const struct nl_found_step *step = &found->items[found->groups[g].first + i];
-            if (step->phase == NL_STEP_STEADY && step->end > step->start &&
-                nl_step_in_window(&found->groups[g], step, &side->window))
-                return true;
-        }
+        if (has_steady(side, &found->groups[g]))
+            return true;
     return false;
 }
 
@@ -196,42 +224,73 @@ static bool has_device_work(struct diff_side *side, enum diff_unit unit)
     return false;
 }
 
-/* Steps on a rank that has a device with times. */
+/* Steady steps on a rank that has a device with times. */
 static bool has_device_steps(struct diff_side *side)
 {
     size_t count;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
-    const struct nl_found_steps *found = nl_memo_steps(side->memo);
+    const struct nl_found_steps *found = steps_of(side);
     for (size_t i = 0; i < count; i++)
         for (size_t g = 0; g < found->group_count && !rows[i].laid_out; g++)
-            if (found->groups[g].rank == rows[i].rank)
-                return has_steady_steps(side);
+            if (found->groups[g].rank == rows[i].rank && has_steady(side, &found->groups[g]))
+                return true;
+    return false;
+}
+
+static bool by_launches(const struct diff_side *side)
+{
+    const struct nl_found_steps *found = steps_of(side);
+    return found->group_count && found->groups[0].method == NL_STEPS_LAUNCHES;
+}
+
+static void find_by_launches(struct diff_side *side)
+{
+    if (by_launches(side))
+        return;
+    nl_steps_find_by(side->trace, 1u << NL_STEPS_LAUNCHES, &side->own);
+    side->has_own = true;
+}
+
+/* A step that a program marks and the period of its launches are not the same time: where one side
+ * has no marks, launches are looked at on both. */
+static bool both_have_steps(struct diff_side *base, struct diff_side *changed)
+{
+    if (!has_device_steps(base) || !has_device_steps(changed))
+        return false;
+    if (by_launches(base) == by_launches(changed))
+        return true;
+    find_by_launches(base);
+    find_by_launches(changed);
+    if (has_device_steps(base) && has_device_steps(changed))
+        return true;
+    drop_own_steps(base);
+    drop_own_steps(changed);
     return false;
 }
 
 /* The most telling kind of ranges that both have on threads. */
-static bool find_host_kind(struct diff_side *side, const struct diff_side *other)
+static bool find_host_kind(struct diff_side *base, struct diff_side *changed)
 {
     static const enum nl_kind kinds[] = {NL_KIND_OP,         NL_KIND_LAYER,   NL_KIND_PYTHON,
                                          NL_KIND_COLLECTIVE, NL_KIND_NVTX,    NL_KIND_API,
                                          NL_KIND_LIBRARY,    NL_KIND_GENERIC, NL_KIND_OSRT};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (nl_rangetree_any(side->trace, kinds[i]) && nl_rangetree_any(other->trace, kinds[i])) {
-            side->host_kind = kinds[i];
+        if (nl_rangetree_any(base->trace, kinds[i]) && nl_rangetree_any(changed->trace, kinds[i])) {
+            base->host_kind = changed->host_kind = kinds[i];
             return true;
         }
     return false;
 }
 
-bool diff_side_allows(struct diff_side *side, struct diff_side *other, enum diff_unit unit)
+bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit)
 {
     switch (unit) {
-    case DIFF_BY_STEP: return has_device_work(side, DIFF_BY_WALL) && has_device_steps(side);
+    case DIFF_BY_STEP: return both_have_steps(base, changed);
     case DIFF_BY_WALL:
-    case DIFF_BY_WORK: return has_device_work(side, unit);
-    case DIFF_BY_HOST: return find_host_kind(side, other);
-    case DIFF_BY_LAYER: return diff_layers_allow(side);
-    case DIFF_BY_FUNCTION: return diff_functions_allow(side, other);
+    case DIFF_BY_WORK: return has_device_work(base, unit) && has_device_work(changed, unit);
+    case DIFF_BY_HOST: return find_host_kind(base, changed);
+    case DIFF_BY_LAYER: return diff_layers_allow(base) && diff_layers_allow(changed);
+    case DIFF_BY_FUNCTION: return diff_functions_allow(base, changed);
     default: return false;
     }
 }

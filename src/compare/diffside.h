@@ -92,9 +92,11 @@ struct diff_side {
     int64_t sum, mean;
     double *lengths; /* of the steps, ns: a step of several ranks is one, their mean */
     size_t length_count;
-    size_t warm_up, compile;     /* steps set apart */
-    size_t stepless;             /* devices without steps, which are left out */
-    enum nl_step_method method;  /* how the steps were found */
+    size_t warm_up, compile;    /* steps set apart */
+    size_t stepless;            /* devices without steps, which are left out */
+    enum nl_step_method method; /* how the steps were found */
+    struct nl_found_steps own;  /* found by launches though they are marked, as the other side's */
+    bool has_own;
     enum nl_kind host_kind;      /* of unit host */
     struct nl_str weight, event; /* of unit functions: unit of its numbers, and what was sampled */
     struct nl_result *functions; /* of units layers and functions: the analysis they come from */
@@ -107,9 +109,9 @@ void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
                     const struct nl_window *window);
 void diff_side_release(struct diff_side *side);
 
-/* Whether the side can be compared by a unit; `other` decides with it which kind of ranges, or which
- * event of samples, is meant. */
-bool diff_side_allows(struct diff_side *side, struct diff_side *other, enum diff_unit unit);
+/* Whether two sides can be compared by a unit; settles for both which kind of ranges, or which event
+ * of samples, is meant. The order of the two does not matter. */
+bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit);
 
 /* Cuts out what is compared by the unit that was allowed, adds it up, and fills `parts`, which is
  * zeroed, by name. */
@@ -146,7 +148,7 @@ int64_t diff_mean(int64_t sum, uint64_t units);
 /* ---- parts that do not come from device work (diffsums.c) ---- */
 
 /* Whether both have functions that can be compared; picks what was sampled. */
-bool diff_functions_allow(struct diff_side *side, struct diff_side *other);
+bool diff_functions_allow(struct diff_side *base, struct diff_side *changed);
 /* Whether it has sums per layer of a compiled model. */
 bool diff_layers_allow(struct diff_side *side);
 void diff_parts_host(struct diff_parts *parts, struct diff_side *side);

@@ -158,38 +158,36 @@ static bool has_kind(const struct nl_result *result, struct nl_str event, struct
     return false;
 }
 
-/* What both sampled: of several events the one that stands first on both. The order of the sides does
- * not matter. */
-static bool find_event(struct diff_side *side, const struct diff_side *other)
+/* What both sampled: of several events the one that stands first on both. */
+static bool find_event(struct diff_side *base, struct diff_side *changed)
 {
     size_t best = SIZE_MAX;
-    for (size_t row = 0; row < side->functions->rows; row++) {
-        struct nl_str event = text_of(side->functions, row, "event"),
-                      unit = text_of(side->functions, row, "unit");
-        size_t own, there;
-        has_kind(side->functions, event, unit, &own);
-        if (own < row || !has_kind(other->functions, event, unit, &there))
+    for (size_t row = 0; row < base->functions->rows; row++) {
+        struct nl_str event = text_of(base->functions, row, "event"),
+                      unit = text_of(base->functions, row, "unit");
+        size_t here, there;
+        has_kind(base->functions, event, unit, &here);
+        if (here < row || !has_kind(changed->functions, event, unit, &there))
             continue;
-        bool first =
-            own + there < best || (own + there == best && diff_text_order(event, side->event) < 0);
-        if (!first)
+        if (here + there > best ||
+            (here + there == best && diff_text_order(event, base->event) >= 0))
             continue;
-        best = own + there;
-        side->event = event;
-        side->weight = unit;
+        best = here + there;
+        base->event = changed->event = event;
+        base->weight = changed->weight = unit;
     }
     return best != SIZE_MAX;
 }
 
-bool diff_functions_allow(struct diff_side *side, struct diff_side *other)
+bool diff_functions_allow(struct diff_side *base, struct diff_side *changed)
 {
-    side->weight = nl_str("ns");
-    side->event = nl_str("");
-    if (ask(side, &nl_analysis_call_sums, "self_ns") &&
-        ask(other, &nl_analysis_call_sums, "self_ns"))
+    base->weight = changed->weight = nl_str("ns");
+    base->event = changed->event = nl_str("");
+    if (ask(base, &nl_analysis_call_sums, "self_ns") &&
+        ask(changed, &nl_analysis_call_sums, "self_ns"))
         return true;
-    return ask(side, &nl_analysis_cpu_samples, "self_weight") &&
-           ask(other, &nl_analysis_cpu_samples, "self_weight") && find_event(side, other);
+    return ask(base, &nl_analysis_cpu_samples, "self_weight") &&
+           ask(changed, &nl_analysis_cpu_samples, "self_weight") && find_event(base, changed);
 }
 
 static void add_function(struct diff_parts *parts, const struct diff_side *side, size_t row)
