@@ -79,8 +79,11 @@ static void add_span(struct diff_side *side, struct diff_device *device, int64_t
     if (end <= start)
         return;
     nl_grow(&side->spans, &side->span_cap, side->span_count + 1);
-    side->spans[side->span_count++] =
-        (struct diff_span){.start = start, .end = end, .index = index, .sum = end - start};
+    side->spans[side->span_count++] = (struct diff_span){.start = start,
+                                                         .end = end,
+                                                         .index = index,
+                                                         .sum = end - start,
+                                                         .device = (uint32_t)side->device_count};
     device->spans++;
 }
 
@@ -297,23 +300,41 @@ bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum di
 
 /* ---- lengths ---- */
 
+static int by_device(const void *left, const void *right)
+{
+    const struct diff_span *a = left, *b = right;
+    if (a->index != b->index)
+        return a->index < b->index ? -1 : 1;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
 static int by_index(const void *left, const void *right)
 {
     const struct diff_span *a = left, *b = right;
-    return a->index < b->index ? -1 : a->index > b->index;
+    if (a->index != b->index)
+        return a->index < b->index ? -1 : 1;
+    return a->again < b->again ? -1 : a->again > b->again;
 }
 
-/* Steps of the same number on several ranks or devices are one measurement. */
+/* Steps of the same number on several ranks or devices are one measurement; of several on one device,
+ * the first on each, the second on each and so on. */
 static void take_lengths(struct diff_side *side)
 {
-    struct diff_span *spans = nl_alloc((side->span_count + 1) * sizeof *spans);
-    side->lengths = nl_alloc((side->span_count + 1) * sizeof *side->lengths);
-    if (side->span_count)
-        memcpy(spans, side->spans, side->span_count * sizeof *spans);
-    qsort(spans, side->span_count, sizeof *spans, by_index);
-    for (size_t i = 0, next; i < side->span_count; i = next) {
+    size_t count = side->span_count;
+    struct diff_span *spans = nl_alloc((count + 1) * sizeof *spans);
+    side->lengths = nl_alloc((count + 1) * sizeof *side->lengths);
+    if (count)
+        memcpy(spans, side->spans, count * sizeof *spans);
+    qsort(spans, count, sizeof *spans, by_device);
+    for (size_t i = 1; i < count; i++)
+        if (spans[i].index == spans[i - 1].index && spans[i].device == spans[i - 1].device)
+            spans[i].again = spans[i - 1].again + 1;
+    qsort(spans, count, sizeof *spans, by_index);
+    for (size_t i = 0, next; i < count; i = next) {
         int64_t sum = 0;
-        for (next = i; next < side->span_count && spans[next].index == spans[i].index; next++)
+        for (next = i; next < count && !by_index(&spans[next], &spans[i]); next++)
             sum += spans[next].sum;
         if (sum > 0)
             side->lengths[side->length_count++] = (double)sum / (double)(next - i);

@@ -73,6 +73,8 @@ struct diff_device {
 struct diff_span {
     int64_t start, end; /* store time */
     int64_t index;      /* of the step */
+    uint32_t again;     /* how many of its device had that index before */
+    uint32_t device;    /* in diff_side.devices */
     int64_t sum;        /* what of it is compared */
 };
 
