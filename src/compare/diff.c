@@ -28,8 +28,6 @@ static enum diff_unit choose_unit(struct diff_side *base, struct diff_side *chan
 
 static void add_rows(struct diff_doc *doc)
 {
-    if (doc->base.unit == DIFF_UNITS)
-        return;
     diff_doc_add(doc, diff_parts_table(doc));
     diff_doc_add(doc, diff_rows_table(doc, "attribution", "What changed, largest first", &doc->rows,
                                       doc->base.units, doc->changed.units));
@@ -37,16 +35,34 @@ static void add_rows(struct diff_doc *doc)
 }
 
 /* The same change by what launched the work; without rows when a side does not tell. */
-static void add_lens(struct diff_doc *doc, enum diff_lens lens, const char *name, const char *title)
+static void add_pairs(struct diff_doc *doc, struct diff_parts *base, struct diff_parts *changed,
+                      const char *name, const char *title)
 {
-    struct diff_parts base = {0}, changed = {0};
     struct diff_rows rows = {0};
-    if (doc->base.unit <= DIFF_BY_WORK && diff_parts_make(&base, &doc->base, lens) &&
-        diff_parts_make(&changed, &doc->changed, lens))
-        diff_pair(&rows, &doc->base, &base, &doc->changed, &changed, false);
+    diff_pair(&rows, &doc->base, base, &doc->changed, changed, false);
     diff_doc_add(doc,
                  diff_rows_table(doc, name, title, &rows, doc->base.units, doc->changed.units));
     diff_rows_release(&rows);
+}
+
+/* False, with empty parts, when a side does not tell. */
+static bool make_lens(struct diff_doc *doc, enum diff_lens lens, struct diff_parts *base,
+                      struct diff_parts *changed)
+{
+    if (doc->base.unit <= DIFF_BY_WORK && diff_parts_make(base, &doc->base, lens) &&
+        diff_parts_make(changed, &doc->changed, lens))
+        return true;
+    diff_parts_release(base);
+    diff_parts_release(changed);
+    *base = *changed = (struct diff_parts){0};
+    return false;
+}
+
+static void add_lens(struct diff_doc *doc, enum diff_lens lens, const char *name, const char *title)
+{
+    struct diff_parts base = {0}, changed = {0};
+    (void)make_lens(doc, lens, &base, &changed);
+    add_pairs(doc, &base, &changed, name, title);
     diff_parts_release(&base);
     diff_parts_release(&changed);
 }
@@ -86,7 +102,12 @@ static void compare(struct diff_doc *doc, const struct nl_diff_input *base,
         diff_pair(&doc->rows, &doc->base, &doc->base_parts, &doc->changed, &doc->changed_parts,
                   true);
     }
-    diff_judge(&doc->sureness, &doc->base, &doc->base_parts, &doc->changed, &doc->changed_parts);
+    doc->has_ops = make_lens(doc, DIFF_BY_OPERATOR, &doc->base_ops, &doc->changed_ops);
+    diff_judge(
+        &doc->sureness,
+        &(struct diff_judged){&doc->base, &doc->base_parts, doc->has_ops ? &doc->base_ops : NULL},
+        &(struct diff_judged){&doc->changed, &doc->changed_parts,
+                              doc->has_ops ? &doc->changed_ops : NULL});
 }
 
 static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
@@ -96,7 +117,8 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
     diff_doc_add(doc, diff_verdict_table(doc));
     diff_doc_add(doc, doc->sureness.facts);
     add_rows(doc);
-    add_lens(doc, DIFF_BY_OPERATOR, "operators", "By operator that launched the work");
+    add_pairs(doc, &doc->base_ops, &doc->changed_ops, "operators",
+              "By operator that launched the work");
     add_lens(doc, DIFF_BY_MODULE, "modules", "By module that launched the work");
     add_lens(doc, DIFF_BY_RANGE, "ranges", "By range that launched the work");
     add_layers(doc, base, changed);
@@ -125,6 +147,8 @@ static void release(struct diff_doc *doc)
     diff_rows_release(&doc->rows);
     diff_parts_release(&doc->base_parts);
     diff_parts_release(&doc->changed_parts);
+    diff_parts_release(&doc->base_ops);
+    diff_parts_release(&doc->changed_ops);
     diff_side_release(&doc->base);
     diff_side_release(&doc->changed);
     nl_free(doc);

@@ -10,6 +10,8 @@
 struct diff_doc {
     struct diff_side base, changed;
     struct diff_parts base_parts, changed_parts; /* by name */
+    struct diff_parts base_ops, changed_ops;     /* by operator, */
+    bool has_ops;                                /* if both sides have them recorded */
     struct diff_rows rows;
     struct diff_sureness sureness;
     const char *base_word, *changed_word;

@@ -34,7 +34,7 @@ const char *diff_group_text(enum diff_group group)
                                                    [DIFF_COMM] = "exposed communication",
                                                    [DIFF_COPY] = "exposed copies",
                                                    [DIFF_IDLE] = "idle",
-                                                   [DIFF_HOST] = "self time"};
+                                                   [DIFF_HOST] = "self"};
     return texts[group];
 }
 

@@ -131,16 +131,27 @@ static uint32_t part_of_work(void *context, const struct nl_work *work)
     return part;
 }
 
+static struct nl_str owner_text(struct finder *finder, uint32_t name, uint32_t id)
+{
+    if (!name)
+        return nl_str("(launched outside of any)");
+    if (!finder->folds)
+        return nl_trace_name(finder->trace, name);
+    struct nl_str text = nl_dict_text(&finder->fold.texts, id);
+    return (struct nl_str){nl_arena_text(&finder->parts->arena, text.ptr, text.len), text.len};
+}
+
 static uint32_t part_of_owner(void *context, const struct nl_work *work)
 {
     struct finder *finder = context;
     uint32_t name = finder->owner[work->slice];
-    uint32_t *known = name ? &finder->by_name[NL_IS_COMPUTE][name] : &finder->unowned;
+    uint32_t id = name && finder->folds ? nl_fold_id(&finder->fold, name) : name;
+    uint32_t *known = name ? &finder->by_name[NL_IS_COMPUTE][id] : &finder->unowned;
     if (*known)
         return *known - 1;
-    return new_part(finder, known, NL_IS_COMPUTE,
-                    name ? nl_trace_name(finder->trace, name)
-                         : nl_str("(launched outside of any)"));
+    uint32_t part = new_part(finder, known, NL_IS_COMPUTE, owner_text(finder, name, id));
+    finder->parts->items[part].nobody = !name;
+    return part;
 }
 
 /* Per slice the name of the range of that kind that launched it, 0 none; NULL when there are no such

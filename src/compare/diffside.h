@@ -50,6 +50,7 @@ struct diff_part {
     struct nl_str folded; /* without signature and numbers of instances */
     struct nl_str owner;  /* operator that most of it was launched from; empty = not known */
     uint8_t category;     /* enum nl_category of a kernel */
+    bool nobody;          /* of another lens than name: work that nobody launched */
     uint64_t count;       /* pieces that began in the time compared; NL_NULL_U64 unknown */
     int64_t sum, mean;
 };

@@ -46,7 +46,8 @@ const char *diff_unit_words(const struct diff_side *side)
         return side->by_step ? "self time on threads in a steady step" : "self time on threads";
     case DIFF_BY_LAYER:
         return side->units > 1 ? "the layers of an execution" : "the layers of the model";
-    case DIFF_BY_FUNCTION: return "self time of functions";
+    case DIFF_BY_FUNCTION:
+        return nl_str_is(side->weight, "ns") ? "self time of functions" : "weight of functions";
     default: return "nothing";
     }
 }
@@ -171,7 +172,8 @@ static void put_count(struct judging *judging, const char *fact, size_t base, si
 
 static bool is_named(const struct diff_part *part)
 {
-    return part->group == DIFF_COMPUTE || part->group == DIFF_COMM || part->group == DIFF_HOST;
+    return !part->nobody &&
+           (part->group == DIFF_COMPUTE || part->group == DIFF_COMM || part->group == DIFF_HOST);
 }
 
 /* Different folded names, sorted. */
@@ -188,8 +190,8 @@ static size_t names_of(const struct diff_parts *parts, struct nl_str *names)
     return kept;
 }
 
-static void put_likeness(struct judging *judging, const struct diff_parts *base,
-                         const struct diff_parts *changed)
+static void put_likeness(struct judging *judging, const char *fact, const struct diff_parts *base,
+                         const struct diff_parts *changed, bool decides)
 {
     struct nl_arena *arena = &judging->sureness->facts->arena;
     struct nl_str *a = nl_alloc((base->count + 1) * sizeof *a);
@@ -203,10 +205,9 @@ static void put_likeness(struct judging *judging, const struct diff_parts *base,
     }
     size_t either = a_count + b_count - both;
     double jaccard = either ? (double)both / (double)either : 1;
-    put_fact(judging, "names of the work",
-             nl_arena_format(arena, "%zu, %zu of them in B", a_count, both),
+    put_fact(judging, fact, nl_arena_format(arena, "%zu, %zu of them in B", a_count, both),
              nl_arena_format(arena, "%zu, Jaccard %.2f", b_count, jaccard), jaccard >= DIFF_JACCARD,
-             true);
+             decides);
     nl_free(a);
     nl_free(b);
 }
@@ -259,10 +260,10 @@ static void put_steps(struct judging *judging, const struct diff_side *base,
                  base->stepless == changed->stepless, false);
 }
 
-static void put_facts(struct judging *judging, const struct diff_side *base,
-                      const struct diff_parts *base_parts, const struct diff_side *changed,
-                      const struct diff_parts *changed_parts)
+static void put_facts(struct judging *judging, const struct diff_judged *a,
+                      const struct diff_judged *b)
 {
+    const struct diff_side *base = a->side, *changed = b->side;
     struct nl_arena *arena = &judging->sureness->facts->arena;
     put_fact(judging, "compared", diff_unit_words(base), diff_unit_words(changed),
              base->unit == changed->unit && base->by_step == changed->by_step, true);
@@ -275,8 +276,10 @@ static void put_facts(struct judging *judging, const struct diff_side *base,
     if (base->unit <= DIFF_BY_WORK)
         put_equal(judging, "element types of kernels", types(base, arena), types(changed, arena),
                   false);
-    put_likeness(judging, base_parts, changed_parts);
-    put_pieces(judging, base, base_parts, changed, changed_parts);
+    if (a->operators && b->operators)
+        put_likeness(judging, "names of operators", a->operators, b->operators, true);
+    put_likeness(judging, "names of the work", a->parts, b->parts, !a->operators);
+    put_pieces(judging, base, a->parts, changed, b->parts);
     put_steps(judging, base, changed);
     put_equal(judging, "format", formats(base, arena), formats(changed, arena), false);
 }
@@ -317,17 +320,17 @@ static void judge_steps(struct diff_sureness *s, const struct diff_side *base,
     nl_free(b);
 }
 
-void diff_judge(struct diff_sureness *sureness, struct diff_side *base,
-                struct diff_parts *base_parts, struct diff_side *changed,
-                struct diff_parts *changed_parts)
+void diff_judge(struct diff_sureness *sureness, const struct diff_judged *a,
+                const struct diff_judged *b)
 {
+    const struct diff_side *base = a->side, *changed = b->side;
     struct judging judging = {.sureness = sureness};
     *sureness = (struct diff_sureness){
         .verdict = DIFF_UNTOLD, .ratio = NAN, .low = NAN, .high = NAN, .median_ratio = NAN};
     sureness->facts = NL_ANSWER_NEW("comparability", "Can they be compared?", columns);
     nl_buf_init(&judging.against, LIST_BYTES);
     if (base->unit < DIFF_UNITS)
-        put_facts(&judging, base, base_parts, changed, changed_parts);
+        put_facts(&judging, a, b);
     else
         nl_buf_text(&judging.against, "nothing was recorded on both sides that takes time");
     if (base->sum > 0)

@@ -3,7 +3,8 @@
  *
  * First facts: device models, number of devices and ranks, element types, how alike the names of the
  * work are (Jaccard) and how much work there is. Some decide: where they disagree, nothing is said
- * about slower or faster. Then the shift of the logarithms of the steps' lengths (Hodges–Lehmann,
+ * about slower or faster. Where operators are recorded, their names decide and those of kernels do not:
+ * one kernel in another's place is a change to be judged, another program is none. Then the shift of the logarithms of the steps' lengths (Hodges–Lehmann,
  * compare/shift.h). Steps of one capture are no replicates: captures differ by about DIFF_NOISE for
  * reasons that no step shows, so the interval is widened by that on both sides,
  *     se² = se_steps² + 2 DIFF_NOISE²,
@@ -30,10 +31,15 @@ struct diff_sureness {
     struct nl_result *facts; /* table "comparability" */
 };
 
-/* Judges two measured sides and their parts by name (NULL units: nothing in common). */
-void diff_judge(struct diff_sureness *sureness, struct diff_side *base,
-                struct diff_parts *base_parts, struct diff_side *changed,
-                struct diff_parts *changed_parts);
+/* A measured side (or one without a unit), its parts by name, and by operator where both sides have
+ * operators recorded, else NULL. */
+struct diff_judged {
+    struct diff_side *side;
+    struct diff_parts *parts, *operators;
+};
+
+void diff_judge(struct diff_sureness *sureness, const struct diff_judged *base,
+                const struct diff_judged *changed);
 
 const char *diff_verdict_text(enum diff_verdict verdict);
 

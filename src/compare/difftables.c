@@ -123,7 +123,7 @@ struct nl_result *diff_parts_table(const struct diff_doc *doc)
     group_sums(&doc->rows, a, b);
     for (size_t group = 0; group < DIFF_GROUPS; group++) {
         bool device = doc->base.unit <= DIFF_BY_WALL && group != DIFF_HOST;
-        if (!device && !a[group] && !b[group])
+        if (doc->base.unit == DIFF_UNITS || (!device && !a[group] && !b[group]))
             continue;
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_answer_static(diff_group_text((enum diff_group)group));

@@ -297,8 +297,8 @@ static void next_for_rows(const struct diff_doc *doc, struct nl_result *result, 
                             doc->base.unit > DIFF_BY_WORK ? section : diff_group_text(row->group)),
             words_of(doc, &result->arena, row),
             nl_arena_format(&result->arena,
-                            "neurolens analyze %s --section %s; neurolens analyze %s "
-                            "--section %s",
+                            "neurolens analyze %s --section %s && "
+                            "neurolens analyze %s --section %s",
                             a, section, b, section));
     }
 }
@@ -311,7 +311,7 @@ struct nl_result *diff_next_table(const struct diff_doc *doc)
     const struct diff_sureness *s = &doc->sureness;
     if (s->verdict == DIFF_INCOMPARABLE)
         put_next(result, "record both sides alike", s->reason ? s->reason : "",
-                 nl_arena_format(arena, "neurolens info %s; neurolens info %s", a, b));
+                 nl_arena_format(arena, "neurolens info %s && neurolens info %s", a, b));
     next_for_rows(doc, result, a, b);
     if (s->verdict == DIFF_UNTOLD && doc->base.sum != doc->changed.sum)
         put_next(result, "record more steady steps, and more than one capture a side",

@@ -189,6 +189,9 @@ static void put_result(struct page *page, const struct nl_result *result, size_t
     } else if (!strcmp(result->name, "missing")) {
         nl_notes_missing(&page->line, result, page->width);
         flush(page, NULL);
+    } else if (!strcmp(result->name, "next")) {
+        nl_notes_next(&page->line, result, page->width);
+        flush(page, NULL);
     } else if (!strcmp(result->name, "coverage")) {
         nl_notes_coverage(&page->line, result, page->width, rows, page->files);
         flush(page, NULL);
