@@ -105,6 +105,8 @@ bool nl_cmd_diff(struct nl_call *call, struct nl_err *err)
     struct nl_output output;
     if (!check_section(call->settings.section, err))
         return false;
+    if (!strcmp(call->argument[0], "-") && !strcmp(call->argument[1], "-"))
+        return nl_fail(err, NL_USAGE, "the standard input can be one of the two; name a file");
     bool done = true;
     for (int i = 0; i < 2; i++) {
         done = nl_input_read(&sides[i].words, call->argument + i, 1, err) && done;

@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 
-#include "analyze/fold.h"
 #include "analyze/shortname.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -16,6 +15,7 @@
 void diff_parts_release(struct diff_parts *parts)
 {
     nl_free(parts->items);
+    nl_free(parts->fold);
     nl_arena_free(&parts->arena);
 }
 
@@ -23,7 +23,11 @@ struct diff_part *diff_part_add(struct diff_parts *parts, enum diff_group group,
 {
     struct nl_buf folded;
     nl_buf_init(&folded, FOLDED_MOST);
-    nl_fold_name(nl_short_kernel(name), NL_FOLD_EYES, &folded);
+    if (!parts->fold) {
+        parts->fold = nl_alloc(sizeof *parts->fold);
+        nl_fold_starts_init(parts->fold, NL_FOLD_EYES);
+    }
+    nl_fold_text(parts->fold, nl_short_kernel(name), &folded);
     nl_grow(&parts->items, &parts->cap, parts->count + 1);
     struct diff_part *part = &parts->items[parts->count++];
     *part = (struct diff_part){.group = group, .name = name};

@@ -19,6 +19,7 @@
 #ifndef NL_COMPARE_DIFFSIDE_H
 #define NL_COMPARE_DIFFSIDE_H
 
+#include "analyze/fold.h"
 #include "analyze/memo.h"
 #include "query/worksweep.h"
 
@@ -59,6 +60,7 @@ struct diff_parts {
     struct diff_part *items;
     size_t count, cap;
     struct nl_arena arena;
+    struct nl_fold_starts *fold; /* made with the first part */
 };
 
 /* A device of one rank; for units without devices there is one, of neither. */
