@@ -28,6 +28,13 @@ class Wrong(Exception):
     pass
 
 
+def once(pairs):
+    """An object whose members all have names of their own."""
+    if len(dict(pairs)) < len(pairs):
+        raise Wrong("a name stands twice: %s" % [name for name, _ in pairs])
+    return dict(pairs)
+
+
 def diff(a, b):
     """The answer and the status; None when one of them is no profile."""
     result = neurolens(["diff", a, b, "--format", "json", "--no-cache"])
@@ -35,7 +42,7 @@ def diff(a, b):
         return None
     if result.status not in (0, 3):
         raise Wrong(result.describe())
-    document = json.loads(result.stdout)
+    document = json.loads(result.stdout, object_pairs_hook=once)
     if document["schema"] != "neurolens.diff/1" or not document["base"]["profile"]["files"]:
         raise Wrong("not the envelope of a diff")
     answer = document["result"]

@@ -49,7 +49,7 @@ static struct nl_result *new_table(const struct diff_doc *doc, const char *name,
                 own[i].name = names[k].plain;
                 own[i].meaning = NL_MEANS_WEIGHT;
             }
-    own[count] = (struct nl_result_column){"unit", NULL, NL_MEANS_UNIT};
+    own[count] = (struct nl_result_column){"weight_unit", "unit", NL_MEANS_UNIT};
     return nl_result_new(name, title, own, count + 1);
 }
 
