@@ -215,6 +215,29 @@ def check_names(tally, folder):
             tally.fail("%s called %s" % (name, other), wrong)
 
 
+# ---- damaged times ----
+
+def check_long(tally, folder):
+    """Four devices that are busy for 127 years each: no number holds the sum."""
+    kernels = [{"ph": "X", "cat": "kernel", "name": "k%d" % i, "pid": i // 3, "tid": 7 + i % 3,
+                "ts": 0, "dur": 4.0e15,
+                "args": {"device": i // 3, "context": 1, "stream": 7 + i % 3, "correlation": i}}
+               for i in range(12)]
+    operators = [{"ph": "X", "cat": "cpu_op", "name": "o%d" % i, "pid": 50, "tid": 50 + i, "ts": 0,
+                  "dur": 4.0e15, "args": {}} for i in range(12)]
+    for what, events in ("kernels", kernels), ("operators", operators):
+        path = os.path.join(folder, what + ".json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": events}, file)
+        try:
+            verdict = diff(path, path)["verdict"][0]
+            good = verdict["reason"] == "times are too long to be added up" and \
+                verdict["base_ns"] is None
+            tally.check("%s of 127 years" % what, good, verdict)
+        except Wrong as wrong:
+            tally.fail("%s of 127 years" % what, wrong)
+
+
 def main():
     tally = Tally("compare")
     everything = list(families())
@@ -223,6 +246,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="neurolens-compare-") as folder:
         check_formats(tally, folder)
         check_names(tally, folder)
+        check_long(tally, folder)
     tally.finish()
 
 

@@ -77,9 +77,9 @@ static void add_layers(struct diff_doc *doc, const struct nl_diff_input *base,
     diff_side_open(&a, base->trace, &base->window);
     diff_side_open(&b, changed->trace, &changed->window);
     if (doc->base.unit != DIFF_BY_LAYER && diff_layers_allow(&a) && diff_layers_allow(&b)) {
-        diff_side_measure(&a, DIFF_BY_LAYER, &a_parts);
-        diff_side_measure(&b, DIFF_BY_LAYER, &b_parts);
-        diff_pair(&rows, &a, &a_parts, &b, &b_parts, false);
+        if (diff_side_measure(&a, DIFF_BY_LAYER, &a_parts) &&
+            diff_side_measure(&b, DIFF_BY_LAYER, &b_parts))
+            diff_pair(&rows, &a, &a_parts, &b, &b_parts, false);
     }
     diff_doc_add(doc,
                  diff_rows_table(doc, "layers", "By layer of the model", &rows, a.units, b.units));
@@ -90,18 +90,29 @@ static void add_layers(struct diff_doc *doc, const struct nl_diff_input *base,
     diff_side_release(&b);
 }
 
+/* Measures both by the unit, or neither. */
+static bool measure(struct diff_doc *doc, enum diff_unit unit)
+{
+    bool base = diff_side_measure(&doc->base, unit, &doc->base_parts);
+    bool changed = diff_side_measure(&doc->changed, unit, &doc->changed_parts);
+    if (base && changed)
+        return true;
+    doc->base.unit = doc->changed.unit = DIFF_UNITS;
+    doc->base.sum = doc->changed.sum = 0;
+    doc->base.by_step = doc->changed.by_step = false;
+    doc->base_parts.count = doc->changed_parts.count = 0;
+    return false;
+}
+
 static void compare(struct diff_doc *doc, const struct nl_diff_input *base,
                     const struct nl_diff_input *changed)
 {
     diff_side_open(&doc->base, base->trace, &base->window);
     diff_side_open(&doc->changed, changed->trace, &changed->window);
     enum diff_unit unit = choose_unit(&doc->base, &doc->changed);
-    if (unit < DIFF_UNITS) {
-        diff_side_measure(&doc->base, unit, &doc->base_parts);
-        diff_side_measure(&doc->changed, unit, &doc->changed_parts);
+    if (unit < DIFF_UNITS && measure(doc, unit))
         diff_pair(&doc->rows, &doc->base, &doc->base_parts, &doc->changed, &doc->changed_parts,
                   true);
-    }
     doc->has_ops = make_lens(doc, DIFF_BY_OPERATOR, &doc->base_ops, &doc->changed_ops);
     diff_judge(
         &doc->sureness,

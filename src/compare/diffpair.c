@@ -263,5 +263,6 @@ void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_
         add_row(&pairing, entry, !entry->changed, 1, entry->changed ? DIFF_ADDED : DIFF_REMOVED);
     }
     nl_free(pairing.entries);
-    qsort(rows->items, rows->count, sizeof *rows->items, by_change);
+    if (rows->count)
+        qsort(rows->items, rows->count, sizeof *rows->items, by_change);
 }

@@ -214,7 +214,8 @@ bool diff_parts_make(struct diff_parts *parts, struct diff_side *side, enum diff
     if (shows) {
         struct diff_sink sink = {parts, owner ? part_of_owner : part_of_work, finder};
         share_all(side, &sink);
-        diff_parts_round(parts->items, parts->count, side->units, side->mean);
+        if (lens != DIFF_BY_NAME) /* the sum is not known before */
+            diff_parts_round(parts->items, parts->count, side->units, side->mean);
     }
     for (size_t class = 0; class < NL_WORK_CLASSES; class ++)
         nl_free(finder->by_name[class]);

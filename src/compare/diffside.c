@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "compare/diffwork.h"
 
+#define SUM_MOST (INT64_MAX / 2) /* so that differences of two sums are numbers, too */
+
 void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
                     const struct nl_window *window)
 {
@@ -333,11 +335,11 @@ static void take_lengths(struct diff_side *side)
             spans[i].again = spans[i - 1].again + 1;
     qsort(spans, count, sizeof *spans, by_index);
     for (size_t i = 0, next; i < count; i = next) {
-        int64_t sum = 0;
+        double sum = 0;
         for (next = i; next < count && !by_index(&spans[next], &spans[i]); next++)
-            sum += spans[next].sum;
+            sum += (double)spans[next].sum;
         if (sum > 0)
-            side->lengths[side->length_count++] = (double)sum / (double)(next - i);
+            side->lengths[side->length_count++] = sum / (double)(next - i);
     }
     nl_free(spans);
 }
@@ -370,7 +372,7 @@ static void measure_host(struct diff_side *side, struct diff_parts *parts)
     diff_parts_host(parts, side);
 }
 
-void diff_side_measure(struct diff_side *side, enum diff_unit unit, struct diff_parts *parts)
+bool diff_side_measure(struct diff_side *side, enum diff_unit unit, struct diff_parts *parts)
 {
     side->unit = unit;
     side->units = 1;
@@ -382,11 +384,19 @@ void diff_side_measure(struct diff_side *side, enum diff_unit unit, struct diff_
         diff_parts_result(parts, side);
     side->sum = 0;
     for (size_t i = 0; i < parts->count; i++)
-        side->sum += parts->items[i].sum;
+        side->sum = diff_sum(side->sum, parts->items[i].sum);
+    if (side->sum > SUM_MOST) {
+        side->too_long = true;
+        side->unit = DIFF_UNITS;
+        side->sum = 0;
+        parts->count = 0;
+        return false;
+    }
     side->mean = diff_mean(side->sum, side->units);
     diff_parts_round(parts->items, parts->count, side->units, side->mean);
     if (side->by_step) {
         count_apart(side);
         take_lengths(side);
     }
+    return true;
 }

@@ -86,7 +86,8 @@ struct diff_side {
     struct nl_window window;
     struct nl_memo *memo; /* of that window */
     enum diff_unit unit;
-    bool by_step; /* spans are steps */
+    bool by_step;  /* spans are steps */
+    bool too_long; /* what it takes cannot be added up */
     struct nl_work_lane *lanes;
     size_t lane_count;
     struct diff_device *devices;
@@ -119,8 +120,10 @@ void diff_side_release(struct diff_side *side);
 bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit);
 
 /* Cuts out what is compared by the unit that was allowed, adds it up, and fills `parts`, which is
- * zeroed, by name. */
-void diff_side_measure(struct diff_side *side, enum diff_unit unit, struct diff_parts *parts);
+ * zeroed, by name. False, with the side without a unit again and no parts, when its times are too long
+ * to be added up. */
+NL_MUST_CHECK bool diff_side_measure(struct diff_side *side, enum diff_unit unit,
+                                     struct diff_parts *parts);
 
 /* The parts of a measured side of device work (units step, wall, work) by another lens; they add up
  * to the side's sum and mean. `parts` is zeroed. False when nothing of that kind was recorded. */
@@ -143,6 +146,13 @@ struct diff_part *diff_part_add(struct diff_parts *parts, enum diff_group group,
 
 /* Sets the means so that they add up to `mean`, the rounded quotient of their sum and `units`. */
 void diff_parts_round(struct diff_part *items, size_t count, uint64_t units, int64_t mean);
+
+/* A sum that stays at the largest number instead of overflowing: damaged files have such times. */
+static inline int64_t diff_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? -INT64_MAX : INT64_MAX) : sum;
+}
 
 /* By bytes: < 0, 0 or > 0. */
 int diff_text_order(struct nl_str a, struct nl_str b);

@@ -37,9 +37,9 @@ static void find_self_times(struct host *host, const struct nl_rangetree *tree)
     host->self = nl_zalloc((tree->count + (size_t)1) * sizeof *host->self);
     for (uint32_t i = 0; i < tree->count; i++) {
         int64_t dur = slice->dur[tree->slices[i]];
-        host->self[i] += dur;
+        host->self[i] = diff_sum(host->self[i], dur);
         if (tree->parents[i] != NL_NULL_ROW)
-            host->self[tree->parents[i]] -= dur;
+            host->self[tree->parents[i]] = diff_sum(host->self[tree->parents[i]], -dur);
     }
     for (uint32_t i = 0; i < tree->count; i++)
         host->self[i] = host->self[i] > 0 ? host->self[i] : 0;
@@ -73,9 +73,9 @@ static void add_range(struct host *host, uint32_t slice, int64_t self)
     }
     struct diff_part *part = &host->parts->items[host->by_name[name] - 1];
     part->count++;
-    part->sum += self;
+    part->sum = diff_sum(part->sum, self);
     if (span != SIZE_MAX)
-        host->side->spans[span].sum += self;
+        host->side->spans[span].sum = diff_sum(host->side->spans[span].sum, self);
 }
 
 void diff_parts_host(struct diff_parts *parts, struct diff_side *side)

@@ -92,7 +92,8 @@ static const char *joined(struct nl_arena *arena, struct nl_str *texts, size_t c
 {
     struct nl_buf list;
     nl_buf_init(&list, LIST_BYTES);
-    qsort(texts, count, sizeof *texts, by_text);
+    if (count)
+        qsort(texts, count, sizeof *texts, by_text);
     for (size_t i = 0; i < count; i++) {
         if (!texts[i].len || (i && nl_str_eq(texts[i], texts[i - 1])))
             continue;
@@ -331,6 +332,8 @@ void diff_judge(struct diff_sureness *sureness, const struct diff_judged *a,
     nl_buf_init(&judging.against, LIST_BYTES);
     if (base->unit < DIFF_UNITS)
         put_facts(&judging, a, b);
+    else if (base->too_long || changed->too_long)
+        nl_buf_text(&judging.against, "times are too long to be added up");
     else
         nl_buf_text(&judging.against, "nothing was recorded on both sides that takes time");
     if (base->sum > 0)

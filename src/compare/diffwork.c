@@ -49,11 +49,17 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static void add(struct diff_device *device, struct diff_part *part, enum diff_group group,
+                int64_t ns)
+{
+    part->sum = diff_sum(part->sum, ns);
+    device->groups[group] = diff_sum(device->groups[group], ns);
+    device->sum = diff_sum(device->sum, ns);
+}
+
 static void give(struct sharing *s, enum diff_group group, uint32_t part, int64_t ns)
 {
-    s->sink->parts->items[part].sum += ns;
-    s->device->groups[group] += ns;
-    s->device->sum += ns;
+    add(s->device, &s->sink->parts->items[part], group, ns);
 }
 
 static void give_class(struct sharing *s, enum nl_work_class class, int64_t ns)
@@ -291,11 +297,9 @@ void diff_work_add(struct diff_side *side, struct diff_device *device, const str
     for (size_t got; (got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0;)
         for (size_t i = 0; i < got; i++) {
             uint32_t part = sink->part_of(sink->context, &batch[i]);
-            int64_t length = batch[i].end - batch[i].start;
             sink->parts->items[part].count++;
-            sink->parts->items[part].sum += length;
-            device->groups[group_of[batch[i].class]] += length;
-            device->sum += length;
+            add(device, &sink->parts->items[part], group_of[batch[i].class],
+                batch[i].end - batch[i].start);
         }
     nl_sweep_close(&sweep);
 }
