@@ -50,6 +50,7 @@ static void stage_free(struct nl_stage *stage)
         nl_staged_release(&stage->tables[t], &stage->builder->pages);
     nl_runs_release(stage);
     nl_dict_release(&stage->names);
+    nl_filled_release(&stage->filled);
     nl_free(stage->remap);
     nl_free(stage);
 }
