@@ -155,4 +155,5 @@ def main():
         len(results), sum(fast for fast, _ in results), sum(fits for _, fits in results)))
 
 
-main()
+if __name__ == "__main__":
+    main()

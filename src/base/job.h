@@ -16,6 +16,7 @@ struct nl_job {
     _Atomic uint64_t done, total; /* in `unit`s; total 0 = not known */
     _Atomic(const char *) phase;  /* static text such as "reading" */
     atomic_bool cancelled;        /* set by a signal handler or another thread */
+    atomic_bool out_of_memory;    /* it was cancelled because the budget is spent */
     unsigned threads;             /* workers to use, at least 1 */
     uint64_t memory_bytes;        /* budget for the whole command */
     struct nl_job *parent;        /* the job this one is a part of, cancelled with it; or NULL */

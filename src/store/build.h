@@ -93,6 +93,7 @@ struct nl_builder {
     uint32_t report_source;   /* its first source among ours */
     atomic_uint_fast64_t staged_bytes;
     atomic_bool over_budget; /* rows staged since were dropped; finishing fails */
+    uint64_t need_bytes;     /* then: about what would have been needed, or 0 */
 };
 
 /* Maps of numbers given out by the builder to final rows, indexed by table; NULL = unchanged. */
@@ -100,6 +101,11 @@ struct nl_remaps {
     uint32_t *map[NL_TABLE_COUNT];
     uint32_t count[NL_TABLE_COUNT];
 };
+
+/* budget.c: counts bytes taken for staged rows; beyond a part of the job's budget rows are dropped. */
+void nl_budget_count(struct nl_builder *builder, size_t bytes);
+/* The error of a builder that is over the budget. */
+NL_MUST_CHECK bool nl_budget_fail(const struct nl_builder *builder, struct nl_err *err);
 
 /* order.c: final numbers of processes, threads, devices, lanes and series: sorted by what they are,
  * so that they do not depend on which thread asked first. Lanes get base numbers here; finishing
