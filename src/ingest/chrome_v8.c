@@ -223,8 +223,11 @@ static void read_parts(struct jsonpull *reader, struct parts *parts, bool tree)
         bool inner = nl_str_is(key, "cpuProfile"), data = nl_str_is(key, "data");
         bool start = nl_str_is(key, "startTime");
         if (list) {
-            if (!jsonpull_raw(reader, list))
+            struct nl_str rest = {reader->at, (size_t)(reader->end - reader->at)};
+            if (!jsonpull_raw(reader, list)) {
+                *list = rest; /* what is there of it */
                 return;
+            }
             continue;
         }
         enum jsonpull_type type = jsonpull_next(reader);
