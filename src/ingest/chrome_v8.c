@@ -177,6 +177,16 @@ static uint32_t stack_of(struct v8 *v8, int64_t id)
 
 /* ---- Samples. ---- */
 
+/* Most are whole numbers of few digits. */
+static bool read_delta(const struct jsonpull *reader, int64_t *ns)
+{
+    int64_t us;
+    if (reader->text.len > 9 || !jsonpull_i64(reader, &us))
+        return jsonpull_ns(reader, 3, ns);
+    *ns = us * 1000;
+    return true;
+}
+
 /* Two lists side by side: the node, and the µs since the sample before. */
 static void read_samples(struct v8 *v8, const struct parts *parts)
 {
@@ -196,7 +206,7 @@ static void read_samples(struct v8 *v8, const struct parts *parts)
             timed = timed && jsonpull_item(&deltas);
             if (!known)
                 jsonpull_skip(&samples);
-            if (!timed || !jsonpull_ns(&deltas, 3, &delta) || v8->now == NL_NULL_I64 ||
+            if (!timed || !read_delta(&deltas, &delta) || v8->now == NL_NULL_I64 ||
                 __builtin_add_overflow(v8->now, delta, &v8->now) || !known) {
                 v8->unmatched++;
                 continue;
