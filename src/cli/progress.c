@@ -174,6 +174,8 @@ struct nl_progress *nl_progress_start(const struct nl_call *call)
         (progress->mode == NL_PROGRESS_AUTO && !call->settings.quiet && isatty(STDERR_FILENO));
     progress->guards = true;
     progress->started = now_ns();
+    int64_t wait = TICK_NS;
+    (void)nl_memguard_look(progress->job, &wait); /* before the work begins, not beside it */
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
