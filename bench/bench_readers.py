@@ -41,6 +41,7 @@ READERS = [
     ("speedscope", "speedscope/yuntongf*/*.json", "speedscope", "text", "json"),
     ("pyinstrument", "pyinstrument/*/*/*/sympy_calculation.json", "pyinstrument", "text",
      "json"),
+    ("v8-profile", "v8profile/node.cpuprofile", "v8profile", "text", "json"),
     ("perf", "perf/*/*/*/xwax.perf", "lines", "text", "wc"),
     ("collapsed", "collapsed/*/*/*/*/*/example-perf-stacks-collapsed.txt", "lines", "text",
      "wc"),
@@ -155,4 +156,5 @@ def main():
         len(results), sum(fast for fast, _ in results), sum(fits for _, fits in results)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -104,6 +104,22 @@ def speedscope(data, size):
     return json.dumps(document).encode()
 
 
+def v8profile(data, size):
+    """More samples of a call tree that is larger: a copy of the nodes for every 300 samples."""
+    document = json.loads(data)
+    nodes, samples, deltas = document["nodes"], document["samples"], document["timeDeltas"]
+    document.update(nodes=[], samples=[], timeDeltas=[])
+    step = max(node["id"] for node in nodes)
+    repeats = 300 // len(samples) + 1
+    unit = len(json.dumps(nodes)) + repeats * len(json.dumps([samples, deltas]))
+    for k in range(max(1, size // unit)):
+        document["nodes"] += [dict(node, id=node["id"] + k * step, children=[
+            child + k * step for child in node.get("children", [])]) for node in nodes]
+        document["samples"] += [one + k * step for one in samples] * repeats
+        document["timeDeltas"] += deltas * repeats
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
 def pyinstrument(data, size):
     document = json.loads(data)
     root = document["frame_tree"]

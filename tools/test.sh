@@ -166,6 +166,7 @@ tests_of_the_program() {
     part "bad input" 300 python3 tests/badinput.py
     part shell 120 python3 tests/shell.py
     part cache 300 python3 tests/cache.py
+    part membudget 300 python3 tests/membudget.py
     part reopen 600 python3 tests/reopen.py
     part record 300 python3 tests/record.py
     part record_gpu 200 python3 tests/record_gpu.py

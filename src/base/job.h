@@ -12,13 +12,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct nl_job;
+typedef void nl_job_look_fn(struct nl_job *job);
+
 struct nl_job {
-    _Atomic uint64_t done, total; /* in `unit`s; total 0 = not known */
-    _Atomic(const char *) phase;  /* static text such as "reading" */
-    atomic_bool cancelled;        /* set by a signal handler or another thread */
-    unsigned threads;             /* workers to use, at least 1 */
-    uint64_t memory_bytes;        /* budget for the whole command */
-    struct nl_job *parent;        /* the job this one is a part of, cancelled with it; or NULL */
+    _Atomic uint64_t done, total;   /* in `unit`s; total 0 = not known */
+    _Atomic(const char *) phase;    /* static text such as "reading" */
+    atomic_bool cancelled;          /* set by a signal handler or another thread */
+    atomic_bool out_of_memory;      /* it was cancelled because the budget is spent */
+    unsigned threads;               /* workers to use, at least 1 */
+    uint64_t memory_bytes;          /* budget for the whole command */
+    _Atomic(nl_job_look_fn *) look; /* while memory is short: called by those who work; or NULL */
+    struct nl_job *parent;          /* the job this one is a part of, cancelled with it; or NULL */
 };
 
 static inline bool nl_job_cancelled(struct nl_job *job)
@@ -31,8 +36,12 @@ static inline bool nl_job_cancelled(struct nl_job *job)
 
 static inline void nl_job_add(struct nl_job *job, uint64_t units)
 {
-    if (job)
-        atomic_fetch_add_explicit(&job->done, units, memory_order_relaxed);
+    if (!job)
+        return;
+    atomic_fetch_add_explicit(&job->done, units, memory_order_relaxed);
+    nl_job_look_fn *look = atomic_load_explicit(&job->look, memory_order_relaxed);
+    if (look)
+        look(job);
 }
 
 static inline void nl_job_phase(struct nl_job *job, const char *phase, uint64_t total)

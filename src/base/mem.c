@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base/mem.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -9,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/err.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define NL_ASAN 1
@@ -37,8 +42,11 @@ struct nl_arena_block {
 
 static _Noreturn void out_of_memory(size_t bytes)
 {
-    fprintf(stderr, "neurolens: out of memory (%zu bytes); free some or use --memory\n", bytes);
-    abort();
+    fprintf(stderr,
+            "neurolens: the system gives no more memory (%zu bytes more were needed); free some, "
+            "raise the limit (ulimit -v), or set --memory below it\n",
+            bytes);
+    _exit(nl_err_exit_status(NL_MEMORY));
 }
 
 void *nl_alloc(size_t bytes)
@@ -130,6 +138,16 @@ void nl_pages_free(void *memory, size_t bytes)
         munmap(memory, bytes);
 }
 
+void *nl_pages_grow(void *memory, size_t bytes, size_t more)
+{
+    if (!memory || !bytes)
+        return nl_pages(more);
+    void *moved = mremap(memory, bytes, more, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED)
+        out_of_memory(more);
+    return moved;
+}
+
 void nl_arena_init(struct nl_arena *arena)
 {
     arena->blocks = NULL;
@@ -208,6 +226,16 @@ static uint64_t number_in_file(const char *path, const char *key)
     return value;
 }
 
+/* A limit on addresses (ulimit -v) less those that are taken; UINT64_MAX without one. */
+static uint64_t address_room(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    uint64_t taken = number_in_file("/proc/self/status", "VmSize:") * 1024;
+    return limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
+}
+
 uint64_t nl_memory_available(void)
 {
     uint64_t free_bytes = number_in_file("/proc/meminfo", "MemAvailable:") * 1024;
@@ -217,5 +245,18 @@ uint64_t nl_memory_available(void)
     uint64_t used = number_in_file("/sys/fs/cgroup/memory.current", "");
     if (limit > used && limit - used < free_bytes)
         free_bytes = limit - used;
-    return free_bytes;
+    uint64_t room = address_room();
+    return room < free_bytes ? room : free_bytes;
+}
+
+uint64_t nl_memory_held(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file)
+        return 0;
+    uint64_t all, resident, shared;
+    int got = fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &all, &resident, &shared);
+    fclose(file);
+    return got == 3 && resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE)
+                                         : 0;
 }

@@ -1,8 +1,8 @@
 /*
  * mem — the only place that calls malloc.
  *
- * Allocation of small, bounded things aborts the program when the system has no memory left (a
- * profile tool cannot continue, and Linux over-commits anyway). Growth that comes from *input* goes
+ * Allocation of small, bounded things ends the program (NL_MEMORY) when the system has no memory left
+ * (a profile tool cannot continue, and Linux over-commits anyway). Growth that comes from *input* goes
  * through nl_grow with a ceiling, or through nl_column (store), whose callers keep the budget.
  */
 #ifndef NL_MEM_H
@@ -44,6 +44,9 @@ void nl_reserve_bytes(void **memory, size_t *cap, size_t need, size_t item);
 void *nl_pages(size_t bytes);
 void nl_pages_free(void *memory, size_t bytes);
 
+/* The same memory with room for more; it may move, without being copied. */
+void *nl_pages_grow(void *memory, size_t bytes, size_t more);
+
 /*
  * arena — many small things with one life time. nl_arena_free releases all at once. Blocks are
  * separated by red zones under ASan.
@@ -61,7 +64,11 @@ char *nl_arena_text(struct nl_arena *arena, const char *bytes,
 char *nl_arena_format(struct nl_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Bytes of memory free for us now: the smaller of MemAvailable and the cgroup's limit. */
+/* Bytes of memory free for us now: the least of MemAvailable and what limits of the cgroup and of
+ * addresses (ulimit -v) leave. */
 uint64_t nl_memory_available(void);
+
+/* Bytes that the process has in memory and that no file has; 0 when the kernel does not tell. */
+uint64_t nl_memory_held(void);
 
 #endif

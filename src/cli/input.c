@@ -12,6 +12,7 @@
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "ingest/ingest.h"
 #include "ledger/runopen.h"
 
@@ -203,6 +204,7 @@ struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_cal
     options.cache_folder = cache;
     options.cache_bytes = cache ? nl_cache_bound(cache) : 0;
     double start = seconds_now();
+    nl_progress_profile(call->progress, input->paths[0]);
     struct nl_trace *trace = load(input, call, &options, err);
     if (trace)
         tell_cost(call, trace, seconds_now() - start);

@@ -19,6 +19,9 @@
 
 #define LINE_MAX_BYTES ((size_t)64 << 10)
 
+/* A worker's windows on the input, and blocks for its rows. Fewer work when the budget is small. */
+#define BYTES_PER_THREAD ((uint64_t)16 << 20)
+
 static struct nl_job the_job;
 static volatile sig_atomic_t the_signal;
 
@@ -71,9 +74,12 @@ static void set_job(struct nl_call *call)
     unsigned processors = nl_processors();
     int64_t threads = call->settings.threads;
     call->job = &the_job;
-    the_job.threads = threads > 0 && threads <= 1024 ? (unsigned)threads : processors;
     the_job.memory_bytes =
         call->settings.memory_bytes ? call->settings.memory_bytes : nl_memory_available() / 2;
+    uint64_t fitting = the_job.memory_bytes / BYTES_PER_THREAD;
+    if (processors > fitting)
+        processors = fitting ? (unsigned)fitting : 1;
+    the_job.threads = threads > 0 && threads <= 1024 ? (unsigned)threads : processors;
 }
 
 /* The command's own help, or its work. */
@@ -88,6 +94,8 @@ static bool run_command(struct nl_call *call, struct nl_err *err)
     set_job(call);
     call->progress = nl_progress_start(call);
     bool done = call->command->run(call, err);
+    if (!done)
+        nl_progress_explain(call->progress, err);
     nl_progress_stop(call->progress);
     return done;
 }
@@ -191,7 +199,7 @@ int main(int argc, char **argv)
     release_lists(&call.settings);
     if (done)
         return call.status;
-    if (nl_job_cancelled(&the_job) && err.code != NL_INTERNAL)
+    if (nl_job_cancelled(&the_job) && err.code != NL_INTERNAL && err.code != NL_MEMORY)
         err.code = NL_INTERRUPTED;
     nl_message_error(&err, call.settings.verbose);
     return err.code == NL_INTERRUPTED && the_signal ? 128 + the_signal

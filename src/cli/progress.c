@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cli/memguard.h"
+#include "cli/message.h"
 
 #define TICK_NS   ((int64_t)50 * 1000 * 1000)
 #define DRAW_NS   ((int64_t)100 * 1000 * 1000)
@@ -26,6 +28,7 @@ struct nl_progress {
     bool drawn; /* there is something on the line */
     bool guards, stop;
     const char *temporary;
+    char profile[512];
     int64_t started, cancelled, last_draw;
     const char *phase; /* as of the last look, with when it began */
     int64_t phase_started;
@@ -110,7 +113,22 @@ static void draw(struct nl_progress *progress, int64_t now)
     progress->drawn = true;
 }
 
-/* The worker did not stop in time: leave without it, and without traces. */
+/* Leaves without the worker, and without traces. */
+static _Noreturn void leave(struct nl_progress *progress)
+{
+    struct nl_err err;
+    nl_err_clear(&err);
+    if (progress->temporary)
+        unlink(progress->temporary);
+    clear_line(progress);
+    err.code = NL_INTERRUPTED;
+    nl_memguard_explain(progress->job, progress->profile, &err);
+    nl_message_error(&err, 0);
+    fflush(stderr);
+    _exit(nl_err_exit_status(err.code));
+}
+
+/* The worker has some time to stop. */
 static void guard(struct nl_progress *progress, int64_t now)
 {
     if (!nl_job_cancelled(progress->job)) {
@@ -121,11 +139,7 @@ static void guard(struct nl_progress *progress, int64_t now)
         progress->cancelled = now;
     if (!progress->guards || now - progress->cancelled < GRACE_NS)
         return;
-    if (progress->temporary)
-        unlink(progress->temporary);
-    clear_line(progress);
-    fflush(stderr);
-    _exit(nl_err_exit_status(NL_INTERRUPTED));
+    leave(progress);
 }
 
 static void *watch(void *context)
@@ -134,8 +148,11 @@ static void *watch(void *context)
     pthread_mutex_lock(&progress->lock);
     while (!progress->stop) {
         struct timespec until;
+        int64_t wait = TICK_NS;
+        if (nl_memguard_look(progress->job, &wait) == NL_MEMGUARD_LEAVE)
+            leave(progress);
         clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += TICK_NS;
+        until.tv_nsec += wait;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&progress->changed, &progress->lock, &until);
@@ -157,6 +174,8 @@ struct nl_progress *nl_progress_start(const struct nl_call *call)
         (progress->mode == NL_PROGRESS_AUTO && !call->settings.quiet && isatty(STDERR_FILENO));
     progress->guards = true;
     progress->started = now_ns();
+    int64_t wait = TICK_NS;
+    (void)nl_memguard_look(progress->job, &wait); /* before the work begins, not beside it */
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -196,6 +215,24 @@ void nl_progress_temporary(struct nl_progress *progress, const char *path)
     pthread_mutex_lock(&progress->lock);
     progress->temporary = path;
     pthread_mutex_unlock(&progress->lock);
+}
+
+void nl_progress_profile(struct nl_progress *progress, const char *name)
+{
+    if (!progress)
+        return;
+    pthread_mutex_lock(&progress->lock);
+    snprintf(progress->profile, sizeof progress->profile, "%s", name);
+    pthread_mutex_unlock(&progress->lock);
+}
+
+void nl_progress_explain(const struct nl_progress *progress, struct nl_err *err)
+{
+    if (!progress)
+        return;
+    nl_memguard_explain(progress->job, progress->profile, err);
+    if (err->code == NL_MEMORY && !err->file[0])
+        nl_err_at(err, progress->profile, err->offset);
 }
 
 void nl_progress_guard(struct nl_progress *progress, bool on)

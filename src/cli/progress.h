@@ -1,6 +1,6 @@
 /*
- * progress — a small thread that watches a job: it draws the bar, and it makes sure that Ctrl-C
- * ends the program in time.
+ * progress — a small thread that watches a job: it draws the bar, makes sure that Ctrl-C ends the
+ * program in time, and looks at the memory (memguard.h).
  *
  * The bar (on stderr, when that is a terminal and the work has lasted half a second) shows the
  * phase, how far it is, the rate and the time left. With --progress json it writes lines instead:
@@ -24,6 +24,13 @@ void nl_progress_clear(struct nl_progress *progress);
 
 /* File to remove when the process has to be ended (borrowed), or NULL. */
 void nl_progress_temporary(struct nl_progress *progress, const char *path);
+
+/* The profile that is worked on, for messages. */
+void nl_progress_profile(struct nl_progress *progress, const char *name);
+
+/* Makes an error of a job that was stopped because its memory budget is spent say so; one of memory
+ * names the profile. */
+void nl_progress_explain(const struct nl_progress *progress, struct nl_err *err);
 
 /* false: a cancelled job is the caller's own affair (the SQL shell). */
 void nl_progress_guard(struct nl_progress *progress, bool on);

@@ -214,7 +214,9 @@ static void run_typed(struct nl_shell *shell, const char *text)
     struct nl_err err;
     nl_err_clear(&err);
     atomic_store(&shell->call->job->cancelled, false);
+    atomic_store(&shell->call->job->out_of_memory, false);
     if (!nl_shell_run(shell, text, &err)) {
+        nl_progress_explain(shell->call->progress, &err);
         if (err.code == NL_INTERRUPTED)
             fputs("stopped\n", stderr);
         else

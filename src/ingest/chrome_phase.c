@@ -318,6 +318,7 @@ static phase_fn *const phases[128] = {
     ['D'] = take_object,
     ['P'] = chrome_take_sample_event,
     ['M'] = take_metadata,
+    ['v'] = chrome_take_memory_dump,
 };
 
 void chrome_take_event(struct chrome_worker *worker)

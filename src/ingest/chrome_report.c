@@ -22,8 +22,7 @@ static const struct {
     char phase;
     const char *item, *advice;
 } phase_texts[] = {
-    {'v', "not loaded: memory dump (v)", ""},
-    {'V', "not loaded: memory dump (V)", ""},
+    {'V', "not loaded: memory dump of all (V)", "those of each process are loaded"},
     {'c', "not loaded: clock synchronisation (c)", "the file's own clock is kept"},
     {'(', "not loaded: context begin", ""},
     {')', "not loaded: context end", ""},

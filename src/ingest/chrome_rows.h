@@ -32,6 +32,8 @@ void chrome_cats_init(struct chrome_words *words);
 const struct chrome_cat *chrome_category(struct chrome_worker *worker);
 /* Stages an X event, whatever its category. */
 void chrome_take_complete(struct chrome_worker *worker);
+/* A memory dump of a process (v), in chrome_memdump.c. */
+void chrome_take_memory_dump(struct chrome_worker *worker);
 /* The event's time; false (and noted) when it has none. */
 bool chrome_event_time(struct chrome_worker *worker, int64_t *ts);
 uint32_t chrome_event_name(struct chrome_worker *worker);

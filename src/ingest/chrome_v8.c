@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "ingest/chrome_stacks.h"
 #include "ingest/jsonpull.h"
 
@@ -177,36 +178,64 @@ static uint32_t stack_of(struct v8 *v8, int64_t id)
 
 /* ---- Samples. ---- */
 
+/* A list of numbers as text, taken apart item by item: the longest lists by far. */
+struct list {
+    const char *at, *end;
+};
+
+static struct list list_of(struct nl_str text)
+{
+    const char *open = text.len ? memchr(text.ptr, '[', text.len) : NULL;
+    return open ? (struct list){open + 1, text.ptr + text.len} : (struct list){NULL, NULL};
+}
+
+static bool next_item(struct list *list, struct nl_str *item)
+{
+    const char *p = list->at;
+    while (p < list->end && (*p == ',' || (unsigned char)*p <= ' '))
+        p++;
+    item->ptr = p;
+    while (p < list->end && *p != ',' && *p != ']' && (unsigned char)*p > ' ')
+        p++;
+    item->len = (size_t)(p - item->ptr);
+    list->at = p;
+    return item->len > 0;
+}
+
+/* Most deltas are whole µs of few digits. */
+static bool read_delta(struct nl_str item, int64_t *ns)
+{
+    int64_t us;
+    if (item.len > 9 || !nl_parse_i64(item, &us))
+        return jsonpull_is_number(item) && nl_decimal_shifted(item, 3, ns);
+    *ns = us * 1000;
+    return true;
+}
+
 /* Two lists side by side: the node, and the µs since the sample before. */
 static void read_samples(struct v8 *v8, const struct parts *parts)
 {
     struct cpuprofile *profile = &v8->stacks->profile;
-    struct jsonpull samples, deltas;
-    jsonpull_memory(&samples, parts->samples.ptr, parts->samples.len, 0);
-    jsonpull_memory(&deltas, parts->deltas.ptr, parts->deltas.len, 0);
-    bool timed = parts->deltas.len && jsonpull_next(&deltas) == JSONPULL_ARRAY;
+    struct list samples = list_of(parts->samples), deltas = list_of(parts->deltas);
+    struct nl_str sample, delta;
     struct nl_sample_row row = nl_sample_row();
+    bool timed = true;
     row.lane = v8->lane;
     row.weight = 1;
     row.unit = v8->unit;
-    if (parts->samples.len && jsonpull_next(&samples) == JSONPULL_ARRAY)
-        while (!cpuprofile_stopped(profile) && jsonpull_item(&samples)) {
-            int64_t id, delta;
-            bool known = jsonpull_i64(&samples, &id);
-            timed = timed && jsonpull_item(&deltas);
-            if (!known)
-                jsonpull_skip(&samples);
-            if (!timed || !jsonpull_ns(&deltas, 3, &delta) || v8->now == NL_NULL_I64 ||
-                __builtin_add_overflow(v8->now, delta, &v8->now) || !known) {
-                v8->unmatched++;
-                continue;
-            }
-            row.ts = v8->now;
-            row.stack = stack_of(v8, id);
-            cpuprofile_sample(profile, &row);
+    while (!cpuprofile_stopped(profile) && next_item(&samples, &sample)) {
+        int64_t id, ns;
+        bool known = nl_parse_i64(sample, &id);
+        timed = timed && next_item(&deltas, &delta);
+        if (!timed || !read_delta(delta, &ns) || v8->now == NL_NULL_I64 ||
+            __builtin_add_overflow(v8->now, ns, &v8->now) || !known) {
+            v8->unmatched++;
+            continue;
         }
-    jsonpull_release(&samples);
-    jsonpull_release(&deltas);
+        row.ts = v8->now;
+        row.stack = stack_of(v8, id);
+        cpuprofile_sample(profile, &row);
+    }
 }
 
 /* ---- Chunks. ---- */
@@ -223,8 +252,11 @@ static void read_parts(struct jsonpull *reader, struct parts *parts, bool tree)
         bool inner = nl_str_is(key, "cpuProfile"), data = nl_str_is(key, "data");
         bool start = nl_str_is(key, "startTime");
         if (list) {
-            if (!jsonpull_raw(reader, list))
+            struct nl_str rest = {reader->at, (size_t)(reader->end - reader->at)};
+            if (!jsonpull_raw(reader, list)) {
+                *list = rest; /* what is there of it */
                 return;
+            }
             continue;
         }
         enum jsonpull_type type = jsonpull_next(reader);

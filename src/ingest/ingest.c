@@ -382,10 +382,14 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct
     symbols_files_free(load.symbols);
     nl_free(load.skipped);
     nl_builder_free(load.reports);
-    if (done)
-        return nl_builder_finish(load.builder, err);
-    nl_builder_free(load.builder);
-    return NULL;
+    if (!done) {
+        nl_builder_free(load.builder);
+        return NULL;
+    }
+    struct nl_trace *trace = nl_builder_finish(load.builder, err);
+    if (!trace && inputs->count == 1)
+        nl_err_at(err, place_of(inputs->items[0].path, inputs->items[0].name), -1);
+    return trace;
 }
 
 /* A single .nlt file is a finished trace; it is opened as it is. */

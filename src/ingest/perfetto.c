@@ -185,11 +185,11 @@ static void packet_events(struct perfetto_load *load, struct perfetto_packet *pa
     }
 }
 
-/* Records are held until all are read: at most a third of the budget for them. */
+/* Records are held until all are read and staged beside them: at most half of the budget for them. */
 static bool too_many(const struct perfetto_load *load)
 {
     return load->job && load->job->memory_bytes &&
-           load->record_count * sizeof *load->records > load->job->memory_bytes / 3;
+           load->record_count * sizeof *load->records > load->job->memory_bytes / 2;
 }
 
 static bool read_trace(struct perfetto_load *load, struct wire trace, bool inner)
@@ -205,10 +205,8 @@ static bool read_trace(struct perfetto_load *load, struct wire trace, bool inner
             load->stopped = nl_job_cancelled(load->job) || nl_builder_over_budget(load->builder);
         if (load->stopped)
             return false;
-        if (too_many(load)) {
-            load->notes[PERFETTO_NOTE_FULL]++;
-            break;
-        }
+        if (too_many(load))
+            return false;
         packet_head(load, &packet);
         if (!packet_state(load, &packet))
             continue;
@@ -331,6 +329,9 @@ static bool load_trace(struct perfetto_load *load, const void *bytes, size_t len
     bool done = read_trace(load, wire_over(bytes, len), false) && perfetto_finish(load);
     if (!done && nl_job_cancelled(load->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
+    if (!done && too_many(load))
+        return nl_fail(err, NL_MEMORY,
+                       "its events do not fit into the memory budget; give more with --memory");
     if (load->packets == 0)
         return nl_fail(err, NL_FORMAT, "the trace ends within its first packet");
     if (!load->record_count && !load->profile.samples && load->notes[PERFETTO_NOTE_DAMAGED])

@@ -44,6 +44,7 @@ enum {
     PERFETTO_FUNCTIONS = 5,
     PERFETTO_MAPPING_PATHS = 17,
     PERFETTO_SOURCES = 18,
+    PERFETTO_CORRELATIONS = 43,
     /* whole messages, kept as they are */
     PERFETTO_FRAMES = 6,
     PERFETTO_STACKS = 7,
@@ -157,8 +158,10 @@ uint32_t perfetto_lane(struct perfetto_load *load, uint32_t track);
 void perfetto_add(struct perfetto_load *load, const struct perfetto_record *record);
 void perfetto_event(struct perfetto_load *load, const struct perfetto_packet *packet,
                     const struct wire_field *data);
+/* Name id of the arguments as JSON, NL_NO_NAME without any. What has a column goes to `launch`, too. */
 uint32_t perfetto_args(struct perfetto_load *load, const struct perfetto_sequence *sequence,
-                       struct wire event, uint32_t number, struct perfetto_launch *launch);
+                       struct wire event, const struct perfetto_tag *tag,
+                       struct perfetto_launch *launch);
 void perfetto_stage_event(struct perfetto_load *load, const struct perfetto_packet *packet,
                           const struct wire_field *data);
 void perfetto_gpu_counters(struct perfetto_load *load, const struct perfetto_packet *packet,

@@ -7,6 +7,7 @@
 #include "ingest/perfetto.h"
 
 #define DEPTH_MOST 12
+#define ANNOTATION 4 /* field of a track event */
 
 struct level {
     struct wire wire;
@@ -135,21 +136,50 @@ static bool write_all(struct perfetto_load *load, const struct perfetto_sequence
     }
 }
 
-uint32_t perfetto_args(struct perfetto_load *load, const struct perfetto_sequence *sequence,
-                       struct wire event, uint32_t number, struct perfetto_launch *launch)
+static void write_tag(struct nl_json *json, const struct perfetto_tag *tag, bool told)
 {
+    if (!told)
+        return;
+    nl_json_key(json, "correlation_id");
+    if (tag->is_number)
+        nl_json_u64(json, tag->number);
+    else
+        nl_json_str(json, tag->text);
+}
+
+/* Ids that are texts become numbers, the same for equal texts; digits are the number that they say. */
+static uint64_t tag_number(const struct perfetto_tag *tag)
+{
+    int64_t number;
+    if (tag->is_number)
+        return tag->number;
+    if (nl_parse_i64(tag->text, &number) && number >= 0)
+        return (uint64_t)number;
+    return nl_hash(tag->text.ptr, tag->text.len) >> 1;
+}
+
+uint32_t perfetto_args(struct perfetto_load *load, const struct perfetto_sequence *sequence,
+                       struct wire event, const struct perfetto_tag *tag,
+                       struct perfetto_launch *launch)
+{
+    /* A number of a launch has a column. */
+    bool told = tag->text.len || (tag->is_number && !launch);
     struct nl_json json;
     struct wire look = event;
     struct wire_field field;
-    bool any = false;
+    bool any = told;
     while (!any && wire_next(&look, &field))
-        any = field.number == number;
-    if (!any)
-        return NL_NO_NAME;
-    nl_buf_clear(&load->text);
-    nl_json_to_buf(&json, &load->text, 0);
-    nl_json_open(&json, '{');
-    if (!write_all(load, sequence, &json, event, number, launch) || load->text.overflow)
+        any = field.number == ANNOTATION;
+    if (any) {
+        nl_buf_clear(&load->text);
+        nl_json_to_buf(&json, &load->text, 0);
+        nl_json_open(&json, '{');
+        write_tag(&json, tag, told);
+        any = write_all(load, sequence, &json, event, ANNOTATION, launch) || told;
+    }
+    if (launch && (tag->is_number || tag->text.len))
+        launch->correlation = tag_number(tag);
+    if (!any || load->text.overflow)
         return NL_NO_NAME;
     return nl_stage_name(load->stage, (struct nl_str){load->text.ptr, load->text.len});
 }

@@ -8,8 +8,9 @@
 struct event {
     struct nl_str name, category;
     uint32_t name_id, stack;
-    uint64_t track, type, correlation;
-    bool has_track, has_correlation;
+    uint64_t track, type;
+    struct perfetto_tag tag;
+    bool has_track;
     double counter;
     bool has_counter;
     struct wire legacy;
@@ -94,10 +95,7 @@ static void read_number(const struct wire_field *field, struct event *event)
         event->counter = field->number == 44 ? wire_f64(field) : (double)wire_i64(field);
         event->has_counter = true;
         break;
-    case 52:
-        event->correlation = field->value;
-        event->has_correlation = true;
-        break;
+    case 52: event->tag = (struct perfetto_tag){.is_number = true, .number = field->value}; break;
     case 1:
         event->delta_us = wire_i64(field);
         event->has_delta = true;
@@ -133,6 +131,11 @@ static void read_event(struct perfetto_load *load, const struct perfetto_packet 
         case 31: event->counter_uuids = wire_inside(&field); break;
         case 46: event->doubles = wire_inside(&field); break;
         case 45: event->double_uuids = wire_inside(&field); break;
+        case 53: event->tag.text = wire_str(&field); break;
+        case 54:
+            event->tag.text =
+                perfetto_text(load, packet->sequence, PERFETTO_CORRELATIONS, field.value)->text;
+            break;
         case 55:
         case 56: event->stack = perfetto_event_stack(load, packet->sequence, &field); break;
         default:
@@ -346,10 +349,8 @@ void perfetto_event(struct perfetto_load *load, const struct perfetto_packet *pa
     }
     record.role = (uint8_t)role_of(event.category);
     struct perfetto_launch launch = perfetto_no_launch();
-    record.args =
-        perfetto_args(load, packet->sequence, wire_inside(data), 4, record.role ? &launch : NULL);
-    if (event.has_correlation)
-        launch.correlation = event.correlation;
+    record.args = perfetto_args(load, packet->sequence, wire_inside(data), &event.tag,
+                                record.role ? &launch : NULL);
     if (record.role == ROLE_COPY)
         launch.direction = (uint8_t)gpurows_copy_kind(event.name);
     if (record.role && record.type != PERFETTO_END)

@@ -52,6 +52,13 @@ struct perfetto_launch {
     uint8_t direction;                /* of a copy: enum nl_copykind */
 };
 
+/* The correlation id of an event: a number, or a text. */
+struct perfetto_tag {
+    struct nl_str text;
+    uint64_t number;
+    bool is_number;
+};
+
 struct perfetto_track {
     uint64_t uuid, parent;
     int64_t pid, tid;                              /* NL_NULL_I64 unknown */

@@ -384,12 +384,12 @@ static void close_open(struct pickle *p)
     p->cut = true;
 }
 
-/* Bytes held for values, against a part of the budget: the store needs room, too. */
+/* Bytes held for values, against two thirds of the budget: the store needs room, too. */
 static bool over_budget(const struct pickle *p)
 {
     uint64_t held = p->arena.used + (p->stack_cap + p->memo_cap + p->wide_cap) * 8 +
                     (p->item_cap + p->passing.item_cap + p->text_cap) * 16;
-    return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 2;
+    return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 3 * 2;
 }
 
 static bool run(struct pickle *p, struct nl_err *err)
@@ -411,8 +411,9 @@ static bool run(struct pickle *p, struct nl_err *err)
         if (nl_job_cancelled(p->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
         if (over_budget(p))
-            return nl_fail(err, NL_MEMORY,
-                           "the pickle does not fit into the memory budget; raise --memory");
+            return nl_fail(
+                err, NL_MEMORY,
+                "the pickle does not fit into the memory budget; give more with --memory");
     }
     if (step == CUT)
         close_open(p);

@@ -359,9 +359,9 @@ static void load_descriptions(struct rocpd *load)
 
 static void forget_set(struct rocpd *load)
 {
-    struct gpurows_map *maps[] = {&load->strings.map, &load->categories.map, &load->symbols,
-                                  &load->counters,    &load->tracks,         &load->threads,
-                                  &load->processes,   &load->times,          &load->dispatches};
+    struct gpurows_map *maps[] = {
+        &load->strings.map, &load->categories.map, &load->symbols, &load->counters,   &load->tracks,
+        &load->threads,     &load->processes,      &load->times,   &load->dispatches, &load->calls};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         gpurows_map_release(maps[i]);
     load->event_count = load->event_last = 0;
@@ -459,6 +459,7 @@ static void report(struct rocpd *load)
                                         "rocpd_timestamp",
                                         "rocpd_event",
                                         "rocpd_region",
+                                        "rocpd_graph_launch",
                                         "rocpd_sample",
                                         "rocpd_kernel_dispatch",
                                         "rocpd_memory_copy",

@@ -76,6 +76,8 @@ struct rocpd {
     struct dbrows_strings strings, categories;
     bool own_categories; /* a table of their own names them, not that of strings */
     struct gpurows_map symbols, counters, tracks, threads, processes, times; /* id → place, value */
+    struct gpurows_map calls; /* correlation id → slice of the call, for launches of graphs */
+    bool graph_launches;      /* there are some */
     struct gpurows_map dispatches; /* id of an event that is not in the table of events → slice */
     struct rocpd_event *event;     /* by ascending ids */
     struct rocpd_symbol *symbol;

@@ -4,6 +4,8 @@
  */
 #include "ingest/rocpd.h"
 
+#include <stdio.h>
+
 /* ---- Dispatches ---- */
 
 enum {
@@ -207,6 +209,53 @@ static void region_row(void *context, nsys_cells cells)
     call.slice = row;
     call.correlation = at.event.stack;
     nl_stage_api(rows->stage, &call);
+    if (load->graph_launches && call.correlation != NL_NULL_U64)
+        (void)gpurows_map_put(&load->calls, call.correlation, row, NULL);
+}
+
+/* ---- Launches of graphs ---- */
+
+enum { G_EXEC = ROCPD_OWN, G_DISPATCHES };
+static const char *const graph_columns[] = {ROCPD_PLACE, "graph_exec_id", "kernel_dispatch_count",
+                                            NULL};
+
+/* A call of its own, where calls of HIP were not recorded. */
+static uint32_t stage_graph_call(struct rocpd *load, const struct rocpd_place *at,
+                                 struct nl_slice_row *slice)
+{
+    struct gpurows *rows = &load->db.rows;
+    struct nl_api_row call = nl_api_row();
+    slice->kind = NL_KIND_API;
+    slice->name = nl_stage_name(rows->stage, nl_str("hipGraphLaunch"));
+    slice->lane = gpurows_thread(rows, NL_LANE_THREAD, at->on.pid, at->on.tid, 0);
+    call.slice = nl_stage_slice(rows->stage, slice);
+    call.correlation = at->event.stack;
+    nl_stage_api(rows->stage, &call);
+    return call.slice;
+}
+
+/* One per hipGraphLaunch, with the times of the call. */
+static void graph_row(void *context, nsys_cells cells)
+{
+    struct rocpd *load = context;
+    struct gpurows *rows = &load->db.rows;
+    struct nl_slice_row slice = nl_slice_row();
+    struct nl_arg_row arg = nl_arg_row();
+    struct rocpd_place at = rocpd_place(load, cells);
+    if (!gpurows_times(rows, at.start, at.end, &slice))
+        return;
+    const uint64_t *call =
+        at.event.stack == NL_NULL_U64 ? NULL : gpurows_map_find(&load->calls, at.event.stack);
+    arg.slice = call ? (uint32_t)*call : stage_graph_call(load, &at, &slice);
+    char text[96];
+    int len =
+        snprintf(text, sizeof text, "{\"graph_exec_id\":%lld,\"kernel_dispatch_count\":%lld}",
+                 (long long)nsys_i64(&cells[G_EXEC]), (long long)nsys_i64(&cells[G_DISPATCHES]));
+    if (cells[G_EXEC].type == SQLITEPAGES_INTEGER &&
+        cells[G_DISPATCHES].type == SQLITEPAGES_INTEGER) {
+        arg.text = nl_stage_name(rows->stage, (struct nl_str){text, (size_t)len});
+        nl_stage_arg(rows->stage, &arg);
+    }
 }
 
 static void sample_row(void *context, nsys_cells cells)
@@ -227,7 +276,11 @@ static void sample_row(void *context, nsys_cells cells)
 void rocpd_rows_load(struct rocpd *load)
 {
     static const char *const pmc_columns[] = {"event_id", "pmc_id", "value", "sample_id", NULL};
+    char graphs[256];
+    (void)snprintf(graphs, sizeof graphs, "rocpd_graph_launch%s", load->suffix);
+    load->graph_launches = dbrows_count(&load->db, graphs) > 0;
     (void)rocpd_each(load, "rocpd_region", region_columns, region_row);
+    (void)rocpd_each(load, "rocpd_graph_launch", graph_columns, graph_row);
     (void)rocpd_each(load, "rocpd_sample", region_columns, sample_row);
     (void)rocpd_each(load, "rocpd_kernel_dispatch", dispatch_columns, dispatch_row);
     (void)rocpd_each(load, "rocpd_pmc_event", pmc_columns, pmc_row);

@@ -104,10 +104,24 @@ static const struct kind *find_kind(const struct nl_input *input)
     return NULL;
 }
 
+/* What trtexec prints has sums over inferences only. */
+static bool is_log(const struct nl_input *input)
+{
+    struct nl_str head = {(const char *)input->head, input->head_len};
+    return nl_str_contains(head, "TensorRT.trtexec [") ||
+           (nl_str_contains(head, "[I] === Model Options ===") &&
+            nl_str_contains(head, "[I] === Build Options ==="));
+}
+
 static int sniff(const struct nl_input *input, const char **why)
 {
-    (void)why;
-    return find_kind(input) ? 95 : 0;
+    if (find_kind(input))
+        return 95;
+    if (!is_log(input))
+        return 0;
+    *why = "the log of trtexec, which has no time of an inference or a layer; run it with "
+           "--exportTimes=FILE and --exportProfile=FILE, and give those files";
+    return NL_NEAR_MISS;
 }
 
 /* ---- Loading ---- */

@@ -20,17 +20,15 @@ static bool make_room(struct whole_file *file, const struct nl_job *job, struct 
 {
     uint64_t most = job && job->memory_bytes ? job->memory_bytes / 2 : MOST_UNKNOWN;
     size_t room = file->room ? file->room * 2 : FIRST_ROOM;
-    if (file->room && room > most) {
+    if (room > most)
+        room = (size_t)most & ~(size_t)4095;
+    if (room <= file->room) {
         char text[NL_UNIT_TEXT];
         return nl_fail(err, NL_LIMIT,
                        "more than %s when decompressed; decompress it to a file or raise --memory",
                        nl_format_bytes(text, most));
     }
-    unsigned char *pages = nl_pages(room);
-    if (file->size)
-        memcpy(pages, file->pages, file->size);
-    nl_pages_free(file->pages, file->room);
-    file->pages = pages;
+    file->pages = nl_pages_grow(file->pages, file->room, room);
     file->room = room;
     return true;
 }

@@ -205,23 +205,24 @@ static void check_meanings(struct nl_result *result)
     }
 }
 
-/* Whether the answer has grown to a limit; says so in it. */
+/* Whether the answer has grown to the row limit; says so in it. */
 static bool is_full(const struct nl_db *db, struct nl_result *result)
 {
-    uint64_t budget = db->job ? db->job->memory_bytes / 2 : 0;
-    uint64_t used = result->arena.used + result->cell_cap * sizeof *result->cells;
-    if (db->options.row_limit && result->rows >= db->options.row_limit)
-        result->note = nl_arena_format(&result->arena, "cut after %llu rows (the row limit)",
-                                       (unsigned long long)result->rows);
-    else if (budget && used > budget)
-        result->note = nl_arena_format(&result->arena,
-                                       "cut after %llu rows: the answer takes more memory than "
-                                       "--memory allows",
-                                       (unsigned long long)result->rows);
-    else
+    if (!db->options.row_limit || result->rows < db->options.row_limit)
         return false;
+    result->note = nl_arena_format(&result->arena, "cut after %llu rows (the row limit)",
+                                   (unsigned long long)result->rows);
     result->truncated = true;
     return true;
+}
+
+/* An answer is held as a whole until it is shown. Half of an answer would be taken for all of it. */
+static bool is_too_large(struct nl_db *db, const struct nl_result *result)
+{
+    uint64_t budget = db->job ? db->job->memory_bytes / 2 : 0;
+    db->too_large =
+        budget && result->arena.used + result->cell_cap * sizeof *result->cells > budget;
+    return db->too_large;
 }
 
 /* Runs one statement. *result is replaced when it returns columns. */
@@ -236,6 +237,10 @@ static int run(struct nl_db *db, sqlite3_stmt *statement, struct nl_result **res
             continue;
         if (is_full(db, answer)) {
             rc = SQLITE_DONE;
+            break;
+        }
+        if (is_too_large(db, answer)) {
+            rc = SQLITE_NOMEM;
             break;
         }
         struct nl_cell *row = nl_result_row(answer);
@@ -256,7 +261,7 @@ static int run(struct nl_db *db, sqlite3_stmt *statement, struct nl_result **res
 
 static void begin_statement(struct nl_db *db)
 {
-    db->timed_out = db->interrupted = false;
+    db->timed_out = db->interrupted = db->too_large = false;
     db->refused[0] = '\0';
     db->deadline_ns = nl_deadline_ns(db->options.time_limit_ms);
 }

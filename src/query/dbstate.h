@@ -43,6 +43,7 @@ struct nl_db {
     /* Of the statement that runs. */
     int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 = none */
     bool timed_out, interrupted;
+    bool too_large;    /* an answer or an aggregate, for the memory budget */
     char refused[160]; /* what the authorizer said no to, "" = nothing */
     struct nl_sql_set *sets;
     uint64_t set_bytes;

@@ -13,10 +13,11 @@ static uint64_t room(const struct nl_db *db)
 
 bool nl_context_room(sqlite3_context *context, uint64_t bytes)
 {
-    const struct nl_db *db = nl_context_db(context);
+    struct nl_db *db = nl_context_db(context);
     if (bytes + db->set_bytes <= room(db))
         return true;
-    sqlite3_result_error(context, "this aggregate takes more memory than --memory allows", -1);
+    db->too_large = true;
+    sqlite3_result_error_nomem(context);
     return false;
 }
 
@@ -32,7 +33,8 @@ struct nl_intervals *nl_db_new_set(struct nl_db *db)
 bool nl_db_set_filled(struct nl_db *db, const struct nl_intervals *set)
 {
     db->set_bytes += set->cap * sizeof *set->items;
-    return db->set_bytes <= room(db);
+    db->too_large = db->set_bytes > room(db);
+    return !db->too_large;
 }
 
 void nl_db_free_sets(struct nl_db *db)

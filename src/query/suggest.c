@@ -179,6 +179,10 @@ bool nl_db_explain(struct nl_db *db, const char *sql, size_t at, int code, struc
 #if NL_SQLITE_338
     offset = sqlite3_error_offset(db->sqlite);
 #endif
+    if (db->too_large)
+        return nl_fail(err, NL_MEMORY,
+                       "the query takes more memory than --memory allows; ask for fewer rows or "
+                       "columns, or raise it");
     if (code == SQLITE_NOMEM)
         return nl_fail(err, NL_MEMORY, "SQLite has no memory left for this query");
     hint_for(message, hint);

@@ -288,7 +288,9 @@ bool nl_rundoc_write(const struct nl_trace *trace, const struct nl_rundoc_option
         if (nl_job_cancelled(job))
             good = nl_fail(err, NL_INTERRUPTED, "stopped");
         else if (out->overflow)
-            good = nl_fail(err, NL_LIMIT, "the document is over %zu MiB; list fewer events",
+            good = nl_fail(err, NL_MEMORY,
+                           "the document is over %zu MiB; list fewer events, or give more with "
+                           "--memory",
                            out->max >> 20);
         else
             good = check_own(&parts, out, err);

@@ -103,6 +103,7 @@ struct nl_builder {
     uint32_t report_source;   /* its first source among ours */
     atomic_uint_fast64_t staged_bytes;
     atomic_bool over_budget; /* rows staged since were dropped; finishing fails */
+    uint64_t need_bytes;     /* then: about what would have been needed, or 0 */
 };
 
 /* Maps of numbers given out by the builder to final rows, indexed by table; NULL = unchanged. */
@@ -110,6 +111,11 @@ struct nl_remaps {
     uint32_t *map[NL_TABLE_COUNT];
     uint32_t count[NL_TABLE_COUNT];
 };
+
+/* budget.c: counts bytes taken for staged rows; beyond a part of the job's budget rows are dropped. */
+void nl_budget_count(struct nl_builder *builder, size_t bytes);
+/* The error of a builder that is over the budget. */
+NL_MUST_CHECK bool nl_budget_fail(const struct nl_builder *builder, struct nl_err *err);
 
 /* order.c: final numbers of processes, threads, devices, lanes and series: sorted by what they are,
  * so that they do not depend on which thread asked first. Lanes get base numbers here; finishing
@@ -125,9 +131,6 @@ void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
 
 /* Gives the blocks of all segments that it lists to the pool and empties it. */
 void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
-
-/* builder.c: `bytes` more are staged. */
-void nl_count_staged(struct nl_builder *builder, size_t bytes);
 
 /* instances.c: gives the runs of a stage back. */
 void nl_runs_release(struct nl_stage *stage);

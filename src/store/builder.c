@@ -434,19 +434,6 @@ static inline uint32_t staged_width(enum nl_table_id table, const void *row)
     return (uint32_t)nl_tables[table].row_size;
 }
 
-/* Finishing needs about as much again as staging, so staging may take half of the budget. */
-void nl_count_staged(struct nl_builder *b, size_t bytes)
-{
-    uint64_t all = atomic_fetch_add(&b->staged_bytes, bytes) + bytes;
-    if (b->job && b->job->memory_bytes && all > b->job->memory_bytes / 2)
-        atomic_store(&b->over_budget, true);
-}
-
-bool nl_builder_over_budget(const struct nl_builder *b)
-{
-    return atomic_load_explicit(&b->over_budget, memory_order_relaxed);
-}
-
 /* Opens a block twice as large as the last, within limits; as wide as the last, at least: rows that
  * need it will come again, and a block that is too narrow for one is left half empty. */
 static void new_block(struct nl_stage *stage, struct nl_staged *staged, uint32_t width)
@@ -458,7 +445,7 @@ static void new_block(struct nl_stage *stage, struct nl_staged *staged, uint32_t
     staged->block = nl_alloc(sizeof *staged->block);
     *staged->block =
         (struct nl_block){.rows = nl_pagepool_fresh(&stage->builder->pages, bytes), .bytes = bytes};
-    nl_count_staged(stage->builder, bytes);
+    nl_budget_count(stage->builder, bytes);
     staged->rows = staged->block->rows;
     staged->used = 0;
     staged->width = width;

@@ -127,6 +127,7 @@ void nl_stage_drop(struct nl_stage *stage)
     struct nl_builder *b = stage->builder;
     for (int t = 0; t < NL_TABLE_COUNT; t++)
         nl_staged_release(&stage->tables[t], &b->pages);
+    nl_runs_release(stage);
     pthread_mutex_lock(&b->lock);
     for (struct nl_unit *unit = b->units; unit; unit = unit->next)
         if (unit->stage == stage)

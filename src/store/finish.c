@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "base/units.h"
 #include "store/clockcheck.h"
 #include "store/columns.h"
 #include "store/kernelcategory.h"
@@ -470,13 +469,8 @@ static int by_coverage(const void *x, const void *y, void *context)
 static bool run(struct nl_finish *f, struct nl_err *err)
 {
     struct nl_builder *b = f->b;
-    if (nl_builder_over_budget(b)) {
-        char budget[NL_UNIT_TEXT];
-        return nl_fail(err, NL_MEMORY,
-                       "the profile does not fit in %s of memory; give more with --memory, or load "
-                       "fewer ranks",
-                       nl_format_bytes(budget, b->job->memory_bytes));
-    }
+    if (nl_builder_over_budget(b))
+        return nl_budget_fail(b, err);
     if (!order_units(f, err))
         return false;
     nl_job_phase(b->job, "sorting", 0);

@@ -66,7 +66,7 @@ static char *take(struct nl_stage *stage, size_t bytes)
         stage->runs.block = block = nl_pages(size);
         block->bytes = size;
         block->used = sizeof *block;
-        nl_count_staged(stage->builder, size);
+        nl_budget_count(stage->builder, size);
     }
     block->used += bytes;
     return (char *)block + block->used - bytes;

@@ -170,6 +170,24 @@ class Packets:
             now[one(event, 11)] = (ts, one(event, 23, b""))
         return sorted(found)
 
+    def correlated(self):
+        """Launches by id: (name of the kernel, length of the call that names it), and ids of other slices."""
+        calls, kernels, others = {}, [], []
+        for packet in self.packets:
+            event = message(packet[11][0]) if 11 in packet else {}
+            if one(event, 9) != 1:
+                continue
+            text = (one(event, 53, b"").decode() or self.text(packet, 43, one(event, 54))
+                    if 52 not in event else str(one(event, 52)))
+            category = one(event, 22, b"")
+            if category == b"hip_api":
+                calls[text] = one(packet, 8)
+            elif category == b"kernel_dispatch":
+                kernels.append((one(event, 23).decode(), text))
+            elif text:
+                others.append(text)
+        return sorted([name, calls[text]] for name, text in kernels if text in calls), sorted(others)
+
     def gpu_counters(self):
         """Sums of values per name."""
         found, names = collections.Counter(), {}
@@ -246,6 +264,14 @@ def main():
     own = os.path.join(ROOT, "tests", "corpus", "perfetto")
     for made in ("samples", "states", "counters", "rocm", "gpu", "tracks"):
         check_packets(check, tool, os.path.join(own, made + ".pftrace"))
+    path = os.path.join(own, "correlated.pftrace")
+    kernels, others = Packets(path).correlated()
+    check.equal("kernels joined by correlation ids", kernels, [list(r) for r in tool.sql(
+        path, "SELECT k.name, l.ts + 2000 FROM kernels k JOIN slices l "
+              "ON l.id = k.launch ORDER BY 1")])
+    check.equal("correlation ids of other slices", others, sorted(r[0] for r in tool.sql(
+        path, "SELECT CAST(a.text ->> '$.correlation_id' AS TEXT) FROM args a JOIN slices s ON s.id = a.slice "
+              "WHERE s.name = 'handle' AND a.text ->> '$.correlation_id' IS NOT NULL")))
     check.finish()
 
 

@@ -190,6 +190,33 @@ def check_rocpd(check, tool, path):
         check.equal(name + " sources", (sources_of(db, suffixes),), one(tool, path, "SELECT count(*) FROM sources"))
 
 
+def check_graphs(check, tool, path):
+    """Launches of graphs: by (graph, kernels) with the length of their call, which is the region of the same
+    stack id where there is one; and the kernels that each launched."""
+    db = sqlite3.connect("file:%s?mode=ro&immutable=1" % path, uri=True)
+    suffix = [r[0] for r in db.execute("SELECT name FROM sqlite_master")
+              if r[0].startswith("rocpd_graph_launch")][0][len("rocpd_graph_launch"):]
+
+    def table(name):
+        return '"rocpd_%s%s"' % (name, suffix)
+    theirs = db.execute(
+        "SELECT graph_exec_id, kernel_dispatch_count, coalesce((SELECT r.\"end\" - r.start FROM %s r JOIN %s f ON "
+        "f.id = r.event_id WHERE f.stack_id = e.stack_id), max(g.\"end\" - g.start, 0)), (SELECT count(*) FROM %s k "
+        "JOIN %s f ON f.id = k.event_id WHERE f.stack_id = e.stack_id) FROM %s g JOIN %s e ON e.id = g.event_id "
+        "WHERE typeof(graph_exec_id) = 'integer' ORDER BY 1, 2, 3" % (
+            table("region"), table("event"), table("kernel_dispatch"), table("event"), table("graph_launch"),
+            table("event"))).fetchall()
+    ours = tool.sql(path, "SELECT a.text ->> '$.graph_exec_id', a.text ->> '$.kernel_dispatch_count', s.dur, "
+                          "(SELECT count(*) FROM kernels k WHERE k.launch = s.id) FROM args a JOIN slices s "
+                          "ON s.id = a.slice ORDER BY 1, 2, 3")
+    check.equal("graphs.db launches of graphs", [list(r) for r in theirs], [list(r) for r in ours])
+    calls = db.execute("SELECT count(*) FROM %s" % table("region")).fetchone()[0]
+    alone = db.execute("SELECT count(*) FROM %s g JOIN %s e ON e.id = g.event_id WHERE e.stack_id IS NULL OR "
+                       "e.stack_id NOT IN (SELECT f.stack_id FROM %s r JOIN %s f ON f.id = r.event_id)" % (
+                           table("graph_launch"), table("event"), table("region"), table("event"))).fetchone()[0]
+    check.equal("graphs.db calls", (calls + alone,), one(tool, path, "SELECT count(*) FROM api"))
+
+
 def sources_of(db, suffixes):
     """Sets of one machine are one source, unless a process of this number was there before."""
     seen, count = set(), 0
@@ -243,6 +270,8 @@ def main():
             check_csv(check, tool, path)
         elif path.endswith(".rpd"):
             check_rpd(check, tool, path)
+        elif path.endswith("graphs.db"):
+            check_graphs(check, tool, path)
         elif path.endswith(".db"):
             check_rocpd(check, tool, path)
         elif path.endswith((".json", ".json.gz")):

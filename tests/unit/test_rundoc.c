@@ -406,7 +406,7 @@ static void refuses_what_it_cannot_write(void)
     struct nl_err err;
     nl_buf_init(&out, 1000);
     CHECK(!write_with(trace, (struct nl_rundoc_options){0}, &out, &err));
-    CHECK_INT(err.code, NL_LIMIT);
+    CHECK_INT(err.code, NL_MEMORY);
     nl_buf_release(&out);
     nl_buf_init(&out, MIB);
     CHECK(!write_with(trace, (struct nl_rundoc_options){.settings = &wrong, .setting_count = 1},

@@ -75,6 +75,28 @@ def tracks():
     return out
 
 
+def correlated():
+    """Correlation ids of all three forms: on calls and kernels, and on slices of no special kind."""
+    out = packet(f(60, f(1, 2), f(4, f(1, 77), f(2, 78), f(5, "main"))))
+    out += packet(f(60, f(1, 3), f(2, "GPU [0] QUEUE [1]")))
+    out += packet(f(12, f(43, f(1, 1), f(2, "step-7/launch")), f(43, f(1, 2), f(2, "4711"))), ts=1000,
+                  flags=CLEARED)
+    kinds = [f(52, 9), f(53, "guid-a"), f(54, 1), f(54, 2)]
+    for i, (kind, partner) in enumerate(zip(kinds, [f(52, 9), f(53, "guid-a"), f(53, "step-7/launch"),
+                                                    f(52, 4711)])):
+        at = 2000 + 1000 * i
+        out += packet(event(1, 2, f(22, "hip_api"), f(23, "hipLaunchKernel"), kind), ts=at, flags=NEEDED)
+        out += packet(event(2, 2), ts=at + 100, flags=NEEDED)
+        out += packet(event(1, 3, f(22, "kernel_dispatch"), f(23, "k%d" % i), partner), ts=at + 300,
+                      flags=NEEDED)
+        out += packet(event(2, 3), ts=at + 600, flags=NEEDED)
+    for i, kind in enumerate([f(52, 5), f(53, "request \"5\""), f(54, 1), f(54, 99)]):
+        out += packet(event(1, 2, f(23, "handle"), kind, *([f(4, f(10, "part"), f(4, i))] if i else [])),
+                      ts=9000 + 100 * i, flags=NEEDED)
+        out += packet(event(2, 2), ts=9050 + 100 * i, flags=NEEDED)
+    return out
+
+
 def legacy():
     """Phases, µs deltas, default track, async ids, compressed packets."""
     inner = packet(f(44, f(1, 5), f(2, 6), f(5, "old"), f(6, 1000)), flags=CLEARED)
@@ -194,7 +216,7 @@ def main():
     write(HERE, "legacy.pftrace", legacy())
     write(HERE, "gpu.pftrace", gpu())
     write(HERE, "kernel.pftrace", kernel())
-    for make in (states, samples, counters, rocm):
+    for make in (states, samples, counters, rocm, correlated):
         write(HERE, make.__name__ + ".pftrace", make())
     write(REJECT, "cut-in-first-packet.pftrace", whole[:20])
     write(REJECT, "other-messages.pb", f(1, f(2000, "x")) * 8)

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""--memory holds: every reader, and the commands over them, from tiny to ample budgets.
+
+Each answer is the one that ample memory gives, or the program ends with 4 or 5 and one line that
+names the file and --memory. What it has in memory at any time is at most the budget and BASE. With
+twice what it takes when there is plenty, it answers.
+
+What is measured is RssAnon of /proc, as often as that can be read: the pages that no file has. A
+mapped input counts nowhere, as its pages can be dropped and read again. Since short peaks may be
+missed so, VmHWM, which the kernel keeps, must be at most that and the size of what is mapped.
+
+    tests/membudget.py [--mb 8] [NAME ...]
+"""
+import argparse
+import gzip
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from harness import PROGRAM, ROOT, Tally, environment, scratch
+
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+import bench_readers  # noqa: E402
+
+MIB = 1 << 20
+BASE = 24 * MIB       # the program itself, and what is touched before the guard has looked
+PROGRAM_FILES = 16 * MIB  # its own code and libraries, mapped
+AMPLE = 4 << 30
+BUDGETS = (1, 12)  # MiB
+QUERY = ("SELECT kind, name, count(*), sum(dur), min(ts), max(ts) FROM slices "
+         "GROUP BY kind, name ORDER BY kind, name LIMIT 2000")
+COMMANDS = {
+    "info": lambda path, out: ["info", path, "--format", "json"],
+    "analyze": lambda path, out: ["analyze", path, "--all", "--format", "json"],
+    "sql": lambda path, out: ["sql", path, QUERY, "--format", "csv"],
+    "export": lambda path, out: ["export", path, "--to", "run.json", "-o", out],
+}
+
+
+class Run:
+    """One run of the program, watched."""
+
+    def __init__(self, words, budget, home):
+        self.anonymous = self.resident = 0
+        command = [PROGRAM, words[0], "--no-cache", "--memory", str(budget), *words[1:]]
+        self.process = subprocess.Popen(command, cwd=home, env=environment(home),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        watcher = threading.Thread(target=self.watch)
+        watcher.start()
+        try:
+            self.stdout, self.stderr = self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.stdout, self.stderr = self.process.communicate()
+            self.stderr += b" (hangs)"
+        watcher.join()
+        self.status = self.process.returncode
+
+    def watch(self):
+        """Until the process has no memory any more."""
+        try:
+            with open("/proc/%d/status" % self.process.pid, "rb", buffering=0) as file:
+                while True:
+                    file.seek(0)
+                    facts = dict(line.split(b":", 1) for line in file.read().splitlines())
+                    if b"RssAnon" not in facts:
+                        return
+                    self.anonymous = max(self.anonymous, 1024 * int(facts[b"RssAnon"].split()[0]))
+                    self.resident = max(self.resident, 1024 * int(facts[b"VmHWM"].split()[0]))
+                    time.sleep(0.0005)
+        except OSError:
+            pass
+
+
+def attempt(words, output, budget, home):
+    """(status, what it answered, what it said, its run)"""
+    run = Run(words, budget, home)
+    answer = run.stdout
+    if output and os.path.exists(output):
+        with open(output, "rb") as file:
+            answer = file.read()
+        os.remove(output)
+    return run.status, answer, run.stderr.decode("utf-8", "replace"), run
+
+
+def fault(path, budget, expected, got):
+    """What is wrong with a run, or None."""
+    status, answer, said, run = got
+    lines = said.splitlines()
+    if run.anonymous > budget + BASE:
+        return "%.1f MiB of its own" % (run.anonymous / MIB)
+    if run.resident > budget + BASE + PROGRAM_FILES + os.path.getsize(path):
+        return "%.1f MiB resident" % (run.resident / MIB)
+    if status == 0:
+        return None if answer == expected else "another answer than with ample memory"
+    if status not in (4, 5) or len(lines) != 1 or not lines[0].startswith("neurolens: "):
+        return "status %s: %s" % (status, said[-500:])
+    if os.path.basename(path) not in lines[0] or "--memory" not in lines[0]:
+        return "says " + lines[0]
+    return None
+
+
+def check(job):
+    """Faults of one profile under all commands and budgets, and how many runs answered."""
+    name, path, budgets = job
+    home = os.path.join(scratch(), name.replace(" ", "-").replace(",", ""))
+    os.makedirs(home, exist_ok=True)
+    faults, answered, runs = [], 0, 0
+    for command, make in COMMANDS.items():
+        output = os.path.join(home, "out.json") if command == "export" else None
+        words = make(path, output)
+        status, expected, said, run = attempt(words, output, AMPLE, home)
+        if status != 0:
+            faults.append("%s with ample memory: %d: %s" % (command, status, said[-300:]))
+        enough = max(16, 2 * run.anonymous // MIB)
+        for budget in (*budgets, enough):
+            got = attempt(words, output, budget * MIB, home)
+            runs += 1
+            answered += got[0] == 0
+            wrong = fault(path, budget * MIB, expected, got)
+            if not wrong and budget == enough and got[0] != 0:
+                wrong = "refused, although %.1f MiB suffice" % (run.anonymous / MIB)
+            if wrong:
+                faults.append("%s --memory %dMiB: %s" % (command, budget, wrong))
+    left = [one for folder, _, names in os.walk(home) for one in names]
+    if left:
+        faults.append("left behind: %s" % left)
+    return name, faults, answered, runs
+
+
+# ---- files that need much memory for their size ----
+
+def events(count, event):
+    return json.dumps({"traceEvents": [event(i) for i in range(count)]}).encode()
+
+
+def hostile(count):
+    """(name, bytes): what readers keep beside rows."""
+    number = random.Random(3).random
+    yield "distinct names.json", events(count, lambda i: {
+        "ph": "X", "name": "kernel %d %.17f" % (i, number()), "pid": 1, "tid": 1, "ts": i,
+        "dur": 1})
+    yield "never closed.json", events(count, lambda i: {
+        "ph": "B", "name": "f", "pid": 1, "tid": i % 1000, "ts": i})
+    yield "arrows without ends.json", events(count, lambda i: {
+        "ph": "s", "name": "f", "cat": "c", "id": i, "pid": 1, "tid": 1, "ts": i})
+    yield "a thread each.json", events(count, lambda i: {
+        "ph": "X", "name": "f", "pid": i % 5000, "tid": i, "ts": i, "dur": 1})
+    yield "distinct arguments.json", events(count // 2, lambda i: {
+        "ph": "X", "name": "f", "cat": "x", "pid": 1, "tid": 1, "ts": i, "dur": 1,
+        "args": {"text": "%d %.17f" % (i, number()) * 4}})
+    yield "distinct stacks.txt", b"".join(
+        b"main;%s %d\n" % (b";".join(b"f%d" % int(number() * 1e6) for _ in range(8)), i + 1)
+        for i in range(count // 2))
+    yield "packed.json.gz", gzip.compress(events(count, lambda i: {
+        "ph": "X", "name": "f", "pid": 1, "tid": 1, "ts": i * 10, "dur": 1}), 1)
+
+
+# Queries whose cost has nothing to do with the profile's size.
+NUMBERS = "(WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 2000000) " \
+    "SELECT x FROM c)"
+QUERIES = ["SELECT * FROM " + NUMBERS,
+           "SELECT group_concat(x || 'some text') FROM " + NUMBERS,
+           "SELECT median(x) FROM " + NUMBERS,
+           "SELECT count(DISTINCT x || 'a text that is longer than the number') FROM " + NUMBERS,
+           "SELECT x FROM " + NUMBERS + " ORDER BY x % 1000, -x LIMIT 1 OFFSET 1000000"]
+
+
+def check_queries(tally, path):
+    home = os.path.join(scratch(), "queries")
+    os.makedirs(home, exist_ok=True)
+    faults = []
+    for query in QUERIES:
+        words = ["sql", path, query, "--limit", "0", "--format", "csv"]
+        _, expected, _, _ = attempt(words, None, AMPLE, home)
+        for budget in (8, 24):
+            wrong = fault(path, budget * MIB, expected, attempt(words, None, budget * MIB, home))
+            if wrong:
+                faults.append("%s --memory %dMiB: %s" % (query, budget, wrong))
+    tally.check("queries larger than the profile", not faults, "\n".join(faults))
+
+
+def check_cache(tally, path):
+    """A run that fails for memory leaves nothing in the cache."""
+    home = os.path.join(scratch(), "with-cache")
+    os.makedirs(home, exist_ok=True)
+    done = subprocess.run([PROGRAM, "info", "--memory", "1MiB", "--ledger", home, path],
+                          env=environment(home), stdin=subprocess.DEVNULL, capture_output=True)
+    left = [name for folder, _, names in os.walk(home) for name in names]
+    tally.check("no leftovers in the cache", done.returncode == 5 and not left,
+                "status %d, left %s" % (done.returncode, left))
+
+
+def check_limit(tally, path):
+    """Without --memory, a limit of the system on addresses is the budget's."""
+    home = os.path.join(scratch(), "limit")
+    os.makedirs(home, exist_ok=True)
+    faults = []
+    for mib in (40, 60, 90, 200):
+        limit = mib * MIB
+        done = subprocess.run([PROGRAM, "info", "--no-cache", "-j1", path], env=environment(home),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS,
+                                                                    (limit, limit)))
+        lines = done.stderr.splitlines()
+        if done.returncode != 0 and (done.returncode not in (4, 5) or len(lines) != 1):
+            faults.append("%d MiB: %d: %s" % (mib, done.returncode, done.stderr))
+    tally.check("little address space", not faults, "\n".join(faults))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mb", type=int, default=8)
+    parser.add_argument("names", nargs="*")
+    wanted = parser.parse_args()
+    tally = Tally("membudget")
+    os.makedirs(bench_readers.FOLDER, exist_ok=True)
+    jobs = []
+    for name, pattern, make, _, _ in bench_readers.READERS:
+        source = bench_readers.sample(pattern)
+        if not source:
+            tally.skip(name, "no ../shared")
+        elif not wanted.names or name in wanted.names:
+            path = bench_readers.large(name, source, make, wanted.mb * 10**6)
+            jobs.append((name, path, BUDGETS))
+    folder = os.path.join(scratch(), "hostile files")
+    os.makedirs(folder)
+    for name, data in hostile(120000 * wanted.mb // 8):
+        path = os.path.join(folder, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        if not wanted.names or name in wanted.names:
+            jobs.append((name, path, (1, 16)))
+    with ThreadPoolExecutor(2) as pool:
+        for name, faults, answered, runs in pool.map(check, jobs):
+            tally.check("%s (%d of %d runs fit)" % (name, answered, runs), not faults,
+                        "\n".join(faults))
+    small = os.path.join(folder, "never closed.json")
+    check_queries(tally, small)
+    check_cache(tally, small)
+    check_limit(tally, small)
+    tally.finish()
+
+
+main()
