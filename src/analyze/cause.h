@@ -52,8 +52,7 @@ struct nl_cause {
     struct nl_need needs[NL_NEEDS_MAX];
     unsigned need_count;
     enum nl_verdict (*evaluate)(struct nl_scene *scene, struct nl_finding *finding);
-    const char *not_this_if;
-    struct nl_suggestion suggestions[NL_FINDING_SUGGESTIONS + 1];
+    const char *not_this_if; /* what to do about it: remedies.def */
 };
 
 #define NL_CAUSE(name, level) extern const struct nl_cause nl_cause_##name;
