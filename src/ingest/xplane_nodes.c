@@ -441,6 +441,8 @@ static int by_slice(const void *x, const void *y)
 
 void xplane_nodes_stage(struct xplane_load *load)
 {
+    if (!load->ran_count)
+        return;
     find_leaders(load);
     qsort(load->ran, load->ran_count, sizeof *load->ran, by_slice);
     for (size_t i = 0; i < load->ran_count; i++) {
