@@ -175,11 +175,26 @@ static uint32_t file_name(struct ncu_load *load, const struct cubinlines *lines,
     return load->files[file];
 }
 
+/* What the instruction at `offset` is: operation, and the statement of the PTX. */
+static void name_instruction(struct ncu_load *load, const struct ncu_kernel *kernel,
+                             const struct cubincode_function *function, struct nl_instance_row *row,
+                             size_t *near)
+{
+    const char *opcode = cubincode_opcode(kernel->programs, function, (uint64_t)row->offset);
+    struct nl_str ptx = cubincode_ptx(kernel->programs, function, (uint64_t)row->offset, near);
+    if (opcode)
+        row->opcode = nl_stage_name(load->stage, nl_str(opcode));
+    if (ptx.len)
+        row->ptx = nl_stage_name(load->stage, ptx);
+}
+
 static void stage_instances(struct ncu_load *load, const struct ncu_kernel *kernel, uint32_t slice)
 {
     const struct cubinlines_function *function =
         kernel->lines ? cubinlines_find(kernel->lines, kernel->code, kernel->mangled) : NULL;
-    size_t near = 0;
+    const struct cubincode_function *code =
+        kernel->programs ? cubincode_find(kernel->programs, kernel->code, kernel->mangled) : NULL;
+    size_t near = 0, near_ptx = 0;
     for (size_t i = 0; i < load->instance_count; i++) {
         struct nl_instance_row *row = &load->instances[i];
         row->slice = slice;
@@ -194,6 +209,8 @@ static void stage_instances(struct ncu_load *load, const struct ncu_kernel *kern
             row->file = file_name(load, kernel->lines, line->file);
             row->line = line->line;
         }
+        if (code && row->offset != NL_NULL_I64)
+            name_instruction(load, kernel, code, row, &near_ptx);
         nl_stage_instance(load->stage, row);
     }
 }

@@ -416,15 +416,6 @@ static inline uint32_t metric_width(const struct nl_metric_row *metric)
     return metric->unit | metric->section ? METRIC_TEXTLESS : sizeof(struct nl_metric_packed);
 }
 
-static inline uint32_t instance_width(const struct nl_instance_row *instance)
-{
-    if (instance->key | instance->text)
-        return sizeof(struct nl_instance_packed);
-    if (instance->file || instance->line != NL_NULL_U32)
-        return INSTANCE_TEXTLESS;
-    return instance->offset == NL_NULL_I64 ? INSTANCE_PLACELESS : INSTANCE_LINELESS;
-}
-
 /* Bytes that a row takes while staged; columns that do not fit are unknown. Of metrics there can be more
  * than bytes in the file, and most are a number and nothing else: names, which are 0 when unknown, are
  * staged when there are any. */
@@ -435,7 +426,7 @@ static inline uint32_t staged_width(enum nl_table_id table, const void *row)
     if (table == NL_T_metric)
         return metric_width(row);
     if (table == NL_T_instance)
-        return instance_width(row);
+        return nl_instance_width(row);
     const struct nl_sample_row *sample = row;
     if (table == NL_T_sample && sample->ts == NL_NULL_I64 && sample->cpu == NL_NULL_I64)
         return sizeof(struct nl_sample_packed);
@@ -508,25 +499,6 @@ static inline void copy_metric(struct nl_metric_row *to, const struct nl_metric_
         to->measured = metric->measured;
 }
 
-static inline void copy_instance(struct nl_instance_packed *to,
-                                 const struct nl_instance_row *instance, uint32_t width)
-{
-    to->number = instance->number;
-    to->value = instance->value;
-    to->slice = instance->slice;
-    to->metric = instance->metric;
-    if (width > INSTANCE_PLACELESS)
-        to->offset = instance->offset;
-    if (width > INSTANCE_LINELESS) {
-        to->file = instance->file;
-        to->line = instance->line;
-    }
-    if (width > INSTANCE_TEXTLESS) {
-        to->key = instance->key;
-        to->text = instance->text;
-    }
-}
-
 /* The commonest rows field by field: what was just written as such is not to be read in wider words,
  * for which the processor waits. Others in words, without a call of memcpy. */
 static inline void copy_row(void *to, enum nl_table_id table, const void *row, uint32_t width)
@@ -543,7 +515,7 @@ static inline void copy_row(void *to, enum nl_table_id table, const void *row, u
         *(struct nl_sample_packed *)to = (struct nl_sample_packed){
             sample->weight, sample->stack, sample->unit, sample->event, sample->lane};
     } else if (table == NL_T_instance) {
-        copy_instance(to, row, width);
+        nl_instance_copy(to, row, width);
     } else if (table == NL_T_call) {
         const struct nl_call_row *call = row;
         *(struct nl_call_row *)to = (struct nl_call_row){

@@ -117,7 +117,7 @@ static const struct packed {
     uint32_t width;
     struct {
         size_t row, packed;
-    } fields[9];
+    } fields[11];
     unsigned count;
 } packed_rows[] = {
 #define FIELD(table, field)                                                                        \
@@ -133,8 +133,9 @@ static const struct packed {
      sizeof(struct nl_instance_packed),
      {FIELD(instance, number), FIELD(instance, value), FIELD(instance, slice),
       FIELD(instance, metric), FIELD(instance, offset), FIELD(instance, file),
-      FIELD(instance, line), FIELD(instance, key), FIELD(instance, text)},
-     9},
+      FIELD(instance, line), FIELD(instance, opcode), FIELD(instance, ptx), FIELD(instance, key),
+      FIELD(instance, text)},
+     11},
 #undef FIELD
 };
 
