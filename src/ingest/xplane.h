@@ -123,8 +123,7 @@ struct xplane_links {
 #define XPLANE_NO_FACTS UINT32_MAX
 struct xplane_facts; /* of an instruction of an HLO program: xplane_nodes.c */
 
-/* A slice that ran an instruction. */
-struct xplane_run {
+struct xplane_run { /* a slice that ran an instruction */
     uint32_t slice, facts, name;
     int64_t dur;
 };
@@ -147,7 +146,9 @@ struct xplane_load {
     size_t facts_count, facts_cap;
     struct xplane_run *ran; /* of the plane in hand */
     size_t ran_count, ran_cap;
-    struct nl_buf text;                    /* scratch for arguments */
+    uint32_t planes_staged;
+    bool rivals;        /* some instruction of the plane in hand ran as kernels of several names */
+    struct nl_buf text; /* scratch for arguments */
     struct xplane_value last_number;       /* arguments that are one number: the last of them, */
     int last_number_stat;                  /* which statistic it is, */
     uint32_t last_number_text;             /* and its text; 0 = none yet */
@@ -189,7 +190,7 @@ struct nl_str xplane_text(const struct xplane_stats *stats, enum xplane_stat sta
 /* Keeps what load->stats tell of an event that became a slice of `lane`. */
 void xplane_link(struct xplane_load *load, const struct xplane_event *event, uint32_t lane,
                  bool on_device);
-/* Stages the arrows and lets their ends go; after all planes, in a unit of its own. */
+/* Stages the arrows; after all planes, in a unit of its own. */
 void xplane_links_join(struct xplane_load *load);
 
 /* planes */

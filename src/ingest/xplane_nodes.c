@@ -21,7 +21,8 @@ struct xplane_facts {
     uint32_t name, type, module, operation, file, line, target, detail, precision;
     uint32_t input_shapes, input_types, output_shapes, output_types;
     uint64_t flops, bytes, output_bytes;
-    uint32_t leader; /* name of the kernel that its costs stand beside */
+    uint32_t leader;    /* name of the kernel that its costs stand beside, */
+    uint32_t leader_of; /* in this plane (number of planes staged, + 1) */
 };
 
 /* ---- the programs of a file ---- */
@@ -386,9 +387,15 @@ void xplane_ran(struct xplane_load *load, uint32_t slice, const struct xplane_ev
 {
     if (facts == XPLANE_NO_FACTS)
         return;
+    struct xplane_facts *it = &load->facts[facts];
+    struct xplane_run run = {slice, facts, xplane_name(load, event->meta), event->dur};
+    if (it->leader_of != load->planes_staged + 1) {
+        it->leader_of = load->planes_staged + 1;
+        it->leader = run.name;
+    }
+    load->rivals |= it->leader != run.name;
     nl_grow(&load->ran, &load->ran_cap, load->ran_count + 1);
-    load->ran[load->ran_count++] = (struct xplane_run){
-        .slice = slice, .facts = facts, .name = xplane_name(load, event->meta), .dur = event->dur};
+    load->ran[load->ran_count++] = run;
 }
 
 void xplane_op_facts(const struct xplane_load *load, uint32_t facts, struct nl_op_row *row)
@@ -441,10 +448,12 @@ static int by_slice(const void *x, const void *y)
 
 void xplane_nodes_stage(struct xplane_load *load)
 {
-    if (!load->ran_count)
-        return;
-    find_leaders(load);
-    qsort(load->ran, load->ran_count, sizeof *load->ran, by_slice);
+    if (load->rivals) { /* else every instruction had one kernel */
+        find_leaders(load);
+        qsort(load->ran, load->ran_count, sizeof *load->ran, by_slice);
+    }
+    load->rivals = false;
+    load->planes_staged++;
     for (size_t i = 0; i < load->ran_count; i++) {
         const struct xplane_run *run = &load->ran[i];
         const struct xplane_facts *facts = &load->facts[run->facts];
