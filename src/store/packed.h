@@ -41,55 +41,6 @@ struct nl_sample_packed {
     uint32_t stack, unit, event, lane;
 };
 
-/* A value of an instance: what all have comes first, what few have last. */
-struct nl_instance_packed {
-    int64_t number;
-    double value;
-    uint32_t slice, metric;
-    int64_t offset;
-    uint32_t file, line;
-    uint32_t opcode, ptx;
-    uint32_t key, text;
-};
-#define INSTANCE_PLACELESS offsetof(struct nl_instance_packed, offset)
-#define INSTANCE_LINELESS  offsetof(struct nl_instance_packed, file)
-#define INSTANCE_CODELESS  offsetof(struct nl_instance_packed, opcode)
-#define INSTANCE_TEXTLESS  offsetof(struct nl_instance_packed, key)
-
-static inline uint32_t nl_instance_width(const struct nl_instance_row *instance)
-{
-    if (instance->key | instance->text)
-        return sizeof(struct nl_instance_packed);
-    if (instance->opcode | instance->ptx)
-        return INSTANCE_TEXTLESS;
-    if (instance->file || instance->line != NL_NULL_U32)
-        return INSTANCE_CODELESS;
-    return instance->offset == NL_NULL_I64 ? INSTANCE_PLACELESS : INSTANCE_LINELESS;
-}
-
-static inline void nl_instance_copy(struct nl_instance_packed *to,
-                                    const struct nl_instance_row *instance, uint32_t width)
-{
-    to->number = instance->number;
-    to->value = instance->value;
-    to->slice = instance->slice;
-    to->metric = instance->metric;
-    if (width > INSTANCE_PLACELESS)
-        to->offset = instance->offset;
-    if (width > INSTANCE_LINELESS) {
-        to->file = instance->file;
-        to->line = instance->line;
-    }
-    if (width > INSTANCE_CODELESS) {
-        to->opcode = instance->opcode;
-        to->ptx = instance->ptx;
-    }
-    if (width > INSTANCE_TEXTLESS) {
-        to->key = instance->key;
-        to->text = instance->text;
-    }
-}
-
 /* Bytes of a kernel's row up to what only some sources tell. */
 #define KERNEL_PLAIN offsetof(struct nl_kernel_row, external_id)
 _Static_assert(offsetof(struct nl_kernel_row, category) > KERNEL_PLAIN &&
