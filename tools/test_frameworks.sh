@@ -102,6 +102,11 @@ if [ "$with_torch" = 1 ]; then
     "$venv/bin/python" tests/fixtures/record_torch.py --out "$out"
 fi
 
+if have jax; then
+    say "recording with jax into $out"
+    "$venv/bin/python" tests/fixtures/record_jax.py --out "$out"
+fi
+
 # tracelens FROM: its reports for some samples of torch, into build/tracelens.
 tracelens() {
     local samples=${NEUROLENS_SHARED:-../shared}/samples/torch answers=build/tracelens file

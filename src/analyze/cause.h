@@ -52,8 +52,7 @@ struct nl_cause {
     struct nl_need needs[NL_NEEDS_MAX];
     unsigned need_count;
     enum nl_verdict (*evaluate)(struct nl_scene *scene, struct nl_finding *finding);
-    const char *not_this_if;
-    struct nl_suggestion suggestions[NL_FINDING_SUGGESTIONS + 1];
+    const char *not_this_if; /* what to do about it: remedies.def */
 };
 
 #define NL_CAUSE(name, level) extern const struct nl_cause nl_cause_##name;
@@ -109,7 +108,8 @@ const char *nl_say(const struct nl_scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *nl_say_ns(const struct nl_scene *scene, int64_t ns);
 const char *nl_say_share(const struct nl_scene *scene, double share);
-const char *nl_say_bytes(const struct nl_scene *scene, uint64_t bytes); /* "25.5 GB", as rates */
+const char *nl_say_bytes(const struct nl_scene *scene,
+                         uint64_t bytes); /* "23.73 GiB", as in tables */
 /* A text of SQL: in quotes, those inside doubled. */
 const char *nl_say_quoted(const struct nl_scene *scene, struct nl_str text);
 const char *nl_say_count(const struct nl_scene *scene, uint64_t count);

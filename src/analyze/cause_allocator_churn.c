@@ -104,17 +104,4 @@ const struct nl_cause nl_cause_allocator_churn = {
     .not_this_if =
         "the calls are part of start-up (the first fifth of the time is left out), or run "
         "while the device works",
-    .suggestions = {
-        {"Let the caching allocator keep memory: no torch.cuda.empty_cache() in the loop, fixed "
-         "shapes, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-         "a call to the driver costs a millisecond and a free waits for the device",
-         "neurolens sql PROFILE \"SELECT name, count(*), sum(dur) FROM api WHERE name LIKE "
-         "'%Malloc%' "
-         "OR name LIKE '%Free%' GROUP BY 1\""},
-        {"Leave memory free: a smaller batch, or activation checkpointing; near the limit the "
-         "allocator frees and retries (torch.cuda.memory_stats()['num_alloc_retries'])",
-         "retries show as bursts of cudaFree followed by cudaMalloc", "num_alloc_retries stays 0"},
-        {"In C++ allocate once, or use cudaMallocAsync with a memory pool",
-         "stream-ordered allocation neither blocks nor synchronises",
-         "neurolens analyze PROFILE: allocator_churn is gone"},
-        {0}}};
+};

@@ -162,10 +162,4 @@ const struct nl_cause nl_cause_clock_mismatch = {
     .not_this_if =
         "correlation ids were used twice, so that work hangs from a call that is not its own "
         "(then it is off by far more than microseconds)",
-    .suggestions = {
-        {"Do not read single launch delays and gaps that are shorter than the contradiction",
-         "they are differences of two clocks", "neurolens analyze --section clock PROFILE"},
-        {"Record again, with a newer driver and profiler, and for a shorter time",
-         "recorders match the clocks at few moments, and drift adds up between them",
-         "neurolens analyze --section clock PROFILE: nothing before its launch or after its wait"},
-        {0}}};
+};

@@ -108,16 +108,4 @@ const struct nl_cause nl_cause_comm_on_compute_stream = {
     .not_this_if =
         "communication has streams of its own, or depends on all that ran before it (then "
         "no stream helps)",
-    .suggestions = {
-        {"Run collectives asynchronously on their own stream: async_op=True and wait() only where "
-         "the "
-         "result is used, or the framework's overlap (DDP, FSDP prefetch, tensor-parallel async)",
-         "on one stream everything runs in order, so nothing can overlap",
-         "neurolens analyze PROFILE: table \"Communication hidden behind compute\""},
-        {"In C++ give NCCL a stream made with cudaStreamNonBlocking and high priority, ordered by "
-         "events",
-         "the default stream waits for all blocking streams",
-         "neurolens sql PROFILE \"SELECT stream, "
-         "class, sum(dur) FROM kernels GROUP BY "
-         "1, 2\""},
-        {0}}};
+};

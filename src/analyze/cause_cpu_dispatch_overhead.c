@@ -67,15 +67,4 @@ const struct nl_cause nl_cause_cpu_dispatch_overhead = {
     .not_this_if =
         "the gaps begin in a wait (sync_calls), are long (input, start-up), or the launch "
         "calls themselves are slow (launch_api_slow)",
-    .suggestions = {
-        {"Compile the hot part: torch.compile, or CUDA graphs where shapes are fixed",
-         "the framework's per-operator work disappears from the loop",
-         "neurolens sql PROFILE \"SELECT activity_name, sum(dur) FROM idle_gaps WHERE class = "
-         "'host_late' GROUP BY 1 ORDER BY 2 DESC LIMIT 10\""},
-        {"Cut what runs per operator: hooks, tensor subclasses, .shape in Python, profilers with "
-         "with_stack or record_shapes",
-         "each costs microseconds at every call", "profile again without stacks: the gaps shrink"},
-        {"Give each operator more work: larger batch, fused layers",
-         "dispatch takes the same time whatever the size",
-         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
-        {0}}};
+};

@@ -131,14 +131,4 @@ const struct nl_cause nl_cause_cuda_graph_absent = {
     .need_count = 2,
     .evaluate = evaluate,
     .not_this_if = "steps differ (dynamic shapes), or graphs are used already",
-    .suggestions = {{"Capture the step as a CUDA graph: torch.compile(mode='reduce-overhead'), "
-                     "torch.cuda.make_graphed_callables, or the engine's own option",
-                     "one call launches all kernels; gaps between them fall to about 1 us",
-                     "neurolens sql PROFILE \"SELECT count(*) FROM api WHERE api_role(name) = "
-                     "'graph_launch'\""},
-                    {"Remove what blocks capture: .item() and other waits, allocation outside the "
-                     "graph's pool, "
-                     "shapes that change",
-                     "a capture fails or splits at each of them",
-                     "TORCH_LOGS=cudagraphs names the reasons"},
-                    {0}}};
+};

@@ -19,13 +19,4 @@ const struct nl_cause nl_cause_d2h_in_critical_path = {
     .need_count = 2,
     .evaluate = evaluate,
     .not_this_if = "copies run beside kernels (hidden time is not counted)",
-    .suggestions = {
-        {"Fetch results asynchronously: copy to pinned memory with non_blocking=True on a side "
-         "stream and wait for its event only where the value is used",
-         "the device goes on with the next kernels while the copy runs",
-         "neurolens analyze PROFILE: exposed copies shrink"},
-        {"Fetch less: reduce on the device first (sum, argmax, top-k), log every N steps, write "
-         "checkpoints asynchronously (torch.distributed.checkpoint.async_save)",
-         "most of what is fetched is thrown away or averaged on the CPU",
-         "neurolens sql PROFILE \"SELECT sum(bytes) FROM copies WHERE kind = 'DtoH'\""},
-        {0}}};
+};

@@ -134,15 +134,4 @@ const struct nl_cause nl_cause_dataloader_stall = {
     .evaluate = evaluate,
     .not_this_if = "the device works while data is fetched (only idle time counts), or fetching "
                    "happens on threads that launch nothing",
-    .suggestions = {
-        {"Fetch in the background: DataLoader(num_workers=4 or more, prefetch_factor=4, "
-         "persistent_workers=True, pin_memory=True)",
-         "with num_workers=0 decoding runs on the thread that launches kernels; from 0 to 3 "
-         "workers "
-         "took 5.4 s to 0.8 s in a published measurement (stas00, ml-engineering)",
-         "neurolens analyze PROFILE: dataloader_stall is gone, steps are shorter"},
-        {"Make a sample cheaper: decode or augment on the GPU (DALI, torchvision v2), store data "
-         "decoded or in larger shards, cache on local disk",
-         "more workers do not help when the CPUs or the storage are the limit",
-         "time one pass over the DataLoader without the model"},
-        {0}}};
+};

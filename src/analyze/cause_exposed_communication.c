@@ -69,20 +69,5 @@ const struct nl_cause nl_cause_exposed_communication = {
     .evaluate = evaluate,
     .not_this_if =
         "communication runs beside computation; or this rank only waits for a slower one "
-        "(a kernel of NCCL runs while it waits: compare the ranks)",
-    .suggestions = {
-        {"Start it earlier: FSDP backward_prefetch=BACKWARD_PRE and forward_prefetch, DDP "
-         "bucket_cap_mb "
-         "and static_graph, more micro-batches in a pipeline",
-         "what overlaps with the computation of another layer is free",
-         "neurolens analyze PROFILE: table \"Communication hidden behind compute\""},
-        {"Send less or rarer: gradient accumulation with no_sync(), bf16 gradients, larger batch "
-         "per "
-         "GPU, sharding within the node only (HSDP)",
-         "the same link carries less",
-         "neurolens sql PROFILE \"SELECT operation, count(*), sum(bytes) FROM collectives GROUP BY "
-         "1\""},
-        {"Compare ranks before tuning the network: profile all ranks and open them as one profile",
-         "a late rank makes all others wait inside their collectives",
-         "neurolens analyze FOLDER: exposed communication differs much between ranks"},
-        {0}}};
+        "(its kernel runs while it waits: compare the ranks)",
+};

@@ -14,31 +14,6 @@
 #define LEAST_WALL_NS  1000000
 #define SLOW_LAUNCH_NS 1000000
 
-#define LOOK                                                                                       \
-    {                                                                                              \
-        "Look at what the CPU does in the longest gaps: the tables \"Why devices were idle\" and " \
-        "\"What the CPU did while devices were idle\" name it",                                    \
-            "idle time is a symptom; its class and activity name the cause",                       \
-            "neurolens sql PROFILE \"SELECT activity, activity_name, sum(dur) FROM idle_gaps "     \
-            "GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 10\""                                             \
-    }
-#define STEADY_PART                                                                                \
-    {                                                                                              \
-        "If the gaps belong to start-up, evaluation or checkpoints, look at the steady part "      \
-        "alone: PROFILE[step=10:20] or PROFILE[1.2s:1.5s]",                                        \
-            "phases that are meant to be quiet hide the pattern of the loop",                      \
-            "neurolens analyze 'PROFILE[step=10:20]'"                                              \
-    }
-#define WARM_UP                                                                                    \
-    {                                                                                              \
-        "Warm up before recording: run some steps first, so that code is loaded, compiled and "    \
-        "autotuned",                                                                               \
-            "the first call of a kernel or library takes milliseconds and never comes back",       \
-            "the longest gaps are no longer single launch or allocator calls"                      \
-    }
-
-static const struct nl_suggestion warm_up_first[] = {WARM_UP, STEADY_PART, LOOK, {0}};
-
 static bool every_gap(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
     (void)scene;
@@ -341,7 +316,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         finding->severity = NL_SEVERITY_WARNING;
     }
     if (main.activity == NL_DID_LAUNCH && main.longest_ns >= SLOW_LAUNCH_NS)
-        finding->suggestions = warm_up_first;
+        finding->remedies = "gpu_idle:warm_up";
     return NL_CAUSE_FOUND;
 }
 
@@ -357,4 +332,4 @@ const struct nl_cause nl_cause_gpu_idle = {
     .evaluate = evaluate,
     .not_this_if = "the device copies (copies count as work), or one single gap is nearly all of "
                    "it (a phase, not a pattern: confidence is lowered)",
-    .suggestions = {LOOK, STEADY_PART, WARM_UP, {0}}};
+};

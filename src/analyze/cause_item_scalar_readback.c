@@ -93,17 +93,4 @@ const struct nl_cause nl_cause_item_scalar_readback = {
     .need_count = 2,
     .evaluate = evaluate,
     .not_this_if = "the copies are larger than a number, or nothing waits for them",
-    .suggestions = {
-        {"Keep the number on the device: accumulate losses and metrics in a tensor and call "
-         ".item() "
-         "every N steps",
-         "one wait per N steps instead of one per step",
-         "neurolens sql PROFILE \"SELECT count(*) FROM copies WHERE kind = 'DtoH' AND bytes <= "
-         "8\""},
-        {"Where the value is needed, copy it to pinned memory with non_blocking=True, record an "
-         "event, and read it one step later",
-         "the launch queue stays full while the value travels",
-         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
-        {"Replace branches on tensor values by torch.where or masks on the device",
-         "no branch, no wait", "torch.cuda.set_sync_debug_mode(1) prints nothing in the loop"},
-        {0}}};
+};

@@ -105,18 +105,4 @@ const struct nl_cause nl_cause_jit_compile_in_loop = {
     .not_this_if =
         "it happens at the start (the first fifth of the time is left out), or the device "
         "works meanwhile",
-    .suggestions = {
-        {"Warm up every shape and branch before the measured loop",
-         "the first call of a kernel loads it, the first call of a compiled function compiles it",
-         "neurolens analyze 'PROFILE[step=10:20]': the finding is gone"},
-        {"Avoid recompilation: torch.compile(dynamic=True) or mark_dynamic, fixed shapes, no "
-         "Python "
-         "numbers that change (TORCH_LOGS=recompiles names the reason)",
-         "every new shape or constant compiles again", "TORCH_LOGS=recompiles prints nothing"},
-        {"CUDA_MODULE_LOADING=EAGER, and keep TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR on "
-         "fast, "
-         "persistent storage",
-         "lazy loading moves the cost into the first use; caches remove it from the next run",
-         "neurolens sql PROFILE \"SELECT name, count(*), sum(dur) FROM api WHERE api_role(name) = "
-         "'module' GROUP BY 1\""},
-        {0}}};
+};

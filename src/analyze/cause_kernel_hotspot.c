@@ -10,18 +10,6 @@
 #define MOST_SHARE 0.5
 #define NAME_BYTES 64
 
-/* Where a kernel profiler was at work already, its numbers are the next thing to read. */
-static const struct nl_suggestion measured[] = {
-    {"Read what the kernel profiler measured of it: neurolens analyze PROFILE --section "
-     "kernel_counters",
-     "whether it is bound by memory, arithmetic or latency decides what helps",
-     "neurolens analyze PROFILE --section kernel_lines, where lines were recorded"},
-    {"Look whether a library version of it exists (cuBLASLt, cuDNN, FlashAttention), or a "
-     "better shape, layout or type for it",
-     "half of its time is an eighth to a half of everything",
-     "neurolens sql PROFILE \"SELECT * FROM kernel_summary LIMIT 5\""},
-    {0}};
-
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
@@ -46,7 +34,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_buf shown;
     nl_find(scene, finding, total, 0, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
-    finding->suggestions = scene->trace->measurement.rows ? measured : NULL;
+    /* Where a kernel profiler was at work already, its numbers are the next thing to read. */
+    finding->remedies = scene->trace->measurement.rows ? "kernel_hotspot:measured" : NULL;
     finding->saving_ns[0] = 0;
     finding->saving_ns[1] = total / 2;
     nl_buf_init(&shown, NAME_BYTES * 2);
@@ -90,12 +79,4 @@ const struct nl_cause nl_cause_kernel_hotspot = {
     .need_count = 1,
     .evaluate = evaluate,
     .not_this_if = "a hotspot is no fault by itself: it says where tuning pays",
-    .suggestions = {
-        {"Profile this kernel alone with Nsight Compute (ncu --set full -k regex:NAME -c 5)",
-         "whether it is bound by memory, arithmetic or latency decides what helps",
-         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
-        {"Look whether a library version of it exists (cuBLASLt, cuDNN, FlashAttention), or a "
-         "better shape, layout or type for it",
-         "half of its time is an eighth to a half of everything",
-         "neurolens sql PROFILE \"SELECT * FROM kernel_summary LIMIT 5\""},
-        {0}}};
+};

@@ -85,16 +85,4 @@ const struct nl_cause nl_cause_launch_api_slow = {
     .not_this_if =
         "the calls wait because the queue is full: then the device is busy and no idle time "
         "falls on them (launch_queue_full)",
-    .suggestions = {{"Profile with less detail (no stacks, no shapes, no CPU sampling) and compare",
-                     "profilers make every call slower: the cost may not exist without them",
-                     "the median launch call falls under 15 us"},
-                    {"Look for threads that launch at the same time and for debug settings "
-                     "(CUDA_LAUNCH_BLOCKING, "
-                     "compute-sanitizer)",
-                     "the driver takes a lock per context",
-                     "neurolens sql PROFILE \"SELECT thread, count(*), median(dur) FROM api WHERE "
-                     "api_role(name) = "
-                     "'launch' GROUP BY 1\""},
-                    {"Use CUDA graphs for the repeated part", "one call for many kernels",
-                     "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
-                    {0}}};
+};

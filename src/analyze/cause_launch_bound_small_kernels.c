@@ -44,19 +44,4 @@ const struct nl_cause nl_cause_launch_bound_small_kernels = {
     .not_this_if =
         "the queue is full (under 20 % of launches start within 20 us): then small kernels "
         "run back to back and cost nothing",
-    .suggestions = {
-        {"Launch many kernels with one call: torch.compile(mode='reduce-overhead') or CUDA graphs "
-         "around the repeated part",
-         "a graph launch costs the CPU a few microseconds for hundreds of kernels (a 1B model: 8.1 "
-         "to "
-         "1.9 ms per step, stas00 ml-engineering; no gain for compute-bound 8B models)",
-         "neurolens sql PROFILE \"SELECT count(*), sum(dur) FROM idle_gaps WHERE class = "
-         "'host_late'\""},
-        {"Make fewer, larger kernels: fused optimizer (fused=True or foreach=True), torch.compile, "
-         "fused norms and attention",
-         "the cost is per launch",
-         "neurolens sql PROFILE \"SELECT count(*), median(dur) FROM kernels\""},
-        {"Give every launch more work: a larger batch or longer sequences",
-         "the same launches take the same CPU time whatever their size",
-         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
-        {0}}};
+};

@@ -66,14 +66,4 @@ const struct nl_cause nl_cause_launch_latency_gap = {
     .need_count = 2,
     .evaluate = evaluate,
     .not_this_if = "the gap is longer (something else is waited for), or the launch came late",
-    .suggestions = {
-        {"Run the repeated part as a CUDA graph, or torch.compile(mode='reduce-overhead')",
-         "inside a graph one kernel follows the next in about 1 us",
-         "neurolens sql PROFILE \"SELECT count(*), sum(dur) FROM idle_gaps WHERE class = "
-         "'launch_latency'\""},
-        {"Fuse neighbouring kernels (torch.compile, fused norms and optimizers)",
-         "the pause is per kernel", "neurolens sql PROFILE \"SELECT count(*) FROM kernels\""},
-        {"On Hopper and later use programmatic dependent launch in own kernels",
-         "the next kernel's prologue overlaps the end of the one before",
-         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
-        {0}}};
+};

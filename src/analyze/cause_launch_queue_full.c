@@ -81,12 +81,4 @@ const struct nl_cause nl_cause_launch_queue_full = {
     .need_count = 2,
     .evaluate = evaluate,
     .not_this_if = "the device is idle: then the calls are slow by themselves (launch_api_slow)",
-    .suggestions = {
-        {"Nothing has to be done: tune what the device does instead",
-         "long launch calls here are time in which the CPU has nothing better to do",
-         "neurolens analyze PROFILE: idle stays low"},
-        {"Do not measure CPU time of operators in this state",
-         "their length is that of the device's backlog",
-         "neurolens sql PROFILE \"SELECT median(dur), max(dur) FROM api WHERE api_role(name) = "
-         "'launch'\""},
-        {0}}};
+};

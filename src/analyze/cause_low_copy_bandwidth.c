@@ -92,14 +92,4 @@ const struct nl_cause nl_cause_low_copy_bandwidth = {
     .need_count = 1,
     .evaluate = evaluate,
     .not_this_if = "the copies are small (latency, not rate, limits them) or hidden",
-    .suggestions = {
-        {"Copy from pinned memory",
-         "pageable copies go through a staging buffer at a fraction of "
-         "the link's rate",
-         "neurolens sql PROFILE \"SELECT src_memory, dst_memory, sum(bytes) * 1.0 / sum(dur) AS "
-         "gb_per_s FROM copies GROUP BY 1, 2\""},
-        {"Check the path: nvidia-smi -q -d PCIE (link generation and width under load), NUMA "
-         "binding (numactl), IOMMU and ACS settings",
-         "a link that trained down or a CPU on the other socket halves the rate",
-         "bandwidthTest or nvbandwidth on the same machine"},
-        {0}}};
+};

@@ -75,12 +75,4 @@ const struct nl_cause nl_cause_many_small_copies = {
     .need_count = 1,
     .evaluate = evaluate,
     .not_this_if = "other work hides them: cost is limited to idle and exposed time",
-    .suggestions = {
-        {"Pack what is copied together into one pinned buffer and copy once, then slice it on the "
-         "device",
-         "one launch and one latency instead of many",
-         "neurolens sql PROFILE \"SELECT count(*) FROM copies WHERE bytes < 65536\""},
-        {"Build small tensors (positions, masks, scalars) on the device instead of sending them",
-         "torch.arange(..., device=...) needs no copy at all",
-         "neurolens analyze PROFILE: table \"Memory copies\""},
-        {0}}};
+};

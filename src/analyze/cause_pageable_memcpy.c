@@ -60,14 +60,4 @@ const struct nl_cause nl_cause_pageable_memcpy = {
     .evaluate = evaluate,
     .not_this_if =
         "the copies are from pinned memory (kind of memory as recorded), or few and tiny",
-    .suggestions = {
-        {"Pin what is copied often: DataLoader(pin_memory=True), tensor.pin_memory() once for "
-         "reused buffers, and .to(device, non_blocking=True)",
-         "pinned copies run at the link's full rate and do not block the CPU",
-         "neurolens sql PROFILE \"SELECT src_memory, sum(bytes), sum(dur) FROM copies GROUP BY "
-         "1\""},
-        {"Do not pin on the fly: allocate pinned buffers at start and reuse them",
-         "pinning itself is slow and takes locks",
-         "neurolens sql PROFILE \"SELECT name, count(*) FROM api WHERE name LIKE '%Host%' GROUP BY "
-         "1\""},
-        {0}}};
+};

@@ -93,16 +93,4 @@ const struct nl_cause nl_cause_sync_calls = {
     .evaluate = evaluate,
     .not_this_if = "the calls wait for a device that stays busy, or the device was idle before the "
                    "call began (neither is counted)",
-    .suggestions = {
-        {"Find the line that synchronises and move it out of the loop: .item(), .cpu(), "
-         "print(tensor), tensor in an if, nonzero, boolean masks; "
-         "torch.cuda.set_sync_debug_mode(1) "
-         "names them",
-         "after a wait the launch queue is empty, so every launch is paid for by the device",
-         "neurolens sql PROFILE \"SELECT count(*), sum(sync_ns) FROM idle_gaps WHERE sync IS NOT "
-         "NULL\""},
-        {"Where the order of streams is all that matters, record an event and let the other stream "
-         "wait for it instead of the CPU",
-         "cudaStreamWaitEvent does not stop the CPU from launching ahead",
-         "neurolens analyze PROFILE: table \"CUDA/HIP calls by total time\""},
-        {0}}};
+};

@@ -75,12 +75,4 @@ const struct nl_cause nl_cause_sync_memcpy = {
     .need_count = 2,
     .evaluate = evaluate,
     .not_this_if = "the device stays busy during the calls",
-    .suggestions = {
-        {"Use the asynchronous call (cudaMemcpyAsync, .to(device, non_blocking=True)) with pinned "
-         "memory",
-         "the CPU can launch the next kernels while the copy runs",
-         "neurolens sql PROFILE \"SELECT name, count(*), sum(dur) FROM api WHERE name LIKE "
-         "'%emcpy%' GROUP BY 1\""},
-        {"Launch independent work before the copy, or fetch results one iteration later",
-         "a full queue hides the wait", "neurolens analyze PROFILE: idle share falls"},
-        {0}}};
+};

@@ -8,6 +8,7 @@
  * the time (4 times as fast), the saving [1/4, 3/4].
  */
 #include "analyze/cause.h"
+#include "analyze/remedy.h"
 #include "store/kernelcategory.h"
 
 #define LEAST_SHARE    0.10
@@ -99,20 +100,6 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding, struct matr
                              .value = share});
 }
 
-/* Volta and Turing have tensor cores but no TF32; so have AMD's before MI300. */
-static const struct nl_suggestion without_tf32[] = {
-    {"Run in half precision: torch.autocast('cuda', dtype=torch.float16) with GradScaler (bf16 "
-     "where "
-     "the GPU has it)",
-     "this GPU's tensor cores take 16-bit inputs only; they are 4 to 8 times as fast as FP32 units "
-     "and "
-     "half the bytes are moved",
-     "neurolens sql PROFILE \"SELECT tensor_core, sum(dur) FROM kernels GROUP BY 1\""},
-    {"Keep dimensions multiples of 8",
-     "libraries fall back to ordinary units for shapes that do not fit",
-     "the kernels' names then hold h884, s884, h1688, s1688 or mfma"},
-    {0}};
-
 static bool says_any(struct nl_str name, const char *const *words)
 {
     for (; *words; words++)
@@ -128,23 +115,25 @@ static struct nl_str device_name(const struct nl_scene *scene)
                                  : nl_trace_name(scene->trace, scene->trace->device.name[device]);
 }
 
-/* NVIDIA's names count where the capability is not told: "RTX 6000" is of two generations. */
+/* Volta and Turing have tensor cores but no TF32. Names count where the capability is not told: "RTX
+ * 6000" is of two generations. */
 static bool has_tf32(const struct nl_scene *scene, uint32_t major)
 {
-    static const char *const amd[] = {"MI100", "MI2", "Radeon", NULL};
     static const char *const nvidia[] = {"V100", "T4",       "TITAN V",  "RTX 20",   "2080", "2070",
                                          "2060", "RTX 5000", "RTX 6000", "RTX 8000", NULL};
     struct nl_str name = device_name(scene);
-    if (says_any(name, amd))
-        return false;
     return major == NL_NULL_U32 ? !says_any(name, nvidia) : major >= 8;
 }
 
-/* Turing chips that were made without them (TU116, TU117) are of capability 7.5 like the others. */
-static bool has_none(const struct nl_scene *scene)
+/* Turing chips that were made without them (TU116, TU117) are of capability 7.5 like the others. AMD's
+ * first with matrix cores are MI100 (gfx908) and RDNA 3 (gfx11). */
+static bool has_none(const struct nl_scene *scene, bool amd, uint32_t major)
 {
-    static const char *const names[] = {"GTX 16", "MX450", "MX550", "T1000", "T600", "T400", NULL};
-    return says_any(device_name(scene), names);
+    static const char *const turing[] = {"GTX 16", "MX450", "MX550", "T1000", "T600", "T400", NULL};
+    static const char *const vega[] = {"MI50", "MI60",   "MI25",   "Vega",
+                                       "VII",  "gfx900", "gfx906", NULL};
+    struct nl_str name = device_name(scene);
+    return amd ? major == 10 || says_any(name, vega) : says_any(name, turing);
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
@@ -152,7 +141,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     const struct nl_trace *trace = scene->trace;
     uint32_t device = scene->device->device;
     uint32_t major = device == NL_NULL_ROW ? NL_NULL_U32 : trace->device.compute_major[device];
-    if ((major != NL_NULL_U32 && major < FIRST_MAJOR) || has_none(scene))
+    bool amd = nl_setting_of(trace, device).maker == NL_MAKER_AMD;
+    if ((major != NL_NULL_U32 && major < FIRST_MAJOR) || has_none(scene, amd, major))
         return NL_CAUSE_ABSENT;
     struct nl_evidence longest = {0};
     struct matrix_time time = add_up(scene, &finding->where, &longest);
@@ -166,10 +156,11 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t cost = time.without / 4 * 3;
     nl_find(scene, finding, cost, 0, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = time.without / 4;
-    finding->suggestions = has_tf32(scene, major) ? NULL : without_tf32;
+    finding->remedies = !amd && has_tf32(scene, major) ? "tensor_core_unused:tf32" : NULL;
     finding->confidence = share > 2 * LEAST_SHARE ? 0.95 : 0.85;
-    nl_title(scene, finding, "Matrix products on %s do not use tensor cores: %s of their %s",
-             nl_scene_name(scene), nl_say_ns(scene, time.without), nl_say_ns(scene, time.all));
+    nl_title(scene, finding, "Matrix products on %s do not use %s cores: %s of their %s",
+             nl_scene_name(scene), amd ? "matrix" : "tensor", nl_say_ns(scene, time.without),
+             nl_say_ns(scene, time.all));
     tell(scene, finding, time, longest);
     return NL_CAUSE_FOUND;
 }
@@ -186,16 +177,5 @@ const struct nl_cause nl_cause_tensor_core_unused = {
     .evaluate = evaluate,
     .not_this_if =
         "double precision is needed (FP64 and matrix-vector products are left out), or the "
-        "GPU has none (older than Volta, GTX 16)",
-    .suggestions = {
-        {"Allow TF32 (Ampere and later): torch.set_float32_matmul_precision('high') (or "
-         "torch.backends.cuda.matmul.allow_tf32 = True and cudnn.allow_tf32 = True)",
-         "one line, FP32 storage stays, products run on tensor cores with 10-bit mantissas",
-         "neurolens sql PROFILE \"SELECT tensor_core, sum(dur) FROM kernels GROUP BY 1\""},
-        {"Run in bf16: torch.autocast('cuda', dtype=torch.bfloat16), or keep weights in bf16",
-         "twice the rate of TF32 and half the bytes to move and to copy",
-         "neurolens analyze BEFORE, then AFTER: the step or wall is shorter"},
-        {"Keep dimensions multiples of 8 (16-bit) or 4 (TF32)",
-         "libraries fall back to ordinary units for shapes that do not fit",
-         "the kernels' names then hold tensorop, h16816, s1688, wgmma or nvjet"},
-        {0}}};
+        "GPU has none (an older generation)",
+};

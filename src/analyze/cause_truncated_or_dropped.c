@@ -72,13 +72,4 @@ const struct nl_cause nl_cause_truncated_or_dropped = {
     .evaluate = evaluate,
     .not_this_if =
         "the recorder does not record launches at all (then causes that need them abstain)",
-    .suggestions = {
-        {"Record from the start of the process, or begin the capture at a step's start after "
-         "torch.cuda.synchronize()",
-         "work that was queued before the capture has its launch outside of it",
-         "neurolens info PROFILE: the coverage line on launches is gone"},
-        {"Record for a shorter time or with larger buffers (nsys --cuda-flush-interval, fewer "
-         "traces at "
-         "once)",
-         "recorders drop what they cannot store", "neurolens info PROFILE"},
-        {0}}};
+};

@@ -41,12 +41,8 @@ const char *nl_say_share(const struct nl_scene *scene, double share)
 
 const char *nl_say_bytes(const struct nl_scene *scene, uint64_t bytes)
 {
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 999.5 && unit < 4; unit++)
-        value /= 1000;
-    return nl_say(scene, unit && value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    char text[NL_UNIT_TEXT];
+    return nl_say(scene, "%s", nl_format_bytes(text, bytes));
 }
 
 const char *nl_say_count(const struct nl_scene *scene, uint64_t count)

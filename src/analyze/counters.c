@@ -18,7 +18,18 @@ static const struct nl_result_column columns[] = {
 struct tally {
     uint64_t count;
     double sum, min, max;
+    double scaled; /* sum of value / 2^32: stays finite where `sum` does not */
 };
+
+#define SCALE 4294967296.0
+
+/* NULL where no finite number is the mean: some value is infinite. */
+static struct nl_cell mean_of(const struct tally *tally)
+{
+    double count = (double)tally->count;
+    double mean = isfinite(tally->sum) ? tally->sum / count : tally->scaled / count * SCALE;
+    return isfinite(mean) ? nl_cell_f64(mean) : (struct nl_cell){.type = NL_CELL_NULL};
+}
 
 static uint32_t process_of(const struct nl_trace *trace, uint32_t series)
 {
@@ -48,7 +59,7 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace, uint
         cells[4] = nl_cell_i64(trace->device.ordinal[trace->lane.device[lane]]);
     cells[5] = nl_answer_count(tally->count);
     cells[6] = nl_cell_f64(tally->min);
-    cells[7] = nl_cell_f64(tally->sum / (double)tally->count);
+    cells[7] = mean_of(tally);
     cells[8] = nl_cell_f64(tally->max);
 }
 
@@ -96,6 +107,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         tally->min = tally->count && tally->min < value ? tally->min : value;
         tally->max = tally->count && tally->max > value ? tally->max : value;
         tally->sum += value;
+        tally->scaled += value / SCALE;
         tally->count++;
     }
     struct nl_result *result = NL_ANSWER_NEW("counters", NULL, columns);

@@ -8,6 +8,7 @@
 
 #include "analyze/advice.h"
 #include "analyze/memo.h"
+#include "analyze/remedy.h"
 #include "analyze/scene.h"
 
 /* A finding of which less than this share is its own is explained by others. */
@@ -59,7 +60,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, 
     const struct nl_cause *cause = causes[number].cause;
     struct nl_finding best = {0};
     const char *reason = NULL;
-    size_t found = 0;
+    size_t found = 0, worst = 0;
     nl_intervals_init(&best.where);
     for (size_t i = 0; i < scenes->count; i++) {
         struct nl_finding finding = {.cause = cause->id, .not_this_if = cause->not_this_if};
@@ -70,6 +71,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, 
         if (verdict == NL_CAUSE_FOUND && (!found++ || finding.cost_ns > best.cost_ns)) {
             nl_intervals_release(&best.where);
             best = finding;
+            worst = i;
             place_finding(&scenes->items[i], &best);
             continue;
         }
@@ -85,8 +87,10 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, 
     }
     best.id = cause->id;
     best.level = causes[number].level;
-    if (!best.suggestions)
-        best.suggestions = cause->suggestions;
+    best.suggestions =
+        nl_remedies(best.remedies ? best.remedies : cause->id,
+                    nl_setting_of(scenes->items[worst].trace, scenes->items[worst].device->device),
+                    &findings->arena);
     best.devices = found;
     best.of_devices = scenes->count;
     nl_intervals_normalise(&best.where);

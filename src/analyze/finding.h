@@ -69,6 +69,7 @@ struct nl_finding {
     size_t evidence_count;
     const char *not_this_if;
     const struct nl_suggestion *suggestions; /* ends with an action of NULL */
+    const char *remedies; /* variant of its cause in remedies.def; NULL = the cause itself */
     struct nl_finding_need needs[NL_FINDING_NEEDS];
     size_t need_count;
     const char *explained_by;  /* id of a finding above that has most of the same time, or NULL */

@@ -10,6 +10,9 @@
 
 #include "base/str.h"
 
+/* One convention everywhere, in tables as in sentences: amounts of memory and data in powers of 1024
+ * (KiB, MiB, GiB), rates of links and memories in powers of 1000 (GB/s), as vendors quote them. */
+
 #define NL_UNIT_TEXT 32 /* room that every nl_format_* needs */
 
 /* "1.234 ms", "12 ns", "3.21 s"; at most 4 significant digits, never loses the unit. INT64_MIN

@@ -4,6 +4,7 @@
  */
 #include "ingest/cubinlines.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ingest/ingest.h"
@@ -223,16 +224,26 @@ static uint64_t key_of(uint64_t id, struct nl_str function)
     return nl_hash(function.ptr, function.len) ^ id * 0x9E3779B97F4A7C15u;
 }
 
+/* The row of what the registers say; line 0 where they say nothing, or at the end. */
+static struct cubinlines_row row_now(const struct unit *unit, bool end)
+{
+    const struct cubinlines *lines = unit->lines;
+    uint64_t files = lines->file_count - unit->first_file;
+    bool filed = unit->file >= 1 && unit->file <= files;
+    if (end || !(filed || lines->unfiled) || unit->line >= UINT32_MAX)
+        return (struct cubinlines_row){unit->address - unit->start, 0, 0};
+    return (struct cubinlines_row){unit->address - unit->start,
+                                   filed ? (uint32_t)(unit->first_file + unit->file - 1) : 0,
+                                   (uint32_t)unit->line};
+}
+
 static void add_row(struct unit *unit, bool end)
 {
     struct cubinlines *lines = unit->lines;
     struct cubinlines_function *function = &unit->function;
-    uint64_t offset = unit->address - unit->start, files = lines->file_count - unit->first_file;
-    bool known = !end && unit->file >= 1 && unit->file <= files && unit->line < UINT32_MAX;
-    struct cubinlines_row row = {offset, known ? (uint32_t)(unit->first_file + unit->file - 1) : 0,
-                                 known ? (uint32_t)unit->line : 0};
+    struct cubinlines_row row = row_now(unit, end);
     const struct cubinlines_row *last = function->count ? &lines->rows[lines->row_count - 1] : NULL;
-    if (!unit->open || unit->address < unit->start || (last && offset < last->offset))
+    if (!unit->open || unit->address < unit->start || (last && row.offset < last->offset))
         return; /* backwards: not of this function */
     if (last && last->file == row.file && last->line == row.line)
         return;
@@ -399,14 +410,38 @@ void cubinlines_release(struct cubinlines *lines)
 
 void cubinlines_add(struct cubinlines *lines, uint64_t id, const void *bytes, size_t len)
 {
+    cubinlines_add_table(lines, id, bytes, len, ".debug_line");
+}
+
+void cubinlines_sections(const void *bytes, size_t len,
+                         void (*show)(void *context, struct nl_str name, struct nl_str content),
+                         void *context)
+{
+    struct elf elf;
+    if (!open_elf(&elf, bytes, len))
+        return;
+    for (uint64_t i = 0; i < elf.count; i++) {
+        struct section section = section_at(&elf, i);
+        struct span span = content(&elf, &section);
+        show(context, text_at(&elf, &elf.names, section.name),
+             (struct nl_str){(const char *)span.start, (size_t)(span.end - span.start)});
+    }
+}
+
+void cubinlines_add_table(struct cubinlines *lines, uint64_t id, const void *bytes, size_t len,
+                          const char *name)
+{
+    char relocations[2][64];
     struct elf elf;
     if (!open_elf(&elf, bytes, len))
         return;
     struct owners owners = {.elf = &elf};
-    struct section section = find_section(&elf, ".debug_line");
+    struct section section = find_section(&elf, name);
     struct span table = content(&elf, &section);
-    read_relocations(&owners, ".rel.debug_line", 16);
-    read_relocations(&owners, ".rela.debug_line", 24);
+    (void)snprintf(relocations[0], sizeof relocations[0], ".rel%s", name);
+    (void)snprintf(relocations[1], sizeof relocations[1], ".rela%s", name);
+    read_relocations(&owners, relocations[0], 16);
+    read_relocations(&owners, relocations[1], 24);
     struct unit unit = {.lines = lines, .owners = &owners, .id = id, .whole = table};
     while (section.size && read_unit(&unit, &table))
         unit.open = false;

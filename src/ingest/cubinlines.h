@@ -38,11 +38,21 @@ struct cubinlines {
     struct nl_str *files;
     size_t file_count, file_cap;
     uint64_t damaged, full;
+    bool
+        unfiled; /* lines are of one text that no file name is told of: `file` of rows means nothing */
 };
 
 void cubinlines_init(struct cubinlines *lines);
 void cubinlines_release(struct cubinlines *lines);
 void cubinlines_add(struct cubinlines *lines, uint64_t id, const void *bytes, size_t len);
+/* The same of another table of that form, such as ".nv_debug_line_sass": lines of the PTX. */
+void cubinlines_add_table(struct cubinlines *lines, uint64_t id, const void *bytes, size_t len,
+                          const char *section);
+
+/* Calls show for every section of an ELF file; texts are borrowed from `bytes`. */
+void cubinlines_sections(const void *bytes, size_t len,
+                         void (*show)(void *context, struct nl_str name, struct nl_str content),
+                         void *context);
 
 /* The lines of a function of a program, NULL when no table has them. */
 const struct cubinlines_function *cubinlines_find(const struct cubinlines *lines, uint64_t id,

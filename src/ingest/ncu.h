@@ -18,6 +18,7 @@
 #define NL_NCU_H
 
 #include "base/stream.h"
+#include "ingest/cubincode.h"
 #include "ingest/cubinlines.h"
 #include "ingest/ingest.h"
 #include "ingest/ncuinstances.h"
@@ -38,6 +39,7 @@ struct ncu_kernel {
     struct nl_str name, short_name, process_name;
     int64_t pid, device, context, stream; /* NL_NULL_I64 unknown */
     uint32_t grid[3], block[3];           /* NL_NULL_U32 unknown */
+    const struct cubincode *programs;     /* NULL, or the machine code, likewise */
     const struct cubinlines *lines;       /* NULL, or source lines, where `code` and `mangled` */
     uint64_t code;                        /* name the program and the function */
     struct nl_str mangled;

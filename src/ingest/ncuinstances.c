@@ -18,6 +18,7 @@ struct ncu_places {
     int64_t number[NL_KEYS_MOST], offset[NL_KEYS_MOST];
     double value[NL_KEYS_MOST];
     uint32_t file[NL_KEYS_MOST], line[NL_KEYS_MOST];
+    uint32_t opcode[NL_KEYS_MOST], ptx[NL_KEYS_MOST];
     uint32_t metric[NL_KEYS_MOST], key[NL_KEYS_MOST], text[NL_KEYS_MOST];
 };
 
@@ -119,13 +120,28 @@ static const struct cubinlines_row *line_of(const struct ncu_code *code, int64_t
                : NULL;
 }
 
+/* What the instruction at `offset` is: operation, and the statement of the PTX. */
+static void name_instruction(struct ncu_places *places, uint32_t i, struct nl_stage *stage,
+                             const struct ncu_code *code, size_t *near)
+{
+    int64_t offset = places->offset[i];
+    bool known = code->body && offset != NL_NULL_I64;
+    const char *opcode =
+        known ? cubincode_opcode(code->programs, code->body, (uint64_t)offset) : NULL;
+    struct nl_str ptx = known ? cubincode_ptx(code->programs, code->body, (uint64_t)offset, near)
+                              : (struct nl_str){"", 0};
+    places->opcode[i] = opcode ? nl_stage_name(stage, nl_str(opcode)) : NL_NO_NAME;
+    places->ptx[i] = ptx.len ? nl_stage_name(stage, ptx) : NL_NO_NAME;
+}
+
 static struct nl_staged_keys *stage_keys(struct ncu_instances *in, struct nl_stage *stage,
                                          const struct ncu_code *code, const int64_t *numbers,
                                          uint32_t count)
 {
     struct ncu_places *places = in->places;
     bool inside = false, lines = false;
-    size_t near = 0;
+    uint32_t opcodes = 0, statements = 0;
+    size_t near = 0, near_ptx = 0;
     for (uint32_t i = 0; i < count; i++) {
         places->offset[i] = offset_of(code, numbers[i]);
         const struct cubinlines_row *line = line_of(code, places->offset[i], &near);
@@ -133,12 +149,18 @@ static struct nl_staged_keys *stage_keys(struct ncu_instances *in, struct nl_sta
         places->line[i] = line ? line->line : NL_NULL_U32;
         inside = inside || places->offset[i] != NL_NULL_I64;
         lines = lines || line;
+        name_instruction(places, i, stage, code, &near_ptx);
+        opcodes |= places->opcode[i];
+        statements |= places->ptx[i];
     }
-    return nl_stage_keys(stage, &(struct nl_instance_keys){.count = count,
-                                                           .number = numbers,
-                                                           .offset = inside ? places->offset : NULL,
-                                                           .file = lines ? places->file : NULL,
-                                                           .line = lines ? places->line : NULL});
+    return nl_stage_keys(stage,
+                         &(struct nl_instance_keys){.count = count,
+                                                    .number = numbers,
+                                                    .offset = inside ? places->offset : NULL,
+                                                    .file = lines ? places->file : NULL,
+                                                    .line = lines ? places->line : NULL,
+                                                    .opcode = opcodes ? places->opcode : NULL,
+                                                    .ptx = statements ? places->ptx : NULL});
 }
 
 /* Rows, which may be of several metrics. */

@@ -12,6 +12,7 @@
 #define NCUINSTANCES_H
 
 #include "base/mem.h"
+#include "ingest/cubincode.h"
 #include "ingest/cubinlines.h"
 #include "store/builder.h"
 
@@ -20,6 +21,8 @@ struct ncu_code {
     int64_t first; /* of its first instruction, NL_NULL_I64 unknown */
     const struct cubinlines *lines;
     const struct cubinlines_function *function; /* or NULL */
+    const struct cubincode *programs;
+    const struct cubincode_function *body; /* or NULL */
 };
 
 struct ncu_instances {

@@ -170,6 +170,9 @@ static void stage_instances(struct ncu_load *load, const struct ncu_kernel *kern
     struct ncu_code code = {.first = load->code, .lines = kernel->lines};
     if (kernel->lines)
         code.function = cubinlines_find(kernel->lines, kernel->code, kernel->mangled);
+    code.programs = kernel->programs;
+    if (kernel->programs)
+        code.body = cubincode_find(kernel->programs, kernel->code, kernel->mangled);
     ncu_instances_stage(&load->instances, load->stage, slice, &code);
 }
 

@@ -48,6 +48,7 @@ struct rep {
     size_t section_count;
     bool cut, damaged, failed;
     struct cubinlines lines;
+    struct cubincode programs;
     int64_t results, others, sources, unnamed, nvtx;
 };
 
@@ -315,6 +316,7 @@ static void read_result(struct rep *rep)
     struct nl_str names[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
     struct ncu_kernel kernel = {.process_name = rep->process_name,
                                 .lines = &rep->lines,
+                                .programs = &rep->programs,
                                 .pid = rep->pid,
                                 .device = NL_NULL_I64,
                                 .context = NL_NULL_I64,
@@ -356,8 +358,10 @@ static void read_source(struct rep *rep)
     while (wire_next(&message, &field))
         if (field.number == 1)
             id = field.value;
-        else if (field.number == 4 && wire_is_text(&field))
+        else if (field.number == 4 && wire_is_text(&field)) {
             cubinlines_add(&rep->lines, id, field.data, field.len);
+            cubincode_add(&rep->programs, id, field.data, field.len);
+        }
     rep->sources++;
 }
 
@@ -486,7 +490,8 @@ static void tell(struct rep *rep)
         int64_t count;
         const char *detail;
     } rows[] = {
-        {"not loaded: machine code", rep->sources, "of programs only their line tables are read"},
+        {"not loaded: text of machine code", rep->sources,
+         "a report has none: of programs operations, PTX and line tables are read"},
         {"damaged: line tables of programs", (int64_t)rep->lines.damaged, NULL},
         {"left out: rows of line tables", (int64_t)rep->lines.full, "there are too many"},
         {"not loaded: range, command list and graph results", rep->others, NULL},
@@ -509,6 +514,7 @@ bool ncurep_load_stream(struct nl_builder *builder, uint32_t source, struct nl_s
     ncu_begin(&rep.ncu, builder, source, job);
     nl_arena_init(&rep.arena);
     cubinlines_init(&rep.lines);
+    cubincode_init(&rep.programs);
     bool done = read_start(&rep) && read_blocks(&rep);
     if (done && !rep.results) {
         err->offset = (int64_t)rep.at;
@@ -518,6 +524,7 @@ bool ncurep_load_stream(struct nl_builder *builder, uint32_t source, struct nl_s
     tell(&rep);
     nl_arena_free(&rep.arena);
     cubinlines_release(&rep.lines);
+    cubincode_release(&rep.programs);
     nl_free(rep.strings);
     nl_free(rep.bytes);
     return done;

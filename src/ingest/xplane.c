@@ -4,6 +4,7 @@
  * profiler derived for a device.
  */
 #include "ingest/xplane.h"
+#include "ingest/xplane_nodes.h"
 
 #include <stdio.h>
 
@@ -106,6 +107,7 @@ static bool load_plane(struct xplane_load *load, struct xplane_plane *plane, uin
         done = xplane_device(load, plane);
     else
         done = xplane_host(load, plane);
+    xplane_nodes_stage(load);
     xplane_tables_release(plane);
     return done;
 }
@@ -115,8 +117,25 @@ static bool is_device(const struct xplane_plane *plane)
     return nl_str_starts(plane->name, "/device:");
 }
 
+/* Programs come before the events that ran them, wherever they lie in the file. */
+static void find_programs(struct xplane_load *load, struct xplane_plane *planes, size_t count)
+{
+    uint64_t damage[XPLANE_NOTES];
+    memcpy(damage, load->notes, sizeof damage);
+    for (size_t i = 0; i < count; i++) {
+        bool device = nl_str_starts(planes[i].name, "/device:GPU:") ||
+                      nl_str_starts(planes[i].name, "/device:TPU:");
+        if (nl_str_is(planes[i].name, "/host:metadata"))
+            xplane_programs(load, &planes[i]);
+        else if (device && hlo_inside(&planes[i].bytes, 3).at)
+            load->device_work = true;
+    }
+    memcpy(load->notes, damage, sizeof damage); /* the plane is walked again, and notes it */
+}
+
 static bool load_planes(struct xplane_load *load, struct xplane_plane *planes, size_t count)
 {
+    find_programs(load, planes, count);
     for (int devices = 0; devices <= 1; devices++)
         for (size_t i = 0; i < count; i++)
             if (is_device(&planes[i]) == devices && !load_plane(load, &planes[i], i))
@@ -137,7 +156,11 @@ static const struct {
                              "written by profilers that left memory unset; unknown here"},
     [XPLANE_NOTE_LINKS] = {"consumers of what nobody produced", "the other end is not in the file"},
     [XPLANE_NOTE_MARKS] = {"not loaded: marks of roots and asynchronous events", NULL},
-    [XPLANE_NOTE_PROGRAMS] = {"not loaded: HLO programs", "kept in the file's metadata plane"},
+    [XPLANE_NOTE_PROGRAMS] = {"not loaded: HLO programs that no event names",
+                              "compiled, but nothing of them ran in the profile"},
+    [XPLANE_NOTE_UNREADABLE] = {"not loaded: HLO programs that are damaged", NULL},
+    [XPLANE_NOTE_INSTRUCTIONS] = {"events of instructions that no HLO program of the file has",
+                                  "their shapes and costs are not known"},
     [XPLANE_NOTE_STEPS] = {"steps of devices kept as annotations only",
                            "steps come from the host's marks, or else from the first device"},
     [XPLANE_NOTE_CUT_ARGS] = {"truncated: long arguments", "cut at 4096 bytes"},
@@ -210,6 +233,7 @@ static bool load_found(struct xplane_load *load, struct xplane_plane *planes, si
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     nl_stage_begin(load->stage, load->source, PLANES_MOST);
     xplane_links_join(load);
+    xplane_programs_note(load);
     cover(load);
     uint64_t damage = load->notes[XPLANE_NOTE_CUT] + load->notes[XPLANE_NOTE_DAMAGED];
     if (count == 0 || (damage && !load->events))
@@ -234,6 +258,7 @@ static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *
     nl_buf_init(&load->text, TEXT_MOST);
     size_t count = find_planes(load, bytes, len, &planes);
     bool done = load_found(load, planes, count, err);
+    xplane_programs_release(load);
     nl_free(planes);
     nl_free(load->producers.rows);
     nl_free(load->consumers.rows);

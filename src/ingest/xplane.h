@@ -10,6 +10,8 @@
  *   xplane_device.c   lines of GPUs and TPUs
  *   xplane_host.c     lines of threads; allocations; steps
  *   xplane_links.c    arrows between events that hand work to each other
+ *   xplane_hlo.h      compiled programs: what an instruction is, and what it costs
+ *   xplane_nodes.h    instructions beside the events that ran them
  *   xplane_text.c     small languages inside texts: kernel and copy details, HLO shapes
  */
 #ifndef NL_XPLANE_H
@@ -18,6 +20,7 @@
 #include "ingest/idindex.h"
 #include "ingest/ingest.h"
 #include "ingest/wire.h"
+#include "ingest/xplane_hlo.h"
 
 enum xplane_stat {
 #define XPLANE_STAT(id, name, in_args) XPLANE_##id,
@@ -55,6 +58,7 @@ struct xplane_meta {
     uint64_t bytes;     /* of its result, where the shape tells; else unknown */
     uint32_t operation; /* collective operation, name id; 0 = none */
     uint32_t dtype;
+    uint32_t facts; /* of the instruction that it is, or XPLANE_NO_FACTS */
 };
 
 struct xplane_stat_name {
@@ -87,17 +91,19 @@ struct xplane_event {
 };
 
 enum xplane_note {
-    XPLANE_NOTE_CUT,       /* the file ends within a message */
-    XPLANE_NOTE_DAMAGED,   /* messages that are no protobuf */
-    XPLANE_NOTE_NAMELESS,  /* events whose metadata are missing */
-    XPLANE_NOTE_AGGREGATE, /* events that are sums without a time */
-    XPLANE_NOTE_TIME,      /* times outside of int64 ns */
-    XPLANE_NOTE_STATS,     /* statistics without a column */
-    XPLANE_NOTE_DETAILS,   /* kernel_details with impossible numbers */
-    XPLANE_NOTE_LINKS,     /* consumers of what nobody produced */
-    XPLANE_NOTE_MARKS,     /* the profiler's own statistics: _a, _r */
-    XPLANE_NOTE_PROGRAMS,  /* HLO programs */
-    XPLANE_NOTE_STEPS,     /* steps of further devices */
+    XPLANE_NOTE_CUT,          /* the file ends within a message */
+    XPLANE_NOTE_DAMAGED,      /* messages that are no protobuf */
+    XPLANE_NOTE_NAMELESS,     /* events whose metadata are missing */
+    XPLANE_NOTE_AGGREGATE,    /* events that are sums without a time */
+    XPLANE_NOTE_TIME,         /* times outside of int64 ns */
+    XPLANE_NOTE_STATS,        /* statistics without a column */
+    XPLANE_NOTE_DETAILS,      /* kernel_details with impossible numbers */
+    XPLANE_NOTE_LINKS,        /* consumers of what nobody produced */
+    XPLANE_NOTE_MARKS,        /* the profiler's own statistics: _a, _r */
+    XPLANE_NOTE_PROGRAMS,     /* HLO programs that no event names */
+    XPLANE_NOTE_UNREADABLE,   /* HLO programs that are damaged */
+    XPLANE_NOTE_INSTRUCTIONS, /* events of instructions that are in no program of the file */
+    XPLANE_NOTE_STEPS,        /* steps of further devices */
     XPLANE_NOTE_CUT_ARGS,
     XPLANE_NOTES,
 };
@@ -114,6 +120,14 @@ struct xplane_links {
     size_t count, cap;
 };
 
+#define XPLANE_NO_FACTS UINT32_MAX
+struct xplane_facts; /* of an instruction of an HLO program: xplane_nodes.c */
+
+struct xplane_run { /* a slice that ran an instruction */
+    uint32_t slice, facts, name;
+    int64_t dur;
+};
+
 struct xplane_load {
     struct nl_builder *builder;
     struct nl_stage *stage;
@@ -125,8 +139,16 @@ struct xplane_load {
     int64_t steps_of;         /* device whose steps were taken: key, or NL_NULL_I64 */
     bool host_steps;          /* the host marked steps: those of devices are only annotations */
     bool interrupted;
+    bool device_work; /* some GPU or TPU has lines: operators of the host only launch */
     struct xplane_links producers, consumers;
-    struct nl_buf text;                    /* scratch for arguments */
+    struct hlo_programs programs;
+    struct xplane_facts *facts;
+    size_t facts_count, facts_cap;
+    struct xplane_run *ran; /* of the plane in hand */
+    size_t ran_count, ran_cap;
+    uint32_t planes_staged;
+    bool rivals;        /* some instruction of the plane in hand ran as kernels of several names */
+    struct nl_buf text; /* scratch for arguments */
     struct xplane_value last_number;       /* arguments that are one number: the last of them, */
     int last_number_stat;                  /* which statistic it is, */
     uint32_t last_number_text;             /* and its text; 0 = none yet */
@@ -168,7 +190,7 @@ struct nl_str xplane_text(const struct xplane_stats *stats, enum xplane_stat sta
 /* Keeps what load->stats tell of an event that became a slice of `lane`. */
 void xplane_link(struct xplane_load *load, const struct xplane_event *event, uint32_t lane,
                  bool on_device);
-/* Stages the arrows and lets their ends go; after all planes, in a unit of its own. */
+/* Stages the arrows; after all planes, in a unit of its own. */
 void xplane_links_join(struct xplane_load *load);
 
 /* planes */

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "ingest/xplane.h"
+#include "ingest/xplane_nodes.h"
 #include "ingest/xplane_text.h"
 
 enum line_role {
@@ -117,7 +118,12 @@ static void describe(struct device_line *line, struct xplane_meta *meta)
     meta->args_id = xplane_args(load, stats);
     if (line->role != ROLE_HLO && line->role != ROLE_ASYNC)
         return;
-    meta->name_id = nl_stage_name(load->stage, meta->display.len ? meta->display : meta->name);
+    struct nl_str name = meta->display.len ? meta->display : meta->name;
+    meta->name_id = nl_stage_name(load->stage, name);
+    if (line->role == ROLE_HLO) {
+        meta->facts = xplane_instruction(load, stats, name);
+        xplane_recorded(load, meta->facts, stats);
+    }
     struct nl_str category = xplane_text(stats, XPLANE_HLO_CATEGORY);
     const char *operation = xplane_hlo_operation(category);
     if (operation) {
@@ -228,6 +234,19 @@ static uint32_t add_work(struct device_line *line, const struct xplane_event *ev
     return add_kernel(line, event);
 }
 
+/* The instruction of an HLO program that this work belongs to. */
+static void add_instruction(struct device_line *line, const struct xplane_event *event,
+                            uint32_t slice)
+{
+    struct xplane_load *load = line->load;
+    uint32_t facts = XPLANE_NO_FACTS;
+    if (line->role == ROLE_HLO && event->meta)
+        facts = event->meta->facts;
+    else if (line->role == ROLE_STREAM && xplane_has(&load->stats, XPLANE_HLO_OP))
+        facts = xplane_instruction(load, &load->stats, xplane_text(&load->stats, XPLANE_HLO_OP));
+    xplane_ran(load, slice, event, facts);
+}
+
 static void add_step(struct device_line *line, const struct xplane_event *event)
 {
     struct xplane_load *load = line->load;
@@ -257,7 +276,10 @@ static void take(void *context, struct xplane_event *event)
     switch (line->role) {
     case ROLE_STREAM:
     case ROLE_HLO:
-    case ROLE_ASYNC: slice = add_work(line, event); break;
+    case ROLE_ASYNC:
+        slice = add_work(line, event);
+        add_instruction(line, event, slice);
+        break;
     case ROLE_STEPS:
         slice = add_slice(line, event, NL_KIND_GPU_ANNOTATION);
         add_step(line, event);

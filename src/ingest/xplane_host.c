@@ -4,6 +4,7 @@
  * "name:Type" or name their HLO instruction, steps have a step number, allocations an address.
  */
 #include "ingest/xplane.h"
+#include "ingest/xplane_nodes.h"
 
 struct host_line {
     struct xplane_load *load;
@@ -121,7 +122,14 @@ static void add_op(struct host_line *line, const struct xplane_event *event)
     struct xplane_load *load = line->load;
     struct nl_op_row row = nl_op_row();
     row.slice = add_slice(line, event, NL_KIND_OP, NL_LANE_THREAD);
-    row.shapes = nl_stage_name(load->stage, xplane_text(&load->stats, XPLANE_SHAPE));
+    if (!load->device_work && xplane_has(&load->stats, XPLANE_HLO_OP)) {
+        uint32_t facts =
+            xplane_instruction(load, &load->stats, xplane_text(&load->stats, XPLANE_HLO_OP));
+        xplane_op_facts(load, facts, &row);
+        xplane_ran(load, row.slice, event, facts);
+    }
+    if (xplane_has(&load->stats, XPLANE_SHAPE))
+        row.shapes = nl_stage_name(load->stage, xplane_text(&load->stats, XPLANE_SHAPE));
     nl_stage_op(load->stage, &row);
     load->stats.has &= ~((uint64_t)1 << XPLANE_SHAPE);
     add_args(load, row.slice);

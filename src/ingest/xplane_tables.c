@@ -62,7 +62,8 @@ static bool read_entry(struct xplane_load *load, const struct wire_field *entry,
 static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
                       const struct wire_field *entry)
 {
-    struct xplane_meta meta = {.bytes = NL_NULL_U64, .name = {"", 0}, .display = {"", 0}};
+    struct xplane_meta meta = {
+        .bytes = NL_NULL_U64, .facts = XPLANE_NO_FACTS, .name = {"", 0}, .display = {"", 0}};
     struct wire_field field;
     if (!read_entry(load, entry, &meta.id, &meta.stats))
         return;
@@ -72,8 +73,6 @@ static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
             meta.name = wire_str(&field);
         else if (field.number == 4)
             meta.display = wire_str(&field);
-        else if (field.number == 3 && field.len)
-            load->notes[XPLANE_NOTE_PROGRAMS]++;
     }
     nl_grow(&plane->metas, &plane->meta_cap, plane->meta_count + 1);
     id_index_put(&plane->meta_index, (uint64_t)meta.id, (uint32_t)plane->meta_count);

@@ -4,6 +4,7 @@
  */
 #include "query/db.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "query/functions.h"
@@ -175,7 +176,10 @@ static struct nl_cell read_cell(struct nl_result *result, sqlite3_stmt *statemen
     switch (sqlite3_column_type(statement, i)) {
     case SQLITE_INTEGER:
         return (struct nl_cell){.type = NL_CELL_I64, .i64 = sqlite3_column_int64(statement, i)};
-    case SQLITE_FLOAT: return nl_cell_f64(sqlite3_column_double(statement, i));
+    case SQLITE_FLOAT: {
+        double value = sqlite3_column_double(statement, i); /* beyond all doubles: no number */
+        return isfinite(value) ? nl_cell_f64(value) : (struct nl_cell){.type = NL_CELL_NULL};
+    }
     case SQLITE_TEXT:
         text.ptr = sqlite3_column_blob(statement, i);
         text.len = (size_t)sqlite3_column_bytes(statement, i);

@@ -150,7 +150,7 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
 struct nl_instance_keys {
     uint32_t count; /* NL_KEYS_MOST at most */
     const int64_t *number, *offset;
-    const uint32_t *file, *line;
+    const uint32_t *file, *line, *opcode, *ptx; /* names, a number, names */
 };
 struct nl_instance_values {
     const double *value;

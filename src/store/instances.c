@@ -34,7 +34,7 @@ struct nl_staged_keys {
     uint32_t count;
     bool settled; /* names are the trace's */
     int64_t *number, *offset;
-    uint32_t *file, *line;
+    uint32_t *file, *line, *opcode, *ptx;
 };
 
 struct nl_run {
@@ -48,7 +48,7 @@ struct nl_run {
 
 /* ---- Staging ---- */
 
-#define MOST_KEYS (sizeof(struct nl_staged_keys) + NL_KEYS_MOST * (2 * 8 + 2 * 4))
+#define MOST_KEYS (sizeof(struct nl_staged_keys) + NL_KEYS_MOST * (2 * 8 + 4 * 4))
 #define MOST_RUN  (sizeof(struct nl_run) + NL_KEYS_MOST * (8 + 3 * 4))
 _Static_assert(sizeof(struct nl_run_block) + MOST_KEYS <= LAST_BLOCK &&
                    sizeof(struct nl_run_block) + MOST_RUN <= LAST_BLOCK,
@@ -91,7 +91,8 @@ struct nl_staged_keys *nl_stage_keys(struct nl_stage *stage, const struct nl_ins
     if (nl_builder_over_budget(stage->builder))
         return NULL;
     char *at = take(stage, sizeof(struct nl_staged_keys) + wide + (keys->offset ? wide : 0) +
-                               (keys->file ? narrow : 0) + (keys->line ? narrow : 0));
+                               (keys->file ? narrow : 0) + (keys->line ? narrow : 0) +
+                               (keys->opcode ? narrow : 0) + (keys->ptx ? narrow : 0));
     struct nl_staged_keys *staged = (struct nl_staged_keys *)(void *)at;
     at += sizeof *staged;
     *staged = (struct nl_staged_keys){.block = stage->runs.block, .count = keys->count};
@@ -99,6 +100,8 @@ struct nl_staged_keys *nl_stage_keys(struct nl_stage *stage, const struct nl_ins
     staged->offset = copy(&at, keys->offset, wide);
     staged->file = copy(&at, keys->file, narrow);
     staged->line = copy(&at, keys->line, narrow);
+    staged->opcode = copy(&at, keys->opcode, narrow);
+    staged->ptx = copy(&at, keys->ptx, narrow);
     return staged;
 }
 
@@ -170,6 +173,8 @@ static struct cells cells_of(const struct nl_run *run, const struct nl_column_de
     case offsetof(struct nl_instance_row, offset): array = run->keys->offset; break;
     case offsetof(struct nl_instance_row, file): array = run->keys->file; break;
     case offsetof(struct nl_instance_row, line): array = run->keys->line; break;
+    case offsetof(struct nl_instance_row, opcode): array = run->keys->opcode; break;
+    case offsetof(struct nl_instance_row, ptx): array = run->keys->ptx; break;
     case offsetof(struct nl_instance_row, value): array = run->value; break;
     case offsetof(struct nl_instance_row, text): array = run->text; break;
     default: NL_BUG("a column of instances that is not staged");
@@ -231,8 +236,12 @@ static void settle_names(struct building *b)
         settle(b->f, b->runs[i], b->runs[i]->key, b->runs[i]->keys->count);
     for (size_t i = 0; i < b->count; i++) {
         struct nl_staged_keys *keys = b->runs[i]->keys;
-        if (!keys->settled)
-            settle(b->f, b->runs[i], keys->file, keys->count);
+        for (int n = 0; n < 3 && !keys->settled; n++)
+            settle(b->f, b->runs[i],
+                   n == 0   ? keys->file
+                   : n == 1 ? keys->opcode
+                            : keys->ptx,
+                   keys->count);
         keys->settled = true;
     }
     for (size_t i = 0; i < b->count; i++)

@@ -98,6 +98,7 @@ static bool is_unknown(const struct nl_column_def *column, const char *cell)
     case NL_TYPE_DUR:
     case NL_TYPE_I64: return (int64_t)bits == NL_NULL_I64;
     case NL_TYPE_U64: return bits == NL_NULL_U64;
+    case NL_TYPE_U32: return (uint32_t)bits == NL_NULL_U32;
     case NL_TYPE_F64: memcpy(&number, cell, sizeof number); return isnan(number);
     case NL_TYPE_NAME: return bits == NL_NO_NAME;
     default: return false;

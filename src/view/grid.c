@@ -2,7 +2,9 @@
 #include "view/grid.h"
 
 #include "analyze/shortname.h"
+#include "base/sort.h"
 #include "view/celltext.h"
+#include "view/distinct.h"
 
 #define GAP        2  /* between columns */
 #define LEAST_TEXT 24 /* text columns shrink no further while others can go, */
@@ -30,16 +32,44 @@ static struct nl_cell short_cell(const struct nl_result_column *column, struct n
     return cell;
 }
 
+/* Marks the rows whose kernel another kernel of the column is called like, but for its parameters:
+ * they are shown with them. */
+static void mark_namesakes(const struct nl_grid *grid, size_t source, bool *whole)
+{
+    const struct nl_result_column *def = &grid->result->columns[source];
+    struct nl_keyed *keys = nl_alloc(2 * (grid->rows + 1) * sizeof *keys);
+    size_t count = 0;
+    for (size_t row = 0; row < grid->rows; row++) {
+        struct nl_cell cell = short_cell(def, *nl_result_cell(grid->result, row, source));
+        if (cell.type == NL_CELL_TEXT)
+            keys[count++] = (struct nl_keyed){nl_hash(cell.text.ptr, cell.text.len), (uint32_t)row};
+    }
+    nl_sort_keyed(keys, keys + count, count);
+    for (size_t from = 0, to; from < count; from = to) {
+        bool differ = false;
+        struct nl_str first = nl_result_cell(grid->result, keys[from].row, source)->text;
+        for (to = from; to < count && keys[to].key == keys[from].key; to++)
+            differ |= !nl_str_eq(nl_result_cell(grid->result, keys[to].row, source)->text, first);
+        for (size_t i = from; differ && i < to; i++)
+            whole[keys[i].row] = true;
+    }
+    nl_free(keys);
+}
+
 static void fill_column(struct nl_grid *grid, struct nl_grid_column *column)
 {
     const struct nl_result *result = grid->result;
     const struct nl_result_column *def = &result->columns[column->source];
     struct nl_buf text;
+    bool *whole = nl_zalloc(grid->rows + 1);
     nl_buf_init(&text, CELL_BYTES);
+    if (def->head && !strcmp(def->head, "kernel"))
+        mark_namesakes(grid, column->source, whole);
     column->texts = nl_arena_alloc(&grid->arena, (grid->rows + 1) * sizeof *column->texts);
     column->width = nl_celltext_width(nl_str(nl_grid_heading(def)));
     for (size_t row = 0; row < grid->rows; row++) {
-        const struct nl_cell cell = short_cell(def, *nl_result_cell(result, row, column->source));
+        const struct nl_cell *full = nl_result_cell(result, row, column->source);
+        const struct nl_cell cell = whole[row] ? *full : short_cell(def, *full);
         nl_buf_clear(&text);
         const struct nl_result_column shown = nl_celltext_column(result, row, column->source);
         nl_celltext_eyes(&text, &shown, &cell);
@@ -49,6 +79,7 @@ static void fill_column(struct nl_grid *grid, struct nl_grid_column *column)
         column->width = width > column->width ? width : column->width;
     }
     nl_buf_release(&text);
+    nl_free(whole);
 }
 
 static size_t total_width(const struct nl_grid *grid)
@@ -157,6 +188,9 @@ void nl_grid_init(struct nl_grid *grid, const struct nl_result *result, size_t r
     shrink(grid, width * FIRST_TEXT / 100, LEAST_TEXT);
     drop(grid);
     shrink(grid, 1, 1);
+    for (size_t i = 0; i < grid->column_count; i++)
+        if (grid->columns[i].shown && !grid->columns[i].number)
+            nl_distinct(grid->columns[i].texts, grid->rows, grid->columns[i].width, &grid->arena);
     decide_bars(grid);
 }
 

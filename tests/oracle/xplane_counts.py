@@ -211,4 +211,5 @@ def main():
     check.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

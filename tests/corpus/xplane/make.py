@@ -148,6 +148,118 @@ def links():
     return d.encode() + h.encode()
 
 
+def shape(kind, *dims):
+    """ShapeProto of an array: 11 is f32, 16 bf16."""
+    return field(2, kind) + b"".join(field(3, n) for n in dims)
+
+
+def instruction(number, name, opcode, result, operands=(), called=(), **more):
+    """HloInstructionProto; `more`: source (file, line), operation, frame, kind, target, fields."""
+    about = b"".join(field(n, v) for n, v in
+                     ((2, more.get("operation")), (3, more.get("source", [None])[0]),
+                      (4, more.get("source", [0, None])[1]), (15, more.get("frame"))) if v)
+    out = field(1, name) + field(2, opcode) + field(3, result)
+    out += field(7, about) if about else b""
+    out += field(11, more["kind"]) if "kind" in more else b""
+    out += field(28, more["target"]) if "target" in more else b""
+    out += b"".join(field(n, v) for n, v in more.get("fields", ()))
+    return field(2, out + field(35, number) + b"".join(field(36, n) for n in operands) +
+                 b"".join(field(38, n) for n in called))
+
+
+def computation(number, name, fused, *instructions):
+    return field(3, field(1, name) + b"".join(instructions) + field(5, number) + field(7, fused))
+
+
+def program(name, *computations, frames=b""):
+    return field(1, field(1, name) + b"".join(computations) + (field(17, frames) if frames else b""))
+
+
+def hlo():
+    """A GPU whose kernels run a compiled program: a dot in a fusion, a convolution that a library runs
+    with two kernels, a product of another library, one that nobody can know; and an unknown program.
+    Each computation numbers its instructions anew. In an old file's place (metadata) lies one more."""
+    window = b"".join(field(1, field(1, 3) + field(2, s) + field(3, 1) + field(4, 1) + field(5, 1) +
+                            field(6, 1)) for s in (1, 2))
+    dims = (field(7, 0) + field(8, 3) + field(11, 1) + field(11, 2) + field(3, 2) + field(4, 3) +
+            field(6, 0) + field(6, 1) + field(9, 0) + field(10, 3) + field(12, 1) + field(12, 2))
+    fused = computation(
+        7, "fused", 1, instruction(0, "p0", "parameter", shape(16, 8, 32)),
+        instruction(1, "p1", "parameter", shape(16, 32, 4)),
+        instruction(2, "dot.1", "dot", shape(11, 8, 4), (0, 1), fields=[(30, field(1, 1) + field(2, 0))]),
+        instruction(3, "add.1", "add", shape(11, 8, 4), (2, 2)),
+        instruction(4, "tanh.1", "tanh", shape(11, 8, 4), (3,)))
+    pair = field(2, 13) + field(4, shape(11, 2, 8, 4, 5)) + field(4, shape(6, 1024))
+    gemm = b'{"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"]}}}'
+    entry = computation(
+        9, "main", 0, instruction(0, "x", "parameter", shape(16, 8, 32)),
+        instruction(1, "w", "parameter", shape(16, 32, 4)),
+        instruction(2, "gemm_fusion", "fusion", shape(11, 8, 4), (0, 1), (7,), kind="kLoop",
+                    operation="jit(step)/dense/dot_general", frame=1),
+        instruction(3, "image", "parameter", shape(11, 2, 8, 8, 3)),
+        instruction(4, "kernel", "parameter", shape(11, 3, 3, 3, 5)),
+        instruction(5, "cudnn-conv", "custom-call", pair, (3, 4), target="__cudnn$convForward",
+                    operation="jit(step)/conv", source=("model.py", 12),
+                    fields=[(15, window), (16, dims)]),
+        instruction(6, "cublas-gemm", "custom-call", shape(11, 8, 4), (0, 1), target="__cublas$gemm",
+                    fields=[(43, gemm)]),
+        instruction(7, "sorted", "sort", shape(11, 8, 4), (2,)))
+    frames = (field(1, "lib.py") + field(1, "train.py") + field(3, field(1, 2) + field(3, 33)) +
+              field(4, field(1, 1)))
+    d = Plane("/device:GPU:0").about(device_vendor="Nvidia")
+    names = [d.meta(n) for n in ("loop_gemm_fusion", "reorder_nchw", "conv_winograd", "ampere_gemm",
+                                 "sort", "stray", "reduce_old")]
+    ops = ["gemm_fusion", "cudnn-conv", "cudnn-conv", "cublas-gemm", "sorted", "elsewhere"]
+    events = [d.event(names[i], 1000000 * (6 * run + i + 1), [500000, 100000, 700000][i % 3],
+                      hlo_op=("ref", op), hlo_module=("ref", "jit_step"), program_id=far(14))
+              for run in range(2) for i, op in enumerate(ops)]
+    events.append(d.event(names[6], 20000000, 1000, hlo_op=("ref", "%reduce.1"), program_id=21))
+    d.line(7, "Stream #7", 0, *events)
+    m = Plane("/host:metadata")
+    m.meta("jit_step(%d)" % (far(14) & (1 << 64) - 1), **{"Hlo Proto": program(
+        "jit_step", fused, entry, frames=frames)})
+    m.meta("jit_unused(15)", **{"Hlo Proto": program("jit_unused", entry)})
+    m.meta("jit_damaged(16)", **{"Hlo Proto": b"\x0a\x7f", "program_id": 16})
+    old = program("jit_old", computation(
+        1, "add", 0, instruction(0, "a", "parameter", shape(11)), instruction(1, "b", "parameter",
+                                                                             shape(11)),
+        instruction(2, "sum", "add", shape(11), (0, 1))), computation(
+        2, "main", 0, instruction(0, "in", "parameter", shape(11, 30, 7)),
+        instruction(1, "zero", "constant", shape(11)),
+        instruction(2, "reduce.1", "reduce", shape(11, 7), (0, 1), (1,))))
+    m.tail += field(4, field(1, 21) + field(2, field(1, 21) + field(2, "jit_old(21)") + field(3, old)))
+    return d.encode() + m.encode()
+
+
+def far(number):
+    """A program's id above 2^63."""
+    return number + (1 << 63)
+
+
+def hlo_loop():
+    """Programs that no compiler writes: a fusion that calls itself, an operand that is not there, shapes
+    beyond all numbers, a window without end, tuples within tuples."""
+    deep = shape(11, 4)
+    for _ in range(40):
+        deep = field(2, 13) + field(4, deep)
+    window = field(1, field(1, 3) + field(2, 1) + field(5, 1) + field(6, 1 << 40))
+    entry = computation(
+        3, "main", 0, instruction(0, "self", "fusion", shape(11, 4), (9,), (3,)),
+        instruction(1, "huge", "negate", shape(11, 1 << 40, 1 << 40)),
+        instruction(2, "deep", "tuple", deep), instruction(3, "minus", "negate", shape(11, -5)),
+        instruction(4, "dot", "dot", shape(11, 1 << 40, 1 << 20), (1, 1), fields=[(30, field(1, 7))]),
+        instruction(5, "conv", "convolution", shape(11, 1 << 29, 1 << 29), (5, 5), fields=[
+            (15, window), (16, field(11, 0) + field(6, 0) + field(12, 0))]),
+        instruction(6, "odd", "", b"\x18\xff"), instruction(7, "nobody", "call", shape(99), (), (77,)))
+    d = Plane("/device:TPU:0").about()
+    d.line(3, "XLA Ops", 0, *[d.event(d.meta(n, n, program_id=5), 1000000 * i, 1000) for i, n in
+                              enumerate(("self", "huge", "deep", "minus", "dot", "conv", "odd",
+                                         "nobody"))])
+    m = Plane("/host:metadata")
+    m.meta("jit_f(5)", hlo_proto=program("jit_f", entry))
+    return m.encode() + d.encode()
+
+
 def write(path, data):
     with open(path, "wb") as file:
         file.write(data)
@@ -158,6 +270,8 @@ def main():
     write(os.path.join(HERE, "gpu.xplane.pb"), whole)
     write(os.path.join(HERE, "tpu.xplane.pb"), tpu())
     write(os.path.join(HERE, "links.xplane.pb"), links())
+    write(os.path.join(HERE, "hlo.xplane.pb"), hlo())
+    write(os.path.join(HERE, "hlo-loop.xplane.pb"), hlo_loop())
     write(os.path.join(HERE, "cut.xplane.pb"), whole[:len(whole) // 2])
     write(os.path.join(HERE, "no-events.xplane.pb"),
           Plane("/device:GPU:0").encode() + Plane("/host:CPU").encode())
