@@ -8,10 +8,10 @@
 #include "compare/diffcounts.h"
 #include "compare/diffdoc.h"
 
-const char *const nl_diff_sections[] = {"verdict",  "comparability", "parts",    "attribution",
-                                        "devices",  "operators",     "modules",  "ranges",
-                                        "layers",   "counts",        "counters", "facts",
-                                        "recorded", "next",          NULL};
+const char *const nl_diff_sections[] = {"verdict",     "comparability", "set_apart", "parts",
+                                        "attribution", "devices",       "operators", "modules",
+                                        "ranges",      "layers",        "counts",    "counters",
+                                        "facts",       "recorded",      "next",      NULL};
 
 void diff_doc_add(struct diff_doc *doc, struct nl_result *result)
 {
@@ -128,6 +128,7 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
     diff_headlines(doc);
     diff_doc_add(doc, diff_verdict_table(doc));
     diff_doc_add(doc, doc->sureness.facts);
+    diff_doc_add(doc, diff_apart_table(doc));
     add_rows(doc);
     add_pairs(doc, &doc->base_ops, &doc->changed_ops, "operators",
               "By operator that launched the work");
