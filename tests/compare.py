@@ -106,6 +106,9 @@ def check_same(answer):
     for row in answer["counts"]:
         if row["changed"] == "yes":
             raise Wrong("counts of one file changed: %s" % row)
+    for row in answer["counters"]:
+        if any(row["base_" + what] != row["new_" + what] for what in ("mean", "max", "count")):
+            raise Wrong("counters of one file changed: %s" % row)
     if answer["facts"] or answer["recorded"]:
         raise Wrong("facts of one file differ")
     if answer["verdict"][0]["verdict"] in ("slower", "faster"):

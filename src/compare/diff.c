@@ -8,9 +8,10 @@
 #include "compare/diffcounts.h"
 #include "compare/diffdoc.h"
 
-const char *const nl_diff_sections[] = {
-    "verdict", "comparability", "parts",  "attribution", "devices",  "operators", "modules",
-    "ranges",  "layers",        "counts", "facts",       "recorded", "next",      NULL};
+const char *const nl_diff_sections[] = {"verdict",     "comparability", "set_apart", "parts",
+                                        "attribution", "devices",       "operators", "modules",
+                                        "ranges",      "layers",        "counts",    "counters",
+                                        "facts",       "recorded",      "next",      NULL};
 
 void diff_doc_add(struct diff_doc *doc, struct nl_result *result)
 {
@@ -127,6 +128,7 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
     diff_headlines(doc);
     diff_doc_add(doc, diff_verdict_table(doc));
     diff_doc_add(doc, doc->sureness.facts);
+    diff_doc_add(doc, diff_apart_table(doc));
     add_rows(doc);
     add_pairs(doc, &doc->base_ops, &doc->changed_ops, "operators",
               "By operator that launched the work");
@@ -134,6 +136,7 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
     add_lens(doc, DIFF_BY_RANGE, "ranges", "By range that launched the work");
     add_layers(doc, base, changed);
     diff_doc_add(doc, diff_counts(&doc->base, &doc->changed));
+    diff_doc_add(doc, diff_counters(&doc->base, &doc->changed));
     diff_doc_add(doc, diff_facts(&doc->base, &doc->changed));
     diff_doc_add(doc, diff_recorded_table(doc));
     diff_doc_add(doc, diff_next_table(doc));

@@ -7,6 +7,8 @@
 #include "analyze/scope.h"
 #include "base/mem.h"
 
+#define MOST_MEMORY "most memory allocated at once"
+
 __extension__ typedef unsigned __int128 wide_int;
 
 static const struct nl_result_column columns[] = {
@@ -24,6 +26,7 @@ struct count {
     enum nl_table_id table; /* that it is counted in */
     uint64_t values[2];     /* NL_NULL_U64 unknown */
     bool there[2];
+    bool level; /* no sum: not per step */
 };
 
 struct counting {
@@ -225,17 +228,24 @@ static void count_kinds(struct counting *c)
 static void count_memory(struct counting *c)
 {
     const struct nl_memory_table *table = &c->side->trace->memory;
-    uint64_t count = 0, bytes = 0;
-    for (uint32_t row = 0; row < table->rows; row++)
-        if (table->bytes[row] != NL_NULL_I64 && table->bytes[row] > 0 &&
-            counts(c, table->lane[row], table->ts[row])) {
+    uint64_t count = 0, bytes = 0, most = 0;
+    for (uint32_t row = 0; row < table->rows; row++) {
+        bool within = counts(c, table->lane[row], table->ts[row]);
+        if (within && table->total_allocated[row] != NL_NULL_U64)
+            most = table->total_allocated[row] > most ? table->total_allocated[row] : most;
+        if (within && table->bytes[row] != NL_NULL_I64 && table->bytes[row] > 0) {
             count++;
             bytes += (uint64_t)table->bytes[row];
         }
+    }
     if (!table->rows)
         return;
     put(c, "allocations recorded", "count", NL_T_memory, count);
     put(c, "allocations recorded", "bytes", NL_T_memory, bytes);
+    if (!most)
+        return;
+    put(c, MOST_MEMORY, "bytes", NL_T_memory, most);
+    count_of(c, MOST_MEMORY, "bytes", NL_T_memory)->level = true;
 }
 
 static void count_side(struct counting *c, struct diff_side *side, int which)
@@ -306,7 +316,7 @@ static void add_row(struct nl_result *result, const struct count *item, struct d
     bool alike = same_format(base, changed);
     uint64_t a = value_of(item, 0, base, alike), b = value_of(item, 1, changed, alike);
     uint64_t a_steps = rank_steps(base), b_steps = rank_steps(changed);
-    bool per = a_steps && b_steps;
+    bool per = a_steps && b_steps && !item->level;
     if ((a == 0 || a == NL_NULL_U64) && (b == 0 || b == NL_NULL_U64))
         return;
     struct nl_cell *cells = nl_result_row(result);
@@ -314,8 +324,8 @@ static void add_row(struct nl_result *result, const struct count *item, struct d
     cells[1] = nl_answer_count(a);
     cells[2] = nl_answer_count(b);
     cells[3] = nl_answer_static(item->unit);
-    cells[4] = per_step(a, a_steps);
-    cells[5] = per_step(b, b_steps);
+    cells[4] = per_step(a, item->level ? 0 : a_steps);
+    cells[5] = per_step(b, item->level ? 0 : b_steps);
     if (a == NL_NULL_U64 || b == NL_NULL_U64)
         return;
     bool same = per ? (wide_int)a * b_steps == (wide_int)b * a_steps : a == b;

@@ -11,6 +11,9 @@
 /* Table "counts": over the time compared, and per step of a rank. Sides may be without a unit. */
 struct nl_result *diff_counts(struct diff_side *base, struct diff_side *changed);
 
+/* Table "counters": means and maxima of what was sampled over time. */
+struct nl_result *diff_counters(struct diff_side *base, struct diff_side *changed);
+
 /* Table "facts": what is known of both and differs, or is known of one. */
 struct nl_result *diff_facts(struct diff_side *base, struct diff_side *changed);
 

@@ -32,6 +32,7 @@ static inline bool diff_doc_in_ns(const struct diff_doc *doc)
 struct nl_result *diff_verdict_table(const struct diff_doc *doc);
 struct nl_result *diff_parts_table(const struct diff_doc *doc);
 struct nl_result *diff_devices_table(const struct diff_doc *doc);
+struct nl_result *diff_apart_table(const struct diff_doc *doc); /* steps that are left out */
 struct nl_result *diff_recorded_table(const struct diff_doc *doc);
 /* Rows of pairing; `units` are what calls are divided by. */
 struct nl_result *diff_rows_table(const struct diff_doc *doc, const char *name, const char *title,

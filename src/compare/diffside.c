@@ -17,7 +17,7 @@ void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
     side->lane_count = nl_work_lanes(trace, &side->window, &side->lanes);
 }
 
-static const struct nl_found_steps *steps_of(const struct diff_side *side)
+const struct nl_found_steps *diff_steps(const struct diff_side *side)
 {
     return side->has_own ? &side->own : nl_memo_steps(side->memo);
 }
@@ -89,9 +89,7 @@ static void add_span(struct diff_side *side, struct diff_device *device, int64_t
     device->spans++;
 }
 
-/* Steps that are known to be whole: a period of launches ends where the next begins, the last one
- * only with the last work. */
-static size_t whole_steps(const struct nl_step_group *group)
+size_t diff_whole_steps(const struct nl_step_group *group)
 {
     return group->count - (group->method == NL_STEPS_LAUNCHES && group->count > 1);
 }
@@ -99,13 +97,13 @@ static size_t whole_steps(const struct nl_step_group *group)
 /* The steady steps of the device's rank that begin in the window. */
 static void add_steps(struct diff_side *side, struct diff_device *device)
 {
-    const struct nl_found_steps *found = steps_of(side);
+    const struct nl_found_steps *found = diff_steps(side);
     for (size_t g = 0; g < found->group_count; g++) {
         const struct nl_step_group *group = &found->groups[g];
         if (group->rank != device->rank)
             continue;
         side->method = group->method;
-        for (size_t i = group->first; i < group->first + whole_steps(group); i++) {
+        for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
             const struct nl_found_step *step = &found->items[i];
             if (nl_step_in_window(group, step, &side->window) && step->phase == NL_STEP_STEADY)
                 add_span(side, device, step->start, step->end, step->index);
@@ -116,7 +114,7 @@ static void add_steps(struct diff_side *side, struct diff_device *device)
 /* Steps that are left out, once each. */
 static void count_apart(struct diff_side *side)
 {
-    const struct nl_found_steps *found = steps_of(side);
+    const struct nl_found_steps *found = diff_steps(side);
     for (size_t g = 0; g < found->group_count; g++)
         for (size_t i = 0; i < found->groups[g].count; i++) {
             const struct nl_found_step *step = &found->items[found->groups[g].first + i];
@@ -179,7 +177,7 @@ static void find_devices(struct diff_side *side)
 
 static void find_ranks(struct diff_side *side)
 {
-    const struct nl_found_steps *found = steps_of(side);
+    const struct nl_found_steps *found = diff_steps(side);
     side->devices = nl_alloc((found->group_count + 1) * sizeof *side->devices);
     for (size_t g = 0; g < found->group_count; g++) {
         struct diff_device device = {.rank = found->groups[g].rank,
@@ -195,8 +193,8 @@ static void find_ranks(struct diff_side *side)
 
 static bool has_steady(const struct diff_side *side, const struct nl_step_group *group)
 {
-    const struct nl_found_steps *found = steps_of(side);
-    for (size_t i = group->first; i < group->first + whole_steps(group); i++) {
+    const struct nl_found_steps *found = diff_steps(side);
+    for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
         const struct nl_found_step *step = &found->items[i];
         if (step->phase == NL_STEP_STEADY && step->end > step->start &&
             nl_step_in_window(group, step, &side->window))
@@ -207,7 +205,7 @@ static bool has_steady(const struct diff_side *side, const struct nl_step_group 
 
 static bool has_steady_steps(const struct diff_side *side)
 {
-    const struct nl_found_steps *found = steps_of(side);
+    const struct nl_found_steps *found = diff_steps(side);
     for (size_t g = 0; g < found->group_count; g++)
         if (has_steady(side, &found->groups[g]))
             return true;
@@ -234,7 +232,7 @@ static bool has_device_steps(struct diff_side *side)
 {
     size_t count;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
-    const struct nl_found_steps *found = steps_of(side);
+    const struct nl_found_steps *found = diff_steps(side);
     for (size_t i = 0; i < count; i++)
         for (size_t g = 0; g < found->group_count && !rows[i].laid_out; g++)
             if (found->groups[g].rank == rows[i].rank && has_steady(side, &found->groups[g]))
@@ -244,7 +242,7 @@ static bool has_device_steps(struct diff_side *side)
 
 static bool by_launches(const struct diff_side *side)
 {
-    const struct nl_found_steps *found = steps_of(side);
+    const struct nl_found_steps *found = diff_steps(side);
     return found->group_count && found->groups[0].method == NL_STEPS_LAUNCHES;
 }
 

@@ -133,6 +133,11 @@ void diff_parts_release(struct diff_parts *parts);
 /* Fills `owner` of the parts of lens name, where operators were recorded. */
 void diff_parts_own(struct diff_parts *parts, struct diff_side *side);
 
+/* The steps that are looked at; of a group, how many from the first are known to be whole: a period of
+ * launches ends where the next begins, the last one only with the last work. */
+const struct nl_found_steps *diff_steps(const struct diff_side *side);
+size_t diff_whole_steps(const struct nl_step_group *group);
+
 /* ---- between the files of a side ---- */
 
 /* The span of a device (of a rank, when `device` is NULL the first that has the rank) at a moment;

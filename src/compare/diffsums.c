@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "analyze/lookup.h"
 #include "analyze/scope.h"
 #include "base/mem.h"
 #include "compare/diffside.h"
@@ -102,30 +103,6 @@ void diff_parts_host(struct diff_parts *parts, struct diff_side *side)
 
 /* ---- analyses ---- */
 
-static size_t column_of(const struct nl_result *result, const char *name)
-{
-    size_t column = 0;
-    while (column < result->column_count && strcmp(result->columns[column].name, name) != 0)
-        column++;
-    return column;
-}
-
-static struct nl_str text_of(const struct nl_result *result, size_t row, const char *name)
-{
-    size_t column = column_of(result, name);
-    if (column == result->column_count || nl_result_cell(result, row, column)->type != NL_CELL_TEXT)
-        return (struct nl_str){"", 0};
-    return nl_result_cell(result, row, column)->text;
-}
-
-static int64_t whole_of(const struct nl_result *result, size_t row, const char *name)
-{
-    size_t column = column_of(result, name);
-    if (column == result->column_count || nl_result_cell(result, row, column)->type != NL_CELL_I64)
-        return NL_NULL_I64;
-    return nl_result_cell(result, row, column)->i64;
-}
-
 /* The analysis of a side, if it has rows with a value. */
 static bool ask(struct diff_side *side, const struct nl_analysis *analysis, const char *value)
 {
@@ -137,7 +114,7 @@ static bool ask(struct diff_side *side, const struct nl_analysis *analysis, cons
         nl_result_free(side->functions);
     side->functions = result;
     for (size_t row = 0; result && row < result->rows; row++)
-        if (whole_of(result, row, value) != NL_NULL_I64)
+        if (nl_lookup_i64(result, row, value) != NL_NULL_I64)
             return true;
     return false;
 }
@@ -152,8 +129,8 @@ static bool has_kind(const struct nl_result *result, struct nl_str event, struct
                      size_t *row)
 {
     for (*row = 0; *row < result->rows; ++*row)
-        if (nl_str_eq(text_of(result, *row, "event"), event) &&
-            nl_str_eq(text_of(result, *row, "unit"), unit))
+        if (nl_str_eq(nl_lookup_text(result, *row, "event"), event) &&
+            nl_str_eq(nl_lookup_text(result, *row, "unit"), unit))
             return true;
     return false;
 }
@@ -163,8 +140,8 @@ static bool find_event(struct diff_side *base, struct diff_side *changed)
 {
     size_t best = SIZE_MAX;
     for (size_t row = 0; row < base->functions->rows; row++) {
-        struct nl_str event = text_of(base->functions, row, "event"),
-                      unit = text_of(base->functions, row, "unit");
+        struct nl_str event = nl_lookup_text(base->functions, row, "event"),
+                      unit = nl_lookup_text(base->functions, row, "unit");
         size_t here, there;
         has_kind(base->functions, event, unit, &here);
         if (here < row || !has_kind(changed->functions, event, unit, &there))
@@ -193,13 +170,13 @@ bool diff_functions_allow(struct diff_side *base, struct diff_side *changed)
 static void add_function(struct diff_parts *parts, const struct diff_side *side, size_t row)
 {
     const struct nl_result *result = side->functions;
-    bool samples = column_of(result, "self_weight") < result->column_count;
-    struct nl_str name = text_of(result, row, samples ? "function" : "name");
-    struct nl_str place = text_of(result, row, "place");
-    int64_t self = whole_of(result, row, samples ? "self_weight" : "self_ns");
+    bool samples = nl_lookup_column(result, "self_weight") >= 0;
+    struct nl_str name = nl_lookup_text(result, row, samples ? "function" : "name");
+    struct nl_str place = nl_lookup_text(result, row, "place");
+    int64_t self = nl_lookup_i64(result, row, samples ? "self_weight" : "self_ns");
     if (self == NL_NULL_I64 || self < 0 ||
-        (samples && (!nl_str_eq(text_of(result, row, "event"), side->event) ||
-                     !nl_str_eq(text_of(result, row, "unit"), side->weight))))
+        (samples && (!nl_str_eq(nl_lookup_text(result, row, "event"), side->event) ||
+                     !nl_str_eq(nl_lookup_text(result, row, "unit"), side->weight))))
         return;
     struct nl_str whole = name;
     if (place.len) {
@@ -209,8 +186,8 @@ static void add_function(struct diff_parts *parts, const struct diff_side *side,
     struct diff_part *part = diff_part_add(parts, DIFF_HOST, whole);
     part->folded = name; /* the file may lie elsewhere */
     part->sum = self;
-    part->count = samples ? NL_NULL_U64 : (uint64_t)whole_of(result, row, "count");
-    if (!samples && whole_of(result, row, "count") == NL_NULL_I64)
+    part->count = samples ? NL_NULL_U64 : (uint64_t)nl_lookup_i64(result, row, "count");
+    if (!samples && nl_lookup_i64(result, row, "count") == NL_NULL_I64)
         part->count = NL_NULL_U64;
 }
 
@@ -218,7 +195,7 @@ static void add_function(struct diff_parts *parts, const struct diff_side *side,
 static bool is_of_device(const struct nl_result *result)
 {
     for (size_t row = 0; row < result->rows; row++)
-        if (nl_str_is(text_of(result, row, "place"), "GPU activities"))
+        if (nl_str_is(nl_lookup_text(result, row, "place"), "GPU activities"))
             return true;
     return false;
 }
@@ -227,7 +204,7 @@ static void add_functions(struct diff_parts *parts, struct diff_side *side)
 {
     bool device = is_of_device(side->functions);
     for (size_t row = 0; row < side->functions->rows; row++)
-        if (!device || nl_str_is(text_of(side->functions, row, "place"), "GPU activities"))
+        if (!device || nl_str_is(nl_lookup_text(side->functions, row, "place"), "GPU activities"))
             add_function(parts, side, row);
 }
 
@@ -236,11 +213,13 @@ static void add_layers(struct diff_parts *parts, struct diff_side *side)
     const struct nl_result *result = side->functions;
     int64_t executions = NL_NULL_I64;
     for (size_t row = 0; row < result->rows; row++) {
-        int64_t total = whole_of(result, row, "total_ns"), count = whole_of(result, row, "count");
+        int64_t total = nl_lookup_i64(result, row, "total_ns"),
+                count = nl_lookup_i64(result, row, "count");
         if (total == NL_NULL_I64 || total < 0)
             continue;
-        struct diff_part *part = diff_part_add(parts, DIFF_HOST, text_of(result, row, "layer"));
-        part->owner = text_of(result, row, "type");
+        struct diff_part *part =
+            diff_part_add(parts, DIFF_HOST, nl_lookup_text(result, row, "layer"));
+        part->owner = nl_lookup_text(result, row, "type");
         part->sum = total;
         part->count = count < 0 ? NL_NULL_U64 : (uint64_t)count;
         bool first = parts->count == 1;

@@ -281,6 +281,44 @@ struct nl_result *diff_rows_table(const struct diff_doc *doc, const char *name, 
     return result;
 }
 
+/* ---- steps that are left out ---- */
+
+static const struct nl_result_column apart_columns[] = {
+    {"side", NULL, NL_MEANS_TEXT},     {"rank", NULL, NL_MEANS_INTEGER},
+    {"step", NULL, NL_MEANS_INTEGER},  {"why", NULL, NL_MEANS_TEXT},
+    {"dur_ns", "length", NL_MEANS_NS},
+};
+
+static void put_apart(struct nl_result *result, const struct diff_side *side, const char *letter)
+{
+    const struct nl_found_steps *found = diff_steps(side);
+    for (size_t g = 0; side->by_step && g < found->group_count; g++) {
+        const struct nl_step_group *group = &found->groups[g];
+        for (size_t i = 0; i < group->count; i++) {
+            const struct nl_found_step *step = &found->items[group->first + i];
+            bool whole = i < diff_whole_steps(group);
+            if (!nl_step_in_window(group, step, &side->window) ||
+                (whole && step->phase == NL_STEP_STEADY))
+                continue;
+            struct nl_cell *cells = nl_result_row(result);
+            cells[0] = nl_answer_static(letter);
+            cells[1] = nl_cell_i64(group->rank);
+            cells[2] = nl_cell_i64(step->index);
+            cells[3] = nl_answer_static(whole ? nl_step_phase_text(step->phase)
+                                              : "its end was not recorded");
+            cells[4] = nl_cell_i64(step->end - step->start);
+        }
+    }
+}
+
+struct nl_result *diff_apart_table(const struct diff_doc *doc)
+{
+    struct nl_result *result = NL_ANSWER_NEW("set_apart", "Steps that are left out", apart_columns);
+    put_apart(result, &doc->base, "A");
+    put_apart(result, &doc->changed, "B");
+    return result;
+}
+
 /* ---- what one side lacks ---- */
 
 static const struct nl_result_column recorded_columns[] = {

@@ -13,6 +13,7 @@
 #define SENTENCE   ((size_t)1 << 12)
 #define NAME_WIDTH 60
 #define TOP_ROWS   3
+#define MEAN_APART 0.05 /* of the typical step: the mean says something else */
 
 /* ---- numbers ---- */
 
@@ -87,6 +88,22 @@ static void say_apart(const struct diff_doc *doc, struct nl_buf *text)
                       a->warm_up + a->compile, b->warm_up + b->compile);
 }
 
+/* The mean follows single long steps, the shift does not: then the parts tell of those steps. */
+static void say_outliers(const struct diff_doc *doc, struct nl_buf *text)
+{
+    const struct diff_sureness *s = &doc->sureness;
+    if (!doc->base.by_step || !doc->changed.by_step || !doc->base.mean || !(s->ratio > 0))
+        return;
+    double mean = (double)doc->changed.mean / (double)doc->base.mean;
+    if (fabs(mean - s->ratio) <= MEAN_APART * fabs(s->ratio))
+        return;
+    nl_buf_text(text, " A typical step changes by ");
+    put_percent(text, s->ratio - 1);
+    nl_buf_text(text, ", the mean, which the parts add up to, by ");
+    put_percent(text, mean - 1);
+    nl_buf_text(text, ": single steps weigh much.");
+}
+
 static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
 {
     const struct diff_sureness *s = &doc->sureness;
@@ -107,6 +124,7 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
     if (s->reason)
         nl_buf_format(text, "%s %s", isnan(s->low) ? ":" : ";", s->reason);
     nl_buf_char(text, '.');
+    say_outliers(doc, text);
     add_headline(doc, text);
 }
 

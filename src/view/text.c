@@ -17,9 +17,11 @@
 #define NOTE_ROWS     20
 #define PAGE_BYTES    ((size_t)1 << 31)
 
-#define BOLD  "\033[1m"
-#define DIM   "\033[2m"
-#define PLAIN "\033[0m"
+#define BOLD    "\033[1m"
+#define DIM     "\033[2m"
+#define PLAIN   "\033[0m"
+#define LONGER  "\033[31m"
+#define SHORTER "\033[32m"
 
 struct page {
     FILE *out;
@@ -124,6 +126,18 @@ static bool is_all_zero(const struct nl_result *result)
     return true;
 }
 
+/* What got longer and what got shorter; the sign says the same. */
+static const char *row_style(const struct nl_result *result, size_t row)
+{
+    for (size_t column = 0; column < result->column_count; column++) {
+        const struct nl_cell *cell = nl_result_cell(result, row, column);
+        if (result->columns[column].meaning != NL_MEANS_CHANGE_NS || cell->type != NL_CELL_I64)
+            continue;
+        return cell->i64 > 0 ? LONGER : cell->i64 < 0 ? SHORTER : DIM;
+    }
+    return NULL;
+}
+
 static void put_table(struct page *page, const struct nl_result *result, size_t rows,
                       const bool *skip)
 {
@@ -133,7 +147,7 @@ static void put_table(struct page *page, const struct nl_result *result, size_t 
     put_line(page, DIM);
     for (size_t row = 0; row < grid.rows; row++) {
         nl_grid_line(&page->line, &grid, row);
-        put_line(page, NULL);
+        put_line(page, row_style(result, row));
     }
     put_rest(page, result, &grid, skip);
     nl_grid_release(&grid);

@@ -148,6 +148,28 @@ static void counts_exactly(void)
     nl_trace_free(b);
 }
 
+/* The tables are those that can be asked for, in their order; one alone comes without sentences. */
+static void has_its_sections(void)
+{
+    struct nl_trace *trace = steps_on_paper(false, "sgemm_a");
+    bool comparable;
+    size_t count = 0;
+    REQUIRE(trace);
+    struct nl_report *report = diff_of(trace, trace, &comparable);
+    for (; nl_diff_sections[count] && count < report->result_count; count++)
+        CHECK_TEXT(report->results[count]->name, nl_diff_sections[count]);
+    CHECK_INT(count, report->result_count);
+    CHECK(!nl_diff_sections[count]);
+    nl_report_free(report);
+    struct nl_err err = {0};
+    struct nl_diff_input input = {.trace = trace, .word = "a"};
+    report = nl_diff_new(&input, &input, "counts", &comparable, NULL, &err);
+    CHECK_INT(report->result_count, 1);
+    CHECK_INT(report->headline_count, 0);
+    nl_report_free(report);
+    nl_trace_free(trace);
+}
+
 /* Another implementation of the same operator is one row; totals stay as they are. */
 static void pairs_replaced_kernels(void)
 {
@@ -313,6 +335,7 @@ static void adds_up_at_random(void)
 }
 
 CHECK_MAIN("diff", {"divides steps", divides_steps}, {"counts exactly", counts_exactly},
+           {"has its sections", has_its_sections},
            {"pairs replaced kernels", pairs_replaced_kernels},
            {"shares what overlaps", shares_what_overlaps}, {"shares among many", shares_among_many},
            {"rounds to the sum", rounds_to_the_sum}, {"adds up at random", adds_up_at_random})

@@ -1,0 +1,105 @@
+/*
+ * Counters side by side: what telemetry has instead of durations. Counters of one name on one device
+ * are one, whatever the process that had them: processes have other numbers in the next run.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/answer.h"
+#include "analyze/lookup.h"
+#include "base/mem.h"
+#include "compare/diffcounts.h"
+
+static const struct nl_result_column columns[] = {
+    {"counter", NULL, NL_MEANS_TEXT},           {"unit", NULL, NL_MEANS_TEXT},
+    {"rank", NULL, NL_MEANS_INTEGER},           {"device", NULL, NL_MEANS_INTEGER},
+    {"base_mean", "A mean", NL_MEANS_NUMBER},   {"new_mean", "B mean", NL_MEANS_NUMBER},
+    {"base_max", "A most", NL_MEANS_NUMBER},    {"new_max", "B most", NL_MEANS_NUMBER},
+    {"base_count", "A values", NL_MEANS_COUNT}, {"new_count", "B values", NL_MEANS_COUNT},
+};
+
+/* A row of the analysis. */
+struct row {
+    struct nl_str name, unit;
+    int64_t rank, device, count;
+    double mean, max;
+    bool changed; /* side */
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    int order = diff_text_order(a->name, b->name);
+    order = order ? order : diff_text_order(a->unit, b->unit);
+    if (!order && a->rank != b->rank)
+        order = a->rank < b->rank ? -1 : 1;
+    if (!order && a->device != b->device)
+        order = a->device < b->device ? -1 : 1;
+    return order;
+}
+
+static struct nl_result *ask(const struct diff_side *side)
+{
+    struct nl_err err = {0};
+    if (!side->trace->counter.rows)
+        return NULL;
+    return nl_analysis_run(&nl_analysis_counters, side->trace, &side->options, NULL, &err);
+}
+
+static size_t take(struct row *rows, const struct nl_result *result, bool changed)
+{
+    for (size_t i = 0; result && i < result->rows; i++)
+        rows[i] = (struct row){.name = nl_lookup_text(result, i, "name"),
+                               .unit = nl_lookup_text(result, i, "unit"),
+                               .rank = nl_lookup_i64(result, i, "rank"),
+                               .device = nl_lookup_i64(result, i, "device"),
+                               .count = nl_lookup_i64(result, i, "count"),
+                               .mean = nl_lookup_f64(result, i, "mean"),
+                               .max = nl_lookup_f64(result, i, "max"),
+                               .changed = changed};
+    return result ? result->rows : 0;
+}
+
+static void put_row(struct nl_result *result, const struct row *rows, size_t count)
+{
+    double sum[2] = {0, 0}, max[2] = {NAN, NAN};
+    int64_t values[2] = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        int side = rows[i].changed;
+        sum[side] += rows[i].mean * (double)rows[i].count;
+        values[side] += rows[i].count;
+        max[side] = isnan(max[side]) || rows[i].max > max[side] ? rows[i].max : max[side];
+    }
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_text(result, rows->name);
+    cells[1] = rows->unit.len ? nl_cell_text(result, rows->unit) : (struct nl_cell){0};
+    cells[2] = nl_cell_i64(rows->rank);
+    cells[3] = nl_cell_i64(rows->device);
+    for (int side = 0; side < 2; side++) {
+        cells[4 + side] = nl_cell_f64(values[side] ? sum[side] / (double)values[side] : NAN);
+        cells[6 + side] = nl_cell_f64(max[side]);
+        cells[8 + side] = nl_cell_i64(values[side]);
+    }
+}
+
+struct nl_result *diff_counters(struct diff_side *base, struct diff_side *changed)
+{
+    struct nl_result *a = ask(base), *b = ask(changed);
+    struct nl_result *result = NL_ANSWER_NEW("counters", "Counters", columns);
+    struct row *rows = nl_alloc(((a ? a->rows : 0) + (b ? b->rows : 0) + 1) * sizeof *rows);
+    size_t count = take(rows, a, false);
+    count += take(rows + count, b, true);
+    if (count)
+        qsort(rows, count, sizeof *rows, by_key);
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i; next < count && !by_key(&rows[i], &rows[next]); next++) {
+        }
+        put_row(result, rows + i, next - i);
+    }
+    nl_free(rows);
+    if (a)
+        nl_result_free(a);
+    if (b)
+        nl_result_free(b);
+    return result;
+}
