@@ -16,6 +16,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -341,6 +342,91 @@ def damaged():
                 done.describe())
 
 
+# ---- fingerprints, and ledgers that were made before there were any ----
+
+def nearest(ledger, *words):
+    done = neurolens(["similar", *words, "--ledger", ledger, "--format", "json"])
+    if done.status:
+        return done.describe()
+    result = json.loads(done.stdout)["result"]
+    return [(run["name"], run["similarity"]) for run in result["runs"]], result["headline"]
+
+
+def prints_of(ledger):
+    with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
+        return dict((name, rest) for name, *rest in database.execute(
+            "SELECT name, f.form, items, names FROM fingerprints f JOIN runs USING (run)"))
+
+
+def older():
+    ledger = place("version1")
+    path = os.path.join(ledger, "ledger.db")
+    with open(os.path.join(FIXTURES, "ledger_v1.sql"), encoding="utf-8") as file:
+        script = file.read().replace("@TESTS@", os.path.dirname(FIXTURES))
+    database = sqlite3.connect(path)
+    database.executescript(script)
+    tables = [name for name, in database.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+    before = {name: database.execute("SELECT * FROM " + name).fetchall() for name in tables}
+    database.close()
+    names = [row["name"] for row in ls(ledger)]
+    tally.check("a ledger of version 1 is listed", names == [
+        "cut.run.json", "version4.prof", "kineto.json", "ort_cpu_mlp.json.gz"], names)
+    database = sqlite3.connect(path)
+    version = database.execute("PRAGMA user_version").fetchone()
+    after = {name: database.execute("SELECT * FROM " + name).fetchall() for name in tables}
+    database.close()
+    tally.check("and brought to version 2, all its rows as they were",
+                version == (2,) and after == before, version)
+    told = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"))
+    tally.check("its runs have no fingerprints yet, which is said",
+                told[0] == [] and any("4 runs have no fingerprint" in line for line in told[1]), told)
+    told = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"), "--update")
+    tally.check("--update makes them, but not of a document that lists only some events",
+                told[0][:1] == [("kineto.json", 1)] and
+                any("1 run has no fingerprint" in line for line in told[1]), told)
+    fresh = place("version2")
+    neurolens(["add", SMALL, os.path.join(CORPUS, "chrome", "kineto.json"),
+               os.path.join(CORPUS, "pstats", "version4.prof"), "--ledger", fresh, "--no-cache"])
+    tally.check("they are those that `add` makes", prints_of(ledger) == prints_of(fresh))
+    again = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"), "--update")
+    tally.check("once", again == told, again)
+
+
+def fingerprints():
+    ledger = place("prints")
+    neurolens(["add", SMALL, TRAIN, "--no-trace", "--ledger", ledger, "--no-cache"])
+    neurolens(["add", STACK, "--ledger", ledger, "--no-cache"])
+    tally.check("every run that is added has a fingerprint, without its trace, too",
+                len(prints_of(ledger)) == 3)
+    told = nearest(ledger, TRAIN)
+    tally.check("a profile is nearest to itself, then to the like of it",
+                [name for name, _ in told[0]] == [os.path.basename(path) for path in
+                                                  (TRAIN, STACK, SMALL)] and
+                told[0][0][1] == 1 and 1 > told[0][1][1] > told[0][2][1], told)
+    tally.check("a run that is named is left out", nearest(ledger, "@~1")[0] == told[0][1:],
+                nearest(ledger, "@~1"))
+    tally.check("filters choose", nearest(ledger, TRAIN, "name=ort*")[0] == told[0][2:])
+    document = os.path.join(ledger, "stack.run.json")
+    neurolens(["export", STACK, "--to", "run.json", "--events", "all", "-o", document, "--no-cache"])
+    other = place("prints-document")
+    neurolens(["add", document, "--ledger", other, "--no-cache"])
+    tally.check("a document has the fingerprint of its profile",
+                list(prints_of(other).values()) == [prints_of(ledger)[os.path.basename(STACK)]])
+    with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
+        database.execute("UPDATE fingerprints SET items = substr(items, 1, 40) WHERE run = 1")
+    database.close()
+    damaged_told = nearest(ledger, TRAIN)
+    tally.check("a damaged one is told and left out", len(damaged_told[0]) == 2 and
+                any("damaged" in line for line in damaged_told[1]), damaged_told)
+    tally.check("--update makes it anew", nearest(ledger, TRAIN, "--update")[0] == told[0])
+    neurolens(["rm", "@", "--ledger", ledger])
+    tally.check("what is in the bin is not compared", nearest(ledger, TRAIN)[0] == [
+        told[0][0], told[0][2]])
+    neurolens(["gc", "--ledger", ledger])
+    tally.check("and has no fingerprint after gc", len(prints_of(ledger)) == 2)
+
+
 # ---- the way round ----
 
 def export(ledger, run):
@@ -586,6 +672,7 @@ def planted():
 # ---- many ----
 
 RUNS = 100000
+PRINTS = 10000
 DEVICES = ["NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA H200", "AMD Instinct MI300X"]
 
 
@@ -678,7 +765,42 @@ def many():
                 len(ls(ledger, "name=run?.json")) == 5)
 
 
-TESTS = [killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
+def packed(rng, pool):
+    """The bytes of a fingerprint as `add` packs them: of each part some items of a pool of signatures."""
+    out = struct.pack("<II", 0x50464c4e, 1)
+    for most, part in zip((60, 40, 80, 0), range(4)):
+        items = sorted(rng.sample(pool[part], most)) if most else []
+        weights = [rng.random() ** 4 for _ in items]
+        out += struct.pack("<I", len(items))
+        for (signature, category), weight in zip(items, weights):
+            out += struct.pack("<QIfHff", signature, category, weight / sum(weights), 3,
+                               rng.random() * 1e5, rng.random() * 3)
+    return out
+
+
+def many_fingerprints():
+    ledger = place("many-prints")
+    neurolens(["add", SMALL, "--ledger", ledger, "--no-cache"])
+    grow(ledger, PRINTS)
+    rng = random.Random(7)
+    pool = [[(rng.getrandbits(64), rng.randrange(1, 25)) for _ in range(200)] for _ in range(4)]
+    database = sqlite3.connect(os.path.join(ledger, "ledger.db"))
+    database.executemany(
+        "INSERT OR REPLACE INTO fingerprints SELECT run, 1, ?, zeroblob(6000) FROM runs WHERE run = ?",
+        ((packed(rng, pool), run) for run in range(2, PRINTS + 2)))
+    names = struct.pack("<H", 0) * (1 + 2 * 180)
+    database.execute("UPDATE fingerprints SET names = ? WHERE run > 1", (names,))
+    database.commit()
+    database.close()
+    took, done = seconds(["similar", "@", "--ledger", ledger])
+    base, _ = seconds(["version"])
+    few, _ = seconds(["similar", "@", "model=model-17", "--ledger", ledger])
+    tally.check("similar over %d runs in %.0f ms, over those of one model in %.0f (the empty program "
+                "takes %.1f)" % (PRINTS, took * 1000, few * 1000, base * 1000),
+                done.status == 0 and "10,000 runs" in done.stdout and took < 1, done.describe()[:500])
+
+
+TESTS = [older, fingerprints, many_fingerprints, killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
          families, odd_inputs,
          same_again, without_trace, planted, many]
 
