@@ -474,6 +474,45 @@ def round_trip():
                 done.describe())
 
 
+def joined():
+    """What `--join` measured goes the way round, too, and counts in the fingerprint."""
+    first, second, folder = place("joined-first"), place("joined-second"), place("joined-document")
+    where = os.path.join(os.path.dirname(FIXTURES), "golden_run", "joined")
+    neurolens(["add", os.path.join(where, "timeline.json"), "--join", os.path.join(where, "report.csv"),
+               "--ledger", first, "--no-cache"])
+    document, path = export(first, "@"), os.path.join(folder, "run.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(document)
+    neurolens(["add", path, "--ledger", second, "--no-cache"])
+    tally.check("a joined profile, ledger, run.json, ledger, run.json",
+                export(second, "@") == document and
+                len(json.loads(document)["aggregates"]["measurements"]) == 3)
+    question = ["sql", "@", "SELECT name, measurement, achieved_occupancy, l2_hit_rate FROM kernels",
+                "--format", "csv", "--ledger"]
+    answers = [neurolens([*question, ledger]).stdout for ledger in (first, second)]
+    tally.check("with what was measured", answers[0] == answers[1] and "0.65" in answers[0], answers)
+    prints = [[rest for rest in prints_of(ledger).values()] for ledger in (first, second)]
+    tally.check("and the same fingerprint", prints[0] == prints[1])
+    bare = nearest(first, os.path.join(where, "timeline.json"))
+    tally.check("components that one of two runs lacks are left out", bare[0] == [("timeline.json (2 files)", 1)],
+                bare)
+
+
+def older_document():
+    """A document of version 1 is added and comes out as it is."""
+    ledger = place("document-1")
+    path = os.path.join(os.path.dirname(FIXTURES), "golden_run", "v1", "cuda.run.json")
+    done = neurolens(["add", path, "--ledger", ledger, "--no-cache"])
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    tally.check("a document of version 1 is kept as it is", done.status == 0 and export(ledger, "@") == text,
+                done.describe())
+    neurolens(["add", path, "--ledger", ledger, "--no-cache", "--set", "workload.batch_size=3"])
+    changed = json.loads(export(ledger, "@"))
+    tally.check("and stays one when something is said about it", changed["schema"] == "neurolens.run/1" and
+                changed["workload"]["batch_size"] == 3)
+
+
 def came_back(first, second, profile, validator):
     """The round of one profile: what is wrong with it, "" = nothing, None = no profile."""
     done = neurolens(["add", profile, "--ledger", first, "--no-cache", "--format", "json"])
@@ -486,7 +525,8 @@ def came_back(first, second, profile, validator):
         file.write(document)
     wrong = []
     checked = neurolens(["validate", path])
-    if checked.status or (validator and not validator.is_valid(json.loads(document))):
+    parsed = json.loads(document)
+    if checked.status or (validator and not validator[parsed["schema"]].is_valid(parsed)):
         wrong.append("not valid: " + checked.describe())
     again = neurolens(["add", path, "--ledger", second, "--no-cache"])
     if again.status or export(second, run) != document:
@@ -509,7 +549,8 @@ def families():
     """One profile of each family at least: of the corpus, and real ones where there are any."""
     try:
         from jsonschema import Draft202012Validator
-        validator = Draft202012Validator(json.loads(neurolens(["schema", "run"]).stdout))
+        validator = {"neurolens.run/%d" % version: Draft202012Validator(
+            json.loads(neurolens(["schema", name]).stdout)) for version, name in ((2, "run"), (1, "run-1"))}
     except ImportError:
         validator = None
     for name, root in (("corpus", CORPUS), ("samples", SAMPLES)):
@@ -801,7 +842,7 @@ def many_fingerprints():
 
 
 TESTS = [older, fingerprints, many_fingerprints, killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
-         families, odd_inputs,
+         joined, older_document, families, odd_inputs,
          same_again, without_trace, planted, many]
 
 for test in TESTS:

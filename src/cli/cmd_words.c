@@ -85,7 +85,12 @@ bool nl_cmd_completion(struct nl_call *call, struct nl_err *err)
 
 static void run_schema(struct nl_buf *out)
 {
-    nl_buf_text(out, nl_rundoc_schema());
+    nl_buf_text(out, nl_rundoc_schema("run"));
+}
+
+static void run_schema_1(struct nl_buf *out)
+{
+    nl_buf_text(out, nl_rundoc_schema("run-1"));
 }
 
 static const struct {
@@ -94,6 +99,7 @@ static const struct {
 } schemas[] = {
     {"sql", "tables, columns and functions of `neurolens sql` (Markdown)", nl_db_document},
     {"run", "the run document, run.json (JSON Schema)", run_schema},
+    {"run-1", "run documents of version 1 (JSON Schema)", run_schema_1},
     {"metrics", "metrics and fields of the run document (Markdown)", nl_rundoc_document},
 };
 #define SCHEMA_COUNT (sizeof schemas / sizeof schemas[0])
@@ -107,7 +113,8 @@ bool nl_cmd_schema(struct nl_call *call, struct nl_err *err)
     while (name && wanted < SCHEMA_COUNT && strcmp(schemas[wanted].name, name) != 0)
         wanted++;
     if (wanted == SCHEMA_COUNT)
-        return nl_fail(err, NL_USAGE, "no schema '%s'; there are sql, run and metrics", name);
+        return nl_fail(err, NL_USAGE, "no schema '%s'; there are sql, run, run-1 and metrics",
+                       name);
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     nl_buf_init(&text, (size_t)16 << 20);

@@ -23,7 +23,7 @@ static const char *const switches_names[] = {"auto", "on", "off", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
-static const char *const schema_names[] = {"sql", "run", "metrics", NULL};
+static const char *const schema_names[] = {"sql", "run", "run-1", "metrics", NULL};
 
 const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",
