@@ -83,7 +83,7 @@ def wrongs(ledger, check_content=True, profiles_alike=True):
     said += ["foreign key %s" % (row,) for row in database.execute("PRAGMA foreign_key_check")]
     runs = database.execute("SELECT run FROM runs").fetchall()
     for (run,) in runs:
-        for table in ("facts", "sources", "provenance", *["ops"] * profiles_alike):
+        for table in ("facts", "sources", "provenance", *["ops", "fingerprints"] * profiles_alike):
             if not database.execute("SELECT 1 FROM %s WHERE run = ?" % table, (run,)).fetchone():
                 said.append("run %d has no %s" % (run, table))
         kept = database.execute("SELECT role, sha256 FROM artefacts WHERE run = ?",

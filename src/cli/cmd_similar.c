@@ -66,18 +66,20 @@ static bool make_print(struct similar *s, struct nl_err *err)
     return made != NULL;
 }
 
-static bool is_whole(const struct nl_input_words *input)
+/* Asked for as it was added, without a window and without reports? */
+static bool is_plain(const struct similar *s)
 {
-    static const struct nl_window_words none;
-    return memcmp(&input->window, &none, sizeof none) == 0;
+    const struct nl_window_words *window = &s->input.window;
+    return s->is_run && !s->call->settings.join.count &&
+           !(window->has_time || window->has_steps || window->has_rank || window->has_device ||
+             window->nvtx);
 }
 
 /* A run's own is taken as it is kept. */
 static bool take_print(struct similar *s, struct nl_err *err)
 {
-    if (s->is_run && is_whole(&s->input) &&
-        !nl_ledger_print_get(s->ledger, s->self.run, NL_PRINT_FORM, &s->print.items,
-                             &s->print.names, err))
+    if (is_plain(s) && !nl_ledger_print_get(s->ledger, s->self.run, NL_PRINT_FORM, &s->print.items,
+                                            &s->print.names, err))
         return false;
     if (!s->print.items.len && !make_print(s, err))
         return false;
