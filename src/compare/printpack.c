@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 #define MAGIC     0x50464c4eu /* "NLFP" */
-#define TEXT_MOST 4000
+#define TEXT_MOST 1000        /* bytes of a name that are kept; hashes are of the whole */
 
 _Static_assert(NL_PRINT_VALUES <= 16, "known values are bits of 16");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are written as they lie");
@@ -21,6 +21,8 @@ static void put_text(struct nl_buf *out, const char *text)
 {
     struct nl_str whole = nl_str(text);
     uint16_t len = (uint16_t)(whole.len < TEXT_MOST ? whole.len : TEXT_MOST);
+    while (len < whole.len && len && ((unsigned char)whole.ptr[len] & 0xC0) == 0x80)
+        len--; /* not inside of a character */
     put(out, &len, sizeof len);
     put(out, whole.ptr ? whole.ptr : "", len);
 }

@@ -14,7 +14,7 @@
 
 #include "compare/fingerprint.h"
 
-#define NL_PRINT_PACK_MAX ((size_t)4 << 20)
+#define NL_PRINT_PACK_MAX ((size_t)16 << 20) /* either of both is less */
 
 struct nl_packed_item {
     uint64_t hash;

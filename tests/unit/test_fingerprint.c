@@ -348,9 +348,39 @@ static void the_smallest_are_one(void)
     nl_runprint_free(print);
 }
 
+/* 3,000 bytes of two-byte characters behind one of one: names are cut between characters. */
+static void long_names_are_cut(void)
+{
+    struct gputrace make;
+    struct nl_buf items, names;
+    struct nl_print_view view = {0};
+    struct nl_print_texts texts;
+    struct nl_arena arena;
+    char name[3002] = "k";
+    for (int i = 1; i + 1 < 3001; i += 2)
+        memcpy(&name[i], "\xc3\xa4", 2);
+    open_on_device(&make);
+    gputrace_kernel(&make, 7, name, -1, 0, 0, 10);
+    struct nl_runprint *print = print_of(&make);
+    nl_arena_init(&arena);
+    nl_buf_init(&items, NL_PRINT_PACK_MAX);
+    nl_buf_init(&names, NL_PRINT_PACK_MAX);
+    nl_print_pack(print, &items, &names);
+    CHECK(nl_print_unpack(&view, (struct nl_str){items.ptr, items.len}));
+    CHECK(nl_print_texts(&texts, &view, (struct nl_str){names.ptr, names.len}, &arena));
+    CHECK_INT((int64_t)strlen(texts.signatures[NL_PRINT_DEVICE][0]), 999);
+    CHECK(view.items[NL_PRINT_DEVICE][0].hash == nl_print_hash(nl_str(name)));
+    nl_buf_release(&items);
+    nl_buf_release(&names);
+    nl_arena_free(&arena);
+    nl_print_view_release(&view);
+    nl_runprint_free(print);
+}
+
 CHECK_MAIN("fingerprint", {"kernels have one name", kernels_have_one_name},
            {"shares and latencies", shares_and_latencies},
            {"measured components", measured_components},
            {"tensor work is not counted", tensor_work_is_not_counted}, {"operators", operators},
            {"likeness by hand", likeness_by_hand}, {"alike as can be", alike_as_can_be},
-           {"damage is refused", damage_is_refused}, {"the smallest are one", the_smallest_are_one})
+           {"damage is refused", damage_is_refused}, {"long names are cut", long_names_are_cut},
+           {"the smallest are one", the_smallest_are_one})
