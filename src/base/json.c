@@ -225,3 +225,36 @@ void nl_json_text(struct nl_json *json, const char *text)
     else
         nl_json_null(json);
 }
+
+void nl_json_put_u64(struct nl_json *json, const char *key, uint64_t value, bool known)
+{
+    nl_json_key(json, key);
+    if (known)
+        nl_json_u64(json, value);
+    else
+        nl_json_null(json);
+}
+
+void nl_json_put_i64(struct nl_json *json, const char *key, int64_t value, bool known)
+{
+    nl_json_key(json, key);
+    if (known)
+        nl_json_i64(json, value);
+    else
+        nl_json_null(json);
+}
+
+void nl_json_put_f64(struct nl_json *json, const char *key, double value, bool known)
+{
+    nl_json_key(json, key);
+    if (known)
+        nl_json_f64(json, value);
+    else
+        nl_json_null(json);
+}
+
+void nl_json_put_text(struct nl_json *json, const char *key, const char *text)
+{
+    nl_json_key(json, key);
+    nl_json_text(json, text);
+}

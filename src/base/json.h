@@ -36,4 +36,10 @@ void nl_json_null(struct nl_json *json);
 void nl_json_str(struct nl_json *json, struct nl_str text);
 void nl_json_text(struct nl_json *json, const char *text); /* NULL → null */
 
+/* A member of an object: its key and its value. With `known` false the value is null. */
+void nl_json_put_u64(struct nl_json *json, const char *key, uint64_t value, bool known);
+void nl_json_put_i64(struct nl_json *json, const char *key, int64_t value, bool known);
+void nl_json_put_f64(struct nl_json *json, const char *key, double value, bool known);
+void nl_json_put_text(struct nl_json *json, const char *key, const char *text); /* NULL → null */
+
 #endif

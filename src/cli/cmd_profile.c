@@ -15,7 +15,7 @@
 #include "backend/ortprofile.h"
 #include "cli/child.h"
 #include "cli/message.h"
-#include "cli/profileops.h"
+#include "cli/profileanswer.h"
 #include "cli/profilework.h"
 #include "cli/progress.h"
 #include "cli/settingwords.h"
@@ -75,7 +75,6 @@ struct profiling {
     const char *profile; /* file with all that was measured */
     struct ort_plan plan;
     struct ort_outcome *outcome; /* shared with the child */
-    struct nl_profile_latency latency;
 };
 
 /* ---- words ---- */
@@ -216,22 +215,10 @@ static bool keep(struct profiling *profiling, const struct nl_trace *trace, stru
 
 /* ---- the answer ---- */
 
-static const char *stop_text(const struct ort_outcome *outcome)
-{
-    static const char *const texts[] = {
-        [ORT_STOP_TIGHT] = "the 95 % interval of the median is within 1 %",
-        [ORT_STOP_TIME] = "--max-time was reached",
-        [ORT_STOP_RUNS] = "--max-runs was reached",
-    };
-    return texts[outcome->stop];
-}
-
 static struct nl_result *setup_table(const struct profiling *profiling)
 {
-    static const struct nl_result_column columns[] = {{"fact", NULL, NL_MEANS_TEXT},
-                                                      {"value", NULL, NL_MEANS_TEXT}};
     const struct ort_outcome *outcome = profiling->outcome;
-    struct nl_result *table = nl_result_new("setup", "What was run", columns, 2);
+    struct nl_result *table = nl_profile_setup_table();
     char load[NL_UNIT_TEXT], threads[24];
     snprintf(threads, sizeof threads, "%d", profiling->plan.threads);
     nl_profile_add_fact(table, "model", profiling->work->model);
@@ -243,47 +230,25 @@ static struct nl_result *setup_table(const struct profiling *profiling)
     nl_profile_add_fact(table, "threads",
                         profiling->plan.threads ? threads : "the backend's choice");
     nl_profile_add_fact(table, "loading the model", nl_format_ns(load, outcome->load_ns));
-    nl_profile_add_fact(table, "stopped because", stop_text(outcome));
+    nl_profile_add_fact(table, "stopped because", nl_profile_stop_text(outcome));
     nl_profile_add_fact(table, "run", profiling->work->added.id);
     return table;
 }
 
-static void add_headlines(const struct profiling *profiling, struct nl_report *report)
-{
-    const struct nl_profile_latency *latency = &profiling->latency;
-    char median[NL_UNIT_TEXT], low[NL_UNIT_TEXT], high[NL_UNIT_TEXT], cost[NL_UNIT_TEXT];
-    report->headlines[report->headline_count++] = nl_arena_format(
-        &report->arena, "%s: median %s per run (95 %%: %s to %s) on ONNX Runtime %s",
-        profiling->work->name, nl_format_ns(median, latency->plain.median),
-        nl_format_ns(low, latency->plain.low), nl_format_ns(high, latency->plain.high),
-        profiling->outcome->version);
-    report->headlines[report->headline_count++] =
-        nl_arena_format(&report->arena, "stopped because %s; the profiler costs %s per run",
-                        stop_text(profiling->outcome), nl_format_ns(cost, latency->cost_ns));
-    if (profiling->work->added.id[0])
-        report->headlines[report->headline_count++] =
-            nl_arena_format(&report->arena, "kept as run %s; `neurolens analyze %s` asks on",
-                            profiling->work->added.short_id, profiling->work->added.short_id);
-}
-
 static bool answer(struct profiling *profiling, const struct nl_trace *trace, struct nl_err *err)
 {
-    struct nl_report *report = nl_zalloc(sizeof *report);
-    nl_arena_init(&report->arena);
-    report->name = "profile";
-    report->title = "Profile";
-    report->results = nl_arena_alloc(&report->arena, 3 * sizeof(struct nl_result *));
-    profiling->latency = nl_profile_latency_of(profiling->outcome);
-    add_headlines(profiling, report);
-    struct nl_result *operators =
-        nl_profile_operators(trace, profiling->outcome, &profiling->latency.inside);
-    report->results[report->result_count++] = nl_profile_latency_table(&profiling->latency);
-    report->results[report->result_count++] = operators;
-    report->results[report->result_count++] = setup_table(profiling);
-    nl_progress_quiet(profiling->work->call->progress);
-    bool done = nl_profile_print(profiling->work, report, "operators", err);
-    nl_report_free(report);
-    return done;
+    struct nl_profile_work *work = profiling->work;
+    struct nl_profile_latency latency = nl_profile_latency_of(profiling->outcome);
+    struct nl_result *operators = nl_profile_operators(trace, profiling->outcome, &latency.inside);
+    const struct nl_profile_answer answer = {
+        .work = work,
+        .runtime = nl_arena_format(&work->arena, "ONNX Runtime %s", profiling->outcome->version),
+        .runs = &latency.plain,
+        .remark = nl_profile_stop_remark(work, profiling->outcome, &latency),
+        .latencies = nl_profile_latency_table(&latency),
+        .operators = operators,
+        .setup = setup_table(profiling)};
+    return nl_profile_answer(&answer, err);
 }
 
 static bool read_and_answer(struct profiling *profiling, struct nl_err *err)

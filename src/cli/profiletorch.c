@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "cli/child.h"
 #include "cli/message.h"
-#include "cli/profileops.h"
+#include "cli/profileanswer.h"
 #include "cli/profiletorchops.h"
 #include "cli/profilework.h"
 #include "cli/progress.h"
@@ -29,7 +29,6 @@ struct measuring {
     struct ort_outcome *outcome;
     char **command;
     const char *profile;
-    struct nl_profile_latency latency;
 };
 
 /* ---- words ---- */
@@ -162,22 +161,10 @@ static bool keep(struct measuring *measuring, struct nl_err *err)
 
 /* ---- the answer ---- */
 
-static const char *stop_text(const struct ort_outcome *outcome)
-{
-    static const char *const texts[] = {
-        [ORT_STOP_TIGHT] = "the 95 % interval of the median is within 1 %",
-        [ORT_STOP_TIME] = "--max-time was reached",
-        [ORT_STOP_RUNS] = "--max-runs was reached",
-    };
-    return texts[outcome->stop];
-}
-
 static struct nl_result *setup_table(const struct measuring *measuring)
 {
-    static const struct nl_result_column columns[] = {{"fact", NULL, NL_MEANS_TEXT},
-                                                      {"value", NULL, NL_MEANS_TEXT}};
     const struct torch_facts *facts = &measuring->facts;
-    struct nl_result *table = nl_result_new("setup", "What was run", columns, 2);
+    struct nl_result *table = nl_profile_setup_table();
     char load[NL_UNIT_TEXT], threads[24];
     snprintf(threads, sizeof threads, "%" PRId64, measuring->plan.threads);
     nl_profile_add_fact(table, "model", measuring->work->model);
@@ -195,46 +182,25 @@ static struct nl_result *setup_table(const struct measuring *measuring)
                         measuring->plan.threads ? threads : "the backend's choice");
     nl_profile_add_fact(table, "loading the model",
                         nl_format_ns(load, measuring->outcome->load_ns));
-    nl_profile_add_fact(table, "stopped because", stop_text(measuring->outcome));
+    nl_profile_add_fact(table, "stopped because", nl_profile_stop_text(measuring->outcome));
     nl_profile_add_fact(table, "run", measuring->work->added.id);
     return table;
 }
 
-static void add_headlines(const struct measuring *measuring, struct nl_report *report)
-{
-    const struct nl_profile_latency *latency = &measuring->latency;
-    const struct nl_profile_work *work = measuring->work;
-    char median[NL_UNIT_TEXT], low[NL_UNIT_TEXT], high[NL_UNIT_TEXT], cost[NL_UNIT_TEXT];
-    report->headlines[report->headline_count++] = nl_arena_format(
-        &report->arena, "%s: median %s per run (95 %%: %s to %s) on PyTorch %s", work->name,
-        nl_format_ns(median, latency->plain.median), nl_format_ns(low, latency->plain.low),
-        nl_format_ns(high, latency->plain.high), measuring->facts.version);
-    report->headlines[report->headline_count++] =
-        nl_arena_format(&report->arena, "stopped because %s; the profiler costs %s per run",
-                        stop_text(measuring->outcome), nl_format_ns(cost, latency->cost_ns));
-    if (work->added.id[0])
-        report->headlines[report->headline_count++] =
-            nl_arena_format(&report->arena, "kept as run %s; `neurolens analyze %s` asks on",
-                            work->added.short_id, work->added.short_id);
-}
-
 static bool answer(struct measuring *measuring, const struct nl_trace *trace, struct nl_err *err)
 {
-    struct nl_report *report = nl_zalloc(sizeof *report);
-    nl_arena_init(&report->arena);
-    report->name = "profile";
-    report->title = "Profile";
-    report->results = nl_arena_alloc(&report->arena, 3 * sizeof(struct nl_result *));
-    measuring->latency = nl_profile_latency_of(measuring->outcome);
-    add_headlines(measuring, report);
-    struct nl_result *operators = nl_profile_torch_operators(trace, &measuring->latency.inside);
-    report->results[report->result_count++] = nl_profile_latency_table(&measuring->latency);
-    report->results[report->result_count++] = operators;
-    report->results[report->result_count++] = setup_table(measuring);
-    nl_progress_quiet(measuring->work->call->progress);
-    bool done = nl_profile_print(measuring->work, report, "operators", err);
-    nl_report_free(report);
-    return done;
+    struct nl_profile_work *work = measuring->work;
+    struct nl_profile_latency latency = nl_profile_latency_of(measuring->outcome);
+    struct nl_result *operators = nl_profile_torch_operators(trace, &latency.inside);
+    const struct nl_profile_answer answer = {
+        .work = work,
+        .runtime = nl_arena_format(&work->arena, "PyTorch %s", measuring->facts.version),
+        .runs = &latency.plain,
+        .remark = nl_profile_stop_remark(work, measuring->outcome, &latency),
+        .latencies = nl_profile_latency_table(&latency),
+        .operators = operators,
+        .setup = setup_table(measuring)};
+    return nl_profile_answer(&answer, err);
 }
 
 static bool read_and_answer(struct measuring *measuring, struct nl_err *err)

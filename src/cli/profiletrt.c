@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "cli/child.h"
 #include "cli/message.h"
-#include "cli/profileops.h"
+#include "cli/profileanswer.h"
 #include "cli/profilework.h"
 #include "cli/progress.h"
 #include "ingest/ingest.h"
@@ -199,10 +199,8 @@ static bool keep(struct measuring *measuring, struct nl_err *err)
 
 static struct nl_result *setup_table(const struct measuring *measuring)
 {
-    static const struct nl_result_column columns[] = {{"fact", NULL, NL_MEANS_TEXT},
-                                                      {"value", NULL, NL_MEANS_TEXT}};
     const struct trtexec_plan *plan = &measuring->plan;
-    struct nl_result *table = nl_result_new("setup", "What was run", columns, 2);
+    struct nl_result *table = nl_profile_setup_table();
     char number[NL_UNIT_TEXT];
     nl_profile_add_fact(table, "model", plan->model);
     nl_profile_add_fact(table, "backend", "tensorrt");
@@ -215,21 +213,6 @@ static struct nl_result *setup_table(const struct measuring *measuring)
     return table;
 }
 
-static void add_headlines(const struct measuring *measuring, struct nl_report *report)
-{
-    const struct nl_profile_work *work = measuring->work;
-    char median[NL_UNIT_TEXT], low[NL_UNIT_TEXT], high[NL_UNIT_TEXT];
-    report->headlines[report->headline_count++] = nl_arena_format(
-        &report->arena, "%s: median %s per run (95 %%: %s to %s) on TensorRT%s%s", work->name,
-        nl_format_ns(median, measuring->latency.median), nl_format_ns(low, measuring->latency.low),
-        nl_format_ns(high, measuring->latency.high), *measuring->version ? " " : "",
-        measuring->version);
-    if (work->added.id[0])
-        report->headlines[report->headline_count++] =
-            nl_arena_format(&report->arena, "kept as run %s; `neurolens analyze %s` asks on",
-                            work->added.short_id, work->added.short_id);
-}
-
 static bool answer(struct measuring *measuring, const struct nl_trace *trace, struct nl_err *err)
 {
     const struct nl_analyze_options whole = {0};
@@ -238,21 +221,17 @@ static bool answer(struct measuring *measuring, const struct nl_trace *trace, st
         nl_analysis_run(&nl_analysis_model_layers, trace, &whole, work->call->job, err);
     if (!layers)
         return false;
-    struct nl_report *report = nl_zalloc(sizeof *report);
-    nl_arena_init(&report->arena);
-    report->name = "profile";
-    report->title = "Profile";
-    report->results = nl_arena_alloc(&report->arena, 3 * sizeof(struct nl_result *));
-    add_headlines(measuring, report);
-    struct nl_result *latency = nl_profile_runs_table();
-    nl_profile_add_range(latency, "without the profiler", &measuring->latency);
-    report->results[report->result_count++] = latency;
-    report->results[report->result_count++] = layers;
-    report->results[report->result_count++] = setup_table(measuring);
-    nl_progress_quiet(work->call->progress);
-    bool done = nl_profile_print(work, report, layers->name, err);
-    nl_report_free(report);
-    return done;
+    struct nl_result *latencies = nl_profile_runs_table();
+    nl_profile_add_range(latencies, "without the profiler", &measuring->latency);
+    const char *version = measuring->version;
+    const struct nl_profile_answer answer = {
+        .work = work,
+        .runtime = nl_arena_format(&work->arena, "TensorRT%s%s", *version ? " " : "", version),
+        .runs = &measuring->latency,
+        .latencies = latencies,
+        .operators = layers,
+        .setup = setup_table(measuring)};
+    return nl_profile_answer(&answer, err);
 }
 
 static bool read_and_answer(struct measuring *measuring, struct nl_err *err)

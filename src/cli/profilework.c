@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "cli/folders.h"
 #include "cli/hostfacts.h"
-#include "cli/output.h"
 #include "cli/printhook.h"
 
 bool nl_profile_check_model(struct nl_profile_work *work, struct nl_err *err)
@@ -106,30 +105,4 @@ bool nl_profile_keep(struct nl_profile_work *work, const char *profile,
     bool done = folder && add_to(work, folder, profile, facts, count, err);
     nl_free(folder);
     return done;
-}
-
-/* ---- the answer ---- */
-
-void nl_profile_add_fact(struct nl_result *table, const char *fact, const char *value)
-{
-    struct nl_cell *cell = nl_result_row(table);
-    cell[0] = nl_cell_text(table, nl_str(fact));
-    if (*value)
-        cell[1] = nl_cell_text(table, nl_str(value));
-}
-
-bool nl_profile_print(const struct nl_profile_work *work, const struct nl_report *report,
-                      const char *rows, struct nl_err *err)
-{
-    struct nl_output output;
-    const struct nl_call *call = work->call;
-    if (!nl_output_open(&output, call, &work->model, 1, err))
-        return false;
-    bool one = strcmp(output.view->name, "csv") == 0;
-    struct nl_view_options options = {.section = one ? rows : NULL,
-                                      .width = output.width,
-                                      .color = output.color,
-                                      .all = call->settings.all};
-    bool done = output.view->render_report(output.stream, NULL, report, &options, err);
-    return nl_output_close(&output, call, done, err);
 }

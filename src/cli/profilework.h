@@ -1,6 +1,6 @@
 /*
  * profilework — what the backends of `profile` have in common: the model's file, a temporary folder that
- * is gone at the end, the run in the ledger, the answer.
+ * is gone at the end, the run in the ledger.
  */
 #ifndef NL_PROFILEWORK_H
 #define NL_PROFILEWORK_H
@@ -42,14 +42,6 @@ NL_MUST_CHECK bool nl_profile_folder(struct nl_profile_work *work, struct nl_err
 NL_MUST_CHECK bool nl_profile_keep(struct nl_profile_work *work, const char *profile,
                                    const struct nl_rundoc_setting *facts, size_t count,
                                    struct nl_err *err);
-
-/* A row of a table with the columns fact and value; "" is unknown. */
-void nl_profile_add_fact(struct nl_result *table, const char *fact, const char *value);
-
-/* Prints the report; `rows` is the section that CSV, which holds one table, gets. */
-NL_MUST_CHECK bool nl_profile_print(const struct nl_profile_work *work,
-                                    const struct nl_report *report, const char *rows,
-                                    struct nl_err *err);
 
 /* Removes the folder and frees the arena. */
 void nl_profile_end(struct nl_profile_work *work);

@@ -10,39 +10,19 @@
 #include "store/recgpu.h"
 #include "view/view.h"
 
-static void put_count(struct nl_json *json, const char *key, uint64_t value)
-{
-    nl_json_key(json, key);
-    nl_json_u64(json, value);
-}
-
-static void put_known(struct nl_json *json, const char *key, uint64_t value, bool known)
-{
-    nl_json_key(json, key);
-    if (known)
-        nl_json_u64(json, value);
-    else
-        nl_json_null(json);
-}
-
-static void put_text(struct nl_json *json, const char *key, const char *text)
-{
-    nl_json_key(json, key);
-    nl_json_text(json, text);
-}
-
 static void put_file(struct nl_json *json, const char *path, const char *why)
 {
     struct stat info = {0};
-    put_text(json, "recording", path);
-    put_known(json, "recording_bytes", (uint64_t)info.st_size, path && stat(path, &info) == 0);
-    put_text(json, "nothing_recorded", why);
+    bool there = path && stat(path, &info) == 0;
+    nl_json_put_text(json, "recording", path);
+    nl_json_put_u64(json, "recording_bytes", (uint64_t)info.st_size, there);
+    nl_json_put_text(json, "nothing_recorded", why);
 }
 
 static void put_end(struct nl_json *json, int status)
 {
-    put_known(json, "exit_status", (uint64_t)WEXITSTATUS(status), WIFEXITED(status));
-    put_known(json, "exit_signal", (uint64_t)WTERMSIG(status), WIFSIGNALED(status));
+    nl_json_put_u64(json, "exit_status", (uint64_t)WEXITSTATUS(status), WIFEXITED(status));
+    nl_json_put_u64(json, "exit_signal", (uint64_t)WTERMSIG(status), WIFSIGNALED(status));
 }
 
 static void put_events(struct nl_json *json, const struct nl_trace *trace)
@@ -57,18 +37,18 @@ static void put_events(struct nl_json *json, const struct nl_trace *trace)
         nl_json_open(json, '{');
         nl_json_key(json, "source");
         nl_json_str(json, (struct nl_str){key.ptr + prefix, key.len - prefix});
-        put_count(json, "count", nl_run_sum_of(trace, key));
+        nl_json_put_u64(json, "count", nl_run_sum_of(trace, key), true);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');
-    put_count(json, "values", trace ? trace->counter.rows : 0);
+    nl_json_put_u64(json, "values", trace ? trace->counter.rows : 0, true);
 }
 
 /* What the recorder saw from beside the program. */
 static void put_sampled(struct nl_json *json, const struct nl_trace *trace)
 {
-    put_known(json, "samples", trace ? trace->sample.rows : 0, trace);
-    put_known(json, "processor_times", trace ? nl_run_processor_times(trace) : 0, trace);
+    nl_json_put_u64(json, "samples", trace ? trace->sample.rows : 0, trace);
+    nl_json_put_u64(json, "processor_times", trace ? nl_run_processor_times(trace) : 0, trace);
 }
 
 static void put_drops(struct nl_json *json, const struct nl_recorder_report *report)
@@ -81,10 +61,10 @@ static void put_drops(struct nl_json *json, const struct nl_recorder_report *rep
     nl_json_key(json, "dropped");
     nl_json_open(json, '{');
     for (unsigned i = 0; i < NL_REC_DROPS; i++)
-        put_count(json, words[i], report->sums.drops[i]);
+        nl_json_put_u64(json, words[i], report->sums.drops[i], true);
     nl_json_close(json, '}');
-    put_count(json, "processes_without_file", report->refused);
-    put_count(json, "blocks_disk_full", report->sums.spill_errors);
+    nl_json_put_u64(json, "processes_without_file", report->refused, true);
+    nl_json_put_u64(json, "blocks_disk_full", report->sums.spill_errors, true);
 }
 
 static void put_cost(struct nl_json *json, const struct nl_recorder_report *report,
@@ -96,14 +76,15 @@ static void put_cost(struct nl_json *json, const struct nl_recorder_report *repo
         nl_json_f64(json, (double)report->event_ps / 1000);
     else
         nl_json_null(json);
-    put_known(json, "overhead_ns", known ? (uint64_t)nl_run_cost_ns(report, trace) : 0, known);
+    nl_json_put_u64(json, "overhead_ns", known ? (uint64_t)nl_run_cost_ns(report, trace) : 0,
+                    known);
     uint64_t gpu_ns = trace ? nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST)) : 0;
-    put_count(json, "gpu_records", trace ? nl_run_gpu_records(trace) : 0);
-    put_known(json, "gpu_records_ns", gpu_ns, gpu_ns > 0);
-    put_count(json, "recorder_cpu_ns", (uint64_t)report->recorder_cpu_ns);
-    put_count(json, "peak_bytes", report->peak_bytes);
-    put_text(json, "clock", report->clock == NL_REC_CLOCK_TSC ? "tsc" : "monotonic");
-    put_known(json, "clock_error_ns", trace ? nl_run_clock_error_ns(trace) : 0, trace);
+    nl_json_put_u64(json, "gpu_records", trace ? nl_run_gpu_records(trace) : 0, true);
+    nl_json_put_u64(json, "gpu_records_ns", gpu_ns, gpu_ns > 0);
+    nl_json_put_u64(json, "recorder_cpu_ns", (uint64_t)report->recorder_cpu_ns, true);
+    nl_json_put_u64(json, "peak_bytes", report->peak_bytes, true);
+    nl_json_put_text(json, "clock", report->clock == NL_REC_CLOCK_TSC ? "tsc" : "monotonic");
+    nl_json_put_u64(json, "clock_error_ns", trace ? nl_run_clock_error_ns(trace) : 0, trace);
 }
 
 static void put_coverage(struct nl_json *json, const struct nl_trace *trace)
@@ -115,8 +96,8 @@ static void put_coverage(struct nl_json *json, const struct nl_trace *trace)
         nl_json_open(json, '{');
         nl_json_key(json, "item");
         nl_json_str(json, nl_trace_name(trace, trace->coverage.item[i]));
-        put_known(json, "count", (uint64_t)trace->coverage.count[i],
-                  trace->coverage.count[i] != NL_NULL_I64);
+        nl_json_put_u64(json, "count", (uint64_t)trace->coverage.count[i],
+                        trace->coverage.count[i] != NL_NULL_I64);
         nl_json_key(json, "detail");
         if (detail.len)
             nl_json_str(json, detail);
@@ -136,8 +117,8 @@ static void put_alerts(struct nl_json *json, const struct nl_trace *trace)
         if (!marks)
             continue;
         nl_json_open(json, '{');
-        put_text(json, "alert", alert_rows[i].word);
-        put_count(json, "count", marks);
+        nl_json_put_text(json, "alert", alert_rows[i].word);
+        nl_json_put_u64(json, "count", marks, true);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');
@@ -152,12 +133,13 @@ static void put_sampling(struct nl_json *json, const struct nl_recorder_source *
         return;
     }
     nl_json_open(json, '{');
-    put_count(json, "samples", source->samples);
-    put_count(json, "recorder_ns", (uint64_t)source->spent_ns);
-    put_count(json, "period_ns", (uint64_t)source->sample_ns);
-    put_known(json, "longest_period_ns", (uint64_t)source->slowest_ns, source->slowest_ns > 0);
-    put_known(json, "moments", source->rounds, source->rounds > 0);
-    put_known(json, "moments_missed", source->missed, source->rounds > 0);
+    nl_json_put_u64(json, "samples", source->samples, true);
+    nl_json_put_u64(json, "recorder_ns", (uint64_t)source->spent_ns, true);
+    nl_json_put_u64(json, "period_ns", (uint64_t)source->sample_ns, true);
+    nl_json_put_u64(json, "longest_period_ns", (uint64_t)source->slowest_ns,
+                    source->slowest_ns > 0);
+    nl_json_put_u64(json, "moments", source->rounds, source->rounds > 0);
+    nl_json_put_u64(json, "moments_missed", source->missed, source->rounds > 0);
     nl_json_close(json, '}');
 }
 
@@ -168,11 +150,11 @@ static void put_sources(struct nl_json *json, const struct nl_recorder_report *r
     for (size_t i = 0; i < report->source_count; i++) {
         const struct nl_recorder_source *source = &report->sources[i];
         nl_json_open(json, '{');
-        put_text(json, "source", source->name);
+        nl_json_put_text(json, "source", source->name);
         nl_json_key(json, "available");
         nl_json_bool(json, source->available);
-        put_text(json, "why", source->available || !source->why[0] ? NULL : source->why);
-        put_count(json, "missing_readings", source->lost);
+        nl_json_put_text(json, "why", source->available || !source->why[0] ? NULL : source->why);
+        nl_json_put_u64(json, "missing_readings", source->lost, true);
         put_sampling(json, source);
         nl_json_close(json, '}');
     }
@@ -187,9 +169,10 @@ void nl_record_json(FILE *stream, const struct nl_recorder_report *report,
     nl_json_open(&json, '{');
     put_file(&json, path, why);
     put_end(&json, report->wait_status);
-    put_count(&json, "wall_ns", (uint64_t)report->wall_ns);
-    put_count(&json, "processes", report->sums.processes);
-    put_count(&json, "threads", trace ? nl_run_threads(report, trace) : report->sums.threads);
+    nl_json_put_u64(&json, "wall_ns", (uint64_t)report->wall_ns, true);
+    nl_json_put_u64(&json, "processes", report->sums.processes, true);
+    nl_json_put_u64(&json, "threads", trace ? nl_run_threads(report, trace) : report->sums.threads,
+                    true);
     put_events(&json, trace);
     put_sampled(&json, trace);
     put_drops(&json, report);
@@ -197,7 +180,7 @@ void nl_record_json(FILE *stream, const struct nl_recorder_report *report,
     put_coverage(&json, trace);
     put_alerts(&json, trace);
     put_sources(&json, report);
-    put_count(&json, "window_changes", report->gate_changes);
+    nl_json_put_u64(&json, "window_changes", report->gate_changes, true);
     nl_json_key(&json, "others_alive");
     nl_json_bool(&json, report->others_alive);
     nl_json_close(&json, '}');

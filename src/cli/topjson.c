@@ -5,24 +5,6 @@
 #include "base/mem.h"
 #include "view/view.h"
 
-static void put_number(struct nl_json *json, const char *key, double value, bool known)
-{
-    nl_json_key(json, key);
-    if (known)
-        nl_json_f64(json, value);
-    else
-        nl_json_null(json);
-}
-
-static void put_count(struct nl_json *json, const char *key, uint64_t value, bool known)
-{
-    nl_json_key(json, key);
-    if (known)
-        nl_json_u64(json, value);
-    else
-        nl_json_null(json);
-}
-
 static void put_text(struct nl_json *json, const char *key, const char *text)
 {
     nl_json_key(json, key);
@@ -44,13 +26,13 @@ static void put_gpu(struct nl_json *json, const struct machine_gpu *gpu, unsigne
     char words[128];
     const struct gpu_latest *latest = &gpu->latest;
     nl_json_open(json, '{');
-    put_count(json, "index", number, true);
+    nl_json_put_u64(json, "index", number, true);
     put_text(json, "name", gpu->info.name);
     put_text(json, "vendor", gpu->info.vendor);
     put_text(json, "uuid", gpu->info.uuid);
     put_text(json, "bus", gpu->info.bus);
     for (unsigned i = 0; i < GPU_METRICS; i++)
-        put_number(json, gpu_metrics[i].key, latest->value[i], latest->have & GPU_BIT(i));
+        nl_json_put_f64(json, gpu_metrics[i].key, latest->value[i], latest->have & GPU_BIT(i));
     gpu_throttle_words((uint64_t)gpu_latest(latest, GPU_THROTTLE), words, sizeof words);
     nl_json_key(json, "throttle");
     nl_json_text(json, latest->have & GPU_BIT(GPU_THROTTLE) ? words : NULL);
@@ -62,11 +44,11 @@ static void put_system(struct nl_json *json, const struct machine_system *system
 {
     nl_json_key(json, "system");
     nl_json_open(json, '{');
-    put_number(json, "processors", system->processors, system->processors > 0);
-    put_number(json, "processors_used", system->busy, system->busy >= 0);
-    put_number(json, "load_1min", system->load, system->load >= 0);
-    put_count(json, "memory_total_bytes", system->memory_total, system->memory_total);
-    put_count(json, "memory_available_bytes", system->memory_free, system->memory_total);
+    nl_json_put_f64(json, "processors", system->processors, system->processors > 0);
+    nl_json_put_f64(json, "processors_used", system->busy, system->busy >= 0);
+    nl_json_put_f64(json, "load_1min", system->load, system->load >= 0);
+    nl_json_put_u64(json, "memory_total_bytes", system->memory_total, system->memory_total);
+    nl_json_put_u64(json, "memory_available_bytes", system->memory_free, system->memory_total);
     nl_json_close(json, '}');
 }
 
@@ -78,16 +60,16 @@ static void put_recording(struct nl_json *json, const struct machine_recording *
         return;
     }
     nl_json_open(json, '{');
-    put_number(json, "seconds", (double)recording->spent_ns / 1e9, recording->spent_ns >= 0);
-    put_count(json, "bytes", recording->bytes, true);
-    put_count(json, "dropped_events", recording->dropped, true);
-    put_count(json, "steps", recording->steps, true);
+    nl_json_put_f64(json, "seconds", (double)recording->spent_ns / 1e9, recording->spent_ns >= 0);
+    nl_json_put_u64(json, "bytes", recording->bytes, true);
+    nl_json_put_u64(json, "dropped_events", recording->dropped, true);
+    nl_json_put_u64(json, "steps", recording->steps, true);
     nl_json_key(json, "step");
     if (recording->steps)
         nl_json_i64(json, recording->step);
     else
         nl_json_null(json);
-    put_number(json, "step_seconds", recording->step_s, recording->step_s > 0);
+    nl_json_put_f64(json, "step_seconds", recording->step_s, recording->step_s > 0);
     nl_json_close(json, '}');
 }
 
@@ -99,11 +81,11 @@ static void put_process(struct nl_json *json, const struct machine_process *proc
     nl_json_i64(json, process->pid);
     put_text(json, "command", process->command);
     put_text(json, "state", state);
-    put_number(json, "processors_used", process->processors, process->processors >= 0);
-    put_count(json, "resident_bytes", process->resident, true);
-    put_count(json, "threads", process->threads, true);
-    put_count(json, "gpu_memory_bytes", process->gpu_bytes,
-              process->gpus && process->gpu_bytes != UINT64_MAX);
+    nl_json_put_f64(json, "processors_used", process->processors, process->processors >= 0);
+    nl_json_put_u64(json, "resident_bytes", process->resident, true);
+    nl_json_put_u64(json, "threads", process->threads, true);
+    nl_json_put_u64(json, "gpu_memory_bytes", process->gpu_bytes,
+                    process->gpus && process->gpu_bytes != UINT64_MAX);
     nl_json_key(json, "gpus");
     nl_json_open(json, '[');
     for (unsigned i = 0; i < GPU_DEVICES_MOST; i++)
@@ -119,12 +101,12 @@ static void put_losses(struct nl_json *json, const struct gpu_losses *losses)
 {
     nl_json_key(json, "gpu_losses");
     nl_json_open(json, '{');
-    put_count(json, "failed_calls", losses->errors, true);
-    put_count(json, "slow_calls", losses->slow, true);
-    put_count(json, "missed_readings", losses->missed, true);
-    put_count(json, "dropped_values", losses->dropped, true);
-    put_count(json, "unlisted_processes", losses->unlisted, true);
-    put_count(json, "lost_samples", losses->unsampled, true);
+    nl_json_put_u64(json, "failed_calls", losses->errors, true);
+    nl_json_put_u64(json, "slow_calls", losses->slow, true);
+    nl_json_put_u64(json, "missed_readings", losses->missed, true);
+    nl_json_put_u64(json, "dropped_values", losses->dropped, true);
+    nl_json_put_u64(json, "unlisted_processes", losses->unlisted, true);
+    nl_json_put_u64(json, "lost_samples", losses->unsampled, true);
     nl_json_close(json, '}');
 }
 
@@ -151,7 +133,8 @@ void nl_top_json(FILE *stream, const struct machine *machine, enum top_sort sort
         put_process(&json, order[i]);
     nl_free(order);
     nl_json_close(&json, ']');
-    put_count(&json, "processes_left_out", machine->process_count - shown + machine->unseen, true);
+    nl_json_put_u64(&json, "processes_left_out", machine->process_count - shown + machine->unseen,
+                    true);
     nl_json_close(&json, '}');
     nl_json_close(&json, '}');
     (void)fputc('\n', stream);

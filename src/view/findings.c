@@ -13,23 +13,7 @@
 
 static void put_i64(struct nl_json *json, const char *key, int64_t value)
 {
-    nl_json_key(json, key);
-    if (value == INT64_MIN)
-        nl_json_null(json);
-    else
-        nl_json_i64(json, value);
-}
-
-static void put_text(struct nl_json *json, const char *key, const char *text)
-{
-    nl_json_key(json, key);
-    nl_json_text(json, text);
-}
-
-static void put_f64(struct nl_json *json, const char *key, double value)
-{
-    nl_json_key(json, key);
-    nl_json_f64(json, value);
+    nl_json_put_i64(json, key, value, value != INT64_MIN);
 }
 
 static bool is_whole(enum nl_meaning meaning)
@@ -41,24 +25,24 @@ static bool is_whole(enum nl_meaning meaning)
 static void put_evidence(struct nl_json *json, const struct nl_evidence *evidence)
 {
     nl_json_open(json, '{');
-    put_text(json, "metric", evidence->metric);
+    nl_json_put_text(json, "metric", evidence->metric);
     nl_json_key(json, "value");
     if (is_whole(evidence->meaning) && fabs(evidence->value) < 0x1p63)
         nl_json_i64(json, (int64_t)evidence->value);
     else
         nl_json_f64(json, evidence->value);
-    put_text(json, "threshold", evidence->threshold);
-    put_text(json, "says", evidence->says);
-    put_text(json, "query", evidence->query);
+    nl_json_put_text(json, "threshold", evidence->threshold);
+    nl_json_put_text(json, "says", evidence->says);
+    nl_json_put_text(json, "query", evidence->query);
     nl_json_key(json, "examples");
     nl_json_open(json, '[');
     for (size_t i = 0; i < evidence->example_count; i++) {
         const struct nl_example *example = &evidence->examples[i];
         nl_json_open(json, '{');
-        put_text(json, "lane", example->lane);
+        nl_json_put_text(json, "lane", example->lane);
         put_i64(json, "start_ns", example->start_ns);
         put_i64(json, "dur_ns", example->dur_ns);
-        put_text(json, "name", example->name);
+        nl_json_put_text(json, "name", example->name);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');
@@ -88,15 +72,15 @@ static void put_scope(struct nl_json *json, const struct nl_finding *finding)
 static void put_finding(struct nl_json *json, const struct nl_finding *finding)
 {
     nl_json_open(json, '{');
-    put_text(json, "id", finding->id);
-    put_text(json, "cause", finding->cause);
-    put_text(json, "title", finding->title);
-    put_text(json, "severity", nl_severity_name(finding->severity));
-    put_f64(json, "confidence", finding->confidence);
+    nl_json_put_text(json, "id", finding->id);
+    nl_json_put_text(json, "cause", finding->cause);
+    nl_json_put_text(json, "title", finding->title);
+    nl_json_put_text(json, "severity", nl_severity_name(finding->severity));
+    nl_json_put_f64(json, "confidence", finding->confidence, true);
     put_i64(json, "cost_ns", finding->cost_ns);
-    put_f64(json, "cost_share", finding->cost_share);
+    nl_json_put_f64(json, "cost_share", finding->cost_share, true);
     put_i64(json, "beyond_ns", finding->beyond_ns);
-    put_text(json, "explained_by", finding->explained_by);
+    nl_json_put_text(json, "explained_by", finding->explained_by);
     nl_json_key(json, "saving_ns");
     nl_json_open(json, '[');
     nl_json_i64(json, finding->saving_ns[0]);
@@ -108,14 +92,14 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding)
     for (size_t i = 0; i < finding->evidence_count; i++)
         put_evidence(json, &finding->evidence[i]);
     nl_json_close(json, ']');
-    put_text(json, "not_this_if", finding->not_this_if);
+    nl_json_put_text(json, "not_this_if", finding->not_this_if);
     nl_json_key(json, "suggestions");
     nl_json_open(json, '[');
     for (const struct nl_suggestion *it = finding->suggestions; it && it->action; it++) {
         nl_json_open(json, '{');
-        put_text(json, "do", it->action);
-        put_text(json, "why", it->why);
-        put_text(json, "verify", it->verify);
+        nl_json_put_text(json, "do", it->action);
+        nl_json_put_text(json, "why", it->why);
+        nl_json_put_text(json, "verify", it->verify);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');
@@ -123,9 +107,9 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding)
     nl_json_open(json, '[');
     for (size_t i = 0; i < finding->need_count; i++) {
         nl_json_open(json, '{');
-        put_text(json, "missing", finding->needs[i].missing);
-        put_text(json, "why", finding->needs[i].why);
-        put_text(json, "record", finding->needs[i].record);
+        nl_json_put_text(json, "missing", finding->needs[i].missing);
+        nl_json_put_text(json, "why", finding->needs[i].why);
+        nl_json_put_text(json, "record", finding->needs[i].record);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');
@@ -143,9 +127,9 @@ void nl_findings_json(struct nl_json *json, const struct nl_findings *findings)
     nl_json_open(json, '[');
     for (size_t i = 0; i < findings->abstained_count; i++) {
         nl_json_open(json, '{');
-        put_text(json, "cause", findings->abstained[i].cause);
-        put_text(json, "reason", findings->abstained[i].reason);
-        put_text(json, "record", findings->abstained[i].record);
+        nl_json_put_text(json, "cause", findings->abstained[i].cause);
+        nl_json_put_text(json, "reason", findings->abstained[i].reason);
+        nl_json_put_text(json, "record", findings->abstained[i].record);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');

@@ -24,34 +24,15 @@
 
 #include "capture/cuptiabi.h"
 #include "mock_cupti.h"
+#include "mockwords.h"
 
 static int (*put)(const void *record, size_t bytes);
 static int (*wants_call)(int driver, uint32_t id);
 static uint64_t (*now)(void);
 static void (*destroy_context)(void);
-static FILE *truth;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int words, rounds, gpus;
-static char **word;
+static int rounds, gpus;
 static uint32_t correlations;
 static char huge[9001];
-
-static long option(const char *name, long otherwise)
-{
-    size_t len = strlen(name);
-    for (int i = 0; i < words; i++)
-        if (strncmp(word[i], name, len) == 0 && (!word[i][len] || word[i][len] == '='))
-            return word[i][len] ? atol(word[i] + len + 1) : 1;
-    return otherwise;
-}
-
-#define TELL(...)                                                                                  \
-    do {                                                                                           \
-        pthread_mutex_lock(&lock);                                                                 \
-        fprintf(truth, __VA_ARGS__);                                                               \
-        pthread_mutex_unlock(&lock);                                                               \
-    } while (0)
-#define LONG(x) ((unsigned long)(x))
 
 struct worker {
     uint32_t device, context;
@@ -424,15 +405,6 @@ static void work_all(int threads)
     for (int i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
     destroy_context();
-}
-
-static void open_truth(const char *path)
-{
-    char name[4096];
-    snprintf(name, sizeof name, "%s.%d", path, (int)getpid());
-    truth = fopen(name, "w");
-    if (!truth)
-        _exit(98);
 }
 
 static int wait_child(void)

@@ -22,32 +22,13 @@
 
 #include "capture/rocmabi.h"
 #include "mock_rocm.h"
+#include "mockwords.h"
 
 static int (*begin)(void), (*wants_call)(int32_t), (*now)(uint64_t *);
 static void (*end)(void), (*put)(const void *, size_t), (*symbol)(const struct rocm_symbol *);
 static void (*marker)(int, uint32_t, const struct rocm_marker_data *);
-static FILE *truth;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int words, rounds;
-static char **word;
+static int rounds;
 static uint64_t correlations;
-
-static long option(const char *name, long otherwise)
-{
-    size_t len = strlen(name);
-    for (int i = 0; i < words; i++)
-        if (strncmp(word[i], name, len) == 0 && (!word[i][len] || word[i][len] == '='))
-            return word[i][len] ? atol(word[i] + len + 1) : 1;
-    return otherwise;
-}
-
-#define TELL(...)                                                                                  \
-    do {                                                                                           \
-        pthread_mutex_lock(&lock);                                                                 \
-        fprintf(truth, __VA_ARGS__);                                                               \
-        pthread_mutex_unlock(&lock);                                                               \
-    } while (0)
-#define LONG(x) ((unsigned long)(x))
 
 static uint64_t clock_now(void)
 {
@@ -185,7 +166,6 @@ static void *get(void *library, const char *name)
 
 int main(int argc, char **argv)
 {
-    char path[4096];
     pthread_t threads[64];
     if (argc < 5)
         return 98;
@@ -199,8 +179,7 @@ int main(int argc, char **argv)
     *(void **)&marker = get(library, "mock_marker");
     *(void **)&wants_call = get(library, "mock_wants_call");
     *(void **)&now = get(library, "rocprofiler_get_timestamp");
-    snprintf(path, sizeof path, "%s.%d", argv[2], (int)getpid());
-    truth = fopen(path, "w");
+    open_truth(argv[2]);
     rounds = atoi(argv[4]);
     words = argc - 5;
     word = argv + 5;
