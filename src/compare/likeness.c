@@ -172,9 +172,13 @@ static struct nl_likeness_part compare_part(const struct nl_print_view *a,
     rests->count = 0;
     while (next_pair(&merge, &x, &y)) {
         double both = x && y ? add_pair(sums, x, y) : 0;
+        /* Met in an order that both ways have, so that sums are the same to the last digit. */
+        bool other_first = x && y && y->category < x->category;
+        if (other_first)
+            leave(rests, y->category, 0, y->share - both);
         if (x)
             leave(rests, x->category, x->share - both, 0);
-        if (y)
+        if (y && !other_first)
             leave(rests, y->category, 0, y->share - both);
     }
     for (size_t i = 0; i < rests->count; i++)

@@ -103,9 +103,24 @@ static void get_item(struct reader *reader, struct nl_packed_item *item)
     get(reader, &known, sizeof known);
     for (int v = 0; v < NL_PRINT_VALUES; v++) {
         item->values[v] = NAN;
-        if (known & 1u << v)
-            get(reader, &item->values[v], sizeof item->values[v]);
+        if (!(known & 1u << v))
+            continue;
+        get(reader, &item->values[v], sizeof item->values[v]);
+        if (!isfinite(item->values[v]))
+            item->values[v] = NAN;
     }
+}
+
+/* Shares of a part add up to 1 but for rounding. */
+static bool add_up(const struct nl_packed_item *items, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(items[i].share >= 0 && items[i].share <= 1))
+            return false;
+        sum += items[i].share;
+    }
+    return !count || fabs(sum - 1) < 1e-3;
 }
 
 bool nl_print_unpack(struct nl_print_view *view, struct nl_str items)
@@ -123,6 +138,8 @@ bool nl_print_unpack(struct nl_print_view *view, struct nl_str items)
         view->count[p] = count;
         for (uint32_t i = 0; i < count; i++)
             get_item(&reader, &view->items[p][i]);
+        if (!add_up(view->items[p], count))
+            return false;
     }
     return !reader.short_ && reader.at == reader.end;
 }
