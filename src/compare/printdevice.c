@@ -91,9 +91,12 @@ static void add_kernels(struct kernels *k)
         uint32_t item = item_of(k, trace->slice.name[slice]);
         const char *category = nl_enum_text(NL_ENUM_category, kernel->category[row]);
         fp_tally_add(k->tally, item, nl_str(category), ns);
-        fp_tally_value(k->tally, item, NL_PRINT_ESTIMATED, kernel->occupancy[row], (double)ns);
-        if (kernel->measurement[row] != NL_NULL_ROW)
-            add_measured(k, item, kernel->measurement[row], slice, (double)ns);
+        uint32_t measurement = kernel->measurement[row];
+        if (measurement != NL_NULL_ROW)
+            add_measured(k, item, measurement, slice, (double)ns);
+        /* A kernel profiler's own report estimates nothing: its occupancy is the measured one. */
+        if (measurement == NL_NULL_ROW || trace->measurement.source[measurement] != NL_NULL_ROW)
+            fp_tally_value(k->tally, item, NL_PRINT_ESTIMATED, kernel->occupancy[row], (double)ns);
     }
 }
 
