@@ -11,8 +11,7 @@
 #include "store/build.h"
 #include "store/redact.h"
 
-/* Small first, for small traces. Huge pages were tried and are no faster: fresh memory is what
- * staging costs, whatever the page size. */
+/* Small first, for small traces. Huge pages were tried and are no faster. */
 #define FIRST_BLOCK ((size_t)64 << 10)
 #define LAST_BLOCK  ((size_t)1 << 20)
 #define META_BYTES  4096
@@ -50,6 +49,7 @@ static void stage_free(struct nl_stage *stage)
     for (int t = 0; t < NL_TABLE_COUNT; t++)
         nl_staged_release(&stage->tables[t], &stage->builder->pages);
     nl_dict_release(&stage->names);
+    nl_filled_release(&stage->filled);
     nl_free(stage->remap);
     nl_free(stage);
 }

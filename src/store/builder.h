@@ -121,6 +121,13 @@ struct nl_stage *nl_stage_new(struct nl_builder *builder);
 void nl_stage_begin(struct nl_stage *stage, uint32_t source, uint64_t sequence);
 uint32_t nl_stage_name(struct nl_stage *stage, struct nl_str text);
 
+/* Forgets the rows of all units of a stage: its file turned out to be none. */
+void nl_stage_drop(struct nl_stage *stage);
+
+/* For column args.text alone: the text of `pattern`, a name of this stage, with these numbers in it
+ * (store/filled.h). 0, unknown, beyond 2^30 of them. */
+uint32_t nl_stage_filled(struct nl_stage *stage, uint32_t pattern, const void *packed, size_t len);
+
 /* Appends one row to a table; returns its number within the unit. Prefer the typed wrappers. */
 uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void *row);
 
