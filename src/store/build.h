@@ -52,6 +52,13 @@ struct nl_staged {
     uint32_t unit_rows; /* rows of the current unit */
 };
 
+/* Runs of values of instances (instances.c), and the block that takes the next ones. */
+struct nl_runs {
+    struct nl_run **run;
+    size_t count, cap;
+    struct nl_run_block *block;
+};
+
 struct nl_stage {
     struct nl_builder *builder;
     struct nl_stage *next;
@@ -60,6 +67,7 @@ struct nl_stage {
     uint32_t *remap; /* local name id → final id, during finishing */
     struct nl_unit *unit;
     struct nl_staged tables[NL_TABLE_COUNT];
+    struct nl_runs runs;
     uint64_t rows;
 };
 
@@ -118,6 +126,12 @@ void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
 /* Gives the blocks of all segments that it lists to the pool and empties it. */
 void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
 
+/* builder.c: `bytes` more are staged. */
+void nl_count_staged(struct nl_builder *builder, size_t bytes);
+
+/* instances.c: gives the runs of a stage back. */
+void nl_runs_release(struct nl_stage *stage);
+
 /* nest.c: depth, parent, sub-lane and final position of every slice. Arrays are indexed by staged
  * slice number; `lane` holds sorted base lanes. */
 struct nl_nesting {
@@ -140,7 +154,7 @@ void nl_nest(struct nl_nesting *nesting, unsigned threads);
 void nl_nesting_release(struct nl_nesting *nesting);
 
 /* link.c: fills kernel.class, slice.link, flows' slices. `per_process` is indexed by source. */
-void nl_link(struct nl_trace *trace, const bool *per_process, uint64_t *unlinked,
+void nl_link(struct nl_trace *trace, const bool *per_process, unsigned threads, uint64_t *unlinked,
              uint64_t *duplicates);
 
 /* link.c: makes external ids of device work and API calls of the marked sources unknown. */

@@ -11,7 +11,7 @@
 #include "store/build.h"
 #include "store/redact.h"
 
-/* Small first, for small traces. Huge pages were tried and are no faster. */
+/* Small first, for small traces. */
 #define FIRST_BLOCK ((size_t)64 << 10)
 #define LAST_BLOCK  ((size_t)1 << 20)
 #define META_BYTES  4096
@@ -48,6 +48,7 @@ static void stage_free(struct nl_stage *stage)
 {
     for (int t = 0; t < NL_TABLE_COUNT; t++)
         nl_staged_release(&stage->tables[t], &stage->builder->pages);
+    nl_runs_release(stage);
     nl_dict_release(&stage->names);
     nl_filled_release(&stage->filled);
     nl_free(stage->remap);
@@ -416,15 +417,6 @@ static inline uint32_t metric_width(const struct nl_metric_row *metric)
     return metric->unit | metric->section ? METRIC_TEXTLESS : sizeof(struct nl_metric_packed);
 }
 
-static inline uint32_t instance_width(const struct nl_instance_row *instance)
-{
-    if (instance->key | instance->text)
-        return sizeof(struct nl_instance_packed);
-    if (instance->file || instance->line != NL_NULL_U32)
-        return INSTANCE_TEXTLESS;
-    return instance->offset == NL_NULL_I64 ? INSTANCE_PLACELESS : INSTANCE_LINELESS;
-}
-
 /* Bytes that a row takes while staged; columns that do not fit are unknown. Of metrics there can be more
  * than bytes in the file, and most are a number and nothing else: names, which are 0 when unknown, are
  * staged when there are any. */
@@ -434,8 +426,6 @@ static inline uint32_t staged_width(enum nl_table_id table, const void *row)
         return sizeof(struct nl_slice_packed);
     if (table == NL_T_metric)
         return metric_width(row);
-    if (table == NL_T_instance)
-        return instance_width(row);
     const struct nl_sample_row *sample = row;
     if (table == NL_T_sample && sample->ts == NL_NULL_I64 && sample->cpu == NL_NULL_I64)
         return sizeof(struct nl_sample_packed);
@@ -445,7 +435,7 @@ static inline uint32_t staged_width(enum nl_table_id table, const void *row)
 }
 
 /* Finishing needs about as much again as staging, so staging may take half of the budget. */
-static void count_bytes(struct nl_builder *b, size_t bytes)
+void nl_count_staged(struct nl_builder *b, size_t bytes)
 {
     uint64_t all = atomic_fetch_add(&b->staged_bytes, bytes) + bytes;
     if (b->job && b->job->memory_bytes && all > b->job->memory_bytes / 2)
@@ -466,8 +456,9 @@ static void new_block(struct nl_stage *stage, struct nl_staged *staged, uint32_t
     size_t bytes = staged->block ? staged->block->bytes * 2 : FIRST_BLOCK;
     bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
     staged->block = nl_alloc(sizeof *staged->block);
-    *staged->block = (struct nl_block){.rows = nl_pages(bytes), .bytes = bytes};
-    count_bytes(stage->builder, bytes);
+    *staged->block =
+        (struct nl_block){.rows = nl_pagepool_fresh(&stage->builder->pages, bytes), .bytes = bytes};
+    nl_count_staged(stage->builder, bytes);
     staged->rows = staged->block->rows;
     staged->used = 0;
     staged->width = width;
@@ -508,25 +499,6 @@ static inline void copy_metric(struct nl_metric_row *to, const struct nl_metric_
         to->measured = metric->measured;
 }
 
-static inline void copy_instance(struct nl_instance_packed *to,
-                                 const struct nl_instance_row *instance, uint32_t width)
-{
-    to->number = instance->number;
-    to->value = instance->value;
-    to->slice = instance->slice;
-    to->metric = instance->metric;
-    if (width > INSTANCE_PLACELESS)
-        to->offset = instance->offset;
-    if (width > INSTANCE_LINELESS) {
-        to->file = instance->file;
-        to->line = instance->line;
-    }
-    if (width > INSTANCE_TEXTLESS) {
-        to->key = instance->key;
-        to->text = instance->text;
-    }
-}
-
 /* The commonest rows field by field: what was just written as such is not to be read in wider words,
  * for which the processor waits. Others in words, without a call of memcpy. */
 static inline void copy_row(void *to, enum nl_table_id table, const void *row, uint32_t width)
@@ -542,8 +514,6 @@ static inline void copy_row(void *to, enum nl_table_id table, const void *row, u
         const struct nl_sample_row *sample = row;
         *(struct nl_sample_packed *)to = (struct nl_sample_packed){
             sample->weight, sample->stack, sample->unit, sample->event, sample->lane};
-    } else if (table == NL_T_instance) {
-        copy_instance(to, row, width);
     } else if (table == NL_T_call) {
         const struct nl_call_row *call = row;
         *(struct nl_call_row *)to = (struct nl_call_row){
@@ -585,7 +555,6 @@ uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void
     case NL_T_slice: return add(stage, NL_T_slice, row);
     case NL_T_metric: return add(stage, NL_T_metric, row);
     case NL_T_sample: return add(stage, NL_T_sample, row);
-    case NL_T_instance: return add(stage, NL_T_instance, row);
     case NL_T_call: return add(stage, NL_T_call, row);
     default: return add(stage, table, row);
     }

@@ -156,7 +156,7 @@ static const struct packed {
     uint32_t width;
     struct {
         size_t row, packed;
-    } fields[9];
+    } fields[5];
     unsigned count;
 } packed_rows[] = {
 #define FIELD(table, field)                                                                        \
@@ -168,12 +168,6 @@ static const struct packed {
      {FIELD(sample, weight), FIELD(sample, stack), FIELD(sample, unit), FIELD(sample, event),
       FIELD(sample, lane)},
      5},
-    {NL_T_instance,
-     sizeof(struct nl_instance_packed),
-     {FIELD(instance, number), FIELD(instance, value), FIELD(instance, slice),
-      FIELD(instance, metric), FIELD(instance, offset), FIELD(instance, file),
-      FIELD(instance, line), FIELD(instance, key), FIELD(instance, text)},
-     9},
 #undef FIELD
 };
 
@@ -482,7 +476,8 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
     const struct nl_column_def *first = &nl_columns[run.def->first];
     for (unsigned c = 0; c < run.def->count; c++)
         if (is_stored(&first[c]))
-            *column_array(f->trace, &first[c]) = nl_pages(rows * first[c].size);
+            *column_array(f->trace, &first[c]) =
+                nl_pagepool_fresh(&f->b->pages, rows * first[c].size);
     build_batches(&run);
     for (unsigned c = 0; c < run.def->count; c++)
         if (is_stored(&first[c]) && !run.unknown[c])

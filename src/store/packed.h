@@ -41,19 +41,6 @@ struct nl_sample_packed {
     uint32_t stack, unit, event, lane;
 };
 
-/* A value of an instance: what all have comes first, what few have last. */
-struct nl_instance_packed {
-    int64_t number;
-    double value;
-    uint32_t slice, metric;
-    int64_t offset;
-    uint32_t file, line;
-    uint32_t key, text;
-};
-#define INSTANCE_PLACELESS offsetof(struct nl_instance_packed, offset)
-#define INSTANCE_LINELESS  offsetof(struct nl_instance_packed, file)
-#define INSTANCE_TEXTLESS  offsetof(struct nl_instance_packed, key)
-
 /* Bytes of a kernel's row up to what only some sources tell. */
 #define KERNEL_PLAIN offsetof(struct nl_kernel_row, external_id)
 _Static_assert(offsetof(struct nl_kernel_row, category) > KERNEL_PLAIN &&
