@@ -452,7 +452,7 @@ def main(argv):
             continue  # not a profile
         path = check_profile(check, program, documents, os.path.basename(profile)[-40:], profile,
                              "sample.json")
-        if path and documents.validator and os.path.getsize(path) < 20 << 20:
+        if path and documents.validators and os.path.getsize(path) < 20 << 20:
             with open(path, encoding="utf-8") as file:
                 check.equal("validators agree on it", [], documents.theirs(json.load(file))[:3])
     check.finish()
