@@ -16,6 +16,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -82,7 +83,7 @@ def wrongs(ledger, check_content=True, profiles_alike=True):
     said += ["foreign key %s" % (row,) for row in database.execute("PRAGMA foreign_key_check")]
     runs = database.execute("SELECT run FROM runs").fetchall()
     for (run,) in runs:
-        for table in ("facts", "sources", "provenance", *["ops"] * profiles_alike):
+        for table in ("facts", "sources", "provenance", *["ops", "fingerprints"] * profiles_alike):
             if not database.execute("SELECT 1 FROM %s WHERE run = ?" % table, (run,)).fetchone():
                 said.append("run %d has no %s" % (run, table))
         kept = database.execute("SELECT role, sha256 FROM artefacts WHERE run = ?",
@@ -341,6 +342,91 @@ def damaged():
                 done.describe())
 
 
+# ---- fingerprints, and ledgers that were made before there were any ----
+
+def nearest(ledger, *words):
+    done = neurolens(["similar", *words, "--ledger", ledger, "--format", "json"])
+    if done.status:
+        return done.describe()
+    result = json.loads(done.stdout)["result"]
+    return [(run["name"], run["similarity"]) for run in result["runs"]], result["headline"]
+
+
+def prints_of(ledger):
+    with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
+        return dict((name, rest) for name, *rest in database.execute(
+            "SELECT name, f.form, items, names FROM fingerprints f JOIN runs USING (run)"))
+
+
+def older():
+    ledger = place("version1")
+    path = os.path.join(ledger, "ledger.db")
+    with open(os.path.join(FIXTURES, "ledger_v1.sql"), encoding="utf-8") as file:
+        script = file.read().replace("@TESTS@", os.path.dirname(FIXTURES))
+    database = sqlite3.connect(path)
+    database.executescript(script)
+    tables = [name for name, in database.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+    before = {name: database.execute("SELECT * FROM " + name).fetchall() for name in tables}
+    database.close()
+    names = [row["name"] for row in ls(ledger)]
+    tally.check("a ledger of version 1 is listed", names == [
+        "cut.run.json", "version4.prof", "kineto.json", "ort_cpu_mlp.json.gz"], names)
+    database = sqlite3.connect(path)
+    version = database.execute("PRAGMA user_version").fetchone()
+    after = {name: database.execute("SELECT * FROM " + name).fetchall() for name in tables}
+    database.close()
+    tally.check("and brought to version 2, all its rows as they were",
+                version == (2,) and after == before, version)
+    told = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"))
+    tally.check("its runs have no fingerprints yet, which is said",
+                told[0] == [] and any("4 runs have no fingerprint" in line for line in told[1]), told)
+    told = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"), "--update")
+    tally.check("--update makes them, but not of a document that lists only some events",
+                told[0][:1] == [("kineto.json", 1)] and
+                any("1 run has no fingerprint" in line for line in told[1]), told)
+    fresh = place("version2")
+    neurolens(["add", SMALL, os.path.join(CORPUS, "chrome", "kineto.json"),
+               os.path.join(CORPUS, "pstats", "version4.prof"), "--ledger", fresh, "--no-cache"])
+    tally.check("they are those that `add` makes", prints_of(ledger) == prints_of(fresh))
+    again = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"), "--update")
+    tally.check("once", again == told, again)
+
+
+def fingerprints():
+    ledger = place("prints")
+    neurolens(["add", SMALL, TRAIN, "--no-trace", "--ledger", ledger, "--no-cache"])
+    neurolens(["add", STACK, "--ledger", ledger, "--no-cache"])
+    tally.check("every run that is added has a fingerprint, without its trace, too",
+                len(prints_of(ledger)) == 3)
+    told = nearest(ledger, TRAIN)
+    tally.check("a profile is nearest to itself, then to the like of it",
+                [name for name, _ in told[0]] == [os.path.basename(path) for path in
+                                                  (TRAIN, STACK, SMALL)] and
+                told[0][0][1] == 1 and 1 > told[0][1][1] > told[0][2][1], told)
+    tally.check("a run that is named is left out", nearest(ledger, "@~1")[0] == told[0][1:],
+                nearest(ledger, "@~1"))
+    tally.check("filters choose", nearest(ledger, TRAIN, "name=ort*")[0] == told[0][2:])
+    document = os.path.join(ledger, "stack.run.json")
+    neurolens(["export", STACK, "--to", "run.json", "--events", "all", "-o", document, "--no-cache"])
+    other = place("prints-document")
+    neurolens(["add", document, "--ledger", other, "--no-cache"])
+    tally.check("a document has the fingerprint of its profile",
+                list(prints_of(other).values()) == [prints_of(ledger)[os.path.basename(STACK)]])
+    with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
+        database.execute("UPDATE fingerprints SET items = substr(items, 1, 40) WHERE run = 1")
+    database.close()
+    damaged_told = nearest(ledger, TRAIN)
+    tally.check("a damaged one is told and left out", len(damaged_told[0]) == 2 and
+                any("damaged" in line for line in damaged_told[1]), damaged_told)
+    tally.check("--update makes it anew", nearest(ledger, TRAIN, "--update")[0] == told[0])
+    neurolens(["rm", "@", "--ledger", ledger])
+    tally.check("what is in the bin is not compared", nearest(ledger, TRAIN)[0] == [
+        told[0][0], told[0][2]])
+    neurolens(["gc", "--ledger", ledger])
+    tally.check("and has no fingerprint after gc", len(prints_of(ledger)) == 2)
+
+
 # ---- the way round ----
 
 def export(ledger, run):
@@ -388,6 +474,45 @@ def round_trip():
                 done.describe())
 
 
+def joined():
+    """What `--join` measured goes the way round, too, and counts in the fingerprint."""
+    first, second, folder = place("joined-first"), place("joined-second"), place("joined-document")
+    where = os.path.join(os.path.dirname(FIXTURES), "golden_run", "joined")
+    neurolens(["add", os.path.join(where, "timeline.json"), "--join", os.path.join(where, "report.csv"),
+               "--ledger", first, "--no-cache"])
+    document, path = export(first, "@"), os.path.join(folder, "run.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(document)
+    neurolens(["add", path, "--ledger", second, "--no-cache"])
+    tally.check("a joined profile, ledger, run.json, ledger, run.json",
+                export(second, "@") == document and
+                len(json.loads(document)["aggregates"]["measurements"]) == 3)
+    question = ["sql", "@", "SELECT name, measurement, achieved_occupancy, l2_hit_rate FROM kernels",
+                "--format", "csv", "--ledger"]
+    answers = [neurolens([*question, ledger]).stdout for ledger in (first, second)]
+    tally.check("with what was measured", answers[0] == answers[1] and "0.65" in answers[0], answers)
+    prints = [[rest for rest in prints_of(ledger).values()] for ledger in (first, second)]
+    tally.check("and the same fingerprint", prints[0] == prints[1])
+    bare = nearest(first, os.path.join(where, "timeline.json"))
+    tally.check("components that one of two runs lacks are left out", bare[0] == [("timeline.json (2 files)", 1)],
+                bare)
+
+
+def older_document():
+    """A document of version 1 is added and comes out as it is."""
+    ledger = place("document-1")
+    path = os.path.join(os.path.dirname(FIXTURES), "golden_run", "v1", "cuda.run.json")
+    done = neurolens(["add", path, "--ledger", ledger, "--no-cache"])
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    tally.check("a document of version 1 is kept as it is", done.status == 0 and export(ledger, "@") == text,
+                done.describe())
+    neurolens(["add", path, "--ledger", ledger, "--no-cache", "--set", "workload.batch_size=3"])
+    changed = json.loads(export(ledger, "@"))
+    tally.check("and stays one when something is said about it", changed["schema"] == "neurolens.run/1" and
+                changed["workload"]["batch_size"] == 3)
+
+
 def came_back(first, second, profile, validator):
     """The round of one profile: what is wrong with it, "" = nothing, None = no profile."""
     done = neurolens(["add", profile, "--ledger", first, "--no-cache", "--format", "json"])
@@ -400,7 +525,8 @@ def came_back(first, second, profile, validator):
         file.write(document)
     wrong = []
     checked = neurolens(["validate", path])
-    if checked.status or (validator and not validator.is_valid(json.loads(document))):
+    parsed = json.loads(document)
+    if checked.status or (validator and not validator[parsed["schema"]].is_valid(parsed)):
         wrong.append("not valid: " + checked.describe())
     again = neurolens(["add", path, "--ledger", second, "--no-cache"])
     if again.status or export(second, run) != document:
@@ -423,7 +549,8 @@ def families():
     """One profile of each family at least: of the corpus, and real ones where there are any."""
     try:
         from jsonschema import Draft202012Validator
-        validator = Draft202012Validator(json.loads(neurolens(["schema", "run"]).stdout))
+        validator = {"neurolens.run/%d" % version: Draft202012Validator(
+            json.loads(neurolens(["schema", name]).stdout)) for version, name in ((2, "run"), (1, "run-1"))}
     except ImportError:
         validator = None
     for name, root in (("corpus", CORPUS), ("samples", SAMPLES)):
@@ -586,6 +713,7 @@ def planted():
 # ---- many ----
 
 RUNS = 100000
+PRINTS = 10000
 DEVICES = ["NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA H200", "AMD Instinct MI300X"]
 
 
@@ -678,8 +806,43 @@ def many():
                 len(ls(ledger, "name=run?.json")) == 5)
 
 
-TESTS = [killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
-         families, odd_inputs,
+def packed(rng, pool):
+    """The bytes of a fingerprint as `add` packs them: of each part some items of a pool of signatures."""
+    out = struct.pack("<II", 0x50464c4e, 1)
+    for most, part in zip((60, 40, 80, 0), range(4)):
+        items = sorted(rng.sample(pool[part], most)) if most else []
+        weights = [rng.random() ** 4 for _ in items]
+        out += struct.pack("<I", len(items))
+        for (signature, category), weight in zip(items, weights):
+            out += struct.pack("<QIfHff", signature, category, weight / sum(weights), 3,
+                               rng.random() * 1e5, rng.random() * 3)
+    return out
+
+
+def many_fingerprints():
+    ledger = place("many-prints")
+    neurolens(["add", SMALL, "--ledger", ledger, "--no-cache"])
+    grow(ledger, PRINTS)
+    rng = random.Random(7)
+    pool = [[(rng.getrandbits(64), rng.randrange(1, 25)) for _ in range(200)] for _ in range(4)]
+    database = sqlite3.connect(os.path.join(ledger, "ledger.db"))
+    database.executemany(
+        "INSERT OR REPLACE INTO fingerprints SELECT run, 1, ?, zeroblob(6000) FROM runs WHERE run = ?",
+        ((packed(rng, pool), run) for run in range(2, PRINTS + 2)))
+    names = struct.pack("<H", 0) * (1 + 2 * 180)
+    database.execute("UPDATE fingerprints SET names = ? WHERE run > 1", (names,))
+    database.commit()
+    database.close()
+    took, done = seconds(["similar", "@", "--ledger", ledger])
+    base, _ = seconds(["version"])
+    few, _ = seconds(["similar", "@", "model=model-17", "--ledger", ledger])
+    tally.check("similar over %d runs in %.0f ms, over those of one model in %.0f (the empty program "
+                "takes %.1f)" % (PRINTS, took * 1000, few * 1000, base * 1000),
+                done.status == 0 and "10,000 runs" in done.stdout and took < 1, done.describe()[:500])
+
+
+TESTS = [older, fingerprints, many_fingerprints, killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
+         joined, older_document, families, odd_inputs,
          same_again, without_trace, planted, many]
 
 for test in TESTS:

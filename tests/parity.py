@@ -10,6 +10,7 @@ document must answer like the profile it was made from.
 """
 import json
 import os
+import struct
 import sys
 import tempfile
 from dataclasses import replace
@@ -19,6 +20,7 @@ from harness import TESTS, Tally, neurolens
 sys.path[:0] = [os.path.join(TESTS, "parity"), os.path.join(TESTS, "oracle")]
 import brute  # noqa: E402
 import workload  # noqa: E402
+from fingerprint import base_name  # noqa: E402
 from formats import FORMATS  # noqa: E402
 
 
@@ -180,7 +182,30 @@ def contents(form, run, profile, answer):
     return expected, got
 
 
-QUESTIONS = [breakdown, breakdown_in_sql, kernels, kernel_summary, kernel_classes, copies, memsets,
+def fingerprint(form, run, profile, answer):
+    """Signatures, calls and times of device work; the part's own signature follows from theirs."""
+    result = ask("fingerprint", profile)["result"]
+    expected, items = {}, [(base_name(name), row) for name, row in brute.kernels(run).items()]
+    items += [("[copy %s]" % kind, (row[0], row[2])) for (_, kind), row in brute.copies(run).items()]
+    items += [("[memset]", (row[0], row[2])) for row in brute.memsets(run).values()]
+    for name, row in items:
+        count, total = expected.get(name, (0, 0))
+        expected[name] = (count + row[0], total + row[1])
+    got = keyed(result["device"], ["signature"], ["count", "total_ns"])
+    expected["the whole"] = "%016x" % fnv(b"".join(sorted(
+        (struct.pack("<Q", fnv(name.encode())) for name in expected), key=lambda x: x[::-1])))
+    got["the whole"] = result["parts"][0]["signature"] if result["parts"] else None
+    return expected, got
+
+
+def fnv(text):
+    value = 0xcbf29ce484222325
+    for byte in text:
+        value = (value ^ byte) * 0x100000001b3 & (1 << 64) - 1
+    return value
+
+
+QUESTIONS = [fingerprint, breakdown, breakdown_in_sql, kernels, kernel_summary, kernel_classes, copies, memsets,
              collectives, timeline, streams, calls, links, syncs, ranges, steps, missing, contents]
 
 

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,52 @@
 #include "cli/progress.h"
 #include "cli/settingwords.h"
 #include "ingest/ingest.h"
+
+#define TARGET(member) offsetof(struct nl_settings, member)
+
+/* In the order of enum nl_profile_backend. */
+static const char *const backend_names[] = {"onnxruntime", "tensorrt", "torch", NULL};
+
+const struct nl_option nl_model_options[] = {
+    {"backend", 0, NL_OPTION_CHOICE, TARGET(backend), "NAME",
+     "onnxruntime (default), tensorrt, which needs trtexec, or torch, which needs PyTorch",
+     backend_names},
+    {"input", 0, NL_OPTION_LIST, TARGET(inputs), "NAME=SHAPE",
+     "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99; may be repeated", NULL},
+    {"dim", 0, NL_OPTION_LIST, TARGET(dims), "NAME=N",
+     "size of a named dimension, such as batch=8; may be repeated", NULL},
+    {"provider", 0, NL_OPTION_LIST, TARGET(providers), "NAME",
+     "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu); under torch "
+     "the device",
+     NULL},
+    {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
+     "threads of an operator (default: what the backend chooses)", NULL},
+    {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N",
+     "runs before any counts (default 10); under tensorrt ms (default 200)", NULL},
+    {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
+     "measure no longer than that (default 20s; under tensorrt 3s)", NULL},
+    {"max-runs", 0, NL_OPTION_NUMBER, TARGET(max_runs), "N",
+     "at most N runs without the profiler (default 10000)", NULL},
+    {"profiled-runs", 0, NL_OPTION_NUMBER, TARGET(profiled_runs), "N",
+     "runs under the profiler (default 50)", NULL},
+    {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME",
+     "give up when all is not done by then (default 10 minutes)", NULL},
+    {"library", 0, NL_OPTION_TEXT, TARGET(library), "FILE",
+     "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
+    {"trtexec", 0, NL_OPTION_TEXT, TARGET(trtexec), "FILE",
+     "TensorRT's program for measuring (default: on PATH, or in /usr/src/tensorrt/bin)", NULL},
+    {"python", 0, NL_OPTION_TEXT, TARGET(python_program), "FILE",
+     "the Python that has PyTorch (default: of the virtual environment, or python3 on PATH)", NULL},
+    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
+     "a fact about the run, such as precision=fp16; may be repeated", NULL},
+    {"no-add", 0, NL_OPTION_FLAG, TARGET(no_add), NULL, "do not keep the run in the ledger", NULL},
+    {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the profile's file as well",
+     NULL},
+    {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
+     "budget for reading the profile (default: half of what is free)", NULL},
+    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every operator", NULL},
+    {.name = NULL},
+};
 
 #define OWN_FACTS 5 /* that are set beside those of the host */
 

@@ -3,9 +3,14 @@
 #include <string.h>
 
 #include "cli/help.h"
+#include "cli/ledgercall.h"
 #include "cli/output.h"
+#include "ledger/runnames.h"
 #include "query/db.h"
 #include "rundoc/rundoc.h"
+
+#define NAMES_MAX ((size_t)1 << 20)
+#define NEWEST    200 /* runs that are offered by their ids */
 
 bool nl_cmd_help(struct nl_call *call, struct nl_err *err)
 {
@@ -44,10 +49,29 @@ bool nl_cmd_version(struct nl_call *call, struct nl_err *err)
     return nl_output_close(&output, call, true, err);
 }
 
+/* Asked for by the scripts; where there is no ledger there are no runs. */
+static bool run_names(const struct nl_call *call, struct nl_err *err)
+{
+    struct nl_output output;
+    struct nl_buf text;
+    if (!nl_output_open(&output, call, NULL, 0, err))
+        return false;
+    nl_buf_init(&text, NAMES_MAX);
+    struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
+    bool done = ledger && nl_ledger_names(ledger, NEWEST, &text, err);
+    if (done && text.len)
+        fwrite(text.ptr, 1, text.len, output.stream);
+    nl_ledger_close(ledger);
+    nl_buf_release(&text);
+    return nl_output_close(&output, call, done, err);
+}
+
 bool nl_cmd_completion(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     const char *shell = call->argument[0];
+    if (strcmp(shell, "runs") == 0)
+        return run_names(call, err);
     for (size_t i = 0; call->command->words[i]; i++) {
         if (strcmp(call->command->words[i], shell) != 0)
             continue;
@@ -61,7 +85,12 @@ bool nl_cmd_completion(struct nl_call *call, struct nl_err *err)
 
 static void run_schema(struct nl_buf *out)
 {
-    nl_buf_text(out, nl_rundoc_schema());
+    nl_buf_text(out, nl_rundoc_schema("run"));
+}
+
+static void run_schema_1(struct nl_buf *out)
+{
+    nl_buf_text(out, nl_rundoc_schema("run-1"));
 }
 
 static const struct {
@@ -70,6 +99,7 @@ static const struct {
 } schemas[] = {
     {"sql", "tables, columns and functions of `neurolens sql` (Markdown)", nl_db_document},
     {"run", "the run document, run.json (JSON Schema)", run_schema},
+    {"run-1", "run documents of version 1 (JSON Schema)", run_schema_1},
     {"metrics", "metrics and fields of the run document (Markdown)", nl_rundoc_document},
 };
 #define SCHEMA_COUNT (sizeof schemas / sizeof schemas[0])
@@ -83,7 +113,8 @@ bool nl_cmd_schema(struct nl_call *call, struct nl_err *err)
     while (name && wanted < SCHEMA_COUNT && strcmp(schemas[wanted].name, name) != 0)
         wanted++;
     if (wanted == SCHEMA_COUNT)
-        return nl_fail(err, NL_USAGE, "no schema '%s'; there are sql, run and metrics", name);
+        return nl_fail(err, NL_USAGE, "no schema '%s'; there are sql, run, run-1 and metrics",
+                       name);
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     nl_buf_init(&text, (size_t)16 << 20);

@@ -38,6 +38,7 @@ struct nl_settings {
     bool no_trace, keep_source; /* add */
     const char *sort, *columns; /* ls */
     bool bin;                   /* ls */
+    bool update;                /* similar */
     bool remove, restore;       /* tag, rm */
     const char *at;             /* note */
     const char *to;             /* export */
@@ -100,7 +101,8 @@ enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[] 
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
 /* Of single commands, in cmd_NAME.c. */
-extern const struct nl_option nl_diff_options[], nl_top_options[];
+extern const struct nl_option nl_diff_options[], nl_fingerprint_options[], nl_model_options[],
+    nl_similar_options[], nl_top_options[];
 /* The tables of all commands, NULL-terminated. */
 extern const struct nl_option *const nl_every_option[];
 
@@ -126,6 +128,8 @@ NL_MUST_CHECK bool nl_cmd_tag(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_note(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_rm(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_gc(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_fingerprint(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_similar(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_schema(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_completion(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_help(struct nl_call *call, struct nl_err *err);

@@ -22,7 +22,7 @@ static const char *const native_names[] = {"on", "off", NULL};
 static const char *const switches_names[] = {"auto", "on", "off", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
-static const char *const schema_names[] = {"sql", "run", "metrics", NULL};
+static const char *const schema_names[] = {"sql", "run", "run-1", "metrics", NULL};
 
 const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",
@@ -86,50 +86,6 @@ static const struct nl_option export_options[] = {
      "list at most N events in the timeline, or all (default 20000)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
      "a fact the profile does not tell, such as batch_size=32; may be repeated", NULL},
-    END,
-};
-
-/* In the order of enum nl_profile_backend. */
-static const char *const backend_names[] = {"onnxruntime", "tensorrt", "torch", NULL};
-
-static const struct nl_option model_options[] = {
-    {"backend", 0, NL_OPTION_CHOICE, TARGET(backend), "NAME",
-     "onnxruntime (default), tensorrt, which needs trtexec, or torch, which needs PyTorch",
-     backend_names},
-    {"input", 0, NL_OPTION_LIST, TARGET(inputs), "NAME=SHAPE",
-     "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99; may be repeated", NULL},
-    {"dim", 0, NL_OPTION_LIST, TARGET(dims), "NAME=N",
-     "size of a named dimension, such as batch=8; may be repeated", NULL},
-    {"provider", 0, NL_OPTION_LIST, TARGET(providers), "NAME",
-     "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu); under torch "
-     "the device",
-     NULL},
-    {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
-     "threads of an operator (default: what the backend chooses)", NULL},
-    {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N",
-     "runs before any counts (default 10); under tensorrt ms (default 200)", NULL},
-    {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
-     "measure no longer than that (default 20s; under tensorrt 3s)", NULL},
-    {"max-runs", 0, NL_OPTION_NUMBER, TARGET(max_runs), "N",
-     "at most N runs without the profiler (default 10000)", NULL},
-    {"profiled-runs", 0, NL_OPTION_NUMBER, TARGET(profiled_runs), "N",
-     "runs under the profiler (default 50)", NULL},
-    {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME",
-     "give up when all is not done by then (default 10 minutes)", NULL},
-    {"library", 0, NL_OPTION_TEXT, TARGET(library), "FILE",
-     "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
-    {"trtexec", 0, NL_OPTION_TEXT, TARGET(trtexec), "FILE",
-     "TensorRT's program for measuring (default: on PATH, or in /usr/src/tensorrt/bin)", NULL},
-    {"python", 0, NL_OPTION_TEXT, TARGET(python_program), "FILE",
-     "the Python that has PyTorch (default: of the virtual environment, or python3 on PATH)", NULL},
-    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
-     "a fact about the run, such as precision=fp16; may be repeated", NULL},
-    {"no-add", 0, NL_OPTION_FLAG, TARGET(no_add), NULL, "do not keep the run in the ledger", NULL},
-    {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the profile's file as well",
-     NULL},
-    {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
-     "budget for reading the profile (default: half of what is free)", NULL},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every operator", NULL},
     END,
 };
 
@@ -246,14 +202,20 @@ static const struct nl_option *const show_tables[] = {show_options, nl_common_op
 static const struct nl_option *const tag_tables[] = {tag_options, nl_common_options, NULL};
 static const struct nl_option *const note_tables[] = {note_options, nl_common_options, NULL};
 static const struct nl_option *const rm_tables[] = {rm_options, nl_common_options, NULL};
-static const struct nl_option *const model_tables[] = {model_options, nl_common_options, NULL};
+static const struct nl_option *const model_tables[] = {nl_model_options, nl_common_options, NULL};
 static const struct nl_option *const run_tables[] = {run_options, nl_common_options, NULL};
 static const struct nl_option *const top_tables[] = {nl_top_options, nl_common_options, NULL};
+static const struct nl_option *const fingerprint_tables[] = {
+    nl_fingerprint_options, profile_options, nl_common_options, NULL};
+static const struct nl_option *const similar_tables[] = {nl_similar_options, profile_options,
+                                                         nl_common_options, NULL};
 const struct nl_option *const nl_every_option[] = {
-    run_options,     nl_top_options,  model_options,     report_options,
-    nl_diff_options, sql_options,     export_options,    gc_options,
-    add_options,     ls_options,      tag_options,       note_options,
-    rm_options,      profile_options, nl_common_options, NULL};
+    run_options,        nl_top_options,    nl_model_options,
+    report_options,     nl_diff_options,   sql_options,
+    export_options,     gc_options,        add_options,
+    ls_options,         tag_options,       note_options,
+    rm_options,         profile_options,   nl_fingerprint_options,
+    nl_similar_options, nl_common_options, NULL};
 
 const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Ledger",
                                          "Share",  "Tools",      NULL};
@@ -511,6 +473,7 @@ const struct nl_command nl_commands[] = {
      .examples = "neurolens validate run.json\n"
                  "neurolens validate --format json runs/*.json",
      .run = nl_cmd_validate},
+#include "cli/comparecommands.def"
     {.name = "export",
      .group = "Share",
      .summary = "write a profile in another form",
@@ -561,7 +524,9 @@ const struct nl_command nl_commands[] = {
      .least = 1,
      .most = 1,
      .tables = plain_tables,
-     .help = "The script goes where the shell looks for completions, or is read at start-up.",
+     .help =
+         "The script goes where the shell looks for completions, or is read at start-up. It asks\n"
+         "`neurolens completion runs` for the tags and runs of the ledger.",
      .examples = "source <(neurolens completion bash)\n"
                  "neurolens completion fish > ~/.config/fish/completions/neurolens.fish",
      .words = shell_names,

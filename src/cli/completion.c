@@ -1,12 +1,21 @@
 /*
  * Completion scripts. Each is a small function of its shell with the words of the tables written
  * into it: commands after the program's name, the command's options after a dash, choices after an
- * option that has them, else what the argument can be or a file.
+ * option that has them, else what the argument can be: names of runs, which the program is asked for, or
+ * a file.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/help.h"
+
+/* Commands whose arguments may be runs, and whether they may be files, too. */
+static const struct {
+    const char *command;
+    bool files;
+} run_words[] = {{"show", false}, {"tag", false},        {"note", false},  {"rm", false},
+                 {"info", true},  {"analyze", true},     {"sql", true},    {"export", true},
+                 {"diff", true},  {"fingerprint", true}, {"similar", true}};
 
 static void command_names(FILE *out)
 {
@@ -60,12 +69,19 @@ static void bash_arguments(FILE *out, const struct nl_command *command)
     fprintf(out, "' ;;\n");
 }
 
+static void bash_runs(FILE *out)
+{
+    for (size_t i = 0; i < sizeof run_words / sizeof run_words[0]; i++)
+        fprintf(out, "        %s) runs=%s ;;\n", run_words[i].command,
+                run_words[i].files ? "too" : "alone");
+}
+
 /* The body that bash and zsh (through bashcompinit) share. */
 static void bash(FILE *out)
 {
     fprintf(out, "_neurolens() {\n"
                  "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-                 "  local command=${COMP_WORDS[1]} words=\n"
+                 "  local command=${COMP_WORDS[1]} words= runs=\n"
                  "  COMPREPLY=()\n"
                  "  case $before in\n");
     bash_choices(out, nl_every_option);
@@ -84,10 +100,17 @@ static void bash(FILE *out)
                  "      case $command in\n");
     for (const struct nl_command *command = nl_commands; command->name; command++)
         bash_arguments(out, command);
+    bash_runs(out);
     fprintf(out, "      esac\n"
                  "    fi\n"
                  "  fi\n"
+                 "  [ -n \"$runs\" ] && words=$(neurolens completion runs 2>/dev/null)\n"
                  "  [ -n \"$words\" ] && COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+                 "  if [ \"$runs\" = too ] && [ ${#COMPREPLY[@]} -gt 0 ]; then\n"
+                 "    local IFS=$'\\n'\n"
+                 "    compopt -o filenames 2>/dev/null\n"
+                 "    COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+                 "  fi\n"
                  "}\n"
                  "complete -o default -F _neurolens neurolens\n");
 }
@@ -138,6 +161,10 @@ static void fish_command(FILE *out, const struct nl_command *command)
     snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'", command->name);
     for (size_t i = 0; command->words && command->words[i]; i++)
         fprintf(out, "complete -c neurolens%s -f -a %s\n", condition, command->words[i]);
+    for (size_t i = 0; i < sizeof run_words / sizeof run_words[0]; i++)
+        if (strcmp(run_words[i].command, command->name) == 0)
+            fprintf(out, "complete -c neurolens%s%s -a '(neurolens completion runs 2>/dev/null)'\n",
+                    condition, run_words[i].files ? "" : " -f");
     for (size_t t = 0; command->tables[t]; t++)
         for (const struct nl_option *o = command->tables[t]; o->name; o++)
             if (o->help && command->tables[t] != nl_common_options)

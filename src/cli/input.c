@@ -134,6 +134,17 @@ bool nl_input_names_run(const struct nl_call *call, const char *word)
     return found;
 }
 
+bool nl_input_run(const struct nl_input_words *input, const struct nl_call *call,
+                  struct nl_ledger_run *run, bool *is_run, struct nl_err *err)
+{
+    struct nl_ledger *ledger;
+    if (!find_run(input, call, &ledger, run, err))
+        return false;
+    *is_run = ledger != NULL;
+    nl_ledger_close(ledger);
+    return true;
+}
+
 bool nl_input_document(const struct nl_input_words *input, const struct nl_call *call,
                        struct nl_buf *out, bool *is_run, struct nl_err *err)
 {

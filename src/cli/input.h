@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/window.h"
+#include "ledger/ledger.h"
 
 struct nl_input_words {
     const char **paths; /* brackets removed */
@@ -28,6 +29,10 @@ void nl_input_release(struct nl_input_words *input);
  * of the ledger. */
 struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err);
+
+/* The run of the ledger that the words name; *is_run is false when they name something else. */
+NL_MUST_CHECK bool nl_input_run(const struct nl_input_words *input, const struct nl_call *call,
+                                struct nl_ledger_run *run, bool *is_run, struct nl_err *err);
 
 /* The stored document of a run of the ledger, added to `out`; *is_run is false when the words name
  * something else. */

@@ -11,7 +11,8 @@
 #include <stdio.h>
 
 #define MARK    "\"neurolens.run/"
-#define VERSION "neurolens.run/1"
+#define VERSION "neurolens.run/2"
+#define OLDER   "neurolens.run/1"
 
 static int sniff(const struct nl_input *input, const char **why)
 {
@@ -33,11 +34,17 @@ static const struct {
     const char *object, *member; /* object NULL = at the top */
     enum runjson_part part;
 } places[] = {
-    {"run", "sources", RUNJSON_SOURCES},          {"hardware", "devices", RUNJSON_DEVICES},
-    {"timeline", "processes", RUNJSON_PROCESSES}, {"timeline", "lanes", RUNJSON_LANES},
-    {"timeline", "events", RUNJSON_EVENTS},       {NULL, "steps", RUNJSON_STEPS},
-    {"coverage", "events", RUNJSON_KINDS},        {"coverage", "parts", RUNJSON_TABLES},
-    {"coverage", "items", RUNJSON_ITEMS},         {"aggregates", "nodes", RUNJSON_NODES},
+    {"run", "sources", RUNJSON_SOURCES},
+    {"hardware", "devices", RUNJSON_DEVICES},
+    {"timeline", "processes", RUNJSON_PROCESSES},
+    {"timeline", "lanes", RUNJSON_LANES},
+    {"timeline", "events", RUNJSON_EVENTS},
+    {NULL, "steps", RUNJSON_STEPS},
+    {"coverage", "events", RUNJSON_KINDS},
+    {"coverage", "parts", RUNJSON_TABLES},
+    {"coverage", "items", RUNJSON_ITEMS},
+    {"aggregates", "nodes", RUNJSON_NODES},
+    {"aggregates", "measurements", RUNJSON_MEASUREMENTS},
 };
 
 /* Keeps the text of the value behind the key when it is a list that is wanted. */
@@ -98,7 +105,8 @@ static void walk_object(struct runjson *load, struct jsonpull *reader, const cha
 static void take_version(struct runjson *load, struct jsonpull *reader)
 {
     load->version_seen = true;
-    load->newer = jsonpull_next(reader) != JSONPULL_STRING || !nl_str_is(reader->text, VERSION);
+    load->newer = jsonpull_next(reader) != JSONPULL_STRING ||
+                  (!nl_str_is(reader->text, VERSION) && !nl_str_is(reader->text, OLDER));
     jsonpull_skip(reader);
 }
 
@@ -139,7 +147,7 @@ static bool check(const struct runjson *load, struct nl_err *err)
                        load->problem ? ": " : "", load->problem ? load->problem : "");
     if (load->newer)
         return nl_fail(err, NL_FORMAT,
-                       "a run document of another version than " VERSION
+                       "a run document of another version than " OLDER " and " VERSION
                        "; read it with the program that wrote it");
     if (!load->parts[RUNJSON_EVENTS].ptr && load->problem)
         return nl_fail(err, NL_FORMAT,
@@ -187,7 +195,7 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     if (done && nl_job_cancelled(job))
         done = nl_fail(err, NL_INTERRUPTED, "stopped");
     struct runjson_rows *const rows[] = {&load->sources, &load->devices, &load->processes,
-                                         &load->lanes};
+                                         &load->lanes, &load->measurements};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         nl_free(rows[i]->items);
     nl_free(load->ranks);

@@ -30,6 +30,7 @@ enum runjson_part {
     RUNJSON_TABLES,
     RUNJSON_ITEMS,
     RUNJSON_NODES,
+    RUNJSON_MEASUREMENTS,
     RUNJSON_PARTS
 };
 
@@ -48,7 +49,10 @@ struct runjson {
     struct nl_str parts[RUNJSON_PARTS];
     int64_t origin, epoch; /* store time and UTC of start_ns 0 */
     struct runjson_rows sources, devices, processes, lanes;
-    int64_t *ranks; /* per process of the document */
+    struct runjson_rows
+        measurements;  /* those of joined reports, as staged; of others NL_NULL_ROW */
+    uint32_t measured; /* staged ones */
+    int64_t *ranks;    /* per process of the document */
     size_t rank_cap;
     struct nl_keyed *rank_lanes; /* by rank */
     size_t rank_lane_count, rank_lane_cap;
@@ -74,7 +78,8 @@ enum runjson_type {
     RUNJSON_BOOL,
     RUNJSON_THREE,  /* list of three u32 */
     RUNJSON_OBJECT, /* struct runjson_object */
-    RUNJSON_COUNTERS
+    RUNJSON_COUNTERS,
+    RUNJSON_MEASUREMENT /* place in the list of measurements → staged row */
 };
 
 /* A member of an object and where its value goes. */

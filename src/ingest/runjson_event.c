@@ -31,6 +31,7 @@ static const struct runjson_member kernel_members[] = {
     MEMBER("occupancy_share", F64, kernel, occupancy),
     MEMBER("graph", U64, kernel, graph),
     MEMBER("graph_node", U64, kernel, graph_node),
+    MEMBER("measurement", MEASUREMENT, kernel, measurement),
     {"counters", RUNJSON_COUNTERS, 0, 0, NULL},
     RUNJSON_END,
 };

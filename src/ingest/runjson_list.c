@@ -332,6 +332,44 @@ static void take_node(struct runjson *load, struct jsonpull *reader)
     nl_stage_node(load->stage, &row);
 }
 
+/* ---- what a joined report measured ---- */
+
+/* A profile's own measurements follow from the counters of its events, as they did before. */
+static void take_measurement(struct runjson *load, struct jsonpull *reader)
+{
+    static const struct runjson_member members[] = {
+        RUNJSON_NOT_READ("name"),
+        RUNJSON_MEMBER("measured_name", NAME, nl_measurement_row, measured_name),
+        RUNJSON_MEMBER("launches", I64, nl_measurement_row, launches),
+        RUNJSON_MEMBER("measured", I64, nl_measurement_row, measured),
+        RUNJSON_MEMBER("measured_ns", F64, nl_measurement_row, measured_ns),
+        RUNJSON_MEMBER("achieved_occupancy_share", F64, nl_measurement_row, achieved_occupancy),
+        RUNJSON_MEMBER("warp_efficiency_share", F64, nl_measurement_row, warp_efficiency),
+        RUNJSON_MEMBER("l2_hit_share", F64, nl_measurement_row, l2_hit_rate),
+        RUNJSON_MEMBER("dram_bytes_per_s", F64, nl_measurement_row, dram_bytes_per_s),
+        RUNJSON_MEMBER("sm_throughput_share", F64, nl_measurement_row, sm_throughput),
+        RUNJSON_MEMBER("memory_throughput_share", F64, nl_measurement_row, memory_throughput),
+        RUNJSON_MEMBER("dram_throughput_share", F64, nl_measurement_row, dram_throughput),
+        RUNJSON_MEMBER("source", U32, nl_measurement_row, source),
+        {"counters", RUNJSON_COUNTERS, 0, 0, NULL},
+        RUNJSON_END};
+    struct nl_measurement_row row = nl_measurement_row();
+    load->metric_count = 0;
+    read_object(load, reader, members, &row);
+    if (row.source == NL_NULL_ROW) {
+        add_row(&load->measurements, NL_NULL_ROW);
+        return;
+    }
+    row.source = source_at(load, row.source);
+    uint32_t place = load->measured++;
+    add_row(&load->measurements, place);
+    nl_stage_measurement(load->stage, &row);
+    for (size_t i = 0; i < load->metric_count; i++) {
+        load->metrics[i].measurement = place;
+        nl_stage_metric(load->stage, &load->metrics[i]);
+    }
+}
+
 /* ---- coverage ---- */
 
 struct count_row {
@@ -396,6 +434,7 @@ void runjson_read_lists(struct runjson *load)
     sort_lanes(load);
     each(load, RUNJSON_STEPS, take_group);
     each(load, RUNJSON_NODES, take_node);
+    each(load, RUNJSON_MEASUREMENTS, take_measurement);
     each(load, RUNJSON_KINDS, take_count);
     each(load, RUNJSON_TABLES, take_count);
     each(load, RUNJSON_ITEMS, take_item);

@@ -92,6 +92,8 @@ static const struct runjson_member counter_members[] = {
     {"value", RUNJSON_F64, offsetof(struct nl_metric_row, value), 0, NULL},
     {"unit", RUNJSON_NAME, offsetof(struct nl_metric_row, unit), 0, NULL},
     {"text", RUNJSON_NAME, offsetof(struct nl_metric_row, text), 0, NULL},
+    {"section", RUNJSON_NAME, offsetof(struct nl_metric_row, section), 0, NULL},
+    {"measured", RUNJSON_U32, offsetof(struct nl_metric_row, measured), 0, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -112,6 +114,16 @@ static bool read_counters(struct runjson *load, struct jsonpull *reader)
     return true;
 }
 
+static bool read_measurement(const struct runjson *load, const struct jsonpull *reader,
+                             uint32_t *row)
+{
+    int64_t place;
+    if (!read_i64(reader, &place) || place < 0 || (uint64_t)place >= load->measurements.count)
+        return false;
+    *row = runjson_row(&load->measurements, place);
+    return true;
+}
+
 /* A scalar (or a bracket that was opened); false when it is of another type. */
 static bool read_value(struct runjson *load, struct jsonpull *reader,
                        const struct runjson_member *member, void *target)
@@ -125,6 +137,7 @@ static bool read_value(struct runjson *load, struct jsonpull *reader,
     case RUNJSON_ENUM: return read_enum(reader, member, target);
     case RUNJSON_THREE: return read_three(reader, target);
     case RUNJSON_COUNTERS: return read_counters(load, reader);
+    case RUNJSON_MEASUREMENT: return read_measurement(load, reader, target);
     case RUNJSON_NAME:
         if (type == JSONPULL_STRING)
             *(uint32_t *)target = nl_stage_name(load->stage, reader->text);

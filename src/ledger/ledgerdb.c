@@ -94,6 +94,10 @@ static void bind(sqlite3_stmt *statement, const char *types, va_list values)
                 sqlite3_bind_null(statement, i + 1);
             else
                 sqlite3_bind_int64(statement, i + 1, number);
+        } else if (types[i] == 'b') {
+            const struct nl_str *bytes = va_arg(values, const struct nl_str *);
+            sqlite3_bind_blob64(statement, i + 1, bytes->len ? bytes->ptr : "", bytes->len,
+                                SQLITE_TRANSIENT);
         } else {
             sqlite3_bind_double(statement, i + 1, va_arg(values, double)); /* NaN becomes NULL */
         }

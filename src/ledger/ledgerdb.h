@@ -2,7 +2,8 @@
  * ledgerdb — the ledger's SQLite connection, as the parts of this room use it. Private to ledger/.
  *
  * Statements are literals with ?1, ?2, …; a format says what is bound to each: 't' a NUL-terminated
- * text (NULL → NULL), 'i' an int64_t (INT64_MIN → NULL), 'f' a double (NaN → NULL). A statement is
+ * text (NULL → NULL), 'i' an int64_t (INT64_MIN → NULL), 'f' a double (NaN → NULL), 'b' bytes (a
+ * const struct nl_str *). A statement is
  * compiled once per connection and found again by the address of its text.
  *
  *     rows = nl_ledgerdb_ask(ledger, err, "SELECT id FROM runs WHERE run = ?1", "i", run);

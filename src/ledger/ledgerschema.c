@@ -71,6 +71,12 @@ static const char *const steps[] = {
     "  event INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,"
     "  made_ns INTEGER NOT NULL, command TEXT NOT NULL, version TEXT NOT NULL);"
     "CREATE INDEX provenance_by_run ON provenance(run);",
+    /* 1 → 2 */
+    "CREATE TABLE fingerprints("
+    "  run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE,"
+    "  form INTEGER NOT NULL," /* the way it was made and packed */
+    "  items BLOB NOT NULL,"   /* what is compared; before the names, so that these are not read */
+    "  names BLOB NOT NULL);",
 };
 
 const struct nl_ledger_schema nl_ledger_schema = {steps, sizeof steps / sizeof *steps};

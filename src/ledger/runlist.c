@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "ledger/runfield.h"
+#include "ledger/runprint.h"
 
 #define SQL_MAX     ((size_t)64 << 10)
 #define FILTERS_MAX 32
@@ -515,15 +516,28 @@ static bool fill(struct list *list, struct nl_result *result, struct nl_err *err
     return done && (!limit || result->rows < limit || count_rest(list, result, err));
 }
 
-struct nl_result *nl_ledger_list(struct nl_ledger *ledger, const struct nl_list_options *options,
-                                 struct nl_err *err)
+static struct list *list_new(struct nl_ledger *ledger, const struct nl_list_options *options)
 {
     struct list *list = nl_zalloc(sizeof *list);
-    struct nl_result *result = NULL;
     list->ledger = ledger;
     list->options = options;
     nl_arena_init(&list->arena);
     nl_buf_init(&list->where, SQL_MAX);
+    return list;
+}
+
+static void list_free(struct list *list)
+{
+    nl_buf_release(&list->where);
+    nl_arena_free(&list->arena);
+    nl_free(list);
+}
+
+struct nl_result *nl_ledger_list(struct nl_ledger *ledger, const struct nl_list_options *options,
+                                 struct nl_err *err)
+{
+    struct list *list = list_new(ledger, options);
+    struct nl_result *result = NULL;
     if (add_filters(list, err) && choose_columns(list, err) && choose_order(list, err)) {
         result = start_result(list);
         if (!fill(list, result, err)) {
@@ -531,8 +545,44 @@ struct nl_result *nl_ledger_list(struct nl_ledger *ledger, const struct nl_list_
             result = NULL;
         }
     }
-    nl_buf_release(&list->where);
-    nl_arena_free(&list->arena);
-    nl_free(list);
+    list_free(list);
     return result;
+}
+
+/* ---- fingerprints ---- */
+
+static bool see_all(struct list *list, int64_t form, nl_ledger_print_see *see, void *context,
+                    struct nl_err *err)
+{
+    struct nl_buf sql;
+    nl_buf_init(&sql, SQL_MAX);
+    nl_buf_format(&sql,
+                  "SELECT r.run, r.id, f.items FROM runs r LEFT JOIN fingerprints f "
+                  "ON f.run = r.run AND f.form = %" PRId64 " WHERE %s ORDER BY r.run DESC",
+                  form, list->where.ptr);
+    sqlite3_stmt *rows = prepare(list, sql.ptr, 0, err);
+    nl_buf_release(&sql);
+    bool done = rows != NULL;
+    int code = SQLITE_DONE;
+    while (done && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+        struct nl_ledger_run run = {.run = sqlite3_column_int64(rows, 0)};
+        snprintf(run.id, sizeof run.id, "%s", (const char *)sqlite3_column_text(rows, 1));
+        const char *items = sqlite3_column_blob(rows, 2);
+        struct nl_ledger_print_row row = {&run, {items, (size_t)sqlite3_column_bytes(rows, 2)}};
+        done = see(context, &row, err);
+    }
+    if (done && code != SQLITE_DONE)
+        done = nl_ledgerdb_fail(err, list->ledger, code);
+    sqlite3_finalize(rows);
+    return done;
+}
+
+bool nl_ledger_prints(struct nl_ledger *ledger, const char *const *filters, size_t count,
+                      int64_t form, nl_ledger_print_see *see, void *context, struct nl_err *err)
+{
+    struct nl_list_options options = {.filters = filters, .filter_count = count};
+    struct list *list = list_new(ledger, &options);
+    bool done = add_filters(list, err) && see_all(list, form, see, context, err);
+    list_free(list);
+    return done;
 }

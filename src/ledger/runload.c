@@ -45,6 +45,7 @@ bool nl_runload_identify(struct nl_runload *load, const char *word,
 {
     *load = (struct nl_runload){.word = word};
     nl_buf_init(&load->text, NL_DOCUMENT_MAX);
+    nl_ledger_print_init(&load->print, 0);
     nl_arena_init(&load->yaml.arena);
     if (!expand(load, options, err))
         return false;
@@ -209,6 +210,13 @@ static bool judge(struct nl_runload *load, struct nl_job *job, struct nl_err *er
     return load->findings != NULL;
 }
 
+static bool take_print(struct nl_runload *load, const struct nl_add_options *options,
+                       struct nl_job *job, struct nl_err *err)
+{
+    load->print.form = options->print_form;
+    return !options->print || options->print(load->trace, &load->print, job, err);
+}
+
 static bool read_profile(struct nl_runload *load, const struct nl_add_options *options,
                          struct nl_job *job, struct nl_err *err)
 {
@@ -217,7 +225,7 @@ static bool read_profile(struct nl_runload *load, const struct nl_add_options *o
         return false;
     find_used(load);
     return write_document(load, job, err) && (!add_yaml(load) || write_document(load, job, err)) &&
-           judge(load, job, err);
+           judge(load, job, err) && take_print(load, options, job, err);
 }
 
 /* ---- a document ---- */
@@ -248,7 +256,7 @@ static bool read_document_trace(struct nl_runload *load, const struct nl_add_opt
         !json_is_true(nl_runrows_value(load->document, "coverage.timeline_complete")))
         return true;
     load->trace = load_trace(load, options, job, err);
-    return load->trace && judge(load, job, err);
+    return load->trace && judge(load, job, err) && take_print(load, options, job, err);
 }
 
 static bool read_document(struct nl_runload *load, const struct nl_add_options *options,
@@ -291,5 +299,6 @@ void nl_runload_release(struct nl_runload *load)
     if (load->trace)
         nl_trace_free(load->trace);
     nl_findings_free(load->findings);
+    nl_ledger_print_release(&load->print);
     nl_inputs_free(&load->inputs);
 }

@@ -35,6 +35,7 @@ struct nl_runload {
     json_t *document;             /* its tree; of a profile without the events */
     struct nl_trace *trace;       /* NULL for a document without one */
     struct nl_findings *findings; /* NULL: not judged */
+    struct nl_ledger_print print; /* empty: not made */
     struct nl_rundoc_setting *settings;
     const char **origins; /* of each setting: "--set" or "neurolens.yaml" */
     size_t setting_count;

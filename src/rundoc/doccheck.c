@@ -285,12 +285,29 @@ bool nl_rundoc_recognise(const char *path)
     return got > 0 && head[0] == '{' && nl_str_contains((struct nl_str){head, (size_t)got}, MARK);
 }
 
+/* The member "schema" of the document, wherever it stands; empty when there is none. */
+static struct nl_str version_of(struct jsonpull *reader)
+{
+    struct nl_str none = {"", 0};
+    if (jsonpull_next(reader) != JSONPULL_OBJECT)
+        return none;
+    while (jsonpull_member(reader)) {
+        if (nl_str_is(reader->text, "schema"))
+            return jsonpull_next(reader) == JSONPULL_STRING ? reader->text : none;
+        jsonpull_skip(reader);
+    }
+    return none;
+}
+
 bool nl_rundoc_check(const char *text, size_t size, struct nl_rundoc_faults *faults)
 {
     struct doc_schema schema;
+    struct jsonpull reader;
     *faults = (struct nl_rundoc_faults){0};
     nl_arena_init(&faults->arena);
-    doc_schema_open(&schema);
+    jsonpull_memory(&reader, text, size, 0);
+    doc_schema_open_version(&schema, version_of(&reader));
+    jsonpull_release(&reader);
     bool good = doc_check(schema.root, text, size, faults);
     doc_schema_release(&schema);
     return good;

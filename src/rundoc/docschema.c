@@ -7,11 +7,7 @@
 #include "rundoc/rundoc.h"
 
 extern const char nl_run_schema_text[]; /* generated from schema/run.schema.json */
-
-const char *nl_rundoc_schema(void)
-{
-    return nl_run_schema_text;
-}
+extern const char nl_run_schema_1_text[];
 
 struct compile {
     struct doc_schema *schema;
@@ -297,12 +293,36 @@ bool doc_schema_compile(struct doc_schema *schema, const char *text, struct nl_e
     return done;
 }
 
-void doc_schema_open(struct doc_schema *schema)
+/* Versions that are still read; the first is the one that is written. */
+static const struct {
+    const char *version, *name, *text;
+} versions[] = {{"neurolens.run/2", "run", nl_run_schema_text},
+                {"neurolens.run/1", "run-1", nl_run_schema_1_text}};
+#define VERSIONS (sizeof versions / sizeof versions[0])
+
+const char *nl_rundoc_schema(const char *name)
+{
+    for (size_t i = 0; i < VERSIONS; i++)
+        if (strcmp(versions[i].name, name) == 0)
+            return versions[i].text;
+    return NULL;
+}
+
+void doc_schema_open_version(struct doc_schema *schema, struct nl_str version)
 {
     struct nl_err err;
+    const char *text = versions[0].text;
     nl_err_clear(&err);
-    if (!doc_schema_compile(schema, nl_run_schema_text, &err))
+    for (size_t i = 0; i < VERSIONS; i++)
+        if (nl_str_is(version, versions[i].version))
+            text = versions[i].text;
+    if (!doc_schema_compile(schema, text, &err))
         NL_BUG("the schema of the run document is damaged");
+}
+
+void doc_schema_open(struct doc_schema *schema)
+{
+    doc_schema_open_version(schema, (struct nl_str){"", 0});
 }
 
 void doc_schema_release(struct doc_schema *schema)

@@ -1,8 +1,8 @@
 /*
  * docschema — the schema of the run document as nodes that can be walked.
  *
- * schema/run.schema.json is the one truth; it is built into the program as text and compiled when
- * it is needed (0.7 ms). Understood is the part of JSON Schema, draft 2020-12, that it uses:
+ * schema/run.schema.json is the one truth, schema/run-1.schema.json that of documents of version 1; they
+ * are built into the program as text and compiled when they are needed (0.7 ms). Understood is the part of JSON Schema, draft 2020-12, that it uses:
  *
  *     type enum (text and null) const (text) properties required additionalProperties:false items
  *     minItems maxItems minLength pattern (^…$) minimum maximum, $ref to #/$defs/NAME beside type,
@@ -70,8 +70,10 @@ struct doc_schema {
  * any case. */
 NL_MUST_CHECK bool doc_schema_compile(struct doc_schema *schema, const char *text,
                                       struct nl_err *err);
-/* Compiles the schema of the run document, which cannot fail. */
+/* Compiles the schema of run documents as they are written, which cannot fail. */
 void doc_schema_open(struct doc_schema *schema);
+/* That of documents whose member "schema" is this; of unknown ones the newest. */
+void doc_schema_open_version(struct doc_schema *schema, struct nl_str version);
 void doc_schema_release(struct doc_schema *schema);
 
 /* Member of an object's node by name, or NULL. */

@@ -251,5 +251,6 @@ void run_write_aggregates(struct run_parts *parts)
     write_collectives(parts);
     write_named(parts, "calls", trace->api.slice, trace->api.rows);
     write_nodes(parts);
+    run_write_measurements(parts);
     nl_json_close(&parts->json, '}');
 }

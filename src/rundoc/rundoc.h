@@ -1,7 +1,7 @@
 /*
  * rundoc — the run document: run.json, the strict interchange form of one run.
  *
- * nl_rundoc_write makes it from a trace; nl_rundoc_check validates any text against the schema
+ * nl_rundoc_write makes it from a trace; nl_rundoc_check validates any text against the schema of its version
  * (schema/run.schema.json, JSON Schema draft 2020-12, built into the program). Nothing is handed out
  * that the check refuses. Equal inputs give equal bytes: the document holds no time of its making and
  * no path of this machine. Unknown is null, never 0; times are whole ns.
@@ -70,7 +70,7 @@ NL_MUST_CHECK bool nl_rundoc_write(const struct nl_trace *trace,
                                    const struct nl_rundoc_options *options, struct nl_job *job,
                                    struct nl_buf *out, struct nl_err *err);
 
-/* Checks a text against the schema: true when nothing is wrong with it. False with an empty list
+/* Checks a text against the schema of its version (the newest, when it tells none): true when nothing is wrong with it. False with an empty list
  * never happens. `faults` is filled in document order; release it in any case. */
 bool nl_rundoc_check(const char *text, size_t size, struct nl_rundoc_faults *faults);
 void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
@@ -78,8 +78,9 @@ void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
 /* Is this file a run document, packed or not? It says so in its first line or two. */
 bool nl_rundoc_recognise(const char *path);
 
-/* The schema as text. */
-const char *nl_rundoc_schema(void);
+/* A schema as text: "run", the one that is written, or "run-1", that of documents of version 1; NULL when
+ * there is none of that name. */
+const char *nl_rundoc_schema(const char *name);
 
 /* The Markdown page of metrics and fields (docs/metrics.md). */
 void nl_rundoc_document(struct nl_buf *out);

@@ -61,11 +61,15 @@ void run_write_devices(struct run_parts *parts);
 void run_write_ranks(struct run_parts *parts);
 void run_write_steps(struct run_parts *parts);
 void run_write_aggregates(struct run_parts *parts);
+void run_write_measurements(struct run_parts *parts); /* with their key */
 void run_write_memory(struct run_parts *parts);
 void run_write_telemetry(struct run_parts *parts);
 void run_write_metrics(struct run_parts *parts);
 void run_write_coverage(struct run_parts *parts);
 void run_write_timeline(struct run_parts *parts);
+
+/* Does the metric stand in a measurement, since it came with a joined report? */
+bool run_metric_is_joined(const struct nl_trace *trace, uint32_t metric);
 
 /* Chooses the slices that the timeline lists (parts->listed). */
 void run_choose_events(struct run_parts *parts);

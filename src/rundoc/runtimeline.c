@@ -90,6 +90,8 @@ static void write_counters(struct timeline *timeline, uint32_t slice)
     for (size_t i = find_slice(&timeline->metrics, slice);
          i < timeline->metrics.count && timeline->metrics.items[i].key == slice; i++) {
         uint32_t row = timeline->metrics.items[i].row;
+        if (run_metric_is_joined(parts->trace, row))
+            continue;
         nl_json_open(&parts->json, '{');
         run_name(parts, "name", metric->name[row]);
         run_f64(parts, "value", metric->value[row]);
@@ -120,6 +122,7 @@ static void write_kernel(struct timeline *timeline, uint32_t slice)
     run_f64(parts, "occupancy_share", kernel->occupancy[row]);
     run_u64(parts, "graph", kernel->graph[row]);
     run_u64(parts, "graph_node", kernel->graph_node[row]);
+    run_u32(parts, "measurement", kernel->measurement[row]);
     write_counters(timeline, slice);
     run_close(parts, '}');
 }

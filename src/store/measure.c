@@ -58,12 +58,12 @@ static void add_own(struct nl_measuring *m, uint32_t row, uint32_t kernel)
     uint32_t *measurement = &t->kernel.measurement[kernel];
     struct nl_measurement_row fresh = nl_measurement_row();
     bool known = *measurement != NL_NULL_ROW;
-    bool fact = nl_measured_fact(known ? &m->rows[*measurement] : &fresh,
+    bool fact = nl_measured_fact(known ? &m->rows[*measurement - m->staged] : &fresh,
                                  nl_trace_name(t, t->metric.name[row]),
                                  nl_trace_name(t, t->metric.unit[row]), t->metric.value[row]);
     if (!fact || known)
         return;
-    *measurement = (uint32_t)m->count;
+    *measurement = m->staged + (uint32_t)m->count;
     fresh.slice = t->metric.slice[row];
     fresh.launches = fresh.measured = 1;
     *nl_measuring_row(m) = fresh;
@@ -86,7 +86,7 @@ static bool *fact_names(const struct nl_trace *trace)
 static void measure_own(struct nl_measuring *m, uint32_t rows)
 {
     struct nl_trace *t = m->trace;
-    size_t joined = m->count;
+    size_t joined = m->staged + m->count;
     bool *is_fact = fact_names(t);
     for (uint32_t row = 0; row < rows; row++) {
         uint32_t kernel = is_fact[t->metric.name[row]] ? kernel_of(t, row) : NL_NULL_ROW;
@@ -118,11 +118,57 @@ static void put_rows(struct nl_trace *trace, enum nl_table_id table, size_t at, 
     }
 }
 
+/* Rows that a reader has staged. */
+static uint32_t staged_rows(struct nl_finish *f, enum nl_table_id table)
+{
+    size_t count;
+    uint64_t rows;
+    nl_free(nl_gather_segments(f->b, table, &count, &rows));
+    return (uint32_t)rows;
+}
+
+/* Measurements of the join are numbered from 0 while it works; they come behind those staged, and stand
+ * before them where a kernel has both. */
+static void join(struct nl_measuring *m)
+{
+    const struct nl_kernel_table *kernel = &m->trace->kernel;
+    size_t bytes = kernel->rows * sizeof *kernel->measurement;
+    m->before = nl_alloc(bytes + 1);
+    memcpy(m->before, kernel->measurement, bytes);
+    memset(kernel->measurement, 0xff, bytes);
+    nl_join_report(m, m->f->b->report, m->f->b->report_source);
+    for (uint32_t row = 0; row < kernel->rows; row++)
+        kernel->measurement[row] = kernel->measurement[row] == NL_NULL_ROW
+                                       ? m->before[row]
+                                       : m->staged + kernel->measurement[row];
+    for (size_t i = 0; i < m->metric_count; i++)
+        m->metrics[i].measurement += m->staged;
+}
+
+/* A reader does not know the kernel that a staged measurement is of: the first that refers to it. */
+static void place_staged(const struct nl_measuring *m)
+{
+    struct nl_trace *trace = m->trace;
+    struct nl_measurement_table *table = &trace->measurement;
+    const uint32_t *refers = m->before ? m->before : trace->kernel.measurement;
+    for (uint32_t row = 0; row < trace->kernel.rows; row++) {
+        uint32_t of = refers[row];
+        if (of < m->staged && table->slice[of] == NL_NULL_ROW)
+            table->slice[of] = trace->kernel.slice[row];
+    }
+    for (uint32_t row = 0; row < trace->metric.rows && m->staged; row++) {
+        uint32_t of = trace->metric.measurement[row];
+        if (of < m->staged && table->launches[of] == 1)
+            trace->metric.slice[row] = table->slice[of];
+    }
+}
+
 bool nl_measure(struct nl_finish *f, struct nl_err *err)
 {
     struct nl_measuring m = {.f = f, .trace = f->trace};
+    m.staged = staged_rows(f, NL_T_measurement);
     if (f->b->report)
-        nl_join_report(&m, f->b->report, f->b->report_source);
+        join(&m);
     bool done = nl_build_table(f, NL_T_metric, m.metric_count, err);
     if (done) {
         uint32_t staged = f->trace->metric.rows - (uint32_t)m.metric_count;
@@ -130,8 +176,11 @@ bool nl_measure(struct nl_finish *f, struct nl_err *err)
         measure_own(&m, staged);
         done = nl_build_table(f, NL_T_measurement, m.count, err);
     }
-    if (done)
-        put_rows(f->trace, NL_T_measurement, 0, m.rows, m.count);
+    if (done) {
+        put_rows(f->trace, NL_T_measurement, m.staged, m.rows, m.count);
+        place_staged(&m);
+    }
+    nl_free(m.before);
     nl_free(m.rows);
     nl_free(m.metrics);
     return done;

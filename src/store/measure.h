@@ -3,7 +3,8 @@
  * to the tables metrics and kernel_measurements. Not for other rooms.
  *
  * A measurement is what kernels refer to: of one launch, or the mean for all launches of one name,
- * grid and block. The join collects rows here; nl_measure (measure.c) makes columns of them.
+ * grid and block. The join collects rows here; nl_measure (measure.c) makes columns of them. A reader may
+ * have staged some itself (run documents hold those of a report that was joined before): they come first.
  */
 #ifndef NL_MEASURE_H
 #define NL_MEASURE_H
@@ -17,6 +18,8 @@ struct nl_measuring {
     size_t count, cap;
     struct nl_metric_row *metrics; /* those of reports, of `rows` in order */
     size_t metric_count, metric_cap;
+    uint32_t staged;  /* measurements before those of `rows` */
+    uint32_t *before; /* with a join: what kernels referred to before it */
 };
 
 struct nl_measurement_row *nl_measuring_row(struct nl_measuring *m);

@@ -32,12 +32,14 @@ PROFILES = {
     "cuda-two-ranks": ["corpus/nsys/era-2.9-two-ranks.sqlite"],
     "hip": ["corpus/rocprof/4242_kernel_trace.csv", "corpus/rocprof/4242_hip_api_trace.csv"],
     "ncu": ["corpus/ncu/two-kernels.ncu-rep"],
+    "joined": ["golden_run/joined/timeline.json", "golden_run/joined/report.csv"],
 }
+WHOLE = ("cuda", "joined")  # with all events
 
 
 def export(name, *more):
     paths = [os.path.join(TESTS, path) for path in PROFILES[name]]
-    events = "all" if name == "cuda" else "5"
+    events = "all" if name in WHOLE else "5"
     return neurolens(["export", "--no-cache", *paths, "--to", "run.json", "--events", events, *more])
 
 
@@ -66,6 +68,50 @@ def schema_structures(schema, node, path, found):
             schema_structures(schema, inner, path + "/" + key, found)
     if "items" in node:
         schema_structures(schema, node["items"], path + "/*", found)
+
+
+def joined(tally):
+    """What a joined report measured is in the document as it is in the profile."""
+    paths = [os.path.join(TESTS, path) for path in PROFILES["joined"]]
+    document = os.path.join(HERE, "joined.run.json")
+    for query in ("SELECT ts, name, measurement, achieved_occupancy, l2_hit_rate FROM kernels ORDER BY ts",
+                  "SELECT slice, name, measured_name, launches, measured, measured_ns, achieved_occupancy, "
+                  "l2_hit_rate, sm_throughput, memory_throughput FROM kernel_measurements",
+                  "SELECT slice, name, value, unit, text, section, measurement, measured FROM metrics"):
+        answers = [neurolens(["sql", "--no-cache", *of, query, "--format", "csv"])
+                   for of in (paths, [document])]
+        tally.check("joined: %s" % query.split(" FROM ")[1].split()[0],
+                    answers[0].status == 0 and answers[0].stdout.count("\n") > 3 and
+                    answers[0].stdout == answers[1].stdout, answers[1].describe())
+    prints = [neurolens(["fingerprint", "--no-cache", *of, "--format", "csv"]).stdout
+              for of in (paths, [document])]
+    tally.check("joined: the same fingerprint", prints[0] == prints[1] and "0.65" in prints[0], prints)
+    more = neurolens(["sql", "--no-cache", document, "--join", paths[1], "--format", "csv",
+                      "SELECT count(*), min(m.slice IS NOT NULL) FROM kernel_measurements m"])
+    tally.check("joined: again, with the document", more.stdout.split()[-1] == "6,1", more.describe())
+
+
+def older(tally):
+    """Documents of version 1 are still valid, by their own schema, and read as before."""
+    schema = json.loads(neurolens(["schema", "run-1"]).stdout)
+    wanted = {}
+    schema_structures(schema, schema, "", wanted)
+    for name in sorted(os.listdir(os.path.join(HERE, "v1"))):
+        path, found = os.path.join(HERE, "v1", name), {}
+        valid = neurolens(["validate", path])
+        tally.check("version 1, %s: valid" % name, valid.status == 0, valid.stdout)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        structures(json.loads(text), "", found)
+        tally.check("version 1, %s: of its schema" % name,
+                    not [p for p, members in found.items() if members != wanted.get(p)])
+        newer = neurolens(["validate", "-"], stdin=text.replace("neurolens.run/1", "neurolens.run/2").encode())
+        tally.check("version 1, %s: not as version 2" % name, newer.status == 1, newer.describe())
+        again = neurolens(["export", path, "--to", "run.json"])
+        tally.check("version 1, %s: exported as it is" % name, again.stdout == text, again.stderr)
+        read = neurolens(["sql", "--no-cache", path, "SELECT count(*) FROM slices", "--format", "csv"])
+        tally.check("version 1, %s: read" % name, read.stdout.split()[-1:] ==
+                    [str(len(json.loads(text)["timeline"]["events"]))], read.describe())
 
 
 def main():
@@ -99,6 +145,8 @@ def main():
     backends = {json.loads(open(os.path.join(HERE, n + ".run.json")).read())["software"]["backend"]
                 for n in PROFILES}
     tally.check("six backends", len(backends - {None}) >= 6, backends)
+    joined(tally)
+    older(tally)
     tally.finish()
 
 

@@ -52,9 +52,9 @@ class Documents:
     def __init__(self, program):
         self.program = program
         self.folder = tempfile.TemporaryDirectory(prefix="neurolens-rundoc-")
-        self.schema = self.call("schema", "run")[1]
-        self.validator = Draft202012Validator(json.loads(self.schema)) \
-            if Draft202012Validator else None
+        self.schemas = [json.loads(self.call("schema", name)[1]) for name in ("run", "run-1")]
+        self.validators = {schema["properties"]["schema"]["const"]: Draft202012Validator(schema)
+                           for schema in self.schemas} if Draft202012Validator else None
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
@@ -78,8 +78,11 @@ class Documents:
         return sorted((f["pointer"], f["keyword"]) for f in json.loads(out)["result"]["faults"])
 
     def theirs(self, document):
+        version = document.get("schema") if isinstance(document, dict) else None
+        known = isinstance(version, str) and version in self.validators
+        validator = self.validators[version if known else "neurolens.run/2"]
         return sorted((pointer(error.absolute_path), error.validator)
-                      for error in self.validator.iter_errors(document))
+                      for error in validator.iter_errors(document))
 
 
 # ---- agreement ----
@@ -148,11 +151,12 @@ def mutants(document, seed, count):
 
 
 def check_agreement(check, documents, paths):
-    if not documents.validator:
+    if not documents.validators:
         check.skip("the public validator agrees", "no python3-jsonschema")
         return
-    Draft202012Validator.check_schema(json.loads(documents.schema))
-    check.ok("the schema is a schema of draft 2020-12")
+    for schema in documents.schemas:
+        Draft202012Validator.check_schema(schema)
+    check.ok("the schemas are schemas of draft 2020-12")
     broken = differ = faults = 0
     for number, path in enumerate(paths):
         with open(path, encoding="utf-8") as file:
@@ -431,6 +435,9 @@ def main(argv):
                              os.path.join(TESTS, profile), "fixture%d.json" % number)
         if path and os.path.getsize(path) < 200000:
             paths.append(path)
+    # With what a joined report measured; and of version 1.
+    paths += [os.path.join(TESTS, "golden_run", name) for name in
+              ("joined.run.json", "v1/cuda.run.json", "v1/ncu.run.json", "v1/pytorch.run.json")]
     check_settings(check, program, documents)
     check_order(check, program)
     check_corpus(check, documents)
@@ -445,7 +452,7 @@ def main(argv):
             continue  # not a profile
         path = check_profile(check, program, documents, os.path.basename(profile)[-40:], profile,
                              "sample.json")
-        if path and documents.validator and os.path.getsize(path) < 20 << 20:
+        if path and documents.validators and os.path.getsize(path) < 20 << 20:
             with open(path, encoding="utf-8") as file:
                 check.equal("validators agree on it", [], documents.theirs(json.load(file))[:3])
     check.finish()

@@ -1,0 +1,320 @@
+/* similar: the fingerprint of a profile beside those of the ledger's runs. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/folders.h"
+#include "cli/input.h"
+#include "cli/ledgercall.h"
+#include "cli/message.h"
+#include "cli/printhook.h"
+#include "cli/progress.h"
+#include "compare/similar.h"
+#include "ingest/cache.h"
+#include "ledger/runlist.h"
+#include "ledger/runopen.h"
+
+#define USUAL_RUNS 10
+#define BYTES_MAX  ((size_t)16 << 20)
+
+#define TARGET(member) offsetof(struct nl_settings, member)
+
+const struct nl_option nl_similar_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "the N nearest runs (default 10)", NULL},
+    {"update", 0, NL_OPTION_FLAG, TARGET(update), NULL,
+     "first make fingerprints of runs that have none", NULL},
+    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every run", NULL},
+    {.name = NULL},
+};
+
+struct nearest {
+    struct nl_ledger_run run;
+    struct nl_likeness likeness;
+};
+
+struct similar {
+    struct nl_call *call;
+    struct nl_ledger *ledger;
+    struct nl_input_words input;
+    struct nl_ledger_run self; /* what PROFILE names, when that is a run */
+    bool is_run;
+    struct nl_ledger_print print; /* of PROFILE */
+    struct nl_print_view view, other;
+    struct nl_print_texts texts;
+    struct nearest *nearest; /* the best so far, best first */
+    size_t count, cap, wanted;
+    struct nl_similar_count counts;
+    struct nl_similar_run *runs;
+    struct nl_arena arena;
+};
+
+/* ---- the profile ---- */
+
+static bool make_print(struct similar *s, struct nl_err *err)
+{
+    struct nl_window window;
+    struct nl_trace *trace = nl_input_load(&s->input, s->call, err);
+    bool done = trace && nl_input_window(&s->input, trace, s->call, &window, err);
+    struct nl_runprint *made = done ? nl_runprint_new(trace, &window, s->call->job, err) : NULL;
+    if (made)
+        nl_print_pack(made, &s->print.items, &s->print.names);
+    nl_runprint_free(made);
+    if (trace)
+        nl_trace_free(trace);
+    return made != NULL;
+}
+
+/* Asked for as it was added, without a window and without reports? */
+static bool is_plain(const struct similar *s)
+{
+    const struct nl_window_words *window = &s->input.window;
+    return s->is_run && !s->call->settings.join.count &&
+           !(window->has_time || window->has_steps || window->has_rank || window->has_device ||
+             window->nvtx);
+}
+
+/* A run's own is taken as it is kept. */
+static bool take_print(struct similar *s, struct nl_err *err)
+{
+    if (is_plain(s) && !nl_ledger_print_get(s->ledger, s->self.run, NL_PRINT_FORM, &s->print.items,
+                                            &s->print.names, err))
+        return false;
+    if (!s->print.items.len && !make_print(s, err))
+        return false;
+    struct nl_str items = {s->print.items.ptr, s->print.items.len};
+    struct nl_str names = {s->print.names.ptr, s->print.names.len};
+    if (nl_print_unpack(&s->view, items) && nl_print_texts(&s->texts, &s->view, names, &s->arena))
+        return true;
+    return nl_fail(err, NL_FORMAT,
+                   "the ledger's fingerprint of this run is damaged; `neurolens similar --update` "
+                   "makes it anew");
+}
+
+/* ---- the runs ---- */
+
+static void keep_nearest(struct similar *s, const struct nl_ledger_run *run,
+                         const struct nl_likeness *like)
+{
+    size_t at = s->count;
+    while (at > 0 && s->nearest[at - 1].likeness.similarity < like->similarity)
+        at--;
+    if (at >= s->wanted)
+        return;
+    nl_grow(&s->nearest, &s->cap, s->count + 1);
+    size_t moved = (s->count < s->wanted ? s->count : s->wanted - 1) - at;
+    memmove(&s->nearest[at + 1], &s->nearest[at], moved * sizeof *s->nearest);
+    s->nearest[at] = (struct nearest){*run, *like};
+    s->count += s->count < s->wanted;
+}
+
+static bool see(void *context, const struct nl_ledger_print_row *row, struct nl_err *err)
+{
+    struct similar *s = context;
+    if (nl_job_cancelled(s->call->job))
+        return nl_fail(err, NL_INTERRUPTED, "stopped on request");
+    if (s->is_run && row->run->run == s->self.run)
+        return true;
+    if (!row->items.len) {
+        s->counts.without++;
+        return true;
+    }
+    if (!nl_print_unpack(&s->other, row->items)) {
+        s->counts.damaged++;
+        return true;
+    }
+    struct nl_likeness like = nl_likeness_of(&s->view, &s->other);
+    if (isnan(like.similarity)) {
+        s->counts.apart++;
+        return true;
+    }
+    s->counts.compared++;
+    keep_nearest(s, row->run, &like);
+    return true;
+}
+
+/* ---- --update ---- */
+
+struct missing {
+    struct nl_print_view view;
+    struct nl_ledger_run *runs;
+    size_t count, cap;
+};
+
+static bool see_missing(void *context, const struct nl_ledger_print_row *row, struct nl_err *err)
+{
+    struct missing *missing = context;
+    (void)err;
+    if (row->items.len && nl_print_unpack(&missing->view, row->items))
+        return true;
+    nl_grow(&missing->runs, &missing->cap, missing->count + 1);
+    missing->runs[missing->count++] = *row->run;
+    return true;
+}
+
+/* One run: what cannot be opened any more stays without. */
+static bool update_one(struct similar *s, const struct nl_ledger_run *run, const char *cache,
+                       struct nl_err *err)
+{
+    struct nl_open_options open = {cache, cache ? nl_cache_bound(cache) : 0};
+    struct nl_ledger_print print;
+    struct nl_err wrong;
+    bool whole, done = true;
+    nl_err_clear(&wrong);
+    if (!nl_ledger_print_can(s->ledger, run->run, &whole, err))
+        return false;
+    struct nl_trace *trace =
+        whole ? nl_ledger_trace(s->ledger, run, &open, s->call->job, &wrong) : NULL;
+    if (!trace) {
+        nl_message_detail(s->call, "%.8s: %s", run->id,
+                          whole ? wrong.text : "its document lists only part of the events");
+        return !nl_job_cancelled(s->call->job) ||
+               nl_fail(err, NL_INTERRUPTED, "stopped on request");
+    }
+    nl_ledger_print_init(&print, NL_PRINT_FORM);
+    done = nl_print_hook(trace, &print, s->call->job, err) &&
+           nl_ledger_print_keep(s->ledger, run->run, &print, err);
+    nl_ledger_print_release(&print);
+    nl_trace_free(trace);
+    return done;
+}
+
+static bool update(struct similar *s, const char *const *filters, size_t count, struct nl_err *err)
+{
+    struct missing missing = {0};
+    char *cache =
+        s->call->settings.no_cache ? NULL : nl_cache_folder(s->call->settings.ledger, err);
+    bool done =
+        (cache || s->call->settings.no_cache) &&
+        nl_ledger_prints(s->ledger, filters, count, NL_PRINT_FORM, see_missing, &missing, err);
+    nl_job_phase(s->call->job, "making fingerprints", missing.count);
+    for (size_t i = 0; done && i < missing.count; i++) {
+        done = update_one(s, &missing.runs[i], cache, err);
+        nl_job_add(s->call->job, 1);
+    }
+    nl_print_view_release(&missing.view);
+    nl_free(missing.runs);
+    nl_free(cache);
+    return done;
+}
+
+/* ---- the answer ---- */
+
+static const char *text_of(struct similar *s, const struct nl_result *row, size_t column)
+{
+    const struct nl_cell *cell = nl_result_cell(row, 0, column);
+    if (cell->type != NL_CELL_TEXT)
+        return NULL;
+    return nl_arena_text(&s->arena, cell->text.ptr, cell->text.len);
+}
+
+/* What `ls` says of it. */
+static bool describe(struct similar *s, struct nl_similar_run *run, const char *id, bool eyes,
+                     struct nl_err *err)
+{
+    const char *filter = nl_arena_format(&s->arena, "id=%s", id);
+    struct nl_list_options options = {.filters = &filter,
+                                      .filter_count = 1,
+                                      .columns = "id,name,added,tags,workload.model",
+                                      .short_texts = eyes};
+    struct nl_result *row = nl_ledger_list(s->ledger, &options, err);
+    if (!row)
+        return false;
+    run->id = id;
+    if (row->rows) {
+        run->id = text_of(s, row, 0);
+        run->name = text_of(s, row, 1);
+        run->added = text_of(s, row, 2);
+        run->tags = text_of(s, row, 3);
+        run->model = text_of(s, row, 4);
+    }
+    nl_result_free(row);
+    return true;
+}
+
+static bool read_run(struct similar *s, size_t i, bool eyes, struct nl_err *err)
+{
+    struct nl_similar_run *run = &s->runs[i];
+    struct nl_buf items, names;
+    nl_buf_init(&items, BYTES_MAX);
+    nl_buf_init(&names, BYTES_MAX);
+    run->likeness = s->nearest[i].likeness;
+    bool done =
+        nl_ledger_print_get(s->ledger, s->nearest[i].run.run, NL_PRINT_FORM, &items, &names, err);
+    if (done && (!nl_print_unpack(&run->view, (struct nl_str){items.ptr, items.len}) ||
+                 !nl_print_texts(&run->texts, &run->view, (struct nl_str){names.ptr, names.len},
+                                 &s->arena)))
+        done = nl_fail(err, NL_FORMAT,
+                       "the fingerprint of run %.8s is damaged; `neurolens similar --update` "
+                       "makes it anew",
+                       s->nearest[i].run.id);
+    nl_buf_release(&items);
+    nl_buf_release(&names);
+    return done && describe(s, run, nl_arena_text(&s->arena, s->nearest[i].run.id, 32), eyes, err);
+}
+
+static bool show(struct similar *s, struct nl_output *output, struct nl_err *err)
+{
+    const char *format = output->view->name;
+    bool eyes = strcmp(format, "text") == 0 || strcmp(format, "md") == 0, done = true;
+    s->runs = nl_zalloc((s->count + 1) * sizeof *s->runs);
+    for (size_t i = 0; done && i < s->count; i++)
+        done = read_run(s, i, eyes, err);
+    if (!done)
+        return false;
+    struct nl_report *report =
+        nl_similar_report(&s->view, &s->texts, s->runs, s->count, &s->counts);
+    struct nl_view_options options = {.section = strcmp(format, "csv") == 0 ? "runs" : NULL,
+                                      .width = output->width,
+                                      .color = output->color,
+                                      .all = s->call->settings.all,
+                                      .rows = s->count > 12 ? s->count : 12};
+    nl_progress_quiet(s->call->progress);
+    done = output->view->render_report(output->stream, NULL, report, &options, err);
+    nl_report_free(report);
+    return done;
+}
+
+static bool similar(struct similar *s, struct nl_output *output, struct nl_err *err)
+{
+    const char *const *filters = (const char *const *)s->call->argument + 1;
+    size_t count = (size_t)s->call->count - 1;
+    bool may_write = s->call->settings.update;
+    s->wanted = s->call->settings.limit > 0 ? (size_t)s->call->settings.limit : USUAL_RUNS;
+    if (s->call->settings.all)
+        s->wanted = SIZE_MAX;
+    s->ledger = nl_ledgercall_open(s->call, may_write ? NL_LEDGER_WRITE : NL_LEDGER_READ, err);
+    return s->ledger && nl_input_run(&s->input, s->call, &s->self, &s->is_run, err) &&
+           (!may_write || update(s, filters, count, err)) && take_print(s, err) &&
+           nl_ledger_prints(s->ledger, filters, count, NL_PRINT_FORM, see, s, err) &&
+           show(s, output, err);
+}
+
+static void release(struct similar *s)
+{
+    for (size_t i = 0; s->runs && i < s->count; i++)
+        nl_print_view_release(&s->runs[i].view);
+    nl_print_view_release(&s->view);
+    nl_print_view_release(&s->other);
+    nl_ledger_print_release(&s->print);
+    nl_free(s->runs);
+    nl_free(s->nearest);
+    nl_ledger_close(s->ledger);
+    nl_input_release(&s->input);
+    nl_arena_free(&s->arena);
+}
+
+bool nl_cmd_similar(struct nl_call *call, struct nl_err *err)
+{
+    struct similar s = {.call = call};
+    struct nl_output output;
+    nl_arena_init(&s.arena);
+    nl_ledger_print_init(&s.print, NL_PRINT_FORM);
+    bool done = nl_input_read(&s.input, call->argument, 1, err) &&
+                nl_output_open(&output, call, s.input.paths, s.input.count, err);
+    if (done)
+        done = nl_output_close(&output, call, similar(&s, &output, err), err);
+    release(&s);
+    return done;
+}

@@ -1,0 +1,54 @@
+/*
+ * runprint — fingerprints of runs, as bytes that this room keeps and does not read: `items` are what is
+ * compared, `names` what is shown of the few that are near. Who adds runs says how they are made
+ * (nl_add_options.print); `form` is the number of the way, and what has another is as good as none.
+ */
+#ifndef NL_RUNPRINT_H
+#define NL_RUNPRINT_H
+
+#include "ledger/ledger.h"
+#include "store/trace.h"
+
+struct nl_ledger_print {
+    int64_t form;
+    struct nl_buf items, names;
+};
+
+void nl_ledger_print_init(struct nl_ledger_print *print, int64_t form);
+void nl_ledger_print_release(struct nl_ledger_print *print);
+
+/* Makes the fingerprint of a trace; false with err only when cancelled. */
+typedef bool nl_ledger_print_fn(const struct nl_trace *trace, struct nl_ledger_print *print,
+                                struct nl_job *job, struct nl_err *err);
+
+/* Stores it in the place of the one that the run has; inside a transaction. */
+NL_MUST_CHECK bool nl_ledger_print_put(struct nl_ledger *ledger, int64_t run,
+                                       const struct nl_ledger_print *print, struct nl_err *err);
+/* The same in a transaction of its own; nothing when the run is gone. */
+NL_MUST_CHECK bool nl_ledger_print_keep(struct nl_ledger *ledger, int64_t run,
+                                        const struct nl_ledger_print *print, struct nl_err *err);
+
+/* Both texts of a run, added to the buffers; they stay empty when it has none of that form. */
+NL_MUST_CHECK bool nl_ledger_print_get(struct nl_ledger *ledger, int64_t run, int64_t form,
+                                       struct nl_buf *items, struct nl_buf *names,
+                                       struct nl_err *err);
+
+/* Can it be made of what is kept? Not when the run came as a document that lists only some events. */
+NL_MUST_CHECK bool nl_ledger_print_can(struct nl_ledger *ledger, int64_t run, bool *can,
+                                       struct nl_err *err);
+
+/* A run on the way through the ledger; `items` is empty when it has no fingerprint of the form. */
+struct nl_ledger_print_row {
+    const struct nl_ledger_run *run;
+    struct nl_str items;
+};
+
+/* Calls `see` for every run that the filters let through (runlist.h), the newest first, until it says
+ * false with err. */
+typedef bool nl_ledger_print_see(void *context, const struct nl_ledger_print_row *row,
+                                 struct nl_err *err);
+NL_MUST_CHECK bool nl_ledger_prints(struct nl_ledger *ledger, const char *const *filters,
+                                    size_t count, int64_t form, nl_ledger_print_see *see,
+                                    void *context, struct nl_err *err);
+
+#endif

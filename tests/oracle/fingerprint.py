@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""Fingerprints and likeness, reckoned a second time.
+
+    fingerprint.py [NEUROLENS]
+
+Without ../shared: the fixtures. With it: samples of every kind, too.
+
+- Items (calls, total, median, share) of device work and of operators on the host are counted from rows that
+  `sql` tells; names of kernels are taken apart here once more.
+- The likeness of every pair is worked out from the two fingerprints as docs/fingerprint.md defines it, and
+  must be what `similar` says.
+- What must not matter does not: order of events, numbers of streams, threads and processes.
+- Runs of one workload are nearer to each other than to any other; a model on a second GPU is nearer to itself
+  than to other models. The distances are printed.
+"""
+import csv
+import glob
+import gzip
+import json
+import math
+import os
+import random
+import re
+import statistics
+import sys
+
+import oracle
+
+TESTS = os.path.join(oracle.ROOT, "tests")
+RATIO = {"relative_latency", "flops_per_byte"}
+SHARE = {"roofline_share", "occupancy_share", "estimated_occupancy_share", "warp_efficiency_share",
+         "l2_hit_share", "dram_share"}
+LEVELS = (("device", "op_device"), ("op",), ("layer",))
+
+
+# ---- items ----
+
+def base_name(name):
+    """A function's own name: of "void a::b<c>(d)" it is "b"."""
+    if name.startswith("_Z"):
+        return None  # taken apart by the unit test
+    depth, cut = 0, len(name)
+    if name.endswith(")"):
+        for i in range(len(name) - 1, -1, -1):
+            depth += {")": 1, "(": -1}.get(name[i], 0)
+            if depth == 0:
+                if i and re.match(r"[\w$>]", name[i - 1]):
+                    cut = i
+                break
+    name, depth, start = name[:cut], 0, 0
+    for i, c in enumerate(name):
+        depth += {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}.get(c, 0)
+        if depth == 0 and c == " " and i + 1 < len(name):
+            start = i + 1
+    name, depth, start = name[start:], 0, 0
+    for i, c in enumerate(name):
+        depth += {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}.get(c, 0)
+        if depth == 0 and c == ":":
+            start = i + 1
+    name = name[start:]
+    return name[:name.index("<")] if "<" in name[1:] else name
+
+
+class Program(oracle.Neurolens):
+    def rows(self, profile, query):
+        return self.json("sql", "--no-cache", profile, query)["rows"]
+
+    def json(self, *words):
+        return self.run(*words, "--format", "json")["result"]
+
+
+def device_items(program, profile):
+    """Signature → lengths, of names that folding leaves alone; None under others."""
+    items = {}
+    for name, dur in program.rows(profile, "SELECT name, dur FROM kernels WHERE dur IS NOT NULL"):
+        items.setdefault(base_name(name or ""), []).append(dur)
+    for kind, dur in program.rows(profile, "SELECT kind, dur FROM copies WHERE dur IS NOT NULL"):
+        items.setdefault("[copy %s]" % (kind or "?"), []).append(dur)
+    for (dur,) in program.rows(profile, "SELECT dur FROM memsets WHERE dur IS NOT NULL"):
+        items.setdefault("[memset]", []).append(dur)
+    return items
+
+
+def op_items(program, profile):
+    """Own times of operators, from their nesting on each thread."""
+    rows = program.rows(profile, "SELECT o.name, s.ts, s.dur, l.thread FROM ops o JOIN slices s ON "
+                                 "s.id = o.slice JOIN lanes l ON l.id = s.lane "
+                                 "WHERE s.dur IS NOT NULL AND s.flags & 2 = 0")
+    threads, items = {}, {}
+    for name, ts, dur, thread in rows:
+        if thread is not None:
+            threads.setdefault(thread, []).append((ts, -dur, name))
+    for calls in threads.values():
+        calls.sort(key=lambda call: call[:2])
+        stack, own = [], []
+        for ts, minus, name in calls:
+            while stack and stack[-1][0] < ts - minus:
+                stack.pop()
+            own.append([name, -minus])
+            if stack:
+                stack[-1][1][1] += minus
+            stack.append((ts - minus, own[-1]))
+        for name, length in own:
+            items.setdefault(name, []).append(max(length, 0))
+    return items
+
+
+def check_items(check, name, part, expected):
+    """Those of the names that are as they were are equal; all of them add up."""
+    total = sum(sum(lengths) for lengths in expected.values())
+    calls = sum(len(lengths) for lengths in expected.values())
+    got = {item["signature"]: item for item in part}
+    check.equal(name + ": all add up", (calls, total),
+                (sum(i["count"] for i in part), sum(i["total_ns"] for i in part)))
+    wanted, found = {}, {}
+    for signature, lengths in expected.items():
+        if signature not in got or "*" in signature:
+            continue
+        item = got[signature]
+        wanted[signature] = (len(lengths), sum(lengths), math.floor(statistics.median(lengths) + 0.5),
+                             round(sum(lengths) / total, 9) if total else None)
+        found[signature] = (item["count"], item["total_ns"], item["latency_ns"],
+                            round(item["share"], 9) if total else None)
+    check.rows(name, wanted, found)
+
+
+# ---- likeness ----
+
+def closeness(x, y):
+    each = []
+    for column in RATIO | SHARE:
+        a, b = x[column], y[column]
+        if a is None or b is None:
+            continue
+        if a == b:
+            each.append(1)
+        elif column in SHARE:
+            each.append(max(0, 1 - abs(a - b)))
+        else:
+            each.append(min(a, b) / max(a, b) if a > 0 and b > 0 else 0)
+    return sum(each) / len(each) if each else None
+
+
+def part_likeness(a, b):
+    a = {i["signature"]: i for i in a}
+    b = {i["signature"]: i for i in b}
+    score = same = 0
+    left = {}
+    for signature in set(a) | set(b):
+        x, y = a.get(signature), b.get(signature)
+        both = min(x["share"], y["share"]) if x and y else 0
+        if both:
+            close = closeness(x, y)
+            score += both * (1 if close is None else 0.5 + 0.5 * close)
+            same += both
+        for item, side in ((x, 0), (y, 1)):
+            if item and item["category"]:
+                left.setdefault(item["category"], [0, 0])[side] += item["share"] - both
+    alike = sum(min(pair) for pair in left.values())
+    return score + 0.5 * alike, same, alike
+
+
+def likeness(a, b):
+    """None when no part is in both."""
+    for level in LEVELS:
+        parts = [part_likeness(a[p], b[p]) for p in level if a[p] and b[p]]
+        if parts:
+            return [sum(column) / len(parts) for column in zip(*parts)]
+    return None
+
+
+class Runs:
+    """Profiles, their fingerprints, and what `similar` says of all pairs."""
+
+    def __init__(self, check, program, folder, profiles):
+        self.check, self.program, self.prints, self.said = check, program, {}, {}
+        self.ledger = os.path.join(folder, "ledger")
+        for profile in profiles:
+            self.prints[profile] = program.json("fingerprint", "--no-cache", profile)
+        for profile in profiles:
+            program.run("add", "--no-trace", "--no-cache", "--ledger", self.ledger, profile, "--format", "json")
+        names = [os.path.basename(p) for p in profiles]
+        if len(set(names)) != len(names):
+            raise SystemExit("names of profiles must differ: %s" % sorted(names))
+        for profile in profiles:
+            answer = program.json("similar", "--no-cache", "--all", "--ledger", self.ledger, profile)
+            self.said[profile] = {run["name"]: run for run in answer["runs"]}
+
+    def check_pairs(self):
+        wrong, pairs = [], 0
+        for a in self.prints:
+            for b in self.prints:
+                pairs += 1
+                wanted = likeness(self.prints[a], self.prints[b])
+                run = self.said[a].get(os.path.basename(b))
+                got = run and [run["similarity"], run["same_share"], run["alike_share"]]
+                if (wanted is None) != (got is None) or \
+                        (wanted and max(abs(x - y) for x, y in zip(wanted, got)) > 2e-4):
+                    wrong.append((os.path.basename(a), os.path.basename(b), wanted, got))
+        self.check.equal("likeness of %d pairs" % pairs, [], wrong[:3])
+        self.check.equal("1 to themselves", [], [p for p in self.prints if likeness(
+            self.prints[p], self.prints[p]) and self.said[p][os.path.basename(p)]["similarity"] != 1])
+        uneven = [(a, b) for a in self.prints for b in self.prints
+                  if os.path.basename(b) in self.said[a] and
+                  self.said[a][os.path.basename(b)]["similarity"] !=
+                  self.said[b][os.path.basename(a)]["similarity"]]
+        self.check.equal("the same both ways", [], uneven[:3])
+
+    def similarity(self, a, b):
+        run = self.said[a].get(os.path.basename(b))
+        return run["similarity"] if run else 0
+
+    def separated(self, name, group):
+        """The members of the group are nearer to each other than to all others."""
+        within = [self.similarity(a, b) for a in group for b in group if a != b]
+        others = [(self.similarity(a, b), os.path.basename(b)) for a in group for b in self.prints
+                  if b not in group]
+        print("    %s: %.3f to %.3f within, at most %.3f to others (%s)" %
+              (name, min(within), max(within), *max(others)))
+        self.check.equal("%s is nearer to itself than to others" % name, True,
+                         min(within) > max(others)[0])
+
+
+# ---- what must not matter ----
+
+def shuffled(events, rng):
+    """The same work in another order, on other threads, streams and processes."""
+    numbers = {}
+
+    def other(kind, value):
+        return numbers.setdefault((kind, str(value)), 1000 + len(numbers))
+
+    out = []
+    for event in events:
+        event = json.loads(json.dumps(event))
+        args = event.get("args", {})
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            event["tid"] = args["stream"] = other("stream", args.get("stream"))
+        elif isinstance(event.get("tid"), int):
+            event["tid"] = other("thread", event["tid"])
+        if isinstance(event.get("pid"), int) and event["pid"] > 64:
+            event["pid"] = other("process", event["pid"])
+        out.append(event)
+    rng.shuffle(out)
+    return out
+
+
+def check_order(check, program, folder, path):
+    with (gzip.open if path.endswith("gz") else open)(path) as file:
+        document = json.load(file)
+    first = program.json("fingerprint", "--no-cache", path)
+    document["traceEvents"] = shuffled(document["traceEvents"], random.Random(1))
+    changed = os.path.join(folder, "changed.json")
+    with open(changed, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    again = program.json("fingerprint", "--no-cache", changed)
+    def steady(rows):  # sums of fractions hang on their order in the last digits
+        return [{k: float("%.10g" % v) if isinstance(v, float) else v for k, v in row.items()}
+                for row in rows]
+
+    for part in ("device", "parts"):
+        check.equal("%s: order and lanes do not matter (%s)" % (os.path.basename(path), part),
+                    steady(first[part]), steady(again[part]))
+
+
+# ---- one model on two GPUs, from tables of what each kernel took ----
+
+def lay_out(table, path, device):
+    """A timeline with the kernels of a TraceLens kernel_summary.csv under their operators: as many of each as
+    there were, each as long as their mean."""
+    events, now, number = [], 0.0, 0
+    with open(table, encoding="utf-8-sig") as file:
+        for row in csv.DictReader(file):
+            count = int(float(row["Kernel duration (µs)_count"]))
+            mean = float(row["Kernel duration (µs)_mean"])
+            for _ in range(count):
+                number += 1
+                op = row["Parent cpu_op"]
+                if op:
+                    events.append({"ph": "X", "cat": "cpu_op", "name": op, "pid": 100, "tid": 100, "ts": now,
+                                   "dur": mean, "args": {"External id": number + 10**6}})
+                    events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100,
+                                   "tid": 100, "ts": now + mean / 4, "dur": mean / 4,
+                                   "args": {"correlation": number}})
+                events.append({"ph": "X", "cat": "kernel", "name": row["Kernel name"], "pid": 0, "tid": 7,
+                               "ts": now + mean / 2, "dur": mean,
+                               "args": {"device": 0, "context": 0, "stream": 7, "correlation": number}})
+                now += 2 * mean
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": device}],
+                   "traceEvents": events}, file)
+    return path
+
+
+def two_gpus(folder):
+    place = os.path.join(oracle.SHARED, "samples", "torch_oracle", "AMD-AGI+TraceLens", "tests", "traces",
+                         "compare_test_e2e", "reference")
+    return [lay_out(os.path.join(place, name + "_perf_report_csvs", "kernel_summary.csv"),
+                    os.path.join(folder, "qwen-%s.json" % name), device)
+            for name, device in (("h100", "NVIDIA H100 80GB HBM3"), ("mi300", "AMD Instinct MI300X"))]
+
+
+# ---- samples ----
+
+SAMPLES = ("torch/pytorch+kineto/tb_plugin/samples/*/*.gz", "torch/harryjmoss+particle_transformer/*/*/*.json",
+           "torch/harryjmoss+particle_transformer/*.json", "nsys/GindaChen*.sqlite", "nsys/Yoon*.sqlite",
+           "torch/sidnb13+torch-profiling-tutorial/*/*/*.json", "nsys/amir*.sqlite",
+           "torch/AMD-AGI+TraceLens/tests/traces/*/*.gz", "torch/AMD-AGI+TraceLens/tests/traces/*/*/*.gz",
+           "torch/facebook*/tests/data/ns_resolution_trace/*.gz", "torch/Coding*/*/*.json",
+           "ort/recorded_by_us/*.json", "ort/recorded_by_us_2/*.json",
+           "tensorrt/NVIDIA+TensorRT/*/*/trt-engine-explorer/*/*/resnet/*/*/*.profile.json",
+           "tensorrt/NVIDIA+TensorRT/*/*/trt-engine-explorer/tests/inputs/fd*.profile.json")
+GROUPS = (("kineto's ResNet-50, two versions", "worker0.pt"),
+          ("particle_transformer, batch 2, four runs", "hmoss-6a49xb_198(1897|0917)"),
+          ("nsys-ai's MFU runs, before and after", "mfu_2gpu"),
+          ("Qwen1.5-0.5B on H100 and MI300X", "qwen-"),
+          ("MNIST in ONNX Runtime 1.22 and 1.23", "cpu_mnist"),
+          ("a CNN in ONNX Runtime 1.14 to 1.20", r"cnn_ort_|cnn_2026"),
+          ("ResNet in TensorRT, FP32 and FP16", "(bd8aa336|f0cfa115)__resnet"))
+
+
+def main():
+    check, program = oracle.Checker(), Program(sys.argv)
+    folder = program.home.name
+    fixtures = [os.path.join(TESTS, path) for path in
+                ("fixtures/torch_cpu_train.json.gz", "fixtures/torch_cpu_stack.json.gz",
+                 "fixtures/ort_cpu_mlp.json.gz", "corpus/nsys/era-3.25-all.sqlite",
+                 "corpus/chrome/kineto.json", "corpus/xplane/gpu.xplane.pb")]
+    samples = []
+    if os.path.isdir(os.path.join(oracle.SHARED, "samples")):
+        for pattern in SAMPLES:
+            samples += sorted(glob.glob(os.path.join(oracle.SHARED, "samples", pattern)))
+    for profile in fixtures + samples:
+        name = os.path.basename(profile)
+        answer = program.json("fingerprint", "--no-cache", profile)
+        if answer["device"]:
+            check_items(check, name + ": device", answer["device"], device_items(program, profile))
+        if answer["op"]:
+            check_items(check, name + ": op", answer["op"], op_items(program, profile))
+    check_order(check, program, folder, os.path.join(TESTS, "corpus/chrome/kineto.json"))
+    for path in samples:
+        if "particle_transformer" in path and "2557314b" in path:
+            check_order(check, program, folder, path)
+    runs = Runs(check, program, folder, fixtures + samples + (two_gpus(folder) if samples else []))
+    runs.check_pairs()
+    for name, pattern in GROUPS if samples else ():
+        runs.separated(name, [p for p in runs.prints if re.search(pattern, os.path.basename(p))])
+    check.finish()
+
+
+if __name__ == "__main__":
+    main()
