@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define NL_ASAN 1
@@ -101,15 +102,32 @@ void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item)
     *cap = cells;
 }
 
+/* Whole huge pages of an array: one fault each instead of 512. What does not fill one stays small, so
+ * that no memory is touched which the array does not have. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static void *map_pages(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        out_of_memory(bytes);
+    return memory;
+}
+
 void *nl_pages(size_t bytes)
 {
     if (!bytes)
         return NULL;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        out_of_memory(bytes);
-    if (bytes >= (size_t)4 << 20)
-        madvise(memory, bytes, MADV_HUGEPAGE);
+    if (bytes < HUGE_PAGE)
+        return map_pages(bytes);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1);
+    char *memory = map_pages(whole + HUGE_PAGE);
+    size_t before = (0 - (uintptr_t)memory) & (HUGE_PAGE - 1), after = HUGE_PAGE - before;
+    if (before)
+        munmap(memory, before);
+    memory += before;
+    munmap(memory + whole, after);
+    madvise(memory, whole & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
     return memory;
 }
 
