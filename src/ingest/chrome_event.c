@@ -171,7 +171,10 @@ static inline bool ends_number(char c)
     return c == ',' || c == '}' || (unsigned char)c <= ' ';
 }
 
-/* The usual numbers: up to 15 digits, with up to 3 decimals. NULL for all others. */
+#define WHOLE_MOST 9000000000000000u /* with thousandths, so much fits; and is exact as a double */
+
+/* The usual numbers: up to 16 digits, as microseconds since 1970 have, with up to 3 decimals. NULL for
+ * all others. */
 static inline HOT const char *parse_usual_number(struct chrome_value *value, const char *p)
 {
     uint64_t word = chrome_load8(p);
@@ -181,8 +184,6 @@ static inline HOT const char *parse_usual_number(struct chrome_value *value, con
     if (count == 8) {
         word = chrome_load8(stop);
         count = digit_run(word);
-        if (count == 8)
-            return NULL;
         if (count) {
             sum = sum * powers[count] + digits_value(word, count);
             stop += count;
@@ -190,6 +191,8 @@ static inline HOT const char *parse_usual_number(struct chrome_value *value, con
     }
     value->type = CHROME_INTEGER;
     if (*stop == '.') {
+        if (sum > WHOLE_MOST)
+            return NULL;
         static const uint32_t scale[] = {0, 100, 10, 1};
         word = chrome_load8(stop + 1);
         count = digit_run(word);
