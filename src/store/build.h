@@ -57,6 +57,8 @@ struct nl_stage {
     uint32_t *remap; /* local name id → final id, during finishing */
     struct nl_unit *unit;
     struct nl_staged tables[NL_TABLE_COUNT];
+    char *packed; /* the chunk in hand */
+    size_t packed_cap;
 };
 
 /* Rows of the entity tables, by the number that the builder gave out. */

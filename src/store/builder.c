@@ -58,6 +58,7 @@ static void stage_free(struct nl_stage *stage)
         nl_free(stage->waiting[t].rows);
     }
     nl_dict_release(&stage->names);
+    nl_free(stage->packed);
     nl_free(stage->remap);
     nl_free(stage);
 }
@@ -422,7 +423,6 @@ static void pack(struct nl_stage *stage, enum nl_table_id table)
 {
     struct nl_waiting *waiting = &stage->waiting[table];
     struct nl_staged *staged = &stage->tables[table];
-    struct nl_chunk_column columns[NL_CHUNK_COLUMNS];
     const struct nl_table_def *def = &nl_tables[table];
     uint32_t count = waiting->used;
     if (!count)
@@ -436,9 +436,9 @@ static void pack(struct nl_stage *stage, enum nl_table_id table)
     count_rows(stage->builder, count * def->row_size);
     if (nl_builder_over_budget(stage->builder))
         return;
-    size_t bytes = nl_chunk_plan(columns, def, waiting->rows, count);
+    size_t bytes = nl_chunk_pack(stage->packed, def, waiting->rows, count);
     char *chunk = chunk_room(staged, bytes);
-    nl_chunk_write(chunk, columns, def, waiting->rows, count);
+    memcpy(chunk, stage->packed, bytes);
     nl_grow(&staged->segments, &staged->cap, ++staged->count);
     staged->segments[staged->count - 1] = (struct nl_segment){
         .unit = stage->unit, .chunk = chunk, .block = staged->block, .count = count};
@@ -450,7 +450,10 @@ void nl_stage_pack(struct nl_stage *stage, enum nl_table_id table)
     struct nl_waiting *waiting = &stage->waiting[table];
     pack(stage, table);
     if (!waiting->rows) {
-        waiting->room = (uint32_t)(WAITING_BYTES / nl_tables[table].row_size);
+        size_t room = WAITING_BYTES / nl_tables[table].row_size;
+        waiting->room = (uint32_t)(room < NL_CHUNK_ROWS ? room : NL_CHUNK_ROWS);
+        size_t packed = nl_chunk_room(&nl_tables[table], waiting->room);
+        nl_grow(&stage->packed, &stage->packed_cap, packed);
         waiting->rows = nl_alloc(waiting->room * nl_tables[table].row_size);
     }
 }

@@ -37,109 +37,88 @@ static bool is_staged(const struct nl_column_def *column)
 
 #define BY_SIZE(size, DO)                                                                          \
     switch (size) {                                                                                \
-    case 1: {                                                                                      \
-        DO(uint8_t);                                                                               \
-    } break;                                                                                       \
-    case 2: {                                                                                      \
-        DO(uint16_t);                                                                              \
-    } break;                                                                                       \
-    case 4: {                                                                                      \
-        DO(uint32_t);                                                                              \
-    } break;                                                                                       \
-    default: {                                                                                     \
-        DO(uint64_t);                                                                              \
-    } break;                                                                                       \
+    case 1: DO(uint8_t); break;                                                                    \
+    case 2: DO(uint16_t); break;                                                                   \
+    case 4: DO(uint32_t); break;                                                                   \
+    default: DO(uint64_t); break;                                                                  \
     }
-
-#define RANK(type, from) ((type)(*(const type *)(const void *)(from) + (type)zero))
-
-/* The least and the greatest rank. */
-struct range {
-    uint64_t least, most;
-};
-
-static struct range find_range(const char *from, size_t width, uint32_t count, unsigned size,
-                               uint64_t zero)
-{
-    struct range range = {0, 0};
-#define LOOK(type)                                                                                 \
-    type first = RANK(type, from), least = first, most = first;                                    \
-    uint32_t k = 1;                                                                                \
-    while (k < count && RANK(type, from + k * width) == first)                                     \
-        k++;                                                                                       \
-    for (; k < count; k++) {                                                                       \
-        type rank = RANK(type, from + k * width);                                                  \
-        least = rank < least ? rank : least;                                                       \
-        most = rank > most ? rank : most;                                                          \
-    }                                                                                              \
-    range = (struct range){least, most}
-    BY_SIZE(size, LOOK)
-#undef LOOK
-    return range;
-}
-
-/* One less than the least known rank. */
-static uint64_t find_low(const char *from, size_t width, uint32_t count, unsigned size,
-                         uint64_t zero)
-{
-    uint64_t found = 0;
-#define LOOK(type)                                                                                 \
-    type low = (type) ~(type)0;                                                                    \
-    for (uint32_t k = 0; k < count; k++) {                                                         \
-        type below = (type)(RANK(type, from + k * width) - 1);                                     \
-        low = below < low ? below : low;                                                           \
-    }                                                                                              \
-    found = low
-    BY_SIZE(size, LOOK)
-#undef LOOK
-    return found;
-}
 
 static uint32_t bytes_for(uint64_t most)
 {
     return most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
 }
 
-static struct nl_chunk_column plan_column(const struct nl_column_def *column, const char *rows,
-                                          size_t width, uint32_t count)
+#define NARROW(cell)                                                                               \
+    for (uint32_t k = 0; k < count; k++)                                                           \
+    ((cell *)to)[k] = (cell)(ranks[k] ? ranks[k] - low : 0)
+
+/* One column of values of a type: `from` is the first of them, `width` bytes apart. It is passed over
+ * as long as nothing but the first value comes; then the ranks are gathered, so that vectors can find
+ * the least and the greatest and make cells. */
+#define PACK_COLUMN(type)                                                                          \
+    static inline __attribute__((always_inline)) struct nl_chunk_column pack_##type(               \
+        void *to, const char *from, size_t width, uint32_t count, uint64_t zero)                   \
+    {                                                                                              \
+        type ranks[NL_CHUNK_ROWS], least, most, low = (type) ~(type)0;                             \
+        uint32_t same = 0;                                                                         \
+        least = most = (type)(*(const type *)(const void *)from + (type)zero);                     \
+        while (same < count &&                                                                     \
+               (type)(*(const type *)(const void *)(from + same * width) + (type)zero) == least)   \
+            same++;                                                                                \
+        if (same == count)                                                                         \
+            return (struct nl_chunk_column){.low = least};                                         \
+        for (uint32_t k = 0; k < count; k++)                                                       \
+            ranks[k] = (type)(*(const type *)(const void *)(from + k * width) + (type)zero);       \
+        for (uint32_t k = 0; k < count; k++) {                                                     \
+            least = ranks[k] < least ? ranks[k] : least;                                           \
+            most = ranks[k] > most ? ranks[k] : most;                                              \
+        }                                                                                          \
+        for (uint32_t k = 0; k < count && !least; k++) /* of the known ones */                     \
+            low = (type)(ranks[k] - 1) < low ? (type)(ranks[k] - 1) : low;                         \
+        low = least ? (type)(least - 1) : low;                                                     \
+        uint32_t bytes = bytes_for((type)(most - low));                                            \
+        if (bytes >= sizeof(type)) {                                                               \
+            memcpy(to, ranks, count * sizeof(type));                                               \
+            return (struct nl_chunk_column){.low = 0, .bytes = sizeof(type)};                      \
+        }                                                                                          \
+        BY_SIZE(bytes, NARROW)                                                                     \
+        return (struct nl_chunk_column){.low = low, .bytes = bytes};                               \
+    }
+
+PACK_COLUMN(uint8_t)
+PACK_COLUMN(uint16_t)
+PACK_COLUMN(uint32_t)
+PACK_COLUMN(uint64_t)
+
+size_t nl_chunk_room(const struct nl_table_def *def, uint32_t count)
 {
-    uint64_t zero = rank_of_zero(column->type), low;
-    rows += column->field;
-    struct range range = find_range(rows, width, count, column->size, zero);
-    if (range.least == range.most)
-        return (struct nl_chunk_column){.low = range.least};
-    low = range.least ? range.least - 1 : find_low(rows, width, count, column->size, zero);
-    uint32_t bytes = bytes_for(range.most - low);
-    if (bytes >= column->size)
-        return (struct nl_chunk_column){.low = 0, .bytes = column->size};
-    return (struct nl_chunk_column){.low = low, .bytes = bytes};
+    return def->count * (sizeof(struct nl_chunk_column) + 8) + def->row_size * count;
 }
 
-size_t nl_chunk_plan(struct nl_chunk_column *columns, const struct nl_table_def *def,
-                     const void *rows, uint32_t count)
+NL_WIDE size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const void *rows,
+                             uint32_t count)
 {
-    size_t at = def->count * sizeof *columns;
-    if (def->count > NL_CHUNK_COLUMNS)
-        NL_BUG("a table has too many columns");
+    struct nl_chunk_column *have = (struct nl_chunk_column *)(void *)chunk;
+    size_t at = def->count * sizeof *have;
+    if (count > NL_CHUNK_ROWS)
+        NL_BUG("a chunk of too many rows");
     for (unsigned c = 0; c < def->count; c++) {
         const struct nl_column_def *column = &nl_columns[def->first + c];
-        columns[c] = (struct nl_chunk_column){0};
+        have[c] = (struct nl_chunk_column){0};
         if (!is_staged(column))
             continue;
-        columns[c] = plan_column(column, rows, def->row_size, count);
-        columns[c].at = (uint32_t)at;
-        at += ((size_t)columns[c].bytes * count + 7) & ~(size_t)7;
+#define PACK(cell)                                                                                 \
+    have[c] = pack_##cell(chunk + at, (const char *)rows + column->field, def->row_size, count,    \
+                          rank_of_zero(column->type))
+        BY_SIZE(column->size, PACK)
+#undef PACK
+        have[c].at = (uint32_t)at;
+        at += ((size_t)have[c].bytes * count + 7) & ~(size_t)7;
     }
     return at;
 }
 
 /* The cells of one column, of values of a size each; no cell is wider than a value. */
-#define WRITE(type, cell)                                                                          \
-    for (uint32_t k = 0; k < count; k++, from += width) {                                          \
-        type rank = RANK(type, from);                                                              \
-        ((cell *)to)[k] = (cell)(rank ? rank - low : 0);                                           \
-    }                                                                                              \
-    break
 #define READ(type, cell)                                                                           \
     for (uint32_t k = 0; k < count; k++) {                                                         \
         type rank = (type)((const cell *)from)[k];                                                 \
@@ -161,25 +140,6 @@ size_t nl_chunk_plan(struct nl_chunk_column *columns, const struct nl_table_def 
     case 0x88: DO(uint64_t, uint64_t);                                                             \
     default: NL_BUG("a cell is wider than its value");                                             \
     }
-
-static void write_cells(void *to, const struct nl_chunk_column *chunk,
-                        const struct nl_column_def *column, const char *rows, size_t width,
-                        uint32_t count)
-{
-    const char *from = rows + column->field;
-    uint64_t zero = rank_of_zero(column->type), low = chunk->low;
-    BY_SIZES(column->size, chunk->bytes, WRITE)
-}
-
-void nl_chunk_write(char *chunk, const struct nl_chunk_column *columns,
-                    const struct nl_table_def *def, const void *rows, uint32_t count)
-{
-    memcpy(chunk, columns, def->count * sizeof *columns);
-    for (unsigned c = 0; c < def->count; c++)
-        if (columns[c].bytes)
-            write_cells(chunk + columns[c].at, &columns[c], &nl_columns[def->first + c], rows,
-                        def->row_size, count);
-}
 
 static void fill(const struct nl_column_def *column, uint64_t value, uint32_t count, void *cells)
 {

@@ -22,16 +22,14 @@ struct nl_chunk_column {
     uint32_t bytes; /* of a cell; 0 = there are none */
 };
 
-#define NL_CHUNK_COLUMNS 64 /* more than any table has */
+#define NL_CHUNK_ROWS 1024 /* in a chunk at most */
 
-/* Says how `rows` (struct nl_T_row, one after the other) are best kept; returns the bytes of the chunk,
- * a multiple of 8. */
-size_t nl_chunk_plan(struct nl_chunk_column *columns, const struct nl_table_def *def,
-                     const void *rows, uint32_t count);
+/* Bytes that a chunk of so many rows may take. */
+size_t nl_chunk_room(const struct nl_table_def *def, uint32_t count);
 
-/* Writes the chunk that was planned. */
-void nl_chunk_write(char *chunk, const struct nl_chunk_column *columns,
-                    const struct nl_table_def *def, const void *rows, uint32_t count);
+/* Packs `rows` (struct nl_T_row, one after the other) into `chunk`, which has that much room; returns
+ * the bytes of the chunk, a multiple of 8. */
+size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const void *rows, uint32_t count);
 
 /* Column `c` of the table, as values of its own type. */
 void nl_chunk_read(const char *chunk, const struct nl_table_def *def, unsigned c, uint32_t count,

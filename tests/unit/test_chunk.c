@@ -93,11 +93,11 @@ static void reads_what_was_written(void)
         char *rows = nl_zalloc(MOST * def->row_size);
         for (unsigned spread = 0; spread < 27; spread++)
             for (size_t i = 0; i < CHECK_LENGTH(counts); i++) {
-                struct nl_chunk_column columns[NL_CHUNK_COLUMNS];
+                size_t room = nl_chunk_room(def, counts[i]);
+                char *chunk = nl_alloc(room);
                 fill(def, rows, counts[i], spread, &state);
-                size_t bytes = nl_chunk_plan(columns, def, rows, counts[i]);
-                char *chunk = nl_alloc(bytes);
-                nl_chunk_write(chunk, columns, def, rows, counts[i]);
+                size_t bytes = nl_chunk_pack(chunk, def, rows, counts[i]);
+                CHECK(bytes <= room);
                 compare(def, chunk, rows, counts[i]);
                 CHECK(bytes % 8 == 0);
                 nl_free(chunk);
@@ -110,7 +110,7 @@ static void reads_what_was_written(void)
 static void usual_rows_are_small(void)
 {
     static struct nl_op_row rows[MOST];
-    struct nl_chunk_column columns[NL_CHUNK_COLUMNS];
+    static char chunk[MOST * sizeof rows[0] + 4096];
     for (uint32_t k = 0; k < MOST; k++) {
         rows[k] = nl_op_row();
         rows[k].slice = 5000 + k;
@@ -118,7 +118,8 @@ static void usual_rows_are_small(void)
         rows[k].shapes = k % 200;
         rows[k].sequence = k % 3 ? NL_NULL_I64 : (int64_t)k;
     }
-    size_t bytes = nl_chunk_plan(columns, &nl_tables[NL_T_op], rows, MOST);
+    REQUIRE(nl_chunk_room(&nl_tables[NL_T_op], MOST) <= sizeof chunk);
+    size_t bytes = nl_chunk_pack(chunk, &nl_tables[NL_T_op], rows, MOST);
     CHECK(bytes < MOST * 8);
 }
 
