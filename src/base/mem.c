@@ -89,6 +89,13 @@ void nl_expect_arrays(size_t bytes)
 #endif
 }
 
+void nl_give_back(void)
+{
+#if defined(__GLIBC__) && !defined(NL_ASAN)
+    malloc_trim(0);
+#endif
+}
+
 void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item)
 {
     if (need <= *cap)
