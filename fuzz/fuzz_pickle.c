@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "ingest/flightrec.h"
+#include "ingest/picklewatch.h"
 #include "ingest/torchmem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,47 +17,66 @@ static void load(const uint8_t *data, size_t size, bool flight)
     struct nl_job job = {.threads = 1};
     struct nl_input input = {
         .path = "-", .name = "dump_3", .encoding = "plain", .rank = NL_NULL_I64};
-    struct pickle pickle;
-    nl_err_clear(&err);
-    bool ok = pickle_read(&pickle, data, size, &job, &err);
-    if (ok) {
-        struct nl_builder *builder = nl_builder_new(&job);
-        uint32_t source = nl_builder_source(builder, input.name, "pickle");
-        ok = flight ? flightrec_load(builder, source, &input, &pickle, &job, &err)
-                    : torchmem_load(builder, source, &pickle, &job, &err);
-        pickle_free(&pickle);
-        if (ok)
-            nl_trace_free(nl_builder_finish(builder, &err));
-        else
-            nl_builder_free(builder);
-    }
-    if (!ok && (err.code == NL_OK || !err.text[0]))
-        abort(); /* refused without a reason */
-}
-
-/* As a dump in either form: JSON becomes a pickle first. */
-static void load_dump(const uint8_t *data, size_t size)
-{
-    struct nl_err err;
-    struct nl_job job = {.threads = 1};
-    struct nl_input input = {
-        .path = "-", .name = "dump_3", .encoding = "plain", .rank = NL_NULL_I64};
     nl_err_clear(&err);
     struct nl_builder *builder = nl_builder_new(&job);
-    uint32_t source = nl_builder_source(builder, input.name, "flight-recorder");
-    if (flightrec_load_bytes(builder, source, &input, data, size, &job, &err)) {
-        nl_trace_free(nl_builder_finish(builder, &err));
-        return;
-    }
-    if (err.code == NL_OK || !err.text[0])
+    uint32_t source = nl_builder_source(builder, input.name, "pickle");
+    bool ok = flight ? flightrec_load_bytes(builder, source, &input, data, size, &job, &err)
+                     : torchmem_load_bytes(builder, source, data, size, &job, &err);
+    if (!ok && (err.code == NL_OK || !err.text[0]))
         abort(); /* refused without a reason */
-    nl_builder_free(builder);
+    struct nl_trace *trace =
+        nl_builder_finish(builder, &err); /* as of a folder where others are left */
+    if (!trace)
+        abort();
+    if (!ok && (trace->slice.rows || trace->memory.rows))
+        abort(); /* rows of what was refused */
+    nl_trace_free(trace);
+}
+
+/* All values of any pickle, as trees of a few levels. */
+static void walk(struct pickle *pickle, struct pickle_value value, unsigned levels)
+{
+    uint32_t count = pickle_count(pickle, value);
+    (void)pickle_text(pickle, value);
+    (void)pickle_f64(pickle, value);
+    for (uint32_t i = 0; i < count && levels && pickle_spend(pickle, 1); i++) {
+        walk(pickle, pickle_item(pickle, value, i), levels - 1);
+        walk(pickle, pickle_key(pickle, value, i), levels - 1);
+    }
+}
+
+static void take(void *context, size_t list, const struct pickle_value *pairs, size_t count)
+{
+    (void)list;
+    for (size_t i = 0; i < count; i++)
+        walk(context, pairs[i], 3);
+}
+
+/* With and without dictionaries that are taken while it is read. */
+static void read_all(const uint8_t *data, size_t size)
+{
+    for (unsigned how = 0; how < 8; how++) {
+        struct pickle pickle;
+        struct nl_err err;
+        const struct pickle_watch watch = {.key = how & 4 ? "device_traces" : "entries",
+                                           .nested = how & 1,
+                                           .keep = how & 2,
+                                           .take = take,
+                                           .context = &pickle};
+        nl_err_clear(&err);
+        if (pickle_read_watched(&pickle, data, size, &watch, NULL, &err)) {
+            walk(&pickle, pickle.root, 4);
+            pickle_free(&pickle);
+        } else if (err.code == NL_OK || !err.text[0]) {
+            abort();
+        }
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    load_dump(data, size);
     load(data, size, true);
     load(data, size, false);
+    read_all(data, size);
     return 0;
 }

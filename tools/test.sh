@@ -179,6 +179,7 @@ tests_of_the_program() {
     part profile_tensorrt 200 python3 tests/profile_tensorrt.py
     part profile_torch 300 python3 tests/profile_torch.py
     part parity 120 python3 tests/parity.py
+    part compare 300 python3 tests/compare.py
     part invariants 300 python3 tests/invariants.py
     for oracle in tests/oracle/*.py; do
         case $(basename "$oracle") in

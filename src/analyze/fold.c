@@ -251,12 +251,23 @@ static void fold_text(struct nl_str name, const uint64_t *starts, struct nl_buf 
     }
 }
 
+void nl_fold_starts_init(struct nl_fold_starts *starts, enum nl_fold_level level)
+{
+    memset(starts, 0, sizeof *starts);
+    find_starts(starts->rules, level);
+}
+
+void nl_fold_text(const struct nl_fold_starts *starts, struct nl_str name, struct nl_buf *out)
+{
+    uint64_t used[NL_FOLD_RULES_MAX] = {0};
+    fold_text(name, starts->rules, out, used);
+}
+
 void nl_fold_name(struct nl_str name, enum nl_fold_level level, struct nl_buf *out)
 {
-    uint64_t starts[256];
-    uint64_t used[NL_FOLD_RULES_MAX] = {0};
-    find_starts(starts, level);
-    fold_text(name, starts, out, used);
+    struct nl_fold_starts starts;
+    nl_fold_starts_init(&starts, level);
+    nl_fold_text(&starts, name, out);
 }
 
 #define LONGEST ((size_t)1 << 26)

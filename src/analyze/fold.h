@@ -42,7 +42,16 @@ struct nl_cell nl_fold_cell(const struct nl_fold *fold, struct nl_result *result
 /* "16,782 names as 82: …", or NULL when no name was changed. Lives in the result. */
 const char *nl_fold_note(const struct nl_fold *fold, struct nl_result *result);
 
-/* The folded form of a text, appended to the empty `out`. For tests; slower than nl_fold_id. */
+/* Which rules may fit, per first byte: made once, for many texts that are no names of one trace. */
+struct nl_fold_starts {
+    uint64_t rules[256];
+};
+void nl_fold_starts_init(struct nl_fold_starts *starts, enum nl_fold_level level);
+
+/* The folded form of a text, appended to the empty `out`. */
+void nl_fold_text(const struct nl_fold_starts *starts, struct nl_str name, struct nl_buf *out);
+
+/* The same at once. For tests. */
 void nl_fold_name(struct nl_str name, enum nl_fold_level level, struct nl_buf *out);
 
 #endif

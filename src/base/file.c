@@ -62,6 +62,12 @@ void nl_map_close(struct nl_map *map)
     *map = (struct nl_map){0};
 }
 
+void nl_map_forget(const struct nl_map *map, size_t from, size_t to)
+{
+    if (map->bytes && from < to && to <= map->size)
+        (void)madvise((void *)(uintptr_t)(map->bytes + from), to - from, MADV_DONTNEED);
+}
+
 bool nl_out_open(struct nl_out *out, const char *path, struct nl_err *err)
 {
     *out = (struct nl_out){0};

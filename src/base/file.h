@@ -19,6 +19,9 @@ struct nl_map {
 /* Fails with NL_IO (missing, no permission, a directory, not regular), naming path and reason. */
 NL_MUST_CHECK bool nl_map_open(struct nl_map *map, const char *path, struct nl_err *err);
 void nl_map_close(struct nl_map *map);
+/* Bytes `from` up to `to`, multiples of 64 KiB, are not needed for now: they leave this program's memory
+ * until they are read again. */
+void nl_map_forget(const struct nl_map *map, size_t from, size_t to);
 
 /*
  * Atomic replacement: write to nl_out.stream, then nl_out_commit (fsync-free rename over path) or

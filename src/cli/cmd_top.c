@@ -1,4 +1,5 @@
 /* `neurolens top`: the loop of the live screen, and the one answer of --once. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,25 @@
 #include "cli/topjson.h"
 #include "tui/terminal.h"
 
-#define MS            ((int64_t)1000000)
-#define PATIENCE_NS   (3000 * MS) /* for drivers, of --once */
-#define DEFAULT_NS    (500 * MS)
-#define DEFAULT_LIMIT 20
-#define DEFAULT_WIDTH 120u
+#define MS             ((int64_t)1000000)
+#define PATIENCE_NS    (3000 * MS) /* for drivers, of --once */
+#define DEFAULT_NS     (500 * MS)
+#define DEFAULT_LIMIT  20
+#define DEFAULT_WIDTH  120u
+#define TARGET(member) offsetof(struct nl_settings, member)
+
+static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
+
+const struct nl_option nl_top_options[] = {
+    {"interval", 0, NL_OPTION_TIME, TARGET(interval_ns), "TIME",
+     "between refreshes: 100ms to 1s (default 500ms)", NULL},
+    {"once", 0, NL_OPTION_FLAG, TARGET(once), NULL, "one answer, no terminal needed", NULL},
+    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
+     "at most N processes in the answer of --once (default 20)", NULL},
+    {"sort", 0, NL_OPTION_CHOICE, TARGET(top_sort), "KEY",
+     "order of the processes: cpu (default), memory, gpu or pid", top_sort_names},
+    {.name = NULL},
+};
 
 static int64_t now(void)
 {

@@ -99,6 +99,8 @@ extern const char *const nl_command_groups[]; /* order of the groups in help, NU
 enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[] */
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
+/* Of single commands, in cmd_NAME.c. */
+extern const struct nl_option nl_diff_options[], nl_top_options[];
 /* The tables of all commands, NULL-terminated. */
 extern const struct nl_option *const nl_every_option[];
 
@@ -111,6 +113,7 @@ NL_MUST_CHECK bool nl_cmd_top(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_diff(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_export(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_validate(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_profile(struct nl_call *call, struct nl_err *err);

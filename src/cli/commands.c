@@ -21,7 +21,6 @@ static const char *const stacks_names[] = {"dwarf", "fp", "off", NULL};
 static const char *const native_names[] = {"on", "off", NULL};
 static const char *const switches_names[] = {"auto", "on", "off", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
-static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
 static const char *const schema_names[] = {"sql", "run", "metrics", NULL};
 
@@ -230,20 +229,11 @@ static const struct nl_option run_options[] = {
     END,
 };
 
-static const struct nl_option top_options[] = {
-    {"interval", 0, NL_OPTION_TIME, TARGET(interval_ns), "TIME",
-     "between refreshes: 100ms to 1s (default 500ms)", NULL},
-    {"once", 0, NL_OPTION_FLAG, TARGET(once), NULL, "one answer, no terminal needed", NULL},
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
-     "at most N processes in the answer of --once (default 20)", NULL},
-    {"sort", 0, NL_OPTION_CHOICE, TARGET(top_sort), "KEY",
-     "order of the processes: cpu (default), memory, gpu or pid", top_sort_names},
-    END,
-};
-
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
 static const struct nl_option *const report_tables[] = {report_options, profile_options,
                                                         nl_common_options, NULL};
+static const struct nl_option *const diff_tables[] = {nl_diff_options, profile_options,
+                                                      nl_common_options, NULL};
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
                                                      nl_common_options, NULL};
 static const struct nl_option *const export_tables[] = {export_options, profile_options,
@@ -258,13 +248,15 @@ static const struct nl_option *const note_tables[] = {note_options, nl_common_op
 static const struct nl_option *const rm_tables[] = {rm_options, nl_common_options, NULL};
 static const struct nl_option *const model_tables[] = {model_options, nl_common_options, NULL};
 static const struct nl_option *const run_tables[] = {run_options, nl_common_options, NULL};
-static const struct nl_option *const top_tables[] = {top_options, nl_common_options, NULL};
+static const struct nl_option *const top_tables[] = {nl_top_options, nl_common_options, NULL};
 const struct nl_option *const nl_every_option[] = {
-    run_options,    top_options, model_options,   report_options,    sql_options,
-    export_options, gc_options,  add_options,     ls_options,        tag_options,
-    note_options,   rm_options,  profile_options, nl_common_options, NULL};
+    run_options,     nl_top_options,  model_options,     report_options,
+    nl_diff_options, sql_options,     export_options,    gc_options,
+    add_options,     ls_options,      tag_options,       note_options,
+    rm_options,      profile_options, nl_common_options, NULL};
 
-const char *const nl_command_groups[] = {"Record", "Understand", "Ledger", "Share", "Tools", NULL};
+const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Ledger",
+                                         "Share",  "Tools",      NULL};
 
 const struct nl_command nl_commands[] = {
     {.name = "run",
@@ -375,6 +367,25 @@ const struct nl_command nl_commands[] = {
                  "neurolens sql run.sqlite --format csv < question.sql\n"
                  "neurolens sql run.sqlite                      # a shell",
      .run = nl_cmd_sql},
+    {.name = "diff",
+     .group = "Compare",
+     .summary = "what changed from A to B, how sure, and what it is made of",
+     .usage = "A B",
+     .least = 2,
+     .most = 2,
+     .tables = diff_tables,
+     .help =
+         "Compares two profiles: steady steps where both have them, else the time from first to\n"
+         "last device work, else sums. Says how much that changed, how sure it is, and divides "
+         "the\n"
+         "change among kernels, communication, copies and idle time, so that the parts add up to\n"
+         "it exactly. Ends with 3 when A and B cannot be compared.",
+     .examples = "neurolens diff before.json.gz after.json.gz\n"
+                 "neurolens diff @~1 @                             # the newest run against the "
+                 "one before\n"
+                 "neurolens diff 'run.sqlite[step=10:20]' 'run.sqlite[step=30:40]'\n"
+                 "neurolens diff a.json b.json --format csv",
+     .run = nl_cmd_diff},
     {.name = "init",
      .group = "Ledger",
      .summary = "make a ledger folder here",

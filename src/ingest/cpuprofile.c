@@ -1,4 +1,4 @@
-/* See cpuprofile.h. Frames are found by (parent, name, module, file, line) in one hash table. */
+/* See cpuprofile.h. Frames and nodes are found in stacktree's tables. */
 #include "ingest/cpuprofile.h"
 
 #include "base/mem.h"
@@ -23,10 +23,7 @@ void cpuprofile_share(struct cpuprofile *profile, struct nl_builder *builder, ui
 
 void cpuprofile_release(struct cpuprofile *profile)
 {
-    nl_free(profile->nodes);
-    nl_free(profile->slots);
-    profile->nodes = NULL;
-    profile->slots = NULL;
+    stack_tree_release(&profile->tree);
 }
 
 bool cpuprofile_end(struct cpuprofile *profile, struct nl_err *err)
@@ -50,57 +47,60 @@ uint32_t cpuprofile_name(struct cpuprofile *profile, struct nl_str text)
     return text.len ? nl_stage_name(profile->stage, text) : NL_NO_NAME;
 }
 
-static bool same_frame(const struct nl_stack_row *a, const struct nl_stack_row *b)
+void cpuprofile_expect(const struct cpuprofile *profile, const struct nl_stack_row *frame)
 {
-    return a->parent == b->parent && a->name == b->name && a->module == b->module &&
-           a->file == b->file && a->line == b->line;
+    stack_tree_expect(&profile->tree, frame->name, frame->module, frame->file, frame->line);
 }
 
-static size_t hash_of(const struct nl_stack_row *node)
+uint32_t cpuprofile_intern(struct cpuprofile *profile, const struct nl_stack_row *frame)
 {
-    uint64_t hash = ((uint64_t)node->parent << 32 | node->name) * 0x9E3779B97F4A7C15u;
-    hash = (hash ^ hash >> 29 ^ ((uint64_t)node->file << 32 | node->line)) * 0xD6E8FEB86659FD93u;
-    hash = (hash ^ hash >> 31 ^ node->module) * 0x9E3779B97F4A7C15u;
-    return hash >> 24;
-}
-
-static size_t slot_of(const struct cpuprofile *profile, const struct nl_stack_row *node)
-{
-    size_t at = hash_of(node) & (profile->room - 1);
-    while (profile->slots[at] && !same_frame(&profile->nodes[profile->slots[at] - 1], node))
-        at = (at + 1) & (profile->room - 1);
-    return at;
-}
-
-static void make_room(struct cpuprofile *profile)
-{
-    nl_free(profile->slots);
-    profile->room = profile->room ? profile->room * 2 : 1024;
-    profile->slots = nl_zalloc(profile->room * sizeof *profile->slots);
-    for (size_t i = 0; i < profile->count;
-         i++) { /* all differ: those in the way are not looked at */
-        size_t at = hash_of(&profile->nodes[i]) & (profile->room - 1);
-        while (profile->slots[at])
-            at = (at + 1) & (profile->room - 1);
-        profile->slots[at] = (uint32_t)i + 1;
-    }
+    return stack_tree_frame(&profile->tree, frame->name, frame->module, frame->file, frame->line);
 }
 
 uint32_t cpuprofile_frame(struct cpuprofile *profile, uint32_t parent,
                           const struct nl_stack_row *frame)
 {
-    struct nl_stack_row node = *frame;
-    node.parent = parent;
-    if (profile->count * 2 >= profile->room)
-        make_room(profile);
-    size_t at = slot_of(profile, &node);
-    if (!profile->slots[at]) {
-        nl_grow(&profile->nodes, &profile->cap, profile->count + 1);
-        profile->nodes[profile->count++] = node;
-        profile->slots[at] = (uint32_t)profile->count;
-        nl_stage_stack(profile->stage, &node);
+    uint32_t nodes = profile->tree.nodes;
+    uint32_t node = stack_tree_add(&profile->tree, parent, frame->name, frame->module, frame->file,
+                                   frame->line);
+    if (node == nodes) {
+        struct nl_stack_row row = *frame;
+        row.parent = parent;
+        nl_stage_stack(profile->stage, &row);
     }
-    return profile->slots[at] - 1;
+    return node;
+}
+
+static void stage_node(struct cpuprofile *profile, uint32_t parent, uint32_t frame)
+{
+    const struct stack_frame *own = &profile->tree.frames[frame];
+    struct nl_stack_row row = {.parent = parent,
+                               .name = own->name,
+                               .module = own->module,
+                               .file = own->file,
+                               .line = own->line};
+    nl_stage_stack(profile->stage, &row);
+}
+
+uint32_t cpuprofile_child(struct cpuprofile *profile, uint32_t parent, uint32_t frame)
+{
+    uint32_t nodes = profile->tree.nodes;
+    uint32_t node = stack_tree_child(&profile->tree, parent, frame);
+    if (node == nodes)
+        stage_node(profile, parent, frame);
+    return node;
+}
+
+uint32_t cpuprofile_stack(struct cpuprofile *profile, const uint32_t *frames, size_t count)
+{
+    struct stack_at at;
+    for (size_t i = stack_tree_find(&profile->tree, frames, count, &at); i < count; i++) {
+        uint32_t parent = at.node, nodes = profile->tree.nodes;
+        stack_tree_step(&profile->tree, &at, frames[i]);
+        if (at.node == nodes)
+            stage_node(profile, parent, frames[i]);
+    }
+    return at.node;
 }
 
 void cpuprofile_sample(struct cpuprofile *profile, const struct nl_sample_row *sample)

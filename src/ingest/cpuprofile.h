@@ -16,16 +16,14 @@
 #define CPUPROFILE_H
 
 #include "ingest/ingest.h"
+#include "ingest/stacktree.h"
 
 struct cpuprofile {
     struct nl_builder *builder;
     uint32_t source;
     struct nl_job *job;
     struct nl_stage *stage;
-    struct nl_stack_row *nodes; /* as staged */
-    size_t count, cap;
-    uint32_t *slots; /* node + 1; open addressing */
-    size_t room;
+    struct stack_tree tree; /* its nodes are the rows staged */
     uint64_t samples, ticks;
     bool stopped;
 };
@@ -50,6 +48,16 @@ uint32_t cpuprofile_name(struct cpuprofile *profile, struct nl_str text);
 /* Node of a frame below its caller, made when it is new. frame->parent is ignored. */
 uint32_t cpuprofile_frame(struct cpuprofile *profile, uint32_t parent,
                           const struct nl_stack_row *frame);
+
+/* Fetches what cpuprofile_frame will look at: for who knows frames some time before. */
+void cpuprofile_expect(const struct cpuprofile *profile, const struct nl_stack_row *frame);
+
+/* The same in two steps, for a frame that is met often: its number, and the node. */
+uint32_t cpuprofile_intern(struct cpuprofile *profile, const struct nl_stack_row *frame);
+uint32_t cpuprofile_child(struct cpuprofile *profile, uint32_t parent, uint32_t frame);
+
+/* Node of a whole stack of interned frames, outermost first; NL_NULL_ROW of none. */
+uint32_t cpuprofile_stack(struct cpuprofile *profile, const uint32_t *frames, size_t count);
 
 void cpuprofile_sample(struct cpuprofile *profile, const struct nl_sample_row *sample);
 

@@ -14,6 +14,8 @@
 #include "base/units.h"
 #include "ingest/flightrec.h"
 #include "ingest/flightrec_rows.h"
+#include "ingest/picklewatch.h"
+#include "base/mem.h"
 
 struct dump {
     struct pickle *pickle;
@@ -21,6 +23,7 @@ struct dump {
     struct nl_job *job;
     uint32_t source;
     struct flightrec_rows rows;
+    bool stopped;
 };
 
 static const char *const marks[] = {"pg_config",       "pg_status",         "nccl_version",
@@ -136,18 +139,45 @@ static void tell(struct dump *dump)
                                 rows[i].detail);
 }
 
-static bool take_all(struct dump *dump, struct nl_err *err)
+/* False when no more are to be taken. */
+static bool take(struct dump *dump, const struct pickle_value *pairs, size_t count)
+{
+    dump->stopped = dump->stopped || nl_builder_over_budget(dump->builder) ||
+                    !flightrec_rows_take(&dump->rows, pairs, count);
+    return !dump->stopped;
+}
+
+/* Groups stand before the entries in pickles, behind them in JSON. */
+static bool groups_are_read(void *context, const struct pickle *pickle)
+{
+    struct dump *dump = context;
+    dump->rows.groups = pickle_so_far(pickle, "pg_config");
+    return pickle_type(dump->rows.groups) == PICKLE_DICT;
+}
+
+static void take_while_reading(void *context, size_t list, const struct pickle_value *pairs,
+                               size_t count)
+{
+    (void)list;
+    (void)take(context, pairs, count);
+}
+
+/* The entries that were not taken while the pickle was read. */
+static bool take_rest(struct dump *dump, struct nl_err *err)
 {
     const struct pickle *p = dump->pickle;
     struct pickle_value entries = get(dump, p->root, "entries");
+    dump->rows.groups = get(dump, p->root, "pg_config");
     if (pickle_type(entries) != PICKLE_LIST)
         return nl_fail(err, NL_FORMAT, "no list of entries in this dump%s",
                        p->cut ? "; it is cut, copy it again" : "");
-    for (uint32_t i = 0; i < pickle_count(p, entries); i++) {
+    for (size_t i = p->lost ? p->taken : 0; i < pickle_count(p, entries); i++) {
+        size_t count;
         if (i % 1024 == 0 && nl_job_cancelled(dump->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
-        if (nl_builder_over_budget(dump->builder) ||
-            !flightrec_rows_take(&dump->rows, pickle_item(p, entries, i)))
+        const struct pickle_value *pairs =
+            pickle_pairs(p, pickle_item(p, entries, (uint32_t)i), &count);
+        if (!take(dump, pairs, count))
             break;
     }
     return true;
@@ -170,51 +200,62 @@ static int64_t rank_of(const struct nl_input *input)
     return NL_NULL_I64;
 }
 
-bool flightrec_load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                    struct pickle *pickle, struct nl_job *job, struct nl_err *err)
+static void begin(struct dump *dump, const struct nl_input *input)
 {
-    struct dump dump = {.pickle = pickle, .builder = builder, .job = job, .source = source};
+    struct nl_builder *builder = dump->builder;
     struct nl_stage *stage = nl_stage_new(builder);
     int64_t rank = input->rank != NL_NULL_I64 ? input->rank : rank_of(input);
     if (rank != NL_NULL_I64)
-        nl_builder_rank(builder, source, rank);
-    nl_stage_begin(stage, source, 0);
-    nl_builder_clock(builder, source, "unix", 0);
-    flightrec_rows_init(&dump.rows, pickle, builder, stage,
-                        nl_builder_process(builder, source, NL_NULL_I64));
-    bool done = take_all(&dump, err);
+        nl_builder_rank(builder, dump->source, rank);
+    nl_stage_begin(stage, dump->source, 0);
+    nl_builder_clock(builder, dump->source, "unix", 0);
+    flightrec_rows_init(&dump->rows, dump->pickle, builder, stage,
+                        nl_builder_process(builder, dump->source, NL_NULL_I64));
+}
+
+static bool finish(struct dump *dump, struct nl_err *err)
+{
     static const char *const versions[] = {"version", "nccl_version", "comm_lib_version"};
+    bool done = take_rest(dump, err);
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
-        struct nl_str version = text_of(&dump, pickle->root, versions[i]);
+        struct nl_str version = text_of(dump, dump->pickle->root, versions[i]);
         if (version.len)
-            nl_builder_meta(builder, source, versions[i], version);
+            nl_builder_meta(dump->builder, dump->source, versions[i], version);
     }
-    tell_groups(&dump);
-    tell_status(&dump, get(&dump, pickle->root, "pg_status"));
-    tell(&dump);
-    flightrec_rows_release(&dump.rows);
+    tell_groups(dump);
+    tell_status(dump, get(dump, dump->pickle->root, "pg_status"));
+    tell(dump);
     return done;
 }
 
 bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                           const void *bytes, size_t len, struct nl_job *job, struct nl_err *err)
 {
-    struct pickle pickle;
+    struct pickle pickle = {.len = 0};
+    struct dump *dump = nl_zalloc(sizeof *dump);
+    const struct pickle_watch watch = {
+        .key = "entries", .ready = groups_are_read, .take = take_while_reading, .context = dump};
     struct nl_buf program;
     bool done = true, cut = false;
+    *dump = (struct dump){.pickle = &pickle, .builder = builder, .job = job, .source = source};
     nl_buf_init(&program, len * 12 + 64); /* the shortest text, "", becomes ten bytes */
     if (is_json(bytes, len)) {
         done = pickle_from_json(&program, bytes, len, &cut, err);
         bytes = program.ptr;
         len = program.len;
     }
-    done = done && pickle_read(&pickle, bytes, len, job, err);
     if (done) {
+        begin(dump, input);
+        done = pickle_read_watched(&pickle, bytes, len, &watch, job, err);
         pickle.cut |= cut;
-        done = flightrec_load(builder, source, input, &pickle, job, err);
+        done = done && finish(dump, err);
+        if (!done)
+            nl_stage_drop(dump->rows.stage);
+        flightrec_rows_release(&dump->rows);
         pickle_free(&pickle);
     }
     nl_buf_release(&program);
+    nl_free(dump);
     return done;
 }
 

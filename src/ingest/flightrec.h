@@ -1,6 +1,6 @@
 /*
- * flightrec — NCCL flight recorder dumps, from a pickle that was read, or from the bytes of a pickle or
- * of the JSON variant (tests and fuzzers use memory).
+ * flightrec — NCCL flight recorder dumps, from the bytes of a pickle or of the JSON variant (tests and
+ * fuzzers use memory).
  */
 #ifndef NL_FLIGHTREC_H
 #define NL_FLIGHTREC_H
@@ -8,10 +8,6 @@
 #include "ingest/ingest.h"
 #include "ingest/pickle.h"
 #include "ingest/wholefile.h"
-
-NL_MUST_CHECK bool flightrec_load(struct nl_builder *builder, uint32_t source,
-                                  const struct nl_input *input, struct pickle *pickle,
-                                  struct nl_job *job, struct nl_err *err);
 
 NL_MUST_CHECK bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source,
                                         const struct nl_input *input, const void *bytes, size_t len,

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "ingest/flightrec_rows.h"
+#include "store/filled.h"
 
 #define TEXT(text)                                                                                 \
     {                                                                                              \
@@ -236,21 +237,7 @@ static void put(struct flightrec_rows *rows, const char *bytes, size_t len)
     }
 }
 
-static void put_i64(struct flightrec_rows *rows, int64_t value)
-{
-    char digits[24];
-    size_t at = sizeof digits;
-    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do {
-        digits[--at] = (char)('0' + size % 10);
-        size /= 10;
-    } while (size);
-    if (value < 0)
-        digits[--at] = '-';
-    put(rows, digits + at, sizeof digits - at);
-}
-
-/* What is neither a number nor a truth value, by way of the JSON writer. */
+/* What is no number, by way of the JSON writer: not even a text, null. */
 static void put_other(struct flightrec_rows *rows, struct pickle_value value)
 {
     struct nl_json json;
@@ -258,75 +245,147 @@ static void put_other(struct flightrec_rows *rows, struct pickle_value value)
     nl_json_to_buf(&json, &rows->scratch, 0);
     if (pickle_type(value) == PICKLE_TEXT)
         nl_json_str(&json, pickle_text(rows->pickle, value));
+    else if (pickle_type(value) == PICKLE_BOOL)
+        nl_json_bool(&json, pickle_bool(value));
     else
-        nl_json_f64(&json, pickle_f64(rows->pickle, value));
+        nl_json_null(&json);
     put(rows, rows->scratch.ptr, rows->scratch.overflow ? FLIGHTREC_TEXT + 1 : rows->scratch.len);
 }
 
-/* "key":value, — texts mostly are the ones of the entry before. */
-static void put_field(struct flightrec_rows *rows, unsigned field, struct nl_str key,
-                      struct pickle_value value)
+/* What stands in the pattern for a value, in place of a value's bits; no value has such bits. */
+enum stand_in { ABSENT = PICKLE_NONE, WHOLE = 1 << 4, REAL = 2 << 4, NOTHING = 3 << 4 };
+
+static void pack_i64(struct flightrec_rows *rows, int64_t value)
 {
-    struct flightrec_piece *piece = &rows->pieces[field];
-    if (pickle_type(value) == PICKLE_NONE)
-        return;
-    if (piece->bits == value.bits) {
-        put(rows, piece->text, piece->len);
-        return;
+    rows->packed_len += nl_filled_put_i64(rows->packed + rows->packed_len, value);
+    rows->numbers++;
+}
+
+/* A field's word of the entry's shape; a number is packed. */
+static uint64_t shape_of(struct flightrec_rows *rows, struct pickle_value value)
+{
+    enum pickle_type type = pickle_type(value);
+    if (type == PICKLE_TEXT || type == PICKLE_BOOL || type == PICKLE_NONE)
+        return value.bits; /* of NONE: ABSENT */
+    int64_t whole = pickle_i64(rows->pickle, value);
+    if (whole != NL_NULL_I64) {
+        pack_i64(rows, whole);
+        return WHOLE;
     }
-    size_t start = rows->text_len;
-    int64_t number = pickle_i64(rows->pickle, value);
-    put(rows, "\"", 1);
-    put(rows, key.ptr, key.len);
-    put(rows, "\":", 2);
-    if (pickle_type(value) == PICKLE_BOOL)
-        put(rows, pickle_bool(value) ? "true" : "false", pickle_bool(value) ? 4 : 5);
-    else if (number != NL_NULL_I64)
-        put_i64(rows, number);
-    else
-        put_other(rows, value);
-    put(rows, ",", 1);
-    size_t len = rows->text_len - start;
-    if (number == NL_NULL_I64 && rows->text_len <= FLIGHTREC_TEXT && len <= FLIGHTREC_PIECE) {
-        piece->bits = value.bits;
-        piece->len = len;
-        memcpy(piece->text, rows->text + start, len);
+    if (type != PICKLE_FLOAT)
+        return NOTHING;
+    rows->packed_len +=
+        nl_filled_put_f64(rows->packed + rows->packed_len, pickle_f64(rows->pickle, value));
+    rows->numbers++;
+    return REAL;
+}
+
+/* The extents are packed; how many each shape has belongs to the entry's own shape. */
+static void read_shapes(struct flightrec_rows *rows, struct pickle_value shapes)
+{
+    const struct pickle *p = rows->pickle;
+    uint32_t count = pickle_count(p, shapes);
+    for (uint32_t i = 0; i < count && i < FLIGHTREC_SHAPES; i++) {
+        struct pickle_value shape = pickle_item(p, shapes, i);
+        uint32_t extents = pickle_count(p, shape);
+        extents = extents < FLIGHTREC_EXTENTS ? extents : FLIGHTREC_EXTENTS;
+        for (uint32_t d = 0; d < extents; d++)
+            pack_i64(rows, pickle_i64(p, pickle_item(p, shape, d)));
+        rows->words[rows->word_count++] = extents;
     }
 }
 
-static void put_shapes(struct flightrec_rows *rows, struct pickle_value shapes)
+static void write_field(struct flightrec_rows *rows, struct nl_str key, uint64_t word)
 {
-    const struct pickle *p = rows->pickle;
+    const char whole = NL_FILLED_I64, real = NL_FILLED_F64;
+    if (word == ABSENT)
+        return;
+    put(rows, "\"", 1);
+    put(rows, key.ptr, key.len);
+    put(rows, "\":", 2);
+    if (word == WHOLE || word == REAL)
+        put(rows, word == WHOLE ? &whole : &real, 1);
+    else
+        put_other(rows, (struct pickle_value){word});
+    put(rows, ",", 1);
+}
+
+/* The text that all entries of this shape have, but for their numbers. */
+static void write_pattern(struct flightrec_rows *rows)
+{
+    static const struct nl_str description = TEXT("description");
+    const char whole = NL_FILLED_I64;
+    rows->text_len = 0;
+    put(rows, "{", 1);
+    for (unsigned field = 0; field <= FR_KEPT; field++)
+        write_field(rows, field < FR_KEPT ? keys[field] : description, rows->words[field]);
     put(rows, "\"input_sizes\":[", 15);
-    for (uint32_t i = 0; i < pickle_count(p, shapes) && i < 64; i++) {
-        struct pickle_value shape = pickle_item(p, shapes, i);
-        put(rows, i ? ",[" : "[", i ? 2 : 1);
-        for (uint32_t d = 0; d < pickle_count(p, shape) && d < 16; d++) {
+    for (unsigned i = FR_KEPT + 1; i < rows->word_count; i++) {
+        put(rows, i > FR_KEPT + 1 ? ",[" : "[", i > FR_KEPT + 1 ? 2 : 1);
+        for (uint64_t d = 0; d < rows->words[i]; d++) {
             if (d)
                 put(rows, ",", 1);
-            put_i64(rows, pickle_i64(p, pickle_item(p, shape, d)));
+            put(rows, &whole, 1);
         }
         put(rows, "]", 1);
     }
     put(rows, "]}", 2);
 }
 
+static bool is_shape(const struct flightrec_rows *rows, const struct flightrec_pattern *pattern)
+{
+    return pattern->word_count == rows->word_count &&
+           memcmp(pattern->words, rows->words, rows->word_count * sizeof *rows->words) == 0;
+}
+
+/* The pattern of the shape in rows->words: kept from an entry before, or made. */
+static const struct flightrec_pattern *pattern_of(struct flightrec_rows *rows)
+{
+    size_t bytes = rows->word_count * sizeof *rows->words;
+    struct flightrec_pattern *set = rows->patterns[nl_hash(rows->words, bytes) % FLIGHTREC_SETS];
+    for (unsigned i = 0; i < FLIGHTREC_WAYS; i++)
+        if (is_shape(rows, &set[i]))
+            return &set[i];
+    struct flightrec_pattern *made = &set[rows->patterns_made++ % FLIGHTREC_WAYS];
+    write_pattern(rows);
+    made->word_count = rows->word_count;
+    memcpy(made->words, rows->words, bytes);
+    made->len = rows->text_len;
+    made->name = rows->text_len > FLIGHTREC_TEXT
+                     ? NL_NO_NAME
+                     : nl_stage_name(rows->stage, (struct nl_str){rows->text, rows->text_len});
+    return made;
+}
+
+/* An entry's args are at most so long; most are far below. */
+static bool fits(struct flightrec_rows *rows, const struct flightrec_pattern *pattern)
+{
+    if (pattern->len > FLIGHTREC_TEXT)
+        return false;
+    if (pattern->len + (size_t)rows->numbers * NL_FILLED_DIGITS <= FLIGHTREC_TEXT)
+        return true;
+    write_pattern(rows);
+    nl_buf_clear(&rows->scratch);
+    nl_filled_write(&rows->scratch, (struct nl_str){rows->text, rows->text_len},
+                    (struct nl_str){(const char *)rows->packed, rows->packed_len});
+    return !rows->scratch.overflow && rows->scratch.len <= FLIGHTREC_TEXT;
+}
+
 /* What no column takes, as JSON: the state above all. */
 static void keep_rest(struct flightrec_rows *rows, uint32_t slice,
                       const struct flightrec_group *group)
 {
-    static const struct nl_str description = TEXT("description");
-    rows->text_len = 0;
-    put(rows, "{", 1);
+    rows->packed_len = rows->numbers = rows->word_count = 0;
     for (unsigned field = 0; field < FR_KEPT; field++)
-        put_field(rows, field, keys[field], rows->fields[field]);
-    put_field(rows, FR_KEPT, description, group->description);
-    put_shapes(rows, rows->fields[FR_INPUT_SIZES]);
-    if (rows->text_len > FLIGHTREC_TEXT)
+        rows->words[rows->word_count++] = shape_of(rows, rows->fields[field]);
+    rows->words[rows->word_count++] = group->description.bits;
+    read_shapes(rows, rows->fields[FR_INPUT_SIZES]);
+    const struct flightrec_pattern *pattern = pattern_of(rows);
+    if (!fits(rows, pattern))
         return;
     struct nl_arg_row arg = nl_arg_row();
     arg.slice = slice;
-    arg.text = nl_stage_name(rows->stage, (struct nl_str){rows->text, rows->text_len});
+    arg.text = nl_stage_filled(rows->stage, pattern->name, rows->packed, rows->packed_len);
     nl_stage_arg(rows->stage, &arg);
 }
 
@@ -340,14 +399,11 @@ void flightrec_rows_init(struct flightrec_rows *rows, struct pickle *pickle,
     rows->builder = builder;
     rows->stage = stage;
     rows->process = process;
-    rows->groups = pickle_get(pickle, pickle->root, "pg_config");
     rows->layout.keys = keys;
     rows->layout.count = FR_FIELDS;
-    nl_buf_init(&rows->scratch, FLIGHTREC_TEXT);
+    nl_buf_init(&rows->scratch, FLIGHTREC_TEXT + 64);
     for (size_t i = 0; i < FLIGHTREC_KNOWN; i++)
         rows->names[i].bits = rows->dtypes[i].bits = rows->known_groups[i].name_bits = UINT64_MAX;
-    for (size_t i = 0; i <= FR_KEPT; i++)
-        rows->pieces[i].bits = UINT64_MAX;
 }
 
 void flightrec_rows_release(struct flightrec_rows *rows)
@@ -359,8 +415,11 @@ void flightrec_rows_release(struct flightrec_rows *rows)
 static bool set_times(struct flightrec_rows *rows, struct nl_slice_row *slice)
 {
     int64_t created = i64_of(rows, FR_TIME_CREATED), completed = i64_of(rows, FR_TIME_COMPLETED);
-    bool done =
-        nl_str_is(text_of(rows, FR_STATE), "completed") || pickle_bool(rows->fields[FR_RETIRED]);
+    if (rows->state_bits != rows->fields[FR_STATE].bits) {
+        rows->state_bits = rows->fields[FR_STATE].bits;
+        rows->completed = nl_str_is(text_of(rows, FR_STATE), "completed");
+    }
+    bool done = rows->completed || pickle_bool(rows->fields[FR_RETIRED]);
     if (created < 0 || created >= INT64_MAX / 2)
         return false;
     slice->ts = created;
@@ -393,16 +452,15 @@ static void set_collective(struct flightrec_rows *rows, const struct flightrec_g
         row->sequence = i64_of(rows, FR_SEQ_ID);
 }
 
-bool flightrec_rows_take(struct flightrec_rows *rows, struct pickle_value entry)
+bool flightrec_rows_take(struct flightrec_rows *rows, const struct pickle_value *pairs,
+                         size_t count)
 {
     struct nl_slice_row slice = nl_slice_row();
     struct nl_collective_row row = nl_collective_row();
-    uint64_t cost =
-        (uint64_t)64 + pickle_count(rows->pickle, rows->groups) + pickle_count(rows->pickle, entry);
-    if (!pickle_spend(rows->pickle, cost))
+    if (!pickle_spend(rows->pickle, 64 + pickle_count(rows->pickle, rows->groups) + count / 2))
         return false;
-    pickle_fields(rows->pickle, &rows->layout, entry, rows->fields);
-    if (pickle_type(entry) != PICKLE_DICT || !set_times(rows, &slice)) {
+    pickle_fields(rows->pickle, &rows->layout, pairs, count, rows->fields);
+    if (!set_times(rows, &slice)) {
         rows->odd++;
         return true;
     }

@@ -8,7 +8,8 @@
 
 void marshal_init(struct marshal *marshal, const void *bytes, size_t len)
 {
-    *marshal = (struct marshal){.start = bytes, .at = bytes, .end = bytes, .reference = bytes};
+    *marshal = (struct marshal){
+        .start = bytes, .at = bytes, .end = bytes, .reference = bytes, .number = MARSHAL_NO_NUMBER};
     if (len) /* an empty file has no bytes to point into */
         marshal->end += len;
 }
@@ -25,7 +26,7 @@ static struct marshal_value failed(struct marshal *marshal, const char *problem)
 {
     if (!marshal->problem)
         marshal->problem = problem;
-    return (struct marshal_value){.type = MARSHAL_ERROR, .number = MARSHAL_NO_NUMBER};
+    return (struct marshal_value){.type = MARSHAL_ERROR};
 }
 
 /* Little-endian number of `bytes` bytes; 0 with a problem at the end. */
@@ -98,10 +99,12 @@ static struct marshal_value take_real_text(struct marshal *marshal)
 static struct marshal_value take_string(struct marshal *marshal, char code)
 {
     struct marshal_value value = {.type = MARSHAL_TEXT};
-    value.text = take_text(marshal, code == 'z' || code == 'Z' ? 1 : 4);
+    struct nl_str text = take_text(marshal, code == 'z' || code == 'Z' ? 1 : 4);
+    value.text = text.ptr;
+    value.count = (uint32_t)text.len;
     if (code == 't') {
         nl_grow(&marshal->interned, &marshal->interned_cap, marshal->interned_count + 1);
-        marshal->interned[marshal->interned_count++] = value.text;
+        marshal->interned[marshal->interned_count++] = text;
     }
     return value;
 }
@@ -111,7 +114,9 @@ static struct marshal_value take_interned(struct marshal *marshal)
     uint64_t number = take_bytes(marshal, 4);
     if (number >= marshal->interned_count)
         return failed(marshal, "a reference to a text that is not there");
-    return (struct marshal_value){.type = MARSHAL_TEXT, .text = marshal->interned[number]};
+    return (struct marshal_value){.type = MARSHAL_TEXT,
+                                  .text = marshal->interned[number].ptr,
+                                  .count = (uint32_t)marshal->interned[number].len};
 }
 
 static struct marshal_value take_reference(struct marshal *marshal)
@@ -122,6 +127,8 @@ static struct marshal_value take_reference(struct marshal *marshal)
     struct marshal_value value = marshal->values[number];
     if (value.type == MARSHAL_TUPLE || value.type == MARSHAL_DICT)
         return failed(marshal, "a reference to a container that is still open");
+    if (value.type == MARSHAL_TEXT)
+        marshal->number = (uint32_t)number;
     return value;
 }
 
@@ -158,88 +165,24 @@ static struct marshal_value take_value(struct marshal *marshal, char code)
     }
 }
 
-#define RECORD_MOST 64
-
-/* Callers are records that mostly have one length, each beginning with a reference to anywhere: what the
- * next one refers to is fetched while this one is read. `at` is where this reference begins. */
-static void expect_reference(struct marshal *marshal, const unsigned char *at)
-{
-    if (at - marshal->reference < RECORD_MOST)
-        marshal->record = at - marshal->reference;
-    marshal->reference = at;
-    ptrdiff_t record = marshal->record;
-    if (marshal->end - at < record + 5 || at[record] != 'r')
-        return;
-    uint32_t number;
-    memcpy(&number, at + record + 1, 4);
-    if (number < marshal->count)
-        __builtin_prefetch(&marshal->values[number]);
-}
-
-/* Numbers and references without the flag, which profiles have most of. */
-static inline bool take_frequent(struct marshal *marshal, struct marshal_value *value)
-{
-    const unsigned char *at = marshal->at;
-    int32_t number;
-    if (marshal->end - at < 9 || marshal->problem)
-        return false;
-    memcpy(&number, at + 1, 4);
-    switch (*at) {
-    case 'i':
-        value->type = MARSHAL_INTEGER;
-        value->integer = number;
-        break;
-    case 'g':
-        value->type = MARSHAL_REAL;
-        memcpy(&value->real, at + 1, 8);
-        marshal->at += 4;
-        break;
-    case 'r':
-        if ((uint32_t)number >= marshal->count)
-            return false;
-        expect_reference(marshal, at);
-        *value = marshal->values[(uint32_t)number];
-        if (value->type == MARSHAL_TUPLE || value->type == MARSHAL_DICT)
-            return false;
-        break;
-    default: return false;
-    }
-    marshal->at += 5;
-    value->number = MARSHAL_NO_NUMBER;
-    return true;
-}
-
-static struct marshal_value take_any(struct marshal *marshal)
+struct marshal_value marshal_next_other(struct marshal *marshal)
 {
     unsigned byte = (unsigned)take_bytes(marshal, 1);
     char code = (char)(byte & ~(unsigned)FLAG_REFERENCE);
     struct marshal_value value = {.type = MARSHAL_DICT_END};
+    marshal->number = MARSHAL_NO_NUMBER;
     if (!marshal->problem && code == 'r')
         value = take_reference(marshal);
     else if (!marshal->problem && code != '0')
         value = take_value(marshal, code);
     if (marshal->problem)
-        return (struct marshal_value){.type = MARSHAL_ERROR, .number = MARSHAL_NO_NUMBER};
-    value.number = MARSHAL_NO_NUMBER;
+        return (struct marshal_value){.type = MARSHAL_ERROR};
     if (byte & FLAG_REFERENCE && code != 'r') {
         if (marshal->count >= MARSHAL_NO_NUMBER - 1)
             return failed(marshal, "too many values");
-        value.number = (uint32_t)marshal->count;
+        marshal->number = (uint32_t)marshal->count;
         nl_grow(&marshal->values, &marshal->cap, marshal->count + 1);
         marshal->values[marshal->count++] = value;
     }
     return value;
-}
-
-struct marshal_value marshal_next(struct marshal *marshal)
-{
-    struct marshal_value value = {.count = 0};
-    return take_frequent(marshal, &value) ? value : take_any(marshal);
-}
-
-void marshal_define(struct marshal *marshal, uint32_t number, int64_t meaning)
-{
-    if (number < marshal->count)
-        marshal->values[number] = (struct marshal_value){
-            .type = MARSHAL_DEFINED, .integer = meaning, .number = MARSHAL_NO_NUMBER};
 }

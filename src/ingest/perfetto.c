@@ -319,8 +319,7 @@ static void release(struct perfetto_load *load)
     nl_arena_free(&load->arena);
     gpurows_map_release(&load->heaps);
     nl_free(load->frames);
-    nl_free(load->profile.nodes);
-    nl_free(load->profile.slots);
+    cpuprofile_release(&load->profile);
     nl_buf_release(&load->text);
 }
 

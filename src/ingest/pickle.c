@@ -1,66 +1,12 @@
 /*
  * The stack machine of pickles: opcodes.
  */
-#include "ingest/pickle.h"
+#include "ingest/picklemake.h"
+#include "ingest/picklewatch.h"
 
 #include <string.h>
 
 enum step { GO_ON, STOP, CUT, FAIL };
-
-static struct pickle_value make(enum pickle_type type, uint64_t payload)
-{
-    return (struct pickle_value){payload << 4 | type};
-}
-
-static void push(struct pickle *p, struct pickle_value value)
-{
-    if (p->depth == p->stack_cap)
-        nl_grow(&p->stack, &p->stack_cap, p->depth + 1);
-    p->stack[p->depth++] = value;
-}
-
-static struct pickle_value wide(struct pickle *p, enum pickle_type type, uint64_t bits)
-{
-    nl_grow(&p->wide, &p->wide_cap, p->wide_count + 1);
-    p->wide[p->wide_count] = bits;
-    return make(type, p->wide_count++);
-}
-
-static struct pickle_value integer(struct pickle *p, int64_t value)
-{
-    if (value >= -((int64_t)1 << 59) && value < (int64_t)1 << 59)
-        return make(PICKLE_INT, (uint64_t)value);
-    return wide(p, PICKLE_BIG, (uint64_t)value);
-}
-
-static struct pickle_value container(struct pickle *p, enum pickle_type type)
-{
-    nl_grow(&p->items, &p->item_cap, p->item_count + 1);
-    p->items[p->item_count] = (struct pickle_items){NULL, 0, 0};
-    return make(type, p->item_count++);
-}
-
-static bool add(struct pickle *p, struct pickle_value to, const struct pickle_value *values,
-                size_t count)
-{
-    struct pickle_items *items = &p->items[to.bits >> 4];
-    if (count > UINT32_MAX / 2 - items->count)
-        return false;
-    if (items->count + count > items->cap) {
-        size_t cap = items->count + count;
-        if (items->cap && cap < (size_t)items->cap * 2)
-            cap = (size_t)items->cap * 2;
-        struct pickle_value *grown = nl_arena_alloc(&p->arena, cap * sizeof *grown);
-        if (items->count)
-            memcpy(grown, items->values, items->count * sizeof *grown);
-        items->values = grown;
-        items->cap = (uint32_t)cap;
-    }
-    if (count)
-        memcpy(items->values + items->count, values, count * sizeof *values);
-    items->count += (uint32_t)count;
-    return true;
-}
 
 /* `len` (1, 2, 4 or 8) little-endian bytes from the program; CUT when they are not there. */
 static bool number(struct pickle *p, unsigned len, uint64_t *value)
@@ -87,9 +33,9 @@ static enum step text_or_bytes(struct pickle *p, unsigned size, enum pickle_type
     if (type == PICKLE_TEXT) {
         nl_grow(&p->texts, &p->text_cap, p->text_count + 1);
         p->texts[p->text_count] = (struct nl_str){(const char *)p->bytes + p->at, (size_t)len};
-        push(p, make(PICKLE_TEXT, p->text_count++));
+        pickle_push(p, pickle_make(PICKLE_TEXT, p->text_count++));
     } else {
-        push(p, make(PICKLE_OTHER, 0));
+        pickle_push(p, pickle_make(PICKLE_OTHER, 0));
     }
     p->at += (size_t)len;
     return GO_ON;
@@ -107,9 +53,9 @@ static enum step long_integer(struct pickle *p, unsigned size)
     bool fits = len <= 8 || (len == 9 && bytes[8] == 0);
     for (unsigned i = 0; i < 8; i++)
         value |= (uint64_t)(i < len ? bytes[i] : negative ? 0xff : 0) << (8 * i);
-    push(p, !fits      ? make(PICKLE_OTHER, 0)
-            : len == 9 ? wide(p, PICKLE_BIG, value)
-                       : integer(p, (int64_t)value));
+    pickle_push(p, !fits      ? pickle_make(PICKLE_OTHER, 0)
+                   : len == 9 ? pickle_wide(p, PICKLE_BIG, value)
+                              : pickle_integer(p, (int64_t)value));
     return GO_ON;
 }
 
@@ -118,7 +64,7 @@ static enum step fixed_integer(struct pickle *p, unsigned size)
     uint64_t value;
     if (!number(p, size, &value))
         return CUT;
-    push(p, integer(p, size == 4 ? (int32_t)value : (int64_t)value));
+    pickle_push(p, pickle_integer(p, size == 4 ? (int32_t)value : (int64_t)value));
     return GO_ON;
 }
 
@@ -129,7 +75,7 @@ static enum step floating(struct pickle *p, unsigned unused)
     uint64_t value;
     if (!number(p, 8, &value))
         return CUT;
-    push(p, wide(p, PICKLE_FLOAT, __builtin_bswap64(value)));
+    pickle_push(p, pickle_wide(p, PICKLE_FLOAT, __builtin_bswap64(value)));
     return GO_ON;
 }
 
@@ -140,7 +86,7 @@ static enum step put(struct pickle *p, uint64_t index)
     if (index >= p->memo_count) {
         nl_grow(&p->memo, &p->memo_cap, (size_t)index + 1);
         while (p->memo_count <= index)
-            p->memo[p->memo_count++] = make(PICKLE_NONE, 0);
+            p->memo[p->memo_count++] = pickle_make(PICKLE_NONE, 0);
     }
     p->memo[index] = p->stack[p->depth - 1];
     return GO_ON;
@@ -150,7 +96,11 @@ static enum step get(struct pickle *p, uint64_t index)
 {
     if (index >= p->memo_count)
         return FAIL;
-    push(p, p->memo[index]);
+    if (index < p->passing.memo_released && pickle_passes(p, p->memo[index])) {
+        p->lost = true;
+        return FAIL;
+    }
+    pickle_push(p, p->memo[index]);
     return GO_ON;
 }
 
@@ -177,6 +127,10 @@ static enum step mark(struct pickle *p, unsigned unused)
     (void)unused;
     nl_grow(&p->marks, &p->mark_cap, p->mark_count + 1);
     p->marks[p->mark_count++] = p->depth;
+    if (p->list_at && pickle_watch_items(p) && !p->watch->keep) {
+        p->passing.on = true;
+        p->passing.wide_base = p->wide_count;
+    }
     return GO_ON;
 }
 
@@ -185,14 +139,51 @@ static enum step append_marked(struct pickle *p, unsigned type)
 {
     if (!p->mark_count)
         return FAIL;
-    size_t from = p->marks[--p->mark_count];
+    size_t items = p->list_at ? pickle_watch_items(p) : 0, from = p->marks[--p->mark_count];
     if (from == 0 || from > p->depth || pickle_type(p->stack[from - 1]) != type)
         return FAIL;
+    if (items)
+        pickle_watch_close(p, from);
     size_t count = p->depth - from;
     if (type == PICKLE_DICT && count % 2)
         return FAIL;
+    if (type == PICKLE_DICT && p->list_at && pickle_watch_take(p, from))
+        return GO_ON;
     p->depth = from;
-    return add(p, p->stack[from - 1], p->stack + from, count) ? GO_ON : FAIL;
+    return pickle_add(p, p->stack[from - 1], p->stack + from, count) ? GO_ON : FAIL;
+}
+
+/* A new container of `count` values that lie above the stack's top. */
+static enum step new_container(struct pickle *p, enum pickle_type type, size_t count)
+{
+    struct pickle_value value = pickle_new(p, type);
+    if (!pickle_add(p, value, p->stack + p->depth, count))
+        return FAIL;
+    pickle_push(p, value);
+    return GO_ON;
+}
+
+/* A tuple of texts is kept for good, once. */
+static enum step new_tuple(struct pickle *p, size_t count)
+{
+    const struct pickle_value *values = p->stack + p->depth;
+    bool passing = p->passing.on, texts = true;
+    for (size_t i = 0; i < count; i++)
+        texts = texts && pickle_type(values[i]) == PICKLE_TEXT;
+    if (!passing || !texts)
+        return new_container(p, PICKLE_TUPLE, count);
+    struct pickle_value *known = count == 2 ? pickle_known_tuple(p, values) : NULL;
+    if (known && pickle_type(*known) == PICKLE_TUPLE &&
+        memcmp(pickle_container(p, *known)->values, values, 2 * sizeof *values) == 0) {
+        pickle_push(p, *known);
+        return GO_ON;
+    }
+    p->passing.on = false;
+    enum step step = new_container(p, PICKLE_TUPLE, count);
+    p->passing.on = true;
+    if (known && step == GO_ON)
+        *known = p->stack[p->depth - 1];
+    return step;
 }
 
 /* A new container of everything above the last mark. */
@@ -203,12 +194,9 @@ static enum step collect_marked(struct pickle *p, unsigned type)
     size_t from = p->marks[--p->mark_count], count = p->depth - from;
     if (type == PICKLE_DICT && count % 2)
         return FAIL;
-    struct pickle_value value = container(p, (enum pickle_type)type);
     p->depth = from;
-    if (!add(p, value, p->stack + from, count))
-        return FAIL;
-    push(p, value);
-    return GO_ON;
+    return type == PICKLE_TUPLE ? new_tuple(p, count)
+                                : new_container(p, (enum pickle_type)type, count);
 }
 
 static enum step append_last(struct pickle *p, unsigned type)
@@ -217,19 +205,15 @@ static enum step append_last(struct pickle *p, unsigned type)
     if (p->depth <= count || pickle_type(p->stack[p->depth - count - 1]) != type)
         return FAIL;
     p->depth -= count;
-    return add(p, p->stack[p->depth - 1], p->stack + p->depth, count) ? GO_ON : FAIL;
+    return pickle_add(p, p->stack[p->depth - 1], p->stack + p->depth, count) ? GO_ON : FAIL;
 }
 
 static enum step tuple(struct pickle *p, unsigned count)
 {
     if (p->depth < count)
         return FAIL;
-    struct pickle_value value = container(p, PICKLE_TUPLE);
     p->depth -= count;
-    if (!add(p, value, p->stack + p->depth, count))
-        return FAIL;
-    push(p, value);
-    return GO_ON;
+    return new_tuple(p, count);
 }
 
 static enum step pop(struct pickle *p, unsigned to_mark)
@@ -266,19 +250,30 @@ static enum step bytes(struct pickle *p, unsigned size)
 
 static enum step none(struct pickle *p, unsigned unused)
 {
-    push(p, make(PICKLE_NONE, unused));
+    pickle_push(p, pickle_make(PICKLE_NONE, unused));
     return GO_ON;
 }
 
 static enum step truth(struct pickle *p, unsigned value)
 {
-    push(p, make(PICKLE_BOOL, value));
+    pickle_push(p, pickle_make(PICKLE_BOOL, value));
     return GO_ON;
 }
 
 static enum step empty(struct pickle *p, unsigned type)
 {
-    push(p, container(p, (enum pickle_type)type));
+    if (p->watch && !p->list_at && type == PICKLE_LIST && pickle_watch_list(p))
+        p->list_at = p->depth;
+    bool item =
+        type == PICKLE_DICT && p->list_at && p->watch && p->watch->keep && pickle_watch_items(p);
+    p->passing.on |= item;
+    pickle_push(p, pickle_new(p, (enum pickle_type)type));
+    if (item)
+        p->passing.on = false;
+    if (p->at < p->len && p->bytes[p->at] == PICKLE_OP_MEMOIZE && p->memo_count < p->memo_cap) {
+        p->memo[p->memo_count++] = p->stack[p->depth - 1];
+        p->at++;
+    }
     return GO_ON;
 }
 
@@ -304,7 +299,7 @@ static const struct opcode {
     ['J'] = {fixed_integer, 4},
     ['K'] = {fixed_integer, 1},
     ['M'] = {fixed_integer, 2},
-    [0x8a] = {long_integer, 1},
+    [PICKLE_OP_LONG1] = {long_integer, 1},
     [0x8b] = {long_integer, 4},
     ['G'] = {floating, 0},
     [0x8c] = {text, 1},
@@ -331,32 +326,16 @@ static const struct opcode {
     [0x87] = {tuple, 3},
     ['q'] = {put_at, 1},
     ['r'] = {put_at, 4},
-    [0x94] = {put_next, 0},
+    [PICKLE_OP_MEMOIZE] = {put_next, 0},
     ['h'] = {get_at, 1},
     ['j'] = {get_at, 4},
     [0x80] = {skip, 1}, /* PROTO */
     [0x95] = {skip, 8}, /* FRAME */
 };
 
-/* Those that would look up or call code. */
-static const char *code_opcode(unsigned char opcode)
-{
-    static const struct {
-        unsigned char opcode;
-        const char *name;
-    } names[] = {{'c', "GLOBAL"},   {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},  {'b', "BUILD"},
-                 {'i', "INST"},     {'o', "OBJ"},           {0x81, "NEWOBJ"}, {0x92, "NEWOBJ_EX"},
-                 {0x82, "EXT1"},    {0x83, "EXT2"},         {0x84, "EXT4"},   {'P', "PERSID"},
-                 {'Q', "BINPERSID"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i].opcode == opcode)
-            return names[i].name;
-    return NULL;
-}
-
 static bool refuse(struct pickle *p, unsigned char opcode, struct nl_err *err)
 {
-    const char *code = code_opcode(opcode);
+    const char *code = pickle_code_opcode(opcode);
     if (err)
         err->offset = (int64_t)p->at - 1;
     if (code)
@@ -375,7 +354,7 @@ static void append_pending(struct pickle *p, size_t from)
     while ((p->depth - from) % 2 && p->depth - from > 2 &&
            pickle_type(p->stack[p->depth - 2]) == PICKLE_LIST) {
         p->depth--;
-        (void)add(p, p->stack[p->depth - 1], p->stack + p->depth, 1);
+        (void)pickle_add(p, p->stack[p->depth - 1], p->stack + p->depth, 1);
     }
 }
 
@@ -383,7 +362,7 @@ static void append_pending(struct pickle *p, size_t from)
 static void close_open(struct pickle *p)
 {
     while (p->mark_count) {
-        size_t from = p->marks[--p->mark_count];
+        size_t items = pickle_watch_items(p), from = p->marks[--p->mark_count];
         if (from > p->depth)
             continue;
         if (from == 0) {
@@ -391,14 +370,16 @@ static void close_open(struct pickle *p)
             continue;
         }
         struct pickle_value below = p->stack[from - 1];
+        if (items)
+            pickle_watch_close(p, from);
         if (pickle_type(below) == PICKLE_DICT)
             append_pending(p, from);
         size_t count = p->depth - from;
         p->depth = from;
         if (pickle_type(below) == PICKLE_DICT)
-            (void)add(p, below, p->stack + from, count & ~(size_t)1);
+            (void)pickle_add(p, below, p->stack + from, count & ~(size_t)1);
         else if (pickle_type(below) == PICKLE_LIST)
-            (void)add(p, below, p->stack + from, count);
+            (void)pickle_add(p, below, p->stack + from, count);
     }
     p->cut = true;
 }
@@ -407,43 +388,25 @@ static void close_open(struct pickle *p)
 static bool over_budget(const struct pickle *p)
 {
     uint64_t held = p->arena.used + (p->stack_cap + p->memo_cap + p->wide_cap) * 8 +
-                    (p->item_cap + p->text_cap) * 16;
+                    (p->item_cap + p->passing.item_cap + p->text_cap) * 16;
     return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 2;
-}
-
-/* The opcodes that files have most of, without a call; false leaves odd ones to the table's. */
-static inline bool run_frequent(struct pickle *p, unsigned char opcode)
-{
-    uint32_t number = 0;
-    size_t bytes = opcode == 'j' ? 4 : 1;
-    if ((opcode != 'h' && opcode != 'j' && opcode != 'K') || p->len - p->at < bytes)
-        return false;
-    if (bytes == 4)
-        memcpy(&number, p->bytes + p->at, 4);
-    else
-        number = p->bytes[p->at];
-    if (opcode != 'K' && number >= p->memo_count)
-        return false;
-    p->at += bytes;
-    push(p, opcode == 'K' ? make(PICKLE_INT, number) : p->memo[number]);
-    return true;
 }
 
 static bool run(struct pickle *p, struct nl_err *err)
 {
     enum step step = GO_ON;
     for (uint64_t i = 1; step == GO_ON; i++) {
+        pickle_run_frequent(p);
         if (p->at == p->len) {
             step = CUT;
             break;
         }
         unsigned char opcode = p->bytes[p->at++];
         const struct opcode *entry = &opcodes[opcode];
-        if (!run_frequent(p, opcode))
-            step = entry->act ? entry->act(p, entry->argument) : FAIL;
+        step = entry->act ? entry->act(p, entry->argument) : FAIL;
         if (step == FAIL)
-            return refuse(p, opcode, err);
-        if (i % 65536)
+            return p->lost ? false : refuse(p, opcode, err);
+        if (i % 16384)
             continue;
         if (nl_job_cancelled(p->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
@@ -459,13 +422,15 @@ static bool run(struct pickle *p, struct nl_err *err)
     return true;
 }
 
-bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl_job *job,
-                 struct nl_err *err)
+static bool read_once(struct pickle *pickle, const struct pickle_watch *watch, struct nl_err *err)
 {
-    *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
+    pickle->watch = watch;
+    pickle->passing.wide_base = SIZE_MAX;
     nl_arena_init(&pickle->arena);
-    pickle->to_spend = ((uint64_t)len + 4096) * 64;
+    pickle->to_spend = ((uint64_t)pickle->len + 4096) * 64;
     pickle->places = nl_zalloc(PICKLE_PLACES * sizeof *pickle->places);
+    if (watch)
+        pickle->passing.pool = nl_alloc(PICKLE_POOL * sizeof *pickle->passing.pool);
     nl_grow(&pickle->stack, &pickle->stack_cap, 16); /* never NULL: empty runs of it are taken */
     bool done = run(pickle, err);
     nl_free(pickle->stack);
@@ -474,9 +439,31 @@ bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl
     pickle->stack = pickle->memo = NULL;
     pickle->marks = NULL;
     pickle->stack_cap = pickle->memo_cap = 0;
+    return done;
+}
+
+bool pickle_read_watched(struct pickle *pickle, const void *bytes, size_t len,
+                         const struct pickle_watch *watch, struct nl_job *job, struct nl_err *err)
+{
+    *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
+    bool done = read_once(pickle, watch, err);
+    if (pickle->lost) {
+        size_t taken = pickle->taken;
+        pickle_free(pickle);
+        *pickle = (struct pickle){.bytes = bytes, .len = len, .job = job};
+        done = read_once(pickle, NULL, err);
+        pickle->taken = taken;
+        pickle->lost = true;
+    }
     if (!done)
         pickle_free(pickle);
     return done;
+}
+
+bool pickle_read(struct pickle *pickle, const void *bytes, size_t len, struct nl_job *job,
+                 struct nl_err *err)
+{
+    return pickle_read_watched(pickle, bytes, len, NULL, job, err);
 }
 
 void pickle_free(struct pickle *pickle)
@@ -486,5 +473,7 @@ void pickle_free(struct pickle *pickle)
     nl_free(pickle->texts);
     nl_free(pickle->wide);
     nl_free(pickle->places);
+    nl_free(pickle->passing.items);
+    nl_free(pickle->passing.pool);
     *pickle = (struct pickle){.len = 0};
 }

@@ -15,6 +15,9 @@
  * pickle_spend, which bounds the walk by the size of the file.
  *
  * A pickle that ends early gives what its lists and dictionaries hold until then (`cut`).
+ *
+ * Of a dictionary with one long list of dictionaries, pickle_read_watched hands over each of these as
+ * soon as it is whole and then forgets it (picklewatch.h).
  */
 #ifndef PICKLE_H
 #define PICKLE_H
@@ -55,10 +58,31 @@ struct pickle_place {
     uint64_t bits;
 };
 
+/* Values that are forgotten once the dictionary around them was taken. */
+#define PICKLE_PASSING ((uint64_t)1 << 59) /* bit of the number of such a container */
+#define PICKLE_TUPLES  64
+
+struct pickle_passing {
+    bool on; /* inside of the list */
+    struct pickle_items *items;
+    size_t item_count, item_cap;
+    struct pickle_value *pool; /* their values; what has no room there is kept after all */
+    size_t pool_used;
+    size_t wide_base;     /* wide numbers from here on pass, too */
+    size_t memo_released; /* what was memoised before this many were may be gone */
+    struct pickle_value tuples[PICKLE_TUPLES]; /* of two texts, met before */
+};
+
+struct pickle_watch;
+
 struct pickle {
     struct pickle_value root;
     bool cut;
     /* private */
+    const struct pickle_watch *watch; /* NULL: nothing is taken (any more) */
+    size_t list_at, taken; /* where the list is on the stack; of its items, how many were */
+    struct pickle_passing passing;
+    bool lost; /* the program asked for what was forgotten */
     const unsigned char *bytes;
     size_t len, at;
     struct nl_job *job;
@@ -91,12 +115,53 @@ static inline enum pickle_type pickle_type(struct pickle_value value)
     return (enum pickle_type)(value.bits & 15);
 }
 
-/* ---- picklevalue.c ---- */
+static inline struct pickle_items *pickle_container(const struct pickle *pickle,
+                                                    struct pickle_value value)
+{
+    uint64_t number = value.bits >> 4;
+    return number & PICKLE_PASSING ? &pickle->passing.items[number & ~PICKLE_PASSING]
+                                   : &pickle->items[number];
+}
 
 /* Items of a list or tuple, pairs of a dictionary; 0 for others. */
-uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value);
+static inline uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) < PICKLE_LIST || pickle_type(value) > PICKLE_DICT)
+        return 0;
+    uint32_t count = pickle_container(pickle, value)->count;
+    return pickle_type(value) == PICKLE_DICT ? count / 2 : count;
+}
+
 /* Item of a list or tuple, or value of a dictionary's pair; NONE outside. */
-struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i);
+static inline struct pickle_value pickle_item(const struct pickle *pickle,
+                                              struct pickle_value value, uint32_t i)
+{
+    if (i >= pickle_count(pickle, value))
+        return (struct pickle_value){PICKLE_NONE};
+    size_t at = pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i;
+    return pickle_container(pickle, value)->values[at];
+}
+
+/* Unknown (NL_NULL_I64 = INT64_MIN) when it is no integer of 64 bits. */
+static inline int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) == PICKLE_INT)
+        return (int64_t)value.bits >> 4;
+    if (pickle_type(value) == PICKLE_BIG)
+        return (int64_t)pickle->wide[value.bits >> 4];
+    return INT64_MIN;
+}
+
+/* Empty when it is no text. */
+static inline struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value)
+{
+    if (pickle_type(value) != PICKLE_TEXT)
+        return (struct nl_str){"", 0};
+    return pickle->texts[value.bits >> 4];
+}
+
+/* ---- picklevalue.c ---- */
+
 /* All of them, for loops that count; NULL when there are none. */
 const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list);
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i);
@@ -109,24 +174,25 @@ struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value 
 /* Which field is at which place of a dictionary, as it was in the one before. */
 #define PICKLE_FIELDS 32
 struct pickle_layout {
-    const struct nl_str *keys; /* of fields 0 to count - 1; at most PICKLE_FIELDS */
-    unsigned count;
-    uint64_t bits[PICKLE_FIELDS]; /* of the key at a place, when it has one of this number */
+    const struct nl_str *keys;    /* of fields 0 to count - 1; at most PICKLE_FIELDS */
+    unsigned count, places;       /* places: of the dictionary before, when all keys were plain */
+    uint64_t bits[PICKLE_FIELDS]; /* of the key at a place */
     uint8_t field[PICKLE_FIELDS];
 };
 
-/* The values of all fields of a dictionary in one walk: as pickle_get, for records of many fields. */
+/* The values of all fields of a dictionary in one walk: as pickle_get, for records of many fields.
+ * `items` are key, value, key, value; `values` has room for one more than there are fields. */
 void pickle_fields(const struct pickle *pickle, struct pickle_layout *layout,
-                   struct pickle_value dict, struct pickle_value *values);
+                   const struct pickle_value *items, size_t count, struct pickle_value *values);
+/* Keys and values of a dictionary, for this; none of what is no dictionary. */
+const struct pickle_value *pickle_pairs(const struct pickle *pickle, struct pickle_value dict,
+                                        size_t *count);
 
-/* Unknown (NL_NULL_I64 = INT64_MIN) when it is no integer of 64 bits. u64 takes both signs. */
-int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value);
-uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value); /* or UINT64_MAX */
+/* An integer of 64 bits of either sign, or UINT64_MAX. */
+uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value);
 bool pickle_bool(struct pickle_value value);
 /* Integers too; NaN when it is no number. */
 double pickle_f64(const struct pickle *pickle, struct pickle_value value);
-/* Empty when it is no text. */
-struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value);
 
 /* Work on `items` more things; false when a walk has cost more than the file is worth. */
 bool pickle_spend(struct pickle *pickle, uint64_t items);

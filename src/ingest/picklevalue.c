@@ -7,38 +7,17 @@
 
 static const struct pickle_value nothing = {PICKLE_NONE};
 
-static bool is_container(struct pickle_value value)
-{
-    return pickle_type(value) >= PICKLE_LIST && pickle_type(value) <= PICKLE_DICT;
-}
-
-uint32_t pickle_count(const struct pickle *pickle, struct pickle_value value)
-{
-    if (!is_container(value))
-        return 0;
-    uint32_t count = pickle->items[value.bits >> 4].count;
-    return pickle_type(value) == PICKLE_DICT ? count / 2 : count;
-}
-
-struct pickle_value pickle_item(const struct pickle *pickle, struct pickle_value value, uint32_t i)
-{
-    if (i >= pickle_count(pickle, value))
-        return nothing;
-    const struct pickle_items *items = &pickle->items[value.bits >> 4];
-    return items->values[pickle_type(value) == PICKLE_DICT ? 2 * (size_t)i + 1 : i];
-}
-
 const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list)
 {
     bool plain = pickle_type(list) == PICKLE_LIST || pickle_type(list) == PICKLE_TUPLE;
-    return plain ? pickle->items[list.bits >> 4].values : NULL;
+    return plain ? pickle_container(pickle, list)->values : NULL;
 }
 
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i)
 {
     if (pickle_type(dict) != PICKLE_DICT || i >= pickle_count(pickle, dict))
         return nothing;
-    return pickle->items[dict.bits >> 4].values[2 * (size_t)i];
+    return pickle_container(pickle, dict)->values[2 * (size_t)i];
 }
 
 static bool is_key(const struct pickle *pickle, struct pickle_value value, const char *key,
@@ -55,7 +34,7 @@ struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value 
 {
     if (pickle_type(dict) != PICKLE_DICT)
         return nothing;
-    const struct pickle_items *items = &pickle->items[dict.bits >> 4];
+    const struct pickle_items *items = pickle_container(pickle, dict);
     struct pickle_place *place =
         &pickle->places[((uintptr_t)key * 0x9e3779b97f4a7c15u >> 32) % PICKLE_PLACES];
     if (place->key == key && place->at + 1 < items->count &&
@@ -85,37 +64,57 @@ static unsigned field_of(const struct pickle *pickle, struct pickle_layout *layo
     return field;
 }
 
-void pickle_fields(const struct pickle *pickle, struct pickle_layout *layout,
-                   struct pickle_value dict, struct pickle_value *values)
+const struct pickle_value *pickle_pairs(const struct pickle *pickle, struct pickle_value dict,
+                                        size_t *count)
 {
-    uint32_t seen = 0;
-    memset(values, 0, layout->count * sizeof *values);
+    *count = 0;
     if (pickle_type(dict) != PICKLE_DICT)
+        return NULL;
+    *count = pickle_container(pickle, dict)->count;
+    return pickle_container(pickle, dict)->values;
+}
+
+/* The same keys at the same places as in the dictionary before, as nearly always. */
+static bool same_layout(const struct pickle_layout *layout, const struct pickle_value *items,
+                        size_t count, struct pickle_value *values)
+{
+    if (count != 2 * (size_t)layout->places)
+        return false;
+    for (unsigned place = 0; place < layout->places; place++) {
+        if (items[2 * place].bits != layout->bits[place])
+            return false;
+        values[layout->field[place]] = items[2 * place + 1];
+    }
+    return count > 0;
+}
+
+void pickle_fields(const struct pickle *pickle, struct pickle_layout *layout,
+                   const struct pickle_value *items, size_t count, struct pickle_value *values)
+{
+    uint64_t seen = 0;
+    bool plain = count <= 2 * (size_t)PICKLE_FIELDS;
+    memset(values, 0, (layout->count + 1) * sizeof *values);
+    if (same_layout(layout, items, count, values))
         return;
-    const struct pickle_items *items = &pickle->items[dict.bits >> 4];
-    for (size_t place = 0; 2 * place + 1 < items->count; place++) {
-        struct pickle_value key = items->values[2 * place];
-        bool known = place < PICKLE_FIELDS && layout->bits[place] == key.bits &&
-                     pickle_type(key) == PICKLE_TEXT;
-        unsigned field = known ? layout->field[place] : field_of(pickle, layout, key, place);
-        if (!known && place < PICKLE_FIELDS) {
+    memset(values, 0, (layout->count + 1) * sizeof *values);
+    for (size_t place = 0; 2 * place + 1 < count; place++) {
+        struct pickle_value key = items[2 * place];
+        unsigned field = field_of(pickle, layout, key, place);
+        if (place < PICKLE_FIELDS) {
             layout->bits[place] = key.bits;
             layout->field[place] = (uint8_t)field;
         }
-        if (field < layout->count && !(seen >> field & 1)) {
-            seen |= (uint32_t)1 << field;
-            values[field] = items->values[2 * place + 1];
+        plain = plain && pickle_type(key) == PICKLE_TEXT;
+        if (field == layout->count)
+            continue;
+        if (seen >> field & 1) {
+            plain = false; /* the first one counts */
+        } else {
+            seen |= (uint64_t)1 << field;
+            values[field] = items[2 * place + 1];
         }
     }
-}
-
-int64_t pickle_i64(const struct pickle *pickle, struct pickle_value value)
-{
-    if (pickle_type(value) == PICKLE_INT)
-        return (int64_t)value.bits >> 4;
-    if (pickle_type(value) == PICKLE_BIG)
-        return (int64_t)pickle->wide[value.bits >> 4];
-    return INT64_MIN;
+    layout->places = plain ? (unsigned)(count / 2) : 0;
 }
 
 uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value)
@@ -139,13 +138,6 @@ double pickle_f64(const struct pickle *pickle, struct pickle_value value)
     }
     int64_t whole = pickle_i64(pickle, value);
     return whole == INT64_MIN ? (double)__builtin_nan("") : (double)whole;
-}
-
-struct nl_str pickle_text(const struct pickle *pickle, struct pickle_value value)
-{
-    if (pickle_type(value) != PICKLE_TEXT)
-        return (struct nl_str){"", 0};
-    return pickle->texts[value.bits >> 4];
 }
 
 bool pickle_spend(struct pickle *pickle, uint64_t items)

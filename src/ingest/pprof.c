@@ -10,77 +10,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/mem.h"
-#include "ingest/idindex.h"
-#include "ingest/stackcache.h"
-#include "ingest/wholefile.h"
-#include "ingest/wire.h"
-
-#define TYPES_MOST  64
-#define FRAMES_MOST 65536
-
-struct function {
-    uint32_t name, file; /* name ids */
-};
-
-struct location {
-    uint64_t address;
-    uint32_t module;   /* name id */
-    struct wire whole; /* its lines are read when it is used */
-};
-
-/* A sample that comes soon, and the hash of its packed location ids. */
-struct awaited {
-    struct wire_field sample;
-    const unsigned char *ids; /* NULL = they are not its first field */
-    uint64_t hash;
-};
-
-struct pprof {
-    struct cpuprofile profile;
-    struct wire message;
-    struct nl_str *strings;
-    size_t string_count, string_cap;
-    struct function *functions;
-    size_t function_count, function_cap;
-    struct location *locations;
-    size_t location_count, location_cap;
-    uint32_t *modules;
-    size_t module_count, module_cap;
-    struct id_index function_index, location_index, module_index;
-    struct id_index
-        below; /* (caller's node, location) → node: a walk of a stack is one look a frame */
-    struct stack_cache stacks;
-    struct pprof_type types[TYPES_MOST];
-    unsigned type_count;
-    const unsigned char *run, *run_end; /* the longest run of samples, which is most of the file */
-    uint64_t *frames;                   /* location ids of the sample at hand */
-    size_t frame_count, frame_cap;
-    uint64_t cut, damaged, labels, missing, comments, overflow, deep, extra, values;
-};
+#include "ingest/pproftables.h"
 
 /* ---- tables ---- */
 
-static struct nl_str string_of(const struct pprof *p, uint64_t id)
-{
-    return id < p->string_count ? p->strings[id] : (struct nl_str){"", 0};
-}
-
 static uint32_t name_of(struct pprof *p, uint64_t id)
 {
-    return cpuprofile_name(&p->profile, string_of(p, id));
-}
-
-/* The next field, also of a file that was cut; damage is noted where `note`. */
-static bool next(struct pprof *p, struct wire *wire, struct wire_field *field, bool note)
-{
-    if (wire_next(wire, field))
-        return true;
-    bool damaged = wire->damaged;
-    bool cut = damaged && wire_clip(wire, field);
-    if (note && damaged)
-        *(cut ? &p->cut : &p->damaged) += 1;
-    return cut;
+    return cpuprofile_name(&p->profile, pprof_string(p, id));
 }
 
 struct pprof_type pprof_type_of(struct cpuprofile *profile, struct nl_str event, struct nl_str unit)
@@ -108,17 +44,17 @@ static void read_type(struct pprof *p, const struct wire_field *bytes)
     struct wire wire = wire_inside(bytes);
     struct wire_field field;
     uint64_t type = 0, unit = 0;
-    while (next(p, &wire, &field, true)) {
+    while (pprof_next(p, &wire, &field, true)) {
         if (field.number == 1)
             type = field.value;
         else if (field.number == 2)
             unit = field.value;
     }
-    if (p->type_count == TYPES_MOST)
+    if (p->type_count == PPROF_TYPES_MOST)
         p->extra++;
     else
         p->types[p->type_count++] =
-            pprof_type_of(&p->profile, string_of(p, type), string_of(p, unit));
+            pprof_type_of(&p->profile, pprof_string(p, type), pprof_string(p, unit));
 }
 
 static void read_mapping(struct pprof *p, const struct wire_field *bytes)
@@ -126,7 +62,7 @@ static void read_mapping(struct pprof *p, const struct wire_field *bytes)
     struct wire wire = wire_inside(bytes);
     struct wire_field field;
     uint64_t id = 0, file = 0;
-    while (next(p, &wire, &field, true)) {
+    while (pprof_next(p, &wire, &field, true)) {
         if (field.number == 1)
             id = field.value;
         else if (field.number == 5)
@@ -142,7 +78,7 @@ static void read_function(struct pprof *p, const struct wire_field *bytes)
     struct wire wire = wire_inside(bytes);
     struct wire_field field;
     uint64_t id = 0, name = 0, system = 0, file = 0;
-    while (next(p, &wire, &field, true)) {
+    while (pprof_next(p, &wire, &field, true)) {
         switch (field.number) {
         case 1: id = field.value; break;
         case 2: name = field.value; break;
@@ -153,18 +89,18 @@ static void read_function(struct pprof *p, const struct wire_field *bytes)
     }
     nl_grow(&p->functions, &p->function_cap, p->function_count + 1);
     id_index_put(&p->function_index, id, (uint32_t)p->function_count);
-    struct nl_str text = string_of(p, name);
-    p->functions[p->function_count++] = (struct function){
+    struct nl_str text = pprof_string(p, name);
+    p->functions[p->function_count++] = (struct pprof_function){
         .name = text.len ? name_of(p, name) : name_of(p, system), .file = name_of(p, file)};
 }
 
 static void read_location(struct pprof *p, const struct wire_field *bytes)
 {
-    struct location own = {.whole = wire_inside(bytes)};
+    struct pprof_location own = {.whole = wire_inside(bytes)};
     struct wire wire = own.whole;
     struct wire_field field;
     uint64_t id = 0, mapping = 0;
-    while (next(p, &wire, &field, true)) {
+    while (pprof_next(p, &wire, &field, true)) {
         switch (field.number) {
         case 1: id = field.value; break;
         case 2: mapping = field.value; break;
@@ -175,6 +111,8 @@ static void read_location(struct pprof *p, const struct wire_field *bytes)
     uint32_t module = mapping ? id_index_get(&p->module_index, mapping) : ID_INDEX_NONE;
     own.module = module == ID_INDEX_NONE ? NL_NO_NAME : p->modules[module];
     nl_grow(&p->locations, &p->location_cap, p->location_count + 1);
+    nl_grow(&p->lines_of, &p->lines_of_cap, p->location_count + 1);
+    p->lines_of[p->location_count] = (struct pprof_lines){0};
     id_index_put(&p->location_index, id, (uint32_t)p->location_count);
     p->locations[p->location_count++] = own;
 }
@@ -188,7 +126,7 @@ static void each(struct pprof *p, uint32_t number,
     while (!cpuprofile_stopped(&p->profile)) {
         if (wire.at == p->run)
             wire.at = p->run_end;
-        if (!next(p, &wire, &field, false))
+        if (!pprof_next(p, &wire, &field, false))
             break;
         if (field.number == number && wire_is_text(&field))
             read(p, &field);
@@ -201,254 +139,6 @@ static void read_string(struct pprof *p, const struct wire_field *field)
     p->strings[p->string_count++] = wire_str(field);
 }
 
-/* ---- samples ---- */
-
-/* Node of one function of a location. */
-static uint32_t add_line(struct pprof *p, const struct location *location, uint32_t parent,
-                         const struct wire_field *bytes)
-{
-    struct wire wire = wire_inside(bytes);
-    struct wire_field field;
-    struct nl_stack_row frame = nl_stack_row();
-    frame.module = location->module;
-    while (next(p, &wire, &field, false)) {
-        uint32_t row;
-        if (field.number == 1) {
-            row = id_index_get(&p->function_index, field.value);
-            p->missing += row == ID_INDEX_NONE;
-            frame.name = row == ID_INDEX_NONE ? NL_NO_NAME : p->functions[row].name;
-            frame.file = row == ID_INDEX_NONE ? NL_NO_NAME : p->functions[row].file;
-        } else if (field.number == 2 && field.value > 0 && field.value < UINT32_MAX) {
-            frame.line = (uint32_t)field.value;
-        }
-    }
-    return cpuprofile_frame(&p->profile, parent, &frame);
-}
-
-static uint32_t add_address(struct pprof *p, const struct location *location, uint32_t parent)
-{
-    char text[32];
-    struct nl_stack_row frame = nl_stack_row();
-    (void)snprintf(text, sizeof text, "0x%" PRIx64, location->address);
-    frame.module = location->module;
-    frame.name = cpuprofile_name(&p->profile, nl_str(text));
-    return cpuprofile_frame(&p->profile, parent, &frame);
-}
-
-/* Its lines, outermost first: they are stored the other way round. */
-static uint32_t add_lines(struct pprof *p, const struct location *location, uint32_t parent)
-{
-    struct wire_field lines[32], field;
-    unsigned count = 0;
-    struct wire wire = location->whole;
-    while (next(p, &wire, &field, false))
-        if (field.number == 4 && wire_is_text(&field)) {
-            if (count < sizeof lines / sizeof lines[0])
-                lines[count++] = field;
-            else
-                p->deep++;
-        }
-    if (!count)
-        return add_address(p, location, parent);
-    while (count)
-        parent = add_line(p, location, parent, &lines[--count]);
-    return parent;
-}
-
-static uint32_t add_location(struct pprof *p, uint64_t id, uint32_t parent)
-{
-    uint32_t row = id_index_get(&p->location_index, id);
-    if (row == ID_INDEX_NONE) {
-        p->missing++;
-        return parent;
-    }
-    uint64_t key = (uint64_t)parent << 32 | row;
-    uint32_t node = id_index_get(&p->below, key);
-    if (node == ID_INDEX_NONE) {
-        node = add_lines(p, &p->locations[row], parent);
-        id_index_put(&p->below, key, node);
-    }
-    return node;
-}
-
-static void keep_frame(struct pprof *p, uint64_t id)
-{
-    if (p->frame_count == FRAMES_MOST) {
-        p->deep++;
-        return;
-    }
-    nl_grow(&p->frames, &p->frame_cap, p->frame_count + 1);
-    p->frames[p->frame_count++] = id;
-}
-
-static void keep_value(struct pprof *p, unsigned at, int64_t value, int64_t *values)
-{
-    if (at >= p->type_count)
-        p->extra++;
-    else if (__builtin_mul_overflow(value, p->types[at].factor, &values[at])) {
-        values[at] = NL_NULL_I64;
-        p->overflow++;
-    }
-}
-
-/* Lane of the thread that a label names; NL_NULL_ROW without one. */
-static uint32_t label_lane(struct pprof *p, const struct wire_field *bytes)
-{
-    struct wire wire = wire_inside(bytes);
-    struct wire_field field;
-    struct nl_str key = {"", 0}, text = {"", 0};
-    int64_t number = NL_NULL_I64;
-    while (next(p, &wire, &field, true)) {
-        if (field.number == 1)
-            key = string_of(p, field.value);
-        else if (field.number == 2)
-            text = string_of(p, field.value);
-        else if (field.number == 3)
-            number = wire_i64(&field);
-    }
-    bool thread = nl_str_is(key, "tid") || nl_str_is(key, "thread_id") ||
-                  nl_str_is(key, "thread id") || nl_str_is(key, "thread");
-    if (thread && number != NL_NULL_I64)
-        return cpuprofile_lane(&p->profile, NL_NULL_I64, number, text);
-    p->labels++;
-    return NL_NULL_ROW;
-}
-
-static void add_values(struct pprof *p, const int64_t *values, uint32_t stack, uint32_t lane)
-{
-    for (unsigned i = 0; i < p->type_count; i++) {
-        struct nl_sample_row row = nl_sample_row();
-        if (values[i] == 0)
-            continue;
-        row.weight = values[i];
-        row.unit = p->types[i].unit;
-        row.event = p->types[i].event;
-        row.stack = stack;
-        row.lane = lane;
-        cpuprofile_sample(&p->profile, &row);
-    }
-}
-
-/* Node of the sample's frames. */
-static uint32_t walk_stack(struct pprof *p)
-{
-    uint32_t node = NL_NULL_ROW;
-    for (size_t i = p->frame_count; i-- > 0;)
-        node = add_location(p, p->frames[i], node);
-    return node;
-}
-
-/* Numbers of a repeated field, packed or one by one. */
-static bool next_number(const struct wire_field *field, struct wire *packed, bool *first,
-                        uint64_t *number)
-{
-    bool one = *first && wire_is_varint(field);
-    *first = false;
-    *number = field->value;
-    return one || wire_varint(packed, number);
-}
-
-static void keep_numbers(struct pprof *p, const struct wire_field *field, unsigned *value_count,
-                         int64_t *values)
-{
-    struct wire packed = wire_inside(field);
-    bool first = true;
-    uint64_t number;
-    while (next_number(field, &packed, &first, &number)) {
-        if (field->number == 1)
-            keep_frame(p, number);
-        else
-            keep_value(p, (*value_count)++, (int64_t)number, values);
-    }
-    p->damaged += packed.damaged;
-}
-
-/* Node of a stack that one packed field tells whole; what is odd about it is counted every time. */
-static uint32_t packed_stack(struct pprof *p, const struct wire_field *ids,
-                             const struct awaited *awaited)
-{
-    bool hashed = ids->data == awaited->ids;
-    uint64_t hash = hashed ? awaited->hash : nl_hash(ids->data, ids->len);
-    uint32_t node;
-    if (stack_cache_find(&p->stacks, ids->data, ids->len, hash, &node))
-        return node;
-    uint64_t odd = p->missing + p->deep + p->damaged;
-    unsigned none = 0;
-    keep_numbers(p, ids, &none, NULL);
-    node = walk_stack(p);
-    if (odd == p->missing + p->deep + p->damaged)
-        stack_cache_keep(&p->stacks, ids->data, ids->len, hash, node);
-    return node;
-}
-
-static void read_sample(struct pprof *p, const struct awaited *awaited)
-{
-    struct wire wire = wire_inside(&awaited->sample);
-    struct wire_field field, ids = {.len = 0};
-    int64_t values[TYPES_MOST];
-    unsigned value_count = 0, id_fields = 0;
-    uint32_t lane = NL_NULL_ROW;
-    memset(values, 0, p->type_count * sizeof *values);
-    p->frame_count = 0;
-    while (next(p, &wire, &field, true)) {
-        if (field.number == 1) {
-            if (id_fields++ == 0) {
-                ids = field;
-                continue;
-            }
-            if (id_fields == 2)
-                keep_numbers(p, &ids, &value_count, values);
-            keep_numbers(p, &field, &value_count, values);
-        } else if (field.number == 2) {
-            keep_numbers(p, &field, &value_count, values);
-        } else if (field.number == 3 && wire_is_text(&field)) {
-            uint32_t labelled = label_lane(p, &field);
-            lane = labelled != NL_NULL_ROW ? labelled : lane;
-        }
-    }
-    bool packed = id_fields == 1 && wire_is_text(&ids) && ids.len > 0;
-    if (id_fields == 1 && !packed)
-        keep_numbers(p, &ids, &value_count, values);
-    p->values += value_count;
-    add_values(p, values, packed ? packed_stack(p, &ids, awaited) : walk_stack(p), lane);
-}
-
-/* Stacks that were met lie anywhere: the slot of a sample's is fetched some samples before it is read,
- * the ids that the slot leads to a few later. */
-#define AWAITED 8
-
-static void await_slot(const struct pprof *p, struct awaited *awaited,
-                       const struct wire_field *sample)
-{
-    struct wire wire = wire_inside(sample);
-    struct wire_field field;
-    *awaited = (struct awaited){.sample = *sample};
-    if (!wire_next(&wire, &field) || field.number != 1 || !wire_is_text(&field) || !field.len)
-        return;
-    awaited->ids = field.data;
-    awaited->hash = nl_hash(field.data, field.len);
-    stack_cache_expect_slot(&p->stacks, awaited->hash);
-}
-
-static void read_samples(struct pprof *p)
-{
-    struct awaited awaited[AWAITED];
-    struct wire wire = p->message;
-    struct wire_field field;
-    size_t come = 0, done = 0;
-    while (!cpuprofile_stopped(&p->profile) && next(p, &wire, &field, false)) {
-        if (field.number != 2 || !wire_is_text(&field))
-            continue;
-        if (come - done == AWAITED)
-            read_sample(p, &awaited[done++ % AWAITED]);
-        await_slot(p, &awaited[come++ % AWAITED], &field);
-        if (come > AWAITED / 2)
-            stack_cache_expect_ids(&p->stacks, awaited[(come - 1 - AWAITED / 2) % AWAITED].hash);
-    }
-    while (done < come)
-        read_sample(p, &awaited[done++ % AWAITED]);
-}
-
 /* ---- the whole ---- */
 
 static void add_number(struct pprof *p, const char *key, int64_t value)
@@ -458,17 +148,29 @@ static void add_number(struct pprof *p, const char *key, int64_t value)
     nl_builder_meta(p->profile.builder, p->profile.source, key, nl_str(text));
 }
 
+/* Passes samples of less than 128 bytes, which are most of a file. */
+static void pass_samples(struct wire *wire)
+{
+    const unsigned char *at = wire->at, *end = wire->end;
+    while (end - at >= 2 && at[0] == (2 << 3 | WIRE_BYTES) && at[1] < 0x80 && at[1] <= end - at - 2)
+        at += 2 + at[1];
+    wire->at = at;
+}
+
 static void read_facts(struct pprof *p)
 {
     struct wire wire = p->message;
     struct wire_field field;
     const unsigned char *run = wire.at; /* samples since then, and nothing else */
     p->run = p->run_end = wire.at;
-    while (next(p, &wire, &field, true)) {
+    for (;;) {
+        pass_samples(&wire);
+        if (wire.at - run > p->run_end - p->run)
+            p->run = run, p->run_end = wire.at;
+        if (!pprof_next(p, &wire, &field, true))
+            break;
         if (field.number != 2)
             run = wire.at;
-        else if (wire.at - run > p->run_end - p->run)
-            p->run = run, p->run_end = wire.at;
         switch (field.number) {
         case 9: add_number(p, "profile_time_ns", wire_i64(&field)); break;
         case 10: add_number(p, "profile_duration_ns", wire_i64(&field)); break;
@@ -499,12 +201,15 @@ static void release(struct pprof *p)
     nl_free(p->strings);
     nl_free(p->functions);
     nl_free(p->locations);
+    nl_free(p->lines_of);
+    nl_free(p->lines);
     nl_free(p->modules);
     nl_free(p->frames);
+    nl_free(p->path);
     id_index_release(&p->function_index);
     id_index_release(&p->location_index);
     id_index_release(&p->module_index);
-    id_index_release(&p->below);
+    id_index_release(&p->odd_below);
     stack_cache_release(&p->stacks);
 }
 
@@ -516,15 +221,18 @@ static void load_message(struct pprof *p)
     each(p, 3, read_mapping);
     each(p, 5, read_function);
     each(p, 4, read_location);
-    read_samples(p);
+    pprof_read_samples(p);
     cover(p);
 }
 
-static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
-                       struct nl_job *job, struct nl_err *err)
+static bool load_file(struct nl_builder *builder, uint32_t source, const struct whole_file *file,
+                      struct nl_job *job, struct nl_err *err)
 {
     struct pprof *p = nl_zalloc(sizeof *p);
+    const void *bytes = file->bytes;
+    size_t len = file->size;
     bool done = true;
+    p->file = file;
     cpuprofile_begin(&p->profile, builder, source, job);
     if (pprof_raw_recognise((struct nl_str){bytes, len})) {
         done = pprof_raw_load(&p->profile, bytes, len, err);
@@ -574,7 +282,14 @@ static int sniff(const struct nl_input *input, const char **why)
 static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
                  struct nl_job *job, struct nl_err *err)
 {
-    return whole_file_load(builder, source, input, job, load_bytes, err);
+    struct whole_file file;
+    if (!whole_file_open(&file, input, job, err))
+        return false;
+    bool done = load_file(builder, source, &file, job, err);
+    if (done && file.cut)
+        nl_builder_coverage(builder, source, "compressed data is cut short", 1, file.damage);
+    whole_file_close(&file);
+    return done;
 }
 
 const struct nl_format nl_format_pprof = {.name = "pprof",

@@ -234,8 +234,7 @@ void rec_samples_free(struct rec_samples *samples)
     if (!samples)
         return;
     symbols_free(samples->symbols);
-    nl_free(samples->profile.nodes);
-    nl_free(samples->profile.slots);
+    cpuprofile_release(&samples->profile);
     nl_free(samples->frames);
     id_index_release(&samples->frame_of);
     id_index_release(&samples->lane_of);

@@ -54,6 +54,7 @@ static void take_frame(struct speedscope *load)
     }
     frame.row.name = cpuprofile_name(&load->profile, frame.name);
     frame.row.file = cpuprofile_name(&load->profile, frame.file);
+    frame.number = cpuprofile_intern(&load->profile, &frame.row);
     nl_grow(&load->frames, &load->frame_cap, load->frame_count + 1);
     load->frames[load->frame_count++] = frame;
 }

@@ -13,7 +13,8 @@
 struct speedscope_frame {
     struct nl_stack_row row;
     struct nl_str name, file;
-    uint32_t shown; /* name of its slices, 0 = not made yet */
+    uint32_t number; /* among the profile's frames */
+    uint32_t shown;  /* name of its slices, 0 = not made yet */
 };
 
 struct speedscope_counts {

@@ -128,7 +128,7 @@ static uint32_t read_stack(struct speedscope *load, struct nl_str text)
             at++;
         }
         if (frame < load->frame_count)
-            node = cpuprofile_frame(&load->profile, node, &load->frames[frame].row);
+            node = cpuprofile_child(&load->profile, node, load->frames[frame].number);
         else
             load->counts.unknown_frames++;
     }
@@ -161,6 +161,7 @@ static void load_sampled(struct speedscope *load, const struct speedscope_profil
     struct nl_str before = {0};
     struct unit unit = unit_of(load, profile);
     struct nl_sample_row row = nl_sample_row();
+    const void *samples_mark = profile->samples.ptr, *weights_mark = profile->weights.ptr;
     row.lane = lane_of(load, profile);
     row.unit = unit.name;
     jsonpull_memory(&samples, profile->samples.ptr, profile->samples.len, 0);
@@ -177,6 +178,9 @@ static void load_sampled(struct speedscope *load, const struct speedscope_profil
                 jsonpull_skip(&load->weights);
             load->counts.empty += row.stack == NL_NULL_ROW;
             cpuprofile_sample(&load->profile, &row);
+            whole_file_passed(&load->file, &samples_mark, samples.at);
+            if (weights)
+                whole_file_passed(&load->file, &weights_mark, load->weights.at);
         }
     load->counts.sampled++;
     jsonpull_release(&samples);
@@ -257,7 +261,7 @@ static void open_call(struct speedscope *load, struct evented *state, const stru
     *call = (struct call){.frame = frame, .node = NL_NULL_ROW, .slice = SIZE_MAX};
     state->depth++;
     if (!unit->time) {
-        call->node = cpuprofile_frame(&load->profile, parent, &load->frames[frame].row);
+        call->node = cpuprofile_child(&load->profile, parent, load->frames[frame].number);
         return;
     }
     call->slice = state->slice_count;

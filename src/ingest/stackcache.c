@@ -35,7 +35,9 @@ static void more_slots(struct stack_cache *cache)
 {
     struct stack_cache old = *cache;
     cache->room = old.room ? old.room * 2 : 1024;
-    cache->slots = nl_zalloc(cache->room * sizeof *cache->slots);
+    cache->slots = nl_alloc(cache->room * sizeof *cache->slots);
+    memset(cache->slots, 0,
+           cache->room * sizeof *cache->slots); /* see free_places in stacktree.c */
     for (size_t i = 0; i < old.room; i++)
         if (old.slots[i].ids)
             place(cache, old.slots[i]);

@@ -44,8 +44,16 @@ static inline void stack_cache_expect_slot(const struct stack_cache *cache, uint
 
 static inline void stack_cache_expect_ids(const struct stack_cache *cache, uint64_t hash)
 {
-    if (cache->room)
-        __builtin_prefetch(cache->slots[(uint32_t)hash & (cache->room - 1)].ids);
+    if (!cache->room)
+        return;
+    size_t at = (uint32_t)hash & (cache->room - 1);
+    while (cache->slots[at].ids && cache->slots[at].hash != (uint32_t)hash)
+        at = (at + 1) & (cache->room - 1);
+    const struct known_stack *slot = &cache->slots[at];
+    for (uint32_t i = 0; i < slot->len && i < 256; i += 64)
+        __builtin_prefetch(slot->ids + i);
+    if (slot->len)
+        __builtin_prefetch(slot->ids + slot->len - 1);
 }
 
 #endif

@@ -3,29 +3,58 @@
  *
  * The trace of a device is a ring: it may begin with frees of what it never saw allocated. The total
  * after each event is therefore counted backwards from the end, where the segments tell what was
- * active. Frames are shared by reference in the pickle, so that a stack is found again by walking
- * along the one before it.
+ * active.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "ingest/idindex.h"
+#include "ingest/picklewatch.h"
 #include "ingest/torchmem.h"
+#include "ingest/torchstack.h"
 #include "ingest/wholefile.h"
 
-#define MAX_FRAMES 1024
-#define MAX_OPEN   256
+#define MAX_OPEN 256
 
-/* Numbers of 64-bit keys, in the order in which they came. */
-struct numbers {
-    struct id_index index;
-    uint32_t count;
+/* What an event says. */
+enum event_field { EV_ACTION, EV_ADDRESS, EV_SIZE, EV_TIME, EV_FRAMES, EV_FIELDS };
+#define TEXT(text)                                                                                 \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+static const struct nl_str event_keys[EV_FIELDS] = {TEXT("action"), TEXT("addr"), TEXT("size"),
+                                                    TEXT("time_us"), TEXT("frames")};
+
+/* What an action does to the two totals: 1 adds its size, -1 takes it away. */
+static const struct action {
+    const char *name;
+    int allocated, reserved;
+} actions[] = {
+    {"alloc", 1, 0},       {"free_completed", -1, 0}, {"segment_alloc", 0, 1},
+    {"segment_map", 0, 1}, {"segment_free", 0, -1},   {"segment_unmap", 0, -1},
 };
 
-/* A frame by what it says; the pickle may hold it many times. */
-struct frame {
-    uint32_t name, module;
+/* An action by its value in the pickle, which holds equal texts once. */
+struct known_action {
+    uint64_t bits; /* all ones = none */
+    const struct action *action;
+    uint32_t name;
 };
+#define KNOWN_ACTIONS 16
+
+/* Of an event, what is kept until the totals before the first one are known. */
+struct event {
+    uint64_t address;
+    int64_t us, size;
+    uint32_t action; /* name; 0: it makes no sense */
+    uint32_t stack;
+    int8_t allocated, reserved;
+};
+
+struct trace {
+    struct event *events;
+    size_t count, cap;
+};
+#define MAX_TRACES 1024
 
 struct annotation {
     struct nl_str name;
@@ -38,16 +67,12 @@ struct snapshot {
     struct nl_stage *stage;
     struct nl_job *job;
     uint32_t source, process, blocks_kind, segments_kind;
-    struct numbers frame_numbers, stack_numbers;
-    struct frame *frames;
-    size_t frame_cap;
-    uint32_t *number_of; /* of the pickle's dictionaries as frames, + 1; 0 = not seen */
-    struct {
-        uint64_t frame;
-        uint32_t row;
-    } path[MAX_FRAMES]; /* of the stack last looked up, outermost first */
-    uint32_t path_len;
-    int64_t last_ts, events, untimed, odd, inactive, unpaired, long_stacks;
+    struct torchstack stacks;
+    struct pickle_layout layout; /* of events */
+    struct known_action actions[KNOWN_ACTIONS];
+    struct trace *traces; /* by device */
+    size_t trace_count, trace_cap;
+    int64_t last_ts, events, untimed, odd, inactive, unpaired;
     bool stopped;
 };
 
@@ -74,85 +99,9 @@ static bool go_on(struct snapshot *s, uint64_t cost)
     return !s->stopped;
 }
 
-/* ---- stacks ---- */
-
-/* The number of a key; *fresh when it is a new one. */
-static uint32_t number_of(struct numbers *numbers, uint64_t key, bool *fresh)
-{
-    uint32_t number = id_index_get(&numbers->index, key);
-    *fresh = number == ID_INDEX_NONE;
-    if (*fresh) {
-        number = numbers->count++;
-        id_index_put(&numbers->index, key, number);
-    }
-    return number;
-}
-
-static uint32_t read_frame(struct snapshot *s, struct pickle_value value)
-{
-    char place[512];
-    struct frame frame = {.module = NL_NO_NAME};
-    struct nl_str file = text_of(s, value, "filename");
-    int64_t line = i64_of(s, value, "line");
-    bool fresh;
-    frame.name = nl_stage_name(s->stage, text_of(s, value, "name"));
-    int len = (int)(file.len < 480 ? file.len : 480);
-    if (file.len && !nl_str_is(file, "??"))
-        frame.module = nl_stage_name(
-            s->stage,
-            (struct nl_str){place, (size_t)snprintf(place, sizeof place, "%.*s:%lld", len, file.ptr,
-                                                    (long long)(line > 0 ? line : 0))});
-    uint64_t key = (uint64_t)frame.name << 32 | frame.module;
-    uint32_t number = number_of(&s->frame_numbers, key, &fresh);
-    nl_grow(&s->frames, &s->frame_cap, (size_t)number + 1);
-    s->frames[number] = frame;
-    return number;
-}
-
-/* The stack that `value` makes with the one that calls it. */
-static uint32_t child(struct snapshot *s, uint32_t parent, struct pickle_value value)
-{
-    uint32_t *seen = &s->number_of[value.bits >> 4];
-    bool fresh;
-    if (!*seen)
-        *seen = read_frame(s, value) + 1;
-    uint64_t key = (uint64_t)(*seen - 1) << 32 | (parent + 1u);
-    uint32_t number = number_of(&s->stack_numbers, key, &fresh);
-    if (fresh) {
-        struct nl_stack_row row = nl_stack_row();
-        row.parent = parent;
-        row.name = s->frames[*seen - 1].name;
-        row.module = s->frames[*seen - 1].module;
-        nl_stage_stack(s->stage, &row);
-    }
-    return number;
-}
-
-/* Frames are listed innermost first. */
 static uint32_t stack_of(struct snapshot *s, struct pickle_value frames)
 {
-    const struct pickle_value *innermost = pickle_items(s->pickle, frames);
-    uint32_t count = innermost ? pickle_count(s->pickle, frames) : 0, row = NL_NULL_ROW, same = 0;
-    if (count > MAX_FRAMES) {
-        s->long_stacks++;
-        count = MAX_FRAMES;
-    }
-    if (!go_on(s, count))
-        return NL_NULL_ROW;
-    while (same < count && same < s->path_len &&
-           s->path[same].frame == innermost[count - 1 - same].bits)
-        row = s->path[same++].row;
-    for (uint32_t i = same; i < count; i++) {
-        struct pickle_value frame = innermost[count - 1 - i];
-        if (pickle_type(frame) != PICKLE_DICT)
-            break;
-        row = child(s, row, frame);
-        s->path[i].frame = frame.bits;
-        s->path[i].row = row;
-        same = i + 1;
-    }
-    s->path_len = same;
-    return row;
+    return s->stopped ? NL_NULL_ROW : torchstack_row(&s->stacks, frames, &s->stopped);
 }
 
 /* ---- events ---- */
@@ -168,22 +117,24 @@ static uint32_t lane_of(struct snapshot *s, int64_t device, enum nl_lanekind kin
     return nl_builder_lane(s->builder, &key);
 }
 
-/* What an action does to the two totals: 1 adds its size, -1 takes it away. */
-static const struct action {
-    const char *name;
-    int allocated, reserved;
-} actions[] = {
-    {"alloc", 1, 0},       {"free_completed", -1, 0}, {"segment_alloc", 0, 1},
-    {"segment_map", 0, 1}, {"segment_free", 0, -1},   {"segment_unmap", 0, -1},
-};
-
-static const struct action *action_of(struct nl_str name)
+static const struct action *action_called(struct nl_str name)
 {
     static const struct action other = {"", 0, 0};
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
         if (nl_str_is(name, actions[i].name))
             return &actions[i];
     return &other;
+}
+
+static const struct known_action *action_of(struct snapshot *s, struct pickle_value value)
+{
+    struct known_action *known = &s->actions[(value.bits >> 4) % KNOWN_ACTIONS];
+    if (known->bits != value.bits) {
+        struct nl_str name = pickle_text(s->pickle, value);
+        *known =
+            (struct known_action){value.bits, action_called(name), nl_stage_name(s->stage, name)};
+    }
+    return known;
 }
 
 struct totals {
@@ -210,9 +161,9 @@ static struct totals totals_at_end(struct snapshot *s, struct pickle_value segme
     return totals;
 }
 
-static int64_t size_of(const struct snapshot *s, struct pickle_value event)
+static int64_t size_of(const struct snapshot *s, struct pickle_value value)
 {
-    int64_t size = i64_of(s, event, "size");
+    int64_t size = pickle_i64(s->pickle, value);
     return size >= 0 && size < (int64_t)1 << 56 ? size : NL_NULL_I64;
 }
 
@@ -224,17 +175,14 @@ static void add_total(int64_t *total, int64_t bytes)
 }
 
 /* Totals before the first event: those at the end less all that happened. */
-static struct totals totals_at_start(struct snapshot *s, struct pickle_value trace,
-                                     struct totals totals)
+static struct totals totals_at_start(const struct trace *trace, struct totals totals)
 {
-    for (uint32_t i = 0; i < pickle_count(s->pickle, trace) && go_on(s, 8); i++) {
-        struct pickle_value event = pickle_item(s->pickle, trace, i);
-        const struct action *action = action_of(text_of(s, event, "action"));
-        int64_t size = size_of(s, event);
-        if (size == NL_NULL_I64)
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct event *event = &trace->events[i];
+        if (event->size == NL_NULL_I64)
             continue;
-        add_total(&totals.allocated, -action->allocated * size);
-        add_total(&totals.reserved, -action->reserved * size);
+        add_total(&totals.allocated, -event->allocated * event->size);
+        add_total(&totals.reserved, -event->reserved * event->size);
     }
     return totals;
 }
@@ -255,56 +203,93 @@ static struct nl_memory_row memory_row(struct snapshot *s, uint32_t lane, int64_
     return row;
 }
 
-static void take_event(struct snapshot *s, struct pickle_value event, uint32_t lane, int64_t device,
-                       struct totals *totals)
+static void put_event(struct snapshot *s, const struct event *event, uint32_t lane, int64_t device,
+                      struct totals *totals)
 {
     struct nl_memory_row row = memory_row(s, lane, device);
-    struct nl_str name = text_of(s, event, "action");
-    const struct action *action = action_of(name);
-    int64_t us = i64_of(s, event, "time_us"), size = size_of(s, event);
-    if (pickle_type(event) != PICKLE_DICT || !name.len) {
+    if (!event->action) {
         s->odd++;
         return;
     }
-    if (us >= 0 && us < INT64_MAX / 2000) {
-        row.ts = us * 1000;
+    if (event->us >= 0 && event->us < INT64_MAX / 2000) {
+        row.ts = event->us * 1000;
     } else { /* old files have an order only; else one event was cut in its middle */
         row.ts = s->events > s->untimed ? s->last_ts : s->untimed;
         s->untimed++;
     }
     if (row.ts > s->last_ts)
         s->last_ts = row.ts;
-    row.address = pickle_u64(s->pickle, get(s, event, "addr"));
-    row.action = nl_stage_name(s->stage, name);
-    if (action->reserved)
+    row.address = event->address;
+    row.action = event->action;
+    if (event->reserved)
         row.kind = s->segments_kind;
-    if (size != NL_NULL_I64 && (action->allocated || action->reserved)) {
-        row.bytes = (action->allocated + action->reserved) * size;
-        add_total(&totals->allocated, action->allocated * size);
-        add_total(&totals->reserved, action->reserved * size);
+    if (event->size != NL_NULL_I64 && (event->allocated || event->reserved)) {
+        row.bytes = (event->allocated + event->reserved) * event->size;
+        add_total(&totals->allocated, event->allocated * event->size);
+        add_total(&totals->reserved, event->reserved * event->size);
     }
     row.total_allocated = shown(totals->allocated);
     row.total_reserved = shown(totals->reserved);
-    row.stack = stack_of(s, get(s, event, "frames"));
+    row.stack = event->stack;
     nl_stage_memory(s->stage, &row);
     s->events++;
 }
 
-static void take_traces(struct snapshot *s, struct pickle_value traces,
-                        struct pickle_value segments)
+/* Keeps an event; while the pickle is read, or afterwards. */
+static void take_event(void *context, size_t device, const struct pickle_value *pairs, size_t count)
 {
-    for (uint32_t d = 0; d < pickle_count(s->pickle, traces) && d < 1024; d++) {
-        struct pickle_value trace = pickle_item(s->pickle, traces, d);
-        uint32_t count = pickle_count(s->pickle, trace);
-        if (!count || !go_on(s, pickle_count(s->pickle, segments) * (uint64_t)4))
+    struct snapshot *s = context;
+    struct pickle_value fields[EV_FIELDS + 1];
+    if (device >= MAX_TRACES || !go_on(s, 16))
+        return;
+    while (s->trace_count <= device) {
+        nl_grow(&s->traces, &s->trace_cap, s->trace_count + 1);
+        s->traces[s->trace_count++] = (struct trace){0};
+    }
+    struct trace *trace = &s->traces[device];
+    pickle_fields(s->pickle, &s->layout, pairs, count, fields);
+    const struct known_action *known = action_of(s, fields[EV_ACTION]);
+    nl_grow(&trace->events, &trace->cap, trace->count + 1);
+    trace->events[trace->count++] = (struct event){
+        .address = pickle_u64(s->pickle, fields[EV_ADDRESS]),
+        .us = pickle_i64(s->pickle, fields[EV_TIME]),
+        .size = size_of(s, fields[EV_SIZE]),
+        .action = known->name,
+        .stack = known->name ? stack_of(s, fields[EV_FRAMES]) : NL_NULL_ROW,
+        .allocated = (int8_t)known->action->allocated,
+        .reserved = (int8_t)known->action->reserved,
+    };
+}
+
+/* The events that were not taken while the pickle was read. */
+static void take_rest(struct snapshot *s, struct pickle_value traces)
+{
+    const struct pickle *p = s->pickle;
+    for (uint32_t d = 0; d < pickle_count(p, traces) && d < MAX_TRACES; d++) {
+        struct pickle_value trace = pickle_item(p, traces, d);
+        size_t first = p->lost && d < s->trace_count ? s->traces[d].count : 0;
+        for (size_t i = first; i < pickle_count(p, trace) && go_on(s, 1); i++) {
+            size_t count;
+            const struct pickle_value *pairs =
+                pickle_pairs(p, pickle_item(p, trace, (uint32_t)i), &count);
+            take_event(s, d, pairs, count);
+        }
+    }
+}
+
+static void put_traces(struct snapshot *s, struct pickle_value segments)
+{
+    for (size_t d = 0; d < s->trace_count; d++) {
+        const struct trace *trace = &s->traces[d];
+        if (!trace->count || !go_on(s, pickle_count(s->pickle, segments) * (uint64_t)4))
             continue;
-        struct totals totals = totals_at_end(s, segments, d);
+        struct totals totals = totals_at_end(s, segments, (int64_t)d);
         if (s->pickle->cut) /* the end is not there */
             totals = (struct totals){NL_NULL_I64, NL_NULL_I64};
-        totals = totals_at_start(s, trace, totals);
-        uint32_t lane = lane_of(s, d, NL_LANE_DEVICE);
-        for (uint32_t i = 0; i < count && go_on(s, 16); i++)
-            take_event(s, pickle_item(s->pickle, trace, i), lane, d, &totals);
+        totals = totals_at_start(trace, totals);
+        uint32_t lane = lane_of(s, (int64_t)d, NL_LANE_DEVICE);
+        for (size_t i = 0; i < trace->count && go_on(s, 1); i++)
+            put_event(s, &trace->events[i], lane, (int64_t)d, &totals);
     }
 }
 
@@ -320,7 +305,7 @@ static void take_blocks(struct snapshot *s, struct pickle_value segment, uint32_
         struct nl_str state = text_of(s, block, "state");
         struct nl_memory_row row = memory_row(s, lane, device);
         uint64_t own = pickle_u64(s->pickle, get(s, block, "address"));
-        int64_t size = size_of(s, block);
+        int64_t size = size_of(s, get(s, block, "size"));
         if (own != NL_NULL_U64)
             address = own;
         row.address = address;
@@ -444,7 +429,7 @@ static void tell(struct snapshot *s)
         {"not loaded: inactive blocks of segments", s->inactive,
          "cached, of no use to anybody now"},
         {"not loaded: annotations without their other end", s->unpaired, NULL},
-        {"cut: stacks of more than 1024 frames", s->long_stacks, NULL},
+        {"cut: stacks of more than 1024 frames", s->stacks.cut, NULL},
         {"skipped: entries that make no sense", s->odd, NULL},
         {"truncated: the pickle ends early", s->pickle->cut,
          "what was whole is loaded; totals are unknown"},
@@ -455,37 +440,67 @@ static void tell(struct snapshot *s)
             nl_builder_coverage(s->builder, s->source, rows[i].item, rows[i].count, rows[i].detail);
 }
 
-bool torchmem_load(struct nl_builder *builder, uint32_t source, struct pickle *pickle,
-                   struct nl_job *job, struct nl_err *err)
+static void begin(struct snapshot *s)
 {
-    struct snapshot *s = nl_zalloc(sizeof *s);
-    s->pickle = pickle, s->builder = builder, s->source = source, s->job = job;
-    s->stage = nl_stage_new(builder);
-    s->number_of = nl_zalloc((pickle->item_count + 1) * sizeof *s->number_of);
+    s->stage = nl_stage_new(s->builder);
+    s->stacks.pickle = s->pickle;
+    s->stacks.stage = s->stage;
+    s->layout.keys = event_keys;
+    s->layout.count = EV_FIELDS;
+    for (size_t i = 0; i < KNOWN_ACTIONS; i++)
+        s->actions[i].bits = UINT64_MAX;
+    nl_stage_begin(s->stage, s->source, 0);
+    s->blocks_kind = nl_stage_name(s->stage, nl_str("blocks"));
+    s->segments_kind = nl_stage_name(s->stage, nl_str("segments"));
+}
+
+static bool finish(struct snapshot *s, struct nl_err *err)
+{
+    const struct pickle *pickle = s->pickle;
     bool list = pickle_type(pickle->root) == PICKLE_LIST; /* memory_snapshot() alone */
     struct pickle_value segments = list ? pickle->root : get(s, pickle->root, "segments");
     struct pickle_value traces = get(s, pickle->root, "device_traces");
-    bool done = pickle_type(segments) == PICKLE_LIST || pickle_type(traces) == PICKLE_LIST;
-    nl_stage_begin(s->stage, source, 0);
-    s->process = nl_builder_process(builder, source, NL_NULL_I64);
-    s->blocks_kind = nl_stage_name(s->stage, nl_str("blocks"));
-    s->segments_kind = nl_stage_name(s->stage, nl_str("segments"));
-    take_traces(s, traces, segments);
+    if (pickle->lost)
+        torchstack_forget(&s->stacks);
+    s->process = nl_builder_process(s->builder, s->source, NL_NULL_I64);
+    take_rest(s, traces);
+    put_traces(s, segments);
     if (s->events > s->untimed)
-        nl_builder_clock(builder, source, "unix", 0);
+        nl_builder_clock(s->builder, s->source, "unix", 0);
     take_segments(s, segments);
     take_annotations(s, get(s, pickle->root, "external_annotations"));
     tell_settings(s, get(s, pickle->root, "allocator_settings"));
     tell(s);
-    id_index_release(&s->frame_numbers.index);
-    id_index_release(&s->stack_numbers.index);
-    nl_free(s->frames);
-    nl_free(s->number_of);
-    nl_free(s);
-    if (nl_job_cancelled(job))
+    if (nl_job_cancelled(s->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
-    return done ||
+    return pickle_type(segments) == PICKLE_LIST || pickle_type(traces) == PICKLE_LIST ||
            nl_fail(err, NL_FORMAT, "neither segments nor traces of devices are in this pickle");
+}
+
+static void release(struct snapshot *s)
+{
+    for (size_t d = 0; d < s->trace_count; d++)
+        nl_free(s->traces[d].events);
+    nl_free(s->traces);
+    torchstack_release(&s->stacks);
+    nl_free(s);
+}
+
+bool torchmem_load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
+                         struct nl_job *job, struct nl_err *err)
+{
+    struct pickle pickle = {.len = 0};
+    struct snapshot *s = nl_zalloc(sizeof *s);
+    const struct pickle_watch watch = {
+        .key = "device_traces", .nested = true, .keep = true, .take = take_event, .context = s};
+    s->pickle = &pickle, s->builder = builder, s->source = source, s->job = job;
+    begin(s);
+    bool done = pickle_read_watched(&pickle, bytes, len, &watch, job, err) && finish(s, err);
+    if (!done)
+        nl_stage_drop(s->stage);
+    pickle_free(&pickle);
+    release(s);
+    return done;
 }
 
 static int sniff(const struct nl_input *input, const char **why)
@@ -509,14 +524,9 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
                  struct nl_job *job, struct nl_err *err)
 {
     struct whole_file file;
-    struct pickle pickle;
     if (!whole_file_open(&file, input, job, err))
         return false;
-    bool done = pickle_read(&pickle, file.bytes, file.size, job, err);
-    if (done) {
-        done = torchmem_load(builder, source, &pickle, job, err);
-        pickle_free(&pickle);
-    }
+    bool done = torchmem_load_bytes(builder, source, file.bytes, file.size, job, err);
     whole_file_close(&file);
     return done;
 }

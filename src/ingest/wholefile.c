@@ -11,8 +11,10 @@
 #include "base/stream.h"
 #include "base/units.h"
 
-#define FIRST_ROOM   ((size_t)4 << 20)
-#define MOST_UNKNOWN ((uint64_t)8 << 30) /* ceiling when the job has no budget */
+#define FIRST_ROOM     ((size_t)4 << 20)
+#define PASSED_AT_ONCE ((size_t)2 << 20)
+#define PASSED_UNIT    ((size_t)64 << 10)  /* whole pages, whatever their size */
+#define MOST_UNKNOWN   ((uint64_t)8 << 30) /* ceiling when the job has no budget */
 
 static bool make_room(struct whole_file *file, const struct nl_job *job, struct nl_err *err)
 {
@@ -87,6 +89,18 @@ void whole_file_close(struct whole_file *file)
         nl_map_close(&file->map);
     nl_pages_free(file->pages, file->room);
     *file = (struct whole_file){0};
+}
+
+void whole_file_passed(const struct whole_file *file, const void **mark, const void *at)
+{
+    if (!file->map.bytes || (uintptr_t)at < (uintptr_t)*mark + PASSED_AT_ONCE)
+        return;
+    size_t from = (size_t)((const unsigned char *)*mark - file->bytes);
+    size_t to = (size_t)((const unsigned char *)at - file->bytes);
+    from += (PASSED_UNIT - from % PASSED_UNIT) % PASSED_UNIT;
+    to -= to % PASSED_UNIT;
+    nl_map_forget(&file->map, from, to);
+    *mark = file->bytes + to;
 }
 
 bool whole_file_load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,

@@ -26,6 +26,11 @@ NL_MUST_CHECK bool whole_file_open(struct whole_file *file, const struct nl_inpu
                                    struct nl_job *job, struct nl_err *err);
 void whole_file_close(struct whole_file *file);
 
+/* What lies from *mark up to `at` was read, and will hardly be again: of a mapped file it no longer counts
+ * as this program's memory. It may still be read, and is fetched again then. Moves *mark, which begins
+ * where the reader of this part of the file does. Cheap to call often. */
+void whole_file_passed(const struct whole_file *file, const void **mark, const void *at);
+
 /* Opens the input, has `parse` take its bytes, closes it; coverage says when compressed data was cut. */
 NL_MUST_CHECK bool whole_file_load(struct nl_builder *builder, uint32_t source,
                                    const struct nl_input *input, struct nl_job *job,

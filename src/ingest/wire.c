@@ -4,21 +4,16 @@
  */
 #include "ingest/wire.h"
 
-/* A varint of up to eight bytes, which are all there: the bytes at once, not one after the other. False
- * when it is longer. */
+/* A varint of up to eight bytes, which are all there. False when it is longer. */
 static bool varint_of_eight(struct wire *wire, uint64_t *value)
 {
     uint64_t word;
     memcpy(&word, wire->at, sizeof word);
-    uint64_t last = ~word & 0x8080808080808080;
-    if (!last)
+    unsigned bytes = wire_word_bytes(word);
+    if (!bytes)
         return false;
-    unsigned bits = (unsigned)__builtin_ctzll(last) + 1;
-    word &= UINT64_MAX >> (64 - bits) & 0x7f7f7f7f7f7f7f7f;
-    word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
-    word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
-    *value = (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
-    wire->at += bits / 8;
+    *value = wire_word_value(word, bytes);
+    wire->at += bytes;
     return true;
 }
 

@@ -60,6 +60,22 @@ static inline struct wire wire_over(const void *bytes, size_t len)
 bool wire_varint_slow(struct wire *wire, uint64_t *value);
 bool wire_skip_group(struct wire *wire, uint32_t number);
 
+/* Of eight bytes that begin with a varint: how many are its own (0 = more than eight), and its value:
+ * the bytes at once, not one after the other. */
+static inline unsigned wire_word_bytes(uint64_t word)
+{
+    uint64_t last = ~word & 0x8080808080808080;
+    return last ? ((unsigned)__builtin_ctzll(last) + 1) / 8 : 0;
+}
+
+static inline uint64_t wire_word_value(uint64_t word, unsigned bytes)
+{
+    word &= UINT64_MAX >> (64 - 8 * bytes) & 0x7f7f7f7f7f7f7f7f;
+    word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
+    word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
+    return (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
+}
+
 /* The next varint of a packed field. False at the end, or when damaged (over 10 bytes, or cut). */
 static inline bool wire_varint(struct wire *wire, uint64_t *value)
 {

@@ -12,17 +12,19 @@
 
 enum nl_meaning {
     NL_MEANS_TEXT,
-    NL_MEANS_INTEGER, /* an id or other whole number, printed plainly */
-    NL_MEANS_COUNT,   /* how many: thousands separators for eyes */
-    NL_MEANS_NS,      /* int64 ns */
-    NL_MEANS_BYTES,   /* uint64 bytes */
-    NL_MEANS_SHARE,   /* double 0..1 */
-    NL_MEANS_NUMBER,  /* double */
-    NL_MEANS_RATE,    /* double, bytes per second */
-    NL_MEANS_HERTZ,   /* per second */
-    NL_MEANS_WEIGHT,  /* int64 in the unit that the row's column `unit` names */
-    NL_MEANS_UNIT,    /* that column: text */
-    NL_MEANS_ANY      /* SQL expressions: each cell has its own type */
+    NL_MEANS_INTEGER,     /* an id or other whole number, printed plainly */
+    NL_MEANS_COUNT,       /* how many: thousands separators for eyes */
+    NL_MEANS_NS,          /* int64 ns */
+    NL_MEANS_BYTES,       /* uint64 bytes */
+    NL_MEANS_SHARE,       /* double 0..1 */
+    NL_MEANS_NUMBER,      /* double */
+    NL_MEANS_RATE,        /* double, bytes per second */
+    NL_MEANS_HERTZ,       /* per second */
+    NL_MEANS_WEIGHT,      /* int64 in the unit that the row's column `unit` names */
+    NL_MEANS_UNIT,        /* that column: text */
+    NL_MEANS_ANY,         /* SQL expressions: each cell has its own type */
+    NL_MEANS_CHANGE_NS,   /* int64 ns, one side less another: eyes see + and - */
+    NL_MEANS_CHANGE_SHARE /* double, the same of a share */
 };
 
 enum nl_cell_type { NL_CELL_NULL, NL_CELL_I64, NL_CELL_F64, NL_CELL_TEXT };

@@ -23,7 +23,13 @@
 #define NL_MOST_ORDER 8
 #define NL_MOST_HOPS  3
 
-enum nl_shown { NL_SHOWN_INTEGER, NL_SHOWN_REAL, NL_SHOWN_NAME, NL_SHOWN_ENUM };
+enum nl_shown {
+    NL_SHOWN_INTEGER,
+    NL_SHOWN_REAL,
+    NL_SHOWN_NAME,
+    NL_SHOWN_ENUM,
+    NL_SHOWN_TEXT /* some are filled patterns: SQLite compares the texts itself */
+};
 
 /* A column of an SQL table. The value of row r is array[row reached from r over `hops`]. */
 struct nl_vcolumn {

@@ -78,7 +78,10 @@ static void resolve(struct nl_vcolumn *column, const struct nl_vtab *vtab,
     case NL_TYPE_U16:
     case NL_TYPE_U8: column->nullable = false; break;
     case NL_TYPE_F64: column->shown = NL_SHOWN_REAL; break;
-    case NL_TYPE_NAME: column->shown = NL_SHOWN_NAME; break;
+    case NL_TYPE_NAME:
+        column->shown =
+            def->storage == NL_T_arg && trace->filled.count ? NL_SHOWN_TEXT : NL_SHOWN_NAME;
+        break;
     case NL_TYPE_ENUM: column->shown = NL_SHOWN_ENUM; break;
     case NL_TYPE_DUR:
     case NL_TYPE_I64: break;
@@ -160,6 +163,14 @@ static void show_text(const struct nl_vtab *vtab, const struct nl_vcolumn *colum
     if (column->shown == NL_SHOWN_ENUM) {
         sqlite3_result_text(context, nl_enum_text(column->def->enumeration, (unsigned)key), -1,
                             SQLITE_STATIC);
+        return;
+    }
+    if (key & NL_FILLED) {
+        struct nl_buf room;
+        nl_buf_init(&room, NL_MOST_FILLED);
+        struct nl_str filled = nl_trace_text(vtab->db->trace, (uint32_t)key, &room);
+        sqlite3_result_text(context, filled.ptr, (int)filled.len, SQLITE_TRANSIENT);
+        nl_buf_release(&room);
         return;
     }
     struct nl_str text = nl_trace_name(vtab->db->trace, (uint32_t)key);

@@ -111,12 +111,19 @@ static void put(struct choice *choice, char letter, unsigned column)
     choice->text[choice->len++] = (char)('a' + column % 26);
 }
 
+static bool is_null_test(int op)
+{
+    return op == NL_OP_NULL || op == NL_OP_NOT_NULL;
+}
+
 /* The operator as taken over, 0 when the constraint is left to SQLite. */
 static int taken_op(sqlite3_index_info *info, int i, const struct nl_vcolumn *column)
 {
     int op = op_of(info->aConstraint[i].op);
     bool compares_text = is_text(column) && (is_equality(op) || is_range(op));
     if (op == 0 || !info->aConstraint[i].usable)
+        return 0;
+    if (column->shown == NL_SHOWN_TEXT && !is_null_test(op))
         return 0;
     if ((op == NL_OP_GLOB || op == NL_OP_LIKE) && !is_text(column))
         return 0;
@@ -132,7 +139,7 @@ static int taken_op(sqlite3_index_info *info, int i, const struct nl_vcolumn *co
 /* Whether our test is exactly SQLite's. */
 static bool exact(sqlite3_index_info *info, int i, const struct nl_vcolumn *column, int op)
 {
-    if (op == NL_OP_NULL || op == NL_OP_NOT_NULL || op == NL_OP_IN)
+    if (is_null_test(op) || op == NL_OP_IN)
         return true;
     if (column->shown == NL_SHOWN_INTEGER)
         return true;
@@ -188,9 +195,21 @@ static bool order_fits(const struct nl_vtab *vtab)
     return !job || !job->memory_bytes || need < job->memory_bytes / 2;
 }
 
-static void take_order(struct nl_vtab *vtab, sqlite3_index_info *info, struct choice *choice)
+/* Terms that are ours to sort by: not too many, and none that only SQLite can compare. */
+static bool can_order(const struct nl_vtab *vtab, const sqlite3_index_info *info)
 {
     if (info->nOrderBy <= 0 || info->nOrderBy > NL_MOST_ORDER)
+        return false;
+    for (int i = 0; i < info->nOrderBy; i++)
+        if (info->aOrderBy[i].iColumn >= 0 &&
+            vtab->columns[info->aOrderBy[i].iColumn].shown == NL_SHOWN_TEXT)
+            return false;
+    return true;
+}
+
+static void take_order(struct nl_vtab *vtab, sqlite3_index_info *info, struct choice *choice)
+{
+    if (!can_order(vtab, info))
         return;
 #if NL_SQLITE_338
     int distinctness = sqlite3_vtab_distinct(info);

@@ -13,7 +13,8 @@
 #include "store/chunk.h"
 #include "store/entity.h"
 
-#define NL_SHARED_NAME 0x80000000u /* bit of a name id that lives in the builder's dictionary */
+#define NL_SHARED_NAME   0x80000000u /* bit of a name id that lives in the builder's dictionary */
+#define NL_STAGED_FILLED 0x40000000u /* bit of an id that is a filled pattern of the stage */
 
 /* A unit of work: rows staged between two nl_stage_begin calls. */
 struct nl_unit {
@@ -54,6 +55,7 @@ struct nl_stage {
     struct nl_builder *builder;
     struct nl_stage *next;
     struct nl_dict names;
+    struct nl_filled filled;
     uint32_t *remap; /* local name id → final id, during finishing */
     struct nl_unit *unit;
     struct nl_staged tables[NL_TABLE_COUNT];

@@ -58,6 +58,7 @@ static void stage_free(struct nl_stage *stage)
         nl_free(stage->waiting[t].rows);
     }
     nl_dict_release(&stage->names);
+    nl_filled_release(&stage->filled);
     nl_free(stage->packed);
     nl_free(stage->remap);
     nl_free(stage);

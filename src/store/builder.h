@@ -121,6 +121,13 @@ struct nl_stage *nl_stage_new(struct nl_builder *builder);
 void nl_stage_begin(struct nl_stage *stage, uint32_t source, uint64_t sequence);
 uint32_t nl_stage_name(struct nl_stage *stage, struct nl_str text);
 
+/* Forgets the rows of all units of a stage: its file turned out to be none. */
+void nl_stage_drop(struct nl_stage *stage);
+
+/* For column args.text alone: the text of `pattern`, a name of this stage, with these numbers in it
+ * (store/filled.h). 0, unknown, beyond 2^30 of them. */
+uint32_t nl_stage_filled(struct nl_stage *stage, uint32_t pattern, const void *packed, size_t len);
+
 /* The rows of a table that wait to be packed: those that come next go right behind them. A stage
  * begins with one per table. */
 struct nl_waiting {

@@ -30,10 +30,37 @@ static uint32_t add_name(struct nl_trace *trace, struct nl_builder *b, struct nl
     return id;
 }
 
+/* Texts of a trace that is one unit lie as they will: they are taken over instead of copied. */
+static void adopt_filled(struct nl_trace *trace, struct nl_stage *stage)
+{
+    trace->filled = stage->filled;
+    stage->filled = (struct nl_filled){.count = trace->filled.count};
+    for (uint32_t i = 0; i < trace->filled.count; i++)
+        nl_filled_set_pattern(&trace->filled, i,
+                              nl_final_name(trace, stage, nl_filled_pattern(&trace->filled, i)));
+}
+
+static uint32_t final_filled(struct nl_trace *trace, struct nl_stage *stage, uint32_t number)
+{
+    if (number >= stage->filled.count)
+        NL_BUG("a staged text is out of range");
+    if (stage->builder->unit_count == 1) {
+        if (stage->filled.bytes)
+            adopt_filled(trace, stage);
+        return number | NL_FILLED;
+    }
+    struct nl_str packed = nl_filled_packed(&stage->filled, number);
+    uint32_t pattern = nl_final_name(trace, stage, nl_filled_pattern(&stage->filled, number));
+    number = nl_filled_add(&trace->filled, pattern, packed.ptr, packed.len);
+    return number == UINT32_MAX ? NL_NO_NAME : number | NL_FILLED;
+}
+
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
 {
     if (id == 0)
         return 0;
+    if ((id & (NL_SHARED_NAME | NL_STAGED_FILLED)) == NL_STAGED_FILLED)
+        return final_filled(trace, stage, id & ~NL_STAGED_FILLED);
     const struct nl_dict *dict = &stage->names;
     uint32_t *map = stage->remap;
     if (id & NL_SHARED_NAME) {
@@ -95,6 +122,20 @@ void nl_release_staged(struct nl_builder *b, enum nl_table_id table)
 {
     for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
         nl_staged_release(&stage->tables[table], &b->pages);
+}
+
+void nl_stage_drop(struct nl_stage *stage)
+{
+    struct nl_builder *b = stage->builder;
+    for (int t = 0; t < NL_TABLE_COUNT; t++) {
+        nl_staged_release(&stage->tables[t], &b->pages);
+        stage->waiting[t].used = stage->waiting[t].packed = 0;
+    }
+    pthread_mutex_lock(&b->lock);
+    for (struct nl_unit *unit = b->units; unit; unit = unit->next)
+        if (unit->stage == stage)
+            unit->slices = 0;
+    pthread_mutex_unlock(&b->lock);
 }
 
 int64_t nl_clamped(struct nl_finish *f, int64_t ts)
@@ -247,13 +288,24 @@ static void find_unknown(struct table_run *run)
     }
 }
 
+static unsigned count_names(const struct nl_table_def *def)
+{
+    unsigned count = 0;
+    for (unsigned c = def->first; c < def->first + def->count; c++)
+        count += is_stored(&nl_columns[c]) && nl_columns[c].type == NL_TYPE_NAME;
+    return count;
+}
+
 /* Names get their final ids, column after column: new ids are given in order of first use in that
- * order, however many batches there are. */
+ * order, however many batches there are. A column that is the only one of its table gets them when it
+ * is made (and must: filled texts, args.text alone, are to be taken once). */
 static void settle_names(struct table_run *run)
 {
     const struct nl_column_def *first = &nl_columns[run->def->first];
     uint32_t *ids = NULL;
     size_t cap = 0;
+    if (count_names(run->def) == 1)
+        return;
     for (unsigned c = 0; c < run->def->count; c++) {
         if (!is_stored(&first[c]) || first[c].type != NL_TYPE_NAME || run->unknown[c])
             continue;

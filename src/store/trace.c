@@ -20,6 +20,7 @@ void nl_trace_free(struct nl_trace *trace)
             nl_pages_free(cells, (size_t)nl_trace_rows(trace, column->table) * column->size);
         }
         nl_dict_release(&trace->names);
+        nl_filled_release(&trace->filled);
     }
     nl_free(trace);
 }
@@ -27,10 +28,24 @@ void nl_trace_free(struct nl_trace *trace)
 uint64_t nl_trace_bytes(const struct nl_trace *trace)
 {
     uint64_t bytes = trace->names.offsets[trace->names.count] + 8u * trace->names.count;
+    if (trace->filled.count)
+        bytes += trace->filled.offsets[trace->filled.count] + 8u * trace->filled.count;
     for (unsigned i = 0; i < nl_column_count; i++)
         if (nl_columns[i].hop == NL_HOP_NONE)
             bytes += (uint64_t)nl_trace_rows(trace, nl_columns[i].table) * nl_columns[i].size;
     return bytes;
+}
+
+struct nl_str nl_trace_text(const struct nl_trace *trace, uint32_t id, struct nl_buf *room)
+{
+    uint32_t number = id & ~NL_FILLED;
+    if (!(id & NL_FILLED))
+        return nl_trace_name(trace, id);
+    nl_buf_clear(room);
+    if (number < trace->filled.count)
+        nl_filled_write(room, nl_trace_name(trace, nl_filled_pattern(&trace->filled, number)),
+                        nl_filled_packed(&trace->filled, number));
+    return (struct nl_str){room->len ? room->ptr : "", room->len};
 }
 
 const struct nl_column_def *nl_table_column(enum nl_table_id table, const char *name)

@@ -15,6 +15,7 @@
 #include "base/job.h"
 #include "base/str.h"
 #include "store/dict.h"
+#include "store/filled.h"
 #include "store/schema.h"
 
 struct nl_trace {
@@ -25,6 +26,7 @@ struct nl_trace {
 #define NL_TABLE_END(table)
 #include "store/schema.def"
     struct nl_dict names;
+    struct nl_filled filled;   /* texts of args that are no names */
     int64_t first_ts, last_ts; /* earliest start and latest end of any slice; 0,0 when empty */
     const void *map;           /* mapping of a trace file, or NULL when columns are owned */
     size_t map_size;
@@ -39,6 +41,9 @@ static inline struct nl_str nl_trace_name(const struct nl_trace *trace, uint32_t
 {
     return nl_dict_text(&trace->names, id);
 }
+
+/* Text of an id of column args.text, which may be a filled pattern: that is written to `room`. */
+struct nl_str nl_trace_text(const struct nl_trace *trace, uint32_t id, struct nl_buf *room);
 
 static inline uint32_t nl_trace_rows(const struct nl_trace *trace, enum nl_table_id table)
 {

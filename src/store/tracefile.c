@@ -18,13 +18,15 @@
 
 #define MAGIC      "NLTRACE\n"
 #define ALIGNMENT  64u
-#define FORMAT     1u
+#define FORMAT     2u
 #define MAX_CHUNKS 4096u
 
 /* Chunks that are no column have these numbers in `column`. */
-#define DICT_OFFSETS 0xffff0001u
-#define DICT_BYTES   0xffff0002u
-#define FACTS        0xffff0003u
+#define DICT_OFFSETS   0xffff0001u
+#define DICT_BYTES     0xffff0002u
+#define FACTS          0xffff0003u
+#define FILLED_OFFSETS 0xffff0004u
+#define FILLED_BYTES   0xffff0005u
 
 struct header {
     char magic[8];
@@ -96,6 +98,13 @@ static void write_all(struct writer *w, const struct nl_trace *trace)
               (names->count + 1u) * sizeof *names->offsets);
     put_chunk(w, DICT_BYTES, names->offsets[names->count], names->bytes,
               names->offsets[names->count]);
+    const struct nl_filled *filled = &trace->filled;
+    if (filled->count) {
+        put_chunk(w, FILLED_OFFSETS, filled->count + 1u, filled->offsets,
+                  (filled->count + 1u) * sizeof *filled->offsets);
+        put_chunk(w, FILLED_BYTES, filled->offsets[filled->count], filled->bytes,
+                  filled->offsets[filled->count]);
+    }
     for (unsigned c = 0; c < nl_column_count; c++) {
         const struct nl_column_def *column = &nl_columns[c];
         uint64_t rows = nl_trace_rows(trace, column->table);
@@ -174,7 +183,9 @@ static uint64_t bytes_expected(const struct chunk *chunk)
 {
     switch (chunk->column) {
     case FACTS: return chunk->rows * sizeof(struct facts);
+    case FILLED_OFFSETS:
     case DICT_OFFSETS: return chunk->rows * sizeof(uint64_t);
+    case FILLED_BYTES:
     case DICT_BYTES: return chunk->rows;
     default: break;
     }
@@ -204,6 +215,16 @@ static bool take_chunk(struct reader *r, struct nl_trace *trace, const struct ch
         trace->names.bytes = cells;
         trace->names.bytes_cap = chunk->bytes;
         return true;
+    case FILLED_OFFSETS:
+        if (chunk->rows < 2 || chunk->rows > NL_FILLED)
+            return bad(r, chunk->offset, "an odd number of texts");
+        trace->filled.offsets = cells;
+        trace->filled.count = (uint32_t)(chunk->rows - 1);
+        return true;
+    case FILLED_BYTES:
+        trace->filled.bytes = cells;
+        trace->filled.bytes_cap = chunk->bytes;
+        return true;
     default: break;
     }
     const struct nl_column_def *column = &nl_columns[chunk->column];
@@ -219,7 +240,8 @@ static bool take_chunk(struct reader *r, struct nl_trace *trace, const struct ch
 /* Bounds, alignment, order and size of a chunk; `end` is where the one before it ended. */
 static bool check_chunk(struct reader *r, const struct chunk *chunk, uint64_t end)
 {
-    bool many = chunk->rows >= UINT32_MAX && chunk->column != DICT_BYTES;
+    bool many =
+        chunk->rows >= UINT32_MAX && chunk->column != DICT_BYTES && chunk->column != FILLED_BYTES;
     if (chunk->offset % ALIGNMENT || chunk->offset < end || chunk->offset > r->size ||
         chunk->bytes > r->size - chunk->offset || many)
         return bad(r, chunk->offset, "a chunk lies outside the file or overlaps another");
@@ -243,16 +265,26 @@ static bool place_chunks(struct reader *r, struct nl_trace *trace)
             return bad(r, 0, "a column is missing");
     if (!trace->names.offsets || (!trace->names.bytes && trace->names.count > 1))
         return bad(r, 0, "the dictionary is missing");
+    if (trace->filled.count && !trace->filled.bytes)
+        return bad(r, 0, "the texts of args are missing");
     return true;
 }
 
-static bool check_dictionary(struct reader *r, const struct nl_dict *names)
+/* Texts in order, within `bytes`. */
+static bool in_order(const uint64_t *offsets, uint32_t count, uint64_t bytes)
 {
-    if (names->offsets[0] != 0 || names->offsets[names->count] > names->bytes_cap)
-        return bad(r, 0, "the dictionary points outside its text");
-    for (uint32_t i = 0; i < names->count; i++)
-        if (names->offsets[i] > names->offsets[i + 1])
-            return bad(r, 0, "the dictionary is out of order");
+    bool fine = offsets[0] == 0 && offsets[count] <= bytes;
+    for (uint32_t i = 0; i < count && fine; i++)
+        fine = offsets[i] <= offsets[i + 1];
+    return fine;
+}
+
+static bool check_texts(struct reader *r, const struct nl_trace *t)
+{
+    if (!in_order(t->names.offsets, t->names.count, t->names.bytes_cap))
+        return bad(r, 0, "the dictionary is out of order or points outside its text");
+    if (t->filled.count && !in_order(t->filled.offsets, t->filled.count, t->filled.bytes_cap))
+        return bad(r, 0, "texts of args are out of order or outside of their bytes");
     return true;
 }
 
@@ -283,6 +315,16 @@ NL_WIDE static bool all_below_u8(const uint8_t *values, size_t count, unsigned l
     return !wrong;
 }
 
+/* Names, or filled patterns, which only args have. */
+static bool are_texts(const struct nl_trace *t, const uint32_t *ids, size_t count)
+{
+    bool fine = true;
+    for (size_t i = 0; i < count; i++)
+        fine &= ids[i] < t->names.count ||
+                (ids[i] & NL_FILLED && (ids[i] & ~NL_FILLED) < t->filled.count);
+    return fine;
+}
+
 static void check_column(void *context, size_t index, unsigned worker)
 {
     (void)worker;
@@ -295,7 +337,8 @@ static void check_column(void *context, size_t index, unsigned worker)
     const void *cells = nl_trace_column(t, column);
     bool fine = true;
     if (column->type == NL_TYPE_NAME)
-        fine = all_below(cells, rows, 0, t->names.count);
+        fine = column->table == NL_T_arg ? are_texts(t, cells, rows)
+                                         : all_below(cells, rows, 0, t->names.count);
     else if (column->type == NL_TYPE_REF)
         fine = all_below(cells, rows, 1, (uint64_t)nl_trace_rows(t, column->target) + 1);
     else if (column->type == NL_TYPE_ENUM)
@@ -366,7 +409,7 @@ struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads, 
     nl_err_at(err, path, -1);
     struct reader r = {.bytes = map.bytes, .size = map.size, .err = err};
     struct nl_trace *trace = nl_zalloc(sizeof *trace);
-    if (!read_contents(&r) || !place_chunks(&r, trace) || !check_dictionary(&r, &trace->names) ||
+    if (!read_contents(&r) || !place_chunks(&r, trace) || !check_texts(&r, trace) ||
         !check_references(&r, trace, threads) || (verify && !verify_chunks(&r))) {
         nl_free(trace);
         nl_map_close(&map);

@@ -135,7 +135,8 @@ static void add_f64(struct nl_buf *out, double value)
 
 struct nl_cell nl_celltext_exact(const struct nl_result_column *column, struct nl_cell cell)
 {
-    if (column->meaning == NL_MEANS_NS && cell.type == NL_CELL_F64 && fabs(cell.f64) < 9.2e18)
+    if ((column->meaning == NL_MEANS_NS || column->meaning == NL_MEANS_CHANGE_NS) &&
+        cell.type == NL_CELL_F64 && fabs(cell.f64) < 9.2e18)
         return nl_cell_i64(llround(cell.f64));
     return cell;
 }
@@ -160,9 +161,19 @@ static void add_rounded(struct nl_buf *out, double value)
         nl_buf_format(out, "%.*g", fabs(value) < 9999.5 ? 4 : 6, value);
 }
 
+static bool is_change(enum nl_meaning meaning)
+{
+    return meaning == NL_MEANS_CHANGE_NS || meaning == NL_MEANS_CHANGE_SHARE;
+}
+
 static void add_number(struct nl_buf *out, enum nl_meaning meaning, int64_t whole, double broken)
 {
     char text[NL_UNIT_TEXT];
+    if (is_change(meaning)) {
+        if (broken > 0)
+            nl_buf_char(out, '+');
+        meaning = meaning == NL_MEANS_CHANGE_NS ? NL_MEANS_NS : NL_MEANS_SHARE;
+    }
     switch (meaning) {
     case NL_MEANS_NS: nl_buf_text(out, nl_format_ns(text, whole)); break;
     case NL_MEANS_SHARE: nl_buf_text(out, nl_format_percent(text, broken)); break;

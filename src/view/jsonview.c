@@ -9,9 +9,10 @@
 #include "view/view.h"
 
 static const char *const unit_names[] = {
-    [NL_MEANS_TEXT] = NULL,   [NL_MEANS_INTEGER] = NULL,   [NL_MEANS_COUNT] = "count",
-    [NL_MEANS_NS] = "ns",     [NL_MEANS_BYTES] = "bytes",  [NL_MEANS_SHARE] = "share",
-    [NL_MEANS_NUMBER] = NULL, [NL_MEANS_RATE] = "bytes/s", [NL_MEANS_ANY] = NULL,
+    [NL_MEANS_TEXT] = NULL,      [NL_MEANS_INTEGER] = NULL,         [NL_MEANS_COUNT] = "count",
+    [NL_MEANS_NS] = "ns",        [NL_MEANS_BYTES] = "bytes",        [NL_MEANS_SHARE] = "share",
+    [NL_MEANS_NUMBER] = NULL,    [NL_MEANS_RATE] = "bytes/s",       [NL_MEANS_ANY] = NULL,
+    [NL_MEANS_CHANGE_NS] = "ns", [NL_MEANS_CHANGE_SHARE] = "share",
 };
 
 static void put_cell(struct nl_json *json, struct nl_cell cell)
@@ -189,6 +190,12 @@ static void begin(struct nl_json *json, FILE *out, const char *name,
         put_profile(json, profile);
     } else {
         put_no_profile(json);
+    }
+    if (options->base) {
+        nl_json_key(json, "base");
+        nl_json_open(json, '{');
+        put_profile(json, options->base);
+        nl_json_close(json, '}');
     }
     nl_json_key(json, "result");
 }

@@ -107,9 +107,9 @@ static void put_section(FILE *out, const struct nl_result *result, size_t rows,
         fprintf(out, "Nothing%s%s.\n", result->note ? ": " : "", result->note ? result->note : "");
 }
 
-static void put_files(FILE *out, const struct nl_profile *profile)
+static void put_files(FILE *out, const struct nl_profile *profile, const char *letter)
 {
-    fputs("Profile:", out);
+    fprintf(out, "%s:", letter);
     for (size_t row = 0; row < profile->files->rows; row++) {
         fputs(row ? ", " : " ", out);
         put_cell(out, profile->files, row, 0, true);
@@ -148,12 +148,18 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
     }
     if (report->headline_count)
         putc('\n', out);
+    if (options->base) {
+        put_files(out, options->base, "A");
+        putc('\n', out);
+    }
     if (profile)
-        put_files(out, profile);
+        put_files(out, profile, options->base ? "B" : "Profile");
     if (report->findings)
         put_findings(out, report->findings, options);
     for (size_t i = 0; i < report->result_count; i++)
         put_section(out, report->results[i], rows, options);
+    if (options->base && !options->section)
+        put_section(out, options->base->coverage, rows, options);
     if (profile && !options->section)
         put_section(out, profile->coverage, rows, options);
     return nl_view_finish(out, err);

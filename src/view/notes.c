@@ -55,6 +55,26 @@ void nl_notes_missing(struct nl_buf *out, const struct nl_result *missing, size_
     }
 }
 
+void nl_notes_next(struct nl_buf *out, const struct nl_result *next, size_t width)
+{
+    for (size_t row = 0; row < next->rows; row++) {
+        struct nl_buf line;
+        nl_buf_init(&line, NOTE_BYTES);
+        nl_buf_text(&line, "• ");
+        put_text(&line, next, row, "do");
+        nl_buf_text(&line, " — ");
+        put_text(&line, next, row, "why");
+        nl_notes_wrap(out, (struct nl_str){line.ptr, line.len}, width, 2);
+        nl_buf_clear(&line);
+        put_text(&line, next, row, "verify");
+        for (char *at = line.len ? line.ptr : NULL, *end; at; at = end ? end + 4 : NULL) {
+            end = strstr(at, " && ");
+            nl_buf_format(out, "    %.*s\n", (int)(end ? (size_t)(end - at) : strlen(at)), at);
+        }
+        nl_buf_release(&line);
+    }
+}
+
 static bool is_alike(const struct nl_result *coverage, size_t one, size_t other)
 {
     return nl_str_eq(nl_lookup_text(coverage, one, "item"),

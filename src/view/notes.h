@@ -10,6 +10,10 @@
 /* Rows of the analysis `missing`, one paragraph each. */
 void nl_notes_missing(struct nl_buf *out, const struct nl_result *missing, size_t width);
 
+/* Rows that say what to do next (do, why, verify): the commands to verify stand on lines of their own,
+ * whole, so that they can be copied. */
+void nl_notes_next(struct nl_buf *out, const struct nl_result *next, size_t width);
+
 /* Rows of the analysis `coverage`, at most `rows` of them (0 = all). With more than one file, each
  * row names its own. */
 void nl_notes_coverage(struct nl_buf *out, const struct nl_result *coverage, size_t width,

@@ -189,6 +189,9 @@ static void put_result(struct page *page, const struct nl_result *result, size_t
     } else if (!strcmp(result->name, "missing")) {
         nl_notes_missing(&page->line, result, page->width);
         flush(page, NULL);
+    } else if (!strcmp(result->name, "next")) {
+        nl_notes_next(&page->line, result, page->width);
+        flush(page, NULL);
     } else if (!strcmp(result->name, "coverage")) {
         nl_notes_coverage(&page->line, result, page->width, rows, page->files);
         flush(page, NULL);
@@ -220,11 +223,13 @@ static bool is_recording(const struct nl_profile *profile)
     return profile->format_count == 1 && strcmp(profile->formats[0], "recording") == 0;
 }
 
-/* "trace.json · kineto · 2 ranks · 12,345 slices · 435.6 ms" */
-static void put_profile(struct page *page, const struct nl_profile *profile)
+/* "trace.json · kineto · 2 ranks · 12,345 slices · 435.6 ms", after its letter in a comparison. */
+static void put_profile(struct page *page, const struct nl_profile *profile, const char *letter)
 {
     char text[NL_UNIT_TEXT];
     struct nl_buf *line = &page->line;
+    if (letter)
+        nl_buf_format(line, "%s: ", letter);
     if (profile->file_count == 1)
         nl_celltext_safe(line, nl_result_cell(profile->files, 0, 0)->type == NL_CELL_TEXT
                                    ? nl_result_cell(profile->files, 0, 0)->text
@@ -295,6 +300,21 @@ static void put_findings(struct page *page, const struct nl_findings *findings)
     flush(page, NULL);
 }
 
+static void put_profiles(struct page *page, const struct nl_profile *profile)
+{
+    const struct nl_profile *base = page->options->base;
+    if (base)
+        put_profile(page, base, "A");
+    if (profile)
+        put_profile(page, profile, base ? "B" : NULL);
+}
+
+static void put_coverage(struct page *page, const struct nl_profile *profile)
+{
+    if (profile && !page->options->section)
+        put_section(page, profile->coverage, page->options->all ? SIZE_MAX : NOTE_ROWS);
+}
+
 static bool render_report(FILE *out, const struct nl_profile *profile,
                           const struct nl_report *report, const struct nl_view_options *options,
                           struct nl_err *err)
@@ -306,14 +326,13 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
         nl_celltext_safe(&page.line, nl_str(report->headlines[i]));
         put_wrapped(&page, i ? NULL : BOLD);
     }
-    if (profile)
-        put_profile(&page, profile);
+    put_profiles(&page, profile);
     if (report->findings)
         put_findings(&page, report->findings);
     for (size_t i = 0; i < report->result_count; i++)
         put_section(&page, report->results[i], rows);
-    if (profile && !options->section)
-        put_section(&page, profile->coverage, options->all ? SIZE_MAX : NOTE_ROWS);
+    put_coverage(&page, options->base);
+    put_coverage(&page, profile);
     return page_close(&page, err);
 }
 

@@ -37,6 +37,9 @@ struct nl_view_options {
     bool all;       /* text and md: every row and every empty section */
     size_t rows;    /* text and md: rows shown per table; 0 = 12 in reports, all for results */
     bool compact;   /* JSON on one line */
+    /* Of a comparison: what `profile` is held against. JSON gets "base": {"profile", "coverage"}; text
+     * and md call it A, and the other B. */
+    const struct nl_profile *base;
 };
 
 struct nl_view {

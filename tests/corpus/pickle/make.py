@@ -72,6 +72,9 @@ def main():
         {"record_id": 1, "seq_id": 4, "profiling_name": "nccl:broadcast", "time_created_ns": 1700000000000000000,
          "input_sizes": [[3]], "output_sizes": [[3]], "state": "started", "collective_seq_id": 4}]}, 2))
     write(HERE, "flight_cut_1", pickle.dumps(sound, 2)[:-300])
+    shape = [[4, 8]]  # one list in all entries, by way of the memo
+    write(HERE, "flight_shared_5", pickle.dumps(flight([
+        entry(i, input_sizes=shape, duration_ms=i / 4) for i in range(6)]), 4))
     write(HERE, "memory.pickle", pickle.dumps(snapshot(events(), annotations=marks), 4))
     write(HERE, "memory_no_times.pickle", pickle.dumps(snapshot(events(False)), 4))
     write(HERE, "memory_second_device.pickle", pickle.dumps(snapshot(events(), second=True), 5))

@@ -1,0 +1,194 @@
+/* The order of a diff: a unit that both sides have, their parts, pairs, the judgement, the tables. */
+#include "compare/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "compare/diffcounts.h"
+#include "compare/diffdoc.h"
+
+const char *const nl_diff_sections[] = {
+    "verdict", "comparability", "parts",  "attribution", "devices",  "operators", "modules",
+    "ranges",  "layers",        "counts", "facts",       "recorded", "next",      NULL};
+
+void diff_doc_add(struct diff_doc *doc, struct nl_result *result)
+{
+    doc->report->results[doc->report->result_count++] = result;
+}
+
+/* The first unit that both allow. */
+static enum diff_unit choose_unit(struct diff_side *base, struct diff_side *changed)
+{
+    enum diff_unit unit = DIFF_BY_STEP;
+    while (unit < DIFF_UNITS && !diff_sides_allow(base, changed, unit))
+        unit++;
+    return unit;
+}
+
+static void add_rows(struct diff_doc *doc)
+{
+    diff_doc_add(doc, diff_parts_table(doc));
+    diff_doc_add(doc, diff_rows_table(doc, "attribution", "What changed, largest first", &doc->rows,
+                                      doc->base.units, doc->changed.units));
+    diff_doc_add(doc, diff_devices_table(doc));
+}
+
+/* The same change by what launched the work; without rows when a side does not tell. */
+static void add_pairs(struct diff_doc *doc, struct diff_parts *base, struct diff_parts *changed,
+                      const char *name, const char *title)
+{
+    struct diff_rows rows = {0};
+    diff_pair(&rows, &doc->base, base, &doc->changed, changed, false);
+    diff_doc_add(doc,
+                 diff_rows_table(doc, name, title, &rows, doc->base.units, doc->changed.units));
+    diff_rows_release(&rows);
+}
+
+/* False, with empty parts, when a side does not tell. */
+static bool make_lens(struct diff_doc *doc, enum diff_lens lens, struct diff_parts *base,
+                      struct diff_parts *changed)
+{
+    if (doc->base.unit <= DIFF_BY_WORK && diff_parts_make(base, &doc->base, lens) &&
+        diff_parts_make(changed, &doc->changed, lens))
+        return true;
+    diff_parts_release(base);
+    diff_parts_release(changed);
+    *base = *changed = (struct diff_parts){0};
+    return false;
+}
+
+static void add_lens(struct diff_doc *doc, enum diff_lens lens, const char *name, const char *title)
+{
+    struct diff_parts base = {0}, changed = {0};
+    (void)make_lens(doc, lens, &base, &changed);
+    add_pairs(doc, &base, &changed, name, title);
+    diff_parts_release(&base);
+    diff_parts_release(&changed);
+}
+
+/* Layers of a compiled model beside a timeline: sums of their own. */
+static void add_layers(struct diff_doc *doc, const struct nl_diff_input *base,
+                       const struct nl_diff_input *changed)
+{
+    struct diff_side a, b;
+    struct diff_parts a_parts = {0}, b_parts = {0};
+    struct diff_rows rows = {0};
+    diff_side_open(&a, base->trace, &base->window);
+    diff_side_open(&b, changed->trace, &changed->window);
+    if (doc->base.unit != DIFF_BY_LAYER && diff_layers_allow(&a) && diff_layers_allow(&b)) {
+        if (diff_side_measure(&a, DIFF_BY_LAYER, &a_parts) &&
+            diff_side_measure(&b, DIFF_BY_LAYER, &b_parts))
+            diff_pair(&rows, &a, &a_parts, &b, &b_parts, false);
+    }
+    diff_doc_add(doc,
+                 diff_rows_table(doc, "layers", "By layer of the model", &rows, a.units, b.units));
+    diff_rows_release(&rows);
+    diff_parts_release(&a_parts);
+    diff_parts_release(&b_parts);
+    diff_side_release(&a);
+    diff_side_release(&b);
+}
+
+/* Measures both by the unit, or neither. */
+static bool measure(struct diff_doc *doc, enum diff_unit unit)
+{
+    bool base = diff_side_measure(&doc->base, unit, &doc->base_parts);
+    bool changed = diff_side_measure(&doc->changed, unit, &doc->changed_parts);
+    if (base && changed)
+        return true;
+    doc->base.unit = doc->changed.unit = DIFF_UNITS;
+    doc->base.sum = doc->changed.sum = 0;
+    doc->base.by_step = doc->changed.by_step = false;
+    doc->base_parts.count = doc->changed_parts.count = 0;
+    return false;
+}
+
+static void compare(struct diff_doc *doc, const struct nl_diff_input *base,
+                    const struct nl_diff_input *changed)
+{
+    diff_side_open(&doc->base, base->trace, &base->window);
+    diff_side_open(&doc->changed, changed->trace, &changed->window);
+    enum diff_unit unit = choose_unit(&doc->base, &doc->changed);
+    if (unit < DIFF_UNITS && measure(doc, unit))
+        diff_pair(&doc->rows, &doc->base, &doc->base_parts, &doc->changed, &doc->changed_parts,
+                  true);
+    doc->has_ops = make_lens(doc, DIFF_BY_OPERATOR, &doc->base_ops, &doc->changed_ops);
+    diff_judge(
+        &doc->sureness,
+        &(struct diff_judged){&doc->base, &doc->base_parts, doc->has_ops ? &doc->base_ops : NULL},
+        &(struct diff_judged){&doc->changed, &doc->changed_parts,
+                              doc->has_ops ? &doc->changed_ops : NULL});
+}
+
+static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
+                         const struct nl_diff_input *changed)
+{
+    diff_headlines(doc);
+    diff_doc_add(doc, diff_verdict_table(doc));
+    diff_doc_add(doc, doc->sureness.facts);
+    add_rows(doc);
+    add_pairs(doc, &doc->base_ops, &doc->changed_ops, "operators",
+              "By operator that launched the work");
+    add_lens(doc, DIFF_BY_MODULE, "modules", "By module that launched the work");
+    add_lens(doc, DIFF_BY_RANGE, "ranges", "By range that launched the work");
+    add_layers(doc, base, changed);
+    diff_doc_add(doc, diff_counts(&doc->base, &doc->changed));
+    diff_doc_add(doc, diff_facts(&doc->base, &doc->changed));
+    diff_doc_add(doc, diff_recorded_table(doc));
+    diff_doc_add(doc, diff_next_table(doc));
+}
+
+/* Leaves one table. */
+static void keep_section(struct nl_report *report, const char *section)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < report->result_count; i++) {
+        if (strcmp(report->results[i]->name, section) == 0)
+            report->results[kept++] = report->results[i];
+        else
+            nl_result_free(report->results[i]);
+    }
+    report->result_count = kept;
+    report->headline_count = 0;
+}
+
+static void release(struct diff_doc *doc)
+{
+    diff_rows_release(&doc->rows);
+    diff_parts_release(&doc->base_parts);
+    diff_parts_release(&doc->changed_parts);
+    diff_parts_release(&doc->base_ops);
+    diff_parts_release(&doc->changed_ops);
+    diff_side_release(&doc->base);
+    diff_side_release(&doc->changed);
+    nl_free(doc);
+}
+
+struct nl_report *nl_diff_new(const struct nl_diff_input *base, const struct nl_diff_input *changed,
+                              const char *section, bool *comparable, struct nl_job *job,
+                              struct nl_err *err)
+{
+    struct diff_doc *doc = nl_zalloc(sizeof *doc);
+    struct nl_report *report = nl_zalloc(sizeof *report);
+    doc->report = report;
+    doc->base_word = base->word;
+    doc->changed_word = changed->word;
+    report->name = "diff";
+    report->title = "Comparison";
+    nl_arena_init(&report->arena);
+    report->results =
+        nl_arena_alloc(&report->arena, sizeof nl_diff_sections / sizeof nl_diff_sections[0] *
+                                           sizeof *report->results);
+    compare(doc, base, changed);
+    write_report(doc, base, changed);
+    *comparable = doc->sureness.verdict != DIFF_INCOMPARABLE;
+    release(doc);
+    if (section)
+        keep_section(report, section);
+    if (!nl_job_cancelled(job))
+        return report;
+    nl_report_free(report);
+    nl_fail(err, NL_INTERRUPTED, "interrupted");
+    return NULL;
+}

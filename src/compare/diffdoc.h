@@ -1,0 +1,45 @@
+/*
+ * diffdoc — everything known about a diff while its report is made, and who writes which part of it.
+ */
+#ifndef NL_COMPARE_DIFFDOC_H
+#define NL_COMPARE_DIFFDOC_H
+
+#include "compare/diff.h"
+#include "compare/diffsure.h"
+
+struct diff_doc {
+    struct diff_side base, changed;
+    struct diff_parts base_parts, changed_parts; /* by name */
+    struct diff_parts base_ops, changed_ops;     /* by operator, */
+    bool has_ops;                                /* if both sides have them recorded */
+    struct diff_rows rows;
+    struct diff_sureness sureness;
+    const char *base_word, *changed_word;
+    struct nl_report *report;
+    size_t result_cap;
+};
+
+/* Takes the result. */
+void diff_doc_add(struct diff_doc *doc, struct nl_result *result);
+
+/* Whether its numbers are ns; else they are in the unit of what was sampled. */
+static inline bool diff_doc_in_ns(const struct diff_doc *doc)
+{
+    return doc->base.unit != DIFF_BY_FUNCTION || nl_str_is(doc->base.weight, "ns");
+}
+
+/* ---- difftables.c ---- */
+struct nl_result *diff_verdict_table(const struct diff_doc *doc);
+struct nl_result *diff_parts_table(const struct diff_doc *doc);
+struct nl_result *diff_devices_table(const struct diff_doc *doc);
+struct nl_result *diff_recorded_table(const struct diff_doc *doc);
+/* Rows of pairing; `units` are what calls are divided by. */
+struct nl_result *diff_rows_table(const struct diff_doc *doc, const char *name, const char *title,
+                                  const struct diff_rows *rows, uint64_t base_units,
+                                  uint64_t changed_units);
+
+/* ---- difftext.c ---- */
+void diff_headlines(struct diff_doc *doc);
+struct nl_result *diff_next_table(const struct diff_doc *doc);
+
+#endif

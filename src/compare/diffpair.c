@@ -1,0 +1,268 @@
+/*
+ * Pairing by sorting: all parts of both sides that are still free, in the order of a key; runs of
+ * equal keys that have parts of both sides become a row.
+ */
+#define _GNU_SOURCE
+#include "compare/diffpair.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+__extension__ typedef __int128 wide_int;
+
+#define NAMES_SHOWN 3 /* of several parts that became one row */
+
+void diff_rows_release(struct diff_rows *rows)
+{
+    nl_free(rows->items);
+    nl_arena_free(&rows->arena);
+}
+
+const char *diff_match_text(enum diff_match match)
+{
+    static const char *const texts[DIFF_MATCHES] = {
+        [DIFF_SAME] = "same",         [DIFF_RENAMED] = "renamed",
+        [DIFF_REPLACED] = "replaced", [DIFF_REPLACED_CATEGORY] = "replaced, by category",
+        [DIFF_REMOVED] = "removed",   [DIFF_ADDED] = "added"};
+    return texts[match];
+}
+
+const char *diff_group_text(enum diff_group group)
+{
+    static const char *const texts[DIFF_GROUPS] = {[DIFF_COMPUTE] = "compute",
+                                                   [DIFF_COMM] = "exposed communication",
+                                                   [DIFF_COPY] = "exposed copies",
+                                                   [DIFF_IDLE] = "idle",
+                                                   [DIFF_HOST] = "self"};
+    return texts[group];
+}
+
+struct entry {
+    const struct diff_part *part;
+    bool changed; /* side */
+    bool taken;
+};
+
+struct pairing {
+    struct diff_rows *rows;
+    struct entry *entries;
+    size_t count;
+    uint64_t base_units, changed_units;
+};
+
+/* ---- orders ---- */
+
+static int by_name(const void *left, const void *right)
+{
+    const struct diff_part *a = ((const struct entry *)left)->part,
+                           *b = ((const struct entry *)right)->part;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return diff_text_order(a->name, b->name);
+}
+
+static int by_folded(const void *left, const void *right)
+{
+    const struct diff_part *a = ((const struct entry *)left)->part,
+                           *b = ((const struct entry *)right)->part;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return diff_text_order(a->folded, b->folded);
+}
+
+static int by_owner(const void *left, const void *right)
+{
+    const struct diff_part *a = ((const struct entry *)left)->part,
+                           *b = ((const struct entry *)right)->part;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    if (a->category != b->category)
+        return a->category < b->category ? -1 : 1;
+    return diff_text_order(a->owner, b->owner);
+}
+
+/* Equal parts come base first, in the order of their names, so that rows do not depend on ids. */
+struct order {
+    int (*compare)(const void *, const void *);
+};
+
+static int settled(const void *left, const void *right, void *context)
+{
+    const struct entry *a = left, *b = right;
+    int order = ((const struct order *)context)->compare(a, b);
+    if (!order)
+        order = a->changed - b->changed;
+    return order ? order : diff_text_order(a->part->name, b->part->name);
+}
+
+static bool fits(enum diff_match match, const struct diff_part *part)
+{
+    bool placed = part->category != NL_CATEGORY_UNKNOWN && part->category != NL_CATEGORY_OTHER;
+    switch (match) {
+    case DIFF_SAME: return true;
+    case DIFF_RENAMED: return part->group != DIFF_IDLE && part->folded.len > 0;
+    case DIFF_REPLACED: return part->group != DIFF_IDLE && part->owner.len > 0;
+    case DIFF_REPLACED_CATEGORY: return part->owner.len == 0 && placed;
+    default: return false;
+    }
+}
+
+/* ---- rows ---- */
+
+/* round half away from zero of a × b / (2 c), c > 0 */
+static int64_t half_product(wide_int a, int64_t b, wide_int c)
+{
+    wide_int product = a * b, size = product < 0 ? -product : product;
+    wide_int half = (size + c) / (2 * c);
+    return (int64_t)(product < 0 ? -half : half);
+}
+
+static void split(const struct pairing *pairing, struct diff_row *row)
+{
+    int64_t change = row->changed_ns - row->base_ns;
+    uint64_t a = row->base_count, b = row->changed_count;
+    row->by_count = row->by_time = NL_NULL_I64;
+    if ((row->base.ptr && a == NL_NULL_U64) || (row->changed.ptr && b == NL_NULL_U64))
+        return;
+    if (!row->base.ptr || !row->changed.ptr || !a || !b) {
+        bool none = a == b; /* neither began any in the time compared */
+        row->by_count = none ? 0 : change;
+        row->by_time = none ? change : 0;
+        return;
+    }
+    /* calls per unit: b / Ub - a / Ua = more / (Ua Ub) */
+    wide_int more = (wide_int)b * pairing->base_units - (wide_int)a * pairing->changed_units;
+    row->by_count = half_product(more, row->base_ns, (wide_int)a * pairing->changed_units) +
+                    half_product(more, row->changed_ns, (wide_int)b * pairing->base_units);
+    row->by_time = change - row->by_count;
+}
+
+/* Several are named together: by what they fold to, or one after another. */
+static struct nl_str joined(struct pairing *pairing, const struct entry *entries, size_t count,
+                            enum diff_match match)
+{
+    struct nl_arena *arena = &pairing->rows->arena;
+    const char *text = NULL;
+    if (count == 1)
+        return entries[0].part->name;
+    if (match == DIFF_RENAMED)
+        return entries[0].part->folded;
+    for (size_t i = 0; i < count && i < NAMES_SHOWN; i++) {
+        struct nl_str name = entries[i].part->name;
+        text = nl_arena_format(arena, "%s%s%.*s", text ? text : "", text ? " + " : "",
+                               (int)name.len, name.ptr);
+    }
+    if (count > NAMES_SHOWN)
+        text = nl_arena_format(arena, "%s + %zu more", text, count - NAMES_SHOWN);
+    return nl_str(text);
+}
+
+static uint64_t add_counts(uint64_t a, uint64_t b)
+{
+    return a == NL_NULL_U64 || b == NL_NULL_U64 ? NL_NULL_U64 : a + b;
+}
+
+/* A run of equal keys: `base` of one side, then the rest. */
+static void add_row(struct pairing *pairing, struct entry *run, size_t base, size_t count,
+                    enum diff_match match)
+{
+    struct diff_rows *rows = pairing->rows;
+    struct diff_row row = {.group = run[0].part->group,
+                           .match = match,
+                           .owner = run[0].part->owner,
+                           .category = run[0].part->category};
+    if (base)
+        row.base = joined(pairing, run, base, match);
+    if (count > base)
+        row.changed = joined(pairing, run + base, count - base, match);
+    for (size_t i = 0; i < count; i++) {
+        const struct diff_part *part = run[i].part;
+        *(i < base ? &row.base_ns : &row.changed_ns) += part->mean;
+        uint64_t *sum = i < base ? &row.base_count : &row.changed_count;
+        *sum = add_counts(*sum, part->count);
+        run[i].taken = true;
+    }
+    split(pairing, &row);
+    nl_grow(&rows->items, &rows->cap, rows->count + 1);
+    rows->items[rows->count++] = row;
+}
+
+static void drop_taken(struct pairing *pairing)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < pairing->count; i++)
+        if (!pairing->entries[i].taken)
+            pairing->entries[kept++] = pairing->entries[i];
+    pairing->count = kept;
+}
+
+static void pair_by(struct pairing *pairing, enum diff_match match,
+                    int (*compare)(const void *, const void *))
+{
+    struct order order = {compare};
+    struct entry *entries = pairing->entries;
+    qsort_r(entries, pairing->count, sizeof *entries, settled, &order);
+    for (size_t i = 0, next; i < pairing->count; i = next) {
+        size_t base = 0;
+        for (next = i; next < pairing->count && !compare(&entries[i], &entries[next]); next++)
+            base += !entries[next].changed;
+        if (fits(match, entries[i].part) && base && base < next - i)
+            add_row(pairing, entries + i, base, next - i, match);
+    }
+    drop_taken(pairing);
+}
+
+static bool is_left(const struct pairing *pairing)
+{
+    bool base = false, changed = false;
+    for (size_t i = 0; i < pairing->count; i++) {
+        base |= !pairing->entries[i].changed;
+        changed |= pairing->entries[i].changed;
+    }
+    return base && changed;
+}
+
+static int by_change(const void *left, const void *right)
+{
+    const struct diff_row *a = left, *b = right;
+    int64_t x = llabs(a->changed_ns - a->base_ns), y = llabs(b->changed_ns - b->base_ns);
+    if (x != y)
+        return x > y ? -1 : 1;
+    x = a->changed_ns + a->base_ns;
+    y = b->changed_ns + b->base_ns;
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    int order = diff_text_order(a->base, b->base);
+    return order ? order : diff_text_order(a->changed, b->changed);
+}
+
+void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_parts *base,
+               struct diff_side *changed_side, struct diff_parts *changed, bool own)
+{
+    struct pairing pairing = {
+        .rows = rows, .base_units = base_side->units, .changed_units = changed_side->units};
+    pairing.entries = nl_alloc((base->count + changed->count + 1) * sizeof *pairing.entries);
+    for (size_t i = 0; i < base->count; i++)
+        pairing.entries[pairing.count++] = (struct entry){.part = &base->items[i]};
+    for (size_t i = 0; i < changed->count; i++)
+        pairing.entries[pairing.count++] =
+            (struct entry){.part = &changed->items[i], .changed = true};
+    pair_by(&pairing, DIFF_SAME, by_name);
+    pair_by(&pairing, DIFF_RENAMED, by_folded);
+    if (own && is_left(&pairing)) {
+        diff_parts_own(base, base_side);
+        diff_parts_own(changed, changed_side);
+    }
+    pair_by(&pairing, DIFF_REPLACED, by_owner);
+    pair_by(&pairing, DIFF_REPLACED_CATEGORY, by_owner);
+    for (size_t i = 0; i < pairing.count; i++) {
+        struct entry *entry = &pairing.entries[i];
+        add_row(&pairing, entry, !entry->changed, 1, entry->changed ? DIFF_ADDED : DIFF_REMOVED);
+    }
+    nl_free(pairing.entries);
+    if (rows->count)
+        qsort(rows->items, rows->count, sizeof *rows->items, by_change);
+}

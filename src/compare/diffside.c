@@ -1,0 +1,402 @@
+/* What one profile can be compared by, and what of it is compared: see diffside.h. */
+#include "compare/diffside.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "compare/diffwork.h"
+
+#define SUM_MOST (INT64_MAX / 2) /* so that differences of two sums are numbers, too */
+
+void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
+                    const struct nl_window *window)
+{
+    *side = (struct diff_side){.trace = trace, .window = *window, .unit = DIFF_UNITS};
+    side->memo = nl_memo_new(trace, &side->window);
+    side->options = (struct nl_analyze_options){.window = *window, .memo = side->memo};
+    side->lane_count = nl_work_lanes(trace, &side->window, &side->lanes);
+}
+
+static const struct nl_found_steps *steps_of(const struct diff_side *side)
+{
+    return side->has_own ? &side->own : nl_memo_steps(side->memo);
+}
+
+static void drop_own_steps(struct diff_side *side)
+{
+    if (side->has_own)
+        nl_steps_release(&side->own);
+    side->has_own = false;
+}
+
+void diff_side_release(struct diff_side *side)
+{
+    drop_own_steps(side);
+    nl_free(side->lanes);
+    nl_free(side->devices);
+    nl_free(side->spans);
+    nl_free(side->lengths);
+    if (side->functions)
+        nl_result_free(side->functions);
+    if (side->idle)
+        nl_idle_free(side->idle);
+    nl_memo_free(side->memo);
+}
+
+int64_t diff_mean(int64_t sum, uint64_t units)
+{
+    if (!units)
+        return 0;
+    uint64_t rest = (uint64_t)sum % units;
+    return sum / (int64_t)units + (rest >= units - rest);
+}
+
+size_t diff_span_at(const struct diff_side *side, const struct diff_device *device, int64_t ts)
+{
+    const struct diff_span *spans = side->spans + device->first_span;
+    size_t low = 0, high = device->spans;
+    while (low < high) { /* the first that begins after ts */
+        size_t middle = low + (high - low) / 2;
+        if (spans[middle].start <= ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && ts < spans[low - 1].end ? device->first_span + low - 1 : SIZE_MAX;
+}
+
+const struct diff_device *diff_device_of_rank(const struct diff_side *side, int64_t rank)
+{
+    for (size_t i = 0; i < side->device_count; i++)
+        if (side->devices[i].rank == rank)
+            return &side->devices[i];
+    return NULL;
+}
+
+/* ---- devices and their spans ---- */
+
+static void add_span(struct diff_side *side, struct diff_device *device, int64_t start, int64_t end,
+                     int64_t index)
+{
+    if (end <= start)
+        return;
+    nl_grow(&side->spans, &side->span_cap, side->span_count + 1);
+    side->spans[side->span_count++] = (struct diff_span){.start = start,
+                                                         .end = end,
+                                                         .index = index,
+                                                         .sum = end - start,
+                                                         .device = (uint32_t)side->device_count};
+    device->spans++;
+}
+
+/* Steps that are known to be whole: a period of launches ends where the next begins, the last one
+ * only with the last work. */
+static size_t whole_steps(const struct nl_step_group *group)
+{
+    return group->count - (group->method == NL_STEPS_LAUNCHES && group->count > 1);
+}
+
+/* The steady steps of the device's rank that begin in the window. */
+static void add_steps(struct diff_side *side, struct diff_device *device)
+{
+    const struct nl_found_steps *found = steps_of(side);
+    for (size_t g = 0; g < found->group_count; g++) {
+        const struct nl_step_group *group = &found->groups[g];
+        if (group->rank != device->rank)
+            continue;
+        side->method = group->method;
+        for (size_t i = group->first; i < group->first + whole_steps(group); i++) {
+            const struct nl_found_step *step = &found->items[i];
+            if (nl_step_in_window(group, step, &side->window) && step->phase == NL_STEP_STEADY)
+                add_span(side, device, step->start, step->end, step->index);
+        }
+    }
+}
+
+/* Steps that are left out, once each. */
+static void count_apart(struct diff_side *side)
+{
+    const struct nl_found_steps *found = steps_of(side);
+    for (size_t g = 0; g < found->group_count; g++)
+        for (size_t i = 0; i < found->groups[g].count; i++) {
+            const struct nl_found_step *step = &found->items[found->groups[g].first + i];
+            if (!nl_step_in_window(&found->groups[g], step, &side->window))
+                continue;
+            side->warm_up += step->phase == NL_STEP_WARM_UP;
+            side->compile += step->phase == NL_STEP_COMPILE;
+        }
+}
+
+static const struct nl_device_breakdown *breakdown_of(const struct diff_side *side,
+                                                      const struct diff_device *device)
+{
+    size_t count;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].device == device->device &&
+            (device->device != NL_NULL_ROW || rows[i].process == device->process))
+            return &rows[i];
+    return NULL;
+}
+
+/* Fills the spans of a device; false when it has none, and so is left out. */
+static bool add_spans(struct diff_side *side, struct diff_device *device)
+{
+    const struct nl_device_breakdown *row = breakdown_of(side, device);
+    if (!row)
+        return false;
+    device->rank = row->rank;
+    device->ordinal = row->ordinal;
+    device->first_span = side->span_count;
+    if (side->unit == DIFF_BY_WORK)
+        return row->kernels + row->copies + row->memsets > 0;
+    if (row->laid_out)
+        return false;
+    if (side->unit == DIFF_BY_STEP)
+        add_steps(side, device);
+    else
+        add_span(side, device, row->start_ns, row->start_ns + row->wall_ns, 0);
+    return device->spans > 0;
+}
+
+static void find_devices(struct diff_side *side)
+{
+    side->devices = nl_alloc((side->lane_count + 1) * sizeof *side->devices);
+    for (size_t i = 0, next; i < side->lane_count; i = next) {
+        for (next = i + 1; next < side->lane_count; next++)
+            if (!nl_work_same_device(&side->lanes[i], &side->lanes[next]))
+                break;
+        struct diff_device device = {.device = side->lanes[i].device,
+                                     .process = side->lanes[i].process,
+                                     .first_lane = i,
+                                     .lanes = next - i};
+        if (add_spans(side, &device))
+            side->devices[side->device_count++] = device;
+        else
+            side->stepless += side->unit == DIFF_BY_STEP;
+    }
+}
+
+static void find_ranks(struct diff_side *side)
+{
+    const struct nl_found_steps *found = steps_of(side);
+    side->devices = nl_alloc((found->group_count + 1) * sizeof *side->devices);
+    for (size_t g = 0; g < found->group_count; g++) {
+        struct diff_device device = {.rank = found->groups[g].rank,
+                                     .ordinal = NL_NULL_I64,
+                                     .device = NL_NULL_ROW,
+                                     .process = NL_NULL_ROW,
+                                     .first_span = side->span_count};
+        add_steps(side, &device);
+        if (device.spans)
+            side->devices[side->device_count++] = device;
+    }
+}
+
+static bool has_steady(const struct diff_side *side, const struct nl_step_group *group)
+{
+    const struct nl_found_steps *found = steps_of(side);
+    for (size_t i = group->first; i < group->first + whole_steps(group); i++) {
+        const struct nl_found_step *step = &found->items[i];
+        if (step->phase == NL_STEP_STEADY && step->end > step->start &&
+            nl_step_in_window(group, step, &side->window))
+            return true;
+    }
+    return false;
+}
+
+static bool has_steady_steps(const struct diff_side *side)
+{
+    const struct nl_found_steps *found = steps_of(side);
+    for (size_t g = 0; g < found->group_count; g++)
+        if (has_steady(side, &found->groups[g]))
+            return true;
+    return false;
+}
+
+/* ---- units ---- */
+
+static bool has_device_work(struct diff_side *side, enum diff_unit unit)
+{
+    size_t count;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (unit == DIFF_BY_WORK && rows[i].kernels + rows[i].copies + rows[i].memsets)
+            return true;
+        if (unit != DIFF_BY_WORK && !rows[i].laid_out && rows[i].wall_ns > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Steady steps on a rank that has a device with times. */
+static bool has_device_steps(struct diff_side *side)
+{
+    size_t count;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
+    const struct nl_found_steps *found = steps_of(side);
+    for (size_t i = 0; i < count; i++)
+        for (size_t g = 0; g < found->group_count && !rows[i].laid_out; g++)
+            if (found->groups[g].rank == rows[i].rank && has_steady(side, &found->groups[g]))
+                return true;
+    return false;
+}
+
+static bool by_launches(const struct diff_side *side)
+{
+    const struct nl_found_steps *found = steps_of(side);
+    return found->group_count && found->groups[0].method == NL_STEPS_LAUNCHES;
+}
+
+static void find_by_launches(struct diff_side *side)
+{
+    if (by_launches(side))
+        return;
+    nl_steps_find_by(side->trace, 1u << NL_STEPS_LAUNCHES, &side->own);
+    side->has_own = true;
+}
+
+/* A step that a program marks and the period of its launches are not the same time: where one side
+ * has no marks, launches are looked at on both. */
+static bool both_have_steps(struct diff_side *base, struct diff_side *changed)
+{
+    if (!has_device_steps(base) || !has_device_steps(changed))
+        return false;
+    if (by_launches(base) == by_launches(changed))
+        return true;
+    find_by_launches(base);
+    find_by_launches(changed);
+    if (has_device_steps(base) && has_device_steps(changed))
+        return true;
+    drop_own_steps(base);
+    drop_own_steps(changed);
+    return false;
+}
+
+/* The most telling kind of ranges that both have on threads. */
+static bool find_host_kind(struct diff_side *base, struct diff_side *changed)
+{
+    static const enum nl_kind kinds[] = {NL_KIND_OP,         NL_KIND_LAYER,   NL_KIND_PYTHON,
+                                         NL_KIND_COLLECTIVE, NL_KIND_NVTX,    NL_KIND_API,
+                                         NL_KIND_LIBRARY,    NL_KIND_GENERIC, NL_KIND_OSRT};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (nl_rangetree_any(base->trace, kinds[i]) && nl_rangetree_any(changed->trace, kinds[i])) {
+            base->host_kind = changed->host_kind = kinds[i];
+            return true;
+        }
+    return false;
+}
+
+bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit)
+{
+    switch (unit) {
+    case DIFF_BY_STEP: return both_have_steps(base, changed);
+    case DIFF_BY_WALL:
+    case DIFF_BY_WORK: return has_device_work(base, unit) && has_device_work(changed, unit);
+    case DIFF_BY_HOST: return find_host_kind(base, changed);
+    case DIFF_BY_LAYER: return diff_layers_allow(base) && diff_layers_allow(changed);
+    case DIFF_BY_FUNCTION: return diff_functions_allow(base, changed);
+    default: return false;
+    }
+}
+
+/* ---- lengths ---- */
+
+static int by_device(const void *left, const void *right)
+{
+    const struct diff_span *a = left, *b = right;
+    if (a->index != b->index)
+        return a->index < b->index ? -1 : 1;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int by_index(const void *left, const void *right)
+{
+    const struct diff_span *a = left, *b = right;
+    if (a->index != b->index)
+        return a->index < b->index ? -1 : 1;
+    return a->again < b->again ? -1 : a->again > b->again;
+}
+
+/* Steps of the same number on several ranks or devices are one measurement; of several on one device,
+ * the first on each, the second on each and so on. */
+static void take_lengths(struct diff_side *side)
+{
+    size_t count = side->span_count;
+    struct diff_span *spans = nl_alloc((count + 1) * sizeof *spans);
+    side->lengths = nl_alloc((count + 1) * sizeof *side->lengths);
+    if (count)
+        memcpy(spans, side->spans, count * sizeof *spans);
+    qsort(spans, count, sizeof *spans, by_device);
+    for (size_t i = 1; i < count; i++)
+        if (spans[i].index == spans[i - 1].index && spans[i].device == spans[i - 1].device)
+            spans[i].again = spans[i - 1].again + 1;
+    qsort(spans, count, sizeof *spans, by_index);
+    for (size_t i = 0, next; i < count; i = next) {
+        double sum = 0;
+        for (next = i; next < count && !by_index(&spans[next], &spans[i]); next++)
+            sum += (double)spans[next].sum;
+        if (sum > 0)
+            side->lengths[side->length_count++] = sum / (double)(next - i);
+    }
+    nl_free(spans);
+}
+
+/* The window that idle time is found in: steps count at their whole length. */
+static void find_idle(struct diff_side *side)
+{
+    struct nl_window window = side->window;
+    if (side->by_step)
+        window.has_time = false;
+    side->idle = nl_idle_new(side->trace, &window);
+}
+
+static void measure_devices(struct diff_side *side, struct diff_parts *parts)
+{
+    side->by_step = side->unit == DIFF_BY_STEP;
+    find_devices(side);
+    if (side->unit != DIFF_BY_WORK)
+        find_idle(side);
+    side->units = side->unit == DIFF_BY_STEP ? side->span_count : side->device_count;
+    diff_parts_make(parts, side, DIFF_BY_NAME);
+}
+
+static void measure_host(struct diff_side *side, struct diff_parts *parts)
+{
+    side->by_step = has_steady_steps(side);
+    if (side->by_step)
+        find_ranks(side);
+    side->units = side->by_step ? side->span_count : 1;
+    diff_parts_host(parts, side);
+}
+
+bool diff_side_measure(struct diff_side *side, enum diff_unit unit, struct diff_parts *parts)
+{
+    side->unit = unit;
+    side->units = 1;
+    if (unit <= DIFF_BY_WORK)
+        measure_devices(side, parts);
+    else if (unit == DIFF_BY_HOST)
+        measure_host(side, parts);
+    else
+        diff_parts_result(parts, side);
+    side->sum = 0;
+    for (size_t i = 0; i < parts->count; i++)
+        side->sum = diff_sum(side->sum, parts->items[i].sum);
+    if (side->sum > SUM_MOST) {
+        side->too_long = true;
+        side->unit = DIFF_UNITS;
+        side->sum = 0;
+        parts->count = 0;
+        return false;
+    }
+    side->mean = diff_mean(side->sum, side->units);
+    diff_parts_round(parts->items, parts->count, side->units, side->mean);
+    if (side->by_step) {
+        count_apart(side);
+        take_lengths(side);
+    }
+    return true;
+}

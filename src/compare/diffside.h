@@ -1,0 +1,172 @@
+/*
+ * diffside — one of the two profiles of a diff: what is compared of it, and the parts that this is
+ * made of. Everything here looks at one side alone, so that diff(A, B) is -diff(B, A) part by part.
+ *
+ * What is compared is called the time. By unit:
+ *
+ *   step      mean length of the steady steps, over all (device, step): a step is cut into what its
+ *             device did, so compute + exposed communication + exposed copies + idle = time, exactly
+ *   wall      the same of the one stretch from a device's first to its last work, over all devices
+ *   work      lengths of device work added up, over all devices (times of day were not recorded)
+ *   host      self times of one kind of ranges on threads, of steady steps when there are any
+ *   layers    sums per layer of a compiled model
+ *   functions self time or weight of functions
+ *
+ * Sums of ns over all steps (`sum`) are exact. Means per step (`mean`) are whole ns: the time is
+ * rounded half up, every part down, and what is left over goes, 1 ns each, to the parts with the
+ * largest remainders, so that the parts of a side add up to its time.
+ */
+#ifndef NL_COMPARE_DIFFSIDE_H
+#define NL_COMPARE_DIFFSIDE_H
+
+#include "analyze/fold.h"
+#include "analyze/memo.h"
+#include "query/worksweep.h"
+
+enum diff_unit {
+    DIFF_BY_STEP,
+    DIFF_BY_WALL,
+    DIFF_BY_WORK,
+    DIFF_BY_HOST,
+    DIFF_BY_LAYER,
+    DIFF_BY_FUNCTION,
+    DIFF_UNITS
+};
+
+enum diff_group {
+    DIFF_COMPUTE,
+    DIFF_COMM,
+    DIFF_COPY,
+    DIFF_IDLE,
+    DIFF_HOST, /* self time on threads, layers, functions */
+    DIFF_GROUPS
+};
+
+/* What parts are named after. */
+enum diff_lens { DIFF_BY_NAME, DIFF_BY_OPERATOR, DIFF_BY_MODULE, DIFF_BY_RANGE, DIFF_LENSES };
+
+struct diff_part {
+    enum diff_group group;
+    struct nl_str name;   /* as recorded, or in the parts' arena */
+    struct nl_str folded; /* without signature and numbers of instances */
+    struct nl_str owner;  /* operator that most of it was launched from; empty = not known */
+    uint8_t category;     /* enum nl_category of a kernel */
+    bool nobody;          /* of another lens than name: work that nobody launched */
+    uint64_t count;       /* pieces that began in the time compared; NL_NULL_U64 unknown */
+    int64_t sum, mean;
+};
+
+struct diff_parts {
+    struct diff_part *items;
+    size_t count, cap;
+    struct nl_arena arena;
+    struct nl_fold_starts *fold; /* made with the first part */
+};
+
+/* A device of one rank; for units without devices there is one, of neither. */
+struct diff_device {
+    int64_t rank, ordinal;            /* NL_NULL_I64 unknown */
+    uint32_t device, process;         /* rows */
+    size_t first_lane, lanes;         /* in diff_side.lanes */
+    size_t first_span, spans;         /* in diff_side.spans */
+    int64_t sum, groups[DIFF_GROUPS]; /* ns over its spans */
+};
+
+/* A steady step, or all there is. */
+struct diff_span {
+    int64_t start, end; /* store time */
+    int64_t index;      /* of the step */
+    uint32_t again;     /* how many of its device had that index before */
+    uint32_t device;    /* in diff_side.devices */
+    int64_t sum;        /* what of it is compared */
+};
+
+struct diff_side {
+    const struct nl_trace *trace; /* borrowed */
+    struct nl_window window;
+    struct nl_memo *memo; /* of that window */
+    enum diff_unit unit;
+    bool by_step;  /* spans are steps */
+    bool too_long; /* what it takes cannot be added up */
+    struct nl_work_lane *lanes;
+    size_t lane_count;
+    struct diff_device *devices;
+    size_t device_count;
+    struct diff_span *spans;
+    size_t span_count, span_cap;
+    uint64_t units; /* what `sum` is divided by: spans, else devices, else 1 */
+    int64_t sum, mean;
+    double *lengths; /* of the steps, ns: a step of several ranks is one, their mean */
+    size_t length_count;
+    size_t warm_up, compile;    /* steps set apart */
+    size_t stepless;            /* devices without steps, which are left out */
+    enum nl_step_method method; /* how the steps were found */
+    struct nl_found_steps own;  /* found by launches though they are marked, as the other side's */
+    bool has_own;
+    enum nl_kind host_kind;      /* of unit host */
+    struct nl_str weight, event; /* of unit functions: unit of its numbers, and what was sampled */
+    struct nl_result *functions; /* of units layers and functions: the analysis they come from */
+    struct nl_idle *idle;        /* of units step and wall */
+    struct nl_analyze_options options;
+};
+
+/* Opens one side without a unit. */
+void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
+                    const struct nl_window *window);
+void diff_side_release(struct diff_side *side);
+
+/* Whether two sides can be compared by a unit; settles for both which kind of ranges, or which event
+ * of samples, is meant. The order of the two does not matter. */
+bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit);
+
+/* Cuts out what is compared by the unit that was allowed, adds it up, and fills `parts`, which is
+ * zeroed, by name. False, with the side without a unit again and no parts, when its times are too long
+ * to be added up. */
+NL_MUST_CHECK bool diff_side_measure(struct diff_side *side, enum diff_unit unit,
+                                     struct diff_parts *parts);
+
+/* The parts of a measured side of device work (units step, wall, work) by another lens; they add up
+ * to the side's sum and mean. `parts` is zeroed. False when nothing of that kind was recorded. */
+bool diff_parts_make(struct diff_parts *parts, struct diff_side *side, enum diff_lens lens);
+void diff_parts_release(struct diff_parts *parts);
+
+/* Fills `owner` of the parts of lens name, where operators were recorded. */
+void diff_parts_own(struct diff_parts *parts, struct diff_side *side);
+
+/* ---- between the files of a side ---- */
+
+/* The span of a device (of a rank, when `device` is NULL the first that has the rank) at a moment;
+ * SIZE_MAX none. */
+size_t diff_span_at(const struct diff_side *side, const struct diff_device *device, int64_t ts);
+const struct diff_device *diff_device_of_rank(const struct diff_side *side, int64_t rank);
+
+/* Adds a part; the pointer is good until the next. */
+struct diff_part *diff_part_add(struct diff_parts *parts, enum diff_group group,
+                                struct nl_str name);
+
+/* Sets the means so that they add up to `mean`, the rounded quotient of their sum and `units`. */
+void diff_parts_round(struct diff_part *items, size_t count, uint64_t units, int64_t mean);
+
+/* A sum that stays at the largest number instead of overflowing: damaged files have such times. */
+static inline int64_t diff_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? -INT64_MAX : INT64_MAX) : sum;
+}
+
+/* By bytes: < 0, 0 or > 0. */
+int diff_text_order(struct nl_str a, struct nl_str b);
+
+/* sum / units, rounded half up; 0 units give 0. */
+int64_t diff_mean(int64_t sum, uint64_t units);
+
+/* ---- parts that do not come from device work (diffsums.c) ---- */
+
+/* Whether both have functions that can be compared; picks what was sampled. */
+bool diff_functions_allow(struct diff_side *base, struct diff_side *changed);
+/* Whether it has sums per layer of a compiled model. */
+bool diff_layers_allow(struct diff_side *side);
+void diff_parts_host(struct diff_parts *parts, struct diff_side *side);
+void diff_parts_result(struct diff_parts *parts, struct diff_side *side);
+
+#endif

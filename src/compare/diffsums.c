@@ -1,0 +1,260 @@
+/*
+ * Parts of time that no device spent: self times of ranges on threads, layers of compiled models, and
+ * functions of CPU profiles, as the analyses of those have them.
+ */
+#include <stdlib.h>
+
+#include "analyze/scope.h"
+#include "base/mem.h"
+#include "compare/diffside.h"
+
+/* ---- ranges on threads ---- */
+
+struct host {
+    struct diff_side *side;
+    struct diff_parts *parts;
+    struct nl_scope scope;
+    uint32_t *by_name; /* part + 1 */
+    int64_t *self;     /* per range of the tree */
+    uint32_t *types;   /* per slice: kind of a model's node, such as Conv; NULL = there are none */
+};
+
+static uint32_t *node_types(const struct nl_trace *trace)
+{
+    if (!trace->node.rows)
+        return NULL;
+    uint32_t *types = nl_zalloc((trace->slice.rows + (size_t)1) * sizeof *types);
+    for (uint32_t row = 0; row < trace->node.rows; row++)
+        if (trace->node.slice[row] != NL_NULL_ROW)
+            types[trace->node.slice[row]] = trace->node.type[row];
+    return types;
+}
+
+/* Length without what ranges of the same kind inside it cover; never below 0. */
+static void find_self_times(struct host *host, const struct nl_rangetree *tree)
+{
+    const struct nl_slice_table *slice = &host->side->trace->slice;
+    host->self = nl_zalloc((tree->count + (size_t)1) * sizeof *host->self);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        int64_t dur = slice->dur[tree->slices[i]];
+        host->self[i] = diff_sum(host->self[i], dur);
+        if (tree->parents[i] != NL_NULL_ROW)
+            host->self[tree->parents[i]] = diff_sum(host->self[tree->parents[i]], -dur);
+    }
+    for (uint32_t i = 0; i < tree->count; i++)
+        host->self[i] = host->self[i] > 0 ? host->self[i] : 0;
+}
+
+/* Whether a range counts, and the step that it begins in. */
+static bool place_of(struct host *host, uint32_t slice, size_t *span)
+{
+    const struct nl_trace *trace = host->side->trace;
+    *span = SIZE_MAX;
+    if (!host->side->by_step)
+        return nl_scope_length(&host->scope, slice) >= 0;
+    const struct diff_device *rank =
+        diff_device_of_rank(host->side, nl_lane_rank(trace, trace->slice.lane[slice]));
+    if (rank)
+        *span = diff_span_at(host->side, rank, trace->slice.ts[slice]);
+    return *span != SIZE_MAX;
+}
+
+static void add_range(struct host *host, uint32_t slice, int64_t self)
+{
+    const struct nl_trace *trace = host->side->trace;
+    uint32_t name = trace->slice.name[slice];
+    size_t span;
+    if (!place_of(host, slice, &span))
+        return;
+    if (!host->by_name[name]) {
+        diff_part_add(host->parts, DIFF_HOST, nl_trace_name(trace, name))->owner =
+            host->types ? nl_trace_name(trace, host->types[slice]) : (struct nl_str){"", 0};
+        host->by_name[name] = (uint32_t)host->parts->count;
+    }
+    struct diff_part *part = &host->parts->items[host->by_name[name] - 1];
+    part->count++;
+    part->sum = diff_sum(part->sum, self);
+    if (span != SIZE_MAX)
+        host->side->spans[span].sum = diff_sum(host->side->spans[span].sum, self);
+}
+
+void diff_parts_host(struct diff_parts *parts, struct diff_side *side)
+{
+    struct nl_rangetree tree;
+    struct host host = {.side = side, .parts = parts};
+    struct nl_window window = side->window;
+    window.has_device = false; /* says nothing about the CPU */
+    nl_scope_init(&host.scope, side->trace, &window);
+    nl_rangetree_init(&tree, side->trace, side->host_kind);
+    host.by_name = nl_zalloc((side->trace->names.count + (size_t)1) * sizeof *host.by_name);
+    host.types = node_types(side->trace);
+    find_self_times(&host, &tree);
+    for (size_t i = 0; i < side->span_count; i++)
+        side->spans[i].sum = 0;
+    for (uint32_t i = 0; i < tree.count; i++)
+        add_range(&host, tree.slices[i], host.self[i]);
+    nl_free(host.types);
+    nl_free(host.self);
+    nl_free(host.by_name);
+    nl_rangetree_release(&tree);
+    nl_scope_release(&host.scope);
+}
+
+/* ---- analyses ---- */
+
+static size_t column_of(const struct nl_result *result, const char *name)
+{
+    size_t column = 0;
+    while (column < result->column_count && strcmp(result->columns[column].name, name) != 0)
+        column++;
+    return column;
+}
+
+static struct nl_str text_of(const struct nl_result *result, size_t row, const char *name)
+{
+    size_t column = column_of(result, name);
+    if (column == result->column_count || nl_result_cell(result, row, column)->type != NL_CELL_TEXT)
+        return (struct nl_str){"", 0};
+    return nl_result_cell(result, row, column)->text;
+}
+
+static int64_t whole_of(const struct nl_result *result, size_t row, const char *name)
+{
+    size_t column = column_of(result, name);
+    if (column == result->column_count || nl_result_cell(result, row, column)->type != NL_CELL_I64)
+        return NL_NULL_I64;
+    return nl_result_cell(result, row, column)->i64;
+}
+
+/* The analysis of a side, if it has rows with a value. */
+static bool ask(struct diff_side *side, const struct nl_analysis *analysis, const char *value)
+{
+    struct nl_err err = {0};
+    struct nl_result *result = NULL;
+    if (!nl_analysis_lacks(analysis, side->trace))
+        result = nl_analysis_run(analysis, side->trace, &side->options, NULL, &err);
+    if (side->functions)
+        nl_result_free(side->functions);
+    side->functions = result;
+    for (size_t row = 0; result && row < result->rows; row++)
+        if (whole_of(result, row, value) != NL_NULL_I64)
+            return true;
+    return false;
+}
+
+bool diff_layers_allow(struct diff_side *side)
+{
+    return ask(side, &nl_analysis_model_layers, "total_ns");
+}
+
+/* Whether another row says the same of an event in the same unit. */
+static bool has_kind(const struct nl_result *result, struct nl_str event, struct nl_str unit,
+                     size_t *row)
+{
+    for (*row = 0; *row < result->rows; ++*row)
+        if (nl_str_eq(text_of(result, *row, "event"), event) &&
+            nl_str_eq(text_of(result, *row, "unit"), unit))
+            return true;
+    return false;
+}
+
+/* What both sampled: of several events the one that stands first on both. */
+static bool find_event(struct diff_side *base, struct diff_side *changed)
+{
+    size_t best = SIZE_MAX;
+    for (size_t row = 0; row < base->functions->rows; row++) {
+        struct nl_str event = text_of(base->functions, row, "event"),
+                      unit = text_of(base->functions, row, "unit");
+        size_t here, there;
+        has_kind(base->functions, event, unit, &here);
+        if (here < row || !has_kind(changed->functions, event, unit, &there))
+            continue;
+        if (here + there > best ||
+            (here + there == best && diff_text_order(event, base->event) >= 0))
+            continue;
+        best = here + there;
+        base->event = changed->event = event;
+        base->weight = changed->weight = unit;
+    }
+    return best != SIZE_MAX;
+}
+
+bool diff_functions_allow(struct diff_side *base, struct diff_side *changed)
+{
+    base->weight = changed->weight = nl_str("ns");
+    base->event = changed->event = nl_str("");
+    if (ask(base, &nl_analysis_call_sums, "self_ns") &&
+        ask(changed, &nl_analysis_call_sums, "self_ns"))
+        return true;
+    return ask(base, &nl_analysis_cpu_samples, "self_weight") &&
+           ask(changed, &nl_analysis_cpu_samples, "self_weight") && find_event(base, changed);
+}
+
+static void add_function(struct diff_parts *parts, const struct diff_side *side, size_t row)
+{
+    const struct nl_result *result = side->functions;
+    bool samples = column_of(result, "self_weight") < result->column_count;
+    struct nl_str name = text_of(result, row, samples ? "function" : "name");
+    struct nl_str place = text_of(result, row, "place");
+    int64_t self = whole_of(result, row, samples ? "self_weight" : "self_ns");
+    if (self == NL_NULL_I64 || self < 0 ||
+        (samples && (!nl_str_eq(text_of(result, row, "event"), side->event) ||
+                     !nl_str_eq(text_of(result, row, "unit"), side->weight))))
+        return;
+    struct nl_str whole = name;
+    if (place.len) {
+        whole = nl_str(nl_arena_format(&parts->arena, "%.*s (%.*s)", (int)name.len, name.ptr,
+                                       (int)place.len, place.ptr));
+    }
+    struct diff_part *part = diff_part_add(parts, DIFF_HOST, whole);
+    part->folded = name; /* the file may lie elsewhere */
+    part->sum = self;
+    part->count = samples ? NL_NULL_U64 : (uint64_t)whole_of(result, row, "count");
+    if (!samples && whole_of(result, row, "count") == NL_NULL_I64)
+        part->count = NL_NULL_U64;
+}
+
+/* Sums of the GPU and of the calls that wait for it must not be added. */
+static bool is_of_device(const struct nl_result *result)
+{
+    for (size_t row = 0; row < result->rows; row++)
+        if (nl_str_is(text_of(result, row, "place"), "GPU activities"))
+            return true;
+    return false;
+}
+
+static void add_functions(struct diff_parts *parts, struct diff_side *side)
+{
+    bool device = is_of_device(side->functions);
+    for (size_t row = 0; row < side->functions->rows; row++)
+        if (!device || nl_str_is(text_of(side->functions, row, "place"), "GPU activities"))
+            add_function(parts, side, row);
+}
+
+static void add_layers(struct diff_parts *parts, struct diff_side *side)
+{
+    const struct nl_result *result = side->functions;
+    int64_t executions = NL_NULL_I64;
+    for (size_t row = 0; row < result->rows; row++) {
+        int64_t total = whole_of(result, row, "total_ns"), count = whole_of(result, row, "count");
+        if (total == NL_NULL_I64 || total < 0)
+            continue;
+        struct diff_part *part = diff_part_add(parts, DIFF_HOST, text_of(result, row, "layer"));
+        part->owner = text_of(result, row, "type");
+        part->sum = total;
+        part->count = count < 0 ? NL_NULL_U64 : (uint64_t)count;
+        bool first = parts->count == 1;
+        executions = first || executions == count ? count : 0;
+    }
+    if (executions > 0) /* of the whole model, the same for every layer */
+        side->units = (uint64_t)executions;
+}
+
+void diff_parts_result(struct diff_parts *parts, struct diff_side *side)
+{
+    side->units = 1;
+    if (side->unit == DIFF_BY_LAYER)
+        add_layers(parts, side);
+    else
+        add_functions(parts, side);
+}

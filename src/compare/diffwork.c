@@ -1,0 +1,305 @@
+/*
+ * One pass over the work in order of start. Of every class at most DIFF_SHARERS pieces are held that
+ * share; later ones wait in a queue and move up when one ends, so the cost is bounded whatever
+ * overlaps.
+ */
+#include "compare/diffwork.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct piece {
+    int64_t start, end;
+    uint32_t part, name;
+};
+
+struct class_state {
+    struct piece now[DIFF_SHARERS]; /* in order of start */
+    size_t count;
+    struct piece *later; /* began while there was no room */
+    size_t head, tail, cap;
+};
+
+struct sharing {
+    struct diff_side *side;
+    struct diff_device *device;
+    const struct diff_sink *sink;
+    struct class_state classes[NL_WORK_CLASSES];
+    int64_t now;         /* what lies before it is given out */
+    size_t span;         /* the first that ends after now */
+    int64_t first, last; /* of the device's work: outside, nothing waits for anything */
+    const struct nl_idle_device *idle;
+    size_t gap;                                        /* the first that ends after now */
+    uint32_t gap_parts[NL_IDLE_CLASSES][NL_DID_COUNT]; /* part + 1 */
+    uint32_t edge_part;
+};
+
+static const enum diff_group group_of[NL_WORK_CLASSES] = {
+    [NL_IS_COMPUTE] = DIFF_COMPUTE, [NL_IS_COMM] = DIFF_COMM, [NL_IS_COPY] = DIFF_COPY};
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void add(struct diff_device *device, struct diff_part *part, enum diff_group group,
+                int64_t ns)
+{
+    part->sum = diff_sum(part->sum, ns);
+    device->groups[group] = diff_sum(device->groups[group], ns);
+    device->sum = diff_sum(device->sum, ns);
+}
+
+static void give(struct sharing *s, enum diff_group group, uint32_t part, int64_t ns)
+{
+    add(s->device, &s->sink->parts->items[part], group, ns);
+}
+
+static void give_class(struct sharing *s, enum nl_work_class class, int64_t ns)
+{
+    const struct class_state *state = &s->classes[class];
+    int64_t each = ns / (int64_t)state->count, rest = ns % (int64_t)state->count;
+    for (size_t i = 0; i < state->count; i++)
+        give(s, group_of[class], state->now[i].part, each + ((int64_t)i < rest));
+}
+
+/* ---- idle ---- */
+
+static uint32_t idle_part(struct sharing *s, uint32_t *known, const char *text)
+{
+    if (!*known) {
+        struct diff_parts *parts = s->sink->parts;
+        for (uint32_t i = 0; i < parts->count && !*known; i++) /* of another device */
+            if (parts->items[i].group == DIFF_IDLE && nl_str_is(parts->items[i].name, text))
+                *known = i + 1;
+        if (!*known) {
+            diff_part_add(parts, DIFF_IDLE,
+                          nl_str(nl_arena_text(&parts->arena, text, strlen(text))));
+            *known = (uint32_t)parts->count;
+        }
+    }
+    return *known - 1;
+}
+
+static uint32_t part_of_gap(struct sharing *s, enum nl_idle_class class,
+                            enum nl_idle_activity activity)
+{
+    static const char *const texts[NL_IDLE_CLASSES] = {
+        [NL_IDLE_HOST_LATE] = "the CPU launched late",
+        [NL_IDLE_DEPENDENCY] = "waited for another stream",
+        [NL_IDLE_LAUNCH_LATENCY] = "launched, not yet begun",
+        [NL_IDLE_UNKNOWN] = "why was not recorded",
+        [NL_IDLE_SHORT] = "gaps under 1 us",
+    };
+    char text[96];
+    if (class == NL_IDLE_HOST_LATE)
+        snprintf(text, sizeof text, "%s: %s", texts[class], nl_idle_activity_name(activity));
+    else
+        snprintf(text, sizeof text, "%s", texts[class]);
+    if (class != NL_IDLE_HOST_LATE)
+        activity = NL_DID_NOTHING;
+    return idle_part(s, &s->gap_parts[class][activity], text);
+}
+
+/* Idle time inside a span: to the gaps that it lies in. */
+static void give_idle(struct sharing *s, int64_t from, int64_t to)
+{
+    int64_t edge = later(from, earlier(to, s->first));
+    if (edge > from) {
+        give(s, DIFF_IDLE, idle_part(s, &s->edge_part, "before the first or after the last work"),
+             edge - from);
+        from = edge;
+    }
+    if (to > s->last && to > from) {
+        int64_t begin = later(from, s->last);
+        give(s, DIFF_IDLE, idle_part(s, &s->edge_part, "before the first or after the last work"),
+             to - begin);
+        to = begin;
+    }
+    const struct nl_idle_gap *gaps = s->idle ? s->side->idle->gaps + s->idle->first_gap : NULL;
+    size_t count = s->idle ? s->idle->gaps : 0;
+    while (from < to) {
+        while (s->gap < count && gaps[s->gap].end <= from)
+            s->gap++;
+        bool listed = s->gap < count && gaps[s->gap].start < to;
+        int64_t begin = listed ? later(gaps[s->gap].start, from) : to;
+        if (begin > from)
+            give(s, DIFF_IDLE, part_of_gap(s, NL_IDLE_SHORT, NL_DID_NOTHING), begin - from);
+        if (!listed)
+            return;
+        int64_t end = earlier(gaps[s->gap].end, to);
+        uint32_t part = part_of_gap(s, (enum nl_idle_class)gaps[s->gap].class,
+                                    (enum nl_idle_activity)gaps[s->gap].activity);
+        give(s, DIFF_IDLE, part, end - begin);
+        s->sink->parts->items[part].count += begin == gaps[s->gap].start;
+        from = end;
+    }
+}
+
+/* ---- stretches ---- */
+
+/* Gives out [from, to), in which no work begins or ends. */
+static void give_stretch(struct sharing *s, int64_t from, int64_t to)
+{
+    const struct diff_span *spans = s->side->spans + s->device->first_span;
+    enum nl_work_class class = NL_IS_COMPUTE;
+    while (class < NL_WORK_CLASSES && !s->classes[class].count)
+        class ++;
+    for (; s->span < s->device->spans && spans[s->span].start < to; s->span++) {
+        int64_t begin = later(spans[s->span].start, from), end = earlier(spans[s->span].end, to);
+        if (end > begin && class < NL_WORK_CLASSES)
+            give_class(s, class, end - begin);
+        else if (end > begin)
+            give_idle(s, begin, end);
+        if (spans[s->span].end > to)
+            return;
+    }
+}
+
+/* Takes out what has ended by now and lets later ones move up. */
+static void drop_ended(struct class_state *state, int64_t now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < state->count; i++)
+        if (state->now[i].end > now)
+            state->now[kept++] = state->now[i];
+    state->count = kept;
+    while (state->count < DIFF_SHARERS && state->head < state->tail) {
+        const struct piece *next = &state->later[state->head++];
+        if (next->end > now)
+            state->now[state->count++] = *next;
+    }
+    if (state->head == state->tail)
+        state->head = state->tail = 0;
+}
+
+/* The end of the stretch that begins now: when the uppermost class that runs changes, or a class
+ * above it could. Work below it does not matter until then. */
+static int64_t stretch_end(const struct sharing *s, int64_t until)
+{
+    for (size_t class = NL_IS_COMPUTE; class < NL_WORK_CLASSES; class ++) {
+        const struct class_state *state = &s->classes[class];
+        for (size_t i = 0; i < state->count; i++)
+            until = earlier(until, state->now[i].end);
+        if (state->count)
+            break;
+    }
+    return until;
+}
+
+static void advance(struct sharing *s, int64_t until)
+{
+    while (s->now < until) {
+        int64_t end = stretch_end(s, until);
+        give_stretch(s, s->now, end);
+        s->now = end;
+        for (size_t class = NL_IS_COMPUTE; class < NL_WORK_CLASSES; class ++)
+            if (s->classes[class].count)
+                drop_ended(&s->classes[class], end);
+    }
+}
+
+/* Pieces of one start stand in the order of their names. */
+static void sort_in(struct sharing *s, struct class_state *state, const struct piece *piece)
+{
+    const struct nl_trace *trace = s->side->trace;
+    struct nl_str name = nl_trace_name(trace, piece->name);
+    size_t at = state->count++;
+    for (; at && state->now[at - 1].start == piece->start; at--) {
+        if (diff_text_order(nl_trace_name(trace, state->now[at - 1].name), name) <= 0)
+            break;
+        state->now[at] = state->now[at - 1];
+    }
+    state->now[at] = *piece;
+}
+
+static void begin_work(struct sharing *s, const struct nl_work *work)
+{
+    uint32_t part = s->sink->part_of(s->sink->context, work);
+    struct class_state *state = &s->classes[work->class];
+    if (diff_span_at(s->side, s->device, s->side->trace->slice.ts[work->slice]) != SIZE_MAX)
+        s->sink->parts->items[part].count++;
+    if (work->end <= work->start || work->end <= s->now) /* nothing of it, or before all spans */
+        return;
+    struct piece piece = {work->start, work->end, part, s->side->trace->slice.name[work->slice]};
+    if (state->count < DIFF_SHARERS) {
+        sort_in(s, state, &piece);
+    } else {
+        nl_grow(&state->later, &state->cap, state->tail + 1);
+        state->later[state->tail++] = piece;
+    }
+}
+
+static const struct nl_idle_device *idle_of(const struct diff_side *side,
+                                            const struct diff_device *device)
+{
+    for (size_t i = 0; side->idle && i < side->idle->device_count; i++) {
+        const struct nl_idle_device *idle = &side->idle->devices[i];
+        if (idle->device == device->device &&
+            (device->device != NL_NULL_ROW || idle->process == device->process))
+            return idle;
+    }
+    return NULL;
+}
+
+/* The window of a side's work: steps count at their whole length. */
+static struct nl_window work_window(const struct diff_side *side)
+{
+    struct nl_window window = side->window;
+    if (side->by_step)
+        window.has_time = false;
+    return window;
+}
+
+void diff_work_share(struct diff_side *side, struct diff_device *device,
+                     const struct diff_sink *sink)
+{
+    if (!device->spans)
+        return;
+    struct nl_window window = work_window(side);
+    struct sharing *s = nl_zalloc(sizeof *s);
+    struct nl_sweep sweep;
+    struct nl_work batch[NL_SWEEP_BATCH];
+    const struct diff_span *spans = side->spans + device->first_span;
+    s->side = side;
+    s->device = device;
+    s->sink = sink;
+    s->now = spans[0].start;
+    s->idle = idle_of(side, device);
+    s->first = s->idle ? s->idle->start_ns : INT64_MAX;
+    s->last = s->idle ? s->idle->start_ns + s->idle->wall_ns : INT64_MAX;
+    nl_sweep_open(&sweep, side->trace, &window, side->lanes + device->first_lane, device->lanes);
+    for (size_t got; (got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0;)
+        for (size_t i = 0; i < got; i++) {
+            advance(s, batch[i].start);
+            begin_work(s, &batch[i]);
+        }
+    advance(s, spans[device->spans - 1].end);
+    nl_sweep_close(&sweep);
+    for (size_t class = 0; class < NL_WORK_CLASSES; class ++)
+        nl_free(s->classes[class].later);
+    nl_free(s);
+}
+
+void diff_work_add(struct diff_side *side, struct diff_device *device, const struct diff_sink *sink)
+{
+    struct nl_sweep sweep;
+    struct nl_work batch[NL_SWEEP_BATCH];
+    nl_sweep_open(&sweep, side->trace, &side->window, side->lanes + device->first_lane,
+                  device->lanes);
+    for (size_t got; (got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0;)
+        for (size_t i = 0; i < got; i++) {
+            uint32_t part = sink->part_of(sink->context, &batch[i]);
+            sink->parts->items[part].count++;
+            add(device, &sink->parts->items[part], group_of[batch[i].class],
+                batch[i].end - batch[i].start);
+        }
+    nl_sweep_close(&sweep);
+}
