@@ -133,13 +133,22 @@ def torchet(data, size):
 # ---- Python's own ----
 
 def pstats(data, size):
+    """Functions of other files. As in a recorded one, a file's name is one object however many functions
+    it has, and numbers over 256 are objects of their own: that is what marshal refers to."""
     functions = marshal.loads(data)
 
-    @functools.cache  # so that names are shared within the file, as they are in a recorded one
+    @functools.cache
+    def renamed(path, k):
+        return path + str(k)
+
+    @functools.cache
     def other(function, k):
-        return (function[0] + str(k), *function[1:])
-    return marshal.dumps({other(function, k): (*facts[:4], {
-        other(caller, k): numbers for caller, numbers in facts[4].items()})
+        return (renamed(function[0], k), *function[1:])
+
+    def fresh(numbers):
+        return tuple(one * 1.0 if isinstance(one, float) else int(str(one)) for one in numbers)
+    return marshal.dumps({other(function, k): (*fresh(facts[:4]), {
+        other(caller, k): fresh(numbers) for caller, numbers in facts[4].items()})
         for k in range(copies(data, size)) for function, facts in functions.items()})
 
 

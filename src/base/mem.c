@@ -27,6 +27,7 @@
 #endif
 
 #define BLOCK_BYTES ((size_t)64 << 10)
+#define HUGE_ARRAY  ((size_t)4 << 20)  /* from here on, huge pages are worth while */
 #define FEW_ARRAYS  ((size_t)16 << 20) /* under this, fresh pages cost nothing that matters */
 
 struct nl_arena_block {
@@ -119,6 +120,16 @@ static void *map_pages(size_t bytes)
     if (memory == MAP_FAILED)
         out_of_memory(bytes);
     return memory;
+}
+
+void nl_reserve_bytes(void **memory, size_t *cap, size_t need, size_t item)
+{
+    size_t page = 4096, before = *cap;
+    nl_grow_bytes(memory, cap, need, item);
+    uintptr_t from = ((uintptr_t)*memory + page - 1) & ~(uintptr_t)(page - 1);
+    uintptr_t to = ((uintptr_t)*memory + *cap * item) & ~(uintptr_t)(page - 1);
+    if (*cap > before && *cap * item >= HUGE_ARRAY)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
 void *nl_pages(size_t bytes)

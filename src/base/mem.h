@@ -36,6 +36,11 @@ static inline void nl_grow_checked(void **memory, size_t *cap, size_t need, size
 #define nl_grow(pointer, cap, need)                                                                \
     nl_grow_checked((void **)(pointer), (cap), (need), sizeof **(pointer))
 
+/* The same for an array that will be large: room for `need` items at once, in huge pages. */
+void nl_reserve_bytes(void **memory, size_t *cap, size_t need, size_t item);
+#define nl_reserve(pointer, cap, need)                                                             \
+    nl_reserve_bytes((void **)(pointer), (cap), (need), sizeof **(pointer))
+
 /* Page-aligned memory straight from the kernel; returned to it by nl_pages_free with the same
  * size. Large arrays live here so that freeing them really lowers the resident size. Zeroed; NULL
  * only when bytes is 0. */

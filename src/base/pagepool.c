@@ -11,6 +11,14 @@
 /* Under this, a fresh mapping is as cheap as the bookkeeping. */
 #define SMALL ((size_t)256 << 10)
 
+/* Arrays up to SHARED_MOST lie next to each other in regions of huge pages, which cost a tenth of small ones
+ * to touch; larger ones have huge pages of their own. Before FEW bytes are asked for, small pages take
+ * less memory. */
+#define FEW         ((size_t)4 << 20)
+#define SHARED_MOST ((size_t)4 << 20)
+#define HUGE_PAGE   ((size_t)2 << 20)
+#define REGION      ((size_t)32 << 20)
+
 /* A pattern's pages; and an array has as many mappings of them at most. */
 #define CHUNK       ((size_t)1 << 20)
 #define CHUNKS_MOST 2048
@@ -34,6 +42,7 @@ void nl_pagepool_release(struct nl_pagepool *pool)
     for (size_t i = 0; i < pool->patterns; i++)
         close(pool->repeated[i].file);
     nl_free(pool->spans);
+    nl_pages_free(pool->fresh, (size_t)(pool->fresh_end - pool->fresh));
     pthread_mutex_destroy(&pool->lock);
 }
 
@@ -87,9 +96,37 @@ void nl_pagepool_put_under(struct nl_pagepool *pool, void *memory, size_t *done,
     *done = whole > *done ? whole : *done;
 }
 
+/* The next huge pages to give from; what is left of the last ones is too little and goes back. */
+static void new_region(struct nl_pagepool *pool)
+{
+    nl_pages_free(pool->fresh, (size_t)(pool->fresh_end - pool->fresh));
+    char *all = nl_pages(REGION + HUGE_PAGE);
+    size_t before = -(uintptr_t)all & (HUGE_PAGE - 1);
+    pool->fresh = all + before;
+    pool->fresh_end = pool->fresh + REGION;
+    nl_pages_free(all, before);
+    nl_pages_free(pool->fresh_end, HUGE_PAGE - before);
+}
+
+void *nl_pagepool_fresh(struct nl_pagepool *pool, size_t bytes)
+{
+    size_t whole = whole_pages(bytes);
+    char *memory = NULL;
+    pthread_mutex_lock(&pool->lock);
+    pool->fresh_bytes += whole;
+    if (whole && pool->fresh_bytes > FEW && whole <= SHARED_MOST) {
+        if ((size_t)(pool->fresh_end - pool->fresh) < whole)
+            new_region(pool);
+        memory = pool->fresh;
+        pool->fresh += whole;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return memory ? memory : nl_pages(bytes);
+}
+
 void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes)
 {
-    char *memory = nl_pages(bytes);
+    char *memory = nl_pagepool_fresh(pool, bytes);
     size_t done = 0;
     if (bytes >= SMALL)
         nl_pagepool_put_under(pool, memory, &done, bytes);

@@ -26,6 +26,8 @@ struct nl_pagepool {
         int file; /* in memory: one chunk of the pattern */
     } repeated[NL_PATTERNS_MOST];
     size_t patterns;
+    char *fresh, *fresh_end; /* huge pages that were not given yet */
+    size_t fresh_bytes;      /* given so far */
     pthread_mutex_t lock;
 };
 
@@ -34,6 +36,11 @@ void nl_pagepool_release(struct nl_pagepool *pool);
 
 /* Takes over memory that nl_pages(bytes) or nl_pagepool_take(bytes) gave. */
 void nl_pagepool_give(struct nl_pagepool *pool, void *memory, size_t bytes);
+
+/* `bytes` of page-aligned memory, zeroed, to be freed with nl_pages_free; not of the pool, but next to
+ * what was asked for before, so that huge pages are under all of it once there is much. NULL only when
+ * bytes is 0. */
+void *nl_pagepool_fresh(struct nl_pagepool *pool, size_t bytes);
 
 /* `bytes` of page-aligned memory, to be freed with nl_pages_free. NULL only when bytes is 0. */
 void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes);

@@ -20,6 +20,7 @@
 #include "base/stream.h"
 #include "ingest/cubinlines.h"
 #include "ingest/ingest.h"
+#include "ingest/ncuinstances.h"
 
 struct ncu_name {
     uint32_t id;   /* of the stage */
@@ -50,12 +51,9 @@ struct ncu_load {
     int64_t next_ts;
     struct nl_metric_row *pending;
     size_t count, cap;
-    struct nl_instance_row *instances; /* likewise */
-    size_t instance_count, instance_cap;
-    uint32_t *files; /* names of source files, by their number in cubinlines; 0 = not asked yet */
-    size_t file_cap;
-    int64_t dur, device_index; /* of the kernel in work */
-    int64_t code;              /* address of its first instruction, NL_NULL_I64 unknown */
+    struct ncu_instances instances; /* likewise */
+    int64_t dur, device_index;      /* of the kernel in work */
+    int64_t code;                   /* address of its first instruction, NL_NULL_I64 unknown */
     struct nl_kernel_row facts;
     struct nl_device_row device;
     int64_t kernels, without_duration, without_value;
@@ -66,9 +64,11 @@ void ncu_begin(struct ncu_load *load, struct nl_builder *builder, uint32_t sourc
 struct ncu_name ncu_name(struct ncu_load *load, struct nl_str text);
 void ncu_metric(struct ncu_load *load, struct ncu_name name, uint32_t unit, uint32_t section,
                 const struct ncu_value *value);
-/* One of the values that a metric has beside the one over all: of an opcode, an instruction, … */
-void ncu_instance(struct ncu_load *load, struct ncu_name name, const struct ncu_value *key,
+/* One of the values that a metric has beside the one over all: of an opcode, an instruction, …; after the
+ * last one, which metric that was. */
+void ncu_instance(struct ncu_load *load, const struct ncu_value *key,
                   const struct ncu_value *value);
+void ncu_instances_done(struct ncu_load *load, struct ncu_name name);
 void ncu_kernel(struct ncu_load *load, const struct ncu_kernel *kernel);
 void ncu_end(struct ncu_load *load);
 

@@ -54,7 +54,6 @@ static const struct {
 static void forget(struct ncu_load *load)
 {
     load->count = 0;
-    load->instance_count = 0;
     load->dur = load->device_index = load->code = NL_NULL_I64;
     load->facts = nl_kernel_row();
     load->device = nl_device_row();
@@ -141,13 +140,9 @@ void ncu_metric(struct ncu_load *load, struct ncu_name name, uint32_t unit, uint
     load->pending[load->count++] = row;
 }
 
-void ncu_instance(struct ncu_load *load, struct ncu_name name, const struct ncu_value *key,
-                  const struct ncu_value *value)
+void ncu_instance(struct ncu_load *load, const struct ncu_value *key, const struct ncu_value *value)
 {
-    if (nl_builder_over_budget(load->builder))
-        return;
     struct nl_instance_row row = nl_instance_row();
-    row.metric = name.id;
     if (key->kind == NCU_NUMBER)
         row.number = key->whole;
     else if (key->text.len)
@@ -156,46 +151,26 @@ void ncu_instance(struct ncu_load *load, struct ncu_name name, const struct ncu_
         row.value = value->number;
     if (value->text.len)
         row.text = nl_stage_name(load->stage, value->text);
-    nl_grow(&load->instances, &load->instance_cap, load->instance_count + 1);
-    load->instances[load->instance_count++] = row;
+    if (row.key | row.text)
+        ncu_instances_row(&load->instances, &row);
+    else
+        ncu_instances_number(&load->instances, row.number, row.value);
 }
 
-/* Is a number an address in the code of the kernel? Counts and indices are far below any address. */
-#define CODE_LOWEST ((int64_t)1 << 20)
-#define CODE_MOST   ((int64_t)1 << 28)
-
-static uint32_t file_name(struct ncu_load *load, const struct cubinlines *lines, uint32_t file)
+void ncu_instances_done(struct ncu_load *load, struct ncu_name name)
 {
-    size_t before = load->file_cap;
-    nl_grow(&load->files, &load->file_cap, (size_t)file + 1);
-    if (before < load->file_cap)
-        memset(load->files + before, 0, (load->file_cap - before) * sizeof *load->files);
-    if (!load->files[file])
-        load->files[file] = nl_stage_name(load->stage, lines->files[file]);
-    return load->files[file];
+    if (nl_builder_over_budget(load->builder))
+        ncu_instances_drop(&load->instances);
+    else
+        ncu_instances_end(&load->instances, name.id);
 }
 
 static void stage_instances(struct ncu_load *load, const struct ncu_kernel *kernel, uint32_t slice)
 {
-    const struct cubinlines_function *function =
-        kernel->lines ? cubinlines_find(kernel->lines, kernel->code, kernel->mangled) : NULL;
-    size_t near = 0;
-    for (size_t i = 0; i < load->instance_count; i++) {
-        struct nl_instance_row *row = &load->instances[i];
-        row->slice = slice;
-        if (load->code >= CODE_LOWEST && row->number != NL_NULL_I64 && row->number >= load->code &&
-            row->number - load->code < CODE_MOST)
-            row->offset = row->number - load->code;
-        const struct cubinlines_row *line =
-            function && row->offset != NL_NULL_I64
-                ? cubinlines_at(kernel->lines, function, (uint64_t)row->offset, &near)
-                : NULL;
-        if (line) {
-            row->file = file_name(load, kernel->lines, line->file);
-            row->line = line->line;
-        }
-        nl_stage_instance(load->stage, row);
-    }
+    struct ncu_code code = {.first = load->code, .lines = kernel->lines};
+    if (kernel->lines)
+        code.function = cubinlines_find(kernel->lines, kernel->code, kernel->mangled);
+    ncu_instances_stage(&load->instances, load->stage, slice, &code);
 }
 
 /* Fills what is known now and was not before. */
@@ -289,8 +264,6 @@ void ncu_end(struct ncu_load *load)
         nl_builder_coverage(builder, load->source, "metrics without a value", load->without_value,
                             "the profiler had no data (n/a)");
     nl_free(load->pending);
-    nl_free(load->instances);
-    nl_free(load->files);
     load->pending = NULL;
-    load->instances = NULL;
+    ncu_instances_release(&load->instances);
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void set_number(struct ncu_value *value, double number)
 {
@@ -31,6 +32,46 @@ struct ncu_value ncu_read_value(const struct wire_field *from, char room[24])
         }
     }
     return value;
+}
+
+/* A varint of exactly these bytes, up to eight, of which eight can be read. */
+static inline bool varint_of(const unsigned char *at, size_t len, uint64_t *value)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    word &= UINT64_MAX >> (64 - 8 * len);
+    if ((word & 0x8080808080808080) != (0x8080808080808080 & (((uint64_t)1 << 8 * (len - 1)) - 1)))
+        return false;
+    word &= 0x7f7f7f7f7f7f7f7f;
+    word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
+    word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
+    *value = (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
+    return true;
+}
+
+/* A field of bytes that is a message of one whole number; *at goes behind it. */
+static inline bool number_message(const unsigned char **at, const unsigned char *end,
+                                  unsigned char tag, uint64_t *value)
+{
+    const unsigned char *from = *at;
+    if (end - from < 3 || from[0] != tag || from[1] < 2 || from[1] > 9 || (from[2] & ~8) != 0x20 ||
+        from[1] > end - from - 2)
+        return false;
+    *at = from + 2 + from[1];
+    return varint_of(from + 3, from[1] - 1u, value);
+}
+
+bool ncu_quick_instance(const struct wire_field *from, const unsigned char *end, int64_t *key,
+                        double *value)
+{
+    const unsigned char *at = from->data, *last = from->data + from->len;
+    uint64_t number, count;
+    if (!at || end - last < 8 || !number_message(&at, last, 0x0a, &number) ||
+        !number_message(&at, last, 0x12, &count) || at != last || count >> 53)
+        return false;
+    *key = (int64_t)number;
+    *value = (double)count;
+    return true;
 }
 
 struct nl_str ncu_text_in(struct wire message, uint32_t number)

@@ -156,53 +156,73 @@ static bool same_value(const struct ncu_value *a, const struct ncu_value *b)
            nl_str_eq(a->text, b->text);
 }
 
-/* Instances of a MetricResult: {1 what it is of, 2 value}, both as MetricValue. `whole` is the value
- * over all; newer versions repeat it as the only instance, which says nothing more. */
-static void read_instances(struct rep *rep, const struct wire_field *from, struct ncu_name name,
-                           const struct ncu_value *whole, bool alone)
+/* Instance of a MetricResult: {1 what it is of, 2 value}, both as MetricValue. */
+struct instance {
+    struct ncu_value parts[2];
+    char rooms[2][24];
+};
+
+static void read_instance(const struct wire_field *from, struct instance *to)
 {
     struct wire message = wire_inside(from);
-    struct wire_field field, part;
-    while (wire_next(&message, &field)) {
-        struct ncu_value parts[2] = {{.kind = NCU_NO_DATA}, {.kind = NCU_NO_DATA}};
-        char rooms[2][24];
-        if (field.number != 3 || !wire_is_text(&field))
-            continue;
-        struct wire instance = wire_inside(&field);
-        while (wire_next(&instance, &part))
-            if (part.number == 1 || part.number == 2)
-                parts[part.number - 1] = ncu_read_value(&part, rooms[part.number - 1]);
-        bool repeated = alone && parts[0].kind == NCU_NUMBER && parts[0].whole == 0 &&
-                        same_value(&parts[1], whole);
-        if (!repeated && (parts[0].kind != NCU_NO_DATA || parts[1].kind != NCU_NO_DATA))
-            ncu_instance(&rep->ncu, name, &parts[0], &parts[1]);
+    struct wire_field part;
+    to->parts[0] = to->parts[1] = (struct ncu_value){.kind = NCU_NO_DATA};
+    while (wire_next(&message, &part))
+        if (part.number == 1 || part.number == 2)
+            to->parts[part.number - 1] = ncu_read_value(&part, to->rooms[part.number - 1]);
+}
+
+static void keep_instance(struct rep *rep, const struct wire_field *from, const unsigned char *end)
+{
+    struct instance instance;
+    int64_t key;
+    double value;
+    if (ncu_quick_instance(from, end, &key, &value)) {
+        ncu_instances_number(&rep->ncu.instances, key, value);
+        return;
     }
+    read_instance(from, &instance);
+    if (instance.parts[0].kind != NCU_NO_DATA || instance.parts[1].kind != NCU_NO_DATA)
+        ncu_instance(&rep->ncu, &instance.parts[0], &instance.parts[1]);
+}
+
+/* Newer versions repeat the value over all as the only instance, which says nothing more. */
+static bool is_repeated(const struct wire_field *only, const struct ncu_value *whole)
+{
+    struct instance instance;
+    read_instance(only, &instance);
+    return instance.parts[0].kind == NCU_NUMBER && instance.parts[0].whole == 0 &&
+           same_value(&instance.parts[1], whole);
 }
 
 /* MetricResult */
 static void read_metric(struct rep *rep, const struct wire_field *from)
 {
     struct wire message = wire_inside(from);
-    struct wire_field field;
+    struct wire_field field, instance = {0};
     struct string *name = NULL;
     struct ncu_value value = {.kind = NCU_NO_DATA};
     char room[24];
     int instances = 0;
     while (wire_next(&message, &field)) {
-        if (field.number == 1)
+        if (field.number == 3) {
+            instance = field;
+            instances += instances < 2;
+            if (wire_is_text(&field))
+                keep_instance(rep, &field, message.end);
+        } else if (field.number == 1) {
             name = metric_string(rep, field.value);
-        else if (field.number == 2)
+        } else if (field.number == 2) {
             value = ncu_read_value(&field, room);
-        else if (field.number == 3)
-            instances++;
+        }
     }
-    if (!name) {
-        rep->unnamed++;
-        return;
-    }
-    ncu_metric(&rep->ncu, name->name, name->unit, name->section, &value);
-    if (instances)
-        read_instances(rep, from, name->name, &value, instances == 1);
+    if (name)
+        ncu_metric(&rep->ncu, name->name, name->unit, name->section, &value);
+    rep->unnamed += !name;
+    if (!name || (instances == 1 && is_repeated(&instance, &value)))
+        ncu_instances_drop(&rep->ncu.instances);
+    else
+        ncu_instances_done(&rep->ncu, name->name);
 }
 
 /* Size {x, y, z}; protobuf leaves zeroes out. */

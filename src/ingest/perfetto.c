@@ -8,11 +8,12 @@
 #include "base/stream.h"
 #include "ingest/wholefile.h"
 
-#define TEXT_MOST      65536
-#define INFLATED_MOST  ((size_t)64 << 20) /* of one packet */
-#define STATE_CLEARED  1u
-#define STATE_NEEDED   2u
-#define CLOCK_BOOTTIME 6
+#define TEXT_MOST        65536
+#define INFLATED_MOST    ((size_t)64 << 20) /* of one packet */
+#define BYTES_PER_RECORD 64 /* of a trace, or more: room for records is made at once */
+#define STATE_CLEARED    1u
+#define STATE_NEEDED     2u
+#define CLOCK_BOOTTIME   6
 
 /* ---- recognising ---- */
 
@@ -326,6 +327,7 @@ static void release(struct perfetto_load *load)
 static bool load_trace(struct perfetto_load *load, const void *bytes, size_t len,
                        struct nl_err *err)
 {
+    nl_reserve(&load->records, &load->record_cap, len / BYTES_PER_RECORD);
     bool done = read_trace(load, wire_over(bytes, len), false) && perfetto_finish(load);
     if (!done && nl_job_cancelled(load->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");

@@ -5,6 +5,9 @@
 #include "base/sort.h"
 #include "ingest/perfetto.h"
 
+/* Records that are fetched before they are looked at: those of a track are spread over the file. */
+#define AHEAD 12
+
 struct pairing {
     struct perfetto_load *load;
     uint32_t *open; /* records begun on the track at hand */
@@ -249,26 +252,38 @@ static void add_flows(struct perfetto_load *load, const struct nl_keyed *order, 
     }
 }
 
-/* Sorts `count` items by time, then stably by `key_of`. */
-static void sort_twice(struct perfetto_load *load, struct nl_keyed *order, size_t count, bool flows)
-{
-    struct nl_keyed *scratch = nl_alloc((count + 1) * sizeof *scratch);
-    nl_sort_keyed(order, scratch, count);
-    for (size_t i = 0; i < count; i++) {
-        const struct perfetto_record *record = &load->records[order[i].row];
-        order[i].key = flows ? (uint64_t)record->dur : record->track;
-    }
-    nl_sort_keyed(order, scratch, count);
-    nl_free(scratch);
-}
-
+/* Records in the order of the file, with their track as the key; or flows, with their id. */
 static size_t select_records(const struct perfetto_load *load, struct nl_keyed *order, bool flows)
 {
     size_t count = 0;
-    for (size_t i = 0; i < load->record_count; i++)
-        if (is_flow(&load->records[i]) == flows)
-            order[count++] = (struct nl_keyed){nl_sort_key(load->records[i].ts), (uint32_t)i};
+    for (size_t i = 0; i < load->record_count; i++) {
+        const struct perfetto_record *record = &load->records[i];
+        if (is_flow(record) == flows)
+            order[count++] =
+                (struct nl_keyed){flows ? (uint64_t)record->dur : record->track, (uint32_t)i};
+    }
     return count;
+}
+
+/* Sorts items by key, those of one key by time. Most tracks ascend in the file already. */
+static void sort_records(const struct perfetto_load *load, struct nl_keyed *order, size_t count)
+{
+    struct nl_keyed *scratch = nl_alloc((count + 1) * sizeof *scratch);
+    nl_sort_keyed(order, scratch, count);
+    for (size_t first = 0, i = 0; first < count; first = i) {
+        uint64_t key = order[first].key, last = 0;
+        bool ascends = true;
+        for (i = first; i < count && order[i].key == key; i++) {
+            if (i + AHEAD < count)
+                __builtin_prefetch(&load->records[order[i + AHEAD].row]);
+            order[i].key = nl_sort_key(load->records[order[i].row].ts);
+            ascends = ascends && last <= order[i].key;
+            last = order[i].key;
+        }
+        if (!ascends)
+            nl_sort_keyed(order + first, scratch, i - first);
+    }
+    nl_free(scratch);
 }
 
 bool perfetto_finish(struct perfetto_load *load)
@@ -277,8 +292,10 @@ bool perfetto_finish(struct perfetto_load *load)
     struct pairing pairing = {.load = load};
     size_t count = select_records(load, order, false);
     bool going = true;
-    sort_twice(load, order, count, false);
+    sort_records(load, order, count);
     for (size_t i = 0; i < count && going; i++) {
+        if (i + AHEAD < count)
+            __builtin_prefetch(&load->records[order[i + AHEAD].row]);
         uint32_t track = load->records[order[i].row].track;
         if (i && track != load->records[order[i - 1].row].track)
             close_track(&pairing);
@@ -288,7 +305,7 @@ bool perfetto_finish(struct perfetto_load *load)
     }
     close_track(&pairing);
     count = select_records(load, order, true);
-    sort_twice(load, order, count, true);
+    sort_records(load, order, count);
     add_flows(load, order, count);
     nl_free(pairing.open);
     nl_free(order);

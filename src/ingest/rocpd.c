@@ -194,6 +194,18 @@ static void event_row(void *context, nsys_cells cells)
         event->message = message_in(load, extra);
 }
 
+/* Room for all events at once: the array is too large to be copied as it grows. What a damaged file says
+ * of its rows is not believed beyond what fits in it. */
+#define EVENT_LEAST 8 /* bytes of an event's row */
+
+static void reserve_events(struct rocpd *load)
+{
+    char name[256];
+    (void)snprintf(name, sizeof name, "rocpd_event%s", load->suffix);
+    uint64_t rows = dbrows_count(&load->db, name), most = load->db.db.map.size / EVENT_LEAST;
+    nl_reserve(&load->event, &load->event_cap, (size_t)(rows < most ? rows : most));
+}
+
 /* Ids are the keys of the table and so ascend, unless somebody made another table of it. Of equal
  * ones the first stays. */
 static void sort_events(struct rocpd *load)
@@ -215,12 +227,29 @@ static void sort_events(struct rocpd *load)
     nl_free(sorted);
 }
 
-/* The first event at or after place `at` whose id is not below `id`, looking at some only. */
-static size_t near(const struct rocpd *load, size_t at, int64_t id)
+/* Events that are passed on the way to the next one before it is searched for. */
+#define NEAR 16
+
+/* The first event from place `from` on whose id is not below `id`, looking at some only. */
+static size_t near(const struct rocpd *load, size_t from, int64_t id)
 {
-    for (unsigned i = 0; i < 8 && at < load->event_count && load->event[at].id < id; i++)
+    size_t at = from, most = load->event_count - from < NEAR ? load->event_count : from + NEAR;
+    while (at < most && load->event[at].id < id)
         at++;
     return at;
+}
+
+static size_t search(const struct rocpd *load, int64_t id)
+{
+    size_t low = 0, high = load->event_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (load->event[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 struct rocpd_event *rocpd_event(struct rocpd *load, nsys_cells cell)
@@ -228,18 +257,10 @@ struct rocpd_event *rocpd_event(struct rocpd *load, nsys_cells cell)
     if (cell->type != SQLITEPAGES_INTEGER)
         return NULL;
     int64_t id = cell->integer;
-    size_t at = near(load, load->event_last, id);
-    if (at == load->event_count || load->event[at].id != id) {
-        size_t low = 0, high = load->event_count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (load->event[middle].id < id)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        at = low;
-    }
+    size_t last = load->event_last, at = near(load, last, id);
+    bool passed = at > last && at < load->event_count && load->event[at].id > id; /* it is none */
+    if (!passed && (at == load->event_count || load->event[at].id != id))
+        at = search(load, id);
     if (at == load->event_count || load->event[at].id != id)
         return NULL;
     load->event_last = at;
@@ -329,6 +350,7 @@ static void load_descriptions(struct rocpd *load)
         {"rocpd_info_pmc", {"id", "name|symbol", "units", NULL}, counter_row},
         {"rocpd_event", {"id", "stack_id", "category_id", "extdata", NULL}, event_row},
     };
+    reserve_events(load);
     (void)rocpd_each(load, "rocpd_info_agent", agent_columns, agent_row);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         (void)rocpd_each(load, tables[i].table, tables[i].columns, tables[i].row);

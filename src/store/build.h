@@ -50,6 +50,13 @@ struct nl_staged {
     size_t bytes; /* of all blocks so far */
 };
 
+/* Runs of values of instances (instances.c), and the block that takes the next ones. */
+struct nl_runs {
+    struct nl_run **run;
+    size_t count, cap;
+    struct nl_run_block *block;
+};
+
 struct nl_stage {
     struct nl_waiting waiting[NL_TABLE_COUNT]; /* first: builder.h knows */
     struct nl_builder *builder;
@@ -61,6 +68,7 @@ struct nl_stage {
     struct nl_staged tables[NL_TABLE_COUNT];
     char *packed; /* the chunk in hand */
     size_t packed_cap;
+    struct nl_runs runs;
 };
 
 /* Rows of the entity tables, by the number that the builder gave out. */
@@ -121,6 +129,12 @@ void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
 /* Gives the blocks of all segments that it lists to the pool and empties it. */
 void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
 
+/* builder.c: `bytes` more are staged. */
+void nl_count_staged(struct nl_builder *builder, size_t bytes);
+
+/* instances.c: gives the runs of a stage back. */
+void nl_runs_release(struct nl_stage *stage);
+
 /* nest.c: depth, parent, sub-lane and final position of every slice. Arrays are indexed by staged
  * slice number; `lane` holds sorted base lanes. */
 struct nl_nesting {
@@ -143,7 +157,7 @@ void nl_nest(struct nl_nesting *nesting, unsigned threads);
 void nl_nesting_release(struct nl_nesting *nesting);
 
 /* link.c: fills kernel.class, slice.link, flows' slices. `per_process` is indexed by source. */
-void nl_link(struct nl_trace *trace, const bool *per_process, uint64_t *unlinked,
+void nl_link(struct nl_trace *trace, const bool *per_process, unsigned threads, uint64_t *unlinked,
              uint64_t *duplicates);
 
 /* link.c: makes external ids of device work and API calls of the marked sources unknown. */

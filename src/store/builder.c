@@ -57,6 +57,7 @@ static void stage_free(struct nl_stage *stage)
         nl_staged_release(&stage->tables[t], &stage->builder->pages);
         nl_free(stage->waiting[t].rows);
     }
+    nl_runs_release(stage);
     nl_dict_release(&stage->names);
     nl_filled_release(&stage->filled);
     nl_free(stage->packed);
@@ -390,7 +391,7 @@ struct nl_stage *nl_stage_new(struct nl_builder *b)
 
 /* Rows take their full size when finished, and a quarter more meanwhile: what is packed, and the order
  * of slices. */
-static void count_rows(struct nl_builder *b, size_t bytes)
+void nl_count_staged(struct nl_builder *b, size_t bytes)
 {
     uint64_t all = atomic_fetch_add(&b->staged_bytes, bytes) + bytes;
     if (b->job && b->job->memory_bytes && all > b->job->memory_bytes / 4 * 3)
@@ -434,7 +435,7 @@ static void pack(struct nl_stage *stage, enum nl_table_id table)
         stage->unit->slices += count;
     waiting->packed += count;
     waiting->used = 0;
-    count_rows(stage->builder, count * def->row_size);
+    nl_count_staged(stage->builder, count * def->row_size);
     if (nl_builder_over_budget(stage->builder))
         return;
     size_t bytes = nl_chunk_pack(stage->packed, def, waiting->rows, count);

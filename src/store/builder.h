@@ -156,6 +156,25 @@ void nl_stage_pack(struct nl_stage *stage, enum nl_table_id table);
 #define NL_TABLE_END(table)
 #include "store/schema.def"
 
+/* Rows of table instance, many at once: values of metrics of one kernel. What they are of is staged once
+ * and serves any number of runs of values of the same unit; it must serve one at least. NULL arrays:
+ * unknown. Arrays are copied. These rows are not to be staged one by one. */
+#define NL_KEYS_MOST 8192u
+struct nl_instance_keys {
+    uint32_t count; /* NL_KEYS_MOST at most */
+    const int64_t *number, *offset;
+    const uint32_t *file, *line;
+};
+struct nl_instance_values {
+    const double *value;
+    uint32_t metric; /* of all; or `metrics` */
+    const uint32_t *metrics, *key, *text;
+};
+/* NULL: over the budget. */
+struct nl_staged_keys *nl_stage_keys(struct nl_stage *stage, const struct nl_instance_keys *keys);
+void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged_keys *keys,
+                        const struct nl_instance_values *values);
+
 /* The memory budget of the job does not suffice: rows are being dropped and finishing will fail with
  * NL_MEMORY. Readers stop early when they see it. */
 bool nl_builder_over_budget(const struct nl_builder *builder);

@@ -378,7 +378,8 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
     const struct nl_column_def *first = &nl_columns[run.def->first];
     for (unsigned c = 0; c < run.def->count; c++)
         if (is_stored(&first[c]))
-            *column_array(f->trace, &first[c]) = nl_pages(rows * first[c].size);
+            *column_array(f->trace, &first[c]) =
+                nl_pagepool_fresh(&f->b->pages, rows * first[c].size);
     build_batches(&run);
     for (unsigned c = 0; c < run.def->count; c++)
         if (is_stored(&first[c]) && !run.unknown[c])

@@ -52,6 +52,9 @@ uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
 NL_MUST_CHECK bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
                                   struct nl_err *err);
 
+/* instances.c: table instance of the runs in all stages. */
+NL_MUST_CHECK bool nl_build_instances(struct nl_finish *f, struct nl_err *err);
+
 /* Rows kept as an array → columns, in the order of f->sequence[table] (or as they are). */
 void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows, size_t count);
 

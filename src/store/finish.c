@@ -324,17 +324,17 @@ static void cover(struct nl_finish *f, const char *item, uint64_t count, const c
 static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
 {
     static const enum nl_table_id tables[] = {
-        NL_T_kernel, NL_T_copy,       NL_T_memset,  NL_T_sync,  NL_T_api,    NL_T_op,
-        NL_T_layer,  NL_T_nvtx,       NL_T_python,  NL_T_graph, NL_T_memory, NL_T_counter,
-        NL_T_flow,   NL_T_step,       NL_T_sample,  NL_T_stack, NL_T_arg,    NL_T_call,
-        NL_T_node,   NL_T_slicestack, NL_T_instance};
+        NL_T_kernel, NL_T_copy,    NL_T_memset, NL_T_sync,   NL_T_api,
+        NL_T_op,     NL_T_layer,   NL_T_nvtx,   NL_T_python, NL_T_graph,
+        NL_T_memory, NL_T_counter, NL_T_flow,   NL_T_step,   NL_T_sample,
+        NL_T_stack,  NL_T_arg,     NL_T_call,   NL_T_node,   NL_T_slicestack};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (nl_job_cancelled(f->b->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
         if (!nl_build_table(f, tables[i], 0, err))
             return false;
     }
-    return true;
+    return nl_build_instances(f, err);
 }
 
 /* slice.detail of every slice that a side table describes. */
@@ -534,7 +534,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_build_entities(f, NL_T_meta, b->metas, b->meta_count);
     nl_forget_external_ids(f->trace, b->forget_ids);
     uint64_t unlinked, duplicates;
-    nl_link(f->trace, b->per_process, &unlinked, &duplicates);
+    nl_link(f->trace, b->per_process, nl_job_threads(b->job), &unlinked, &duplicates);
     if (!nl_measure(f, err))
         return false;
     find_extent(f->trace);

@@ -4,39 +4,89 @@
  *
  * The join is one open-addressing table of (scope, correlation) → API slice. When several calls
  * carry one id (a runtime call and the driver call below it) the first in slice order, the outer
- * one, is kept and the others are counted.
+ * one, is kept and the others are counted. With several threads, each has a table of its own and joins
+ * the correlation ids that fall to it: all that shares an id is one thread's.
  */
 #include "base/mem.h"
+#include "base/pool.h"
 #include "store/build.h"
+
+/* Under this many calls, starting threads costs more than it saves. */
+#define PARALLEL_CALLS 50000u
+#define PARTS_MOST     16u
+
+struct scopes {
+    const struct nl_trace *trace;
+    uint32_t *of; /* per lane */
+    bool one;     /* all slices have the same, of[0]: no need to look */
+};
 
 /* Slots hold an API row + 1, 0 = free: a quarter of the memory of holding the keys, and memory is
  * what this join costs. */
 struct call_table {
     const struct nl_trace *trace;
-    const bool *per_process;
+    const struct scopes *scopes;
     uint32_t *slots;
     uint64_t mask;
+    uint32_t part, parts; /* a power of two */
+    uint64_t calls, duplicates, unlinked;
 };
 
 /* Ids of one scope are nearly consecutive, so runs of 64 stay neighbours: the join walks memory in
  * order, while ids with a stride (pointers, on some ROCm versions) still spread. */
+static uint64_t run_hash(uint64_t correlation, uint32_t scope)
+{
+    return ((correlation >> 6) + ((uint64_t)scope << 40)) * 0x9e3779b97f4a7c15u;
+}
+
 static uint64_t call_hash(uint64_t correlation, uint32_t scope)
 {
-    uint64_t run = ((correlation >> 6) + ((uint64_t)scope << 40)) * 0x9e3779b97f4a7c15u;
+    uint64_t run = run_hash(correlation, scope);
     return (run ^ run >> 29) << 6 ^ (correlation & 63) ^ (uint64_t)scope << 6;
 }
 
-/* Where a correlation id is unique: the source, or the process (numbers do not collide: processes
- * are offset by 2^31). */
-static uint32_t scope_of(const struct nl_trace *t, const bool *per_process, uint32_t slice)
+/* Where the correlation ids of a lane's slices are unique: the source, or the process (numbers do not
+ * collide: processes are offset by 2^31). */
+static uint32_t scope_of_lane(const struct nl_trace *t, const bool *per_process, uint32_t lane)
 {
-    uint32_t process = nl_slice_process(t, slice);
-    if (process == NL_NULL_ROW)
-        return NL_NULL_ROW;
-    uint32_t source = t->process.source[process];
+    uint32_t process = t->lane.process[lane];
+    uint32_t source = process == NL_NULL_ROW ? NL_NULL_ROW : t->process.source[process];
     if (source == NL_NULL_ROW)
         return NL_NULL_ROW;
     return per_process[source] ? process | 0x80000000u : source;
+}
+
+static void find_scopes(struct scopes *scopes, const bool *per_process)
+{
+    const struct nl_trace *t = scopes->trace;
+    uint32_t first = NL_NULL_ROW;
+    scopes->of = nl_alloc((t->lane.rows + 1u) * sizeof *scopes->of);
+    scopes->one = true;
+    for (uint32_t lane = 0; lane < t->lane.rows; lane++) {
+        scopes->of[lane] = scope_of_lane(t, per_process, lane);
+        if (t->lane.count[lane] == 0)
+            continue;
+        first = first == NL_NULL_ROW ? lane : first;
+        scopes->one &= scopes->of[lane] == scopes->of[first];
+    }
+    if (scopes->one && first != NL_NULL_ROW)
+        scopes->of[0] = scopes->of[first];
+}
+
+static inline uint32_t scope_of(const struct call_table *table, uint32_t slice)
+{
+    return table->scopes->of[table->scopes->one ? 0 : table->trace->slice.lane[slice]];
+}
+
+/* Does this id, of a slice, fall to this table? Unknown ones fall to the first, as `unknown` tells. */
+static inline bool is_mine(const struct call_table *table, uint64_t correlation, uint32_t slice,
+                           bool *unknown)
+{
+    *unknown = correlation == NL_NULL_U64 || correlation == 0;
+    if (slice == NL_NULL_ROW || table->parts == 1 || *unknown)
+        return slice != NL_NULL_ROW && (!*unknown || table->part == 0);
+    return (run_hash(correlation, scope_of(table, slice)) >> 60 & (table->parts - 1)) ==
+           table->part;
 }
 
 /* A run that meets another one in its place goes on 64 slots further as a whole: one by one, each of its
@@ -51,48 +101,61 @@ static uint32_t *find(const struct call_table *table, uint64_t correlation, uint
     for (; table->slots[at]; at = (at + STEP) & table->mask) {
         uint32_t row = table->slots[at] - 1;
         if (t->api.correlation[row] == correlation &&
-            scope_of(t, table->per_process, t->api.slice[row]) == scope)
+            (table->scopes->one || scope_of(table, t->api.slice[row]) == scope))
             break;
     }
     return &table->slots[at];
 }
 
-static uint64_t index_calls(struct call_table *table, uint64_t *duplicates)
+/* Slots for the calls of this part, half of them at least free. */
+static void make_slots(struct call_table *table)
 {
-    uint64_t calls = 0;
     const struct nl_trace *t = table->trace;
-    uint64_t size = 16;
-    while (size < (uint64_t)t->api.rows * 2)
+    uint64_t size = 16, calls = table->parts == 1 ? t->api.rows : 0;
+    bool unknown;
+    for (uint32_t i = 0; i < t->api.rows && table->parts > 1; i++)
+        calls += is_mine(table, t->api.correlation[i], t->api.slice[i], &unknown) && !unknown;
+    while (size < calls * 2)
         size *= 2;
     table->mask = size - 1;
     table->slots = nl_pages(size * sizeof *table->slots);
+}
+
+static void index_calls(struct call_table *table)
+{
+    const struct nl_trace *t = table->trace;
+    bool unknown;
     for (uint32_t i = 0; i < t->api.rows; i++) {
         uint64_t correlation = t->api.correlation[i];
         uint32_t slice = t->api.slice[i];
-        if (correlation == NL_NULL_U64 || correlation == 0 || slice == NL_NULL_ROW)
+        if (!is_mine(table, correlation, slice, &unknown) || unknown)
             continue;
-        uint32_t *slot = find(table, correlation, scope_of(t, table->per_process, slice));
-        *duplicates += *slot != 0;
+        uint32_t *slot = find(table, correlation, scope_of(table, slice));
+        table->duplicates += *slot != 0;
         if (!*slot || t->slice.ts[slice] < t->slice.ts[t->api.slice[*slot - 1]])
             *slot = i + 1;
-        calls++;
+        table->calls++;
     }
-    return calls;
 }
+
+struct device_work {
+    const uint32_t *slices;
+    const uint64_t *correlations;
+    uint32_t rows;
+};
 
 /* Links the rows of one device table; counts work whose launch is not in the file. */
 static uint64_t link_rows(struct nl_trace *t, const struct call_table *table,
-                          const uint32_t *slices, const uint64_t *correlations, uint32_t rows)
+                          const struct device_work *work)
 {
     uint64_t unlinked = 0;
-    for (uint32_t i = 0; i < rows; i++) {
-        uint32_t slice = slices[i];
-        if (slice == NL_NULL_ROW)
+    bool unknown;
+    for (uint32_t i = 0; i < work->rows; i++) {
+        uint32_t slice = work->slices[i];
+        uint64_t correlation = work->correlations[i];
+        if (!is_mine(table, correlation, slice, &unknown))
             continue;
-        uint64_t correlation = correlations[i];
-        uint32_t found = 0;
-        if (correlation != NL_NULL_U64 && correlation != 0)
-            found = *find(table, correlation, scope_of(t, table->per_process, slice));
+        uint32_t found = unknown ? 0 : *find(table, correlation, scope_of(table, slice));
         if (!found) {
             unlinked++;
             continue;
@@ -104,6 +167,31 @@ static uint64_t link_rows(struct nl_trace *t, const struct call_table *table,
             *first = slice;
     }
     return unlinked;
+}
+
+struct joining {
+    struct nl_trace *trace;
+    struct call_table tables[PARTS_MOST];
+};
+
+static void join_part(void *context, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct joining *joining = context;
+    struct nl_trace *t = joining->trace;
+    struct call_table *table = &joining->tables[index];
+    const struct device_work work[] = {{t->kernel.slice, t->kernel.correlation, t->kernel.rows},
+                                       {t->copy.slice, t->copy.correlation, t->copy.rows},
+                                       {t->memset.slice, t->memset.correlation, t->memset.rows},
+                                       {t->graph.slice, t->graph.correlation, t->graph.rows}};
+    const struct device_work waits = {t->sync.slice, t->sync.correlation, t->sync.rows};
+    make_slots(table);
+    index_calls(table);
+    for (size_t i = 0; i < sizeof work / sizeof work[0]; i++)
+        table->unlinked += link_rows(t, table, &work[i]);
+    /* Waits have a call, but a wait without one is nothing to report. */
+    (void)link_rows(t, table, &waits);
+    nl_pages_free(table->slots, (table->mask + 1) * sizeof *table->slots);
 }
 
 /* Pages that the driver moved: nobody launched that. */
@@ -140,28 +228,33 @@ static void link_flows(struct nl_trace *t)
     link_ends(t, t->flow.dst_lane, t->flow.dst_ts, t->flow.dst);
 }
 
-void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked, uint64_t *duplicates)
+void nl_link(struct nl_trace *t, const bool *per_process, unsigned threads, uint64_t *unlinked,
+             uint64_t *duplicates)
 {
-    const struct {
-        const uint32_t *slices;
-        const uint64_t *correlations;
-        uint32_t rows;
-    } work[] = {{t->kernel.slice, t->kernel.correlation, t->kernel.rows},
-                {t->copy.slice, t->copy.correlation, t->copy.rows},
-                {t->memset.slice, t->memset.correlation, t->memset.rows},
-                {t->graph.slice, t->graph.correlation, t->graph.rows}};
-    struct call_table table = {.trace = t, .per_process = per_process};
+    struct scopes scopes = {.trace = t};
+    struct joining *joining = nl_zalloc(sizeof *joining);
+    uint32_t parts = 1;
+    uint64_t calls = 0;
+    while (t->api.rows >= PARALLEL_CALLS && parts * 2 <= threads && parts < PARTS_MOST)
+        parts *= 2;
+    find_scopes(&scopes, per_process);
+    joining->trace = t;
+    for (uint32_t i = 0; i < parts; i++)
+        joining->tables[i] =
+            (struct call_table){.trace = t, .scopes = &scopes, .part = i, .parts = parts};
+    nl_parallel(parts, parts, join_part, joining);
     *duplicates = *unlinked = 0;
-    uint64_t calls = index_calls(&table, duplicates);
-    for (size_t i = 0; i < sizeof work / sizeof work[0]; i++)
-        *unlinked += link_rows(t, &table, work[i].slices, work[i].correlations, work[i].rows);
+    for (uint32_t i = 0; i < parts; i++) {
+        calls += joining->tables[i].calls;
+        *duplicates += joining->tables[i].duplicates;
+        *unlinked += joining->tables[i].unlinked;
+    }
     *unlinked -= moved_by_driver(t);
     /* A recorder that has no calls, or no ids, lost none. */
     if (!calls)
         *unlinked = 0;
-    /* Waits have a call, but a wait without one is nothing to report. */
-    (void)link_rows(t, &table, t->sync.slice, t->sync.correlation, t->sync.rows);
-    nl_pages_free(table.slots, (table.mask + 1) * sizeof *table.slots);
+    nl_free(joining);
+    nl_free(scopes.of);
     link_flows(t);
 }
 

@@ -420,6 +420,105 @@ static void kernels_are_kept_and_linked(void)
     }
 }
 
+/* Values of instances: stretch k is of a metric, of numbers or texts, with or without places. */
+enum { STRETCH_MOST = 3000 };
+
+static uint32_t stretch_length(unsigned k)
+{
+    return k % 11 == 3 ? 1 + k % 5 : 16 + k * 7919 % (STRETCH_MOST - 100);
+}
+
+struct value {
+    struct nl_instance_row row; /* numbers of it */
+    char metric[32], file[32], key[32];
+};
+
+static struct value stretch_value(unsigned k, uint32_t i)
+{
+    struct value value = {.row = nl_instance_row()};
+    snprintf(value.metric, sizeof value.metric, "metric %u", k % 37);
+    value.row.value = k * 1000.0 + i;
+    if (k % 3)
+        value.row.number = (int64_t)i * 16;
+    if (k % 3 == 1)
+        value.row.offset = (int64_t)i;
+    if (k % 6 == 1) {
+        snprintf(value.file, sizeof value.file, "%u.cu", i / 700);
+        value.row.line = i;
+    }
+    if (k % 11 == 3)
+        snprintf(value.key, sizeof value.key, "opcode %u", i);
+    return value;
+}
+
+static void stage_stretch(struct one_lane *l, unsigned k, uint32_t slice)
+{
+    static int64_t number[STRETCH_MOST], offset[STRETCH_MOST];
+    static uint32_t file[STRETCH_MOST], line[STRETCH_MOST], key[STRETCH_MOST];
+    static double value[STRETCH_MOST];
+    struct value one;
+    uint32_t count = stretch_length(k);
+    for (uint32_t i = 0; i < count; i++) {
+        one = stretch_value(k, i);
+        number[i] = one.row.number, offset[i] = one.row.offset, line[i] = one.row.line;
+        file[i] = nl_stage_name(l->stage, nl_str(one.file));
+        key[i] = nl_stage_name(l->stage, nl_str(one.key));
+        value[i] = one.row.value;
+    }
+    const struct nl_instance_keys keys = {count, k % 3 ? number : NULL, k % 3 == 1 ? offset : NULL,
+                                          k % 6 == 1 ? file : NULL, k % 6 == 1 ? line : NULL};
+    struct nl_staged_keys *staged = nl_stage_keys(l->stage, &keys);
+    struct nl_instance_values values = {value, nl_stage_name(l->stage, nl_str(one.metric)), NULL,
+                                        k % 11 == 3 ? key : NULL, NULL};
+    REQUIRE(staged != NULL);
+    nl_stage_instances(l->stage, slice, staged, &values);
+    for (uint32_t i = 0; i < count; i++)
+        value[i] = -value[i];
+    if (k % 5 == 0) /* other values of the same */
+        nl_stage_instances(l->stage, slice, staged, &values);
+}
+
+/* Row `at` is the one that was staged. */
+static bool is_value(const struct nl_trace *t, uint32_t at, const struct value *value)
+{
+    const struct nl_instance_table *has = &t->instance;
+    const struct nl_instance_row *row = &value->row;
+    return has->slice[at] == row->slice && has->number[at] == row->number &&
+           has->offset[at] == row->offset && has->line[at] == row->line &&
+           !(has->value[at] < row->value) && !(has->value[at] > row->value) &&
+           nl_str_is(nl_trace_name(t, has->metric[at]), value->metric) &&
+           nl_str_is(nl_trace_name(t, has->key[at]), value->key) &&
+           nl_str_is(nl_trace_name(t, has->file[at]), value->file) && has->text[at] == NL_NO_NAME;
+}
+
+/* Runs become rows, in one batch and in several, where texts are few and where there are none. */
+static void runs_become_rows(void)
+{
+    static const unsigned sizes[] = {2, 20, 500};
+    for (size_t n = 0; n < CHECK_LENGTH(sizes); n++) {
+        struct one_lane l = open_lane();
+        for (unsigned k = 0; k < sizes[n]; k++) {
+            if (k % 50 == 0)
+                add(&l, "kernel", (int64_t)k * 100, 10);
+            stage_stretch(&l, k, k / 50);
+        }
+        struct nl_trace *t = finish(l.builder);
+        REQUIRE(t != NULL);
+        uint32_t at = 0, wrong = 0;
+        for (unsigned k = 0; k < sizes[n]; k++)
+            for (int sign = 1; sign >= (k % 5 ? 1 : -1); sign -= 2)
+                for (uint32_t i = 0; i < stretch_length(k) && at < t->instance.rows; i++) {
+                    struct value value = stretch_value(k, i);
+                    value.row.slice = k / 50;
+                    value.row.value *= sign;
+                    wrong += !is_value(t, at++, &value);
+                }
+        CHECK_INT(wrong, 0);
+        CHECK_INT(t->instance.rows, at);
+        nl_trace_free(t);
+    }
+}
+
 static void secrets_are_redacted(void)
 {
     struct nl_builder *b = nl_builder_new(NULL);
@@ -462,5 +561,5 @@ CHECK_MAIN("builder", {"an empty trace", empty_trace}, {"nests by time", nests_b
            {"large tables are whole", large_tables_are_whole},
            {"names of metrics are kept", names_of_metrics_are_kept},
            {"kernels are kept and linked", kernels_are_kept_and_linked},
-           {"secrets are redacted", secrets_are_redacted},
+           {"runs become rows", runs_become_rows}, {"secrets are redacted", secrets_are_redacted},
            {"cancelled builds end", cancelled_builds_end})
