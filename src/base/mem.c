@@ -97,6 +97,13 @@ void nl_expect_arrays(size_t bytes)
 #endif
 }
 
+void nl_give_back(void)
+{
+#if defined(__GLIBC__) && !defined(NL_ASAN)
+    malloc_trim(0);
+#endif
+}
+
 void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item)
 {
     if (need <= *cap)
@@ -108,6 +115,18 @@ void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item)
         out_of_memory(SIZE_MAX);
     *memory = nl_realloc(*memory, cells * item);
     *cap = cells;
+}
+
+/* Whole huge pages of an array: one fault each instead of 512. What does not fill one stays small, so
+ * that no memory is touched which the array does not have. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static void *map_pages(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        out_of_memory(bytes);
+    return memory;
 }
 
 void nl_reserve_bytes(void **memory, size_t *cap, size_t need, size_t item)
@@ -124,11 +143,16 @@ void *nl_pages(size_t bytes)
 {
     if (!bytes)
         return NULL;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        out_of_memory(bytes);
-    if (bytes >= HUGE_ARRAY)
-        madvise(memory, bytes, MADV_HUGEPAGE);
+    if (bytes < HUGE_PAGE)
+        return map_pages(bytes);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1);
+    char *memory = map_pages(whole + HUGE_PAGE);
+    size_t before = (0 - (uintptr_t)memory) & (HUGE_PAGE - 1), after = HUGE_PAGE - before;
+    if (before)
+        munmap(memory, before);
+    memory += before;
+    munmap(memory + whole, after);
+    madvise(memory, whole & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
     return memory;
 }
 

@@ -23,6 +23,9 @@ char *nl_strdup(const char *text);
  * For the process, after its phases that need most memory: nothing is given back any more. */
 void nl_expect_arrays(size_t bytes);
 
+/* Says that a phase ended which freed much: what is free goes back to the system. */
+void nl_give_back(void);
+
 /* Makes room for `need` items of `item` bytes in *memory (capacity *cap items), doubling. */
 void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item);
 static inline void nl_grow_checked(void **memory, size_t *cap, size_t need, size_t item)

@@ -11,8 +11,7 @@
 
 #include "ingest/chrome_scan.h"
 
-#define HOT             __attribute__((always_inline))
-#define MATCHES_NOTHING 0x10000u
+#define HOT __attribute__((always_inline))
 
 #define NEAR_END 16 /* an error this close to the end may be a cut token */
 
@@ -35,10 +34,10 @@ void chrome_parser_init(struct chrome_parser *parser)
 {
     memset(parser, 0, sizeof *parser);
     for (size_t i = 0; i < CHROME_F_COUNT + 2; i++)
-        parser->field_steps[i].mask[0] = MATCHES_NOTHING;
+        chrome_steps_init(&parser->field_steps[i]);
     for (size_t c = 0; c < CHROME_CONTEXTS; c++)
         for (size_t i = 0; i < CHROME_ARG_COUNT + 2; i++)
-            parser->arg_steps[c][i].mask[0] = MATCHES_NOTHING;
+            chrome_steps_init(&parser->arg_steps[c][i]);
     chrome_words_init(&parser->args, arg_keys, CHROME_ARG_COUNT);
     chrome_words_init(&parser->fields, field_keys, CHROME_F_COUNT);
 }
@@ -159,7 +158,8 @@ static const char *parse_word(struct chrome_value *value, const char *p)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (memcmp(p, words[i].text, words[i].len) != 0)
             continue;
-        *value = (struct chrome_value){p, words[i].len, words[i].type, false, words[i].number};
+        *value =
+            (struct chrome_value){p, words[i].len, words[i].type, false, false, words[i].number};
         return p + words[i].len;
     }
     return NULL;
@@ -171,7 +171,10 @@ static inline bool ends_number(char c)
     return c == ',' || c == '}' || (unsigned char)c <= ' ';
 }
 
-/* The usual numbers: up to 15 digits, with up to 3 decimals. NULL for all others. */
+#define WHOLE_MOST 9000000000000000u /* with thousandths, so much fits; and is exact as a double */
+
+/* The usual numbers: up to 16 digits, as microseconds since 1970 have, with up to 3 decimals. NULL for
+ * all others. */
 static inline HOT const char *parse_usual_number(struct chrome_value *value, const char *p)
 {
     uint64_t word = chrome_load8(p);
@@ -181,8 +184,6 @@ static inline HOT const char *parse_usual_number(struct chrome_value *value, con
     if (count == 8) {
         word = chrome_load8(stop);
         count = digit_run(word);
-        if (count == 8)
-            return NULL;
         if (count) {
             sum = sum * powers[count] + digits_value(word, count);
             stop += count;
@@ -190,6 +191,8 @@ static inline HOT const char *parse_usual_number(struct chrome_value *value, con
     }
     value->type = CHROME_INTEGER;
     if (*stop == '.') {
+        if (sum > WHOLE_MOST)
+            return NULL;
         static const uint32_t scale[] = {0, 100, 10, 1};
         word = chrome_load8(stop + 1);
         count = digit_run(word);
@@ -244,7 +247,7 @@ static inline HOT enum chrome_status parse_value(struct chrome_value *value, con
                                                  const char *end)
 {
     const char *p = *text, *stop;
-    value->escaped = false;
+    value->escaped = value->named = false;
     if (is_digit(*p) && (stop = parse_usual_number(value, p)) && stop < end) {
         *text = stop;
         return CHROME_OK;
@@ -316,43 +319,11 @@ static inline enum chrome_status next_member(const char **text, const char *end,
     return CHROME_OK;
 }
 
-static inline HOT bool step_matches(const struct chrome_step *step, const char *p)
-{
-#ifdef __SSE2__
-    for (unsigned i = 0; i < 2; i++) {
-        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)(p + i * 16));
-        __m128i want = _mm_loadu_si128((const __m128i *)(const void *)(step->text + i * 16));
-        uint32_t same = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(text, want));
-        if ((same & step->mask[i]) != step->mask[i])
-            return false;
-        if (!step->mask[1])
-            return true;
-    }
-    return true;
-#else
-    return step->mask[0] != MATCHES_NOTHING && memcmp(p, step->text, step->len) == 0;
-#endif
-}
-
-static void learn(struct chrome_step *step, const char *from, const char *to, unsigned word)
-{
-    size_t len = (size_t)(to - from);
-    if (word == CHROME_NO_WORD || len == 0 || len > CHROME_STEP_MOST)
-        return;
-    memset(step->text, 0, sizeof step->text);
-    memcpy(step->text, from, len);
-    uint64_t bits = ((uint64_t)1 << len) - 1;
-    step->mask[0] = (uint32_t)(bits & 0xFFFF);
-    step->mask[1] = (uint32_t)(bits >> 16);
-    step->len = (uint8_t)len;
-    step->word = (uint8_t)word;
-}
-
 /* Where the parsing of an object stands: the number of the key before, `none` at the start and one
  * more after an unknown key. */
 struct members {
     const struct chrome_words *words;
-    struct chrome_step *steps;
+    struct chrome_steps *steps;
     unsigned none, before;
     bool closed, trailing;
     struct nl_str key; /* its text, when it is unknown */
@@ -380,8 +351,8 @@ __attribute__((noinline)) static enum chrome_status search_member(struct members
     if (status != CHROME_OK)
         return status;
     unsigned word = chrome_words_find(m->words, m->key.ptr, m->key.len);
-    if (value < end)
-        learn(&m->steps[m->before], *at, value, word);
+    if (value < end && word != CHROME_NO_WORD)
+        chrome_step_learn(&m->steps[m->before], *at, value, word);
     m->before = word != CHROME_NO_WORD ? word : m->none + 1;
     *at = value;
     return CHROME_OK;
@@ -391,8 +362,8 @@ __attribute__((noinline)) static enum chrome_status search_member(struct members
 static inline HOT enum chrome_status next_key(struct members *m, unsigned *key, const char **at,
                                               const char *end)
 {
-    const struct chrome_step *step = &m->steps[*key];
-    if (step_matches(step, *at)) {
+    const struct chrome_step *step = m->steps[*key].step;
+    if (chrome_step_matches(step, *at) || chrome_step_matches(++step, *at)) {
         *at += step->len; /* more white space than usual may follow: see parse_rare */
         *key = step->word;
         return CHROME_OK;
@@ -420,6 +391,26 @@ static inline unsigned context_of(const struct chrome_event *event)
     return ((unsigned)(unsigned char)*cat->ptr ^ cat->len) % CHROME_CONTEXTS;
 }
 
+/* An array of the arguments, whose text is mostly what it was the last time. */
+static inline enum chrome_status parse_array(struct chrome_guess *guess, struct chrome_value *value,
+                                             const char **text, const char *end)
+{
+    uint32_t place = chrome_guess_place(guess);
+    const char *p = *text;
+    const struct chrome_name_slot *slot = chrome_guess_text(guess, place, p, end);
+    if (slot) {
+        *value = (struct chrome_value){p, slot->len, CHROME_ARRAY, false, true, slot->id};
+        *text = p + slot->len;
+    } else {
+        enum chrome_status status = parse_value(value, text, end);
+        if (status != CHROME_OK)
+            return status;
+        value->number = place;
+    }
+    chrome_guess_saw(guess, p, value->len);
+    return CHROME_OK;
+}
+
 static enum chrome_status parse_args(struct chrome_parser *parser, struct chrome_event *event,
                                      const char **text, const char *end)
 {
@@ -427,6 +418,9 @@ static enum chrome_status parse_args(struct chrome_parser *parser, struct chrome
                         .steps = parser->arg_steps[context_of(event)],
                         .none = CHROME_ARG_COUNT};
     const char *at = *text + 1;
+    if (event->seen >> CHROME_F_NAME & 1)
+        chrome_guess_begin(&parser->guess, event->field[CHROME_F_NAME].ptr,
+                           event->field[CHROME_F_NAME].len);
     for (unsigned arg = CHROME_ARG_COUNT;;) {
         enum chrome_status status = next_key(&m, &arg, &at, end);
         if (status != CHROME_OK)
@@ -440,7 +434,9 @@ static enum chrome_status parse_args(struct chrome_parser *parser, struct chrome
         } else if (event->unknown++ < CHROME_UNKNOWN_MAX) {
             event->unknown_key[event->unknown - 1] = m.key;
         }
-        if ((status = parse_value(value, &at, end)) != CHROME_OK)
+        status = arg < CHROME_ARG_COUNT && *at == '[' ? parse_array(&parser->guess, value, &at, end)
+                                                      : parse_value(value, &at, end);
+        if (status != CHROME_OK)
             return status;
     }
     event->trailing_comma |= m.trailing;
@@ -474,9 +470,35 @@ static inline enum chrome_status parse_field(struct chrome_parser *parser,
     const char *start = *at;
     const char *p = start;
     enum chrome_status status = parse_args(parser, event, &p, end);
-    *value = (struct chrome_value){start, (uint32_t)(p - start), CHROME_OBJECT, false, 0};
+    *value = (struct chrome_value){start, (uint32_t)(p - start), CHROME_OBJECT, false, false, 0};
     *at = p;
     return status;
+}
+
+/* Fields that are mostly what they were in the event before. */
+#define STEADY                                                                                     \
+    (1u << CHROME_F_PH | 1u << CHROME_F_CAT | 1u << CHROME_F_PID | 1u << CHROME_F_TID |            \
+     1u << CHROME_F_S)
+
+/* Takes a run of steady fields at *at, up to the start of the value of *field. */
+static inline HOT bool take_run(struct chrome_parser *parser, struct chrome_event *event,
+                                unsigned *field, const char **at, const char *end)
+{
+    const char *p = *at;
+    if (!parser->runs[*field].next || end - p < CHROME_RUN_MOST)
+        return false;
+    const struct chrome_run *run = chrome_run_find(&parser->runs[*field], p);
+    if (!run)
+        return false;
+    event->duplicate |= (event->seen & run->fields) != 0;
+    event->seen |= run->fields;
+    for (unsigned i = 0; i < run->count; i++) {
+        event->field[run->field[i]] = run->value[i];
+        event->field[run->field[i]].ptr = p + run->at[i];
+    }
+    *field = run->word;
+    *at = p + run->len;
+    return true;
 }
 
 enum chrome_status chrome_parse(struct chrome_parser *parser, struct chrome_event *event,
@@ -487,15 +509,31 @@ enum chrome_status chrome_parse(struct chrome_parser *parser, struct chrome_even
     forget_args(event);
     struct members m = {
         .words = &parser->fields, .steps = parser->field_steps, .none = CHROME_F_COUNT};
+    struct chrome_met met = {.count = 0};
     const char *at = *text + 1;
     for (unsigned field = CHROME_F_COUNT;;) {
-        enum chrome_status status = next_key(&m, &field, &at, end);
-        if (status != CHROME_OK)
-            return status;
-        if (m.closed)
-            break;
+        enum chrome_status status = CHROME_OK;
+        if (!met.count) {
+            met.from = at;
+            met.key = field;
+        }
+        if (met.count || !take_run(parser, event, &field, &at, end)) {
+            if ((status = next_key(&m, &field, &at, end)) != CHROME_OK)
+                return status;
+            if (m.closed)
+                break;
+        }
+        bool steady = STEADY >> field & 1;
+        if (met.count && !steady && field < CHROME_F_COUNT) {
+            chrome_run_learn(&parser->runs[met.key], &met, at, field);
+            met.count = 0;
+        }
         if ((status = parse_field(parser, event, field, &at, end)) != CHROME_OK)
             return status;
+        if (steady)
+            chrome_met_value(&met, field, &event->field[field]);
+        else
+            met.count = 0;
     }
     event->trailing_comma |= m.trailing;
     *text = at;

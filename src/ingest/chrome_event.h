@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "ingest/chrome_guess.h"
+#include "ingest/chrome_steps.h"
 #include "ingest/chrome_words.h"
 
 enum chrome_arg {
@@ -20,26 +21,6 @@ enum chrome_arg {
 #include "ingest/chrome_args.def"
 #undef CHROME_ARG
     CHROME_ARG_COUNT
-};
-
-enum chrome_type {
-    CHROME_ABSENT,
-    CHROME_NULL,
-    CHROME_INTEGER,     /* `number` holds it, wrapped to 64 bits when above INT64_MAX */
-    CHROME_THOUSANDTHS, /* up to 3 decimals: `number` is a thousand times the value */
-    CHROME_DECIMAL,     /* any other number */
-    CHROME_BOOL,
-    CHROME_STRING,
-    CHROME_ARRAY,
-    CHROME_OBJECT
-};
-
-struct chrome_value {
-    const char *ptr;
-    uint32_t len;
-    uint8_t type; /* enum chrome_type */
-    bool escaped;
-    int64_t number;
 };
 
 /* Fields of an event that are kept as values. */
@@ -86,25 +67,16 @@ enum chrome_status {
     CHROME_BAD   /* not JSON */
 };
 
-#define CHROME_CONTEXTS  32
-#define CHROME_STEP_MOST 32
+#define CHROME_CONTEXTS 32
 
-/* The text from the end of one value to the start of the next (", \"pid\": "), as it was met after
- * a certain key before, and the key in it. Events of a kind have the same keys in the same order
- * and layout, so one comparison mostly replaces looking for the comma, the key, its end, its
- * meaning, the colon and the value. */
-struct chrome_step {
-    char text[CHROME_STEP_MOST];
-    uint32_t mask[2]; /* of its bytes, 16 each; a bit over 16 matches nothing */
-    uint8_t len, word;
-};
-
-/* Words and steps. One per thread. Steps are by the key before: a number of the set, one more for
+/* Words, steps and runs. One per thread. Steps are by the key before: a number of the set, one more for
  * none (the object's start), one more for an unknown key. */
 struct chrome_parser {
     struct chrome_words args, fields;
-    struct chrome_step field_steps[CHROME_F_COUNT + 2];
-    struct chrome_step arg_steps[CHROME_CONTEXTS][CHROME_ARG_COUNT + 2]; /* by kind of event */
+    struct chrome_guess guess;
+    struct chrome_runs runs[CHROME_F_COUNT + 2];
+    struct chrome_steps field_steps[CHROME_F_COUNT + 2];
+    struct chrome_steps arg_steps[CHROME_CONTEXTS][CHROME_ARG_COUNT + 2]; /* by kind of event */
 };
 
 void chrome_parser_init(struct chrome_parser *parser);
@@ -143,10 +115,5 @@ bool chrome_number(const struct chrome_value *value, double *number);
 /* Iterates over the members of an object's text: key (raw) and value; *p starts at object.ptr.
  * False at the end or at damage. */
 bool chrome_member(const char **p, const char *end, struct nl_str *key, struct chrome_value *value);
-
-static inline struct nl_str chrome_text(const struct chrome_value *value)
-{
-    return (struct nl_str){value->ptr, value->len};
-}
 
 #endif

@@ -207,7 +207,8 @@ static uint32_t look_up(struct chrome_names *names, struct nl_str raw, bool esca
 uint32_t chrome_names_id(struct chrome_names *names, struct nl_str raw, bool escaped)
 {
     uint64_t hash = hash_raw(raw.ptr, raw.len, escaped);
-    struct chrome_name_slot *slot = &names->slots[hash % CHROME_NAME_SLOTS];
+    names->last = hash % CHROME_NAME_SLOTS;
+    struct chrome_name_slot *slot = &names->slots[names->last];
     if (slot->hash == hash && slot->len == raw.len && slot->text && slot->escaped == escaped &&
         memcmp(slot->text, raw.ptr, raw.len) == 0)
         return slot->id;

@@ -27,6 +27,7 @@ struct chrome_names {
     struct nl_arena copies;
     struct nl_buf decoded;
     uint64_t bad_utf8, controls, bad_escapes; /* texts repaired */
+    uint32_t last;                            /* slot of the text that was asked for last */
 };
 
 void chrome_names_init(struct chrome_names *names, struct nl_builder *builder,

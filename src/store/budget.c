@@ -14,11 +14,12 @@ static uint64_t estimate_need(const struct nl_builder *b)
     return (uint64_t)(1.2 * (double)b->job->memory_bytes * (double)total / (double)done);
 }
 
-/* Finishing needs about half as much again as staging, whose pages it takes over bit by bit. */
+/* Rows take their full size when finished, and a quarter more meanwhile: what is packed, and the order
+ * of slices. */
 void nl_budget_count(struct nl_builder *b, size_t bytes)
 {
     uint64_t all = atomic_fetch_add(&b->staged_bytes, bytes) + bytes;
-    if (!b->job || !b->job->memory_bytes || all <= b->job->memory_bytes / 3 * 2)
+    if (!b->job || !b->job->memory_bytes || all <= b->job->memory_bytes / 4 * 3)
         return;
     if (!atomic_exchange(&b->over_budget, true))
         b->need_bytes = estimate_need(b);

@@ -10,8 +10,8 @@
 
 #include "base/pagepool.h"
 #include "store/builder.h"
+#include "store/chunk.h"
 #include "store/entity.h"
-#include "store/packed.h"
 
 #define NL_SHARED_NAME   0x80000000u /* bit of a name id that lives in the builder's dictionary */
 #define NL_STAGED_FILLED 0x40000000u /* bit of an id that is a filled pattern of the stage */
@@ -28,28 +28,26 @@ struct nl_unit {
     uint32_t stack_base; /* number of its first one */
 };
 
-/* Memory of staged rows, freed with the last segment in it. */
+/* Memory of chunks, freed with the last segment in it. */
 struct nl_block {
-    char *rows;
-    size_t bytes;
+    char *bytes;
+    size_t used, room;
     uint32_t segments; /* whose rows are still needed */
 };
 
-/* A run of rows of one table from one unit, contiguous in a block. */
+/* Rows of one table from one unit, as a chunk in a block. */
 struct nl_segment {
     struct nl_unit *unit;
-    char *rows;
-    uint32_t count, width; /* bytes of a row: less than the table's where the rest is unknown */
+    const char *chunk;
     struct nl_block *block;
+    uint32_t count;
 };
 
 struct nl_staged {
     struct nl_block *block; /* being filled */
-    char *rows;             /* of it */
-    uint32_t used, room, width;
     struct nl_segment *segments;
     size_t count, cap;
-    uint32_t unit_rows; /* rows of the current unit */
+    size_t bytes; /* of all blocks so far */
 };
 
 /* Runs of values of instances (instances.c), and the block that takes the next ones. */
@@ -60,6 +58,7 @@ struct nl_runs {
 };
 
 struct nl_stage {
+    struct nl_waiting waiting[NL_TABLE_COUNT]; /* first: builder.h knows */
     struct nl_builder *builder;
     struct nl_stage *next;
     struct nl_dict names;
@@ -67,8 +66,9 @@ struct nl_stage {
     uint32_t *remap; /* local name id → final id, during finishing */
     struct nl_unit *unit;
     struct nl_staged tables[NL_TABLE_COUNT];
+    char *packed; /* the chunk in hand */
+    size_t packed_cap;
     struct nl_runs runs;
-    uint64_t rows;
 };
 
 /* Rows of the entity tables, by the number that the builder gave out. */
@@ -125,6 +125,9 @@ void nl_entities_order(struct nl_builder *builder, struct nl_remaps *remaps,
 
 /* order.c: the time that is added to each source's times (NL rows in builder->sources). */
 void nl_align_sources(struct nl_builder *builder, const int64_t *first_ts);
+
+/* Makes chunks of the rows that still wait in all stages. */
+void nl_stages_pack(struct nl_builder *builder);
 
 /* The rows of a segment are needed no more: its block goes to the pool when it was the last there. */
 void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool);

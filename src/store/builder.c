@@ -1,7 +1,7 @@
 /*
- * The builder's front: entities under a lock, and stages that copy rows into blocks without
- * one. Blocks come from the kernel and go back table by table while the trace is finished, which
- * keeps the peak near the size of the result.
+ * The builder's front: entities under a lock, and stages that gather rows without one. A few hundred
+ * rows of a table become a chunk (chunk.h) in a block. Blocks come from the kernel and go back table by
+ * table while the trace is finished, which keeps the peak near the size of the result.
  */
 #include "store/builder.h"
 
@@ -11,10 +11,17 @@
 #include "store/build.h"
 #include "store/redact.h"
 
-/* Small first, for small traces. */
+/* Blocks: small ones first, for small traces; once a table has MANY_BYTES, such as cost a single page
+ * fault. */
 #define FIRST_BLOCK ((size_t)64 << 10)
 #define LAST_BLOCK  ((size_t)1 << 20)
+#define HUGE_BLOCK  ((size_t)2 << 20)
+#define MANY_BYTES  ((size_t)8 << 20)
 #define META_BYTES  4096
+
+/* Rows that wait take about so much: with those of two or three other tables, they stay in the
+ * processor's nearest cache. */
+#define WAITING_BYTES ((size_t)16 << 10)
 
 struct nl_builder *nl_builder_new(struct nl_job *job)
 {
@@ -32,7 +39,7 @@ void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
     struct nl_block *block = segment->block;
     if (--block->segments)
         return;
-    nl_pagepool_give(pool, block->rows, block->bytes);
+    nl_pagepool_give(pool, block->bytes, block->room);
     nl_free(block);
 }
 
@@ -46,11 +53,14 @@ void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool)
 
 static void stage_free(struct nl_stage *stage)
 {
-    for (int t = 0; t < NL_TABLE_COUNT; t++)
+    for (int t = 0; t < NL_TABLE_COUNT; t++) {
         nl_staged_release(&stage->tables[t], &stage->builder->pages);
+        nl_free(stage->waiting[t].rows);
+    }
     nl_runs_release(stage);
     nl_dict_release(&stage->names);
     nl_filled_release(&stage->filled);
+    nl_free(stage->packed);
     nl_free(stage->remap);
     nl_free(stage);
 }
@@ -379,15 +389,85 @@ struct nl_stage *nl_stage_new(struct nl_builder *b)
     return stage;
 }
 
+/* Room for a chunk, in a block twice as large as the last, within limits, when that is full. */
+static char *chunk_room(struct nl_staged *staged, size_t bytes)
+{
+    struct nl_block *block = staged->block;
+    if (!block || block->room - block->used < bytes) {
+        size_t room = block ? block->room * 2 : FIRST_BLOCK;
+        size_t most = staged->bytes < MANY_BYTES ? LAST_BLOCK : HUGE_BLOCK;
+        room = room < most ? room : most;
+        room = room < bytes ? bytes : room;
+        staged->block = block = nl_alloc(sizeof *block);
+        *block = (struct nl_block){.bytes = nl_pages(room), .room = room};
+        staged->bytes += room;
+    }
+    block->used += bytes;
+    return block->bytes + block->used - bytes;
+}
+
+/* The rows that wait become a chunk. */
+static void pack(struct nl_stage *stage, enum nl_table_id table)
+{
+    struct nl_waiting *waiting = &stage->waiting[table];
+    struct nl_staged *staged = &stage->tables[table];
+    const struct nl_table_def *def = &nl_tables[table];
+    uint32_t count = waiting->used;
+    if (!count)
+        return;
+    if (!stage->unit)
+        NL_BUG("rows were staged before nl_stage_begin");
+    if (table == NL_T_slice)
+        stage->unit->slices += count;
+    waiting->packed += count;
+    waiting->used = 0;
+    nl_budget_count(stage->builder, count * def->row_size);
+    if (nl_builder_over_budget(stage->builder))
+        return;
+    size_t bytes = nl_chunk_pack(stage->packed, def, waiting->rows, count);
+    char *chunk = chunk_room(staged, bytes);
+    memcpy(chunk, stage->packed, bytes);
+    nl_grow(&staged->segments, &staged->cap, ++staged->count);
+    staged->segments[staged->count - 1] = (struct nl_segment){
+        .unit = stage->unit, .chunk = chunk, .block = staged->block, .count = count};
+    staged->block->segments++;
+}
+
+void nl_stage_pack(struct nl_stage *stage, enum nl_table_id table)
+{
+    struct nl_waiting *waiting = &stage->waiting[table];
+    pack(stage, table);
+    if (!waiting->rows) {
+        size_t room = WAITING_BYTES / nl_tables[table].row_size;
+        waiting->room = (uint32_t)(room < NL_CHUNK_ROWS ? room : NL_CHUNK_ROWS);
+        size_t packed = nl_chunk_room(&nl_tables[table], waiting->room);
+        nl_grow(&stage->packed, &stage->packed_cap, packed);
+        waiting->rows = nl_alloc(waiting->room * nl_tables[table].row_size);
+    }
+}
+
+static void pack_all(struct nl_stage *stage)
+{
+    for (int t = 0; t < NL_TABLE_COUNT; t++)
+        pack(stage, (enum nl_table_id)t);
+}
+
+void nl_stages_pack(struct nl_builder *b)
+{
+    for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
+        pack_all(stage);
+}
+
 void nl_stage_begin(struct nl_stage *stage, uint32_t source, uint64_t sequence)
 {
+    pack_all(stage);
     struct nl_unit *unit = nl_zalloc(sizeof *unit);
     unit->stage = stage;
     unit->source = source;
     unit->sequence = sequence;
     stage->unit = unit;
     for (int t = 0; t < NL_TABLE_COUNT; t++)
-        stage->tables[t].unit_rows = 0;
+        stage->waiting[t].packed = 0;
     struct nl_builder *b = stage->builder;
     pthread_mutex_lock(&b->lock);
     unit->next = b->units;
@@ -399,158 +479,4 @@ void nl_stage_begin(struct nl_stage *stage, uint32_t source, uint64_t sequence)
 uint32_t nl_stage_name(struct nl_stage *stage, struct nl_str text)
 {
     return nl_dict_add(&stage->names, text);
-}
-
-/* The end of a kernel's row is what only some sources tell. */
-static bool is_plain_kernel(const struct nl_kernel_row *kernel)
-{
-    return kernel->external_id == NL_NULL_I64 && kernel->measurement == NL_NULL_ROW &&
-           !(kernel->category | kernel->tensor_core | kernel->dtype);
-}
-
-static inline uint32_t metric_width(const struct nl_metric_row *metric)
-{
-    if (metric->measured != NL_NULL_U32)
-        return sizeof *metric;
-    if (metric->text || metric->measurement != NL_NULL_ROW)
-        return METRIC_OWN;
-    return metric->unit | metric->section ? METRIC_TEXTLESS : sizeof(struct nl_metric_packed);
-}
-
-/* Bytes that a row takes while staged; columns that do not fit are unknown. Of metrics there can be more
- * than bytes in the file, and most are a number and nothing else: names, which are 0 when unknown, are
- * staged when there are any. */
-static inline uint32_t staged_width(enum nl_table_id table, const void *row)
-{
-    if (table == NL_T_slice)
-        return sizeof(struct nl_slice_packed);
-    if (table == NL_T_metric)
-        return metric_width(row);
-    const struct nl_sample_row *sample = row;
-    if (table == NL_T_sample && sample->ts == NL_NULL_I64 && sample->cpu == NL_NULL_I64)
-        return sizeof(struct nl_sample_packed);
-    if (table == NL_T_kernel && is_plain_kernel(row))
-        return KERNEL_PLAIN;
-    return (uint32_t)nl_tables[table].row_size;
-}
-
-/* Opens a block twice as large as the last, within limits; as wide as the last, at least: rows that
- * need it will come again, and a block that is too narrow for one is left half empty. */
-static void new_block(struct nl_stage *stage, struct nl_staged *staged, uint32_t width)
-{
-    if (width < staged->width)
-        width = staged->width;
-    size_t bytes = staged->block ? staged->block->bytes * 2 : FIRST_BLOCK;
-    bytes = bytes < LAST_BLOCK ? bytes : LAST_BLOCK;
-    staged->block = nl_alloc(sizeof *staged->block);
-    *staged->block =
-        (struct nl_block){.rows = nl_pagepool_fresh(&stage->builder->pages, bytes), .bytes = bytes};
-    nl_budget_count(stage->builder, bytes);
-    staged->rows = staged->block->rows;
-    staged->used = 0;
-    staged->width = width;
-    staged->room = (uint32_t)(bytes / width);
-}
-
-/* Opens a segment for the current unit, in a new block when the old one is full or too narrow. */
-static struct nl_segment *new_segment(struct nl_stage *stage, struct nl_staged *staged,
-                                      uint32_t width)
-{
-    if (!staged->block || staged->used == staged->room || staged->width < width)
-        new_block(stage, staged, width);
-    nl_grow(&staged->segments, &staged->cap, ++staged->count);
-    struct nl_segment *segment = &staged->segments[staged->count - 1];
-    *segment = (struct nl_segment){.unit = stage->unit,
-                                   .rows = staged->rows + (size_t)staged->used * staged->width,
-                                   .width = staged->width,
-                                   .block = staged->block};
-    staged->block->segments++;
-    return segment;
-}
-
-static inline void copy_metric(struct nl_metric_row *to, const struct nl_metric_row *metric,
-                               uint32_t width)
-{
-    to->slice = metric->slice;
-    to->name = metric->name;
-    to->value = metric->value;
-    if (width > sizeof(struct nl_metric_packed)) {
-        to->unit = metric->unit;
-        to->section = metric->section;
-    }
-    if (width > METRIC_TEXTLESS) {
-        to->text = metric->text;
-        to->measurement = metric->measurement;
-    }
-    if (width > METRIC_OWN)
-        to->measured = metric->measured;
-}
-
-/* The commonest rows field by field: what was just written as such is not to be read in wider words,
- * for which the processor waits. Others in words, without a call of memcpy. */
-static inline void copy_row(void *to, enum nl_table_id table, const void *row, uint32_t width)
-{
-    uint32_t at = 0;
-    if (table == NL_T_slice) {
-        const struct nl_slice_row *slice = row;
-        *(struct nl_slice_packed *)to = (struct nl_slice_packed){
-            slice->ts, slice->dur, slice->name, slice->lane, slice->kind, slice->flags};
-    } else if (table == NL_T_metric) {
-        copy_metric(to, row, width);
-    } else if (table == NL_T_sample && width == sizeof(struct nl_sample_packed)) {
-        const struct nl_sample_row *sample = row;
-        *(struct nl_sample_packed *)to = (struct nl_sample_packed){
-            sample->weight, sample->stack, sample->unit, sample->event, sample->lane};
-    } else if (table == NL_T_call) {
-        const struct nl_call_row *call = row;
-        *(struct nl_call_row *)to = (struct nl_call_row){
-            call->stack, call->caller, call->count, call->primitive, call->self_ns, call->total_ns};
-    } else {
-        for (; at + 8 <= width; at += 8)
-            memcpy((char *)to + at, (const char *)row + at, 8);
-        if (at < width)
-            memcpy((char *)to + at, (const char *)row + at, 4);
-    }
-}
-
-static inline __attribute__((always_inline)) uint32_t add(struct nl_stage *stage,
-                                                          enum nl_table_id table, const void *row)
-{
-    struct nl_staged *staged = &stage->tables[table];
-    uint32_t width = staged_width(table, row);
-    struct nl_segment *segment = staged->count ? &staged->segments[staged->count - 1] : NULL;
-    if (!segment || segment->unit != stage->unit || staged->used == staged->room ||
-        staged->width < width) {
-        if (nl_builder_over_budget(stage->builder)) {
-            stage->unit->slices += table == NL_T_slice;
-            return staged->unit_rows++;
-        }
-        segment = new_segment(stage, staged, width);
-    }
-    copy_row(staged->rows + (size_t)staged->used * staged->width, table, row, staged->width);
-    stage->unit->slices += table == NL_T_slice;
-    staged->used++;
-    segment->count++;
-    stage->rows++;
-    return staged->unit_rows++;
-}
-
-/* A copy for each of the tables that have the most rows. */
-uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void *row)
-{
-    switch (table) {
-    case NL_T_slice: return add(stage, NL_T_slice, row);
-    case NL_T_metric: return add(stage, NL_T_metric, row);
-    case NL_T_sample: return add(stage, NL_T_sample, row);
-    case NL_T_call: return add(stage, NL_T_call, row);
-    default: return add(stage, table, row);
-    }
-}
-
-uint64_t nl_builder_staged_rows(const struct nl_builder *b)
-{
-    uint64_t rows = 0;
-    for (const struct nl_stage *stage = b->stages; stage; stage = stage->next)
-        rows += stage->rows;
-    return rows;
 }

@@ -128,14 +128,27 @@ void nl_stage_drop(struct nl_stage *stage);
  * (store/filled.h). 0, unknown, beyond 2^30 of them. */
 uint32_t nl_stage_filled(struct nl_stage *stage, uint32_t pattern, const void *packed, size_t len);
 
-/* Appends one row to a table; returns its number within the unit. Prefer the typed wrappers. */
-uint32_t nl_stage_add(struct nl_stage *stage, enum nl_table_id table, const void *row);
+/* The rows of a table that wait to be packed: those that come next go right behind them. A stage
+ * begins with one per table. */
+struct nl_waiting {
+    char *rows;
+    uint32_t used, room;
+    uint32_t packed; /* rows of the unit before them */
+};
 
+/* Makes room for a row. */
+void nl_stage_pack(struct nl_stage *stage, enum nl_table_id table);
+
+/* nl_stage_T(stage, &row) appends a row to table T; returns its number within the unit. */
 #define NL_TABLE(table, sql, doc)                                                                  \
     static inline uint32_t nl_stage_##table(struct nl_stage *stage,                                \
                                             const struct nl_##table##_row *row)                    \
     {                                                                                              \
-        return nl_stage_add(stage, NL_T_##table, row);                                             \
+        struct nl_waiting *waiting = (struct nl_waiting *)(void *)stage + NL_T_##table;            \
+        if (waiting->used == waiting->room)                                                        \
+            nl_stage_pack(stage, NL_T_##table);                                                    \
+        ((struct nl_##table##_row *)(void *)waiting->rows)[waiting->used] = *row;                  \
+        return waiting->packed + waiting->used++;                                                  \
     }
 #define NL_COLUMN(table, column, type, unit, doc)
 #define NL_REF(table, column, target, doc)
@@ -165,8 +178,5 @@ void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged
 /* The memory budget of the job does not suffice: rows are being dropped and finishing will fail with
  * NL_MEMORY. Readers stop early when they see it. */
 bool nl_builder_over_budget(const struct nl_builder *builder);
-
-/* Rows staged so far, for budgets and progress. */
-uint64_t nl_builder_staged_rows(const struct nl_builder *builder);
 
 #endif

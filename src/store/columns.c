@@ -2,6 +2,8 @@
  * Columns: staged rows, or rows that the builder kept as arrays, → the columns of a finished table,
  * in unit order, with names, references and times settled.
  */
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/pool.h"
 #include "store/columns.h"
@@ -125,8 +127,10 @@ void nl_release_staged(struct nl_builder *b, enum nl_table_id table)
 void nl_stage_drop(struct nl_stage *stage)
 {
     struct nl_builder *b = stage->builder;
-    for (int t = 0; t < NL_TABLE_COUNT; t++)
+    for (int t = 0; t < NL_TABLE_COUNT; t++) {
         nl_staged_release(&stage->tables[t], &b->pages);
+        stage->waiting[t].used = stage->waiting[t].packed = 0;
+    }
     nl_runs_release(stage);
     pthread_mutex_lock(&b->lock);
     for (struct nl_unit *unit = b->units; unit; unit = unit->next)
@@ -135,57 +139,15 @@ void nl_stage_drop(struct nl_stage *stage)
     pthread_mutex_unlock(&b->lock);
 }
 
-int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
+int64_t nl_clamped(struct nl_finish *f, int64_t ts)
 {
-    int64_t sum;
     if (ts == NL_NULL_I64)
         return ts;
-    if (__builtin_add_overflow(ts, offset, &sum) || sum > NL_TIME_LIMIT || sum < -NL_TIME_LIMIT) {
-        f->clamped_times++;
-        return ts < 0 ? -NL_TIME_LIMIT : NL_TIME_LIMIT;
-    }
-    return sum;
+    f->clamped_times++;
+    return ts < 0 ? -NL_TIME_LIMIT : NL_TIME_LIMIT;
 }
 
 /* ---- other tables ---- */
-
-#define NOT_STAGED SIZE_MAX
-
-/* Tables whose rows are staged in another form than their own when they are no wider than this. */
-static const struct packed {
-    enum nl_table_id table;
-    uint32_t width;
-    struct {
-        size_t row, packed;
-    } fields[5];
-    unsigned count;
-} packed_rows[] = {
-#define FIELD(table, field)                                                                        \
-    {                                                                                              \
-        offsetof(struct nl_##table##_row, field), offsetof(struct nl_##table##_packed, field)      \
-    }
-    {NL_T_sample,
-     sizeof(struct nl_sample_packed),
-     {FIELD(sample, weight), FIELD(sample, stack), FIELD(sample, unit), FIELD(sample, event),
-      FIELD(sample, lane)},
-     5},
-#undef FIELD
-};
-
-/* Where a column lies in staged rows that are this wide; NOT_STAGED: nothing is known in it. */
-static size_t staged_field(const struct nl_column_def *column, uint32_t width)
-{
-    const struct packed *packed = NULL;
-    for (size_t i = 0; i < sizeof packed_rows / sizeof packed_rows[0]; i++)
-        if (packed_rows[i].table == column->table && width <= packed_rows[i].width)
-            packed = &packed_rows[i];
-    if (!packed)
-        return column->field < width ? column->field : NOT_STAGED;
-    for (unsigned i = 0; i < packed->count; i++)
-        if (packed->fields[i].row == column->field && packed->fields[i].packed < width)
-            return packed->fields[i].packed;
-    return NOT_STAGED;
-}
 
 /* Eight bytes of cells that are unknown. */
 static uint64_t unknown_pattern(const struct nl_column_def *column)
@@ -255,53 +217,26 @@ uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
     return map ? map[row] : row;
 }
 
-/* Rows of one unit that lie `width` bytes apart. */
-struct rows {
-    const struct nl_unit *unit;
-    const char *at;
-    uint32_t count, width;
-};
-
-/* Numbers as they are; a loop per size, since a copy of unknown size is a call per cell. */
-static void copy_numbers(const struct rows *rows, const struct nl_column_def *column, void *cells)
+/* Cells of rows of one unit, as staged → final. Numbers are already. */
+static void settle_cells(struct nl_finish *f, const struct nl_column_def *column,
+                         const struct nl_unit *unit, void *cells, uint32_t count)
 {
-    const char *from = rows->at + staged_field(column, rows->width);
-    size_t count = rows->count, width = rows->width;
-#define COPY(type)                                                                                 \
-    for (size_t i = 0; i < count; i++)                                                             \
-    ((type *)cells)[i] = *(const type *)(const void *)(from + i * width)
-    switch (column->size) {
-    case 1: COPY(uint8_t); break;
-    case 2: COPY(uint16_t); break;
-    case 4: COPY(uint32_t); break;
-    default: COPY(uint64_t); break;
-    }
-#undef COPY
-}
-
-/* Copies one column of rows that are this wide at least. */
-static void copy_column(struct nl_finish *f, const struct nl_column_def *column,
-                        const struct rows *rows, void *cells)
-{
-    const struct nl_unit *unit = rows->unit;
-    const char *from = rows->at + staged_field(column, rows->width);
-    int64_t offset = f->b->sources ? f->b->sources[unit->source].offset_ns : 0;
+    int64_t *times = cells, offset = f->b->sources ? f->b->sources[unit->source].offset_ns : 0;
+    uint32_t *ids = cells;
     switch (column->type) {
     case NL_TYPE_TIME:
-        for (uint32_t i = 0; i < rows->count; i++, from += rows->width)
-            ((int64_t *)cells)[i] = nl_shifted(f, *(const int64_t *)(const void *)from, offset);
+        for (uint32_t i = 0; i < count; i++)
+            times[i] = nl_shifted(f, times[i], offset);
         break;
     case NL_TYPE_NAME:
-        for (uint32_t i = 0; i < rows->count; i++, from += rows->width)
-            ((uint32_t *)cells)[i] =
-                final_name(f->trace, unit->stage, *(const uint32_t *)(const void *)from);
+        for (uint32_t i = 0; i < count; i++)
+            ids[i] = final_name(f->trace, unit->stage, ids[i]);
         break;
     case NL_TYPE_REF:
-        for (uint32_t i = 0; i < rows->count; i++, from += rows->width)
-            ((uint32_t *)cells)[i] =
-                nl_final_reference(f, unit, column->target, *(const uint32_t *)(const void *)from);
+        for (uint32_t i = 0; i < count; i++)
+            ids[i] = nl_final_reference(f, unit, column->target, ids[i]);
         break;
-    default: copy_numbers(rows, column, cells); break;
+    default: break;
     }
 }
 
@@ -323,7 +258,6 @@ struct table_run {
     size_t count;
     uint64_t rows, extra;
     bool *unknown;     /* per column: nothing is known in it, and the array says so already */
-    bool named;        /* staged rows have their final names */
     size_t from, to;   /* segments of the batch */
     uint64_t at, last; /* rows of the batch */
     size_t *touched;   /* per column: bytes that have pages */
@@ -332,28 +266,6 @@ struct table_run {
 static bool is_stored(const struct nl_column_def *column)
 {
     return column->hop == NL_HOP_NONE;
-}
-
-/* Some row of the segment has something else than `unknown` in this column. */
-static bool has_known(const struct nl_segment *segment, const struct nl_column_def *column,
-                      uint64_t unknown)
-{
-    size_t field = staged_field(column, segment->width);
-    if (field == NOT_STAGED)
-        return false;
-    const char *at = segment->rows + field;
-#define LOOK(type)                                                                                 \
-    for (uint32_t k = 0; k < segment->count; k++, at += segment->width)                            \
-        if (*(const type *)(const void *)at != (type)unknown)                                      \
-    return true
-    switch (column->size) {
-    case 1: LOOK(uint8_t); break;
-    case 2: LOOK(uint16_t); break;
-    case 4: LOOK(uint32_t); break;
-    default: LOOK(uint64_t); break;
-    }
-#undef LOOK
-    return false;
 }
 
 /* Columns in which nothing is known cost no memory: zeros are left as fresh pages are, and never
@@ -368,8 +280,7 @@ static void find_unknown(struct table_run *run)
     for (size_t i = 0; i < run->count; i++)
         for (size_t c = 0; c < run->def->count; c++)
             if (run->unknown[c])
-                run->unknown[c] =
-                    !has_known(&run->segments[i], &first[c], unknown_pattern(&first[c]));
+                run->unknown[c] = nl_chunk_unknown(run->segments[i].chunk, (unsigned)c);
     for (size_t c = 0; c < run->def->count; c++) {
         uint64_t pattern = unknown_pattern(&first[c]);
         if (run->unknown[c] && pattern)
@@ -378,62 +289,54 @@ static void find_unknown(struct table_run *run)
     }
 }
 
-/* Names of all staged rows become final, column after column: new ids are given in order of first
- * use in that order, however many batches there are. */
+static unsigned count_names(const struct nl_table_def *def)
+{
+    unsigned count = 0;
+    for (unsigned c = def->first; c < def->first + def->count; c++)
+        count += is_stored(&nl_columns[c]) && nl_columns[c].type == NL_TYPE_NAME;
+    return count;
+}
+
+/* Names get their final ids, column after column: new ids are given in order of first use in that
+ * order, however many batches there are. A column that is the only one of its table gets them when it
+ * is made (and must: filled texts, args.text alone, are to be taken once). */
 static void settle_names(struct table_run *run)
 {
     const struct nl_column_def *first = &nl_columns[run->def->first];
-    for (size_t c = 0; c < run->def->count; c++)
-        for (size_t i = 0; i < run->count && first[c].type == NL_TYPE_NAME; i++) {
-            const struct nl_segment *segment = &run->segments[i];
-            if (!is_stored(&first[c]) || run->unknown[c])
-                break;
-            size_t at = staged_field(&first[c], segment->width);
-            if (at == NOT_STAGED)
-                continue;
-            char *field = segment->rows + at;
-            for (uint32_t k = 0; k < segment->count; k++, field += segment->width) {
-                uint32_t *name = (uint32_t *)(void *)field;
-                *name = final_name(run->f->trace, segment->unit->stage, *name);
-            }
-        }
-    run->named = true;
-}
-
-static void build_column(struct table_run *run, size_t c)
-{
-    struct nl_finish *f = run->f;
-    const struct nl_column_def *column = &nl_columns[run->def->first + c];
-    char *cells = *column_array(f->trace, column);
-    size_t at = run->at;
-    if (run->unknown[c])
+    uint32_t *ids = NULL;
+    size_t cap = 0;
+    if (count_names(run->def) == 1)
         return;
-    nl_pagepool_put_under(&f->b->pages, cells, &run->touched[c], run->last * column->size);
-    for (size_t i = run->from; i < run->to; i++) {
-        const struct nl_segment *segment = &run->segments[i];
-        struct rows rows = {segment->unit, segment->rows, segment->count, segment->width};
-        char *to = cells + at * column->size;
-        if (staged_field(column, segment->width) == NOT_STAGED)
-            fill_unknown(column, cells, at, at + segment->count);
-        else if (run->named && column->type == NL_TYPE_NAME)
-            copy_numbers(&rows, column, to);
-        else
-            copy_column(f, column, &rows, to);
-        at += segment->count;
+    for (unsigned c = 0; c < run->def->count; c++) {
+        if (!is_stored(&first[c]) || first[c].type != NL_TYPE_NAME || run->unknown[c])
+            continue;
+        for (size_t i = 0; i < run->count; i++) {
+            const struct nl_segment *segment = &run->segments[i];
+            nl_grow(&ids, &cap, segment->count);
+            nl_chunk_read(segment->chunk, run->def, c, segment->count, ids);
+            settle_cells(run->f, &first[c], segment->unit, ids, segment->count);
+        }
     }
+    nl_free(ids);
 }
 
-/* Index 0 makes all columns of names, one after the other, since new ids are given in order of first
- * use; index i > 0 makes column i - 1 when it holds no names. */
-static void build_columns(void *context, size_t index, unsigned worker)
+static void build_column(void *context, size_t c, unsigned worker)
 {
     (void)worker;
     struct table_run *run = context;
-    const struct nl_column_def *first = &nl_columns[run->def->first];
-    size_t from = index ? index - 1 : 0, to = index ? index : run->def->count;
-    for (size_t c = from; c < to; c++)
-        if (is_stored(&first[c]) && (first[c].type == NL_TYPE_NAME) == (index == 0))
-            build_column(run, c);
+    struct nl_finish *f = run->f;
+    const struct nl_column_def *column = &nl_columns[run->def->first + c];
+    if (!is_stored(column) || run->unknown[c])
+        return;
+    char *cells = *column_array(f->trace, column);
+    nl_pagepool_put_under(&f->b->pages, cells, &run->touched[c], run->last * column->size);
+    cells += run->at * column->size;
+    for (size_t i = run->from; i < run->to; i++) {
+        const struct nl_segment *segment = &run->segments[i];
+        nl_chunk_read(segment->chunk, run->def, (unsigned)c, segment->count, cells);
+        settle_cells(f, column, segment->unit, cells, segment->count);
+        cells += (size_t)segment->count * column->size;
+    }
 }
 
 /* The next segments, about BATCH_ROWS rows. */
@@ -451,10 +354,9 @@ static void build_batches(struct table_run *run)
     struct nl_builder *b = run->f->b;
     unsigned threads = run->rows < PARALLEL_ROWS ? 1 : nl_job_threads(b->job);
     find_unknown(run);
-    if (run->rows > BATCH_ROWS)
-        settle_names(run);
+    settle_names(run);
     while (next_batch(run)) {
-        nl_parallel(threads, run->def->count + 1u, build_columns, run);
+        nl_parallel(threads, run->def->count, build_column, run);
         for (size_t i = run->from; i < run->to; i++)
             nl_segment_done(&run->segments[i], &b->pages);
     }
@@ -506,8 +408,9 @@ void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *
         *column_array(f->trace, column) = cells;
         for (size_t i = 0; i < count; i++) {
             size_t from = (sequence ? sequence[i] : i) * width;
-            struct rows row = {&unit, (const char *)rows + from, 1, width};
-            copy_column(f, column, &row, cells + i * column->size);
+            memcpy(cells + i * column->size, (const char *)rows + from + column->field,
+                   column->size);
         }
+        settle_cells(f, column, &unit, cells, (uint32_t)count);
     }
 }

@@ -30,8 +30,18 @@ struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id tab
 /* Gives a table's staging blocks back to the system. */
 void nl_release_staged(struct nl_builder *b, enum nl_table_id table);
 
+/* A time out of range: the limit, and counted. Unknown stays unknown. */
+int64_t nl_clamped(struct nl_finish *f, int64_t ts);
+
 /* ts + offset, clamped to +-2^62 (counted); unknown stays unknown. */
-int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset);
+static inline int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(ts, offset, &sum) || sum > NL_TIME_LIMIT || sum < -NL_TIME_LIMIT ||
+        ts == NL_NULL_I64)
+        return nl_clamped(f, ts);
+    return sum;
+}
 
 /* A reference as staged → final row. */
 uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,

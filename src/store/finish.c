@@ -59,18 +59,34 @@ static bool order_units(struct nl_finish *f, struct nl_err *err)
 
 /* ---- slices ---- */
 
-/* Earliest start per source, before any shift. */
-static void first_times(struct nl_finish *f, const struct nl_segment *segments, size_t count,
-                        int64_t *first)
+/* A column of staged rows, as values of its type. `field`: its place in a row. */
+static void read_staged(const struct nl_segment *segment, enum nl_table_id table, size_t field,
+                        void *cells)
 {
+    const struct nl_table_def *def = &nl_tables[table];
+    for (unsigned c = 0; c < def->count; c++) {
+        const struct nl_column_def *column = &nl_columns[def->first + c];
+        if (column->hop == NL_HOP_NONE && column->field == field)
+            nl_chunk_read(segment->chunk, def, c, segment->count, cells);
+    }
+}
+
+#define READ_SLICES(segment, column, cells)                                                        \
+    read_staged(segment, NL_T_slice, offsetof(struct nl_slice_row, column), cells)
+
+/* Times of all slices, and the earliest start per source. */
+static void read_times(struct nl_finish *f, const struct nl_segment *segments, size_t count,
+                       int64_t *first)
+{
+    uint32_t at = 0;
     for (uint32_t s = 0; s < f->b->source_count; s++)
         first[s] = INT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        const struct nl_slice_packed *rows = (const void *)segments[i].rows;
+    for (size_t i = 0; i < count; at += segments[i++].count) {
         int64_t *earliest = &first[segments[i].unit->source];
-        for (uint32_t k = 0; k < segments[i].count; k++)
-            if (rows[k].ts < *earliest && rows[k].ts != NL_NULL_I64)
-                *earliest = rows[k].ts;
+        READ_SLICES(&segments[i], ts, f->ts + at);
+        for (uint32_t k = at; k < at + segments[i].count; k++)
+            if (f->ts[k] < *earliest && f->ts[k] != NL_NULL_I64)
+                *earliest = f->ts[k];
     }
 }
 
@@ -84,30 +100,32 @@ struct flatten {
 
 static void flatten_segment(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
 {
-    const struct nl_slice_packed *rows = (const void *)segment->rows;
     int64_t offset = f->b->sources[segment->unit->source].offset_ns;
     const uint32_t *lanes = f->remaps.map[NL_T_lane];
-    for (uint32_t k = 0; k < segment->count; k++, at++) {
-        f->ts[at] = nl_shifted(f, rows[k].ts == NL_NULL_I64 ? 0 : rows[k].ts, offset);
-        int64_t dur = rows[k].dur;
-        if (dur < 0 && dur != NL_NULL_I64) {
+    uint32_t end = at + segment->count;
+    READ_SLICES(segment, dur, f->dur + at);
+    READ_SLICES(segment, lane, f->lane + at);
+    READ_SLICES(segment, kind, f->kind + at);
+    READ_SLICES(segment, flags, f->flags + at);
+    for (uint32_t i = at; i < end; i++)
+        f->ts[i] = nl_shifted(f, f->ts[i] == NL_NULL_I64 ? 0 : f->ts[i], offset);
+    for (uint32_t i = at; i < end; i++)
+        if (f->dur[i] < 0 && f->dur[i] != NL_NULL_I64) {
             f->negative++;
-            dur = 0;
+            f->dur[i] = 0;
         }
-        f->dur[at] = dur;
-        if (rows[k].lane >= f->remaps.count[NL_T_lane])
+    for (uint32_t i = at; i < end; i++) {
+        if (f->lane[i] >= f->remaps.count[NL_T_lane])
             NL_BUG("a staged slice has no lane");
-        f->lane[at] = lanes[rows[k].lane];
-        f->kind[at] = rows[k].kind;
-        f->flags[at] = rows[k].flags;
+        f->lane[i] = lanes[f->lane[i]];
     }
 }
 
 static void flatten_names(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
 {
-    const struct nl_slice_packed *rows = (const void *)segment->rows;
-    for (uint32_t k = 0; k < segment->count; k++)
-        f->name[at + k] = nl_final_name(f->trace, segment->unit->stage, rows[k].name);
+    READ_SLICES(segment, name, f->name + at);
+    for (uint32_t i = at; i < at + segment->count; i++)
+        f->name[i] = nl_final_name(f->trace, segment->unit->stage, f->name[i]);
 }
 
 /* Task 0 numbers the names, which must happen in order; the others take a part each. */
@@ -168,10 +186,10 @@ static void flatten_slices(struct nl_finish *f)
     uint64_t rows;
     struct nl_segment *segments = nl_gather_segments(f->b, NL_T_slice, &count, &rows);
     int64_t *first = nl_alloc((f->b->source_count + 1u) * sizeof *first);
-    first_times(f, segments, count, first);
+    f->ts = nl_pagepool_take(&f->b->pages, n * sizeof *f->ts);
+    read_times(f, segments, count, first);
     nl_align_sources(f->b, first);
     nl_free(first);
-    f->ts = nl_pagepool_take(&f->b->pages, n * sizeof *f->ts);
     f->dur = nl_pagepool_take(&f->b->pages, n * sizeof *f->dur);
     f->name = nl_pagepool_take(&f->b->pages, n * sizeof *f->name);
     f->lane = nl_pagepool_take(&f->b->pages, n * sizeof *f->lane);
@@ -392,15 +410,20 @@ static bool build_collectives(struct nl_finish *f, struct nl_err *err)
     uint64_t staged_rows, extra = 0;
     struct nl_segment *segments = nl_gather_segments(f->b, NL_T_collective, &count, &staged_rows);
     uint8_t *has = nl_zalloc((size_t)t->kernel.rows + 1);
+    uint32_t *slices = NULL;
+    size_t cap = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct nl_collective_row *rows = (const void *)segments[i].rows;
+        nl_grow(&slices, &cap, segments[i].count);
+        read_staged(&segments[i], NL_T_collective, offsetof(struct nl_collective_row, slice),
+                    slices);
         for (uint32_t k = 0; k < segments[i].count; k++) {
-            uint32_t slice = nl_final_reference(f, segments[i].unit, NL_T_slice, rows[k].slice);
+            uint32_t slice = nl_final_reference(f, segments[i].unit, NL_T_slice, slices[k]);
             if (slice != NL_NULL_ROW && t->slice.kind[slice] == NL_KIND_KERNEL &&
                 t->slice.detail[slice] < t->kernel.rows)
                 has[t->slice.detail[slice]] = 1;
         }
     }
+    nl_free(slices);
     nl_free(segments);
     for (uint32_t i = 0; i < t->kernel.rows; i++)
         extra += t->kernel.class[i] == NL_CLASS_COMMUNICATION && !has[i];
@@ -536,6 +559,8 @@ struct nl_trace *nl_builder_finish(struct nl_builder *b, struct nl_err *err)
 {
     struct nl_finish f = {.b = b};
     f.trace = nl_zalloc(sizeof *f.trace);
+    nl_stages_pack(b);
+    nl_give_back(); /* by the reader */
     begin_names(&f);
     bool done = run(&f, err);
     nl_nesting_release(&f.nest);

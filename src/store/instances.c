@@ -127,7 +127,6 @@ void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged
     keys->block->runs++;
     nl_grow(&runs->run, &runs->cap, runs->count + 1);
     runs->run[runs->count++] = run;
-    stage->rows += keys->count;
 }
 
 static void block_done(struct nl_run_block *block)

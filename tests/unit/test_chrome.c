@@ -22,6 +22,10 @@ static void times_are_exact(void)
         {EVENT("-5.001", "0"), -5001, 0},
         {EVENT("123456789012345.999", "99999999.9"), 123456789012345999, 99999999900},
         {EVENT("4007199254740993", "1"), 4007199254740993000, 1000},
+        {EVENT("1669783688140967.000", "10.5"), 1669783688140967000, 10500},
+        {EVENT("1669783688140967.1", "1234567890123456.78"), 1669783688140967100,
+         1234567890123456780},
+        {EVENT("16697836881.25", "16697836881409671.5e-9"), 16697836881250, 16697836881},
         {EVENT("12.3456", "00.10"), 12346, 100},
     };
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
@@ -492,9 +496,63 @@ static void cuts_are_exact(void)
     nl_free(text);
 }
 
+/* The reader expects that texts come again: here they do, but often another one comes, too, which
+ * begins or ends in the same way. */
+static void what_repeats_may_change(void)
+{
+    static const char *const heads[] = {
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%s\",\"pid\":%d,\"tid\":7,\"ts\":%u,",
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%s\",\"pid\":%d,\"tid\":7, \"ts\":%u,",
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\", \"tid\": 7, \"pid\": %d, \"ts\": "
+        "%u,",
+        "{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":7,\"cat\":\"cpu_op\",\"ts\":%u,",
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":7,\"ts\":"
+        "%u,"};
+    static const char *const arrays[] = {"[]",      "[[]]",      "[[1]]",          "[[1],[2]]",
+                                         "[[1,2]]", "[\"[1]\"]", "[\"a]\",\"b\"]", "[[1], [2]]"};
+    static const char *const names[] = {"aten::add", "aten::addmm", "aten::mul"};
+    enum { EVENTS = 3000 };
+    static unsigned array[EVENTS], type[EVENTS], name[EVENTS];
+    static int pid[EVENTS];
+    unsigned duplicates = 0;
+    uint32_t state = 3;
+    struct nl_buf text;
+    nl_buf_init(&text, (size_t)1 << 24);
+    nl_buf_text(&text, "[");
+    for (unsigned i = 0; i < EVENTS; i++) {
+        state = state * 1664525u + 1013904223u;
+        unsigned any = state >> 8, head = i % 7 ? 0 : any % CHECK_LENGTH(heads);
+        name[i] = i % 3;
+        array[i] = i % 5 ? i % 3 : any / 8 % CHECK_LENGTH(arrays);
+        type[i] = any % 11 ? array[i] : any / 16 % CHECK_LENGTH(arrays);
+        pid[i] = any % 13 ? 1 : 11;
+        duplicates += head == 4;
+        char event[512];
+        int len = snprintf(event, sizeof event, heads[head], names[name[i]], pid[i], i + 1);
+        snprintf(event + len, sizeof event - (size_t)len,
+                 "\"dur\":0,\"args\":{\"Input Dims\":%s,\"Input type\":%s}}%s", arrays[array[i]],
+                 arrays[type[i]], i + 1 < EVENTS ? "," : "]");
+        nl_buf_text(&text, event);
+    }
+    struct nl_trace *t = load_bytes(text.ptr, text.len, 1);
+    REQUIRE(t);
+    CHECK_INT(t->op.rows, EVENTS);
+    CHECK_INT(covered(t, "repaired: key twice in one event"), duplicates);
+    for (uint32_t row = 0; row < t->op.rows; row++) {
+        uint32_t slice = t->op.slice[row], i = (uint32_t)(t->slice.ts[slice] / 1000 - 1);
+        REQUIRE(i < EVENTS);
+        CHECK(nl_str_is(nl_trace_name(t, t->op.shapes[row]), arrays[array[i]]));
+        CHECK(nl_str_is(nl_trace_name(t, t->op.dtypes[row]), arrays[type[i]]));
+        CHECK(nl_str_is(nl_trace_name(t, t->slice.name[slice]), names[name[i]]));
+        CHECK_INT(t->process.pid[nl_slice_process(t, slice)], pid[i]);
+    }
+    nl_trace_free(t);
+    nl_buf_release(&text);
+}
+
 CHECK_MAIN("chrome", {"times are exact", times_are_exact}, {"Kineto columns", kineto_columns},
            {"Kineto facts", kineto_facts}, {"external ids by era", external_ids_by_era},
            {"begins and ends", begins_and_ends}, {"repairs", repairs}, {"containers", containers},
            {"counters and names", counters_and_names}, {"threads agree", threads_agree},
            {"every prefix loads or is refused", every_prefix_loads_or_is_refused},
-           {"cuts are exact", cuts_are_exact})
+           {"cuts are exact", cuts_are_exact}, {"what repeats may change", what_repeats_may_change})

@@ -1,0 +1,38 @@
+/*
+ * chrome_value — one value of an event, as text and, of numbers, as what it says.
+ */
+#ifndef CHROME_VALUE_H
+#define CHROME_VALUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum chrome_type {
+    CHROME_ABSENT,
+    CHROME_NULL,
+    CHROME_INTEGER,     /* `number` holds it, wrapped to 64 bits when above INT64_MAX */
+    CHROME_THOUSANDTHS, /* up to 3 decimals: `number` is a thousand times the value */
+    CHROME_DECIMAL,     /* any other number */
+    CHROME_BOOL,
+    CHROME_STRING,
+    CHROME_ARRAY,
+    CHROME_OBJECT
+};
+
+struct chrome_value {
+    const char *ptr;
+    uint32_t len;
+    uint8_t type; /* enum chrome_type */
+    bool escaped;
+    bool named;     /* a text that was guessed: `number` is its name */
+    int64_t number; /* of an array of the arguments else: where the guess of its text is kept */
+};
+
+static inline struct nl_str chrome_text(const struct chrome_value *value)
+{
+    return (struct nl_str){value->ptr, value->len};
+}
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * chunk — staged rows while they wait: a few hundred rows of one table from one unit, column by column,
+ * each cell in as few bytes as the values of its column need there.
+ *
+ * Neighbouring rows resemble each other: times lie close together, ids count up, most columns say
+ * nothing. So a column is kept as what its values are above the least of them, in 0 (all are the same),
+ * 1, 2, 4 or 8 bytes. An operator of a PyTorch trace and its slice take 26 bytes instead of 104. It
+ * costs about 15 ns a row, less than touching the memory that it saves, and what reads a column later
+ * reads its bytes alone.
+ *
+ * A chunk begins with a struct nl_chunk_column per column of the table. Not for other rooms.
+ */
+#ifndef NL_CHUNK_H
+#define NL_CHUNK_H
+
+#include "store/schema.h"
+
+/* Values are ranked so that unknown is 0: a cell is 0, or the rank above `low`. */
+struct nl_chunk_column {
+    uint64_t low;   /* without cells: the rank of all values */
+    uint32_t at;    /* of the cells in the chunk */
+    uint32_t bytes; /* of a cell; 0 = there are none */
+};
+
+#define NL_CHUNK_ROWS 1024 /* in a chunk at most */
+
+/* Bytes that a chunk of so many rows may take. */
+size_t nl_chunk_room(const struct nl_table_def *def, uint32_t count);
+
+/* Packs `rows` (struct nl_T_row, one after the other) into `chunk`, which has that much room; returns
+ * the bytes of the chunk, a multiple of 8. */
+size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const void *rows, uint32_t count);
+
+/* Column `c` of the table, as values of its own type. */
+void nl_chunk_read(const char *chunk, const struct nl_table_def *def, unsigned c, uint32_t count,
+                   void *cells);
+
+/* Is nothing known in column `c`? */
+static inline bool nl_chunk_unknown(const char *chunk, unsigned c)
+{
+    const struct nl_chunk_column *column = (const struct nl_chunk_column *)(const void *)chunk + c;
+    return column->bytes == 0 && column->low == 0;
+}
+
+#endif
