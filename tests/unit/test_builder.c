@@ -430,7 +430,7 @@ static uint32_t stretch_length(unsigned k)
 
 struct value {
     struct nl_instance_row row; /* numbers of it */
-    char metric[32], file[32], key[32];
+    char metric[32], file[32], key[32], opcode[32], ptx[32];
 };
 
 static struct value stretch_value(unsigned k, uint32_t i)
@@ -446,6 +446,10 @@ static struct value stretch_value(unsigned k, uint32_t i)
         snprintf(value.file, sizeof value.file, "%u.cu", i / 700);
         value.row.line = i;
     }
+    if (k % 4 == 1) {
+        snprintf(value.opcode, sizeof value.opcode, "OP%u", i % 9);
+        snprintf(value.ptx, sizeof value.ptx, "add.f32 %%f%u", i);
+    }
     if (k % 11 == 3)
         snprintf(value.key, sizeof value.key, "opcode %u", i);
     return value;
@@ -455,6 +459,7 @@ static void stage_stretch(struct one_lane *l, unsigned k, uint32_t slice)
 {
     static int64_t number[STRETCH_MOST], offset[STRETCH_MOST];
     static uint32_t file[STRETCH_MOST], line[STRETCH_MOST], key[STRETCH_MOST];
+    static uint32_t opcode[STRETCH_MOST], ptx[STRETCH_MOST];
     static double value[STRETCH_MOST];
     struct value one;
     uint32_t count = stretch_length(k);
@@ -463,10 +468,17 @@ static void stage_stretch(struct one_lane *l, unsigned k, uint32_t slice)
         number[i] = one.row.number, offset[i] = one.row.offset, line[i] = one.row.line;
         file[i] = nl_stage_name(l->stage, nl_str(one.file));
         key[i] = nl_stage_name(l->stage, nl_str(one.key));
+        opcode[i] = nl_stage_name(l->stage, nl_str(one.opcode));
+        ptx[i] = nl_stage_name(l->stage, nl_str(one.ptx));
         value[i] = one.row.value;
     }
-    const struct nl_instance_keys keys = {count, k % 3 ? number : NULL, k % 3 == 1 ? offset : NULL,
-                                          k % 6 == 1 ? file : NULL, k % 6 == 1 ? line : NULL};
+    const struct nl_instance_keys keys = {.count = count,
+                                          .number = k % 3 ? number : NULL,
+                                          .offset = k % 3 == 1 ? offset : NULL,
+                                          .file = k % 6 == 1 ? file : NULL,
+                                          .line = k % 6 == 1 ? line : NULL,
+                                          .opcode = k % 4 == 1 ? opcode : NULL,
+                                          .ptx = k % 4 == 1 ? ptx : NULL};
     struct nl_staged_keys *staged = nl_stage_keys(l->stage, &keys);
     struct nl_instance_values values = {value, nl_stage_name(l->stage, nl_str(one.metric)), NULL,
                                         k % 11 == 3 ? key : NULL, NULL};
@@ -488,7 +500,9 @@ static bool is_value(const struct nl_trace *t, uint32_t at, const struct value *
            !(has->value[at] < row->value) && !(has->value[at] > row->value) &&
            nl_str_is(nl_trace_name(t, has->metric[at]), value->metric) &&
            nl_str_is(nl_trace_name(t, has->key[at]), value->key) &&
-           nl_str_is(nl_trace_name(t, has->file[at]), value->file) && has->text[at] == NL_NO_NAME;
+           nl_str_is(nl_trace_name(t, has->file[at]), value->file) &&
+           nl_str_is(nl_trace_name(t, has->opcode[at]), value->opcode) &&
+           nl_str_is(nl_trace_name(t, has->ptx[at]), value->ptx) && has->text[at] == NL_NO_NAME;
 }
 
 /* Runs become rows, in one batch and in several, where texts are few and where there are none. */
