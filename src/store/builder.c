@@ -390,7 +390,7 @@ struct nl_stage *nl_stage_new(struct nl_builder *b)
 }
 
 /* Room for a chunk, in a block twice as large as the last, within limits, when that is full. */
-static char *chunk_room(struct nl_staged *staged, size_t bytes)
+static char *chunk_room(struct nl_staged *staged, struct nl_pagepool *pool, size_t bytes)
 {
     struct nl_block *block = staged->block;
     if (!block || block->room - block->used < bytes) {
@@ -399,7 +399,7 @@ static char *chunk_room(struct nl_staged *staged, size_t bytes)
         room = room < most ? room : most;
         room = room < bytes ? bytes : room;
         staged->block = block = nl_alloc(sizeof *block);
-        *block = (struct nl_block){.bytes = nl_pages(room), .room = room};
+        *block = (struct nl_block){.bytes = nl_pagepool_fresh(pool, room), .room = room};
         staged->bytes += room;
     }
     block->used += bytes;
@@ -425,7 +425,7 @@ static void pack(struct nl_stage *stage, enum nl_table_id table)
     if (nl_builder_over_budget(stage->builder))
         return;
     size_t bytes = nl_chunk_pack(stage->packed, def, waiting->rows, count);
-    char *chunk = chunk_room(staged, bytes);
+    char *chunk = chunk_room(staged, &stage->builder->pages, bytes);
     memcpy(chunk, stage->packed, bytes);
     nl_grow(&staged->segments, &staged->cap, ++staged->count);
     staged->segments[staged->count - 1] = (struct nl_segment){
