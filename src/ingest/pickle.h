@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/err.h"
+#include "ingest/picklememo.h"
 
 enum pickle_type {
     PICKLE_NONE,
@@ -38,10 +39,6 @@ enum pickle_type {
     PICKLE_TUPLE,
     PICKLE_DICT,
     PICKLE_OTHER /* bytes, integers over 64 bits */
-};
-
-struct pickle_value {
-    uint64_t bits; /* type in the low 4 */
 };
 
 struct pickle_items {
@@ -68,8 +65,7 @@ struct pickle_passing {
     size_t item_count, item_cap;
     struct pickle_value *pool; /* their values; what has no room there is kept after all */
     size_t pool_used;
-    size_t wide_base;     /* wide numbers from here on pass, too */
-    size_t memo_released; /* what was memoised before this many were may be gone */
+    size_t wide_base; /* wide numbers from here on pass, too */
     struct pickle_value tuples[PICKLE_TUPLES]; /* of two texts, met before */
 };
 
@@ -87,8 +83,9 @@ struct pickle {
     size_t len, at;
     struct nl_job *job;
     struct nl_arena arena;
-    struct pickle_value *stack, *memo;
-    size_t depth, stack_cap, memo_count, memo_cap;
+    struct pickle_memo memo;
+    struct pickle_value *stack;
+    size_t depth, stack_cap;
     size_t *marks, mark_count, mark_cap;
     struct pickle_items *items;
     size_t item_count, item_cap;
