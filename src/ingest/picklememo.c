@@ -19,6 +19,7 @@ static void next_block(struct pickle_memo *memo)
 void pickle_memo_init(struct pickle_memo *memo)
 {
     *memo = (struct pickle_memo){0};
+    memo->looked_at = 1;
     next_block(memo);
 }
 

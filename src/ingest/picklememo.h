@@ -21,7 +21,7 @@ struct pickle_value {
 };
 
 struct pickle_memo {
-    struct pickle_value **blocks; /* of PICKLE_MEMO_BLOCK; NULL: gone. The last is not full */
+    struct pickle_value **blocks; /* of PICKLE_MEMO_BLOCK; NULL: gone. The first stays, the last is not full */
     size_t block_cap, held;       /* held: how many are there */
     uint64_t count;               /* values put so far, and numbers left out */
     uint64_t released;            /* what was put before this many were may be forgotten */
