@@ -65,7 +65,7 @@ struct pickle_passing {
     size_t item_count, item_cap;
     struct pickle_value *pool; /* their values; what has no room there is kept after all */
     size_t pool_used;
-    size_t wide_base; /* wide numbers from here on pass, too */
+    size_t wide_base;                          /* wide numbers from here on pass, too */
     struct pickle_value tuples[PICKLE_TUPLES]; /* of two texts, met before */
 };
 

@@ -110,8 +110,7 @@ static inline bool begin_list(struct pickle *p, struct cursor *now)
     struct pickle_passing *passing = &p->passing;
     if (passing->item_count == passing->item_cap)
         return false;
-    struct pickle_value list =
-        pickle_make(PICKLE_LIST, passing->item_count | PICKLE_PASSING);
+    struct pickle_value list = pickle_make(PICKLE_LIST, passing->item_count | PICKLE_PASSING);
     if (now->at[1] == PICKLE_OP_MEMOIZE) {
         if (!pickle_memo_add(&p->memo, list))
             return false;

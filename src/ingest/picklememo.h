@@ -21,11 +21,12 @@ struct pickle_value {
 };
 
 struct pickle_memo {
-    struct pickle_value **blocks; /* of PICKLE_MEMO_BLOCK; NULL: gone. The first stays, the last is not full */
-    size_t block_cap, held;       /* held: how many are there */
-    uint64_t count;               /* values put so far, and numbers left out */
-    uint64_t released;            /* what was put before this many were may be forgotten */
-    uint64_t looked_at;           /* blocks that were looked at, whether they may go */
+    struct pickle_value *
+        *blocks; /* of PICKLE_MEMO_BLOCK; NULL: gone. The first stays, the last is not full */
+    size_t block_cap, held; /* held: how many are there */
+    uint64_t count;         /* values put so far, and numbers left out */
+    uint64_t released;      /* what was put before this many were may be forgotten */
+    uint64_t looked_at;     /* blocks that were looked at, whether they may go */
 };
 
 void pickle_memo_init(struct pickle_memo *memo);
