@@ -91,15 +91,20 @@ static unsigned element_bytes(struct nl_str dtype)
     return 0;
 }
 
-static const struct flightrec_dtype *dtype_of(struct flightrec_rows *rows,
-                                              struct pickle_value value)
+static void read_dtype(struct flightrec_rows *rows, struct pickle_value value,
+                       struct flightrec_dtype *dtype)
+{
+    struct nl_str text = pickle_text(rows->pickle, value);
+    *dtype =
+        (struct flightrec_dtype){value.bits, nl_stage_name(rows->stage, text), element_bytes(text)};
+}
+
+static inline const struct flightrec_dtype *dtype_of(struct flightrec_rows *rows,
+                                                     struct pickle_value value)
 {
     struct flightrec_dtype *known = &rows->dtypes[slot_of(value.bits)];
-    if (known->bits != value.bits) {
-        struct nl_str text = pickle_text(rows->pickle, value);
-        *known = (struct flightrec_dtype){value.bits, nl_stage_name(rows->stage, text),
-                                          element_bytes(text)};
-    }
+    if (known->bits != value.bits)
+        read_dtype(rows, value, known);
     return known;
 }
 
