@@ -62,7 +62,7 @@ PLAIN = {"ratio", "ratio_low", "ratio_high", "median_ratio", "base_samples", "ne
          "base_discarded", "new_discarded", "rank", "device", "step", "base_calls", "new_calls",
          "base_pieces", "new_pieces"}
 UNITS = ("_ns", "_share", "_count", "_spans", "_per_s", "_weight")
-OF_THE_ROW = {"counts": "unit", "counters": "unit", "recorded": "what"} # a column says the unit
+OF_THE_ROW = {"counts": "unit", "counters": "unit", "recorded": "what"}  # a column says the unit
 
 
 def check_units(answer):

@@ -39,7 +39,7 @@ void diff_pace_find(struct diff_pace *pace, const struct diff_side *base,
     double a = 0, b = 0;
     *pace = (struct diff_pace){
         .base_pieces = NAN, .changed_pieces = NAN, .base_piece_ns = NAN, .changed_piece_ns = NAN};
-    if (base->unit != DIFF_BY_WALL)
+    if (base->by_step || base->unit > DIFF_BY_HOST)
         return;
     for (size_t i = 0; i < rows->count; i++)
         if (is_shared(&rows->items[i])) {
@@ -56,5 +56,6 @@ void diff_pace_find(struct diff_pace *pace, const struct diff_side *base,
         share_alike(pace, base, changed, rows) < DIFF_PACE_ALIKE)
         return;
     pace->other_work = true;
-    pace->same_length = fabs(log((double)changed->mean / (double)base->mean)) < DIFF_PACE_LONG;
+    pace->same_length = base->unit == DIFF_BY_WALL &&
+                        fabs(log((double)changed->mean / (double)base->mean)) < DIFF_PACE_LONG;
 }

@@ -1,7 +1,7 @@
 /*
  * diffpace — work per time, for two sides without steps to compare by.
  *
- * The time from the first to the last work is the program's only when both sides did the same work. Of
+ * Times of whole recordings are the program's only when both sides did the same work. Of
  * recordings that were cut at a fixed length it is the recording's: then a slower program shows as fewer
  * pieces of work, not as a longer time. Counted is what both sides have by name. When most of these
  * pieces are of names that became fewer (or more) alike, one side did less of the same work.
@@ -19,7 +19,7 @@ struct diff_pace {
     double base_pieces, changed_pieces;     /* of names that both have, per unit; NaN not known */
     double base_piece_ns, changed_piece_ns; /* time of the side for each; NaN not known */
     bool other_work;                        /* one side did clearly less of the same work */
-    bool same_length;                       /* and the times hardly differ */
+    bool same_length;                       /* and from first to last work takes as long */
 };
 
 /* Of measured sides and their paired parts, by name; nothing is known of sides with steps. */

@@ -109,8 +109,8 @@ static const struct nl_result_column pace_columns[] = {
 struct nl_result *diff_pace_table(const struct diff_doc *doc)
 {
     const struct diff_pace *pace = &doc->pace;
-    struct nl_result *result = NL_ANSWER_NEW(
-        "pace", "Work per time of a device, of the names that both have", pace_columns);
+    struct nl_result *result =
+        NL_ANSWER_NEW("pace", "Work per time, of the names that both have", pace_columns);
     if (isnan(pace->base_pieces))
         return result;
     struct nl_cell *cells = nl_result_row(result);
@@ -119,8 +119,10 @@ struct nl_result *diff_pace_table(const struct diff_doc *doc)
     cells[2] = nl_cell_f64(pace->changed_piece_ns / pace->base_piece_ns);
     cells[3] = nl_cell_f64(pace->base_pieces);
     cells[4] = nl_cell_f64(pace->changed_pieces);
-    cells[5] = nl_cell_f64(1e9 / pace->base_piece_ns);
-    cells[6] = nl_cell_f64(1e9 / pace->changed_piece_ns);
+    if (doc->base.unit == DIFF_BY_WALL) { /* other times are added up over what runs at once */
+        cells[5] = nl_cell_f64(1e9 / pace->base_piece_ns);
+        cells[6] = nl_cell_f64(1e9 / pace->changed_piece_ns);
+    }
     cells[7] = nl_answer_static(pace->other_work ? "no" : NULL);
     return result;
 }

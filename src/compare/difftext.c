@@ -72,18 +72,22 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
         nl_buf_text(text, " These times are not of the same work:");
     nl_buf_format(text, " B did %s %s of the same work", nl_format_percent(share, fabs(work)),
                   work < 0 ? "less" : "more");
-    nl_buf_format(text, " (%.6g and %.6g pieces a device, of the names that both have). ",
-                  pace->base_pieces, pace->changed_pieces);
+    nl_buf_format(text, " (%.6g and %.6g pieces%s, of the names that both have). ",
+                  pace->base_pieces, pace->changed_pieces,
+                  doc->base.unit <= DIFF_BY_WORK && doc->base.device_count > 1 ? " a device" : "");
     nl_buf_text(text, "For each piece: ");
     put_value(doc, text, llround(pace->base_piece_ns));
     nl_buf_text(text, " in A, ");
     put_value(doc, text, llround(pace->changed_piece_ns));
     nl_buf_text(text, " in B (");
     put_percent(text, pace->changed_piece_ns / pace->base_piece_ns - 1);
-    nl_buf_format(text,
-                  "); a second: %.4g and %.4g pieces. No steps to compare by: mark steps, or give "
-                  "windows of the same work, such as '[nvtx=NAME]'.",
-                  1e9 / pace->base_piece_ns, 1e9 / pace->changed_piece_ns);
+    nl_buf_text(text, "). ");
+    if (doc->base.unit == DIFF_BY_WALL)
+        nl_buf_format(text, "A second: %.4g and %.4g pieces. ", 1e9 / pace->base_piece_ns,
+                      1e9 / pace->changed_piece_ns);
+    nl_buf_text(text,
+                "No steps to compare by: mark steps, or give windows of the same work, such as "
+                "'[nvtx=NAME]'.");
 }
 
 static void say_change(struct diff_doc *doc, struct nl_buf *text)
@@ -407,14 +411,16 @@ struct nl_result *diff_next_table(const struct diff_doc *doc)
     if (s->verdict == DIFF_INCOMPARABLE)
         put_next(result, "record both sides alike", s->reason ? s->reason : "",
                  nl_arena_format(arena, "neurolens info %s && neurolens info %s", a, b));
-    next_for_rows(doc, result, a, b);
-    if (doc->pace.other_work)
+    if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
         put_next(result, "mark steps on both sides, or give windows of the same work",
                  "one side did less of the same work",
                  nl_arena_format(arena, "neurolens diff %s %s", windowed(arena, doc->base_word),
                                  windowed(arena, doc->changed_word)));
-    else if ((s->verdict == DIFF_UNTOLD || s->verdict == DIFF_UNKNOWN) &&
-             doc->base.sum != doc->changed.sum)
+    next_for_rows(doc, result, a, b);
+    if (s->verdict == DIFF_UNKNOWN && doc->pace.other_work)
+        return result;
+    if ((s->verdict == DIFF_UNTOLD || s->verdict == DIFF_UNKNOWN) &&
+        doc->base.sum != doc->changed.sum)
         put_next(result, "record more steady steps, and more than one capture a side",
                  s->reason ? s->reason : "", nl_arena_format(arena, "neurolens diff %s NEW", a));
     else if (s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER)
