@@ -96,13 +96,11 @@ size_t nl_chunk_room(const struct nl_table_def *def, uint32_t count)
     return def->count * (sizeof(struct nl_chunk_column) + 8) + def->row_size * count;
 }
 
-NL_WIDE size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const void *rows,
-                             uint32_t count)
+NL_WIDE static size_t pack(char *chunk, const struct nl_table_def *def, const void *rows,
+                           uint32_t count)
 {
     struct nl_chunk_column *have = (struct nl_chunk_column *)(void *)chunk;
     size_t at = def->count * sizeof *have;
-    if (count > NL_CHUNK_ROWS)
-        NL_BUG("a chunk of too many rows");
     for (unsigned c = 0; c < def->count; c++) {
         const struct nl_column_def *column = &nl_columns[def->first + c];
         have[c] = (struct nl_chunk_column){0};
@@ -117,6 +115,13 @@ NL_WIDE size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const 
         at += ((size_t)have[c].bytes * count + 7) & ~(size_t)7;
     }
     return at;
+}
+
+size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const void *rows, uint32_t count)
+{
+    if (count > NL_CHUNK_ROWS)
+        NL_BUG("a chunk of too many rows");
+    return pack(chunk, def, rows, count);
 }
 
 size_t nl_chunk_values(const struct nl_table_def *def, const char *chunk, uint32_t count)
@@ -164,8 +169,8 @@ static void fill(const struct nl_column_def *column, uint64_t value, uint32_t co
 #undef FILL
 }
 
-NL_WIDE void nl_chunk_read(const char *chunk, const struct nl_table_def *def, unsigned c,
-                           uint32_t count, void *cells)
+NL_WIDE static void read_cells(const char *chunk, const struct nl_table_def *def, unsigned c,
+                               uint32_t count, void *cells)
 {
     const struct nl_column_def *column = &nl_columns[def->first + c];
     const struct nl_chunk_column *have = (const struct nl_chunk_column *)(const void *)chunk + c;
@@ -176,4 +181,10 @@ NL_WIDE void nl_chunk_read(const char *chunk, const struct nl_table_def *def, un
         return;
     }
     BY_SIZES(column->size, have->bytes, READ)
+}
+
+void nl_chunk_read(const char *chunk, const struct nl_table_def *def, unsigned c, uint32_t count,
+                   void *cells)
+{
+    read_cells(chunk, def, c, count, cells);
 }
