@@ -131,8 +131,7 @@ static void put_headlines(struct nl_report *report, const struct nl_runprint *pr
         any = any || print->parts[p].count;
     if (!any)
         report->headlines[report->headline_count++] =
-            "This profile has no kernels, copies, operators or layers of which a fingerprint is "
-            "made.";
+            "There are no kernels, copies, operators or layers of which a fingerprint is made.";
     if (!print->device)
         return;
     if (!isnan(print->peak_bytes_per_s))

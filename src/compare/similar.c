@@ -213,17 +213,17 @@ static void put_headlines(struct nl_report *report, const struct nl_print_view *
     if (!all)
         put_headline(report, why_none(counts));
     else if (is_empty(view))
-        put_headline(report, "This profile has no kernels, copies, operators or layers by which it "
-                             "could be compared.");
+        put_headline(report,
+                     "There are no kernels, copies, operators or layers by which to compare it.");
     else
         put_count(report, counts->apart,
                   "no part in common with this profile: nothing to compare.");
     put_count(report, counts->without,
-              counts->updated
-                  ? "no fingerprint, and what is kept is not enough to make it; -v says "
-                    "why."
-                  : "no fingerprint; --update makes those that can be made.");
-    put_count(report, counts->damaged, "a damaged fingerprint; --update makes it anew.");
+              counts->updated ? "no fingerprint, and none could be made; -v says why."
+                              : "no fingerprint; --update makes those that can be made.");
+    put_count(report, counts->damaged,
+              counts->updated ? "a damaged fingerprint, and none could be made; -v says why."
+                              : "a damaged fingerprint; --update makes it anew.");
 }
 
 struct nl_report *nl_similar_report(const struct nl_print_view *view,
