@@ -151,6 +151,8 @@ static void fill_values(struct nl_print_item *item, const struct fp_item *from,
         if (from->best_ns > 0)
             item->values[NL_PRINT_ROOFLINE] = from->best_ns / ns;
     }
+    if (item->values[NL_PRINT_DRAM_SHARE] > 1)
+        item->values[NL_PRINT_DRAM_SHARE] = NL_NULL_F64;
     if (item->values[NL_PRINT_ROOFLINE] > 1) {
         item->values[NL_PRINT_ROOFLINE] = NL_NULL_F64;
         list->impossible++;
