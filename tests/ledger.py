@@ -384,13 +384,30 @@ def older():
     told = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"), "--update")
     tally.check("--update makes them, but not of a document that lists only some events",
                 told[0][:1] == [("kineto.json", 1)] and
-                any("1 run has no fingerprint" in line for line in told[1]), told)
+                any("1 run has no fingerprint, and none could be made" in line for line in told[1]), told)
     fresh = place("version2")
     neurolens(["add", SMALL, os.path.join(CORPUS, "chrome", "kineto.json"),
                os.path.join(CORPUS, "pstats", "version4.prof"), "--ledger", fresh, "--no-cache"])
     tally.check("they are those that `add` makes", prints_of(ledger) == prints_of(fresh))
     again = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"), "--update")
     tally.check("once", again == told, again)
+
+
+def damaged_names(ledger, told):
+    """What is compared is whole, what is shown is not: no search may end with that."""
+    with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
+        database.execute("UPDATE fingerprints SET names = x'00'")
+    database.close()
+    left = nearest(ledger, TRAIN)
+    tally.check("runs whose names are damaged are told and left out", left[0] == [] and
+                left[1][0] == "Compared with 0 runs." and "damaged" in left[1][-1], left)
+    tally.check("that of a run which is searched by is made of its trace",
+                nearest(ledger, "@", "name=nothing*") == (
+                    [], ["Compared with 0 runs.",
+                         "No run passes the filters; `neurolens ls` takes the same ones."]))
+    left = nearest(ledger, TRAIN, "--update", "-n", "2")
+    tally.check("--update makes them again, though what is compared was whole",
+                left[0] == told[0][:2], left)
 
 
 def fingerprints():
@@ -420,6 +437,7 @@ def fingerprints():
     tally.check("a damaged one is told and left out", len(damaged_told[0]) == 2 and
                 any("damaged" in line for line in damaged_told[1]), damaged_told)
     tally.check("--update makes it anew", nearest(ledger, TRAIN, "--update")[0] == told[0])
+    damaged_names(ledger, told)
     neurolens(["rm", "@", "--ledger", ledger])
     tally.check("what is in the bin is not compared", nearest(ledger, TRAIN)[0] == [
         told[0][0], told[0][2]])

@@ -17,7 +17,6 @@
 #include "ledger/runopen.h"
 
 #define USUAL_RUNS 10
-#define BYTES_MAX  ((size_t)16 << 20)
 
 #define TARGET(member) offsetof(struct nl_settings, member)
 
@@ -46,7 +45,8 @@ struct similar {
     struct nearest *nearest; /* the best so far, best first */
     size_t count, cap, wanted;
     struct nl_similar_count counts;
-    struct nl_similar_run *runs;
+    struct nl_similar_run *runs; /* the nearest as they are shown */
+    size_t shown;
     struct nl_arena arena;
 };
 
@@ -75,21 +75,28 @@ static bool is_plain(const struct similar *s)
              window->nvtx);
 }
 
-/* A run's own is taken as it is kept. */
+/* False when it has none or a damaged one. */
+static bool read_print(const struct nl_ledger_print *print, struct nl_print_view *view,
+                       struct nl_print_texts *texts, struct nl_arena *arena)
+{
+    struct nl_str items = {print->items.ptr, print->items.len};
+    struct nl_str names = {print->names.ptr, print->names.len};
+    return nl_print_unpack(view, items) && nl_print_texts(texts, view, names, arena);
+}
+
+/* A run's own is taken as it is kept; one that is missing or damaged is made of its trace. */
 static bool take_print(struct similar *s, struct nl_err *err)
 {
     if (is_plain(s) && !nl_ledger_print_get(s->ledger, s->self.run, NL_PRINT_FORM, &s->print.items,
                                             &s->print.names, err))
         return false;
-    if (!s->print.items.len && !make_print(s, err))
-        return false;
-    struct nl_str items = {s->print.items.ptr, s->print.items.len};
-    struct nl_str names = {s->print.names.ptr, s->print.names.len};
-    if (nl_print_unpack(&s->view, items) && nl_print_texts(&s->texts, &s->view, names, &s->arena))
+    if (read_print(&s->print, &s->view, &s->texts, &s->arena))
         return true;
-    return nl_fail(err, NL_FORMAT,
-                   "the ledger's fingerprint of this run is damaged; `neurolens similar --update` "
-                   "makes it anew");
+    nl_buf_clear(&s->print.items);
+    nl_buf_clear(&s->print.names);
+    return make_print(s, err) &&
+           (read_print(&s->print, &s->view, &s->texts, &s->arena) ||
+            nl_fail(err, NL_LIMIT, "the profile's fingerprint is too large to be compared"));
 }
 
 /* ---- the runs ---- */
@@ -114,8 +121,10 @@ static bool see(void *context, const struct nl_ledger_print_row *row, struct nl_
     struct similar *s = context;
     if (nl_job_cancelled(s->call->job))
         return nl_fail(err, NL_INTERRUPTED, "stopped on request");
-    if (s->is_run && row->run->run == s->self.run)
+    if (s->is_run && row->run->run == s->self.run) {
+        s->counts.itself = true;
         return true;
+    }
     if (!row->items.len) {
         s->counts.without++;
         return true;
@@ -137,20 +146,30 @@ static bool see(void *context, const struct nl_ledger_print_row *row, struct nl_
 /* ---- --update ---- */
 
 struct missing {
+    struct nl_ledger *ledger;
     struct nl_print_view view;
     struct nl_ledger_run *runs;
     size_t count, cap;
 };
 
+/* Its names are read, too: a run whose names are damaged cannot be shown. */
 static bool see_missing(void *context, const struct nl_ledger_print_row *row, struct nl_err *err)
 {
     struct missing *missing = context;
-    (void)err;
-    if (row->items.len && nl_print_unpack(&missing->view, row->items))
-        return true;
-    nl_grow(&missing->runs, &missing->cap, missing->count + 1);
-    missing->runs[missing->count++] = *row->run;
-    return true;
+    struct nl_ledger_print print;
+    struct nl_print_texts texts;
+    struct nl_arena arena;
+    nl_ledger_print_init(&print, NL_PRINT_FORM);
+    nl_arena_init(&arena);
+    bool done = nl_ledger_print_get(missing->ledger, row->run->run, NL_PRINT_FORM, &print.items,
+                                    &print.names, err);
+    if (done && !read_print(&print, &missing->view, &texts, &arena)) {
+        nl_grow(&missing->runs, &missing->cap, missing->count + 1);
+        missing->runs[missing->count++] = *row->run;
+    }
+    nl_arena_free(&arena);
+    nl_ledger_print_release(&print);
+    return done;
 }
 
 /* One run: what cannot be opened any more stays without. */
@@ -182,7 +201,7 @@ static bool update_one(struct similar *s, const struct nl_ledger_run *run, const
 
 static bool update(struct similar *s, const char *const *filters, size_t count, struct nl_err *err)
 {
-    struct missing missing = {0};
+    struct missing missing = {.ledger = s->ledger};
     char *cache =
         s->call->settings.no_cache ? NULL : nl_cache_folder(s->call->settings.ledger, err);
     bool done =
@@ -233,25 +252,25 @@ static bool describe(struct similar *s, struct nl_similar_run *run, const char *
     return true;
 }
 
-static bool read_run(struct similar *s, size_t i, bool eyes, struct nl_err *err)
+/* The next to be shown. One whose names are damaged is counted as such and not shown. */
+static bool read_run(struct similar *s, const struct nearest *nearest, bool eyes,
+                     struct nl_err *err)
 {
-    struct nl_similar_run *run = &s->runs[i];
-    struct nl_buf items, names;
-    nl_buf_init(&items, BYTES_MAX);
-    nl_buf_init(&names, BYTES_MAX);
-    run->likeness = s->nearest[i].likeness;
-    bool done =
-        nl_ledger_print_get(s->ledger, s->nearest[i].run.run, NL_PRINT_FORM, &items, &names, err);
-    if (done && (!nl_print_unpack(&run->view, (struct nl_str){items.ptr, items.len}) ||
-                 !nl_print_texts(&run->texts, &run->view, (struct nl_str){names.ptr, names.len},
-                                 &s->arena)))
-        done = nl_fail(err, NL_FORMAT,
-                       "the fingerprint of run %.8s is damaged; `neurolens similar --update` "
-                       "makes it anew",
-                       s->nearest[i].run.id);
-    nl_buf_release(&items);
-    nl_buf_release(&names);
-    return done && describe(s, run, nl_arena_text(&s->arena, s->nearest[i].run.id, 32), eyes, err);
+    struct nl_similar_run *run = &s->runs[s->shown];
+    struct nl_ledger_print print;
+    nl_ledger_print_init(&print, NL_PRINT_FORM);
+    bool done = nl_ledger_print_get(s->ledger, nearest->run.run, NL_PRINT_FORM, &print.items,
+                                    &print.names, err);
+    bool whole = done && read_print(&print, &run->view, &run->texts, &s->arena);
+    nl_ledger_print_release(&print);
+    if (!whole) {
+        s->counts.damaged++;
+        s->counts.compared--;
+        return done;
+    }
+    s->shown++;
+    run->likeness = nearest->likeness;
+    return describe(s, run, nl_arena_text(&s->arena, nearest->run.id, 32), eyes, err);
 }
 
 static bool show(struct similar *s, struct nl_output *output, struct nl_err *err)
@@ -260,16 +279,16 @@ static bool show(struct similar *s, struct nl_output *output, struct nl_err *err
     bool eyes = strcmp(format, "text") == 0 || strcmp(format, "md") == 0, done = true;
     s->runs = nl_zalloc((s->count + 1) * sizeof *s->runs);
     for (size_t i = 0; done && i < s->count; i++)
-        done = read_run(s, i, eyes, err);
+        done = read_run(s, &s->nearest[i], eyes, err);
     if (!done)
         return false;
     struct nl_report *report =
-        nl_similar_report(&s->view, &s->texts, s->runs, s->count, &s->counts);
+        nl_similar_report(&s->view, &s->texts, s->runs, s->shown, &s->counts);
     struct nl_view_options options = {.section = strcmp(format, "csv") == 0 ? "runs" : NULL,
                                       .width = output->width,
                                       .color = output->color,
                                       .all = s->call->settings.all,
-                                      .rows = s->count > 12 ? s->count : 12};
+                                      .rows = s->shown > 12 ? s->shown : 12};
     nl_progress_quiet(s->call->progress);
     done = output->view->render_report(output->stream, NULL, report, &options, err);
     nl_report_free(report);
@@ -281,6 +300,8 @@ static bool similar(struct similar *s, struct nl_output *output, struct nl_err *
     const char *const *filters = (const char *const *)s->call->argument + 1;
     size_t count = (size_t)s->call->count - 1;
     bool may_write = s->call->settings.update;
+    s->counts.filtered = count > 0;
+    s->counts.updated = may_write;
     s->wanted = s->call->settings.limit > 0 ? (size_t)s->call->settings.limit : USUAL_RUNS;
     if (s->call->settings.all)
         s->wanted = SIZE_MAX;

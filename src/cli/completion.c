@@ -23,22 +23,30 @@ static void command_names(FILE *out)
         fprintf(out, "%s%s", command == nl_commands ? "" : " ", command->name);
 }
 
-/* All choices of all options: "    --format|-f) words='text json'" lines. */
-static void bash_choices(FILE *out, const struct nl_option *const *tables)
+/* The choices of a table's options: "    analyze:--format|analyze:-f) words='text json'" lines. */
+static void bash_table_choices(FILE *out, const char *command, const struct nl_option *table)
 {
-    for (size_t t = 0; tables[t]; t++) {
-        for (const struct nl_option *o = tables[t]; o->name; o++) {
-            if (!o->choices)
-                continue;
-            fprintf(out, "    --%s", o->name);
-            if (o->letter)
-                fprintf(out, "|-%c", o->letter);
-            fprintf(out, ") words='");
-            for (size_t i = 0; o->choices[i]; i++)
-                fprintf(out, "%s%s", i ? " " : "", o->choices[i]);
-            fprintf(out, "' ;;\n");
-        }
+    for (const struct nl_option *o = table; o->name; o++) {
+        if (!o->choices)
+            continue;
+        fprintf(out, "    %s:--%s", command, o->name);
+        if (o->letter)
+            fprintf(out, "|%s:-%c", command, o->letter);
+        fprintf(out, ") words='");
+        for (size_t i = 0; o->choices[i]; i++)
+            fprintf(out, "%s%s", i ? " " : "", o->choices[i]);
+        fprintf(out, "' ;;\n");
     }
+}
+
+/* By command: --section of one is not that of another. */
+static void bash_choices(FILE *out)
+{
+    for (const struct nl_command *command = nl_commands; command->name; command++)
+        for (size_t t = 0; command->tables[t]; t++)
+            if (command->tables[t] != nl_common_options)
+                bash_table_choices(out, command->name, command->tables[t]);
+    bash_table_choices(out, "*", nl_common_options);
 }
 
 static void bash_options(FILE *out, const struct nl_command *command)
@@ -83,8 +91,8 @@ static void bash(FILE *out)
                  "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
                  "  local command=${COMP_WORDS[1]} words= runs=\n"
                  "  COMPREPLY=()\n"
-                 "  case $before in\n");
-    bash_choices(out, nl_every_option);
+                 "  case $command:$before in\n");
+    bash_choices(out);
     fprintf(out, "  esac\n"
                  "  if [ -z \"$words\" ]; then\n"
                  "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"

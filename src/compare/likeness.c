@@ -134,6 +134,7 @@ static double whole(const struct nl_packed_item *items, size_t count)
 }
 
 struct sums {
+    uint32_t pairs;
     double same, worth;                  /* of pairs */
     double known_share, known_closeness; /* of pairs with a known component */
     double share[NL_PRINT_VALUES], close[NL_PRINT_VALUES];
@@ -144,6 +145,7 @@ static double add_pair(struct sums *sums, const struct nl_packed_item *a,
 {
     double each[NL_PRINT_VALUES], closeness = pair_closeness(a, b, each);
     double share = a->share < b->share ? a->share : b->share;
+    sums->pairs++;
     sums->same += share;
     sums->worth += share * worth_of(closeness);
     if (!isnan(closeness)) {
@@ -219,6 +221,7 @@ struct nl_likeness nl_likeness_of(const struct nl_print_view *a, const struct nl
         *part = compare_part(a, b, p, &rests, &sums);
         like.similarity = (parts++ ? like.similarity : 0) + part->similarity;
         like.same += part->same;
+        like.same_items += sums.pairs;
         like.alike += part->alike;
         share += sums.known_share;
         close += sums.known_closeness;

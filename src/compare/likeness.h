@@ -27,6 +27,7 @@ struct nl_likeness_part {
 struct nl_likeness {
     double similarity;             /* NaN: no part in common */
     double same, alike, unmatched; /* means over the parts that decide */
+    uint32_t same_items;           /* pairs in `same`, all parts together */
     double
         behaviour; /* of `same`: mean closeness of components, weighted by time; NaN: none known */
     unsigned level_parts; /* bits: the parts that decide */

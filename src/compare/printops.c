@@ -108,7 +108,17 @@ struct ops {
     struct nl_fold fold;
     uint32_t *nodes;
     int64_t *own_ns, *launched_ns;
+    bool *has_inner; /* operators inside it */
 };
+
+static bool *find_inner(const struct nl_rangetree *tree)
+{
+    bool *has = nl_zalloc(((size_t)tree->count + 1) * sizeof *has);
+    for (uint32_t range = 0; range < tree->count; range++)
+        if (tree->parents[range] != NL_NULL_ROW)
+            has[tree->parents[range]] = true;
+    return has;
+}
 
 static struct nl_str folded(struct ops *ops, uint32_t name)
 {
@@ -129,13 +139,16 @@ static void add_op(struct ops *ops, uint32_t range)
     if (nl_scope_length(&ops->gather->host, slice) >= 0) {
         uint32_t item = fp_tally_item(ops->own, name);
         fp_tally_add(ops->own, item, type, ops->own_ns[range]);
-        fp_tally_flops(ops->own, item, flops, bytes, NL_NULL_F64);
+        /* Its own time is that of its operations only where neither a device nor another operator
+         * did them. */
+        bool here = ops->launched_ns[range] < 0 && !ops->has_inner[range];
+        fp_tally_flops(ops->own, item, flops, here ? flops : NL_NULL_F64, bytes, NL_NULL_F64);
     }
     if (ops->launched_ns[range] < 0)
         return;
     uint32_t item = fp_tally_item(ops->launched, name);
     fp_tally_add(ops->launched, item, type, ops->launched_ns[range]);
-    fp_tally_flops(ops->launched, item, flops, bytes,
+    fp_tally_flops(ops->launched, item, flops, flops, bytes,
                    has_row ? best_ns(ops->gather, op, flops, bytes) : NL_NULL_F64);
 }
 
@@ -150,11 +163,13 @@ void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, st
     ops.nodes = nodes_of(gather->trace);
     ops.own_ns = own_times(gpu.tree);
     ops.launched_ns = launched_times(&gpu);
+    ops.has_inner = find_inner(gpu.tree);
     for (uint32_t range = 0; range < gpu.tree->count; range++)
         add_op(&ops, range);
     nl_free(ops.nodes);
     nl_free(ops.own_ns);
     nl_free(ops.launched_ns);
+    nl_free(ops.has_inner);
     nl_fold_release(&ops.fold);
     nl_gputime_release(&gpu);
 }

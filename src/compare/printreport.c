@@ -40,10 +40,10 @@ static struct nl_result *items_of(const struct nl_print_list *list, unsigned par
     }
     if (list->impossible)
         result->note = nl_arena_format(&result->arena,
-                                       "%zu items would be faster than their device's peaks allow: "
+                                       "%zu item%s would be faster than the device's peaks allow: "
                                        "what was counted cannot be right, so roofline_share is "
                                        "not told",
-                                       list->impossible);
+                                       list->impossible, list->impossible == 1 ? "" : "s");
     return result;
 }
 
@@ -126,16 +126,22 @@ static struct nl_result *components_of(const struct nl_runprint *print)
 static void put_headlines(struct nl_report *report, const struct nl_runprint *print)
 {
     char rate[NL_UNIT_TEXT] = "";
+    bool any = false;
+    for (unsigned p = 0; p < NL_PRINT_PARTS; p++)
+        any = any || print->parts[p].count;
+    if (!any)
+        report->headlines[report->headline_count++] =
+            "There are no kernels, copies, operators or layers of which a fingerprint is made.";
     if (!print->device)
         return;
     if (!isnan(print->peak_bytes_per_s))
         nl_format_rate(rate, print->peak_bytes_per_s);
     report->headlines[report->headline_count++] =
-        nl_arena_format(&report->arena, "Measured against %s%s%s%s%s.", print->device,
-                        *rate ? ", memory " : "", rate,
+        nl_arena_format(&report->arena, "Device: %s%s%s%s%s.", print->device,
+                        *rate ? ", peak of memory " : "", rate,
                         print->peaks ? "; peaks from "
                         : *rate      ? " as the profile tells it"
-                                     : ", whose peaks are not known",
+                                     : "; its peaks are not known",
                         print->peaks ? print->peaks : "");
 }
 

@@ -82,10 +82,11 @@ void fp_tally_value(struct fp_tally *tally, uint32_t item, enum nl_print_value v
     tally->items[item].weights[value] += weight;
 }
 
-void fp_tally_flops(struct fp_tally *tally, uint32_t item, double flops, double bytes,
-                    double best_ns)
+void fp_tally_flops(struct fp_tally *tally, uint32_t item, double flops, double timed_flops,
+                    double bytes, double best_ns)
 {
     tally->items[item].flops += flops;
+    tally->items[item].timed_flops += timed_flops;
     tally->items[item].bytes += bytes;
     tally->items[item].best_ns += best_ns;
 }
@@ -143,12 +144,15 @@ static void fill_values(struct nl_print_item *item, const struct fp_item *from,
     for (int v = 0; v < NL_PRINT_VALUES; v++)
         item->values[v] = from->weights[v] > 0 ? from->sums[v] / from->weights[v] : NL_NULL_F64;
     if (from->flops > 0 && ns > 0) {
-        item->values[NL_PRINT_FLOP_RATE] = from->flops / ns * 1e9;
+        if (from->timed_flops > 0)
+            item->values[NL_PRINT_FLOP_RATE] = from->timed_flops / ns * 1e9;
         if (from->bytes > 0)
             item->values[NL_PRINT_INTENSITY] = from->flops / from->bytes;
         if (from->best_ns > 0)
             item->values[NL_PRINT_ROOFLINE] = from->best_ns / ns;
     }
+    if (item->values[NL_PRINT_DRAM_SHARE] > 1)
+        item->values[NL_PRINT_DRAM_SHARE] = NL_NULL_F64;
     if (item->values[NL_PRINT_ROOFLINE] > 1) {
         item->values[NL_PRINT_ROOFLINE] = NL_NULL_F64;
         list->impossible++;

@@ -6,7 +6,7 @@
  *     item = fp_tally_item(&tally, signature);             per different name
  *     fp_tally_add(&tally, item, category, length);        per call; category is text or empty
  *     fp_tally_value(&tally, item, NL_PRINT_WARPS, x, length);   weighted means
- *     fp_tally_flops(&tally, item, flops, bytes, best);    sums: unknown when one call is
+ *     fp_tally_flops(&tally, item, flops, flops, bytes, best);   sums: unknown when one call is
  *     fp_tally_finish(&tally, &list, &arena);
  *     fp_tally_release(&tally);
  */
@@ -19,7 +19,7 @@ struct fp_item {
     uint64_t count;
     int64_t total_ns;
     double sums[NL_PRINT_VALUES], weights[NL_PRINT_VALUES];
-    double flops, bytes, best_ns; /* NaN when one call does not tell */
+    double flops, timed_flops, bytes, best_ns; /* NaN when one call does not tell */
 };
 
 struct fp_tally {
@@ -43,8 +43,9 @@ void fp_tally_sum(struct fp_tally *tally, uint32_t item, struct nl_str category,
 /* NaN counts for nothing. */
 void fp_tally_value(struct fp_tally *tally, uint32_t item, enum nl_print_value value, double x,
                     double weight);
-void fp_tally_flops(struct fp_tally *tally, uint32_t item, double flops, double bytes,
-                    double best_ns);
+/* `timed_flops`: the same, but NaN where the item's time is not that of its operations. */
+void fp_tally_flops(struct fp_tally *tally, uint32_t item, double flops, double timed_flops,
+                    double bytes, double best_ns);
 /* Texts are copied into the arena. */
 void fp_tally_finish(struct fp_tally *tally, struct nl_print_list *list, struct nl_arena *arena);
 

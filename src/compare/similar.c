@@ -28,6 +28,7 @@ static const struct nl_result_column run_columns[] = {
     {"id", NULL, NL_MEANS_TEXT},
     {"name", NULL, NL_MEANS_TEXT},
     {"same_share", "same", NL_MEANS_SHARE},
+    {"same_items", "items", NL_MEANS_COUNT},
     {"alike_share", "alike", NL_MEANS_SHARE},
     {"unmatched_share", "other", NL_MEANS_SHARE},
     {"behaviour", NULL, NL_MEANS_NUMBER},
@@ -62,14 +63,15 @@ static void add_run(struct nl_result *result, const struct nl_similar_run *run)
     cells[1] = text_cell(result, run->id);
     cells[2] = text_cell(result, run->name);
     cells[3] = nl_cell_f64(rounded(like->same));
-    cells[4] = nl_cell_f64(rounded(like->alike));
-    cells[5] = nl_cell_f64(rounded(like->unmatched));
-    cells[6] = nl_cell_f64(rounded(like->behaviour));
-    cells[7] = text_cell(result, part_names(result, like->level_parts));
-    cells[8] = text_cell(result, run->texts.device);
-    cells[9] = text_cell(result, run->model);
-    cells[10] = text_cell(result, run->tags);
-    cells[11] = text_cell(result, run->added);
+    cells[4] = nl_answer_count(like->same_items);
+    cells[5] = nl_cell_f64(rounded(like->alike));
+    cells[6] = nl_cell_f64(rounded(like->unmatched));
+    cells[7] = nl_cell_f64(rounded(like->behaviour));
+    cells[8] = text_cell(result, part_names(result, like->level_parts));
+    cells[9] = text_cell(result, run->texts.device);
+    cells[10] = text_cell(result, run->model);
+    cells[11] = text_cell(result, run->tags);
+    cells[12] = text_cell(result, run->added);
 }
 
 /* ---- items ---- */
@@ -182,15 +184,46 @@ static void put_count(struct nl_report *report, uint64_t count, const char *says
                                      count == 1 ? " has" : "s have", says));
 }
 
-static void put_headlines(struct nl_report *report, const struct nl_similar_count *counts)
+static bool is_empty(const struct nl_print_view *view)
+{
+    for (unsigned p = 0; p < NL_PRINT_PARTS; p++)
+        if (view->count[p])
+            return false;
+    return true;
+}
+
+/* Why there is nothing at all. */
+static const char *why_none(const struct nl_similar_count *counts)
+{
+    if (counts->filtered)
+        return counts->itself ? "No other run passes the filters."
+                              : "No run passes the filters; `neurolens ls` takes the same ones.";
+    return counts->itself ? "This is the only run in the ledger."
+                          : "The ledger has no runs; `neurolens add PROFILE` puts one in.";
+}
+
+static void put_headlines(struct nl_report *report, const struct nl_print_view *view,
+                          const struct nl_similar_count *counts)
 {
     char text[NL_UNIT_TEXT];
+    uint64_t all = counts->compared + counts->apart + counts->without + counts->damaged;
     put_headline(report, nl_arena_format(&report->arena, "Compared with %s run%s.",
                                          nl_format_count(text, counts->compared),
                                          counts->compared == 1 ? "" : "s"));
-    put_count(report, counts->apart, "no part in common with this profile: nothing to compare.");
-    put_count(report, counts->without, "no fingerprint; --update makes those that can be made.");
-    put_count(report, counts->damaged, "a damaged fingerprint; --update makes it anew.");
+    if (!all)
+        put_headline(report, why_none(counts));
+    else if (is_empty(view))
+        put_headline(report,
+                     "There are no kernels, copies, operators or layers by which to compare it.");
+    else
+        put_count(report, counts->apart,
+                  "no part in common with this profile: nothing to compare.");
+    put_count(report, counts->without,
+              counts->updated ? "no fingerprint, and none could be made; -v says why."
+                              : "no fingerprint; --update makes those that can be made.");
+    put_count(report, counts->damaged,
+              counts->updated ? "a damaged fingerprint, and none could be made; -v says why."
+                              : "a damaged fingerprint; --update makes it anew.");
 }
 
 struct nl_report *nl_similar_report(const struct nl_print_view *view,
@@ -210,7 +243,12 @@ struct nl_report *nl_similar_report(const struct nl_print_view *view,
     nl_arena_init(&report->arena);
     report->name = "similar";
     report->title = "Similar runs";
-    put_headlines(report, counts);
+    put_headlines(report, view, counts);
+    if (count < counts->compared) {
+        pages.runs->truncated = true;
+        pages.runs->note = nl_arena_format(&pages.runs->arena,
+                                           "the nearest %zu; --limit N or --all shows more", count);
+    }
     for (size_t i = 0; i < count; i++) {
         add_run(pages.runs, &runs[i]);
         for (unsigned p = 0; p < NL_PRINT_PARTS; p++) {

@@ -21,6 +21,9 @@ struct nl_similar_count {
     uint64_t compared, without,
         apart; /* runs: with a likeness; no fingerprint; no part in common */
     uint64_t damaged;
+    bool itself;   /* the profile is one of the runs, and left out */
+    bool filtered; /* filters chose them */
+    bool updated;  /* what could be made was made */
 };
 
 /* The report of `neurolens similar`; runs in the order in which they are to be shown. */

@@ -167,7 +167,7 @@ bool nl_ledger_may_name(const char *word)
     return word[0] == '@' || (word[0] && word[0] != '-' && !strchr(word, '/'));
 }
 
-static bool is_hex(const char *word)
+bool nl_ledger_begins_id(const char *word)
 {
     size_t len = strspn(word, "0123456789abcdefABCDEF");
     return word[len] == '\0' && len >= LEAST_HEX && len < NL_RUNDOC_ID;
@@ -307,7 +307,8 @@ bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bool binned,
     } else {
         if (!find_by_tag(ledger, word, binned, run, &found, err))
             return false;
-        if (!found && is_hex(word) && !find_by_id(ledger, word, binned, run, &found, err))
+        if (!found && nl_ledger_begins_id(word) &&
+            !find_by_id(ledger, word, binned, run, &found, err))
             return false;
     }
     return found || not_found(ledger, word, binned, err);

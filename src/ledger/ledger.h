@@ -57,6 +57,9 @@ struct nl_ledger_run {
 NL_MUST_CHECK bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bool binned,
                                   struct nl_ledger_run *run, struct nl_err *err);
 
+/* Are these hex digits, enough of them, that an id can begin with? */
+bool nl_ledger_begins_id(const char *word);
+
 /* Could the word be a run's name at all: `@…`, or something without a folder in it? */
 bool nl_ledger_may_name(const char *word);
 

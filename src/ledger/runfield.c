@@ -191,3 +191,16 @@ void nl_runfield_short_date(char text[NL_DATE_TEXT])
         text[16] = '\0';
     }
 }
+
+const char *nl_runfield_id(const char *text, struct nl_arena *arena)
+{
+    char pattern[NL_RUNDOC_ID + 1];
+    size_t len = strlen(text);
+    if (!nl_ledger_begins_id(text))
+        return text;
+    for (size_t i = 0; i < len; i++)
+        pattern[i] = (char)(text[i] >= 'A' && text[i] <= 'F' ? text[i] + 'a' - 'A' : text[i]);
+    bool is_whole = len == NL_RUNDOC_ID - 1; /* found by its index */
+    pattern[len] = '*';
+    return nl_arena_text(arena, pattern, len + !is_whole);
+}

@@ -39,6 +39,9 @@ bool nl_runfield_number(const struct nl_field *field, const char *text, double *
 /* What a fact's numbers mean: by the unit that came with it (may be NULL), else by its name's end. */
 enum nl_meaning nl_runfield_meaning(const char *name, const char *unit);
 
+/* What an id is compared with: when cut to the digits that it begins with, a pattern. */
+const char *nl_runfield_id(const char *text, struct nl_arena *arena);
+
 /* "2026-11-20T09:05:07Z" */
 #define NL_DATE_TEXT 32
 const char *nl_runfield_date(char text[NL_DATE_TEXT], int64_t ns);

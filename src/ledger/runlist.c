@@ -211,7 +211,11 @@ static bool condition(struct list *list, const struct nl_field *field, size_t op
 {
     struct nl_buf *where = &list->where;
     switch (field->kind) {
-    case NL_FIELD_ID: text_condition(list, where, "r.id", op, text); return true;
+    case NL_FIELD_ID:
+        if (ops[op].op == OP_EQUAL || ops[op].op == OP_NOT)
+            text = nl_runfield_id(text, &list->arena);
+        text_condition(list, where, "r.id", op, text);
+        return true;
     case NL_FIELD_NAME: text_condition(list, where, "r.name", op, text); return true;
     case NL_FIELD_TAG: return set_condition(list, "tags", "tag", op, text, err);
     case NL_FIELD_FINDING: return set_condition(list, "findings", "cause", op, text, err);

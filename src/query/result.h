@@ -20,6 +20,7 @@ enum nl_meaning {
     NL_MEANS_NUMBER,      /* double */
     NL_MEANS_RATE,        /* double, bytes per second */
     NL_MEANS_HERTZ,       /* per second */
+    NL_MEANS_FLOPS,       /* double, floating-point operations per second */
     NL_MEANS_WEIGHT,      /* int64 in the unit that the row's column `unit` names */
     NL_MEANS_UNIT,        /* that column: text */
     NL_MEANS_ANY,         /* SQL expressions: each cell has its own type */

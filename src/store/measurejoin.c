@@ -220,6 +220,50 @@ static void tell_all(const struct join *join, int64_t dropped)
                             "left out where kernels share a mean");
 }
 
+/* Older drivers leave the maker's name out. */
+static struct nl_str product(const struct nl_trace *trace, uint32_t device)
+{
+    struct nl_str name = nl_trace_name(trace, trace->device.name[device]);
+    size_t maker = nl_str_starts(name, "NVIDIA ") ? strlen("NVIDIA ") : 0;
+    return (struct nl_str){name.ptr + maker, name.len - maker};
+}
+
+/* By product name where both tell, else by compute capability; what is not known is no difference. */
+static bool could_be(const struct nl_trace *a, uint32_t x, const struct nl_trace *b, uint32_t y)
+{
+    const struct nl_device_table *left = &a->device, *right = &b->device;
+    struct nl_str name = product(a, x), other = product(b, y);
+    if (name.len && other.len)
+        return nl_str_eq(name, other);
+    if (left->compute_major[x] == NL_NULL_U32 || right->compute_major[y] == NL_NULL_U32)
+        return true;
+    return left->compute_major[x] == right->compute_major[y] &&
+           left->compute_minor[x] == right->compute_minor[y];
+}
+
+/* Joined all the same, since that may be all there is; but who reads it must know. */
+static void tell_other_gpus(const struct join *join)
+{
+    const struct nl_trace *report = join->report, *trace = join->m->trace;
+    for (uint32_t i = 0; i < report->device.rows && trace->device.rows; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < trace->device.rows && !found; k++)
+            found = could_be(report, i, trace, k);
+        if (found)
+            continue;
+        char detail[300];
+        struct nl_str name = nl_trace_name(report, report->device.name[i]);
+        (void)snprintf(
+            detail, sizeof detail,
+            "measured on %.*s, which the profile does not have: values are that GPU's, and "
+            "against the peaks of this one they mislead",
+            name.len ? (int)(name.len < 150 ? name.len : 150) : 11,
+            name.len ? name.ptr : "another GPU");
+        nl_builder_coverage(join->m->f->b, NL_NULL_ROW, "joined: reports of another GPU", 1,
+                            detail);
+    }
+}
+
 void nl_join_report(struct nl_measuring *m, const struct nl_trace *report, uint32_t first_source)
 {
     struct join join = {.m = m, .report = report, .first_source = first_source};
@@ -233,6 +277,8 @@ void nl_join_report(struct nl_measuring *m, const struct nl_trace *report, uint3
     for (size_t run = 0; run < join.runs.count; run++)
         join_signature(&join, run, launches);
     tell_all(&join, nl_measure_rows(m, report, join.of));
+    if (join.joined.launches)
+        tell_other_gpus(&join);
     nl_signatures_release(&join.runs);
     nl_signatures_release(&join.reports);
     void *owned[] = {join.listed, join.next, join.of, launches};

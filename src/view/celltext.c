@@ -179,6 +179,10 @@ static void add_number(struct nl_buf *out, enum nl_meaning meaning, int64_t whol
     case NL_MEANS_SHARE: nl_buf_text(out, nl_format_percent(text, broken)); break;
     case NL_MEANS_RATE: nl_buf_text(out, nl_format_rate(text, broken)); break;
     case NL_MEANS_HERTZ: nl_buf_format(out, "%.4g MHz", broken / 1e6); break;
+    case NL_MEANS_FLOPS:
+        nl_buf_format(out, "%.4g %s", broken / (broken < 1e12 ? 1e9 : 1e12),
+                      broken < 1e12 ? "GFLOP/s" : "TFLOP/s");
+        break;
     case NL_MEANS_BYTES:
         nl_buf_format(out, "%s%s", whole < 0 ? "-" : "",
                       nl_format_bytes(text, whole < 0 ? 0 - (uint64_t)whole : (uint64_t)whole));

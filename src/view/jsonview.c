@@ -12,7 +12,7 @@ static const char *const unit_names[] = {
     [NL_MEANS_TEXT] = NULL,      [NL_MEANS_INTEGER] = NULL,         [NL_MEANS_COUNT] = "count",
     [NL_MEANS_NS] = "ns",        [NL_MEANS_BYTES] = "bytes",        [NL_MEANS_SHARE] = "share",
     [NL_MEANS_NUMBER] = NULL,    [NL_MEANS_RATE] = "bytes/s",       [NL_MEANS_ANY] = NULL,
-    [NL_MEANS_CHANGE_NS] = "ns", [NL_MEANS_CHANGE_SHARE] = "share",
+    [NL_MEANS_CHANGE_NS] = "ns", [NL_MEANS_CHANGE_SHARE] = "share", [NL_MEANS_FLOPS] = "FLOP/s",
 };
 
 static void put_cell(struct nl_json *json, struct nl_cell cell)

@@ -144,11 +144,12 @@ def closeness(x, y):
 def part_likeness(a, b):
     a = {i["signature"]: i for i in a}
     b = {i["signature"]: i for i in b}
-    score = same = 0
+    score = same = pairs = 0
     left = {}
     for signature in set(a) | set(b):
         x, y = a.get(signature), b.get(signature)
         both = min(x["share"], y["share"]) if x and y else 0
+        pairs += bool(x and y)
         if both:
             close = closeness(x, y)
             score += both * (1 if close is None else 0.5 + 0.5 * close)
@@ -157,7 +158,7 @@ def part_likeness(a, b):
             if item and item["category"]:
                 left.setdefault(item["category"], [0, 0])[side] += item["share"] - both
     alike = sum(min(pair) for pair in left.values())
-    return score + 0.5 * alike, same, alike
+    return score + 0.5 * alike, same, alike, pairs
 
 
 def likeness(a, b):
@@ -165,7 +166,8 @@ def likeness(a, b):
     for level in LEVELS:
         parts = [part_likeness(a[p], b[p]) for p in level if a[p] and b[p]]
         if parts:
-            return [sum(column) / len(parts) for column in zip(*parts)]
+            *means, pairs = zip(*parts)
+            return [sum(column) / len(parts) for column in means] + [sum(pairs)]
     return None
 
 
@@ -193,7 +195,7 @@ class Runs:
                 pairs += 1
                 wanted = likeness(self.prints[a], self.prints[b])
                 run = self.said[a].get(os.path.basename(b))
-                got = run and [run["similarity"], run["same_share"], run["alike_share"]]
+                got = run and [run["similarity"], run["same_share"], run["alike_share"], run["same_items"]]
                 if (wanted is None) != (got is None) or \
                         (wanted and max(abs(x - y) for x, y in zip(wanted, got)) > 2e-4):
                     wrong.append((os.path.basename(a), os.path.basename(b), wanted, got))

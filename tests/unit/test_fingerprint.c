@@ -206,7 +206,27 @@ static void operators(void)
     const struct nl_print_item *linear = item_of(print, NL_PRINT_OP, "aten::linear");
     CHECK_INT(linear->total_ns, 10000); /* 30 without the 20 inside */
     CHECK(isnan(linear->values[NL_PRINT_FLOP_RATE]));
-    CHECK_INT(item_of(print, NL_PRINT_OP, "aten::mm")->total_ns, 40000);
+    /* Its operations were the device's: what it spent on the host tells nothing of their rate. */
+    mm = item_of(print, NL_PRINT_OP, "aten::mm");
+    CHECK_INT(mm->total_ns, 40000);
+    CHECK(isnan(mm->values[NL_PRINT_FLOP_RATE]));
+    CHECK(near(mm->values[NL_PRINT_INTENSITY], 624e6 / 20391000));
+    nl_runprint_free(print);
+}
+
+/* On the host, what has no operators inside did its operations itself. */
+static void operators_of_the_host(void)
+{
+    struct gputrace make;
+    open_on_device(&make);
+    add_op(&make, "aten::conv2d", "[\"float\"]", 1000000, 8, 0, 30);
+    add_op(&make, "aten::mkldnn_convolution", "[\"float\"]", 1000000, 8, 5, 20);
+    struct nl_runprint *print = print_of(&make);
+    const struct nl_print_item *outer = item_of(print, NL_PRINT_OP, "aten::conv2d");
+    const struct nl_print_item *inner = item_of(print, NL_PRINT_OP, "aten::mkldnn_convolution");
+    CHECK(near(inner->values[NL_PRINT_FLOP_RATE], 1e6 / 20e-6));
+    CHECK_INT(outer->total_ns, 10000);
+    CHECK(isnan(outer->values[NL_PRINT_FLOP_RATE]));
     nl_runprint_free(print);
 }
 
@@ -381,6 +401,7 @@ CHECK_MAIN("fingerprint", {"kernels have one name", kernels_have_one_name},
            {"shares and latencies", shares_and_latencies},
            {"measured components", measured_components},
            {"tensor work is not counted", tensor_work_is_not_counted}, {"operators", operators},
-           {"likeness by hand", likeness_by_hand}, {"alike as can be", alike_as_can_be},
-           {"damage is refused", damage_is_refused}, {"long names are cut", long_names_are_cut},
+           {"operators of the host", operators_of_the_host}, {"likeness by hand", likeness_by_hand},
+           {"alike as can be", alike_as_can_be}, {"damage is refused", damage_is_refused},
+           {"long names are cut", long_names_are_cut},
            {"the smallest are one", the_smallest_are_one})
