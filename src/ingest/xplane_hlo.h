@@ -71,10 +71,11 @@ struct hlo_instruction *hlo_operand(const struct hlo_program *program,
                                     const struct hlo_instruction *of, int64_t id);
 const struct hlo_computation *hlo_computation(const struct hlo_program *program, int64_t id);
 
-/* Numbers of a repeated int64 field, packed or not, in order: calls `take` for each. */
 #define HLO_NUMBERS_MOST 32
+/* Numbers of a repeated int64 field, packed or not, in order. Returns how many there are, which may be
+ * more than `out` takes. */
 size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_NUMBERS_MOST]);
-/* Calls take for every id of a repeated field, however many there are. */
+/* Calls `take` for every one, however many there are. */
 void hlo_each_id(const struct wire *message, uint32_t number,
                  void (*take)(void *context, int64_t id), void *context);
 /* The last field of this number as a message or text; over nothing when it is not there. */

@@ -1,6 +1,6 @@
 /*
- * build — what builder.c, finish.c, nest.c, link.c and measure.c share: the builder's inside. Not for other
- * rooms.
+ * build — the builder's inside: what staging (builder.c, budget.c, instances.c) and the steps of finishing
+ * share. Not for other rooms.
  */
 #ifndef NL_BUILD_H
 #define NL_BUILD_H
@@ -123,7 +123,8 @@ NL_MUST_CHECK bool nl_budget_fail(const struct nl_builder *builder, struct nl_er
 void nl_entities_order(struct nl_builder *builder, struct nl_remaps *remaps,
                        uint32_t *sequence[NL_TABLE_COUNT]);
 
-/* order.c: the time that is added to each source's times (NL rows in builder->sources). */
+/* order.c: the time that is added to each source's times (`first_ts`: per source, its
+ * earliest start). */
 void nl_align_sources(struct nl_builder *builder, const int64_t *first_ts);
 
 /* Makes chunks of the rows that still wait in all stages. */
