@@ -57,7 +57,7 @@ static char *take(struct nl_stage *stage, size_t bytes)
         size_t size = block ? block->bytes * 2 : FIRST_BLOCK;
         if (size > LAST_BLOCK || size < sizeof *block + bytes)
             size = LAST_BLOCK;
-        stage->runs.block = block = nl_pages(size);
+        stage->runs.block = block = nl_pagepool_fresh(&stage->builder->pages, size);
         block->bytes = size;
         block->used = sizeof *block;
         nl_budget_count(stage->builder, size);
