@@ -10,21 +10,14 @@
 #include "base/sort.h"
 #include "store/columns.h"
 
-/* Blocks: small first, for small traces. The last holds whatever is taken at once. */
-#define FIRST_BLOCK ((size_t)64 << 10)
-#define LAST_BLOCK  ((size_t)1 << 20)
+/* Of a block, at most; it holds whatever is taken at once. */
+#define LAST_BLOCK ((size_t)1 << 20)
 
 /* A column is sparse when less than 1 / SPARSE of the rows may have something in it. */
 #define SPARSE 8
 
-struct nl_run_block {
-    size_t used, bytes;
-    uint32_t runs; /* that need it */
-    char room[];
-};
-
 struct nl_staged_keys {
-    struct nl_run_block *block;
+    struct nl_block *block;
     uint32_t count;
     bool settled; /* names are the trace's */
     int64_t *number, *offset;
@@ -33,7 +26,7 @@ struct nl_staged_keys {
 
 struct nl_run {
     const struct nl_unit *unit;
-    struct nl_run_block *block;
+    struct nl_block *block;
     struct nl_staged_keys *keys;
     uint32_t slice, metric;
     double *value;
@@ -44,26 +37,18 @@ struct nl_run {
 
 #define MOST_KEYS (sizeof(struct nl_staged_keys) + NL_KEYS_MOST * (2 * 8 + 4 * 4))
 #define MOST_RUN  (sizeof(struct nl_run) + NL_KEYS_MOST * (8 + 3 * 4))
-_Static_assert(sizeof(struct nl_run_block) + MOST_KEYS <= LAST_BLOCK &&
-                   sizeof(struct nl_run_block) + MOST_RUN <= LAST_BLOCK,
+_Static_assert(MOST_KEYS <= LAST_BLOCK && MOST_RUN <= LAST_BLOCK,
                "what is staged at once fits in a block");
 
 /* Memory of the last block or a new one, 8-byte aligned. */
 static char *take(struct nl_stage *stage, size_t bytes)
 {
-    struct nl_run_block *block = stage->runs.block;
-    bytes = (bytes + 7) & ~(size_t)7;
-    if (!block || block->used + bytes > block->bytes) {
-        size_t size = block ? block->bytes * 2 : FIRST_BLOCK;
-        if (size > LAST_BLOCK || size < sizeof *block + bytes)
-            size = LAST_BLOCK;
-        stage->runs.block = block = nl_pagepool_fresh(&stage->builder->pages, size);
-        block->bytes = size;
-        block->used = sizeof *block;
-        nl_budget_count(stage->builder, size);
-    }
-    block->used += bytes;
-    return (char *)block + block->used - bytes;
+    const struct nl_block *before = stage->runs.block;
+    char *room = nl_block_room(&stage->runs.block, &stage->builder->pages, (bytes + 7) & ~(size_t)7,
+                               LAST_BLOCK);
+    if (stage->runs.block != before)
+        nl_budget_count(stage->builder, stage->runs.block->room);
+    return room;
 }
 
 /* Copies an array to where *at stands; NULL stays NULL. */
@@ -117,21 +102,24 @@ void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged
     run->metrics = copy(&at, values->metrics, narrow);
     run->key = copy(&at, values->key, narrow);
     run->text = copy(&at, values->text, narrow);
-    run->block->runs++;
-    keys->block->runs++;
+    run->block->needed++;
+    keys->block->needed++;
     nl_grow(&runs->run, &runs->cap, runs->count + 1);
     runs->run[runs->count++] = run;
 }
 
-static void block_done(struct nl_run_block *block)
+/* Table instance comes last: no other has use for its pages. */
+static void block_done(struct nl_block *block)
 {
-    if (--block->runs == 0)
-        nl_pages_free(block, block->bytes);
+    if (--block->needed)
+        return;
+    nl_pages_free(block->bytes, block->room);
+    nl_free(block);
 }
 
 static void run_done(const struct nl_run *run)
 {
-    struct nl_run_block *own = run->block;
+    struct nl_block *own = run->block;
     block_done(run->keys->block);
     block_done(own);
 }
