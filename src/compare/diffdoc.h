@@ -16,7 +16,6 @@ struct diff_doc {
     struct diff_sureness sureness;
     const char *base_word, *changed_word;
     struct nl_report *report;
-    size_t result_cap;
 };
 
 /* Takes the result. */
