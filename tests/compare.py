@@ -57,7 +57,32 @@ def value(row, what):
     return row[what + "_ns"] if what + "_ns" in row else row[what + "_weight"]
 
 
+# Numbers that are no quantities of a unit; everything else says its unit at the end of its name.
+PLAIN = {"ratio", "ratio_low", "ratio_high", "median_ratio", "base_samples", "new_samples",
+         "base_discarded", "new_discarded", "rank", "device", "step", "base_calls", "new_calls",
+         "base_pieces", "new_pieces"}
+UNITS = ("_ns", "_share", "_count", "_spans", "_per_s", "_weight")
+OF_THE_ROW = {"counts": "unit", "counters": "unit", "recorded": "what"}  # a column says the unit
+
+
+def check_units(answer):
+    for section, rows in answer.items():
+        if section in ("headline", "truncated"):
+            continue
+        for row in rows:
+            for name, cell in row.items():
+                if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+                    continue
+                if section in OF_THE_ROW and OF_THE_ROW[section] in row:
+                    continue
+                if name not in PLAIN and not name.endswith(UNITS):
+                    raise Wrong("%s: %s has no unit" % (section, name))
+                if name.endswith("_ns") and not isinstance(cell, int):
+                    raise Wrong("%s: %s is not in whole ns: %r" % (section, name, cell))
+
+
 def check_sums(answer):
+    check_units(answer)
     verdict = answer["verdict"][0]
     for section in SUMMED:
         rows = answer.get(section, [])
@@ -69,7 +94,11 @@ def check_sums(answer):
                 raise Wrong("%s: %s adds up to %s, not %s" % (section, what, total,
                                                               value(verdict, what)))
         for row in rows:
-            if section != "parts" and value(row, "by_count") is not None and \
+            if section == "parts":
+                continue
+            if row["part"] == "idle" and value(row, "by_count") is not None:
+                raise Wrong("%s: idle time has no calls: %s" % (section, row))
+            if value(row, "by_count") is not None and \
                     value(row, "by_count") + value(row, "by_time") != value(row, "change"):
                 raise Wrong("%s: %s is not split into its change" % (section, row["name"]))
 
@@ -218,6 +247,27 @@ def check_names(tally, folder):
             tally.fail("%s called %s" % (name, other), wrong)
 
 
+# ---- steps on one side only ----
+
+def check_host_steps(tally, folder):
+    """Operators on a CPU, 5 us each. A step of one side is never compared with the whole of the other."""
+    paths = []
+    for name, marked in ("whole", False), ("steps", True):
+        events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9,
+                   "ts": 100 * i + 1, "dur": 5, "args": {}} for i in range(8)]
+        if marked:
+            events += [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % i, "pid": 9,
+                        "tid": 9, "ts": 100 * i, "dur": 90, "args": {}} for i in range(8)]
+        paths.append(os.path.join(folder, name + ".json"))
+        with open(paths[-1], "w", encoding="utf-8") as file:
+            json.dump({"schemaVersion": 1, "traceEvents": events}, file)
+    for a, b, ns, samples in (paths[0], paths[1], 40000, None), (paths[1], paths[1], 5000, 8):
+        verdict = diff(a, b)["verdict"][0]
+        got = verdict["unit"], verdict["base_ns"], verdict["new_ns"], verdict["base_samples"]
+        tally.check("operators of %s and %s" % (os.path.basename(a), os.path.basename(b)),
+                    got == ("host", ns, ns, samples), verdict)
+
+
 # ---- damaged times ----
 
 def check_long(tally, folder):
@@ -249,6 +299,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="neurolens-compare-") as folder:
         check_formats(tally, folder)
         check_names(tally, folder)
+        check_host_steps(tally, folder)
         check_long(tally, folder)
     tally.finish()
 

@@ -180,10 +180,27 @@ DAMAGED = {
 }
 
 
+def halves(count=24000):
+    """Begins, ends and arrows of many threads whose names come up in other blocks than those before:
+    threads that race to number lanes and names do it in another order every time."""
+    kinds = ['"ph":"B"', '"ph":"E"', '"ph":"b","cat":"c%d","id":%d', '"ph":"e","cat":"c%d","id":%d',
+             '"ph":"s","cat":"f%d","id":%d', '"ph":"f","cat":"f%d","id":%d']
+    for i in range(count):
+        turn, kind = divmod(i, len(kinds))
+        lane = turn // 10 * 7 % 400
+        what = kinds[kind] % (lane % 7, turn) if kind > 1 else kinds[kind]
+        yield ('{%s,"name":"op %d","pid":%d,"tid":%d,"ts":%d,"args":{"at":"%d %s"}}'
+               % (what, lane, lane % 3, lane, turn // 50, turn, "x" * 60))
+
+
 def check_threads(folder):
     """The same bytes whatever the number of threads: of damaged text, too, where several threads
     must find the same events; the made files are larger than the blocks that threads take."""
-    paths = sorted(Path(TESTS, "corpus", "chrome").iterdir())
+    paths = sorted(path for path in Path(TESTS, "corpus").rglob("*")
+                   if path.is_file() and path.suffix != ".py"
+                   and path.name not in ("README", "README.md", ".gitignore"))
+    paths.append(Path(write(folder, "halves.json", '{"traceEvents": [\n' + ",\n".join(halves()) +
+                            "]}")))
     event = '{"ph":"X","cat":"cpu_op","name":"op %d","pid":1,"tid":1,"ts":%d,"dur":1,"args":{}}'
     for name, damaged in DAMAGED.items():
         lines = [event % (i % 97, i * 10) for i in range(30000)]

@@ -3,6 +3,7 @@
  */
 #include "analyze/answer.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"name", "call", NL_MEANS_TEXT},
@@ -27,7 +28,7 @@ static void add_launched(struct launched *launched, const struct nl_scope *scope
         if (launch == NL_NULL_ROW || length < 0 || table->kind[launch] != NL_KIND_API)
             continue;
         launched[table->name[launch]].count++;
-        launched[table->name[launch]].ns += length;
+        nl_sum_add(&launched[table->name[launch]].ns, length);
     }
 }
 
@@ -49,7 +50,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("api", NULL, columns);
     int64_t whole = 0;
     for (size_t i = 0; i < count; i++)
-        whole += stats[i].total_ns;
+        nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_answer_name(result, trace, stats[i].name);

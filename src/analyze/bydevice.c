@@ -3,6 +3,7 @@
 
 #include "analyze/places.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 enum { SUM_BYTES, SUM_TIMED_NS, SUM_SIZED };
 
@@ -20,8 +21,8 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope,
                           places->lane_place[trace->slice.lane[slice]], length);
         if (!grouping->bytes || grouping->bytes[row] == NL_NULL_U64)
             continue;
-        group->sums[SUM_BYTES] += (int64_t)grouping->bytes[row];
-        group->sums[SUM_TIMED_NS] += length;
+        nl_sum_add_u64(&group->sums[SUM_BYTES], grouping->bytes[row]);
+        nl_sum_add(&group->sums[SUM_TIMED_NS], length);
         group->sums[SUM_SIZED]++;
     }
 }

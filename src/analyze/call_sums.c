@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/answer.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"name", NULL, NL_MEANS_TEXT},    {"place", "in", NL_MEANS_TEXT},
@@ -31,8 +32,7 @@ static int64_t *sums_of(const struct nl_trace *trace, const uint32_t *rows, size
     for (size_t i = 0; i < count; i++) {
         int64_t self = trace->call.self_ns[rows[i]];
         int64_t *sum = &sums[trace->stack.module[trace->call.stack[rows[i]]]];
-        if (self > 0 && __builtin_add_overflow(*sum, self, sum))
-            *sum = INT64_MAX;
+        nl_sum_add(sum, self > 0 ? self : 0);
     }
     return sums;
 }

@@ -6,6 +6,7 @@
 #include "analyze/answer.h"
 #include "analyze/memo.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 #include "query/apirole.h"
 
 #define ROLES   (NL_API_MODULE + 1)
@@ -66,12 +67,12 @@ static void count_calls(struct tallies *tallies, const struct nl_scope *scope,
         struct tally *tally = tally_of(tallies, nl_lane_rank(trace, trace->slice.lane[slice]));
         enum nl_api_role role = nl_api_slice_role(roles, trace, slice);
         tally->count[role]++;
-        tally->total[role] += dur;
+        nl_sum_add(&tally->total[role], dur);
         tally->most[role] = dur > tally->most[role] ? dur : tally->most[role];
         tally->blocking[role] += nl_api_slice_blocks(roles, trace, slice);
         if (trace->slice.ts[slice] >= steady) {
             tally->steady[role]++;
-            tally->steady_ns[role] += dur;
+            nl_sum_add(&tally->steady_ns[role], dur);
         }
     }
 }
@@ -89,11 +90,12 @@ static void count_idle(struct tallies *tallies, const struct nl_trace *trace,
     for (size_t i = 0; i < idle->device_count; i++) {
         const struct nl_idle_device *device = &idle->devices[i];
         struct tally *tally = tally_of(tallies, device->rank);
-        tally->wall += device->wall_ns;
+        nl_sum_add(&tally->wall, device->wall_ns);
         for (size_t j = 0; j < device->sums; j++) {
             const struct nl_idle_sum *sum = &idle->sums[device->first_sum + j];
             if (is_call((enum nl_idle_activity)sum->activity))
-                tally->during[roles->by_name[sum->name] & ~NL_API_BLOCKS] += sum->total_ns;
+                nl_sum_add(&tally->during[roles->by_name[sum->name] & ~NL_API_BLOCKS],
+                           sum->total_ns);
         }
         for (size_t j = 0; j < device->gaps; j++) {
             const struct nl_idle_gap *gap = &idle->gaps[device->first_gap + j];

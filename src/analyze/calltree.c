@@ -7,6 +7,7 @@
 #include "analyze/answer.h"
 #include "analyze/gputime.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 #define FIRST_SLOTS  1024
 #define SHOWN_LEVELS 16    /* of a deeper path the first and last eight */
@@ -92,7 +93,7 @@ static uint32_t *plant(struct forest *forest)
         if (length < 0)
             continue;
         forest->nodes[place[range]].count++;
-        forest->nodes[place[range]].cpu_ns += length;
+        nl_sum_add(&forest->nodes[place[range]].cpu_ns, length);
     }
     return place;
 }
@@ -109,13 +110,13 @@ static int64_t add_work(struct forest *forest, const uint32_t *place)
         struct node *node = range == NL_NULL_ROW ? &forest->unowned[nl_gputime_unowned(gpu, work)]
                                                  : &forest->nodes[place[range]];
         node->works++;
-        node->self_ns += length;
-        node->gpu_ns += length;
-        whole += length;
+        nl_sum_add(&node->self_ns, length);
+        nl_sum_add(&node->gpu_ns, length);
+        nl_sum_add(&whole, length);
     }
     for (uint32_t id = forest->count; id-- > 1;) {
         const struct node *node = &forest->nodes[id];
-        forest->nodes[node->parent].gpu_ns += node->gpu_ns;
+        nl_sum_add(&forest->nodes[node->parent].gpu_ns, node->gpu_ns);
         forest->nodes[node->parent].works += node->works;
     }
     return whole;
@@ -232,8 +233,8 @@ static struct node sum_rest(const struct forest *forest, struct node *const *ord
         if (order[i]->parent && !forest->nodes[order[i]->parent].number)
             continue;
         rest.works += order[i]->works;
-        rest.gpu_ns += order[i]->gpu_ns;
-        rest.self_ns += order[i]->gpu_ns;
+        nl_sum_add(&rest.gpu_ns, order[i]->gpu_ns);
+        nl_sum_add(&rest.self_ns, order[i]->gpu_ns);
     }
     return rest;
 }

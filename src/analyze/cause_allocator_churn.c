@@ -6,6 +6,7 @@
  * Warning when they cost over 1 % of wall in idle time (root_causes.md entry 46), critical over 5 %.
  */
 #include "analyze/cause.h"
+#include "base/sum.h"
 
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.05
@@ -35,7 +36,7 @@ static uint64_t count_calls(const struct nl_scene *scene, int64_t since, int64_t
              nl_slice_rank(trace, slice) != scene->device->rank))
             continue;
         count++;
-        *ns += trace->slice.dur[slice];
+        nl_sum_add(ns, trace->slice.dur[slice]);
     }
     return count;
 }

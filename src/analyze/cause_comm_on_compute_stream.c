@@ -7,6 +7,7 @@
  */
 #include "analyze/cause.h"
 #include "analyze/groups.h"
+#include "base/sum.h"
 
 #define SAME_SHARE     0.5
 #define LEAST_SHARE    0.05
@@ -24,9 +25,9 @@ static void add_up(const struct nl_scene *scene, struct stream_time *lanes)
         uint32_t row = scene->kernels[i], slice = trace->kernel.slice[row];
         struct stream_time *lane = &lanes[trace->slice.lane[slice]];
         if (trace->kernel.class[row] == NL_CLASS_COMMUNICATION)
-            lane->comm += trace->slice.dur[slice];
+            nl_sum_add(&lane->comm, trace->slice.dur[slice]);
         else
-            lane->compute += trace->slice.dur[slice];
+            nl_sum_add(&lane->compute, trace->slice.dur[slice]);
     }
 }
 
@@ -43,10 +44,10 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t same = 0, all = 0, stream = NL_NULL_I64;
     add_up(scene, lanes);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        all += lanes[lane].comm;
+        nl_sum_add(&all, lanes[lane].comm);
         if (!is_shared(&lanes[lane]))
             continue;
-        same += lanes[lane].comm;
+        nl_sum_add(&same, lanes[lane].comm);
         stream = trace->lane.stream[lane];
     }
     struct nl_intervals mixed;

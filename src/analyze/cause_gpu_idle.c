@@ -7,6 +7,7 @@
 #include "analyze/cause.h"
 #include "analyze/gaptext.h"
 #include "analyze/groups.h"
+#include "base/sum.h"
 
 #define WARN_SHARE     0.15
 #define CRITICAL_SHARE 0.30
@@ -31,7 +32,7 @@ static void class_times(const struct nl_scene *scene, int64_t ns[NL_IDLE_CLASSES
         if (sum->class != NL_IDLE_HOST_LATE || sum->activity != NL_DID_QUEUED)
             continue;
         ns[NL_IDLE_HOST_LATE] -= sum->total_ns;
-        ns[NL_IDLE_LAUNCH_LATENCY] += sum->total_ns;
+        nl_sum_add(&ns[NL_IDLE_LAUNCH_LATENCY], sum->total_ns);
     }
 }
 
@@ -101,7 +102,7 @@ static enum nl_idle_activity largest(const struct nl_scene *scene, int64_t *most
     enum nl_idle_activity best = NL_DID_UNKNOWN;
     for (size_t i = 0; i < scene->device->sums; i++) {
         const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
-        ns[sum->activity] += sum->total_ns;
+        nl_sum_add(&ns[sum->activity], sum->total_ns);
     }
     ns[NL_DID_UNKNOWN] = 0;
     for (enum nl_idle_activity activity = 0; activity < NL_DID_COUNT; activity++)

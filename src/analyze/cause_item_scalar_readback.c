@@ -5,6 +5,7 @@
  * gap whose launching thread was blocked in a call; cost as sync_calls (root_causes.md entry 14).
  */
 #include "analyze/cause.h"
+#include "base/sum.h"
 
 #define SCALAR_BYTES   8
 #define WARN_SHARE     0.01
@@ -40,7 +41,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         int64_t ns = after_scalar(scene, gap) ? nl_idle_sync_cost(scene->trace, gap) : 0;
         if (ns <= 0)
             continue;
-        cost += ns;
+        nl_sum_add(&cost, ns);
         drained++;
         nl_intervals_add(&finding->where, gap->end - ns, gap->end);
     }

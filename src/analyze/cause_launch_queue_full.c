@@ -6,6 +6,7 @@
  * (HTA counts a queue of 1,024 launches; the calls' own length tells it without counting).
  */
 #include "analyze/cause.h"
+#include "base/sum.h"
 
 #define LONG_NS    100000
 #define WARN_SHARE 0.05
@@ -30,7 +31,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         uint32_t slice = trace->kernel.slice[scene->kernels[i]];
         if (!is_blocked(trace, slice))
             continue;
-        blocked += trace->slice.dur[trace->slice.link[slice]];
+        nl_sum_add(&blocked, trace->slice.dur[trace->slice.link[slice]]);
         calls++;
         nl_example_slice(scene, &longest, trace->slice.link[slice]);
     }

@@ -7,6 +7,7 @@
  * wall, critical over 10 %.
  */
 #include "analyze/cause.h"
+#include "base/sum.h"
 
 #define WARN_SHARE     0.02
 #define CRITICAL_SHARE 0.10
@@ -30,7 +31,7 @@ static uint64_t blocking_calls(const struct nl_scene *scene, int64_t *ns)
             continue;
         last = gap->sync;
         count++;
-        *ns += trace->slice.dur[gap->sync];
+        nl_sum_add(ns, trace->slice.dur[gap->sync]);
     }
     return count;
 }

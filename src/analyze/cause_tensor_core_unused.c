@@ -9,6 +9,7 @@
  */
 #include "analyze/cause.h"
 #include "analyze/remedy.h"
+#include "base/sum.h"
 #include "store/kernelcategory.h"
 
 #define LEAST_SHARE    0.10
@@ -54,12 +55,12 @@ static struct matrix_time add_up(struct nl_scene *scene, struct nl_intervals *wh
         uint32_t row = scene->kernels[i], slice = trace->kernel.slice[row];
         if (!is_eligible(trace, row, vectors))
             continue;
-        time.all += trace->slice.dur[slice];
+        nl_sum_add(&time.all, trace->slice.dur[slice]);
         if (trace->kernel.tensor_core[row] == NL_TENSORCORE_UNKNOWN)
-            time.unknown += trace->slice.dur[slice];
+            nl_sum_add(&time.unknown, trace->slice.dur[slice]);
         if (trace->kernel.tensor_core[row] != NL_TENSORCORE_NO)
             continue;
-        time.without += trace->slice.dur[slice];
+        nl_sum_add(&time.without, trace->slice.dur[slice]);
         time.kernels++;
         nl_intervals_add(where, trace->slice.ts[slice], nl_slice_end(trace, slice));
         nl_example_slice(scene, longest, slice);

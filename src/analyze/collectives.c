@@ -4,6 +4,7 @@
 #include "analyze/answer.h"
 #include "analyze/groups.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},
@@ -52,12 +53,12 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope)
         group->sums[SUM_ROW] = row;
         if (table->bytes[row] == NL_NULL_U64)
             continue;
-        group->sums[SUM_BYTES] += (int64_t)table->bytes[row];
+        nl_sum_add_u64(&group->sums[SUM_BYTES], table->bytes[row]);
         group->sums[SUM_SIZED]++;
         if (!lasts_as_long(trace, row))
             continue;
-        group->sums[SUM_TIMED_BYTES] += (int64_t)table->bytes[row];
-        group->sums[SUM_TIMED_NS] += length;
+        nl_sum_add_u64(&group->sums[SUM_TIMED_BYTES], table->bytes[row]);
+        nl_sum_add(&group->sums[SUM_TIMED_NS], length);
     }
 }
 
@@ -98,7 +99,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     nl_groups_finish(&groups);
     int64_t whole[2] = {0, 0}; /* shares are of the same side: one is not part of the other */
     for (size_t i = 0; i < groups.count; i++)
-        whole[groups.items[i].a & HOST_SIDE ? 1 : 0] += groups.items[i].stats.total_ns;
+        nl_sum_add(&whole[groups.items[i].a & HOST_SIDE ? 1 : 0], groups.items[i].stats.total_ns);
     struct nl_result *result = NL_ANSWER_NEW("collectives", NULL, columns);
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; i < groups.count; i++)

@@ -8,6 +8,7 @@
 #include "analyze/answer.h"
 #include "analyze/groups.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"operation", NULL, NL_MEANS_TEXT},     {"type", NULL, NL_MEANS_TEXT},
@@ -36,12 +37,6 @@ enum {
 enum { SUM_FLOPS, SUM_BYTES, SUM_RUNS, SUM_UNKNOWN, SUM_FIRST };
 enum { NO_FLOPS = 1, NO_BYTES = 2 };
 
-static void add_sum(int64_t *sum, uint64_t value)
-{
-    if (value > INT64_MAX || __builtin_add_overflow(*sum, (int64_t)value, sum))
-        *sum = INT64_MAX;
-}
-
 /* What one execution costs, where it stands beside this row. */
 static void add_costs(struct nl_group *group, const struct nl_node_table *node, uint32_t row)
 {
@@ -51,9 +46,9 @@ static void add_costs(struct nl_group *group, const struct nl_node_table *node, 
     group->sums[SUM_RUNS]++;
     group->sums[SUM_UNKNOWN] |= (flops ? 0 : NO_FLOPS) | (bytes ? 0 : NO_BYTES);
     if (flops)
-        add_sum(&group->sums[SUM_FLOPS], node->flops[row]);
+        nl_sum_add_u64(&group->sums[SUM_FLOPS], node->flops[row]);
     if (bytes)
-        add_sum(&group->sums[SUM_BYTES], node->bytes[row]);
+        nl_sum_add_u64(&group->sums[SUM_BYTES], node->bytes[row]);
 }
 
 /* By operator, or by instruction where none is told, and type. */

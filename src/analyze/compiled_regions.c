@@ -13,6 +13,7 @@
 #include "analyze/gputime.h"
 #include "analyze/memo.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 /* What a name stands for; the larger the less it says about the region. */
 enum mark { NOT_A_MARK, REGION, FUNCTION, GRAPH, MARKS };
@@ -106,10 +107,10 @@ static void add_work(struct regions *regions)
         struct tally *item = name == NL_NO_NAME ? &regions->outside[nl_gputime_unowned(gpu, work)]
                                                 : &regions->items[name];
         item->works++;
-        item->gpu_ns += length;
-        item->backward_ns += backward ? length : 0;
+        nl_sum_add(&item->gpu_ns, length);
+        nl_sum_add(&item->backward_ns, backward ? length : 0);
         if (begins(nl_trace_name(gpu->trace, gpu->trace->slice.name[slice]), "triton_"))
-            item->generated_ns += length;
+            nl_sum_add(&item->generated_ns, length);
     }
 }
 
@@ -121,7 +122,7 @@ static void add_ranges(struct regions *regions, const struct nl_rangetree *tree)
         if (!regions->mark[name] || length < 0)
             continue;
         regions->items[name].count++;
-        regions->items[name].cpu_ns += length;
+        nl_sum_add(&regions->items[name].cpu_ns, length);
     }
 }
 
@@ -169,12 +170,12 @@ static void add_rows(struct nl_result *result, struct regions *regions, uint32_t
     for (uint32_t name = 0; name < names; name++) {
         struct tally item = regions->items[name];
         item.name = name;
-        whole += item.gpu_ns;
+        nl_sum_add(&whole, item.gpu_ns);
         if (item.works || (item.count && regions->mark[name] == REGION))
             regions->items[kept++] = item;
     }
     for (unsigned i = 0; i < NL_UNOWNED; i++)
-        whole += regions->outside[i].gpu_ns;
+        nl_sum_add(&whole, regions->outside[i].gpu_ns);
     if (!regions->gpu.owners->count)
         whole = -1;
     if (kept)

@@ -1,5 +1,6 @@
 /* copycause — see copycause.h. */
 #include "analyze/copycause.h"
+#include "base/sum.h"
 
 #define WARN_SHARE     0.05 /* TraceLens, nsys-ai: exposed copies over 5 % */
 #define CRITICAL_SHARE 0.20 /* XProf: infeed over 20 % */
@@ -15,12 +16,12 @@ struct nl_copy_sums nl_copy_sum(const struct nl_scene *scene, nl_copy_test *want
         int64_t dur = trace->slice.dur[trace->copy.slice[row]];
         uint64_t bytes = trace->copy.bytes[row];
         sums.count++;
-        sums.total_ns += dur;
+        nl_sum_add(&sums.total_ns, dur);
         if (bytes == NL_NULL_U64)
             continue;
         uint8_t from = trace->copy.src_memory[row], to = trace->copy.dst_memory[row];
         sums.bytes += bytes;
-        sums.timed_ns += dur;
+        nl_sum_add(&sums.timed_ns, dur);
         if (from == NL_MEMORY_PAGEABLE || to == NL_MEMORY_PAGEABLE)
             sums.pageable_bytes += bytes;
         else if (from == NL_MEMORY_PINNED || to == NL_MEMORY_PINNED)

@@ -12,6 +12,7 @@
 
 #include "analyze/answer.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 #define KINDS_MOST 64
 
@@ -55,14 +56,6 @@ struct work {
     int64_t *self, *below, *said; /* per node; said: total as table calls has it */
     uint32_t *count;              /* per node: samples */
 };
-
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return a < 0 ? INT64_MIN + 1 : INT64_MAX;
-    return sum;
-}
 
 /* ---- functions ---- */
 
@@ -220,7 +213,7 @@ static void add_samples(struct work *work, const struct kind *kind)
             continue;
         int64_t weight = sample->weight[row] == NL_NULL_I64 ? 0 : sample->weight[row];
         uint32_t node = sample->stack[row];
-        work->self[node] = add(work->self[node], kind->weighed ? weight : 1);
+        work->self[node] = nl_sum(work->self[node], kind->weighed ? weight : 1);
         work->count[node]++;
     }
 }
@@ -238,14 +231,14 @@ static int64_t add_functions(struct work *work)
     for (uint32_t i = stack->rows; i-- > 0;) {
         struct function *function = &work->functions[work->function_of[i]];
         uint32_t parent = stack->parent[i];
-        whole = add(whole, work->self[i]);
+        whole = nl_sum(whole, work->self[i]);
         function->samples += work->count[i];
-        function->self = add(function->self, work->self[i]);
+        function->self = nl_sum(function->self, work->self[i]);
         if (parent != NL_NULL_ROW)
-            work->below[parent] = add(work->below[parent], work->below[i]);
+            work->below[parent] = nl_sum(work->below[parent], work->below[i]);
         bool said = work->said[i] != NL_NULL_I64 && work->count[i];
         if (!work->below_same[i])
-            function->total = add(function->total, said ? work->said[i] : work->below[i]);
+            function->total = nl_sum(function->total, said ? work->said[i] : work->below[i]);
     }
     return whole;
 }

@@ -3,6 +3,7 @@
  */
 #include "analyze/answer.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"kind", NULL, NL_MEANS_TEXT},
@@ -30,7 +31,7 @@ static void collect(struct tally tallies[NL_KIND_COUNT], const struct nl_scope *
         }
         int64_t length = nl_scope_length(scope, row);
         tally->count += length >= 0;
-        tally->total += length >= 0 ? length : 0;
+        nl_sum_add(&tally->total, length >= 0 ? length : 0);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "analyze/answer.h"
 #include "analyze/memo.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 void nl_gputime_init(struct nl_gputime *gpu, const struct nl_trace *trace,
                      const struct nl_analyze_options *options, enum nl_kind kind)
@@ -97,8 +98,8 @@ static void tally_ranges(struct tallies *tallies, struct nl_memo *memo, enum nl_
         if (length < 0)
             continue;
         item->count++;
-        item->cpu_ns += length;
-        item->self_ns += self > 0 ? self : 0;
+        nl_sum_add(&item->cpu_ns, length);
+        nl_sum_add(&item->self_ns, self > 0 ? self : 0);
     }
     nl_free(same_kind);
 }
@@ -113,9 +114,9 @@ static void tally_work(struct tally *item, uint32_t turn, uint32_t device, int64
         item->reach = INT64_MIN;
     item->stamp = turn;
     item->device = device;
-    item->total_ns += end - start;
+    nl_sum_add(&item->total_ns, end - start);
     if (end > item->reach) {
-        item->union_ns += end - (start > item->reach ? start : item->reach);
+        nl_sum_add(&item->union_ns, end - (start > item->reach ? start : item->reach));
         item->reach = end;
     }
 }
@@ -146,7 +147,7 @@ static void tally_device(struct tallies *tallies)
         struct tally *item = range == NL_NULL_ROW ? &tallies->unowned[nl_gputime_unowned(gpu, work)]
                                                   : &tallies->items[tallies->ids[range]];
         item->works++;
-        item->gpu_ns += length;
+        nl_sum_add(&item->gpu_ns, length);
         tally_work(item, i + 1, (uint32_t)order[i].key, start, start + length);
         for (; range != NL_NULL_ROW; range = gpu->tree->parents[range])
             tally_work(&tallies->items[tallies->ids[range]], i + 1, (uint32_t)order[i].key, start,
@@ -201,10 +202,10 @@ static struct nl_result *answer(struct tallies *tallies)
     int64_t whole = 0;
     for (size_t id = 0; id < tallies->count; id++) {
         tallies->items[id].name = (uint32_t)id;
-        whole += tallies->items[id].gpu_ns;
+        nl_sum_add(&whole, tallies->items[id].gpu_ns);
     }
     for (unsigned i = 0; i < NL_UNOWNED; i++)
-        whole += tallies->unowned[i].gpu_ns;
+        nl_sum_add(&whole, tallies->unowned[i].gpu_ns);
     if (tallies->count)
         qsort(tallies->items, tallies->count, sizeof *tallies->items, by_gpu);
     for (size_t i = 0; i < tallies->count; i++) {

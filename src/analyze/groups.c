@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 
 #define FIRST_SLOTS 256
 
@@ -117,6 +118,6 @@ int64_t nl_groups_total(const struct nl_groups *groups)
 {
     int64_t total = 0;
     for (size_t item = 0; item < groups->count; item++)
-        total += groups->items[item].stats.total_ns;
+        nl_sum_add(&total, groups->items[item].stats.total_ns);
     return total;
 }

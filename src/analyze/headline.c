@@ -7,6 +7,7 @@
 #include "analyze/answer.h"
 #include "analyze/lookup.h"
 #include "analyze/shortname.h"
+#include "base/sum.h"
 #include "base/units.h"
 
 #define SENTENCE_BYTES 2000
@@ -254,7 +255,7 @@ static void tell_copies(const struct story *story)
         if (!nl_str_eq(nl_lookup_text(copies, row, "kind"), kind) || size == NL_NULL_I64)
             continue;
         bytes += size;
-        ns += nl_lookup_i64(copies, row, "total_ns");
+        nl_sum_add(&ns, nl_lookup_i64(copies, row, "total_ns"));
     }
     put_count(story->out, "", nl_lookup_sum(copies, "count"), "copy takes", "copies take");
     put_ns(story->out, " ", nl_lookup_sum(copies, "total_ns"));

@@ -6,6 +6,7 @@
 #include "analyze/answer.h"
 #include "analyze/gaptext.h"
 #include "analyze/memo.h"
+#include "base/sum.h"
 
 #include <stdlib.h>
 
@@ -78,7 +79,7 @@ static size_t join(struct cause *causes, size_t count)
         }
         struct cause *into = &causes[kept - 1];
         into->gaps += causes[i].gaps;
-        into->total_ns += causes[i].total_ns;
+        nl_sum_add(&into->total_ns, causes[i].total_ns);
         if (causes[i].longest_ns > into->longest_ns) {
             into->longest_ns = causes[i].longest_ns;
             into->longest = causes[i].longest;

@@ -8,6 +8,7 @@
 #include "analyze/answer.h"
 #include "analyze/places.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 #include "store/kernelcategory.h"
 
 static const struct nl_result_column columns[] = {
@@ -62,7 +63,7 @@ static void add_rows(struct nl_result *result, const struct nl_place *place, str
     int64_t whole = 0;
     for (unsigned category = 0; category < NL_CATEGORY_COUNT; category++) {
         tallies[category].category = category;
-        whole += tallies[category].sum;
+        nl_sum_add(&whole, tallies[category].sum);
     }
     qsort(tallies, NL_CATEGORY_COUNT, sizeof *tallies, by_sum);
     for (unsigned i = 0; i < NL_CATEGORY_COUNT; i++)
@@ -76,9 +77,9 @@ static void count_kernel(const struct nl_scope *scope, uint32_t row, struct tall
     int64_t start, end, length = nl_scope_length(scope, kernel->slice[row]);
     if (length >= 0) {
         tally->count++;
-        tally->sum += length;
-        tally->tensor += kernel->tensor_core[row] == NL_TENSORCORE_YES ? length : 0;
-        tally->unknown += kernel->tensor_core[row] == NL_TENSORCORE_UNKNOWN ? length : 0;
+        nl_sum_add(&tally->sum, length);
+        nl_sum_add(&tally->tensor, kernel->tensor_core[row] == NL_TENSORCORE_YES ? length : 0);
+        nl_sum_add(&tally->unknown, kernel->tensor_core[row] == NL_TENSORCORE_UNKNOWN ? length : 0);
     }
     if (nl_scope_slice(scope, kernel->slice[row], &start, &end))
         nl_intervals_add(&tally->busy, start, end);
@@ -89,11 +90,11 @@ static void add_note(struct nl_result *result, const struct tally *tallies, size
     int64_t matrix = 0, tensor = 0, unknown = 0, whole = 0, unclassified = 0;
     for (size_t i = 0; i < count; i++) {
         bool eligible = nl_category_is_matrix(tallies[i].category);
-        matrix += eligible ? tallies[i].sum : 0;
-        tensor += eligible ? tallies[i].tensor : 0;
-        unknown += eligible ? tallies[i].unknown : 0;
-        whole += tallies[i].sum;
-        unclassified += tallies[i].category == NL_CATEGORY_UNKNOWN ? tallies[i].sum : 0;
+        nl_sum_add(&matrix, eligible ? tallies[i].sum : 0);
+        nl_sum_add(&tensor, eligible ? tallies[i].tensor : 0);
+        nl_sum_add(&unknown, eligible ? tallies[i].unknown : 0);
+        nl_sum_add(&whole, tallies[i].sum);
+        nl_sum_add(&unclassified, tallies[i].category == NL_CATEGORY_UNKNOWN ? tallies[i].sum : 0);
     }
     if (whole == 0)
         return;

@@ -5,6 +5,7 @@
 #include "analyze/answer.h"
 #include "analyze/places.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},   {"device", NULL, NL_MEANS_INTEGER},
@@ -23,7 +24,7 @@ static void add_rows(struct nl_result *result, const struct nl_place *place, str
 {
     int64_t whole = 0;
     for (unsigned class = 0; class < NL_CLASS_COUNT; class ++)
-        whole += tallies[class].sum;
+        nl_sum_add(&whole, tallies[class].sum);
     for (unsigned class = 0; class < NL_CLASS_COUNT; class ++) {
         struct tally *tally = &tallies[class];
         if (!tally->count && !tally->busy.count)
@@ -58,7 +59,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             continue;
         struct tally *tally = &tallies[place * NL_CLASS_COUNT + trace->kernel.class[row]];
         tally->count += length >= 0;
-        tally->sum += length >= 0 ? length : 0;
+        nl_sum_add(&tally->sum, length >= 0 ? length : 0);
         if (nl_scope_slice(&scope, slice, &start, &end))
             nl_intervals_add(&tally->busy, start, end);
     }

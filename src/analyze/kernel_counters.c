@@ -8,6 +8,7 @@
 
 #include "analyze/answer.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 #include "store/signature.h"
 
 /* Thresholds of Nsight Compute's rule SOLBottleneck: under LATENCY of both peaks nothing is busy,
@@ -84,7 +85,7 @@ static struct tally add_up(const struct nl_scope *scope, const struct nl_signatu
         if (length < 0)
             continue;
         tally.launches++;
-        tally.total_ns += length;
+        nl_sum_add(&tally.total_ns, length);
         if (measurement != NL_NULL_ROW)
             add_measurement(&tally, trace, measurement);
     }

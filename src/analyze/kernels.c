@@ -5,6 +5,7 @@
  */
 #include "analyze/answer.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 #define PLAIN_COLUMNS (5 + NL_STATS_COUNT) /* without those of measurements */
 
@@ -87,7 +88,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         "kernels", NULL, columns, measured ? sizeof columns / sizeof columns[0] : PLAIN_COLUMNS);
     int64_t whole = 0;
     for (size_t i = 0; i < count; i++)
-        whole += stats[i].total_ns;
+        nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_answer_name(result, trace, stats[i].name);

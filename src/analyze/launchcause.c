@@ -1,5 +1,6 @@
 /* launchcause — see launchcause.h. */
 #include "analyze/launchcause.h"
+#include "base/sum.h"
 
 struct samples {
     int64_t *kernels, *calls;
@@ -31,10 +32,10 @@ static struct nl_launch_facts count_facts(const struct nl_scene *scene)
         uint32_t slice = trace->kernel.slice[scene->kernels[i]];
         int64_t dur = trace->slice.dur[slice];
         samples.kernels[i] = dur;
-        facts.kernel_ns += dur;
+        nl_sum_add(&facts.kernel_ns, dur);
         if (dur < NL_SMALL_KERNEL_NS) {
             facts.small++;
-            facts.small_ns += dur;
+            nl_sum_add(&facts.small_ns, dur);
         }
         add_call(trace, slice, &samples, &facts);
     }

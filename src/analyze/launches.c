@@ -15,6 +15,7 @@
 #include "analyze/scope.h"
 #include "analyze/waiting.h"
 #include "base/sort.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},          {"device", NULL, NL_MEANS_INTEGER},
@@ -47,7 +48,7 @@ static void add_linked(struct stream_tally *tally, const struct nl_trace *trace,
     if (trace->slice.link[launch] != slice)
         return; /* a later piece of the same launch */
     tally->launches++;
-    tally->cpu_ns += call;
+    nl_sum_add(&tally->cpu_ns, call);
     nl_grow(&tally->delays, &tally->delay_cap, tally->delay_count + 1);
     int64_t delay = trace->slice.ts[slice] - called - call;
     tally->delays[tally->delay_count++] = delay > 0 ? delay : 0;
@@ -65,7 +66,7 @@ static void add_work(void *context, uint32_t stream, uint32_t slice, int64_t len
     struct stream_tally *tally = &tallies->streams[stream];
     uint32_t launch = trace->slice.link[slice];
     tally->events++;
-    tally->gpu_ns += length;
+    nl_sum_add(&tally->gpu_ns, length);
     if (launch == NL_NULL_ROW || trace->slice.kind[launch] != NL_KIND_API)
         tally->unlinked++;
     else
@@ -82,7 +83,7 @@ static double queue_of(struct nl_waiting *queue, int64_t *max)
     nl_waiting_begin(queue, &walk);
     while (nl_waiting_next(queue, &walk)) {
         area += (double)walk.length * (double)walk.ns;
-        span += walk.ns;
+        nl_sum_add(&span, walk.ns);
         if ((int64_t)walk.length > *max)
             *max = (int64_t)walk.length;
     }

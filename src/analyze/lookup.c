@@ -1,5 +1,6 @@
 /* lookup — see lookup.h. */
 #include "analyze/lookup.h"
+#include "base/sum.h"
 
 #include <math.h>
 
@@ -45,7 +46,7 @@ int64_t nl_lookup_sum(const struct nl_result *result, const char *column)
     int64_t sum = 0;
     for (size_t row = 0; result && row < result->rows; row++) {
         int64_t value = nl_lookup_i64(result, row, column);
-        sum += value == INT64_MIN ? 0 : value;
+        nl_sum_add(&sum, value == INT64_MIN ? 0 : value);
     }
     return sum;
 }

@@ -7,6 +7,7 @@
 
 #include "analyze/answer.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 /* ---- model_layers ---- */
 
@@ -44,12 +45,6 @@ static void add_layer(struct nl_result *result, const struct nl_trace *trace, ui
     cells[8] = nl_answer_name(result, trace, node->tactic[row]);
 }
 
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 static struct nl_result *run_layers(const struct nl_trace *trace,
                                     const struct nl_analyze_options *options, struct nl_job *job,
                                     struct nl_err *err)
@@ -64,7 +59,7 @@ static struct nl_result *run_layers(const struct nl_trace *trace,
         if (trace->node.slice[row] != NL_NULL_ROW || trace->node.total_ns[row] == NL_NULL_I64)
             continue;
         rows[count++] = row;
-        whole = add(whole, trace->node.total_ns[row]);
+        whole = nl_sum(whole, trace->node.total_ns[row]);
     }
     qsort_r(rows, count, sizeof *rows, by_total, (void *)(uintptr_t)&trace->node);
     struct nl_result *result = NL_ANSWER_NEW("model_layers", NULL, layer_columns);
@@ -151,7 +146,7 @@ static size_t group(struct part *parts, size_t count)
         last->nodes += last->name != parts[i].name;
         last->name = parts[i].name;
         last->count += parts[i].count;
-        last->total = add(last->total, parts[i].total);
+        last->total = nl_sum(last->total, parts[i].total);
     }
     return groups;
 }
@@ -168,7 +163,7 @@ static struct nl_result *run_types(const struct nl_trace *trace,
     size_t count = collect(&scope, parts);
     int64_t whole = 0;
     for (size_t i = 0; i < count; i++)
-        whole = add(whole, parts[i].total);
+        whole = nl_sum(whole, parts[i].total);
     qsort(parts, count, sizeof *parts, by_group);
     count = group(parts, count);
     qsort(parts, count, sizeof *parts, by_time);

@@ -6,6 +6,7 @@
 #include "analyze/memo.h"
 #include "analyze/scope.h"
 #include "analyze/selftime.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"name", "range", NL_MEANS_TEXT},
@@ -43,9 +44,10 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             continue;
         uint64_t name = nl_fold_id(&fold, trace->slice.name[nvtx->slice[row]]);
         int64_t own = self[nvtx->slice[row]] > 0 ? self[nvtx->slice[row]] : 0;
-        nl_groups_add(&groups, name << 32 | nvtx->domain[row], nvtx->style[row], length)->sums[0] +=
-            own;
-        whole += own;
+        nl_sum_add(&nl_groups_add(&groups, name << 32 | nvtx->domain[row], nvtx->style[row], length)
+                        ->sums[0],
+                   own);
+        nl_sum_add(&whole, own);
     }
     nl_groups_finish(&groups);
     struct nl_result *result = NL_ANSWER_NEW("nvtx", NULL, columns);

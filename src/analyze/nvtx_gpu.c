@@ -7,6 +7,7 @@
 #include "analyze/gputime.h"
 #include "analyze/groups.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"name", "range", NL_MEANS_TEXT},
@@ -136,7 +137,7 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
         struct nl_group *group =
             nl_groups_add(groups, name << 32 | domain, row == NL_NULL_U32 ? 0 : nvtx->style[row],
                           made->end[range] - made->start[range]);
-        group->sums[RANGE_NS] += length;
+        nl_sum_add(&group->sums[RANGE_NS], length);
         group->sums[WORKS] += made->works[range];
         group->sums[LEVELS] += level_of(gpu->tree, range);
         group->sums[CHILDREN] += made->children[range];

@@ -2,6 +2,7 @@
  * osrt — calls into the operating system's libraries (pthread, file, poll, ...) by name.
  */
 #include "analyze/answer.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"name", "call", NL_MEANS_TEXT},
@@ -19,7 +20,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("osrt", NULL, columns);
     int64_t whole = 0;
     for (size_t i = 0; i < count; i++)
-        whole += stats[i].total_ns;
+        nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_answer_name(result, trace, stats[i].name);

@@ -7,6 +7,7 @@
 #include "analyze/groups.h"
 #include "analyze/scope.h"
 #include "analyze/selftime.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"name", NULL, NL_MEANS_TEXT},
@@ -37,8 +38,9 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             continue;
         if (!self)
             self = nl_memo_self_times(options->memo);
-        nl_groups_add(&groups, trace->slice.name[slice], kind, length)->sums[0] += self[slice];
-        whole += self[slice];
+        nl_sum_add(&nl_groups_add(&groups, trace->slice.name[slice], kind, length)->sums[0],
+                   self[slice]);
+        nl_sum_add(&whole, self[slice]);
     }
     nl_groups_finish(&groups);
     nl_groups_by_self(&groups);

@@ -10,6 +10,7 @@
 #include "analyze/places.h"
 #include "analyze/scope.h"
 #include "analyze/waiting.h"
+#include "base/sum.h"
 
 #define SHORT_QUEUE 1
 #define FULL_QUEUE  1000
@@ -57,8 +58,8 @@ static void stay(struct lengths *lengths, size_t length, int64_t ns)
         while (lengths->count <= length)
             lengths->ns[lengths->count++] = 0;
     }
-    lengths->ns[length] += ns;
-    lengths->span += ns;
+    nl_sum_add(&lengths->ns[length], ns);
+    nl_sum_add(&lengths->span, ns);
 }
 
 /* The length that is not exceeded for `percent` of the time. */
@@ -66,7 +67,7 @@ static int64_t percentile(const struct lengths *lengths, unsigned percent)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < lengths->count; i++) {
-        sum += lengths->ns[i];
+        nl_sum_add(&sum, lengths->ns[i]);
         if ((double)sum >= (double)percent / 100 * (double)lengths->span)
             return (int64_t)i;
     }
@@ -77,7 +78,7 @@ static int64_t time_between(const struct lengths *lengths, size_t first, size_t 
 {
     int64_t sum = 0;
     for (size_t i = first; i <= last && i < lengths->count; i++)
-        sum += lengths->ns[i];
+        nl_sum_add(&sum, lengths->ns[i]);
     return sum;
 }
 

@@ -6,6 +6,7 @@
 
 #include "analyze/memo.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 #include "query/quantile.h"
 
 struct dealer {
@@ -221,7 +222,7 @@ int64_t nl_scene_sum_gaps(const struct nl_scene *scene, nl_gap_test *wanted, siz
     for (size_t i = 0; i < gaps; i++, gap++) {
         if (!wanted(scene, gap))
             continue;
-        sum += gap->end - gap->start;
+        nl_sum_add(&sum, gap->end - gap->start);
         passed++;
         if (where)
             nl_intervals_add(where, gap->start, gap->end);

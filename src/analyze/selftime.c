@@ -7,6 +7,7 @@
 #include "analyze/memo.h"
 #include "analyze/scope.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 /* Self time per slice of the trace when only slices of the same kind are children. */
 static int64_t *same_kind_times(const struct nl_trace *trace, const struct nl_nest *nest)
@@ -72,8 +73,8 @@ static int64_t *sum_by_name(const struct nl_trace *trace, const struct nl_slice_
         uint32_t slice = list->slices[row];
         if (!nl_slice_listed(list, &trace->slice, slice))
             continue;
-        sums[trace->slice.name[slice]] += self[slice];
-        *whole += self[slice];
+        nl_sum_add(&sums[trace->slice.name[slice]], self[slice]);
+        nl_sum_add(whole, self[slice]);
     }
     return sums;
 }

@@ -2,6 +2,7 @@
 #include "analyze/answer.h"
 #include "analyze/places.h"
 #include "analyze/scope.h"
+#include "base/sum.h"
 
 #define SMALL_NS 10000
 
@@ -37,9 +38,9 @@ static void collect(struct tally *tallies, const struct nl_scope *scope,
         struct tally *tally = &tallies[place];
         nl_grow(&tally->durations, &tally->cap, tally->count + 1);
         tally->durations[tally->count++] = dur;
-        tally->total_ns += dur;
+        nl_sum_add(&tally->total_ns, dur);
         tally->small += dur < SMALL_NS;
-        tally->small_ns += dur < SMALL_NS ? dur : 0;
+        nl_sum_add(&tally->small_ns, dur < SMALL_NS ? dur : 0);
         tally->shorter += launch != NL_NULL_ROW && trace->slice.kind[launch] == NL_KIND_API &&
                           dur < trace->slice.dur[launch];
     }

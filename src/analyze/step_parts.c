@@ -7,6 +7,7 @@
 #include "analyze/memo.h"
 #include "analyze/steptime.h"
 #include "base/sort.h"
+#include "base/sum.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER}, {"device", NULL, NL_MEANS_INTEGER},
@@ -29,7 +30,7 @@ static int64_t sum(const int64_t *values, size_t count)
 {
     int64_t total = 0;
     for (size_t i = 0; i < count; i++)
-        total += values[i];
+        nl_sum_add(&total, values[i]);
     return total;
 }
 

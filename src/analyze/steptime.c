@@ -3,6 +3,7 @@
 
 #include "analyze/places.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 bool nl_step_in_window(const struct nl_step_group *group, const struct nl_found_step *step,
                        const struct nl_window *window)
@@ -56,7 +57,7 @@ static int64_t inside(const struct nl_intervals *set, int64_t start, int64_t end
     for (; low < set->count && set->items[low].start < end; low++) {
         int64_t from = set->items[low].start > start ? set->items[low].start : start;
         int64_t to = set->items[low].end < end ? set->items[low].end : end;
-        length += to - from;
+        nl_sum_add(&length, to - from);
     }
     return length;
 }

@@ -8,10 +8,10 @@
 #include "compare/diffcounts.h"
 #include "compare/diffdoc.h"
 
-const char *const nl_diff_sections[] = {"verdict",     "comparability", "set_apart", "parts",
-                                        "attribution", "devices",       "operators", "modules",
-                                        "ranges",      "layers",        "counts",    "counters",
-                                        "facts",       "recorded",      "next",      NULL};
+const char *const nl_diff_sections[] = {
+    "verdict",  "comparability", "pace",     "set_apart", "parts",  "attribution",
+    "devices",  "operators",     "modules",  "ranges",    "layers", "counts",
+    "counters", "facts",         "recorded", "next",      NULL};
 
 void diff_doc_add(struct diff_doc *doc, struct nl_result *result)
 {
@@ -120,6 +120,10 @@ static void compare(struct diff_doc *doc, const struct nl_diff_input *base,
         &(struct diff_judged){&doc->base, &doc->base_parts, doc->has_ops ? &doc->base_ops : NULL},
         &(struct diff_judged){&doc->changed, &doc->changed_parts,
                               doc->has_ops ? &doc->changed_ops : NULL});
+    diff_pace_find(&doc->pace, &doc->base, &doc->changed, &doc->rows);
+    if (doc->pace.other_work && doc->sureness.verdict == DIFF_UNKNOWN)
+        doc->sureness.reason = "one side did less of the same work, and there are no steps to "
+                               "compare by";
 }
 
 static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
@@ -128,6 +132,7 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
     diff_headlines(doc);
     diff_doc_add(doc, diff_verdict_table(doc));
     diff_doc_add(doc, doc->sureness.facts);
+    diff_doc_add(doc, diff_pace_table(doc));
     diff_doc_add(doc, diff_apart_table(doc));
     add_rows(doc);
     add_pairs(doc, &doc->base_ops, &doc->changed_ops, "operators",

@@ -16,8 +16,8 @@ static const struct nl_result_column columns[] = {
     {"base", "A", NL_MEANS_WEIGHT},
     {"new", "B", NL_MEANS_WEIGHT},
     {"unit", NULL, NL_MEANS_UNIT},
-    {"base_per_step", "A per step", NL_MEANS_NUMBER},
-    {"new_per_step", "B per step", NL_MEANS_NUMBER},
+    {"base_per_step", "A per step", NL_MEANS_WEIGHT},
+    {"new_per_step", "B per step", NL_MEANS_WEIGHT},
     {"changed", NULL, NL_MEANS_TEXT},
 };
 

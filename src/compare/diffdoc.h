@@ -5,6 +5,7 @@
 #define NL_COMPARE_DIFFDOC_H
 
 #include "compare/diff.h"
+#include "compare/diffpace.h"
 #include "compare/diffsure.h"
 
 struct diff_doc {
@@ -14,6 +15,7 @@ struct diff_doc {
     bool has_ops;                                /* if both sides have them recorded */
     struct diff_rows rows;
     struct diff_sureness sureness;
+    struct diff_pace pace;
     const char *base_word, *changed_word;
     struct nl_report *report;
 };
@@ -29,6 +31,7 @@ static inline bool diff_doc_in_ns(const struct diff_doc *doc)
 
 /* ---- difftables.c ---- */
 struct nl_result *diff_verdict_table(const struct diff_doc *doc);
+struct nl_result *diff_pace_table(const struct diff_doc *doc); /* without rows when not known */
 struct nl_result *diff_parts_table(const struct diff_doc *doc);
 struct nl_result *diff_devices_table(const struct diff_doc *doc);
 struct nl_result *diff_apart_table(const struct diff_doc *doc); /* steps that are left out */

@@ -123,6 +123,8 @@ static void split(const struct pairing *pairing, struct diff_row *row)
     int64_t change = row->changed_ns - row->base_ns;
     uint64_t a = row->base_count, b = row->changed_count;
     row->by_count = row->by_time = NL_NULL_I64;
+    if (row->group == DIFF_IDLE) /* one long wait is no more calls and no slower ones than two */
+        return;
     if ((row->base.ptr && a == NL_NULL_U64) || (row->changed.ptr && b == NL_NULL_U64))
         return;
     if (!row->base.ptr || !row->changed.ptr || !a || !b) {

@@ -40,7 +40,7 @@ struct diff_row {
     uint8_t category;
     uint64_t base_count, changed_count; /* NL_NULL_U64 unknown */
     int64_t base_ns, changed_ns;        /* per unit */
-    int64_t by_count, by_time;          /* NL_NULL_I64 where counts are not known */
+    int64_t by_count, by_time; /* NL_NULL_I64 where counts are not known, and of idle time */
 };
 
 struct diff_rows {

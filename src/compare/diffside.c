@@ -271,6 +271,13 @@ static bool both_have_steps(struct diff_side *base, struct diff_side *changed)
     return false;
 }
 
+/* Whether steps of one side are the same as of the other: a mean step and a whole run are not. */
+static bool alike_steps(const struct diff_side *base, const struct diff_side *changed)
+{
+    return has_steady_steps(base) && has_steady_steps(changed) &&
+           by_launches(base) == by_launches(changed);
+}
+
 /* The most telling kind of ranges that both have on threads. */
 static bool find_host_kind(struct diff_side *base, struct diff_side *changed)
 {
@@ -291,7 +298,9 @@ bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum di
     case DIFF_BY_STEP: return both_have_steps(base, changed);
     case DIFF_BY_WALL:
     case DIFF_BY_WORK: return has_device_work(base, unit) && has_device_work(changed, unit);
-    case DIFF_BY_HOST: return find_host_kind(base, changed);
+    case DIFF_BY_HOST:
+        base->no_steps = changed->no_steps = !alike_steps(base, changed);
+        return find_host_kind(base, changed);
     case DIFF_BY_LAYER: return diff_layers_allow(base) && diff_layers_allow(changed);
     case DIFF_BY_FUNCTION: return diff_functions_allow(base, changed);
     default: return false;
@@ -363,7 +372,7 @@ static void measure_devices(struct diff_side *side, struct diff_parts *parts)
 
 static void measure_host(struct diff_side *side, struct diff_parts *parts)
 {
-    side->by_step = has_steady_steps(side);
+    side->by_step = !side->no_steps && has_steady_steps(side);
     if (side->by_step)
         find_ranks(side);
     side->units = side->by_step ? side->span_count : 1;

@@ -87,6 +87,7 @@ struct diff_side {
     struct nl_memo *memo; /* of that window */
     enum diff_unit unit;
     bool by_step;  /* spans are steps */
+    bool no_steps; /* of unit host: the other side has none like these, so all there is */
     bool too_long; /* what it takes cannot be added up */
     struct nl_work_lane *lanes;
     size_t lane_count;

@@ -22,6 +22,7 @@ const char *diff_verdict_text(enum diff_verdict verdict)
         [DIFF_SLOWER] = "slower",
         [DIFF_FASTER] = "faster",
         [DIFF_UNTOLD] = "no change that can be told",
+        [DIFF_UNKNOWN] = "cannot be told",
         [DIFF_INCOMPARABLE] = "cannot be compared",
     };
     return texts[verdict];
@@ -36,14 +37,37 @@ const char *diff_unit_text(enum diff_unit unit)
     return unit < DIFF_UNITS ? texts[unit] : NULL;
 }
 
+/* What of threads is added up. */
+static const char *host_words(const struct diff_side *side)
+{
+    static const struct {
+        enum nl_kind kind;
+        const char *whole, *step;
+    } words[] = {
+        {NL_KIND_OP, "self time of operators on threads",
+         "self time of operators on threads in a steady step"},
+        {NL_KIND_LAYER, "self time of modules on threads",
+         "self time of modules on threads in a steady step"},
+        {NL_KIND_PYTHON, "self time of Python functions on threads",
+         "self time of Python functions on threads in a steady step"},
+        {NL_KIND_NVTX, "self time of ranges on threads",
+         "self time of ranges on threads in a steady step"},
+        {NL_KIND_OSRT, "self time of operating system calls, waits included",
+         "self time of operating system calls, waits included, in a steady step"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (words[i].kind == side->host_kind)
+            return side->by_step ? words[i].step : words[i].whole;
+    return side->by_step ? "self time on threads in a steady step" : "self time on threads";
+}
+
 const char *diff_unit_words(const struct diff_side *side)
 {
     switch (side->unit) {
     case DIFF_BY_STEP: return "a steady step of a device";
     case DIFF_BY_WALL: return "a device from its first to its last work";
     case DIFF_BY_WORK: return "the work of a device, added up";
-    case DIFF_BY_HOST:
-        return side->by_step ? "self time on threads in a steady step" : "self time on threads";
+    case DIFF_BY_HOST: return host_words(side);
     case DIFF_BY_LAYER:
         return side->units > 1 ? "the layers of an execution" : "the layers of the model";
     case DIFF_BY_FUNCTION:
@@ -59,18 +83,24 @@ struct judging {
     struct nl_buf against; /* facts that decide and disagree */
 };
 
-/* A fact with its value on both sides (NULL or "" = not known); equal texts agree unless told. */
+static bool is_known(const char *value)
+{
+    return value && *value;
+}
+
+/* A fact with its value on both sides (NULL or "" = not known); equal texts agree unless told. What is
+ * not known on a side neither agrees nor decides. */
 static void put_fact(struct judging *judging, const char *fact, const char *base,
                      const char *changed, bool agrees, bool decides)
 {
     struct nl_result *facts = judging->sureness->facts;
-    bool known = base && *base && changed && *changed;
+    bool known = is_known(base) && is_known(changed);
     struct nl_cell *cells = nl_result_row(facts);
     cells[0] = nl_answer_static(fact);
-    cells[1] = base && *base ? nl_cell_text(facts, nl_str(base)) : (struct nl_cell){0};
-    cells[2] = changed && *changed ? nl_cell_text(facts, nl_str(changed)) : (struct nl_cell){0};
-    cells[3] = nl_answer_static(!known ? NULL : agrees ? "yes" : "no");
-    cells[4] = nl_answer_static(decides ? "yes" : "no");
+    cells[1] = is_known(base) ? nl_cell_text(facts, nl_str(base)) : (struct nl_cell){0};
+    cells[2] = is_known(changed) ? nl_cell_text(facts, nl_str(changed)) : (struct nl_cell){0};
+    cells[3] = nl_answer_static(!known ? "unknown" : agrees ? "yes" : "no");
+    cells[4] = nl_answer_static(known && decides ? "yes" : "no");
     if (known && !agrees && decides)
         nl_buf_format(&judging->against, "%s%s: %s and %s", judging->against.len ? "; " : "", fact,
                       base, changed);
@@ -207,8 +237,8 @@ static void put_likeness(struct judging *judging, const char *fact, const struct
     size_t either = a_count + b_count - both;
     double jaccard = either ? (double)both / (double)either : 1;
     put_fact(judging, fact, nl_arena_format(arena, "%zu, %zu of them in B", a_count, both),
-             nl_arena_format(arena, "%zu, Jaccard %.2f", b_count, jaccard), jaccard >= DIFF_JACCARD,
-             decides);
+             nl_arena_format(arena, "%zu; %.0f %% of all are in both", b_count, 100 * jaccard),
+             jaccard >= DIFF_JACCARD, decides);
     nl_free(a);
     nl_free(b);
 }
@@ -232,16 +262,18 @@ static void put_pieces(struct judging *judging, const struct diff_side *base,
     struct nl_arena *arena = &judging->sureness->facts->arena;
     double a = pieces_of(base, base_parts), b = pieces_of(changed, changed_parts);
     double ratio = a < b ? a / b : b > 0 ? b / a : 1;
-    put_fact(judging, base->by_step ? "pieces of work in a step" : "pieces of work",
+    put_fact(judging,
+             base->by_step ? "pieces of work in a step"
+             : base->unit <= DIFF_BY_WORK && base->device_count + changed->device_count > 2
+                 ? "pieces of work of a device"
+                 : "pieces of work",
              isnan(a) ? NULL : nl_arena_format(arena, "%.6g", a),
              isnan(b) ? NULL : nl_arena_format(arena, "%.6g", b), ratio >= DIFF_WORK, true);
 }
 
 static const char *steps_words(const struct diff_side *side, struct nl_arena *arena)
 {
-    return nl_arena_format(arena, "%zu, %s; set apart: %zu warm-up, %zu compile",
-                           side->length_count, nl_step_method_text(side->method), side->warm_up,
-                           side->compile);
+    return nl_arena_format(arena, "%zu, %s", side->length_count, nl_step_method_text(side->method));
 }
 
 static void put_steps(struct judging *judging, const struct diff_side *base,
@@ -266,8 +298,8 @@ static void put_facts(struct judging *judging, const struct diff_judged *a,
 {
     const struct diff_side *base = a->side, *changed = b->side;
     struct nl_arena *arena = &judging->sureness->facts->arena;
-    put_fact(judging, "compared", diff_unit_words(base), diff_unit_words(changed),
-             base->unit == changed->unit && base->by_step == changed->by_step, true);
+    put_equal(judging, "compared by", diff_unit_text(base->unit), diff_unit_text(changed->unit),
+              true);
     if (base->unit <= DIFF_BY_WORK) {
         put_equal(judging, "device model", models(base, arena), models(changed, arena), true);
         put_count(judging, "devices with work", base->device_count, changed->device_count);
@@ -303,6 +335,7 @@ static void judge_steps(struct diff_sureness *s, const struct diff_side *base,
     double spread = (shift.high - shift.low) / 2 / NORMAL_95;
     double half = NORMAL_95 * sqrt(spread * spread + 2 * DIFF_NOISE * DIFF_NOISE);
     s->ratio = exp(shift.point);
+    s->verdict = DIFF_UNTOLD;
     s->low = exp(shift.point - half); /* NaN when the spread is not known */
     s->high = exp(shift.point + half);
     s->median_ratio =
@@ -311,12 +344,14 @@ static void judge_steps(struct diff_sureness *s, const struct diff_side *base,
         s->verdict = DIFF_SLOWER;
     else if (s->high < 1)
         s->verdict = DIFF_FASTER;
-    if (isnan(s->low))
+    if (isnan(s->low)) {
+        s->verdict = DIFF_UNKNOWN;
         s->reason = nl_arena_format(
             &s->facts->arena, "%zu and %zu steady steps are too few for an interval; 4 a side do",
             base->length_count, changed->length_count);
-    else if (s->verdict == DIFF_UNTOLD)
+    } else if (s->verdict == DIFF_UNTOLD) {
         s->reason = "the interval holds 1: both may take the same time";
+    }
     nl_free(a);
     nl_free(b);
 }
@@ -327,7 +362,7 @@ void diff_judge(struct diff_sureness *sureness, const struct diff_judged *a,
     const struct diff_side *base = a->side, *changed = b->side;
     struct judging judging = {.sureness = sureness};
     *sureness = (struct diff_sureness){
-        .verdict = DIFF_UNTOLD, .ratio = NAN, .low = NAN, .high = NAN, .median_ratio = NAN};
+        .verdict = DIFF_UNKNOWN, .ratio = NAN, .low = NAN, .high = NAN, .median_ratio = NAN};
     sureness->facts = NL_ANSWER_NEW("comparability", "Can they be compared?", columns);
     nl_buf_init(&judging.against, LIST_BYTES);
     if (base->unit < DIFF_UNITS)

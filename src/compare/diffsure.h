@@ -20,7 +20,14 @@
 #define DIFF_JACCARD 0.5  /* least share of names that both have */
 #define DIFF_WORK    0.5  /* least ratio of the pieces of work */
 
-enum diff_verdict { DIFF_SLOWER, DIFF_FASTER, DIFF_UNTOLD, DIFF_INCOMPARABLE, DIFF_VERDICTS };
+enum diff_verdict {
+    DIFF_SLOWER,
+    DIFF_FASTER,
+    DIFF_UNTOLD,  /* the interval holds 1 */
+    DIFF_UNKNOWN, /* no interval */
+    DIFF_INCOMPARABLE,
+    DIFF_VERDICTS
+};
 
 struct diff_sureness {
     enum diff_verdict verdict;

@@ -17,9 +17,9 @@ static const struct nl_result_column verdict_ns[] = {
     {"ratio", "B/A", NL_MEANS_NUMBER},
     {"ratio_low", "at least", NL_MEANS_NUMBER},
     {"ratio_high", "at most", NL_MEANS_NUMBER},
-    {"median_ratio", "of medians", NL_MEANS_NUMBER},
     {"base_samples", "A steps", NL_MEANS_COUNT},
     {"new_samples", "B steps", NL_MEANS_COUNT},
+    {"median_ratio", "of medians", NL_MEANS_NUMBER},
     {"base_discarded", "A set apart", NL_MEANS_COUNT},
     {"new_discarded", "B set apart", NL_MEANS_COUNT},
     {"compared", NULL, NL_MEANS_TEXT},
@@ -83,13 +83,47 @@ struct nl_result *diff_verdict_table(const struct diff_doc *doc)
     cells[5] = nl_cell_f64(s->ratio);
     cells[6] = nl_cell_f64(s->low);
     cells[7] = nl_cell_f64(s->high);
-    cells[8] = nl_cell_f64(s->median_ratio);
-    cells[9] = samples_of(a, a->length_count);
-    cells[10] = samples_of(b, b->length_count);
+    cells[8] = samples_of(a, a->length_count);
+    cells[9] = samples_of(b, b->length_count);
+    cells[10] = nl_cell_f64(s->median_ratio);
     cells[11] = samples_of(a, a->warm_up + a->compile);
     cells[12] = samples_of(b, b->warm_up + b->compile);
     cells[14] = s->reason ? nl_cell_text(result, nl_str(s->reason)) : (struct nl_cell){0};
     put_unit(doc, result, cells);
+    return result;
+}
+
+/* ---- work per time ---- */
+
+static const struct nl_result_column pace_columns[] = {
+    {"base_piece_ns", "A, a piece", NL_MEANS_NS},
+    {"new_piece_ns", "B, a piece", NL_MEANS_NS},
+    {"ratio", "B/A", NL_MEANS_NUMBER},
+    {"base_pieces", "A pieces", NL_MEANS_NUMBER},
+    {"new_pieces", "B pieces", NL_MEANS_NUMBER},
+    {"base_pieces_per_s", "A, a second", NL_MEANS_NUMBER},
+    {"new_pieces_per_s", "B, a second", NL_MEANS_NUMBER},
+    {"same_work", "same work", NL_MEANS_TEXT},
+};
+
+struct nl_result *diff_pace_table(const struct diff_doc *doc)
+{
+    const struct diff_pace *pace = &doc->pace;
+    struct nl_result *result =
+        NL_ANSWER_NEW("pace", "Work per time, of the names that both have", pace_columns);
+    if (isnan(pace->base_pieces))
+        return result;
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_f64(pace->base_piece_ns);
+    cells[1] = nl_cell_f64(pace->changed_piece_ns);
+    cells[2] = nl_cell_f64(pace->changed_piece_ns / pace->base_piece_ns);
+    cells[3] = nl_cell_f64(pace->base_pieces);
+    cells[4] = nl_cell_f64(pace->changed_pieces);
+    if (doc->base.unit == DIFF_BY_WALL) { /* other times are added up over what runs at once */
+        cells[5] = nl_cell_f64(1e9 / pace->base_piece_ns);
+        cells[6] = nl_cell_f64(1e9 / pace->changed_piece_ns);
+    }
+    cells[7] = nl_answer_static(pace->other_work ? "no" : NULL);
     return result;
 }
 
@@ -148,6 +182,7 @@ static const struct nl_result_column device_columns[] = {
     {"base_spans", "A steps", NL_MEANS_COUNT},
     {"new_spans", "B steps", NL_MEANS_COUNT},
 };
+#define DEVICE_COLUMNS (sizeof device_columns / sizeof device_columns[0])
 
 /* Means of one device, which add up as those of all do: [DIFF_GROUPS] is the time. */
 static void device_means(const struct diff_device *device, int64_t means[DIFF_GROUPS + 1])
@@ -207,7 +242,13 @@ static const struct diff_device *partner(const struct diff_side *side,
 struct nl_result *diff_devices_table(const struct diff_doc *doc)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
-    struct nl_result *result = NL_ANSWER_NEW("devices", "Per device", device_columns);
+    struct nl_result_column columns[DEVICE_COLUMNS];
+    memcpy(columns, device_columns, sizeof columns);
+    if (!a->by_step) { /* each device has one */
+        columns[DEVICE_COLUMNS - 2].head = "A spans";
+        columns[DEVICE_COLUMNS - 1].head = "B spans";
+    }
+    struct nl_result *result = nl_result_new("devices", "Per device", columns, DEVICE_COLUMNS);
     if (a->unit > DIFF_BY_WORK || (a->device_count < 2 && b->device_count < 2))
         return result;
     for (size_t i = 0; i < a->device_count; i++)
@@ -222,15 +263,15 @@ struct nl_result *diff_devices_table(const struct diff_doc *doc)
 
 static const struct nl_result_column row_columns[] = {
     {"name", NULL, NL_MEANS_TEXT},
-    {"base_name", "was", NL_MEANS_TEXT},
     {"change_ns", "change", NL_MEANS_CHANGE_NS},
     {"base_ns", "A", NL_MEANS_NS},
     {"new_ns", "B", NL_MEANS_NS},
     {"by_count_ns", "by count", NL_MEANS_CHANGE_NS},
     {"by_time_ns", "by time", NL_MEANS_CHANGE_NS},
+    {"match", NULL, NL_MEANS_TEXT},
+    {"base_name", "was", NL_MEANS_TEXT},
     {"base_calls", "A calls", NL_MEANS_NUMBER},
     {"new_calls", "B calls", NL_MEANS_NUMBER},
-    {"match", NULL, NL_MEANS_TEXT},
     {"part", NULL, NL_MEANS_TEXT},
     {"operator", NULL, NL_MEANS_TEXT},
     {"category", NULL, NL_MEANS_TEXT},
@@ -254,15 +295,15 @@ static void put_row(const struct diff_doc *doc, struct nl_result *result,
     struct nl_str name = b ? row->changed : row->base;
     cells[0] = nl_cell_text(result, name.len ? name : nl_str("(no name)"));
     if (a && b && !nl_str_eq(row->base, row->changed))
-        cells[1] = nl_cell_text(result, row->base);
-    cells[2] = nl_cell_i64(row->changed_ns - row->base_ns);
-    cells[3] = nl_cell_i64(row->base_ns);
-    cells[4] = nl_cell_i64(row->changed_ns);
-    cells[5] = nl_cell_i64(row->by_count);
-    cells[6] = nl_cell_i64(row->by_time);
-    cells[7] = calls(a, row->base_count, base_units);
-    cells[8] = calls(b, row->changed_count, changed_units);
-    cells[9] = nl_answer_static(diff_match_text(row->match));
+        cells[7] = nl_cell_text(result, row->base);
+    cells[1] = nl_cell_i64(row->changed_ns - row->base_ns);
+    cells[2] = nl_cell_i64(row->base_ns);
+    cells[3] = nl_cell_i64(row->changed_ns);
+    cells[4] = nl_cell_i64(row->by_count);
+    cells[5] = nl_cell_i64(row->by_time);
+    cells[8] = calls(a, row->base_count, base_units);
+    cells[9] = calls(b, row->changed_count, changed_units);
+    cells[6] = nl_answer_static(diff_match_text(row->match));
     cells[10] = nl_answer_static(diff_group_text(row->group));
     cells[11] = row->owner.len ? nl_cell_text(result, row->owner) : (struct nl_cell){0};
     cells[12] = nl_answer_enum(NL_ENUM_category, row->category);

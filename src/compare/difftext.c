@@ -55,6 +55,41 @@ static void add_headline(struct diff_doc *doc, struct nl_buf *text)
 
 /* ---- sentences ---- */
 
+/* Without steps, and with less of the same work on one side, the times are not of the same thing. */
+static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
+{
+    const struct diff_pace *pace = &doc->pace;
+    if (!pace->other_work)
+        return;
+    double work = pace->changed_pieces / pace->base_pieces - 1;
+    bool windows = doc->base.window.has_time || doc->changed.window.has_time;
+    char share[NL_UNIT_TEXT];
+    if (pace->same_length)
+        nl_buf_format(text,
+                      " Both %s are as long, so this time is theirs, not the program's: in it",
+                      windows ? "windows" : "recordings");
+    else
+        nl_buf_text(text, " These times are not of the same work:");
+    nl_buf_format(text, " B did %s %s of the same work", nl_format_percent(share, fabs(work)),
+                  work < 0 ? "less" : "more");
+    nl_buf_format(text, " (%.6g and %.6g pieces%s, of the names that both have). ",
+                  pace->base_pieces, pace->changed_pieces,
+                  doc->base.unit <= DIFF_BY_WORK && doc->base.device_count > 1 ? " a device" : "");
+    nl_buf_text(text, "For each piece: ");
+    put_value(doc, text, llround(pace->base_piece_ns));
+    nl_buf_text(text, " in A, ");
+    put_value(doc, text, llround(pace->changed_piece_ns));
+    nl_buf_text(text, " in B (");
+    put_percent(text, pace->changed_piece_ns / pace->base_piece_ns - 1);
+    nl_buf_text(text, "). ");
+    if (doc->base.unit == DIFF_BY_WALL)
+        nl_buf_format(text, "A second: %.4g and %.4g pieces. ", 1e9 / pace->base_piece_ns,
+                      1e9 / pace->changed_piece_ns);
+    nl_buf_text(text,
+                "No steps to compare by: mark steps, or give windows of the same work, such as "
+                "'[nvtx=NAME]'.");
+}
+
 static void say_change(struct diff_doc *doc, struct nl_buf *text)
 {
     int64_t a = doc->base.mean, b = doc->changed.mean;
@@ -77,6 +112,7 @@ static void say_change(struct diff_doc *doc, struct nl_buf *text)
         }
         nl_buf_char(text, '.');
     }
+    say_other_work(doc, text);
     add_headline(doc, text);
 }
 
@@ -108,10 +144,15 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
 {
     const struct diff_sureness *s = &doc->sureness;
     const char *word = diff_verdict_text(s->verdict);
-    nl_buf_format(text, "%c%s", word[0] - 'a' + 'A', word + 1);
+    if (s->verdict != DIFF_UNKNOWN)
+        nl_buf_format(text, "%c%s", word[0] - 'a' + 'A', word + 1);
+    else if (doc->base.mean == doc->changed.mean)
+        nl_buf_text(text, "Whether another capture would differ cannot be told");
+    else
+        nl_buf_text(text, "Whether that is more than chance cannot be told");
     if (!isnan(s->low)) {
         nl_buf_text(text, s->verdict == DIFF_INCOMPARABLE ? "; " : ": ");
-        nl_buf_text(text, "steps take ");
+        nl_buf_text(text, doc->base.unit == DIFF_BY_HOST ? "self time of a step: " : "steps take ");
         put_percent(text, s->ratio - 1);
         nl_buf_text(text, " (95 %: ");
         put_percent(text, s->low - 1);
@@ -154,12 +195,44 @@ static void say_parts(struct diff_doc *doc, struct nl_buf *text)
     add_headline(doc, text);
 }
 
-static void put_name(struct nl_buf *text, const struct diff_row *row)
+static struct nl_str name_of(const struct diff_row *row)
 {
-    struct nl_str name = row->changed.ptr ? row->changed : row->base;
+    return row->changed.ptr ? row->changed : row->base;
+}
+
+static struct nl_str brief(struct nl_buf *out, const struct diff_row *row)
+{
+    struct nl_str name = name_of(row);
+    nl_buf_clear(out);
+    nl_elide_name(out, name.len ? nl_short_kernel(name) : nl_str("(no name)"), NAME_WIDTH);
+    return (struct nl_str){out->ptr, out->len};
+}
+
+/* Whether another of the rows that sentences speak of would be called the same. */
+static bool has_namesake(const struct diff_doc *doc, const struct diff_row *row, struct nl_str name)
+{
+    struct nl_buf other;
+    bool found = false;
+    nl_buf_init(&other, SENTENCE);
+    for (size_t i = 0; i < doc->rows.count && i < TOP_ROWS && !found; i++) {
+        const struct diff_row *top = &doc->rows.items[i];
+        found = top != row && !nl_str_eq(name_of(top), name_of(row)) &&
+                nl_str_eq(brief(&other, top), name);
+    }
+    nl_buf_release(&other);
+    return found;
+}
+
+/* A short name, the whole one where the short one does not tell two apart. */
+static void put_name(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row)
+{
+    struct nl_buf short_name;
+    nl_buf_init(&short_name, SENTENCE);
+    struct nl_str name = brief(&short_name, row);
     if (row->group == DIFF_IDLE)
         nl_buf_text(text, "idle, ");
-    nl_elide_name(text, name.len ? nl_short_kernel(name) : nl_str("(no name)"), NAME_WIDTH);
+    nl_elide_name(text, has_namesake(doc, row, name) ? name_of(row) : name, SENTENCE / 4);
+    nl_buf_release(&short_name);
     if (row->match != DIFF_SAME)
         nl_buf_format(text, " (%s)", diff_match_text(row->match));
 }
@@ -181,7 +254,7 @@ static void say_rows(struct diff_doc *doc, struct nl_buf *text)
         if (row->base_ns == row->changed_ns)
             break;
         nl_buf_text(text, said++ ? "; " : "Most changed: ");
-        put_name(text, row);
+        put_name(doc, text, row);
         nl_buf_char(text, ' ');
         put_change(doc, text, row->changed_ns - row->base_ns);
         nl_buf_text(text, by_what(row));
@@ -255,6 +328,14 @@ static const char *quoted(struct nl_arena *arena, const char *word)
     return out;
 }
 
+/* The same with a window to be filled in, where it has none. */
+static const char *windowed(struct nl_arena *arena, const char *word)
+{
+    size_t len = strlen(word);
+    bool has = len && word[len - 1] == ']';
+    return quoted(arena, has ? word : nl_arena_format(arena, "%s[nvtx=NAME]", word));
+}
+
 static void put_next(struct nl_result *result, const char *action, const char *why,
                      const char *verify)
 {
@@ -287,7 +368,7 @@ static const char *words_of(const struct diff_doc *doc, struct nl_arena *arena,
 {
     struct nl_buf text;
     nl_buf_init(&text, SENTENCE);
-    put_name(&text, row);
+    put_name(doc, &text, row);
     nl_buf_format(&text, " %s", row->match == DIFF_SAME ? "went" : "makes");
     nl_buf_char(&text, ' ');
     put_change(doc, &text, row->changed_ns - row->base_ns);
@@ -330,8 +411,16 @@ struct nl_result *diff_next_table(const struct diff_doc *doc)
     if (s->verdict == DIFF_INCOMPARABLE)
         put_next(result, "record both sides alike", s->reason ? s->reason : "",
                  nl_arena_format(arena, "neurolens info %s && neurolens info %s", a, b));
+    if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
+        put_next(result, "mark steps on both sides, or give windows of the same work",
+                 "one side did less of the same work",
+                 nl_arena_format(arena, "neurolens diff %s %s", windowed(arena, doc->base_word),
+                                 windowed(arena, doc->changed_word)));
     next_for_rows(doc, result, a, b);
-    if (s->verdict == DIFF_UNTOLD && doc->base.sum != doc->changed.sum)
+    if (s->verdict == DIFF_UNKNOWN && doc->pace.other_work)
+        return result;
+    if ((s->verdict == DIFF_UNTOLD || s->verdict == DIFF_UNKNOWN) &&
+        doc->base.sum != doc->changed.sum)
         put_next(result, "record more steady steps, and more than one capture a side",
                  s->reason ? s->reason : "", nl_arena_format(arena, "neurolens diff %s NEW", a));
     else if (s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER)

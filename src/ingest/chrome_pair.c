@@ -68,6 +68,21 @@ static uint64_t key_time(const struct chrome_half *half)
     return nl_sort_key(half->ts);
 }
 
+/* Groups in order of their first half in the file, which then is their key: what they are told apart
+ * by are numbers that racing threads gave out, and would put them in another order every time. */
+static void order_groups(struct pairing *p, struct nl_keyed *scratch)
+{
+    for (size_t from = 0, to; from < p->count; from = to) {
+        uint64_t group = p->keys[from].key, first = at(p, from)->order;
+        for (to = from; to < p->count && p->keys[to].key == group; to++)
+            if (at(p, to)->order < first)
+                first = at(p, to)->order;
+        for (size_t i = from; i < to; i++)
+            p->keys[i].key = first;
+    }
+    nl_sort_keyed(p->keys, scratch, p->count);
+}
+
 /* Moves one list of all workers into p->halves, in order. After it keys[i].key is the group. */
 static void gather(struct pairing *p, struct chrome_worker *workers, unsigned count, size_t list,
                    group_fn *group)
@@ -94,6 +109,7 @@ static void gather(struct pairing *p, struct chrome_worker *workers, unsigned co
     sort_by(p, scratch, key_order);
     sort_by(p, scratch, key_time);
     sort_by(p, scratch, group);
+    order_groups(p, scratch);
     nl_free(scratch);
 }
 

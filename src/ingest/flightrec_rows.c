@@ -53,6 +53,26 @@ static struct nl_str text_of(const struct flightrec_rows *rows, enum flightrec_f
     return pickle_text(rows->pickle, rows->fields[field]);
 }
 
+/* What pickle_item gives for 0 to count - 1, without a look at the container for each. */
+struct run {
+    const struct pickle_value *values;
+    uint32_t count, step;
+};
+
+static inline struct run run_of(const struct pickle *pickle, struct pickle_value value)
+{
+    uint32_t count = pickle_count(pickle, value);
+    if (!count)
+        return (struct run){NULL, 0, 1};
+    bool dict = pickle_type(value) == PICKLE_DICT;
+    return (struct run){pickle_container(pickle, value)->values + dict, count, dict ? 2 : 1};
+}
+
+static inline struct pickle_value item_of(struct run run, uint32_t i)
+{
+    return i < run.count ? run.values[(size_t)i * run.step] : (struct pickle_value){PICKLE_NONE};
+}
+
 /* ---- sizes ---- */
 
 static unsigned element_bytes(struct nl_str dtype)
@@ -71,15 +91,20 @@ static unsigned element_bytes(struct nl_str dtype)
     return 0;
 }
 
-static const struct flightrec_dtype *dtype_of(struct flightrec_rows *rows,
-                                              struct pickle_value value)
+static void read_dtype(struct flightrec_rows *rows, struct pickle_value value,
+                       struct flightrec_dtype *dtype)
+{
+    struct nl_str text = pickle_text(rows->pickle, value);
+    *dtype =
+        (struct flightrec_dtype){value.bits, nl_stage_name(rows->stage, text), element_bytes(text)};
+}
+
+static inline const struct flightrec_dtype *dtype_of(struct flightrec_rows *rows,
+                                                     struct pickle_value value)
 {
     struct flightrec_dtype *known = &rows->dtypes[slot_of(value.bits)];
-    if (known->bits != value.bits) {
-        struct nl_str text = pickle_text(rows->pickle, value);
-        *known = (struct flightrec_dtype){value.bits, nl_stage_name(rows->stage, text),
-                                          element_bytes(text)};
-    }
+    if (known->bits != value.bits)
+        read_dtype(rows, value, known);
     return known;
 }
 
@@ -87,13 +112,13 @@ static const struct flightrec_dtype *dtype_of(struct flightrec_rows *rows,
 static bool elements_of(const struct flightrec_rows *rows, struct pickle_value shape,
                         uint64_t *elements)
 {
-    const struct pickle_value *extents = pickle_items(rows->pickle, shape);
-    uint32_t count = pickle_count(rows->pickle, shape);
+    struct run extents = run_of(rows->pickle, shape);
     *elements = 1;
-    if (!pickle_spend(rows->pickle, count + (uint64_t)1) || (count && !extents))
+    if (!pickle_spend(rows->pickle, extents.count + (uint64_t)1) ||
+        (extents.count && pickle_type(shape) == PICKLE_DICT))
         return false;
-    for (uint32_t d = 0; d < count; d++) {
-        int64_t extent = pickle_i64(rows->pickle, extents[d]);
+    for (uint32_t d = 0; d < extents.count; d++) {
+        int64_t extent = pickle_i64(rows->pickle, item_of(extents, d));
         if (extent < 0 || __builtin_mul_overflow(*elements, (uint64_t)extent, elements))
             return false;
     }
@@ -105,19 +130,18 @@ static bool elements_of(const struct flightrec_rows *rows, struct pickle_value s
 static void add_up(struct flightrec_rows *rows, struct pickle_value shapes,
                    struct pickle_value dtypes, uint64_t *elements, uint64_t *bytes)
 {
-    const struct pickle *p = rows->pickle;
-    uint32_t count = pickle_count(p, shapes);
+    struct run shape = run_of(rows->pickle, shapes), dtype = run_of(rows->pickle, dtypes);
     uint64_t all = 0, size = 0, part;
     bool sized = true;
-    for (uint32_t i = 0; i < count; i++) {
-        unsigned element = dtype_of(rows, pickle_item(p, dtypes, i))->bytes;
-        if (!elements_of(rows, pickle_item(p, shapes, i), &part) || all > UINT64_MAX / 64)
+    for (uint32_t i = 0; i < shape.count; i++) {
+        unsigned element = dtype_of(rows, item_of(dtype, i))->bytes;
+        if (!elements_of(rows, item_of(shape, i), &part) || all > UINT64_MAX / 64)
             return;
         all += part;
         size += part * element;
         sized = sized && element;
     }
-    if (!count)
+    if (!shape.count)
         return;
     *elements = all;
     if (sized && (*bytes == NL_NULL_U64 || size > *bytes))
@@ -283,15 +307,13 @@ static uint64_t shape_of(struct flightrec_rows *rows, struct pickle_value value)
 /* The extents are packed; how many each shape has belongs to the entry's own shape. */
 static void read_shapes(struct flightrec_rows *rows, struct pickle_value shapes)
 {
-    const struct pickle *p = rows->pickle;
-    uint32_t count = pickle_count(p, shapes);
-    for (uint32_t i = 0; i < count && i < FLIGHTREC_SHAPES; i++) {
-        struct pickle_value shape = pickle_item(p, shapes, i);
-        uint32_t extents = pickle_count(p, shape);
-        extents = extents < FLIGHTREC_EXTENTS ? extents : FLIGHTREC_EXTENTS;
-        for (uint32_t d = 0; d < extents; d++)
-            pack_i64(rows, pickle_i64(p, pickle_item(p, shape, d)));
-        rows->words[rows->word_count++] = extents;
+    struct run shape = run_of(rows->pickle, shapes);
+    for (uint32_t i = 0; i < shape.count && i < FLIGHTREC_SHAPES; i++) {
+        struct run extents = run_of(rows->pickle, item_of(shape, i));
+        uint32_t count = extents.count < FLIGHTREC_EXTENTS ? extents.count : FLIGHTREC_EXTENTS;
+        for (uint32_t d = 0; d < count; d++)
+            pack_i64(rows, pickle_i64(rows->pickle, item_of(extents, d)));
+        rows->words[rows->word_count++] = count;
     }
 }
 

@@ -81,26 +81,22 @@ static enum step floating(struct pickle *p, unsigned unused)
 
 static enum step put(struct pickle *p, uint64_t index)
 {
-    if (!p->depth || index > p->memo_count + 65536)
+    if (!p->depth)
         return FAIL;
-    if (index >= p->memo_count) {
-        nl_grow(&p->memo, &p->memo_cap, (size_t)index + 1);
-        while (p->memo_count <= index)
-            p->memo[p->memo_count++] = pickle_make(PICKLE_NONE, 0);
-    }
-    p->memo[index] = p->stack[p->depth - 1];
-    return GO_ON;
+    if (pickle_memo_put(&p->memo, index, p->stack[p->depth - 1]))
+        return GO_ON;
+    p->lost = index < p->memo.count;
+    return FAIL;
 }
 
 static enum step get(struct pickle *p, uint64_t index)
 {
-    if (index >= p->memo_count)
-        return FAIL;
-    if (index < p->passing.memo_released && pickle_passes(p, p->memo[index])) {
-        p->lost = true;
+    struct pickle_value value;
+    if (!pickle_memo_get(p, index, &value)) {
+        p->lost = index < p->memo.count;
         return FAIL;
     }
-    pickle_push(p, p->memo[index]);
+    pickle_push(p, value);
     return GO_ON;
 }
 
@@ -113,7 +109,7 @@ static enum step put_at(struct pickle *p, unsigned size)
 static enum step put_next(struct pickle *p, unsigned unused)
 {
     (void)unused;
-    return put(p, p->memo_count);
+    return put(p, p->memo.count);
 }
 
 static enum step get_at(struct pickle *p, unsigned size)
@@ -270,10 +266,9 @@ static enum step empty(struct pickle *p, unsigned type)
     pickle_push(p, pickle_new(p, (enum pickle_type)type));
     if (item)
         p->passing.on = false;
-    if (p->at < p->len && p->bytes[p->at] == PICKLE_OP_MEMOIZE && p->memo_count < p->memo_cap) {
-        p->memo[p->memo_count++] = p->stack[p->depth - 1];
+    if (p->at < p->len && p->bytes[p->at] == PICKLE_OP_MEMOIZE &&
+        pickle_memo_add(&p->memo, p->stack[p->depth - 1]))
         p->at++;
-    }
     return GO_ON;
 }
 
@@ -403,7 +398,8 @@ static void close_open(struct pickle *p)
 /* Bytes held for values, against two thirds of the budget: the store needs room, too. */
 static bool over_budget(const struct pickle *p)
 {
-    uint64_t held = p->arena.used + (p->stack_cap + p->memo_cap + p->wide_cap) * 8 +
+    uint64_t held = p->arena.used + (p->stack_cap + p->wide_cap) * 8 +
+                    (p->memo.held * PICKLE_MEMO_BLOCK + p->memo.block_cap) * 8 +
                     (p->item_cap + p->passing.item_cap + p->text_cap) * 16;
     return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 3 * 2;
 }
@@ -444,6 +440,7 @@ static bool read_once(struct pickle *pickle, const struct pickle_watch *watch, s
     pickle->watch = watch;
     pickle->passing.wide_base = SIZE_MAX;
     nl_arena_init(&pickle->arena);
+    pickle_memo_init(&pickle->memo);
     pickle->to_spend = ((uint64_t)pickle->len + 4096) * 64;
     pickle->places = nl_zalloc(PICKLE_PLACES * sizeof *pickle->places);
     if (watch)
@@ -451,11 +448,11 @@ static bool read_once(struct pickle *pickle, const struct pickle_watch *watch, s
     nl_grow(&pickle->stack, &pickle->stack_cap, 16); /* never NULL: empty runs of it are taken */
     bool done = run(pickle, err);
     nl_free(pickle->stack);
-    nl_free(pickle->memo);
     nl_free(pickle->marks);
-    pickle->stack = pickle->memo = NULL;
+    pickle_memo_free(&pickle->memo);
+    pickle->stack = NULL;
     pickle->marks = NULL;
-    pickle->stack_cap = pickle->memo_cap = 0;
+    pickle->stack_cap = 0;
     return done;
 }
 

@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/err.h"
+#include "ingest/picklememo.h"
 
 enum pickle_type {
     PICKLE_NONE,
@@ -40,15 +41,6 @@ enum pickle_type {
     PICKLE_OTHER /* bytes, integers over 64 bits */
 };
 
-struct pickle_value {
-    uint64_t bits; /* type in the low 4 */
-};
-
-struct pickle_items {
-    struct pickle_value *values; /* of a dictionary: key, value, key, value */
-    uint32_t count, cap;
-};
-
 #define PICKLE_PLACES 256
 
 /* Where a key was found last. */
@@ -56,21 +48,6 @@ struct pickle_place {
     const char *key;
     uint32_t at; /* among the dictionary's items */
     uint64_t bits;
-};
-
-/* Values that are forgotten once the dictionary around them was taken. */
-#define PICKLE_PASSING ((uint64_t)1 << 59) /* bit of the number of such a container */
-#define PICKLE_TUPLES  64
-
-struct pickle_passing {
-    bool on; /* inside of the list */
-    struct pickle_items *items;
-    size_t item_count, item_cap;
-    struct pickle_value *pool; /* their values; what has no room there is kept after all */
-    size_t pool_used;
-    size_t wide_base;     /* wide numbers from here on pass, too */
-    size_t memo_released; /* what was memoised before this many were may be gone */
-    struct pickle_value tuples[PICKLE_TUPLES]; /* of two texts, met before */
 };
 
 struct pickle_watch;
@@ -87,8 +64,9 @@ struct pickle {
     size_t len, at;
     struct nl_job *job;
     struct nl_arena arena;
-    struct pickle_value *stack, *memo;
-    size_t depth, stack_cap, memo_count, memo_cap;
+    struct pickle_memo memo;
+    struct pickle_value *stack;
+    size_t depth, stack_cap;
     size_t *marks, mark_count, mark_cap;
     struct pickle_items *items;
     size_t item_count, item_cap;
@@ -160,6 +138,23 @@ static inline struct nl_str pickle_text(const struct pickle *pickle, struct pick
     return pickle->texts[value.bits >> 4];
 }
 
+static inline bool pickle_bool(struct pickle_value value)
+{
+    return (pickle_type(value) == PICKLE_BOOL || pickle_type(value) == PICKLE_INT) &&
+           value.bits >> 4;
+}
+
+/* Work on `items` more things; false when a walk has cost more than the file is worth. */
+static inline bool pickle_spend(struct pickle *pickle, uint64_t items)
+{
+    if (items > pickle->to_spend) {
+        pickle->to_spend = 0;
+        return false;
+    }
+    pickle->to_spend -= items;
+    return true;
+}
+
 /* ---- picklevalue.c ---- */
 
 /* All of them, for loops that count; NULL when there are none. */
@@ -190,11 +185,7 @@ const struct pickle_value *pickle_pairs(const struct pickle *pickle, struct pick
 
 /* An integer of 64 bits of either sign, or UINT64_MAX. */
 uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value);
-bool pickle_bool(struct pickle_value value);
 /* Integers too; NaN when it is no number. */
 double pickle_f64(const struct pickle *pickle, struct pickle_value value);
-
-/* Work on `items` more things; false when a walk has cost more than the file is worth. */
-bool pickle_spend(struct pickle *pickle, uint64_t items);
 
 #endif

@@ -68,15 +68,6 @@ bool pickle_add(struct pickle *p, struct pickle_value to, const struct pickle_va
     return true;
 }
 
-/* What the memo has at a place, if that is there and not forgotten. */
-static inline bool known(const struct pickle *p, uint32_t index, struct pickle_value *value)
-{
-    if (index >= p->memo_count)
-        return false;
-    *value = p->memo[index];
-    return index >= p->passing.memo_released || !pickle_passes(p, *value);
-}
-
 #define MOST_FREQUENT 10 /* bytes that are looked at */
 
 /* The value that one of the opcodes pushes that files have most of, and the opcode's length; 0 for others
@@ -89,8 +80,8 @@ static inline uint32_t frequent(struct pickle *p, const unsigned char *at,
     int64_t whole;
     memcpy(&argument, at + 1, sizeof argument);
     switch (*at) {
-    case 'h': return known(p, argument & 0xff, value) ? 2 : 0;
-    case 'j': return known(p, argument, value) ? 5 : 0;
+    case 'h': return pickle_memo_get(p, argument & 0xff, value) ? 2 : 0;
+    case 'j': return pickle_memo_get(p, argument, value) ? 5 : 0;
     case 'K': *value = pickle_make(PICKLE_INT, argument & 0xff); return 2;
     case 'M': *value = pickle_make(PICKLE_INT, argument & 0xffff); return 3;
     case 'J': *value = pickle_make(PICKLE_INT, (uint64_t)(int64_t)(int32_t)argument); return 5;
@@ -107,15 +98,107 @@ static inline uint32_t frequent(struct pickle *p, const unsigned char *at,
     }
 }
 
+/* Where the machine is, in registers. */
+struct cursor {
+    const unsigned char *at;
+    struct pickle_value *top;
+};
+
+/* A new list that passes, and its number in the memo, if it gets one. */
+static inline bool begin_list(struct pickle *p, struct cursor *now)
+{
+    struct pickle_passing *passing = &p->passing;
+    if (passing->item_count == passing->item_cap)
+        return false;
+    struct pickle_value list = pickle_make(PICKLE_LIST, passing->item_count | PICKLE_PASSING);
+    if (now->at[1] == PICKLE_OP_MEMOIZE) {
+        if (!pickle_memo_add(&p->memo, list))
+            return false;
+        now->at++;
+    }
+    passing->items[passing->item_count++] = (struct pickle_items){NULL, 0, 0};
+    *now->top++ = list;
+    return true;
+}
+
+/* Values on top of the stack become those of the list below them, when that passes and is empty. */
+static inline bool fill_list(struct pickle *p, struct cursor *now, struct pickle_value *values)
+{
+    struct pickle_passing *passing = &p->passing;
+    struct pickle_value list = values[-1];
+    size_t count = (size_t)(now->top - values);
+    if (pickle_type(list) != PICKLE_LIST || !(list.bits >> 4 & PICKLE_PASSING) ||
+        count > PICKLE_POOL - passing->pool_used)
+        return false;
+    struct pickle_items *items = &passing->items[list.bits >> 4 & ~PICKLE_PASSING];
+    if (items->cap)
+        return false;
+    struct pickle_value *to = passing->pool + passing->pool_used;
+    for (size_t i = 0; i < count; i++)
+        to[i] = values[i];
+    *items = (struct pickle_items){to, (uint32_t)count, (uint32_t)count};
+    passing->pool_used += count;
+    now->top = values;
+    return true;
+}
+
+/* The list's mark, that of the items, that of the dictionary: more are inside of an item. */
+#define ITEM_MARKS 3
+
+/* Opcodes that make lists inside of an item that passes; false for what is not as it mostly is. */
+static inline bool short_list(struct pickle *p, struct cursor *now)
+{
+    struct pickle_value *stack = p->stack;
+    if (!p->passing.on || p->mark_count < ITEM_MARKS)
+        return false;
+    switch (*now->at) {
+    case ']':
+        if (!begin_list(p, now))
+            return false;
+        break;
+    case '(':
+        if (p->mark_count == p->mark_cap)
+            return false;
+        p->marks[p->mark_count++] = (size_t)(now->top - stack);
+        break;
+    case 'a':
+        if (now->top - stack < 2 || !fill_list(p, now, now->top - 1))
+            return false;
+        break;
+    case 'e': {
+        size_t from = p->marks[p->mark_count - 1];
+        if (p->mark_count == ITEM_MARKS || !from || from > (size_t)(now->top - stack) ||
+            !fill_list(p, now, stack + from))
+            return false;
+        p->mark_count--;
+        break;
+    }
+    default: return false;
+    }
+    now->at++;
+    return true;
+}
+
 void pickle_run_frequent(struct pickle *p)
 {
-    const unsigned char *at = p->bytes + p->at, *end = p->bytes + p->len;
-    struct pickle_value *top = p->stack + p->depth, *full = p->stack + p->stack_cap;
-    uint32_t length;
-    while (end - at >= MOST_FREQUENT && top < full && (length = frequent(p, at, top)) != 0) {
-        at += length;
-        top++;
+    struct cursor now = {p->bytes + p->at, p->stack + p->depth};
+    const unsigned char *end = p->bytes + p->len;
+    const struct pickle_value *full = p->stack + p->stack_cap;
+    const struct pickle_value *first = p->memo.blocks[0]; /* NONE behind the last */
+    while (end - now.at >= MOST_FREQUENT && now.top < full) {
+        if (*now.at == 'h' && pickle_type(first[now.at[1]]) == PICKLE_TEXT) { /* mostly a key */
+            *now.top++ = first[now.at[1]];
+            now.at += 2;
+            continue;
+        }
+        uint32_t length = frequent(p, now.at, now.top);
+        if (length) {
+            now.at += length;
+            now.top++;
+        } else if (!short_list(p, &now)) {
+            break;
+        }
     }
-    p->at = (size_t)(at - p->bytes);
-    p->depth = (size_t)(top - p->stack);
+    p->at = (size_t)(now.at - p->bytes);
+    p->depth = (size_t)(now.top - p->stack);
 }

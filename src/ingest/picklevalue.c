@@ -123,12 +123,6 @@ uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value)
     return number == INT64_MIN ? UINT64_MAX : (uint64_t)number;
 }
 
-bool pickle_bool(struct pickle_value value)
-{
-    return (pickle_type(value) == PICKLE_BOOL || pickle_type(value) == PICKLE_INT) &&
-           value.bits >> 4;
-}
-
 double pickle_f64(const struct pickle *pickle, struct pickle_value value)
 {
     if (pickle_type(value) == PICKLE_FLOAT) {
@@ -138,14 +132,4 @@ double pickle_f64(const struct pickle *pickle, struct pickle_value value)
     }
     int64_t whole = pickle_i64(pickle, value);
     return whole == INT64_MIN ? (double)__builtin_nan("") : (double)whole;
-}
-
-bool pickle_spend(struct pickle *pickle, uint64_t items)
-{
-    if (items > pickle->to_spend) {
-        pickle->to_spend = 0;
-        return false;
-    }
-    pickle->to_spend -= items;
-    return true;
 }

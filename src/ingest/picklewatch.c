@@ -47,7 +47,7 @@ static void forget(struct pickle *p)
     p->passing.item_count = p->passing.pool_used = 0;
     if (!p->watch->keep)
         p->wide_count = p->passing.wide_base;
-    p->passing.memo_released = p->memo_count;
+    pickle_memo_release(p);
 }
 
 /* Whether the next opcode begins the next item or ends some: nothing more comes into this one. Frames

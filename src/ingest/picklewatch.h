@@ -63,6 +63,18 @@ static inline bool pickle_passes(const struct pickle *pickle, struct pickle_valu
     default: return false;
     }
 }
+/* What the memo has under a number, if that is there and not forgotten. */
+static inline bool pickle_memo_get(const struct pickle *pickle, uint64_t index,
+                                   struct pickle_value *value)
+{
+    const struct pickle_memo *memo = &pickle->memo;
+    const struct pickle_value *block;
+    if (index >= memo->count || !(block = memo->blocks[index / PICKLE_MEMO_BLOCK]))
+        return false;
+    *value = block[index % PICKLE_MEMO_BLOCK];
+    return pickle_type(*value) == PICKLE_TEXT || index >= memo->released ||
+           !pickle_passes(pickle, *value);
+}
 /* Whether values of a new tuple are two texts that were in one before: then that one. */
 struct pickle_value *pickle_known_tuple(struct pickle *pickle, const struct pickle_value *values);
 

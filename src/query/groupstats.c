@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/sum.h"
 #include "query/bigarray.h"
 #include "query/breakdown.h"
 #include "query/quantile.h"
@@ -36,14 +37,6 @@ struct scan {
     struct group *groups;             /* per name */
     const struct nl_slice_list *list; /* instead of the ranges */
 };
-
-static int64_t add_clamped(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return b > 0 ? INT64_MAX : INT64_MIN + 1;
-    return sum;
-}
 
 static bool lane_wanted(const struct nl_trace *trace, const struct nl_window *window, uint32_t lane)
 {
@@ -81,7 +74,7 @@ static inline void count_row(struct group *group, int64_t value)
         group->least = group->most = value;
     group->least = value < group->least ? value : group->least;
     group->most = value > group->most ? value : group->most;
-    group->total = add_clamped(group->total, value);
+    group->total = nl_sum(group->total, value);
 }
 
 static void count_range(const struct scan *scan, struct range range)
@@ -231,7 +224,7 @@ struct nl_group_stats nl_stats_of(int64_t *durations, size_t count)
     for (size_t i = 0; i < count; i++) {
         group.least = durations[i] < group.least ? durations[i] : group.least;
         group.most = durations[i] > group.most ? durations[i] : group.most;
-        group.total = add_clamped(group.total, durations[i]);
+        group.total = nl_sum(group.total, durations[i]);
     }
     if (is_wide(&group))
         return wide_stats(&group, durations);

@@ -4,6 +4,7 @@
  * thread did. Sums per activity are kept in a small hash table per device; a gap first adds up in
  * the entries it touches, because its own largest share and the longest examples are wanted too.
  */
+#include "base/sum.h"
 #include "query/idletime.h"
 
 #include <stdlib.h>
@@ -200,7 +201,7 @@ static void touch(struct finder *finder, uint8_t class, struct did did, int64_t 
     size_t sum = sum_for(finder, class, did);
     size_t mark = finder->idle->sums[sum].mark;
     if (mark < finder->touched_count && finder->touched[mark] == sum) {
-        finder->touched_ns[mark] += ns;
+        nl_sum_add(&finder->touched_ns[mark], ns);
         return;
     }
     finder->idle->sums[sum].mark = finder->touched_count;
@@ -234,7 +235,7 @@ static void settle(struct finder *finder, struct nl_idle_gap *gap, size_t number
         struct nl_idle_sum *sum = &finder->idle->sums[finder->touched[i]];
         int64_t ns = finder->touched_ns[i];
         sum->gaps++;
-        sum->total_ns += ns;
+        nl_sum_add(&sum->total_ns, ns);
         keep_longest(sum, number, ns);
         if (ns <= gap->activity_ns)
             continue;
@@ -399,7 +400,7 @@ static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t 
     struct nl_idle_device *device = finder->device;
     enum nl_idle_class class = NL_IDLE_SHORT;
     static const struct did unknown = {.activity = NL_DID_UNKNOWN, .name = NL_NO_NAME};
-    device->idle_ns += end - start;
+    nl_sum_add(&device->idle_ns, end - start);
     if (end - start >= NL_IDLE_SHORT_NS) {
         uint32_t launch = finder->trace->slice.link[after];
         nl_grow(&idle->gaps, &idle->gap_cap, idle->gap_count + 1);
@@ -418,9 +419,9 @@ static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t 
         else
             divide(finder, gap);
         settle(finder, gap, idle->gap_count++);
-        device->sync_ns += nl_idle_sync_cost(finder->trace, gap);
+        nl_sum_add(&device->sync_ns, nl_idle_sync_cost(finder->trace, gap));
     }
-    device->class_ns[class] += end - start;
+    nl_sum_add(&device->class_ns[class], end - start);
     device->class_count[class]++;
 }
 

@@ -2,6 +2,7 @@
  * Steps per rank: marked, else ranges whose text says so, else what the launch sequence repeats.
  * Ranges of one rule on one thread are a candidate; the best one by confidence wins.
  */
+#include "base/sum.h"
 #include "query/stepfind.h"
 
 #include <stdlib.h>
@@ -278,7 +279,7 @@ static void add_load(struct nl_found_steps *found, const struct nl_step_group *g
     if (low == group->first + group->count || found->items[low].start > ts)
         return;
     struct nl_found_step *step = &found->items[low];
-    step->load_ns += ts + dur > step->end ? step->end - ts : dur;
+    nl_sum_add(&step->load_ns, ts + dur > step->end ? step->end - ts : dur);
 }
 
 static struct nl_step_group *group_of(struct nl_found_steps *found, int64_t rank)

@@ -14,8 +14,8 @@ static uint64_t estimate_need(const struct nl_builder *b)
     return (uint64_t)(1.2 * (double)b->job->memory_bytes * (double)total / (double)done);
 }
 
-/* Rows take their full size when finished, and a quarter more meanwhile: what is packed, and the order
- * of slices. */
+/* Rows take what their columns take when finished, and a quarter more meanwhile: what is packed, and the
+ * order of slices. */
 void nl_budget_count(struct nl_builder *b, size_t bytes)
 {
     uint64_t all = atomic_fetch_add(&b->staged_bytes, bytes) + bytes;

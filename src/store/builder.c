@@ -428,10 +428,10 @@ static void pack(struct nl_stage *stage, enum nl_table_id table)
         stage->unit->slices += count;
     waiting->packed += count;
     waiting->used = 0;
-    nl_budget_count(stage->builder, count * def->row_size);
+    size_t bytes = nl_chunk_pack(stage->packed, def, waiting->rows, count);
+    nl_budget_count(stage->builder, nl_chunk_values(def, stage->packed, count));
     if (nl_builder_over_budget(stage->builder))
         return;
-    size_t bytes = nl_chunk_pack(stage->packed, def, waiting->rows, count);
     char *chunk = chunk_room(staged, &stage->builder->pages, bytes);
     memcpy(chunk, stage->packed, bytes);
     nl_grow(&staged->segments, &staged->cap, ++staged->count);

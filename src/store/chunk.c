@@ -1,6 +1,7 @@
 /* Ranks of values, and loops over one column for every size of a value and of a cell. */
 #include "store/chunk.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -121,6 +122,19 @@ NL_WIDE size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const 
         at += ((size_t)have[c].bytes * count + 7) & ~(size_t)7;
     }
     return at;
+}
+
+size_t nl_chunk_values(const struct nl_table_def *def, const char *chunk, uint32_t count)
+{
+    const struct nl_chunk_column *have = (const struct nl_chunk_column *)(const void *)chunk;
+    size_t row = 0;
+    for (unsigned c = 0; c < def->count; c++) {
+        const struct nl_column_def *column = &nl_columns[def->first + c];
+        bool unknown = is_staged(column) && !have[c].bytes && !have[c].low;
+        if (column->hop == NL_HOP_NONE && !unknown)
+            row += column->size;
+    }
+    return row * count;
 }
 
 /* The cells of one column, of values of a size each; no cell is wider than a value. */

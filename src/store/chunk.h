@@ -48,6 +48,9 @@ size_t nl_chunk_room(const struct nl_table_def *def, uint32_t count);
  * the bytes of the chunk, a multiple of 8. */
 size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const void *rows, uint32_t count);
 
+/* Bytes that a chunk of `count` rows will take as columns; what is unknown in all of them takes none. */
+size_t nl_chunk_values(const struct nl_table_def *def, const char *chunk, uint32_t count);
+
 /* Column `c` of the table, as values of its own type. */
 void nl_chunk_read(const char *chunk, const struct nl_table_def *def, unsigned c, uint32_t count,
                    void *cells);

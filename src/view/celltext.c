@@ -204,7 +204,8 @@ struct nl_result_column nl_celltext_column(const struct nl_result *result, size_
     struct nl_result_column def = result->columns[column];
     if (def.meaning != NL_MEANS_WEIGHT)
         return def;
-    def.meaning = NL_MEANS_COUNT;
+    bool broken = nl_result_cell(result, row, column)->type == NL_CELL_F64;
+    def.meaning = broken ? NL_MEANS_NUMBER : NL_MEANS_COUNT;
     for (size_t i = 0; i < result->column_count; i++) {
         const struct nl_cell *unit = nl_result_cell(result, row, i);
         if (result->columns[i].meaning != NL_MEANS_UNIT || unit->type != NL_CELL_TEXT)

@@ -123,5 +123,26 @@ static void usual_rows_are_small(void)
     CHECK(bytes < MOST * 8);
 }
 
+/* slice, name and value are known: 4 + 4 + 8 bytes, though the name is the same in all. */
+static void unknown_columns_take_nothing(void)
+{
+    static struct nl_metric_row rows[100];
+    static char chunk[100 * sizeof rows[0] + 4096];
+    const struct nl_table_def *def = &nl_tables[NL_T_metric];
+    for (uint32_t k = 0; k < 100; k++) {
+        rows[k] = nl_metric_row();
+        rows[k].slice = k;
+        rows[k].name = 7;
+        rows[k].value = k;
+    }
+    REQUIRE(nl_chunk_room(def, 100) <= sizeof chunk);
+    (void)nl_chunk_pack(chunk, def, rows, 100);
+    CHECK_INT(nl_chunk_values(def, chunk, 100), 1600);
+    rows[50].measured = 2; /* known once: a column */
+    (void)nl_chunk_pack(chunk, def, rows, 100);
+    CHECK_INT(nl_chunk_values(def, chunk, 100), 2000);
+}
+
 CHECK_MAIN("chunk", {"reads what was written", reads_what_was_written},
-           {"usual rows are small", usual_rows_are_small})
+           {"usual rows are small", usual_rows_are_small},
+           {"unknown columns take nothing", unknown_columns_take_nothing})

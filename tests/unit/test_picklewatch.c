@@ -17,6 +17,7 @@ struct seen {
     uint32_t count;
     int64_t numbers[64];
     size_t lists[64];
+    size_t memo_blocks; /* at most, when an item was taken */
 };
 
 static bool is_ready(void *context, const struct pickle *pickle)
@@ -41,6 +42,8 @@ static void take(void *context, size_t list, const struct pickle_value *pairs, s
 {
     struct seen *seen = context;
     CHECK(seen->count < 64);
+    if (seen->pickle->memo.held > seen->memo_blocks)
+        seen->memo_blocks = seen->pickle->memo.held;
     seen->lists[seen->count % 64] = list;
     seen->numbers[seen->count++ % 64] = number_of(seen->pickle, pairs, count);
 }
@@ -174,8 +177,72 @@ static void lists_of_lists_keep_what_is_shared(void)
     pickle_free(&it.pickle);
 }
 
+#define MANY_ITEMS 40
+#define MANY_LISTS 60
+#define WITH_TEXT  6
+
+/* The number under which an item's list is memoised; the text is before those of item WITH_TEXT. */
+static uint32_t memo_number(int item, int list)
+{
+    return (uint32_t)(4 + MANY_LISTS * item + list + (item >= WITH_TEXT));
+}
+
+/* Items whose many lists are memoised, one with a text among them; the last gets (or puts, by `code`)
+ * something of them. */
+static size_t many_lists(char *program, char code, uint32_t number)
+{
+    char *to = program;
+#define PUT(bytes) (memcpy(to, bytes, sizeof(bytes) - 1), to += sizeof(bytes) - 1)
+    PUT(HEAD "](");
+    for (int i = 0; i < MANY_ITEMS; i++) {
+        PUT("}(h\0]K");
+        *to++ = (char)i;
+        PUT("ah\2](");
+        if (i == WITH_TEXT)
+            PUT("X\1\0\0\0z\x94");
+        for (int k = 0; k < MANY_LISTS; k++)
+            PUT("]\x94");
+        if (i == MANY_ITEMS - 1) {
+            *to++ = code;
+            memcpy(to, &number, sizeof number);
+            to += sizeof number;
+        }
+        PUT("eu");
+    }
+    PUT("eu.");
+#undef PUT
+    return (size_t)(to - program);
+}
+
+static void what_is_forgotten_takes_no_memory(void)
+{
+    const struct {
+        char code;
+        uint32_t number;
+        bool lost;
+    } runs[] = {{'j', memo_number(WITH_TEXT, -1), false}, /* the text stays */
+                {'j', memo_number(MANY_ITEMS - 1, 0), false},
+                {'j', memo_number(20, 5), true},
+                {'r', memo_number(20, 5), true}};
+    static char program[MANY_ITEMS * (MANY_LISTS * 2 + 64)];
+    for (size_t i = 0; i < CHECK_LENGTH(runs); i++) {
+        struct watched it;
+        size_t len = many_lists(program, runs[i].code, runs[i].number);
+        run(&it, program, len, true, false);
+        REQUIRE(it.done);
+        CHECK_INT(it.pickle.lost, runs[i].lost);
+        CHECK(it.seen.memo_blocks <= 4); /* the first, the text's, the last two */
+        take_rest(&it.seen, entries_of(&it));
+        CHECK_INT(it.seen.count, MANY_ITEMS);
+        for (uint32_t k = 0; k < it.seen.count; k++)
+            CHECK_INT(it.seen.numbers[k], k);
+        pickle_free(&it.pickle);
+    }
+}
+
 CHECK_MAIN("picklewatch", {"items are taken in order", items_are_taken_in_order},
            {"nothing is taken before its time", nothing_is_taken_before_its_time},
            {"cut programs give a start", cut_programs_give_a_start},
            {"what was forgotten is read again", what_was_forgotten_is_read_again},
+           {"what is forgotten takes no memory", what_is_forgotten_takes_no_memory},
            {"lists of lists keep what is shared", lists_of_lists_keep_what_is_shared})

@@ -1,0 +1,30 @@
+/*
+ * sum — sums of lengths. A damaged or hostile file may hold lengths of 146 years, a few of which no
+ * 64-bit number holds together; their sum stays at the largest number there is, and never wraps.
+ */
+#ifndef NL_SUM_H
+#define NL_SUM_H
+
+#include <stdint.h>
+
+/* Never INT64_MIN, which means unknown. */
+static inline int64_t nl_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum) || sum == INT64_MIN)
+        return b > 0 ? INT64_MAX : INT64_MIN + 1;
+    return sum;
+}
+
+static inline void nl_sum_add(int64_t *sum, int64_t length)
+{
+    *sum = nl_sum(*sum, length);
+}
+
+/* The same of bytes and counts as tables have them. */
+static inline void nl_sum_add_u64(int64_t *sum, uint64_t value)
+{
+    nl_sum_add(sum, value < INT64_MAX ? (int64_t)value : INT64_MAX);
+}
+
+#endif

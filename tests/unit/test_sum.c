@@ -1,0 +1,36 @@
+/* Sums that stay at the largest number instead of wrapping. */
+#include "check.h"
+
+#include "base/sum.h"
+
+static void never_wraps(void)
+{
+    static const struct {
+        int64_t a, b, sum;
+    } rows[] = {
+        {1, 2, 3},
+        {-5, 3, -2},
+        {INT64_MAX, 0, INT64_MAX},
+        {INT64_MAX, -1, INT64_MAX - 1},
+        {INT64_MAX - 1, 2, INT64_MAX},
+        {(int64_t)1 << 62, (int64_t)1 << 62, INT64_MAX},
+        {INT64_MIN + 1, -1, INT64_MIN + 1}, /* INT64_MIN means unknown */
+        {-((int64_t)1 << 62) - 5, -((int64_t)1 << 62), INT64_MIN + 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t sum = rows[i].a;
+        nl_sum_add(&sum, rows[i].b);
+        CHECK_INT(sum, rows[i].sum);
+    }
+}
+
+static void takes_unsigned(void)
+{
+    int64_t sum = 5;
+    nl_sum_add_u64(&sum, 7);
+    CHECK_INT(sum, 12);
+    nl_sum_add_u64(&sum, UINT64_MAX - 1);
+    CHECK_INT(sum, INT64_MAX);
+}
+
+CHECK_MAIN("sum", {"never wraps", never_wraps}, {"takes unsigned numbers", takes_unsigned})
