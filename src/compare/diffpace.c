@@ -33,6 +33,22 @@ static double share_alike(const struct diff_pace *pace, const struct diff_side *
     return alike / (pace->base_pieces + pace->changed_pieces);
 }
 
+/* Whether what both have is most of either, and enough to count. */
+static bool is_most(const struct diff_pace *pace, const struct diff_side *base,
+                    const struct diff_side *changed, const struct diff_rows *rows)
+{
+    double a = 0, b = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct diff_row *row = &rows->items[i];
+        if (row->group == DIFF_IDLE)
+            continue;
+        a += row->base_count != NL_NULL_U64 ? per_unit(row->base_count, base) : 0;
+        b += row->changed_count != NL_NULL_U64 ? per_unit(row->changed_count, changed) : 0;
+    }
+    return pace->base_pieces >= DIFF_PACE_LEAST && pace->changed_pieces >= DIFF_PACE_LEAST &&
+           pace->base_pieces >= DIFF_PACE_ALIKE * a && pace->changed_pieces >= DIFF_PACE_ALIKE * b;
+}
+
 void diff_pace_find(struct diff_pace *pace, const struct diff_side *base,
                     const struct diff_side *changed, const struct diff_rows *rows)
 {
@@ -52,7 +68,7 @@ void diff_pace_find(struct diff_pace *pace, const struct diff_side *base,
     pace->changed_pieces = b;
     pace->base_piece_ns = (double)base->mean / a;
     pace->changed_piece_ns = (double)changed->mean / b;
-    if (fabs(log(b / a)) < DIFF_PACE_APART ||
+    if (fabs(log(b / a)) < DIFF_PACE_APART || !is_most(pace, base, changed, rows) ||
         share_alike(pace, base, changed, rows) < DIFF_PACE_ALIKE)
         return;
     pace->other_work = true;

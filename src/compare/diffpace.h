@@ -3,8 +3,9 @@
  *
  * Times of whole recordings are the program's only when both sides did the same work. Of
  * recordings that were cut at a fixed length it is the recording's: then a slower program shows as fewer
- * pieces of work, not as a longer time. Counted is what both sides have by name. When most of these
- * pieces are of names that became fewer (or more) alike, one side did less of the same work.
+ * pieces of work, not as a longer time. Counted is what both sides have by name. When that is most of
+ * either side, and most of it is of names that became fewer (or more) alike, one side did less of the
+ * same work.
  */
 #ifndef NL_COMPARE_DIFFPACE_H
 #define NL_COMPARE_DIFFPACE_H
@@ -12,7 +13,8 @@
 #include "compare/diffpair.h"
 
 #define DIFF_PACE_APART 0.02 /* least change of the work that counts as one */
-#define DIFF_PACE_ALIKE 0.8  /* share of the pieces whose names must change alike */
+#define DIFF_PACE_ALIKE 0.8  /* share of the pieces that both must have, and must change alike */
+#define DIFF_PACE_LEAST 8    /* fewer pieces on a side say nothing */
 #define DIFF_PACE_LONG  0.01 /* lengths of recordings this near are the same */
 
 struct diff_pace {

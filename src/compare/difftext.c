@@ -69,7 +69,7 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
                       " Both %s are as long, so this time is theirs, not the program's: in it",
                       windows ? "windows" : "recordings");
     else
-        nl_buf_text(text, " These times are not of the same work:");
+        nl_buf_text(text, " These times are of unequal amounts of work:");
     nl_buf_format(text, " B did %s %s of the same work", nl_format_percent(share, fabs(work)),
                   work < 0 ? "less" : "more");
     nl_buf_format(text, " (%.6g and %.6g pieces%s, of the names that both have). ",
@@ -88,6 +88,18 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
     nl_buf_text(text,
                 "No steps to compare by: mark steps, or give windows of the same work, such as "
                 "'[nvtx=NAME]'.");
+}
+
+/* Sums of samples of a clock are as long as the recording is. */
+static void say_samples(const struct diff_doc *doc, struct nl_buf *text)
+{
+    const struct diff_side *a = &doc->base;
+    bool sampled =
+        a->unit == DIFF_BY_FUNCTION && a->functions && !strcmp(a->functions->name, "cpu_samples");
+    bool clock = nl_str_is(a->weight, "ns") || nl_str_is(a->weight, "samples");
+    if (sampled && clock && a->mean != doc->changed.mean)
+        nl_buf_text(text,
+                    " Samples add up to more the longer was recorded: compare shares, not sums.");
 }
 
 static void say_change(struct diff_doc *doc, struct nl_buf *text)
@@ -113,6 +125,7 @@ static void say_change(struct diff_doc *doc, struct nl_buf *text)
         nl_buf_char(text, '.');
     }
     say_other_work(doc, text);
+    say_samples(doc, text);
     add_headline(doc, text);
 }
 

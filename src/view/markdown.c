@@ -2,6 +2,7 @@
  * markdown — answers as GitHub-flavoured Markdown: a document for an issue, a wiki or a mail.
  */
 #include "view/celltext.h"
+#include "view/distinct.h"
 #include "view/findings.h"
 #include "view/finish.h"
 #include "view/grid.h"
@@ -37,18 +38,51 @@ static void put_escaped(FILE *out, struct nl_str text)
     }
 }
 
-static void put_cell(FILE *out, const struct nl_result *result, size_t row, size_t column,
-                     bool whole)
+/* The texts of a column, cut unless `whole`, so that different ones stay different; in the arena. */
+static struct nl_str *column_texts(const struct nl_result *result, size_t column, size_t rows,
+                                   bool whole, struct nl_arena *arena)
 {
-    struct nl_buf text, cut;
+    struct nl_str *texts = nl_arena_alloc(arena, (rows + 1) * sizeof *texts);
+    struct nl_buf text;
     nl_buf_init(&text, CELL_BYTES);
+    for (size_t row = 0; row < rows; row++) {
+        const struct nl_result_column shown = nl_celltext_column(result, row, column);
+        nl_buf_clear(&text);
+        nl_celltext_eyes(&text, &shown, nl_result_cell(result, row, column));
+        texts[row].ptr = nl_arena_text(arena, text.len ? text.ptr : "", text.len);
+        texts[row].len = text.len;
+    }
+    nl_buf_release(&text);
+    if (!whole && !nl_celltext_is_number(result, column))
+        nl_distinct(texts, rows, NAME_WIDTH, arena);
+    return texts;
+}
+
+static void put_cell(FILE *out, struct nl_str text, bool whole)
+{
+    struct nl_buf cut;
     nl_buf_init(&cut, CELL_BYTES);
-    const struct nl_result_column shown = nl_celltext_column(result, row, column);
-    nl_celltext_eyes(&text, &shown, nl_result_cell(result, row, column));
-    nl_celltext_elide(&cut, (struct nl_str){text.ptr, text.len}, whole ? SIZE_MAX : NAME_WIDTH);
+    nl_celltext_elide(&cut, text, whole ? SIZE_MAX : NAME_WIDTH);
     put_escaped(out, (struct nl_str){cut.ptr, cut.len});
     nl_buf_release(&cut);
-    nl_buf_release(&text);
+}
+
+static void put_rows(FILE *out, const struct nl_result *result, size_t rows, bool whole)
+{
+    struct nl_arena arena;
+    nl_arena_init(&arena);
+    struct nl_str **columns = nl_arena_alloc(&arena, (result->column_count + 1) * sizeof *columns);
+    for (size_t column = 0; column < result->column_count; column++)
+        columns[column] = column_texts(result, column, rows, whole, &arena);
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t column = 0; column < result->column_count; column++) {
+            fputs("| ", out);
+            put_cell(out, columns[column][row], whole);
+            putc(' ', out);
+        }
+        fputs("|\n", out);
+    }
+    nl_arena_free(&arena);
 }
 
 static void put_table(FILE *out, const struct nl_result *all, size_t rows, bool whole)
@@ -66,14 +100,7 @@ static void put_table(FILE *out, const struct nl_result *all, size_t rows, bool 
         fputs(nl_celltext_is_number(result, column) ? "|---:" : "|---", out);
     fputs("|\n", out);
     size_t shown = rows < result->rows && groups.count < 2 ? rows : result->rows;
-    for (size_t row = 0; row < shown; row++) {
-        for (size_t column = 0; column < result->column_count; column++) {
-            fputs("| ", out);
-            put_cell(out, result, row, column, whole);
-            putc(' ', out);
-        }
-        fputs("|\n", out);
-    }
+    put_rows(out, result, shown, whole);
     if (shown < all->rows)
         fprintf(out, "\n%zu more rows are left out.\n", all->rows - shown);
     if (result->note) {
@@ -109,12 +136,17 @@ static void put_section(FILE *out, const struct nl_result *result, size_t rows,
 
 static void put_files(FILE *out, const struct nl_profile *profile, const char *letter)
 {
+    struct nl_arena arena;
+    nl_arena_init(&arena);
+    const struct nl_str *names =
+        column_texts(profile->files, 0, profile->files->rows, true, &arena);
     fprintf(out, "%s:", letter);
     for (size_t row = 0; row < profile->files->rows; row++) {
         fputs(row ? ", " : " ", out);
-        put_cell(out, profile->files, row, 0, true);
+        put_cell(out, names[row], true);
     }
     putc('\n', out);
+    nl_arena_free(&arena);
 }
 
 static void put_findings(FILE *out, const struct nl_findings *findings,

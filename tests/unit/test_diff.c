@@ -328,6 +328,26 @@ static void takes_no_change_for_less_work(void)
     }
 }
 
+/* What both have is little of what B does: then its number says nothing of the program. */
+static void looks_at_most_of_the_work(void)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    for (int64_t i = 0; i < 40; i++) {
+        gputrace_kernel(&make, 7, "gemm", -1, 0, i * 25, 10);
+        gputrace_kernel(&make, 7, "softmax", -1, 0, i * 25 + 10, 10);
+    }
+    struct nl_trace *a = recording(20, 0), *b = gputrace_close(&make);
+    bool comparable;
+    REQUIRE(a && b);
+    struct nl_report *report = diff_of(a, b, &comparable);
+    CHECK_INT((int64_t)number(nl_report_result(report, "pace"), 0, "new_pieces"), 40);
+    CHECK_TEXT(text(nl_report_result(report, "pace"), 0, "same_work"), "");
+    nl_report_free(report);
+    nl_trace_free(a);
+    nl_trace_free(b);
+}
+
 /* ---- facts ---- */
 
 /* What neither side knows neither agrees nor decides. */
@@ -467,6 +487,7 @@ CHECK_MAIN("diff", {"divides steps", divides_steps}, {"counts exactly", counts_e
            {"rounds to the sum", rounds_to_the_sum},
            {"tells less work in the same time", tells_less_work_in_the_same_time},
            {"takes no change for less work", takes_no_change_for_less_work},
+           {"looks at most of the work", looks_at_most_of_the_work},
            {"leaves unknown facts open", leaves_unknown_facts_open},
            {"tells namesakes apart", tells_namesakes_apart},
            {"adds up at random", adds_up_at_random})

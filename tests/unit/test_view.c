@@ -191,6 +191,24 @@ static void colours_only_on_request(void)
     nl_result_free(result);
 }
 
+/* Long names that differ only where they are cut are two names in Markdown, too. */
+static void tells_cut_names_apart(void)
+{
+    static const struct nl_result_column only[] = {{"name", NULL, NL_MEANS_TEXT}};
+    struct nl_result *result = nl_result_new("names", "Names", only, 1);
+    struct nl_view_options options = {0};
+    for (int i = 0; i < 2; i++) {
+        char name[256];
+        snprintf(name, sizeof name, "%0100d_%s_%080d", 0, i ? "AddFunctor" : "MulFunctor", 0);
+        nl_result_row(result)[0] = nl_cell_text(result, nl_str(name));
+    }
+    char *text = shown("md", result, &options);
+    CHECK(strstr(text, "AddFunctor"));
+    CHECK(strstr(text, "MulFunctor"));
+    free(text);
+    nl_result_free(result);
+}
+
 static void escapes_markdown(void)
 {
     const struct nl_view_options options = {0};
@@ -409,8 +427,9 @@ CHECK_MAIN("view", {"writes csv", writes_csv}, {"writes json objects", writes_js
            {"fits tables to the width", fits_tables_to_the_width},
            {"says what it left out", says_what_it_left_out},
            {"colours only on request", colours_only_on_request},
-           {"escapes markdown", escapes_markdown}, {"elides the middle", elides_the_middle},
-           {"makes text safe", makes_text_safe}, {"draws bars", draws_bars},
-           {"wraps words", wraps_words}, {"remarks are joined", remarks_are_joined},
-           {"renders reports", renders_reports}, {"chooses csv sections", chooses_csv_sections},
+           {"escapes markdown", escapes_markdown}, {"tells cut names apart", tells_cut_names_apart},
+           {"elides the middle", elides_the_middle}, {"makes text safe", makes_text_safe},
+           {"draws bars", draws_bars}, {"wraps words", wraps_words},
+           {"remarks are joined", remarks_are_joined}, {"renders reports", renders_reports},
+           {"chooses csv sections", chooses_csv_sections},
            {"reports write errors", reports_write_errors})
