@@ -31,7 +31,8 @@
 #endif
 
 #define BLOCK_BYTES ((size_t)64 << 10)
-#define HUGE_ARRAY  ((size_t)4 << 20)  /* from here on, huge pages are worth while */
+#define HUGE_PAGE   ((size_t)2 << 20)
+#define HUGE_ARRAY  ((size_t)4 << 20)  /* from here on, huge pages are worth while in the heap */
 #define FEW_ARRAYS  ((size_t)16 << 20) /* under this, fresh pages cost nothing that matters */
 
 struct nl_arena_block {
@@ -117,10 +118,6 @@ void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item)
     *cap = cells;
 }
 
-/* Whole huge pages of an array: one fault each instead of 512. What does not fill one stays small, so
- * that no memory is touched which the array does not have. */
-#define HUGE_PAGE ((size_t)2 << 20)
-
 static void *map_pages(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -139,6 +136,8 @@ void nl_reserve_bytes(void **memory, size_t *cap, size_t need, size_t item)
         (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
+/* Whole huge pages of an array are one fault each instead of 512. What does not fill one stays small, so
+ * that no memory is touched which the array does not have. */
 void *nl_pages(size_t bytes)
 {
     if (!bytes)

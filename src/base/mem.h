@@ -41,9 +41,9 @@ void nl_reserve_bytes(void **memory, size_t *cap, size_t need, size_t item);
 #define nl_reserve(pointer, cap, need)                                                             \
     nl_reserve_bytes((void **)(pointer), (cap), (need), sizeof **(pointer))
 
-/* Page-aligned memory straight from the kernel; returned to it by nl_pages_free with the same
- * size. Large arrays live here so that freeing them really lowers the resident size. Zeroed; NULL
- * only when bytes is 0. */
+/* Page-aligned memory straight from the kernel; returned to it by nl_pages_free with the same size.
+ * Large arrays live here so that freeing them really lowers the resident size; from 2 MiB on they
+ * begin on a huge page. Zeroed; NULL only when bytes is 0. */
 void *nl_pages(size_t bytes);
 void nl_pages_free(void *memory, size_t bytes);
 

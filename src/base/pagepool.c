@@ -16,7 +16,6 @@
  * less memory. */
 #define FEW         ((size_t)4 << 20)
 #define SHARED_MOST ((size_t)4 << 20)
-#define HUGE_PAGE   ((size_t)2 << 20)
 #define REGION      ((size_t)32 << 20)
 
 /* A pattern's pages; and an array has as many mappings of them at most. */
@@ -100,12 +99,8 @@ void nl_pagepool_put_under(struct nl_pagepool *pool, void *memory, size_t *done,
 static void new_region(struct nl_pagepool *pool)
 {
     nl_pages_free(pool->fresh, (size_t)(pool->fresh_end - pool->fresh));
-    char *all = nl_pages(REGION + HUGE_PAGE);
-    size_t before = -(uintptr_t)all & (HUGE_PAGE - 1);
-    pool->fresh = all + before;
+    pool->fresh = nl_pages(REGION);
     pool->fresh_end = pool->fresh + REGION;
-    nl_pages_free(all, before);
-    nl_pages_free(pool->fresh_end, HUGE_PAGE - before);
 }
 
 void *nl_pagepool_fresh(struct nl_pagepool *pool, size_t bytes)

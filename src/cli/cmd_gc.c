@@ -118,7 +118,11 @@ static bool sweep_cache(const struct nl_call *call, const char *folder, struct s
 {
     if (access(folder, R_OK | W_OK | X_OK) != 0 && errno != ENOENT) {
         nl_err_at(err, folder, -1);
-        return nl_fail(err, NL_ENVIRONMENT, "cannot use the cache: %s", strerror(errno));
+        return nl_fail(
+            err, NL_ENVIRONMENT,
+            "cannot use the cache: %s; it must be readable and writable, or name another with "
+            "--ledger",
+            strerror(errno));
     }
     uint64_t bound = call->settings.max_bytes;
     if (bound == UINT64_MAX)

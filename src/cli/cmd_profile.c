@@ -276,7 +276,9 @@ static bool profile_onnx(struct nl_profile_work *work, struct nl_err *err)
     struct profiling profiling = {.work = work, .plan = {.model = work->model}};
     profiling.outcome = nl_child_share(sizeof *profiling.outcome);
     if (!profiling.outcome)
-        return nl_fail(err, NL_MEMORY, "no memory for the measurement");
+        return nl_fail(
+            err, NL_MEMORY,
+            "the system gives no memory for the measurement; free some, or raise the limit");
     bool done = read_settings(&profiling, err) && nl_profile_check_model(work, err) &&
                 with_folder(&profiling, err);
     nl_child_unshare(profiling.outcome, sizeof *profiling.outcome);

@@ -18,7 +18,6 @@ struct diff_doc {
     struct diff_pace pace;
     const char *base_word, *changed_word;
     struct nl_report *report;
-    size_t result_cap;
 };
 
 /* Takes the result. */

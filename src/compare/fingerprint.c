@@ -9,7 +9,7 @@
 
 const struct nl_print_value_def nl_print_values[NL_PRINT_VALUES] = {
 #define NL_PRINT_VALUE(id, column, heading, meaning, rule, doc)                                    \
-    {column, heading, NL_MEANS_##meaning, NL_PRINT_##rule, doc},
+    {column, NL_MEANS_##meaning, NL_PRINT_##rule, doc},
 #include "compare/fingerprint.def"
 #undef NL_PRINT_VALUE
 };

@@ -41,7 +41,7 @@ enum nl_print_value {
 enum nl_print_rule { NL_PRINT_NOTHING, NL_PRINT_RATIO, NL_PRINT_SHARE };
 
 extern const struct nl_print_value_def {
-    const char *column, *heading;
+    const char *column;
     enum nl_meaning meaning;
     enum nl_print_rule rule;
     const char *doc;

@@ -328,9 +328,25 @@ static const struct opcode {
     [0x95] = {skip, 8}, /* FRAME */
 };
 
+/* Name of an opcode that would look up or call code; NULL for others. */
+static const char *code_opcode(unsigned char opcode)
+{
+    static const struct {
+        unsigned char opcode;
+        const char *name;
+    } names[] = {{'c', "GLOBAL"},   {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},  {'b', "BUILD"},
+                 {'i', "INST"},     {'o', "OBJ"},           {0x81, "NEWOBJ"}, {0x92, "NEWOBJ_EX"},
+                 {0x82, "EXT1"},    {0x83, "EXT2"},         {0x84, "EXT4"},   {'P', "PERSID"},
+                 {'Q', "BINPERSID"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].opcode == opcode)
+            return names[i].name;
+    return NULL;
+}
+
 static bool refuse(struct pickle *p, unsigned char opcode, struct nl_err *err)
 {
-    const char *code = pickle_code_opcode(opcode);
+    const char *code = code_opcode(opcode);
     if (err)
         err->offset = (int64_t)p->at - 1;
     if (code)

@@ -40,9 +40,6 @@ struct pickle_value pickle_so_far(const struct pickle *pickle, const char *key);
 
 /* ---- For pickle.c ---- */
 
-/* picklecode.c: name of an opcode that would look up or call code; NULL for others. */
-const char *pickle_code_opcode(unsigned char opcode);
-
 /* Whether the list that begins here, on top of the stack, is the one. */
 bool pickle_watch_list(const struct pickle *pickle);
 /* Where on the stack the items begin of the list whose mark is the innermost, if they are to be taken;

@@ -8,6 +8,7 @@
  *
  *   xplane_hlo.c      programs and their instructions; finding one by program and name
  *   xplane_hlocost.c  floating-point operations and bytes of an instruction
+ *   xplane_hlotext.c  arrays and products of an instruction as JSON
  *   xplane_nodes.c    instructions beside the events that ran them: table nodes
  */
 #ifndef NL_XPLANE_HLO_H
@@ -71,10 +72,11 @@ struct hlo_instruction *hlo_operand(const struct hlo_program *program,
                                     const struct hlo_instruction *of, int64_t id);
 const struct hlo_computation *hlo_computation(const struct hlo_program *program, int64_t id);
 
-/* Numbers of a repeated int64 field, packed or not, in order: calls `take` for each. */
 #define HLO_NUMBERS_MOST 32
+/* Numbers of a repeated int64 field, packed or not, in order. Returns how many there are, which may be
+ * more than `out` takes. */
 size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_NUMBERS_MOST]);
-/* Calls take for every id of a repeated field, however many there are. */
+/* Calls `take` for every one, however many there are. */
 void hlo_each_id(const struct wire *message, uint32_t number,
                  void (*take)(void *context, int64_t id), void *context);
 /* The last field of this number as a message or text; over nothing when it is not there. */
@@ -106,5 +108,13 @@ uint64_t hlo_shape_bytes(const struct wire *shape);
 uint64_t hlo_flops(struct hlo_program *program, struct hlo_instruction *instruction);
 /* Sizes of the operands and of the result, each once. */
 uint64_t hlo_bytes(const struct hlo_program *program, const struct hlo_instruction *instruction);
+
+/* Adds shapes or types of the operands or of the result, [[5,1024],[]] or ["f32","s32"], to `out`. False
+ * when they are not known, or there are none. */
+bool hlo_write_arrays(struct nl_buf *out, const struct hlo_program *program,
+                      const struct hlo_instruction *instruction, bool inputs, bool types);
+/* Adds {"program_id": …}, of what multiplies also "products": operands, result, dimensions. */
+void hlo_write_detail(struct nl_buf *out, const struct hlo_program *program,
+                      const struct hlo_instruction *instruction);
 
 #endif

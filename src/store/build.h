@@ -1,6 +1,6 @@
 /*
- * build — what builder.c, finish.c, nest.c, link.c and measure.c share: the builder's inside. Not for other
- * rooms.
+ * build — the builder's inside: what staging (builder.c, budget.c, instances.c) and the steps of finishing
+ * share. Not for other rooms.
  */
 #ifndef NL_BUILD_H
 #define NL_BUILD_H
@@ -28,11 +28,11 @@ struct nl_unit {
     uint32_t stack_base; /* number of its first one */
 };
 
-/* Memory of chunks, freed with the last segment in it. */
+/* Memory of staged rows, given back with the last of what lies in it. */
 struct nl_block {
     char *bytes;
     size_t used, room;
-    uint32_t segments; /* whose rows are still needed */
+    uint32_t needed; /* segments, or runs and their keys, that are not columns yet */
 };
 
 /* Rows of one table from one unit, as a chunk in a block. */
@@ -54,7 +54,7 @@ struct nl_staged {
 struct nl_runs {
     struct nl_run **run;
     size_t count, cap;
-    struct nl_run_block *block;
+    struct nl_block *block;
 };
 
 struct nl_stage {
@@ -123,11 +123,16 @@ NL_MUST_CHECK bool nl_budget_fail(const struct nl_builder *builder, struct nl_er
 void nl_entities_order(struct nl_builder *builder, struct nl_remaps *remaps,
                        uint32_t *sequence[NL_TABLE_COUNT]);
 
-/* order.c: the time that is added to each source's times (NL rows in builder->sources). */
+/* order.c: the time that is added to each source's times (`first_ts`: per source, its
+ * earliest start). */
 void nl_align_sources(struct nl_builder *builder, const int64_t *first_ts);
 
 /* Makes chunks of the rows that still wait in all stages. */
 void nl_stages_pack(struct nl_builder *builder);
+
+/* `bytes` of room in *block, or in a new one when that is full: twice as large, `most` at most unless it
+ * must be larger. Whoever keeps something there counts it in `needed`. */
+char *nl_block_room(struct nl_block **block, struct nl_pagepool *pool, size_t bytes, size_t most);
 
 /* The rows of a segment are needed no more: its block goes to the pool when it was the last there. */
 void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool);

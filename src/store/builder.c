@@ -1,7 +1,7 @@
 /*
  * The builder's front: entities under a lock, and stages that gather rows without one. A few hundred
- * rows of a table become a chunk (chunk.h) in a block. Blocks come from the kernel and go back table by
- * table while the trace is finished, which keeps the peak near the size of the result.
+ * rows of a table become a chunk (chunk.h) in a block. Blocks come from the pool of pages and go back to
+ * it while the trace is finished, which keeps the peak near the size of the result.
  */
 #include "store/builder.h"
 
@@ -37,7 +37,7 @@ struct nl_builder *nl_builder_new(struct nl_job *job)
 void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool)
 {
     struct nl_block *block = segment->block;
-    if (--block->segments)
+    if (--block->needed)
         return;
     nl_pagepool_give(pool, block->bytes, block->room);
     nl_free(block);
@@ -389,21 +389,28 @@ struct nl_stage *nl_stage_new(struct nl_builder *b)
     return stage;
 }
 
-/* Room for a chunk, in a block twice as large as the last, within limits, when that is full. */
-static char *chunk_room(struct nl_staged *staged, struct nl_pagepool *pool, size_t bytes)
+char *nl_block_room(struct nl_block **block, struct nl_pagepool *pool, size_t bytes, size_t most)
 {
-    struct nl_block *block = staged->block;
-    if (!block || block->room - block->used < bytes) {
-        size_t room = block ? block->room * 2 : FIRST_BLOCK;
-        size_t most = staged->bytes < MANY_BYTES ? LAST_BLOCK : HUGE_BLOCK;
+    struct nl_block *last = *block;
+    if (!last || last->room - last->used < bytes) {
+        size_t room = last ? last->room * 2 : FIRST_BLOCK;
         room = room < most ? room : most;
         room = room < bytes ? bytes : room;
-        staged->block = block = nl_alloc(sizeof *block);
-        *block = (struct nl_block){.bytes = nl_pagepool_fresh(pool, room), .room = room};
-        staged->bytes += room;
+        *block = last = nl_alloc(sizeof *last);
+        *last = (struct nl_block){.bytes = nl_pagepool_fresh(pool, room), .room = room};
     }
-    block->used += bytes;
-    return block->bytes + block->used - bytes;
+    last->used += bytes;
+    return last->bytes + last->used - bytes;
+}
+
+static char *chunk_room(struct nl_staged *staged, struct nl_pagepool *pool, size_t bytes)
+{
+    const struct nl_block *before = staged->block;
+    size_t most = staged->bytes < MANY_BYTES ? LAST_BLOCK : HUGE_BLOCK;
+    char *chunk = nl_block_room(&staged->block, pool, bytes, most);
+    if (staged->block != before)
+        staged->bytes += staged->block->room;
+    return chunk;
 }
 
 /* The rows that wait become a chunk. */
@@ -430,7 +437,7 @@ static void pack(struct nl_stage *stage, enum nl_table_id table)
     nl_grow(&staged->segments, &staged->cap, ++staged->count);
     staged->segments[staged->count - 1] = (struct nl_segment){
         .unit = stage->unit, .chunk = chunk, .block = staged->block, .count = count};
-    staged->block->segments++;
+    staged->block->needed++;
 }
 
 void nl_stage_pack(struct nl_stage *stage, enum nl_table_id table)

@@ -7,8 +7,7 @@
 #include "base/err.h"
 #include "base/wide.h"
 
-/* Rank of a value: the value + this, in as many bits as it has. */
-static uint64_t rank_of_zero(enum nl_type type)
+uint64_t nl_unknown_cells(enum nl_type type)
 {
     const union {
         double number;
@@ -17,23 +16,29 @@ static uint64_t rank_of_zero(enum nl_type type)
     switch (type) {
     case NL_TYPE_TIME:
     case NL_TYPE_DUR:
-    case NL_TYPE_I64: return 0 - (uint64_t)NL_NULL_I64;
+    case NL_TYPE_I64: return (uint64_t)NL_NULL_I64;
     case NL_TYPE_U64:
     case NL_TYPE_U32:
-    case NL_TYPE_REF: return 1;
-    case NL_TYPE_F64: return 0 - nan.bits;
+    case NL_TYPE_REF: return UINT64_MAX;
+    case NL_TYPE_F64: return nan.bits;
     default: return 0;
     }
+}
+
+/* Rank of a value: the value + this, in as many bits as it has. */
+static uint64_t rank_of_zero(enum nl_type type)
+{
+    return 0 - nl_unknown_cells(type);
 }
 
 /* Finishing computes the rest of a slice. */
 static bool is_staged(const struct nl_column_def *column)
 {
-    return column->hop == NL_HOP_NONE && (column->table != NL_T_slice ||
-                                          (column->field != offsetof(struct nl_slice_row, depth) &&
-                                           column->field != offsetof(struct nl_slice_row, parent) &&
-                                           column->field != offsetof(struct nl_slice_row, link) &&
-                                           column->field != offsetof(struct nl_slice_row, detail)));
+    return nl_is_stored(column) && (column->table != NL_T_slice ||
+                                    (column->field != offsetof(struct nl_slice_row, depth) &&
+                                     column->field != offsetof(struct nl_slice_row, parent) &&
+                                     column->field != offsetof(struct nl_slice_row, link) &&
+                                     column->field != offsetof(struct nl_slice_row, detail)));
 }
 
 #define BY_SIZE(size, DO)                                                                          \
@@ -160,12 +165,12 @@ size_t nl_chunk_values(const struct nl_table_def *def, const char *chunk, uint32
     default: NL_BUG("a cell is wider than its value");                                             \
     }
 
-static void fill(const struct nl_column_def *column, uint64_t value, uint32_t count, void *cells)
+NL_WIDE void nl_fill_cells(void *cells, unsigned size, size_t count, uint64_t value)
 {
 #define FILL(type)                                                                                 \
-    for (uint32_t k = 0; k < count; k++)                                                           \
+    for (size_t k = 0; k < count; k++)                                                             \
     ((type *)cells)[k] = (type)value
-    BY_SIZE(column->size, FILL)
+    BY_SIZE(size, FILL)
 #undef FILL
 }
 
@@ -177,7 +182,7 @@ NL_WIDE static void read_cells(const char *chunk, const struct nl_table_def *def
     uint64_t zero = rank_of_zero(column->type), low = have->low;
     const void *from = chunk + have->at;
     if (!have->bytes) {
-        fill(column, low - zero, count, cells);
+        nl_fill_cells(cells, column->size, count, low - zero);
         return;
     }
     BY_SIZES(column->size, have->bytes, READ)

@@ -8,12 +8,29 @@
  * costs about 15 ns a row, less than touching the memory that it saves, and what reads a column later
  * reads its bytes alone.
  *
- * A chunk begins with a struct nl_chunk_column per column of the table. Not for other rooms.
+ * A chunk begins with a struct nl_chunk_column per column of the table.
+ *
+ *     size_t bytes = nl_chunk_pack(room, def, rows, count); // room: nl_chunk_room(def, count) bytes
+ *     nl_chunk_read(room, def, c, count, cells);            // a column, as values of its own type
+ *
+ * Not for other rooms.
  */
 #ifndef NL_CHUNK_H
 #define NL_CHUNK_H
 
 #include "store/schema.h"
+
+/* Whether a column is of its table, not looked up in another one by SQL. */
+static inline bool nl_is_stored(const struct nl_column_def *column)
+{
+    return column->hop == NL_HOP_NONE;
+}
+
+/* Eight bytes of cells of a type that say nothing, whatever the size of a cell. */
+uint64_t nl_unknown_cells(enum nl_type type);
+
+/* `value`, as many of its bytes as a cell has, into each of `count` cells. */
+void nl_fill_cells(void *cells, unsigned size, size_t count, uint64_t value);
 
 /* Values are ranked so that unknown is 0: a cell is 0, or the rank above `low`. */
 struct nl_chunk_column {

@@ -9,13 +9,6 @@
 #include "store/columns.h"
 #include "store/redact.h"
 
-/* Under this many rows, starting threads costs more than it saves. */
-#define PARALLEL_ROWS 20000
-
-/* Rows that become columns before their blocks are given back: the pages of those blocks then serve
- * the columns of the rows that follow, and a table is never in memory twice. */
-#define BATCH_ROWS ((uint64_t)1 << 18)
-
 /* Into the trace's dictionary, without what looks like a secret. */
 static uint32_t add_name(struct nl_trace *trace, struct nl_builder *b, struct nl_str text,
                          uint64_t hash)
@@ -82,7 +75,6 @@ static inline uint32_t final_name(struct nl_trace *trace, struct nl_stage *stage
     return known ? known : nl_final_name(trace, stage, id);
 }
 
-/* All segments of a table in unit order (owned by the caller), and their rows in all. */
 struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id table, size_t *count,
                                       uint64_t *rows)
 {
@@ -117,7 +109,17 @@ struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id tab
     return merged;
 }
 
-/* Gives a table's blocks back to the system. */
+void nl_read_staged(const struct nl_segment *segment, enum nl_table_id table, size_t field,
+                    void *cells)
+{
+    const struct nl_table_def *def = &nl_tables[table];
+    for (unsigned c = 0; c < def->count; c++) {
+        const struct nl_column_def *column = &nl_columns[def->first + c];
+        if (nl_is_stored(column) && column->field == field)
+            nl_chunk_read(segment->chunk, def, c, segment->count, cells);
+    }
+}
+
 void nl_release_staged(struct nl_builder *b, enum nl_table_id table)
 {
     for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
@@ -149,53 +151,6 @@ int64_t nl_clamped(struct nl_finish *f, int64_t ts)
 
 /* ---- other tables ---- */
 
-/* Eight bytes of cells that are unknown. */
-static uint64_t unknown_pattern(const struct nl_column_def *column)
-{
-    const union {
-        double number;
-        uint64_t bits;
-    } nan = {.number = NL_NULL_F64};
-    switch (column->type) {
-    case NL_TYPE_TIME:
-    case NL_TYPE_DUR:
-    case NL_TYPE_I64: return (uint64_t)NL_NULL_I64;
-    case NL_TYPE_F64: return nan.bits;
-    case NL_TYPE_U64:
-    case NL_TYPE_U32:
-    case NL_TYPE_REF: return UINT64_MAX;
-    default: return 0;
-    }
-}
-
-static void fill_unknown(const struct nl_column_def *column, void *cells, size_t from, size_t to)
-{
-    if (from == to)
-        return;
-    switch (column->type) {
-    case NL_TYPE_TIME:
-    case NL_TYPE_DUR:
-    case NL_TYPE_I64:
-        for (size_t i = from; i < to; i++)
-            ((int64_t *)cells)[i] = NL_NULL_I64;
-        break;
-    case NL_TYPE_F64:
-        for (size_t i = from; i < to; i++)
-            ((double *)cells)[i] = NL_NULL_F64;
-        break;
-    case NL_TYPE_U64:
-    case NL_TYPE_U32:
-    case NL_TYPE_REF:
-        memset((char *)cells + from * column->size, 0xff, (to - from) * column->size);
-        break;
-    case NL_TYPE_U16:
-    case NL_TYPE_U8:
-    case NL_TYPE_NAME:
-    case NL_TYPE_ENUM: memset((char *)cells + from * column->size, 0, (to - from) * column->size);
-    }
-}
-
-/* A reference as staged → final row. */
 uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
                             enum nl_table_id target, uint32_t row)
 {
@@ -240,9 +195,10 @@ static void settle_cells(struct nl_finish *f, const struct nl_column_def *column
     }
 }
 
-static void **column_array(struct nl_trace *trace, const struct nl_column_def *column)
+static void fill_unknown(const struct nl_column_def *column, char *cells, uint64_t from,
+                         uint64_t count)
 {
-    return (void **)(void *)((char *)trace + nl_tables[column->table].offset + column->array);
+    nl_fill_cells(cells + from * column->size, column->size, count, nl_unknown_cells(column->type));
 }
 
 static void set_rows(struct nl_trace *trace, enum nl_table_id table, uint64_t rows)
@@ -263,29 +219,25 @@ struct table_run {
     size_t *touched;   /* per column: bytes that have pages */
 };
 
-static bool is_stored(const struct nl_column_def *column)
-{
-    return column->hop == NL_HOP_NONE;
-}
-
 /* Columns in which nothing is known cost no memory: zeros are left as fresh pages are, and never
  * touched; others are a few pages many times. */
 static void find_unknown(struct table_run *run)
 {
     struct nl_trace *trace = run->f->trace;
     const struct nl_column_def *first = &nl_columns[run->def->first];
-    bool few = run->rows < PARALLEL_ROWS;
+    bool few = run->rows < NL_FEW_ROWS;
     for (size_t c = 0; c < run->def->count; c++)
-        run->unknown[c] = is_stored(&first[c]) && (!few || first[c].type == NL_TYPE_NAME);
+        run->unknown[c] = nl_is_stored(&first[c]) && (!few || first[c].type == NL_TYPE_NAME);
     for (size_t i = 0; i < run->count; i++)
         for (size_t c = 0; c < run->def->count; c++)
             if (run->unknown[c])
                 run->unknown[c] = nl_chunk_unknown(run->segments[i].chunk, (unsigned)c);
     for (size_t c = 0; c < run->def->count; c++) {
-        uint64_t pattern = unknown_pattern(&first[c]);
+        uint64_t pattern = nl_unknown_cells(first[c].type);
         if (run->unknown[c] && pattern)
-            run->unknown[c] = nl_pagepool_repeat(&run->f->b->pages, *column_array(trace, &first[c]),
-                                                 (run->rows + run->extra) * first[c].size, pattern);
+            run->unknown[c] =
+                nl_pagepool_repeat(&run->f->b->pages, *nl_column_array(trace, &first[c]),
+                                   (run->rows + run->extra) * first[c].size, pattern);
     }
 }
 
@@ -293,7 +245,7 @@ static unsigned count_names(const struct nl_table_def *def)
 {
     unsigned count = 0;
     for (unsigned c = def->first; c < def->first + def->count; c++)
-        count += is_stored(&nl_columns[c]) && nl_columns[c].type == NL_TYPE_NAME;
+        count += nl_is_stored(&nl_columns[c]) && nl_columns[c].type == NL_TYPE_NAME;
     return count;
 }
 
@@ -308,7 +260,7 @@ static void settle_names(struct table_run *run)
     if (count_names(run->def) == 1)
         return;
     for (unsigned c = 0; c < run->def->count; c++) {
-        if (!is_stored(&first[c]) || first[c].type != NL_TYPE_NAME || run->unknown[c])
+        if (!nl_is_stored(&first[c]) || first[c].type != NL_TYPE_NAME || run->unknown[c])
             continue;
         for (size_t i = 0; i < run->count; i++) {
             const struct nl_segment *segment = &run->segments[i];
@@ -326,9 +278,9 @@ static void build_column(void *context, size_t c, unsigned worker)
     struct table_run *run = context;
     struct nl_finish *f = run->f;
     const struct nl_column_def *column = &nl_columns[run->def->first + c];
-    if (!is_stored(column) || run->unknown[c])
+    if (!nl_is_stored(column) || run->unknown[c])
         return;
-    char *cells = *column_array(f->trace, column);
+    char *cells = *nl_column_array(f->trace, column);
     nl_pagepool_put_under(&f->b->pages, cells, &run->touched[c], run->last * column->size);
     cells += run->at * column->size;
     for (size_t i = run->from; i < run->to; i++) {
@@ -339,12 +291,12 @@ static void build_column(void *context, size_t c, unsigned worker)
     }
 }
 
-/* The next segments, about BATCH_ROWS rows. */
+/* The next segments, about NL_BATCH_ROWS rows. */
 static bool next_batch(struct table_run *run)
 {
     run->from = run->to;
     run->at = run->last;
-    while (run->to < run->count && run->last - run->at < BATCH_ROWS)
+    while (run->to < run->count && run->last - run->at < NL_BATCH_ROWS)
         run->last += run->segments[run->to++].count;
     return run->from < run->to;
 }
@@ -352,7 +304,7 @@ static bool next_batch(struct table_run *run)
 static void build_batches(struct table_run *run)
 {
     struct nl_builder *b = run->f->b;
-    unsigned threads = run->rows < PARALLEL_ROWS ? 1 : nl_job_threads(b->job);
+    unsigned threads = run->rows < NL_FEW_ROWS ? 1 : nl_job_threads(b->job);
     find_unknown(run);
     settle_names(run);
     while (next_batch(run)) {
@@ -364,6 +316,13 @@ static void build_batches(struct table_run *run)
         stage->tables[run->def - nl_tables].count = 0;
 }
 
+bool nl_too_many_rows(enum nl_table_id table, struct nl_err *err)
+{
+    return nl_fail(err, NL_LIMIT,
+                   "more than 2^32 rows in table %s; split the input by rank or time",
+                   nl_tables[table].sql);
+}
+
 bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra, struct nl_err *err)
 {
     struct table_run run = {.f = f, .def = &nl_tables[table], .extra = extra};
@@ -371,20 +330,20 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
     uint64_t rows = run.rows + extra;
     if (rows >= UINT32_MAX - 1) {
         nl_free(run.segments);
-        return nl_fail(err, NL_LIMIT, "more than 2^32 rows in table %s", nl_tables[table].sql);
+        return nl_too_many_rows(table, err);
     }
     set_rows(f->trace, table, rows);
     run.touched = nl_zalloc((run.def->count + 1u) * sizeof *run.touched);
     run.unknown = nl_zalloc((run.def->count + 1u) * sizeof *run.unknown);
     const struct nl_column_def *first = &nl_columns[run.def->first];
     for (unsigned c = 0; c < run.def->count; c++)
-        if (is_stored(&first[c]))
-            *column_array(f->trace, &first[c]) =
+        if (nl_is_stored(&first[c]))
+            *nl_column_array(f->trace, &first[c]) =
                 nl_pagepool_fresh(&f->b->pages, rows * first[c].size);
     build_batches(&run);
     for (unsigned c = 0; c < run.def->count; c++)
-        if (is_stored(&first[c]) && !run.unknown[c])
-            fill_unknown(&first[c], *column_array(f->trace, &first[c]), run.rows, rows);
+        if (nl_is_stored(&first[c]) && !run.unknown[c])
+            fill_unknown(&first[c], *nl_column_array(f->trace, &first[c]), run.rows, extra);
     nl_free(run.touched);
     nl_free(run.unknown);
     nl_free(run.segments);
@@ -402,10 +361,10 @@ void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *
     const struct nl_table_def *def = &nl_tables[table];
     for (unsigned c = def->first; c < def->first + def->count; c++) {
         const struct nl_column_def *column = &nl_columns[c];
-        if (column->hop != NL_HOP_NONE)
+        if (!nl_is_stored(column))
             continue;
         char *cells = nl_pages(count * column->size);
-        *column_array(f->trace, column) = cells;
+        *nl_column_array(f->trace, column) = cells;
         for (size_t i = 0; i < count; i++) {
             size_t from = (sequence ? sequence[i] : i) * width;
             memcpy(cells + i * column->size, (const char *)rows + from + column->field,

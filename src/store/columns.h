@@ -1,5 +1,6 @@
 /*
- * columns — what finish.c and columns.c share while a trace is being finished. Not for other rooms.
+ * columns — what the steps of finishing share: the state of the work, and how staged rows become the
+ * columns of a table. Not for other rooms.
  */
 #ifndef NL_COLUMNS_H
 #define NL_COLUMNS_H
@@ -7,6 +8,13 @@
 #include "store/build.h"
 
 #define NL_TIME_LIMIT ((int64_t)1 << 62)
+
+/* Under this many rows, starting threads costs more than it saves, and so do mapped patterns. */
+#define NL_FEW_ROWS 20000
+
+/* Rows that become columns before their blocks are given back: the pages of those blocks then serve
+ * the columns of the rows that follow, and a table is never in memory twice. */
+#define NL_BATCH_ROWS ((uint64_t)1 << 18)
 
 struct nl_finish {
     struct nl_builder *b;
@@ -27,7 +35,11 @@ struct nl_finish {
 struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id table, size_t *count,
                                       uint64_t *rows);
 
-/* Gives a table's staging blocks back to the system. */
+/* A column of staged rows, as values of its type. `field`: its place in a row. */
+void nl_read_staged(const struct nl_segment *segment, enum nl_table_id table, size_t field,
+                    void *cells);
+
+/* Gives a table's staging blocks to the pool of pages. */
 void nl_release_staged(struct nl_builder *b, enum nl_table_id table);
 
 /* A time out of range: the limit, and counted. Unknown stays unknown. */
@@ -46,6 +58,19 @@ static inline int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset
 /* A reference as staged → final row. */
 uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
                             enum nl_table_id target, uint32_t row);
+
+/* Where the trace has the array of a stored column. */
+static inline void **nl_column_array(struct nl_trace *trace, const struct nl_column_def *column)
+{
+    return (void **)(void *)((char *)trace + nl_tables[column->table].offset + column->array);
+}
+
+/* Fails with NL_LIMIT. */
+NL_MUST_CHECK bool nl_too_many_rows(enum nl_table_id table, struct nl_err *err);
+
+/* slices.c: table slice and the rows of lanes, with sub-lanes; positions of slices in f->nest.
+ * Before all other tables. */
+NL_MUST_CHECK bool nl_build_slices(struct nl_finish *f, struct nl_err *err);
 
 /* Staged rows of a table → columns, with `extra` unknown rows behind them. NL_LIMIT when there are
  * too many. */

@@ -10,27 +10,14 @@
 #include "base/sort.h"
 #include "store/columns.h"
 
-/* Blocks: small first, for small traces. The last holds whatever is taken at once. */
-#define FIRST_BLOCK ((size_t)64 << 10)
-#define LAST_BLOCK  ((size_t)1 << 20)
-
-/* Rows that become columns before their blocks are given back. */
-#define BATCH_ROWS ((uint64_t)1 << 18)
-
-/* Under this many rows, starting threads costs more than it saves, and columns are filled. */
-#define FEW_ROWS 20000
+/* Of a block, at most; it holds whatever is taken at once. */
+#define LAST_BLOCK ((size_t)1 << 20)
 
 /* A column is sparse when less than 1 / SPARSE of the rows may have something in it. */
 #define SPARSE 8
 
-struct nl_run_block {
-    size_t used, bytes;
-    uint32_t runs; /* that need it */
-    char room[];
-};
-
 struct nl_staged_keys {
-    struct nl_run_block *block;
+    struct nl_block *block;
     uint32_t count;
     bool settled; /* names are the trace's */
     int64_t *number, *offset;
@@ -39,7 +26,7 @@ struct nl_staged_keys {
 
 struct nl_run {
     const struct nl_unit *unit;
-    struct nl_run_block *block;
+    struct nl_block *block;
     struct nl_staged_keys *keys;
     uint32_t slice, metric;
     double *value;
@@ -50,26 +37,18 @@ struct nl_run {
 
 #define MOST_KEYS (sizeof(struct nl_staged_keys) + NL_KEYS_MOST * (2 * 8 + 4 * 4))
 #define MOST_RUN  (sizeof(struct nl_run) + NL_KEYS_MOST * (8 + 3 * 4))
-_Static_assert(sizeof(struct nl_run_block) + MOST_KEYS <= LAST_BLOCK &&
-                   sizeof(struct nl_run_block) + MOST_RUN <= LAST_BLOCK,
+_Static_assert(MOST_KEYS <= LAST_BLOCK && MOST_RUN <= LAST_BLOCK,
                "what is staged at once fits in a block");
 
 /* Memory of the last block or a new one, 8-byte aligned. */
 static char *take(struct nl_stage *stage, size_t bytes)
 {
-    struct nl_run_block *block = stage->runs.block;
-    bytes = (bytes + 7) & ~(size_t)7;
-    if (!block || block->used + bytes > block->bytes) {
-        size_t size = block ? block->bytes * 2 : FIRST_BLOCK;
-        if (size > LAST_BLOCK || size < sizeof *block + bytes)
-            size = LAST_BLOCK;
-        stage->runs.block = block = nl_pages(size);
-        block->bytes = size;
-        block->used = sizeof *block;
-        nl_budget_count(stage->builder, size);
-    }
-    block->used += bytes;
-    return (char *)block + block->used - bytes;
+    const struct nl_block *before = stage->runs.block;
+    char *room = nl_block_room(&stage->runs.block, &stage->builder->pages, (bytes + 7) & ~(size_t)7,
+                               LAST_BLOCK);
+    if (stage->runs.block != before)
+        nl_budget_count(stage->builder, stage->runs.block->room);
+    return room;
 }
 
 /* Copies an array to where *at stands; NULL stays NULL. */
@@ -123,21 +102,24 @@ void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged
     run->metrics = copy(&at, values->metrics, narrow);
     run->key = copy(&at, values->key, narrow);
     run->text = copy(&at, values->text, narrow);
-    run->block->runs++;
-    keys->block->runs++;
+    run->block->needed++;
+    keys->block->needed++;
     nl_grow(&runs->run, &runs->cap, runs->count + 1);
     runs->run[runs->count++] = run;
 }
 
-static void block_done(struct nl_run_block *block)
+/* Table instance comes last: no other has use for its pages. */
+static void block_done(struct nl_block *block)
 {
-    if (--block->runs == 0)
-        nl_pages_free(block, block->bytes);
+    if (--block->needed)
+        return;
+    nl_pages_free(block->bytes, block->room);
+    nl_free(block);
 }
 
 static void run_done(const struct nl_run *run)
 {
-    struct nl_run_block *own = run->block;
+    struct nl_block *own = run->block;
     block_done(run->keys->block);
     block_done(own);
 }
@@ -247,31 +229,9 @@ static void settle_names(struct building *b)
         settle(b->f, b->runs[i], b->runs[i]->text, b->runs[i]->keys->count);
 }
 
-static bool is_stored(const struct nl_column_def *column)
-{
-    return column->hop == NL_HOP_NONE;
-}
-
 static const struct nl_column_def *column_of(size_t index)
 {
     return &nl_columns[nl_tables[NL_T_instance].first + index];
-}
-
-static void **array_of(struct nl_trace *trace, const struct nl_column_def *column)
-{
-    return (void **)(void *)((char *)&trace->instance + column->array);
-}
-
-/* Eight bytes of cells that are unknown. */
-static uint64_t unknown_cells(const struct nl_column_def *column)
-{
-    const struct nl_instance_row unknown = nl_instance_row();
-    const char *cell = (const char *)&unknown + column->field;
-    uint64_t cells;
-    uint32_t half;
-    memcpy(&half, cell, sizeof half);
-    memcpy(&cells, cell, column->size < sizeof cells ? sizeof half : sizeof cells);
-    return column->size < sizeof cells ? (uint64_t)half << 32 | half : cells;
 }
 
 /* Arrays of all columns. Where nothing or little is known they begin as unknown, in pages that cost
@@ -281,25 +241,17 @@ static void make_arrays(struct building *b)
     struct nl_pagepool *pool = &b->f->b->pages;
     for (size_t c = 0; c < nl_tables[NL_T_instance].count; c++) {
         const struct nl_column_def *column = column_of(c);
-        uint64_t known = 0, pattern = is_stored(column) ? unknown_cells(column) : 0;
-        if (!is_stored(column))
+        uint64_t known = 0, pattern = nl_unknown_cells(column->type);
+        if (!nl_is_stored(column))
             continue;
         for (size_t i = 0; i < b->count; i++)
             known += cells_of(b->runs[i], column).known ? b->runs[i]->keys->count : 0;
         size_t bytes = b->rows * column->size;
-        void *array = *array_of(b->f->trace, column) = nl_pagepool_fresh(pool, bytes);
-        b->sparse[c] = b->rows >= FEW_ROWS && known < b->rows / SPARSE;
+        void *array = *nl_column_array(b->f->trace, column) = nl_pagepool_fresh(pool, bytes);
+        b->sparse[c] = b->rows >= NL_FEW_ROWS && known < b->rows / SPARSE;
         if (b->sparse[c] && pattern)
             b->sparse[c] = nl_pagepool_repeat(pool, array, bytes, pattern);
     }
-}
-
-static void fill(void *cells, unsigned size, uint32_t count, uint64_t value)
-{
-    for (uint32_t i = 0; i < count && size == sizeof value; i++)
-        ((uint64_t *)cells)[i] = value;
-    for (uint32_t i = 0; i < count && size == sizeof(uint32_t); i++)
-        ((uint32_t *)cells)[i] = (uint32_t)value;
 }
 
 /* One column of the batch. */
@@ -308,10 +260,10 @@ static void build_column(void *context, size_t index, unsigned worker)
     (void)worker;
     struct building *b = context;
     const struct nl_column_def *column = column_of(index);
-    if (!is_stored(column))
+    if (!nl_is_stored(column))
         return;
-    uint64_t pattern = unknown_cells(column);
-    char *to = (char *)*array_of(b->f->trace, column) + b->at * column->size;
+    uint64_t pattern = nl_unknown_cells(column->type);
+    char *to = (char *)*nl_column_array(b->f->trace, column) + b->at * column->size;
     for (size_t i = b->from; i < b->to; i++) {
         const struct nl_run *run = b->runs[i];
         struct cells cells = cells_of(run, column);
@@ -319,20 +271,20 @@ static void build_column(void *context, size_t index, unsigned worker)
         if (cells.array)
             memcpy(to, cells.array, (size_t)count * column->size);
         else if (column->type == NL_TYPE_REF)
-            fill(to, column->size, count,
-                 nl_final_reference(b->f, run->unit, column->target, cells.same));
+            nl_fill_cells(to, column->size, count,
+                          nl_final_reference(b->f, run->unit, column->target, cells.same));
         else if (cells.known || !b->sparse[index])
-            fill(to, column->size, count, cells.known ? cells.same : pattern);
+            nl_fill_cells(to, column->size, count, cells.known ? cells.same : pattern);
         to += (size_t)count * column->size;
     }
 }
 
 static void build_batches(struct building *b)
 {
-    unsigned threads = b->rows < FEW_ROWS ? 1 : nl_job_threads(b->f->b->job);
+    unsigned threads = b->rows < NL_FEW_ROWS ? 1 : nl_job_threads(b->f->b->job);
     while (b->from < b->count) {
         uint64_t rows = 0;
-        while (b->to < b->count && rows < BATCH_ROWS)
+        while (b->to < b->count && rows < NL_BATCH_ROWS)
             rows += b->runs[b->to++]->keys->count;
         nl_parallel(threads, nl_tables[NL_T_instance].count, build_column, b);
         for (; b->from < b->to; b->from++)
@@ -357,6 +309,5 @@ bool nl_build_instances(struct nl_finish *f, struct nl_err *err)
         run_done(b.runs[b.from]);
     nl_free(b.sparse);
     nl_free(b.runs);
-    return fits ||
-           nl_fail(err, NL_LIMIT, "more than 2^32 rows in table %s", nl_tables[NL_T_instance].sql);
+    return fits || nl_too_many_rows(NL_T_instance, err);
 }
