@@ -160,6 +160,11 @@ def no_constructors():
     return find(r"__attribute__\s*\(\(\s*(?:constructor|destructor)", sources(), "hidden constructor")
 
 
+def wide_is_static():
+    """functions that are compiled twice are static: clang 14 gives other files no symbol of them"""
+    return find(r"^NL_WIDE\s+(?!static\b)[^(;]*\(", sources(), "NL_WIDE without static")
+
+
 def no_state():
     """no global mutable state outside cli"""
     paths = [p for p in sources() if room_of(p) != "cli"]
@@ -211,7 +216,7 @@ def formatted():
 
 
 RULES = [file_sizes, functions, file_names, layers, memory, printing, must_check, no_constructors,
-         no_state, notes, machine_paths, pages, formatted]
+         no_state, wide_is_static, notes, machine_paths, pages, formatted]
 
 
 def main():
