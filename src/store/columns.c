@@ -198,7 +198,9 @@ static void settle_cells(struct nl_finish *f, const struct nl_column_def *column
 static void fill_unknown(const struct nl_column_def *column, char *cells, uint64_t from,
                          uint64_t count)
 {
-    nl_fill_cells(cells + from * column->size, column->size, count, nl_unknown_cells(column->type));
+    if (count) /* else there may be no array */
+        nl_fill_cells(cells + from * column->size, column->size, count,
+                      nl_unknown_cells(column->type));
 }
 
 static void set_rows(struct nl_trace *trace, enum nl_table_id table, uint64_t rows)
