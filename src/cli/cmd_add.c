@@ -6,7 +6,7 @@
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
 #include "cli/message.h"
-#include "cli/printhook.h"
+#include "cli/fingerhook.h"
 #include "cli/progress.h"
 #include "cli/settingwords.h"
 #include "ledger/runadd.h"

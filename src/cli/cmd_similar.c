@@ -9,7 +9,7 @@
 #include "cli/input.h"
 #include "cli/ledgercall.h"
 #include "cli/message.h"
-#include "cli/printhook.h"
+#include "cli/fingerhook.h"
 #include "cli/progress.h"
 #include "compare/similar.h"
 #include "ingest/cache.h"

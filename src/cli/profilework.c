@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "cli/folders.h"
 #include "cli/hostfacts.h"
-#include "cli/printhook.h"
+#include "cli/fingerhook.h"
 
 bool nl_profile_check_model(struct nl_profile_work *work, struct nl_err *err)
 {

@@ -5,7 +5,7 @@
 
 #include "analyze/answer.h"
 #include "base/mem.h"
-#include "compare/printgather.h"
+#include "compare/fingergather.h"
 
 const struct nl_print_value_def nl_print_values[NL_PRINT_VALUES] = {
 #define NL_PRINT_VALUE(id, column, heading, meaning, rule, doc)                                    \

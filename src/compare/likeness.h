@@ -12,7 +12,7 @@
 #ifndef NL_LIKENESS_H
 #define NL_LIKENESS_H
 
-#include "compare/printpack.h"
+#include "compare/fingerpack.h"
 
 struct nl_likeness_part {
     bool compared;     /* both have it */

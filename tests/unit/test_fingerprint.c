@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "compare/likeness.h"
-#include "compare/printgather.h"
+#include "compare/fingergather.h"
 #include "gputrace.h"
 
 static void kernels_have_one_name(void)

@@ -1,12 +1,12 @@
 /*
- * printgather — the parts of a fingerprint, each from its tables. Private to compare/.
+ * fingergather — the parts of a fingerprint, each from its tables. Private to compare/.
  */
-#ifndef NL_PRINTGATHER_H
-#define NL_PRINTGATHER_H
+#ifndef NL_FINGERGATHER_H
+#define NL_FINGERGATHER_H
 
 #include "analyze/memo.h"
 #include "analyze/scope.h"
-#include "compare/printtally.h"
+#include "compare/fingertally.h"
 #include "rundoc/gpupeaks.h"
 
 /* What one device can do at most; NaN where that is not known. */

@@ -8,7 +8,7 @@
 #include "analyze/fold.h"
 #include "analyze/gputime.h"
 #include "base/mem.h"
-#include "compare/printgather.h"
+#include "compare/fingergather.h"
 
 /* Own lengths of the ranges of a tree. */
 static int64_t *own_times(const struct nl_rangetree *tree)

@@ -7,7 +7,7 @@
 
 #include "analyze/fold.h"
 #include "base/mem.h"
-#include "compare/printgather.h"
+#include "compare/fingergather.h"
 #include "store/kernelname.h"
 
 #define NAME_MAX_BYTES ((size_t)1 << 20)

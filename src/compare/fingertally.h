@@ -1,5 +1,5 @@
 /*
- * printtally — a part of a fingerprint in the making: calls under signatures, with what is known of
+ * fingertally — a part of a fingerprint in the making: calls under signatures, with what is known of
  * each. Private to compare/.
  *
  *     fp_tally_init(&tally);
@@ -10,8 +10,8 @@
  *     fp_tally_finish(&tally, &list, &arena);
  *     fp_tally_release(&tally);
  */
-#ifndef NL_PRINTTALLY_H
-#define NL_PRINTTALLY_H
+#ifndef NL_FINGERTALLY_H
+#define NL_FINGERTALLY_H
 
 #include "compare/fingerprint.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "compare/printgather.h"
+#include "compare/fingergather.h"
 
 #define PREFIX "smsp__sass_thread_inst_executed_op_"
 #define SUFFIX "_pred_on.sum.per_cycle_elapsed"

@@ -1,5 +1,5 @@
 /* Calls under signatures → items with shares, medians and means. */
-#include "compare/printtally.h"
+#include "compare/fingertally.h"
 
 #include <math.h>
 #include <stdlib.h>

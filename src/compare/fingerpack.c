@@ -1,5 +1,5 @@
 /* Packing. Numbers are little-endian; what is read is bounded by what is there. */
-#include "compare/printpack.h"
+#include "compare/fingerpack.h"
 
 #include <math.h>
 #include <stdlib.h>

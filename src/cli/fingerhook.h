@@ -1,8 +1,8 @@
 /*
- * printhook — how fingerprints get into the ledger, which keeps them without knowing what they are.
+ * fingerhook — how fingerprints get into the ledger, which keeps them without knowing what they are.
  */
-#ifndef NL_PRINTHOOK_H
-#define NL_PRINTHOOK_H
+#ifndef NL_FINGERHOOK_H
+#define NL_FINGERHOOK_H
 
 #include "compare/fingerprint.h"
 #include "ledger/runprint.h"

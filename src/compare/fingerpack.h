@@ -1,5 +1,5 @@
 /*
- * printpack — a fingerprint as bytes, as a ledger keeps it: what is compared apart from the names,
+ * fingerpack — a fingerprint as bytes, as a ledger keeps it: what is compared apart from the names,
  * which are only needed for the few runs that are shown.
  *
  *     nl_print_pack(print, &items, &names);
@@ -9,8 +9,8 @@
  * Items are in the order of their hashes. Values are kept as 32-bit floats; what is compared is
  * always packed, so that a fresh fingerprint and a kept one of the same run are equal.
  */
-#ifndef NL_PRINTPACK_H
-#define NL_PRINTPACK_H
+#ifndef NL_FINGERPACK_H
+#define NL_FINGERPACK_H
 
 #include "compare/fingerprint.h"
 
