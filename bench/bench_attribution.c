@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "query/attribution.h"
-#include "query/owner.h"
+#include "timeline/attribution.h"
+#include "timeline/owner.h"
 
 #define THREADS 4
 

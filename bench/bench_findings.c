@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyze/finding.h"
+#include "findings/finding.h"
 #include "base/mem.h"
-#include "query/idletime.h"
+#include "timeline/idletime.h"
 #include "store/builder.h"
 
 static double now(void)

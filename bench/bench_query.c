@@ -16,9 +16,9 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "query/attribution.h"
-#include "query/breakdown.h"
-#include "query/db.h"
+#include "timeline/attribution.h"
+#include "timeline/breakdown.h"
+#include "sql/db.h"
 #include "store/builder.h"
 
 #define STREAMS 4

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyze/report.h"
+#include "answer/report.h"
 #include "store/tracefile.h"
 
 static double now(void)

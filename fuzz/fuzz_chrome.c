@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ingest/chrome.h"
+#include "ingest/chrome/chrome.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "compare/similar.h"
+#include "fingerprint/similar.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "ingest/jsonpull.h"
+#include "parse/jsonpull.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 
 #include "../tests/unit/gputrace.h"
 
-#include "ingest/ncu.h"
+#include "ingest/ncu/ncu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

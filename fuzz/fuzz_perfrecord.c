@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "capture/perfframes.h"
-#include "capture/perfthreads.h"
-#include "capture/unwind.h"
+#include "capture/native/perfframes.h"
+#include "capture/native/perfthreads.h"
+#include "capture/native/unwind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "ingest/flightrec.h"
-#include "ingest/picklewatch.h"
-#include "ingest/torchmem.h"
+#include "ingest/torch/flightrec.h"
+#include "ingest/torch/picklewatch.h"
+#include "ingest/torch/torchmem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

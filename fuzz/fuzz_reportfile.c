@@ -15,7 +15,7 @@
 #include "../tests/unit/planted.h"
 #include "../tests/unit/shown.h"
 
-#include "analyze/reportfile.h"
+#include "answer/reportfile.h"
 #include "base/crc.h"
 #include "base/file.h"
 

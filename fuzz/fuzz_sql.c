@@ -11,7 +11,7 @@
 
 #include "../tests/unit/devicetrace.h"
 
-#include "query/db.h"
+#include "sql/db.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

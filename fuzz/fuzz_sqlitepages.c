@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "ingest/nsys.h"
+#include "ingest/nsys/nsys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -127,7 +127,7 @@ static void load_all(const unsigned char *bytes, size_t size)
     uint32_t source = nl_builder_source(builder, "fuzz", "nsys");
     struct nl_input input = {
         .path = path, .name = "fuzz", .encoding = "plain", .rank = NL_NULL_I64};
-    if (!nsys_load_way(builder, source, &input, NSYS_FASTEST, &job, &err)) {
+    if (!nsys_load_way(builder, source, &input, DBFILE_FASTEST, &job, &err)) {
         nl_builder_free(builder);
         return;
     }

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "ingest/trt.h"
+#include "ingest/tensorrt/trt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

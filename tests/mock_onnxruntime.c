@@ -33,15 +33,29 @@ static void *fail(int code, const char *text)
     return status_text;
 }
 
-static int get_code(const void *status) { (void)status; return status_code; }
+static int get_code(const void *status)
+{
+    (void)status;
+    return status_code;
+}
 static const char *get_message(const void *status)
 {
     (void)status;
     return mode("no message") ? NULL : status_text;
 }
-static void release(void *object) { (void)object; }
-static void *fine(void) { return NULL; }
-static void *set_pointer_1(void **out) { *out = &data; return NULL; }
+static void release(void *object)
+{
+    (void)object;
+}
+static void *fine(void)
+{
+    return NULL;
+}
+static void *set_pointer_1(void **out)
+{
+    *out = &data;
+    return NULL;
+}
 static void *create_env(int level, const char *name, const void *threads, void **out)
 {
     (void)level, (void)name, (void)threads;
@@ -59,7 +73,12 @@ static void *enable_profiling(void *options, const char *prefix)
     return NULL;
 }
 static int options_flag;
-static void *create_options(void **out) { options_flag = 0; *out = &options_flag; return NULL; }
+static void *create_options(void **out)
+{
+    options_flag = 0;
+    *out = &options_flag;
+    return NULL;
+}
 static void *create_session(const void *env, const char *path, const void *options, void **out)
 {
     (void)env, (void)path;
@@ -69,8 +88,9 @@ static void *create_session(const void *env, const char *path, const void *optio
         return fail(1, "");
     if (mode("crash on load"))
         raise(SIGSEGV);
-    *out = mode("no session") ? NULL
-           : *(const int *)options ? (void *)&profiled_session : (void *)&plain_session;
+    *out = mode("no session")      ? NULL
+           : *(const int *)options ? (void *)&profiled_session
+                                   : (void *)&plain_session;
     return NULL;
 }
 static void *count_inputs(const void *session, size_t *count)
@@ -79,7 +99,12 @@ static void *count_inputs(const void *session, size_t *count)
     *count = mode("many inputs") ? SIZE_MAX : 1;
     return NULL;
 }
-static void *count_outputs(const void *session, size_t *count) { (void)session; *count = 1; return NULL; }
+static void *count_outputs(const void *session, size_t *count)
+{
+    (void)session;
+    *count = 1;
+    return NULL;
+}
 static void *name_of(const void *session, size_t at, void *allocator, char **name)
 {
     (void)session, (void)at, (void)allocator;
@@ -92,10 +117,29 @@ static void *type_of(const void *session, size_t at, void **type)
     *type = &data;
     return NULL;
 }
-static void *cast(const void *type, const void **shape) { *shape = mode("no shape") ? NULL : type; return NULL; }
-static void *kind(const void *type, int *out) { (void)type; *out = 1; return NULL; }
-static void *element(const void *shape, int *out) { (void)shape; *out = mode("odd type") ? 99 : 1; return NULL; }
-static void *rank(const void *shape, size_t *out) { (void)shape; *out = mode("high rank") ? 5000 : 2; return NULL; }
+static void *cast(const void *type, const void **shape)
+{
+    *shape = mode("no shape") ? NULL : type;
+    return NULL;
+}
+static void *kind(const void *type, int *out)
+{
+    (void)type;
+    *out = 1;
+    return NULL;
+}
+static void *element(const void *shape, int *out)
+{
+    (void)shape;
+    *out = mode("odd type") ? 99 : 1;
+    return NULL;
+}
+static void *rank(const void *shape, size_t *out)
+{
+    (void)shape;
+    *out = mode("high rank") ? 5000 : 2;
+    return NULL;
+}
 static void *dims(const void *shape, int64_t *out, size_t count)
 {
     (void)shape, (void)count;
@@ -116,7 +160,12 @@ static void *create_tensor(void *allocator, const int64_t *size, size_t count, i
     *out = mode("no tensor") ? NULL : &data;
     return NULL;
 }
-static void *tensor_data(void *value, void **out) { (void)value; *out = mode("no data") ? NULL : data; return NULL; }
+static void *tensor_data(void *value, void **out)
+{
+    (void)value;
+    *out = mode("no data") ? NULL : data;
+    return NULL;
+}
 static void *providers(char ***names, int *count)
 {
     static char *list[] = {"CPUExecutionProvider"};
@@ -130,7 +179,8 @@ static void *start_ns(const void *session, uint64_t *ns)
     *ns = mode("no epoch") ? 0 : (uint64_t)time(NULL) * 1000000000u - 1000000000u;
     return NULL;
 }
-static void *add_provider(void *options, const char *name, const void *keys, const void *values, size_t n)
+static void *add_provider(void *options, const char *name, const void *keys, const void *values,
+                          size_t n)
 {
     (void)options, (void)keys, (void)values, (void)n, (void)name;
     return fail(2, "Unknown provider name");
@@ -165,10 +215,13 @@ static void *run(const void *session, const void *options, const char *const *na
     return NULL;
 }
 
-static void put(FILE *file, const char *category, const char *name, long ts, long dur, const char *args)
+static void put(FILE *file, const char *category, const char *name, long ts, long dur,
+                const char *args)
 {
-    fprintf(file, "{\"cat\" : \"%s\",\"pid\" :7,\"tid\" :8,\"dur\" :%ld,\"ts\" :%ld,\"ph\" : \"X\","
-            "\"name\" :\"%s\",\"args\" : {%s}},\n", category, dur, ts, name, args);
+    fprintf(file,
+            "{\"cat\" : \"%s\",\"pid\" :7,\"tid\" :8,\"dur\" :%ld,\"ts\" :%ld,\"ph\" : \"X\","
+            "\"name\" :\"%s\",\"args\" : {%s}},\n",
+            category, dur, ts, name, args);
 }
 
 static void *end_profiling(void *session, void *allocator, char **name)
@@ -182,8 +235,10 @@ static void *end_profiling(void *session, void *allocator, char **name)
     put(file, "Session", "model_loading_uri", 0, 5, "");
     for (int i = 0; i < profiled_runs; i++) {
         long slow = i < 3 ? 1000 : 0, ts = 1000000 + i * 10000L;
-        put(file, "Node", "a_kernel_time", ts + 1, slow ? slow : 7, "\"op_name\" : \"Add\", \"node_index\" : \"0\"");
-        put(file, "Node", "b_kernel_time", ts + 1100, slow ? slow : 11, "\"op_name\" : \"Mul\", \"node_index\" : \"1\"");
+        put(file, "Node", "a_kernel_time", ts + 1, slow ? slow : 7,
+            "\"op_name\" : \"Add\", \"node_index\" : \"0\"");
+        put(file, "Node", "b_kernel_time", ts + 1100, slow ? slow : 11,
+            "\"op_name\" : \"Mul\", \"node_index\" : \"1\"");
         put(file, "Session", "model_run", ts, 4000, "");
     }
     if (!mode("profile is cut"))
@@ -197,13 +252,22 @@ static const void *const *get_api(uint32_t version)
     static const struct {
         int place;
         const void *function;
-    } all[] = {{1, get_code}, {2, get_message}, {7, create_session}, {9, run}, {10, create_options},
-               {14, enable_profiling}, {30, count_inputs}, {31, count_outputs}, {33, type_of},
-               {36, name_of}, {37, name_of}, {48, create_tensor}, {51, tensor_data}, {55, cast},
-               {56, kind}, {60, element}, {61, rank}, {62, dims}, {63, symbols}, {78, set_pointer_1},
-               {93, release}, {95, release}, {96, release}, {98, release}, {100, release},
-               {110, end_profiling}, {119, create_env}, {121, set_pointer_1}, {125, providers},
-               {146, start_ns}, {216, add_provider}};
+    } all[] = {{1, get_code},        {2, get_message},
+               {7, create_session},  {9, run},
+               {10, create_options}, {14, enable_profiling},
+               {30, count_inputs},   {31, count_outputs},
+               {33, type_of},        {36, name_of},
+               {37, name_of},        {48, create_tensor},
+               {51, tensor_data},    {55, cast},
+               {56, kind},           {60, element},
+               {61, rank},           {62, dims},
+               {63, symbols},        {78, set_pointer_1},
+               {93, release},        {95, release},
+               {96, release},        {98, release},
+               {100, release},       {110, end_profiling},
+               {119, create_env},    {121, set_pointer_1},
+               {125, providers},     {146, start_ns},
+               {216, add_provider}};
     if (mode("no table") || version != 14)
         return NULL;
     for (int i = 0; i < 300; i++)

@@ -16,7 +16,7 @@ import time
 from harness import PROGRAM, TESTS, Tally, environment, neurolens, scratch
 
 PROGRAMS = os.path.join(TESTS, "pysample")
-DEF = os.path.join(os.path.dirname(TESTS), "src/capture/pylayout.def")
+DEF = os.path.join(os.path.dirname(TESTS), "src/capture/python/pylayout.def")
 LINES_CHECK = os.path.join(os.path.dirname(PROGRAM), "tests/unit/pylinescheck")
 DESCRIBED = (3, 13)  # from here on interpreters describe themselves
 NOBODY = 65534

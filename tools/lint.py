@@ -16,15 +16,17 @@ os.chdir(ROOT)
 # Rooms from bottom to top. A room includes rooms of lower rows only, and never those named beside it.
 ROOMS = [
     {"base": ()},
-    {"store": ()},
+    {"parse": ("store",), "store": ("parse",)},
     {"ingest": (), "capture": (), "backend": ()},
-    {"query": ("ingest", "capture", "backend")},
-    {"analyze": ()},
+    {"timeline": ("ingest", "capture", "backend", "parse")},
+    {"tables": ()},
+    {"findings": (), "sql": ()},
+    {"answer": ()},
     {"rundoc": ()},
+    {"fingerprint": ()},
     {"ledger": (), "compare": ()},
     {"view": ()},
-    {"assist": ()},
-    {"serve": (), "tui": ()},
+    {"tui": ()},
     {"cli": ()},
 ]
 
@@ -126,6 +128,30 @@ def layers():
     return breaches
 
 
+def part_of(path):
+    """The folder inside a room, or nothing."""
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else ""
+
+
+def inner_walls():
+    """families of formats do not use each other; what is injected uses capture/shared alone"""
+    breaches = []
+    for path in sources(("src/ingest", "src/capture"), (".c", ".h", ".def")):
+        room, part = room_of(path), part_of(path[len("src/"):])
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', read(path), re.M):
+            other = part_of(name)
+            if not name.startswith(room + "/") or other == part:
+                continue
+            if room == "ingest":
+                allowed = other in ("", "lib", "symbols") or part == ""
+            else:
+                allowed = other == "shared" if part in ("agent", "shared") else other != "agent"
+            if not allowed:
+                breaches.append('%s: must not use "%s"' % (path, name))
+    return breaches
+
+
 def memory():
     """malloc and its kin only in base"""
     paths = [p for p in sources() if room_of(p) != "base"]
@@ -198,10 +224,10 @@ def machine_paths():
 
 
 def pages():
-    """a page in docs for every room"""
+    """a page in docs/rooms for every room"""
     rooms = sorted(d for d in os.listdir("src") if os.path.isdir(os.path.join("src", d)))
-    return ["docs/%s.md is missing" % room for room in rooms
-            if not os.path.exists("docs/%s.md" % room)]
+    return ["docs/rooms/%s.md is missing" % room for room in rooms
+            if not os.path.exists("docs/rooms/%s.md" % room)]
 
 
 def formatted():
@@ -215,7 +241,7 @@ def formatted():
     return ["%s: run `make format`" % path for path in files]
 
 
-RULES = [file_sizes, functions, file_names, layers, memory, printing, must_check, no_constructors,
+RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
          no_state, wide_is_static, notes, machine_paths, pages, formatted]
 
 

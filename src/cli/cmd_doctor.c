@@ -19,7 +19,7 @@
 #include "backend/ortfind.h"
 #include "backend/torchrun.h"
 #include "backend/trtexec.h"
-#include "capture/perfring.h"
+#include "capture/native/perfring.h"
 #include "cli/child.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"

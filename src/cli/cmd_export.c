@@ -9,7 +9,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/runsources.h"
+#include "cli/record/runsources.h"
 #include "cli/settingwords.h"
 
 struct export_call {

@@ -6,7 +6,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "compare/fingerprint.h"
+#include "fingerprint/fingerprint.h"
 
 #define TARGET(member) offsetof(struct nl_settings, member)
 

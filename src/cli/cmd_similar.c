@@ -11,7 +11,7 @@
 #include "cli/message.h"
 #include "cli/fingerhook.h"
 #include "cli/progress.h"
-#include "compare/similar.h"
+#include "fingerprint/similar.h"
 #include "ingest/cache.h"
 #include "ledger/runlist.h"
 #include "ledger/runopen.h"

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/topjson.h"
+#include "cli/record/topjson.h"
 #include "tui/terminal.h"
 
 #define MS             ((int64_t)1000000)

@@ -6,7 +6,7 @@
 #include "cli/ledgercall.h"
 #include "cli/output.h"
 #include "ledger/runnames.h"
-#include "query/db.h"
+#include "sql/db.h"
 #include "rundoc/rundoc.h"
 
 #define NAMES_MAX ((size_t)1 << 20)

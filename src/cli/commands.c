@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "analyze/analyze.h"
-#include "cli/runpython.h"
+#include "tables/analyze.h"
+#include "cli/record/runpython.h"
 
 #define TARGET(member) offsetof(struct nl_settings, member)
 #define END                                                                                        \
@@ -59,7 +59,7 @@ static const struct nl_option profile_options[] = {
 /* Names that --section takes, for completion. */
 static const char *const section_names[] = {
 #define NL_ANALYSIS(name) #name,
-#include "analyze/analyses.def"
+#include "tables/analyses.def"
 #undef NL_ANALYSIS
     NL_SECTION_FINDINGS, NULL};
 

@@ -1,7 +1,7 @@
 /* fingerhook — see fingerhook.h. */
 #include "cli/fingerhook.h"
 
-#include "compare/fingerpack.h"
+#include "fingerprint/fingerpack.h"
 
 bool nl_print_hook(const struct nl_trace *trace, struct nl_ledger_print *print, struct nl_job *job,
                    struct nl_err *err)

@@ -4,7 +4,7 @@
 #ifndef NL_FINGERHOOK_H
 #define NL_FINGERHOOK_H
 
-#include "compare/fingerprint.h"
+#include "fingerprint/fingerprint.h"
 #include "ledger/runprint.h"
 
 /* A nl_ledger_print_fn; its form is NL_PRINT_FORM. */

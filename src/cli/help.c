@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/analyze.h"
+#include "tables/analyze.h"
 #include "ingest/ingest.h"
 
 static const struct {

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "analyze/reportfile.h"
+#include "answer/reportfile.h"
 #include "cli/folders.h"
 #include "cli/message.h"
 #include "ingest/cache.h"

@@ -8,7 +8,7 @@
 #ifndef NL_KEPT_H
 #define NL_KEPT_H
 
-#include "analyze/report.h"
+#include "answer/report.h"
 #include "cli/input.h"
 
 /* nl_report_new about the trace that nl_input_load gave for `input`, or the kept one; equal bytes. */

@@ -8,7 +8,7 @@
 #define NL_SHELL_H
 
 #include "cli/output.h"
-#include "query/db.h"
+#include "sql/db.h"
 
 struct nl_shell {
     const struct nl_call *call;

@@ -10,7 +10,7 @@
 #define NL_WINDOW_H
 
 #include "base/mem.h"
-#include "query/breakdown.h"
+#include "timeline/breakdown.h"
 
 struct nl_window_words {
     bool has_time, has_steps, has_rank, has_device;

@@ -10,7 +10,7 @@
 #ifndef NL_COMPARE_DIFF_H
 #define NL_COMPARE_DIFF_H
 
-#include "analyze/report.h"
+#include "answer/report.h"
 
 struct nl_diff_input {
     const struct nl_trace *trace; /* borrowed */

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/answer.h"
-#include "analyze/lookup.h"
+#include "tables/answer.h"
+#include "tables/lookup.h"
 #include "base/mem.h"
 #include "compare/diffcounts.h"
 

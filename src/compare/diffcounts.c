@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "analyze/answer.h"
-#include "analyze/scope.h"
+#include "tables/answer.h"
+#include "tables/scope.h"
 #include "base/mem.h"
 
 #define MOST_MEMORY "most memory allocated at once"

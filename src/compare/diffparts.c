@@ -3,12 +3,12 @@
  */
 #include <stdlib.h>
 
-#include "analyze/shortname.h"
+#include "tables/shortname.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "compare/diffside.h"
 #include "compare/diffwork.h"
-#include "query/owner.h"
+#include "timeline/owner.h"
 
 #define FOLDED_MOST ((size_t)1 << 20)
 

@@ -19,9 +19,9 @@
 #ifndef NL_COMPARE_DIFFSIDE_H
 #define NL_COMPARE_DIFFSIDE_H
 
-#include "analyze/fold.h"
-#include "analyze/memo.h"
-#include "query/worksweep.h"
+#include "tables/fold.h"
+#include "tables/memo.h"
+#include "timeline/worksweep.h"
 
 enum diff_unit {
     DIFF_BY_STEP,

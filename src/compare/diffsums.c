@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "analyze/lookup.h"
-#include "analyze/scope.h"
+#include "tables/lookup.h"
+#include "tables/scope.h"
 #include "base/mem.h"
 #include "compare/diffside.h"
 

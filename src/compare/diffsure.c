@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/answer.h"
+#include "tables/answer.h"
 #include "base/mem.h"
 #include "compare/shift.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/answer.h"
+#include "tables/answer.h"
 #include "base/mem.h"
 #include "compare/diffdoc.h"
 

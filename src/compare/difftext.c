@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/answer.h"
-#include "analyze/shortname.h"
+#include "tables/answer.h"
+#include "tables/shortname.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "compare/diffdoc.h"

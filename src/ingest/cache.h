@@ -7,7 +7,7 @@
  * equal files stays. The cache never fails a command: what cannot be written is simply not kept.
  *
  * Beside a trace lie answers about it, <key>-<question>.nla: what they are is for who writes them
- * (analyze/reportfile.h). They count, age and go like traces, but never outlive theirs.
+ * (answer/reportfile.h). They count, age and go like traces, but never outlive theirs.
  */
 #ifndef NL_CACHE_H
 #define NL_CACHE_H

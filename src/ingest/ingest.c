@@ -12,7 +12,7 @@
 #include "base/stream.h"
 #include "ingest/cache.h"
 #include "ingest/inputs.h"
-#include "ingest/symbols.h"
+#include "ingest/symbols/symbols.h"
 #include "store/tracefile.h"
 
 const struct nl_format *const nl_formats[] = {

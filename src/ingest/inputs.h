@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "ingest/idindex.h"
+#include "ingest/lib/idindex.h"
 
 struct nl_inputs {
     struct nl_path {

@@ -7,7 +7,7 @@
 #define NL_RUNFIELD_H
 
 #include "ledger/ledgerdb.h"
-#include "query/result.h"
+#include "timeline/result.h"
 
 enum nl_field_kind {
     NL_FIELD_ID,

@@ -10,7 +10,7 @@
 #define NL_RUNLIST_H
 
 #include "ledger/ledger.h"
-#include "query/result.h"
+#include "timeline/result.h"
 
 /* Zeroed = all runs but those in the bin, the newest first, with the usual columns. */
 struct nl_list_options {

@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "analyze/finding.h"
+#include "findings/finding.h"
 #include "ingest/inputs.h"
 #include "ledger/artefact.h"
 #include "ledger/runadd.h"

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "analyze/finding.h"
+#include "findings/finding.h"
 #include "ledger/ledger.h"
 
 /* The document's tree; released with json_decref. NL_FORMAT when the text is no JSON object. */

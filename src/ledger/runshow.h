@@ -5,7 +5,7 @@
 #ifndef NL_RUNSHOW_H
 #define NL_RUNSHOW_H
 
-#include "analyze/report.h"
+#include "answer/report.h"
 #include "ledger/ledger.h"
 
 /* Released with nl_report_free. `section`: that table alone, or NULL; NL_USAGE when there is none of that

@@ -10,7 +10,7 @@
 
 #include "base/jsoncheck.h"
 #include "base/stream.h"
-#include "ingest/jsonpull.h"
+#include "parse/jsonpull.h"
 
 #define SHOWN       60 /* bytes of a value in a message */
 #define MARK        "\"neurolens.run/"

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/lookup.h"
+#include "tables/lookup.h"
 #include "base/mem.h"
-#include "query/quantile.h"
-#include "query/worksweep.h"
+#include "timeline/quantile.h"
+#include "timeline/worksweep.h"
 #include "rundoc/runstats.h"
 
 void run_write_hardware_devices(struct run_parts *parts)

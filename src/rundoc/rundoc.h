@@ -12,7 +12,7 @@
 #ifndef NL_RUNDOC_H
 #define NL_RUNDOC_H
 
-#include "analyze/analyze.h"
+#include "tables/analyze.h"
 #include "base/digest.h"
 
 #define NL_RUNDOC_ID 33 /* 32 lower-case hex digits and the NUL */

@@ -2,7 +2,7 @@
  * follows exactly from known inputs is given. */
 #include <math.h>
 
-#include "analyze/lookup.h"
+#include "tables/lookup.h"
 #include "base/mem.h"
 #include "rundoc/runparts.h"
 
@@ -326,7 +326,7 @@ void nl_rundoc_document(struct nl_buf *out)
     nl_buf_text(out,
                 "# Metrics and fields of the run document\n\n"
                 "Made by `make docs` from `src/rundoc/metrics.def` and "
-                "`schema/run.schema.json`. [rundoc.md](rundoc.md) says how the document is "
+                "`schema/run.schema.json`. [rundoc.md](rooms/rundoc.md) says how the document is "
                 "made and used.\n\n"
                 "## Derived metrics\n\n"
                 "Rows of `metrics`. A value is null when an input is not known; `missing` then "

@@ -10,9 +10,9 @@
 
 #include <stdio.h>
 
-#include "analyze/analyze.h"
+#include "tables/analyze.h"
 #include "base/json.h"
-#include "query/stepfind.h"
+#include "timeline/stepfind.h"
 #include "rundoc/docschema.h"
 #include "rundoc/rundoc.h"
 #include "rundoc/runfacts.h"

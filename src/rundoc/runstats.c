@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "query/quantile.h"
+#include "timeline/quantile.h"
 
 static const unsigned percents[RUN_QUANTILES] = {50, 90, 95, 99};
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "analyze/analyze.h"
+#include "tables/analyze.h"
 #include "base/mem.h"
 #include "rundoc/doccheck.h"
 #include "rundoc/runparts.h"

@@ -1,5 +1,5 @@
 /*
- * recformat — the raw recording of one process, as capture/ writes it and ingest/recording.c reads it.
+ * recformat — the raw recording of one process, as capture/ writes it and ingest/recording/recording.c reads it.
  *
  * A file is a head (struct nl_rec_head, `head_bytes` long) and then blocks of `block_bytes` each. It
  * is mapped shared by the recorded process, so what was written survives a kill of the process and of

@@ -1,5 +1,5 @@
 /*
- * topscreen — the screen of `neurolens top`: a machine (capture/machine.h) drawn into cells of any size.
+ * topscreen — the screen of `neurolens top`: a machine (capture/recorder/machine.h) drawn into cells of any size.
  *
  * From top to bottom: a bar with the system, alerts if there are any, a line per GPU with plots where there is room,
  * the processes, a bar of keys. Where the screen is small columns go, then plots, then GPUs (their number is
@@ -8,7 +8,7 @@
 #ifndef NL_TOPSCREEN_H
 #define NL_TOPSCREEN_H
 
-#include "capture/machine.h"
+#include "capture/recorder/machine.h"
 #include "tui/cells.h"
 
 enum top_sort { TOP_BY_CPU, TOP_BY_MEMORY, TOP_BY_GPU, TOP_BY_PID };

@@ -5,7 +5,7 @@
 #ifndef NL_FINDINGS_H
 #define NL_FINDINGS_H
 
-#include "analyze/finding.h"
+#include "findings/finding.h"
 #include "base/json.h"
 
 /* Members "findings" and "abstained" of an open object. */

@@ -1,7 +1,7 @@
 /* grid — see grid.h. */
 #include "view/grid.h"
 
-#include "analyze/shortname.h"
+#include "tables/shortname.h"
 #include "base/sort.h"
 #include "view/celltext.h"
 #include "view/distinct.h"

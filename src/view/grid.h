@@ -9,7 +9,7 @@
 #ifndef NL_GRID_H
 #define NL_GRID_H
 
-#include "query/result.h"
+#include "timeline/result.h"
 
 struct nl_grid_column {
     size_t source; /* column of the result */

@@ -1,7 +1,7 @@
 /* notes — see notes.h. */
 #include "view/notes.h"
 
-#include "analyze/lookup.h"
+#include "tables/lookup.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "view/celltext.h"

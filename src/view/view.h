@@ -22,8 +22,8 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "analyze/profile.h"
-#include "analyze/report.h"
+#include "answer/profile.h"
+#include "answer/report.h"
 
 /* Zeroed = 100 columns, no colour, 12 rows per table, names elided. */
 struct nl_view_options {
@@ -44,7 +44,7 @@ struct nl_view_options {
 
 struct nl_view {
     const char *name; /* "text", "json", "csv", "md" */
-    bool folds;       /* for eyes: ranges better go under folded names (analyze/fold.h) */
+    bool folds;       /* for eyes: ranges better go under folded names (tables/fold.h) */
     /* Both fail with NL_WRITE when the stream does, and NL_USAGE for an unknown section. */
     bool (*render_result)(FILE *out, const struct nl_profile *profile,
                           const struct nl_result *result, const struct nl_view_options *options,

@@ -3,7 +3,7 @@
 
     tests/oracle/kernel_names.py [build/neurolens]
 
-Short names leave out "void" and the list of parameters (src/analyze/shortname.h): names that shorten
+Short names leave out "void" and the list of parameters (src/tables/shortname.h): names that shorten
 alike differ in nothing else. In the table of kernels, at two widths, every row's kernel is told from
 the others by what is printed.
 """

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/pylines.h"
+#include "capture/python/pylines.h"
 
 #define TABLE_MOST (1u << 20)
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/cuptiabi.h"
+#include "capture/agent/cuptiabi.h"
 #include "mock_cupti.h"
 #include "mockwords.h"
 
@@ -276,7 +276,8 @@ static void pages(const struct worker *worker, int i)
                                 {NULL, "pages mapped remotely"},
                                 {"UVM DtoD", NULL}};
     uint32_t counter = (uint32_t)i % (CUPTI_PAGINGS - 1) + 1;
-    bool at_once = counter == CUPTI_FAULT_ON_HOST || counter == CUPTI_THRASHING || counter == CUPTI_REMOTE_MAP;
+    bool at_once =
+        counter == CUPTI_FAULT_ON_HOST || counter == CUPTI_THRASHING || counter == CUPTI_REMOTE_MAP;
     bool nowhere = counter == CUPTI_FAULT_ON_HOST || counter == CUPTI_THRASHING;
     struct cupti_unified record = {.kind = CUPTI_UNIFIED_MEMORY,
                                    .counter = counter,
@@ -289,8 +290,8 @@ static void pages(const struct worker *worker, int i)
     if (!put(&record, sizeof record))
         return;
     if (pagings[counter].copy)
-        TELL("migration,%s,%lu,%lu,%u,%lu\n", pagings[counter].copy, LONG(record.start), LONG(record.end),
-             worker->device, LONG(record.value));
+        TELL("migration,%s,%lu,%lu,%u,%lu\n", pagings[counter].copy, LONG(record.start),
+             LONG(record.end), worker->device, LONG(record.value));
     else if (nowhere)
         TELL("paging,%s,%lu,%lu,\n", pagings[counter].name, LONG(record.start), LONG(record.start));
     else
@@ -303,7 +304,8 @@ static void jit(int i)
     static const char *const names[] = {"CUDA JIT: PTX to machine code had from the cache",
                                         "CUDA JIT: PTX to machine code put into the cache",
                                         "CUDA JIT: PTX to machine code compiled"};
-    struct cupti_jit record = {.kind = CUPTI_JIT, .entry = 1, .operation = (uint32_t)i % 3 + 1, .start = now()};
+    struct cupti_jit record = {
+        .kind = CUPTI_JIT, .entry = 1, .operation = (uint32_t)i % 3 + 1, .start = now()};
     record.end = record.start + 20000;
     if (put(&record, sizeof record))
         TELL("jit,%s,%lu,%lu\n", names[i % 3], LONG(record.start), LONG(record.end));

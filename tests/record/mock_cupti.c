@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/cuptiabi.h"
+#include "capture/agent/cuptiabi.h"
 #include "mock_cupti.h"
 
 #define SHOWN __attribute__((visibility("default")))
@@ -253,7 +253,8 @@ SHOWN int cuptiActivityEnable(uint32_t kind)
     return 0;
 }
 
-SHOWN int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_unified_wish *wishes, uint32_t count)
+SHOWN int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_unified_wish *wishes,
+                                                     uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (wishes[i].scope != CUPTI_ALL_DEVICES || !wishes[i].enable || wishes[i].counter != i + 1)

@@ -1,5 +1,5 @@
 /*
- * Stands in for AMD's librocprofiler-sdk: the functions that src/capture/rocmcalls.def lists, a buffer that a thread of its own
+ * Stands in for AMD's librocprofiler-sdk: the functions that src/capture/agent/rocmcalls.def lists, a buffer that a thread of its own
  * hands over, and put() for tests/record/mock_rocm_app.c, which says what "the GPU" did. MOCK in the environment makes it misbehave:
  *
  *   version=N   of rocprofiler-sdk (10200)      ahead=NS  its clock is ahead of ours (7 s)
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/rocmabi.h"
+#include "capture/agent/rocmabi.h"
 #include "mock_rocm.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -52,7 +52,8 @@ EXPORTED int rocprofiler_get_timestamp(uint64_t *stamp)
     clock_gettime(CLOCK_MONOTONIC, &now);
     *stamp = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec +
              (uint64_t)option("ahead", 7000000000);
-    if (option("jump", 0) && begun && *stamp - (uint64_t)option("ahead", 7000000000) > begun + 300000000)
+    if (option("jump", 0) && begun &&
+        *stamp - (uint64_t)option("ahead", 7000000000) > begun + 300000000)
         *stamp += (uint64_t)option("jump", 0);
     return option("noclock", 0) ? 1 : ROCM_OK;
 }
@@ -75,7 +76,8 @@ static void deliver(void)
         while (at < bytes && count < 4096) {
             size_t step;
             memcpy(&step, mine + at, sizeof step);
-            headers[count] = (struct rocm_header){ROCM_CATEGORY_TRACING, 0, mine + at + sizeof step};
+            headers[count] =
+                (struct rocm_header){ROCM_CATEGORY_TRACING, 0, mine + at + sizeof step};
             memcpy(&headers[count].kind, mine + at + sizeof step + 8, 4);
             list[count] = &headers[count];
             count++;
@@ -152,8 +154,8 @@ EXPORTED int rocprofiler_stop_context(uint64_t context)
     return ROCM_OK;
 }
 
-EXPORTED int rocprofiler_create_buffer(uint64_t context, size_t bytes, size_t mark, int policy, rocm_buffer_fn take,
-                                       void *user, uint64_t *buffer)
+EXPORTED int rocprofiler_create_buffer(uint64_t context, size_t bytes, size_t mark, int policy,
+                                       rocm_buffer_fn take, void *user, uint64_t *buffer)
 {
     pthread_t thread;
     (void)context;
@@ -168,8 +170,9 @@ EXPORTED int rocprofiler_create_buffer(uint64_t context, size_t bytes, size_t ma
     return option("room", 0) ? ROCM_OK : pthread_create(&thread, NULL, background, NULL);
 }
 
-EXPORTED int rocprofiler_configure_buffer_tracing_service(uint64_t context, int kind, const int32_t *operations,
-                                                          size_t count, uint64_t buffer)
+EXPORTED int rocprofiler_configure_buffer_tracing_service(uint64_t context, int kind,
+                                                          const int32_t *operations, size_t count,
+                                                          uint64_t buffer)
 {
     (void)context;
     (void)buffer;
@@ -182,8 +185,9 @@ EXPORTED int rocprofiler_configure_buffer_tracing_service(uint64_t context, int 
     return ROCM_OK;
 }
 
-EXPORTED int rocprofiler_configure_callback_tracing_service(uint64_t context, int kind, const int32_t *operations,
-                                                            size_t count, rocm_notice_fn take, void *user)
+EXPORTED int rocprofiler_configure_callback_tracing_service(uint64_t context, int kind,
+                                                            const int32_t *operations, size_t count,
+                                                            rocm_notice_fn take, void *user)
 {
     (void)context;
     (void)operations;
@@ -200,27 +204,47 @@ EXPORTED int rocprofiler_configure_callback_tracing_service(uint64_t context, in
     return ROCM_OK;
 }
 
-EXPORTED int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int32_t operation, const char **name,
+EXPORTED int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int32_t operation,
+                                                                  const char **name,
                                                                   uint64_t *length)
 {
     static const char *const names[] = {MOCK_HIP_CALLS};
-    if (kind != ROCM_HIP_CALL || operation < 0 || operation >= (int32_t)(sizeof names / sizeof names[0]))
+    if (kind != ROCM_HIP_CALL || operation < 0 ||
+        operation >= (int32_t)(sizeof names / sizeof names[0]))
         return 5;
     *name = names[operation];
     *length = strlen(*name);
     return ROCM_OK;
 }
 
-EXPORTED int rocprofiler_query_available_agents(int version, rocm_agents_fn take, size_t bytes, void *user)
+EXPORTED int rocprofiler_query_available_agents(int version, rocm_agents_fn take, size_t bytes,
+                                                void *user)
 {
-    static const struct rocm_memory_bank banks[] = {{.heap = 0, .bytes = 99}, {.heap = 1, .bytes = 1ull << 36}};
+    static const struct rocm_memory_bank banks[] = {{.heap = 0, .bytes = 99},
+                                                    {.heap = 1, .bytes = 1ull << 36}};
     static const struct rocm_agent agents[] = {
         {.size = sizeof agents[0], .id = 100, .type = ROCM_AGENT_CPU, .name = "a CPU"},
-        {.size = sizeof agents[0], .id = 201, .type = ROCM_AGENT_GPU, .wave_lanes = 64, .compute_units = 304,
-         .target = 90402, .clock_mhz = 2100, .waves_per_unit = 32, .bank_count = 2, .banks = banks, .name = "gfx942",
-         .product = "AMD Instinct MI300X", .number = 0},
-        {.size = sizeof agents[0], .id = 202, .type = ROCM_AGENT_GPU, .wave_lanes = 64, .compute_units = 304,
-         .target = 90402, .name = "gfx942", .number = 1}};
+        {.size = sizeof agents[0],
+         .id = 201,
+         .type = ROCM_AGENT_GPU,
+         .wave_lanes = 64,
+         .compute_units = 304,
+         .target = 90402,
+         .clock_mhz = 2100,
+         .waves_per_unit = 32,
+         .bank_count = 2,
+         .banks = banks,
+         .name = "gfx942",
+         .product = "AMD Instinct MI300X",
+         .number = 0},
+        {.size = sizeof agents[0],
+         .id = 202,
+         .type = ROCM_AGENT_GPU,
+         .wave_lanes = 64,
+         .compute_units = 304,
+         .target = 90402,
+         .name = "gfx942",
+         .number = 1}};
     const void *list[] = {&agents[0], &agents[1], &agents[2]};
     if (option("noagents", 0) || version != ROCM_AGENTS_VERSION || bytes > sizeof agents[0])
         return 1;
@@ -274,7 +298,9 @@ EXPORTED void mock_put(const void *record, size_t bytes)
 
 EXPORTED void mock_symbol(const struct rocm_symbol *symbol)
 {
-    struct rocm_notice notice = {.kind = ROCM_ON_CODE_OBJECT, .operation = ROCM_KERNEL_SYMBOL, .phase = ROCM_ENTER,
+    struct rocm_notice notice = {.kind = ROCM_ON_CODE_OBJECT,
+                                 .operation = ROCM_KERNEL_SYMBOL,
+                                 .phase = ROCM_ENTER,
                                  .payload = symbol};
     if (on_code)
         on_code(notice, NULL, code_user);
@@ -282,7 +308,8 @@ EXPORTED void mock_symbol(const struct rocm_symbol *symbol)
 
 EXPORTED void mock_marker(int operation, uint32_t phase, const struct rocm_marker_data *data)
 {
-    struct rocm_notice notice = {.kind = ROCM_ON_MARKER, .operation = operation, .phase = phase, .payload = data};
+    struct rocm_notice notice = {
+        .kind = ROCM_ON_MARKER, .operation = operation, .phase = phase, .payload = data};
     if (on_marker && active)
         on_marker(notice, NULL, marker_user);
 }

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/rocmabi.h"
+#include "capture/agent/rocmabi.h"
 #include "mock_rocm.h"
 #include "mockwords.h"
 
@@ -41,21 +41,31 @@ static uint64_t call(int operation)
 {
     static const char *const names[] = {MOCK_HIP_CALLS};
     uint64_t id = __atomic_add_fetch(&correlations, 1, __ATOMIC_RELAXED);
-    struct rocm_call record = {.size = sizeof record, .kind = ROCM_HIP_CALL, .operation = operation,
-                               .correlation = id, .start = clock_now(), .thread = (uint64_t)gettid()};
+    struct rocm_call record = {.size = sizeof record,
+                               .kind = ROCM_HIP_CALL,
+                               .operation = operation,
+                               .correlation = id,
+                               .start = clock_now(),
+                               .thread = (uint64_t)gettid()};
     record.end = clock_now();
     if (wants_call(operation))
         put(&record, sizeof record);
-    TELL("call,%s,%lu,%lu,%lu,%lu\n", names[operation], LONG(record.start), LONG(record.end), LONG(record.thread),
-         LONG(id));
+    TELL("call,%s,%lu,%lu,%lu,%lu\n", names[operation], LONG(record.start), LONG(record.end),
+         LONG(record.thread), LONG(id));
     return id;
 }
 
 static void copy(int gpu, int operation, uint64_t id)
 {
-    uint64_t device = 201 + (uint64_t)gpu, other = operation == ROCM_DEVICE_TO_DEVICE ? 403 - device : 100;
-    struct rocm_copy record = {.size = sizeof record, .kind = ROCM_COPY, .operation = (uint32_t)operation,
-                               .correlation = id, .thread = (uint64_t)gettid(), .start = clock_now(), .bytes = 4096 + id,
+    uint64_t device = 201 + (uint64_t)gpu,
+             other = operation == ROCM_DEVICE_TO_DEVICE ? 403 - device : 100;
+    struct rocm_copy record = {.size = sizeof record,
+                               .kind = ROCM_COPY,
+                               .operation = (uint32_t)operation,
+                               .correlation = id,
+                               .thread = (uint64_t)gettid(),
+                               .start = clock_now(),
+                               .bytes = 4096 + id,
                                .to_agent = operation == ROCM_DEVICE_TO_HOST ? 100 : device,
                                .from_agent = operation == ROCM_DEVICE_TO_HOST ? device : other};
     record.end = record.start + 900;
@@ -70,34 +80,52 @@ static void launch(int gpu, uint64_t busy, int number)
     uint64_t id = call(MOCK_LAUNCH);
     uint64_t start = clock_now() + 2000;
     start = start > busy ? start : busy;
-    struct rocm_kernel record = {.size = sizeof record, .kind = ROCM_KERNEL, .operation = 2, .correlation = id,
-                                 .thread = (uint64_t)gettid(), .start = start, .end = start + 5000,
-                                 .dispatch_size = 128, .agent = 201 + (uint64_t)gpu, .queue = 0x7f0000000000 + (option("queues", 0) ? id : (uint64_t)gpu),
-                                 .kernel = (uint64_t)(number % 3) + 1, .dispatch = id, .group_bytes = 3072,
-                                 .workgroup = {256, 1, 1}, .grid = {1000, 3, 1}};
+    struct rocm_kernel record = {.size = sizeof record,
+                                 .kind = ROCM_KERNEL,
+                                 .operation = 2,
+                                 .correlation = id,
+                                 .thread = (uint64_t)gettid(),
+                                 .start = start,
+                                 .end = start + 5000,
+                                 .dispatch_size = 128,
+                                 .agent = 201 + (uint64_t)gpu,
+                                 .queue =
+                                     0x7f0000000000 + (option("queues", 0) ? id : (uint64_t)gpu),
+                                 .kernel = (uint64_t)(number % 3) + 1,
+                                 .dispatch = id,
+                                 .group_bytes = 3072,
+                                 .workgroup = {256, 1, 1},
+                                 .grid = {1000, 3, 1}};
     bool zero = option("zero", 0) && number % option("zero", 0) == 0;
     static const char *const names[] = {"_Z3addPf", "_Z3mulPf", "softmax"};
     if (zero)
         record.start = record.end = 0;
     put(&record, sizeof record);
     if (!zero)
-        TELL("kernel,%s,%lu,%lu,%d,%lu,4,3,1,256,1,1,%d,1024,2048\n", names[number % 3], LONG(record.start),
-             LONG(record.end), gpu, LONG(id), 40 + number % 3);
+        TELL("kernel,%s,%lu,%lu,%d,%lu,4,3,1,256,1,1,%d,1024,2048\n", names[number % 3],
+             LONG(record.start), LONG(record.end), gpu, LONG(id), 40 + number % 3);
 }
 
 static void memory(int gpu, int operation, uint64_t id, uint64_t address)
 {
-    struct rocm_allocated record = {.size = sizeof record, .kind = ROCM_ALLOCATION, .operation = (uint32_t)operation,
-                                    .correlation = id, .start = clock_now(), .agent = 201 + (uint64_t)gpu,
-                                    .address = address, .bytes = operation == ROCM_FREE ? 0 : 65536};
+    struct rocm_allocated record = {.size = sizeof record,
+                                    .kind = ROCM_ALLOCATION,
+                                    .operation = (uint32_t)operation,
+                                    .correlation = id,
+                                    .start = clock_now(),
+                                    .agent = 201 + (uint64_t)gpu,
+                                    .address = address,
+                                    .bytes = operation == ROCM_FREE ? 0 : 65536};
     record.end = record.start + 100;
     put(&record, sizeof record);
-    TELL("memory,%s,%lu,%lu,%d\n", operation == ROCM_FREE ? "free" : "alloc", LONG(record.start), LONG(address), gpu);
+    TELL("memory,%s,%lu,%lu,%d\n", operation == ROCM_FREE ? "free" : "alloc", LONG(record.start),
+         LONG(address), gpu);
 }
 
 static void odd_records(void)
 {
-    struct rocm_call strange = {.size = sizeof strange, .kind = MOCK_UNKNOWN_KIND, .start = clock_now()};
+    struct rocm_call strange = {
+        .size = sizeof strange, .kind = MOCK_UNKNOWN_KIND, .start = clock_now()};
     struct rocm_call brief = {.size = 24, .kind = ROCM_HIP_CALL, .start = clock_now()};
     put(&strange, sizeof strange);
     put(&brief, 24);
@@ -108,7 +136,9 @@ static void *work(void *context)
     int gpu = (int)(intptr_t)context & 1;
     uint64_t address = 0x100000 * ((uint64_t)(intptr_t)context + 1);
     struct rocm_marker_data text = {.size = sizeof text, .args.message = "a round"};
-    struct rocm_marker_data range = {.size = sizeof range, .args.message = "all rounds", .result = (uint64_t)(intptr_t)context + 1};
+    struct rocm_marker_data range = {.size = sizeof range,
+                                     .args.message = "all rounds",
+                                     .result = (uint64_t)(intptr_t)context + 1};
     marker(ROCM_START, ROCM_ENTER, &range);
     marker(ROCM_START, ROCM_EXIT, &range);
     for (int i = 0; i < rounds; i++) {
@@ -138,8 +168,11 @@ static void load_kernels(void)
     memset(huge, 'k', sizeof huge - 1);
     const char *names[] = {"_Z3addPf.kd", "_Z3mulPf.kd", option("huge", 0) ? huge : "softmax"};
     for (unsigned i = 0; i < 3; i++)
-        symbol(&(struct rocm_symbol){.size = sizeof(struct rocm_symbol), .kernel = i + 1, .name = names[i],
-                                     .group_bytes = 1024, .vector_registers = 40 + i});
+        symbol(&(struct rocm_symbol){.size = sizeof(struct rocm_symbol),
+                                     .kernel = i + 1,
+                                     .name = names[i],
+                                     .group_bytes = 1024,
+                                     .vector_registers = 40 + i});
 }
 
 /* A child cannot use the GPU; ours is recorded by nobody. */

@@ -24,16 +24,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OK 0
-#define INVALID 2
+#define OK          0
+#define INVALID     2
 #define UNSUPPORTED 3
-#define NOT_FOUND 6
-#define SMALL 7
-#define NOT_LOADED 9
-#define LOST 15
-#define MISMATCH 18
-#define VERSION 25
-#define UNKNOWN 999
+#define NOT_FOUND   6
+#define SMALL       7
+#define NOT_LOADED  9
+#define LOST        15
+#define MISMATCH    18
+#define VERSION     25
+#define UNKNOWN     999
 
 static unsigned calls;
 
@@ -202,7 +202,7 @@ struct sample {
 };
 
 #define SAMPLE_US 20000ull
-#define KEPT 120u
+#define KEPT      120u
 
 static unsigned long long sample(void *device, int which, unsigned long long number)
 {
@@ -211,8 +211,8 @@ static unsigned long long sample(void *device, int which, unsigned long long num
     return which == 1 ? (device == (void *)1 ? 93 : 12) : device == (void *)1 ? 41 : 3;
 }
 
-int nvmlDeviceGetSamples(void *device, int which, unsigned long long seen, unsigned *type, unsigned *count,
-                         struct sample *samples)
+int nvmlDeviceGetSamples(void *device, int which, unsigned long long seen, unsigned *type,
+                         unsigned *count, struct sample *samples)
 {
     struct timespec now;
     unsigned room = *count, put = 0;
@@ -224,7 +224,9 @@ int nvmlDeviceGetSamples(void *device, int which, unsigned long long seen, unsig
     if (word("failing"))
         return UNKNOWN;
     clock_gettime(CLOCK_REALTIME, &now);
-    unsigned long long last = ((unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000) / SAMPLE_US;
+    unsigned long long last =
+        ((unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000) /
+        SAMPLE_US;
     last -= last % 10 == 0; /* the newest is no peak: what top shows stays */
     *type = 1;
     *count = word("small") ? KEPT * 10 : 0;
@@ -253,7 +255,9 @@ int nvmlDeviceGetFieldValues(void *device, int count, struct field *fields)
         unsigned id = fields[i].field;
         fields[i].type = id == 186 || id == 185 || id == 82 ? 1 : 3;
         fields[i].result = word("newer") ? INVALID : OK;
-        fields[i].value = id == 186   ? (number(device) ? 71000 : word("hot") ? 699000 : 612500)
+        fields[i].value = id == 186   ? (number(device) ? 71000
+                                         : word("hot")  ? 699000
+                                                        : 612500)
                           : id == 185 ? (number(device) ? 70000 : 600000)
                           : id == 82  ? 71
                                       : 1000ull * calls;

@@ -16,9 +16,12 @@ static const struct {
     const char *name;
     unsigned number;
 } calls[] = {
-#define CALL(name) {#name, SYS_##name}
-    CALL(fallocate),  CALL(madvise), CALL(perf_event_open), CALL(process_vm_readv), CALL(ptrace), CALL(setrlimit),
-    CALL(memfd_create),
+#define CALL(name)                                                                                 \
+    {                                                                                              \
+#name, SYS_##name                                                                          \
+    }
+    CALL(fallocate),  CALL(madvise),   CALL(perf_event_open), CALL(process_vm_readv),
+    CALL(ptrace),     CALL(setrlimit), CALL(memfd_create),
 #ifdef SYS_pidfd_open
     CALL(pidfd_open),
 #endif

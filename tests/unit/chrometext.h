@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-#include "ingest/chrome.h"
+#include "ingest/chrome/chrome.h"
 
 static struct nl_err err;
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "ingest/nsys.h"
+#include "ingest/nsys/nsys.h"
 
 static char nsysmake_folder[64];
 
@@ -74,8 +74,8 @@ static inline const char *nsysmake_write(const char *name, const void *bytes, si
 }
 
 /* Loads a file; NULL with *err filled when it is refused. */
-static inline struct nl_trace *nsysmake_load(const char *path, enum nsys_way way, unsigned threads,
-                                             struct nl_err *err)
+static inline struct nl_trace *nsysmake_load(const char *path, enum dbfile_way way,
+                                             unsigned threads, struct nl_err *err)
 {
     nl_err_clear(err);
     struct nl_job job = {.threads = threads, .memory_bytes = (uint64_t)1 << 30};

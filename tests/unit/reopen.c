@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include "analyze/reportfile.h"
+#include "answer/reportfile.h"
 #include "ingest/ingest.h"
 #include "shown.h"
 

@@ -8,9 +8,9 @@
  *   stream 20    all-reduce [250,350)
  *   steps        [0,300) [300,700)
  */
-#include "analyze/lookup.h"
-#include "analyze/profile.h"
-#include "analyze/report.h"
+#include "tables/lookup.h"
+#include "answer/profile.h"
+#include "answer/report.h"
 #include "check.h"
 #include "store/builder.h"
 

@@ -3,9 +3,9 @@
 #include "devicetrace.h"
 
 #include "base/mem.h"
-#include "query/attribution.h"
-#include "query/breakdown.h"
-#include "query/quantile.h"
+#include "timeline/attribution.h"
+#include "timeline/breakdown.h"
+#include "timeline/quantile.h"
 
 #define SPAN         3000
 #define WORK_COMPUTE 1u

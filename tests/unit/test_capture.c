@@ -7,9 +7,9 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "capture/agent.h"
-#include "capture/recorder.h"
-#include "capture/ticks.h"
+#include "capture/agent/agent.h"
+#include "capture/recorder/recorder.h"
+#include "capture/shared/ticks.h"
 #include "ingest/ingest.h"
 
 #define THREADS 4

@@ -1,7 +1,7 @@
 /* The Chrome/Kineto reader: values, columns, pairing, repairs, top level, blocks. */
 #include "chrometext.h"
 
-#include "ingest/chrome_scan.h"
+#include "ingest/chrome/chrome_scan.h"
 #include "base/mem.h"
 
 #define EVENT(ts, dur)                                                                             \

@@ -1,8 +1,8 @@
 /* cpu_samples: self and total weights of a tree worked out by hand. */
 #include "check.h"
 
-#include "analyze/analyze.h"
-#include "analyze/lookup.h"
+#include "tables/analyze.h"
+#include "tables/lookup.h"
 #include "store/builder.h"
 
 struct made {

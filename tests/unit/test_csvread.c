@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/mem.h"
-#include "ingest/csvread.h"
+#include "parse/csvread.h"
 
 /* All rows as "a|b~c|d" or "error: code". */
 static void read_all(struct nl_buf *out, const char *text, size_t len,

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "ingest/cubincode.h"
+#include "ingest/ncu/cubincode.h"
 
 static struct elf_writer {
     unsigned char bytes[4096];

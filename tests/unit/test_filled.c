@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "query/db.h"
+#include "sql/db.h"
 #include "store/builder.h"
 #include "store/tracefile.h"
 

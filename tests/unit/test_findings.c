@@ -5,11 +5,11 @@
  * A profile is a row: which cause, whether it is to be printed, and a function that builds it from
  * loops of kernels, copies and calls (gputrace.h; times in microseconds).
  */
-#include "analyze/cause.h"
+#include "findings/cause.h"
 #include "check.h"
 #include "planted.h"
 #include "plantedwork.h"
-#include "query/db.h"
+#include "sql/db.h"
 
 /* ---- Clocks ---- */
 
@@ -489,7 +489,7 @@ static void is_documented(void)
 {
     static const struct nl_cause *const causes[] = {
 #define NL_CAUSE(name, level) &nl_cause_##name,
-#include "analyze/causes.def"
+#include "findings/causes.def"
     };
     struct nl_buf have;
     nl_buf_init(&have, 1 << 20);

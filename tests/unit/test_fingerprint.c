@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "compare/likeness.h"
-#include "compare/fingergather.h"
+#include "fingerprint/likeness.h"
+#include "fingerprint/fingergather.h"
 #include "gputrace.h"
 
 static void kernels_have_one_name(void)

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "capture/gpupool.h"
+#include "capture/agent/gpupool.h"
 
 #define WRITERS 4
 #define ROUNDS  20000u

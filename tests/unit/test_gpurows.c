@@ -2,7 +2,7 @@
 #include "check.h"
 #include "fabricate.h"
 
-#include "ingest/gpurows.h"
+#include "ingest/lib/gpurows.h"
 
 static void keeps_the_first_value(void)
 {

@@ -1,7 +1,7 @@
 /* The table of ids: growth, overwriting, clearing; ids that hash alike. */
 #include "check.h"
 #include "fabricate.h"
-#include "ingest/idindex.h"
+#include "ingest/lib/idindex.h"
 
 static void finds_what_was_put(void)
 {

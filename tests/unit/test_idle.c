@@ -2,13 +2,13 @@
  * Gaps of a device: which there are, why, and what the CPU did; on a profile that can be worked out
  * on paper and on random ones, where all of it must add up to the time breakdown.
  */
-#include "analyze/lookup.h"
-#include "analyze/memo.h"
+#include "tables/lookup.h"
+#include "tables/memo.h"
 #include "check.h"
 #include "devicetrace.h"
 #include "gputrace.h"
-#include "query/apirole.h"
-#include "query/hosttime.h"
+#include "timeline/apirole.h"
+#include "timeline/hosttime.h"
 
 /*
  * us:  kernel a [10,20)  launched [0,5)

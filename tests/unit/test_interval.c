@@ -1,6 +1,6 @@
 /* Interval algebra against a yardstick that cannot be wrong: one bool per nanosecond. */
 #include "check.h"
-#include "query/interval.h"
+#include "timeline/interval.h"
 
 #define SPAN 200
 

@@ -1,6 +1,6 @@
 /* The pull reader of JSON: tokens, tolerance, damage, and windows that end anywhere. */
 #include "check.h"
-#include "ingest/jsonpull.h"
+#include "parse/jsonpull.h"
 
 /* All tokens as one line: { } [ ], k:key, s:string, n:number, t f 0 nan, E:problem, and $ at the end. */
 static void dump(struct jsonpull *r, struct nl_buf *out)

@@ -33,8 +33,8 @@ static struct nl_trace *load_sql(const char *sql)
 {
     struct nl_err err;
     const char *path = nsysmake("made.sqlite", sql);
-    struct nl_trace *trace = nsysmake_load(path, NSYS_FASTEST, 2, &err);
-    struct nl_trace *stepped = nsysmake_load(path, NSYS_STEP, 1, &err);
+    struct nl_trace *trace = nsysmake_load(path, DBFILE_FASTEST, 2, &err);
+    struct nl_trace *stepped = nsysmake_load(path, DBFILE_STEP, 1, &err);
     if (!trace)
         printf("    %s\n", err.text);
     CHECK(trace && stepped && !nsysmake_difference(trace, stepped));

@@ -19,14 +19,14 @@
 static void same_either_way(const char *path)
 {
     struct nl_err err;
-    struct nl_trace *fast = nsysmake_load(path, NSYS_FASTEST, 3, &err);
+    struct nl_trace *fast = nsysmake_load(path, DBFILE_FASTEST, 3, &err);
     CHECK(fast != NULL);
     if (!fast) {
         printf("    %s\n", err.text);
         return;
     }
-    struct nl_trace *alone = nsysmake_load(path, NSYS_FASTEST, 1, &err);
-    struct nl_trace *step = nsysmake_load(path, NSYS_STEP, 2, &err);
+    struct nl_trace *alone = nsysmake_load(path, DBFILE_FASTEST, 1, &err);
+    struct nl_trace *step = nsysmake_load(path, DBFILE_STEP, 2, &err);
     REQUIRE(alone && step);
     const char *difference = nsysmake_difference(fast, alone);
     CHECK_TEXT(difference ? difference : "none", "none");
@@ -103,7 +103,7 @@ static void nothing_is_written_beside_the_input(void)
     snprintf(log_path, sizeof log_path, "%s-wal", path);
     REQUIRE(stat(log_path, &log_before) == 0);
     struct nl_err err;
-    struct nl_trace *t = nsysmake_load(path, NSYS_FASTEST, 1, &err);
+    struct nl_trace *t = nsysmake_load(path, DBFILE_FASTEST, 1, &err);
     REQUIRE(t);
     CHECK(t->kernel.rows > 0);
     nl_trace_free(t);
@@ -128,7 +128,7 @@ static void damaged_exports(void)
     for (size_t len = 0; len < map.size; len += 1024) {
         struct nl_err err;
         const char *path = nsysmake_write("cut.sqlite", map.bytes, len);
-        struct nl_trace *t = nsysmake_load(path, NSYS_FASTEST, 1, &err);
+        struct nl_trace *t = nsysmake_load(path, DBFILE_FASTEST, 1, &err);
         if (t) {
             CHECK(nsysmake_coverage(t, "file is cut short") > 0);
             nl_trace_free(t);
@@ -147,7 +147,7 @@ static void damaged_exports(void)
         copy[(state >> 20) % map.size] ^= (unsigned char)(1 << (state >> 60 & 7));
         struct nl_err err;
         struct nl_trace *t = nsysmake_load(nsysmake_write("flipped.sqlite", copy, map.size),
-                                           i % 2 ? NSYS_STEP : NSYS_FASTEST, 1, &err);
+                                           i % 2 ? DBFILE_STEP : DBFILE_FASTEST, 1, &err);
         if (t)
             nl_trace_free(t);
     }

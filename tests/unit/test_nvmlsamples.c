@@ -2,8 +2,8 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "capture/nvml.h"
-#include "capture/ticks.h"
+#include "capture/gpu/nvml.h"
+#include "capture/shared/ticks.h"
 #include "check.h"
 
 #define SECOND_US UINT64_C(1000000)

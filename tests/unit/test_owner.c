@@ -9,12 +9,12 @@
  *   stream      k1 [100,110) call 1; g1 [200,210), g2 [210,220) call 2; b1 [400,440) call 3;
  *               o1 [500,505) call 4; lost [600,700) call 99; named [800,803) no call, id 2
  */
-#include "analyze/lookup.h"
-#include "analyze/report.h"
+#include "tables/lookup.h"
+#include "answer/report.h"
 #include "check.h"
 #include "devicetrace.h"
-#include "query/attribution.h"
-#include "query/owner.h"
+#include "timeline/attribution.h"
+#include "timeline/owner.h"
 #include "store/builder.h"
 
 struct scene {

@@ -5,12 +5,12 @@
 #include <linux/perf_event.h>
 #include <unistd.h>
 
-#include "capture/cfivalue.h"
-#include "capture/perfframes.h"
-#include "capture/perfmaps.h"
-#include "capture/perfrecord.h"
-#include "capture/perfthreads.h"
-#include "capture/unwind.h"
+#include "capture/native/cfivalue.h"
+#include "capture/native/perfframes.h"
+#include "capture/native/perfmaps.h"
+#include "capture/native/perfrecord.h"
+#include "capture/native/perfthreads.h"
+#include "capture/native/unwind.h"
 
 /* ---- records ---- */
 

@@ -1,7 +1,7 @@
 /* pickle: keys of dictionaries, found by place where they were before and by text elsewhere. */
 #include "check.h"
 
-#include "ingest/pickle.h"
+#include "ingest/torch/pickle.h"
 
 /* A list of dictionaries; a text begins with its length. Keys are memoised (q) and got again (h). */
 static const char program[] = "\x80\x02](}(X\x01\0\0\0aq\0K\x01X\x01\0\0\0bq\x01K\x02u"

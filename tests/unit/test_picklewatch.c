@@ -1,7 +1,7 @@
 /* picklewatch: what is taken while a pickle is read, and what is left, is what the pickle holds. */
 #include "check.h"
 
-#include "ingest/picklewatch.h"
+#include "ingest/torch/picklewatch.h"
 
 /* An item {"a": [n], "t": ("x", "y")}; its keys come from the memo (0 and 1), its tuple is new. */
 #define ITEM(n)   "}(h\0]K" n "ah\1h\2h\3\x86u"

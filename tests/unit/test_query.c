@@ -5,9 +5,9 @@
 #include "devicetrace.h"
 
 #include "base/mem.h"
-#include "query/breakdown.h"
-#include "query/db.h"
-#include "query/functions.h"
+#include "timeline/breakdown.h"
+#include "sql/db.h"
+#include "sql/functions.h"
 
 /* ---- Running statements ---- */
 

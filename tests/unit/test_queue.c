@@ -2,8 +2,8 @@
  * Queues, small kernels, calls by purpose, overlap and bandwidth on profiles worked out on paper
  * (times in microseconds).
  */
-#include "analyze/analyze.h"
-#include "analyze/lookup.h"
+#include "tables/analyze.h"
+#include "tables/lookup.h"
 #include "check.h"
 #include "gputrace.h"
 

@@ -1,13 +1,13 @@
 /* What is advised fits the device and the framework: every cause in every setting. */
 #include <string.h>
 
-#include "analyze/cause.h"
-#include "analyze/remedy.h"
+#include "findings/cause.h"
+#include "findings/remedy.h"
 #include "check.h"
 
 static const char *const causes[] = {
 #define NL_CAUSE(name, level) #name,
-#include "analyze/causes.def"
+#include "findings/causes.def"
     "gpu_idle:warm_up", "kernel_hotspot:measured"};
 
 /* Words of one maker's tools; the first row is NVIDIA's, and so on. */

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyze/reportfile.h"
+#include "answer/reportfile.h"
 #include "base/crc.h"
 #include "base/file.h"
 #include "check.h"

@@ -4,7 +4,7 @@
 #include "gputrace.h"
 
 #include "base/jsoncheck.h"
-#include "ingest/jsonpull.h"
+#include "parse/jsonpull.h"
 #include "rundoc/doccheck.h"
 #include "rundoc/gpupeaks.h"
 

@@ -1,5 +1,5 @@
 /* Kernel names for eyes: what is left out, and what is left alone. */
-#include "analyze/shortname.h"
+#include "tables/shortname.h"
 #include "check.h"
 
 static void shortens_kernel_names(void)

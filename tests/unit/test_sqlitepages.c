@@ -32,29 +32,29 @@ static void digest_row(void *context, const struct sqlitepages_cell *cells)
 
 static const char *const wanted[] = {"c", "id", "missing", "a", "e", "f"};
 
-static struct digest read_table(const char *path, enum nsys_way way, const char *name, bool *fast)
+static struct digest read_table(const char *path, enum dbfile_way way, const char *name, bool *fast)
 {
     struct digest digest = {.cells = CHECK_LENGTH(wanted)};
     nl_buf_init(&digest.text, (size_t)1 << 28);
-    struct nsys_db db;
+    struct dbfile db;
     struct nl_err err;
     nl_err_clear(&err);
-    if (!nsys_db_open(&db, path, way, &err))
+    if (!dbfile_open(&db, path, way, &err))
         return digest;
-    struct nsys_table *table = nsys_db_table(&db, name);
+    struct dbfile_table *table = dbfile_find(&db, name);
     if (table) {
-        struct nsys_reader *reader = nl_zalloc(sizeof *reader);
+        struct dbfile_reader *reader = nl_zalloc(sizeof *reader);
         struct sqlitepages_scratch *scratch = nl_zalloc(sizeof *scratch);
         struct sqlitepages_damage damage = {0};
-        nsys_reader_init(reader, &db, table, wanted, CHECK_LENGTH(wanted));
-        nsys_reader_all(reader, scratch, digest_row, &digest, &damage);
+        dbfile_reader_init(reader, &db, table, wanted, CHECK_LENGTH(wanted));
+        dbfile_reader_all(reader, scratch, digest_row, &digest, &damage);
         *fast = table->fast;
         CHECK_INT(table->rows, digest.rows);
         sqlitepages_scratch_release(scratch);
         nl_free(scratch);
         nl_free(reader);
     }
-    nsys_db_close(&db);
+    dbfile_close(&db);
     return digest;
 }
 
@@ -121,8 +121,8 @@ static void reads_as_sqlite_does(void)
         check_case(sound[i].name);
         const char *path = nsysmake("sound.sqlite", sound[i].sql);
         bool fast = false, slow = false;
-        struct digest ours = read_table(path, NSYS_FASTEST, "T", &fast);
-        struct digest theirs = read_table(path, NSYS_STEP, "t", &slow);
+        struct digest ours = read_table(path, DBFILE_FASTEST, "T", &fast);
+        struct digest theirs = read_table(path, DBFILE_STEP, "t", &slow);
         CHECK_INT(fast, sound[i].fast);
         CHECK_INT(slow, false);
         CHECK_INT(ours.rows, sound[i].rows);
@@ -144,8 +144,8 @@ static void reserved_bytes_at_page_ends(void)
                          NULL) == SQLITE_OK);
     sqlite3_close(db);
     bool fast = false, slow = false;
-    struct digest ours = read_table(path, NSYS_FASTEST, "t", &fast);
-    struct digest theirs = read_table(path, NSYS_STEP, "t", &slow);
+    struct digest ours = read_table(path, DBFILE_FASTEST, "t", &fast);
+    struct digest theirs = read_table(path, DBFILE_STEP, "t", &slow);
     struct nl_map map = nsysmake_bytes(path);
     CHECK_INT(map.bytes[20], 32);
     nl_map_close(&map);

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "devicetrace.h"
 
-#include "query/db.h"
+#include "sql/db.h"
 #include "store/tracefile.h"
 
 static struct nl_err err;

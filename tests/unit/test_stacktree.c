@@ -1,8 +1,8 @@
 /* Call stacks as a tree: equal frames, nodes in the order they come, whole stacks. */
 #include "check.h"
 #include "fabricate.h"
-#include "ingest/idindex.h"
-#include "ingest/stacktree.h"
+#include "ingest/lib/idindex.h"
+#include "ingest/lib/stacktree.h"
 #include "store/schema.h"
 
 static void frames_are_told_apart(void)

@@ -5,12 +5,12 @@
  * The model of these profiles is one step = embed, LAYERS × (attn, mlp), head, adam; the device
  * idles before embed.
  */
-#include "analyze/lookup.h"
-#include "analyze/profile.h"
+#include "tables/lookup.h"
+#include "answer/profile.h"
 #include "check.h"
-#include "query/stepdetect.h"
-#include "query/stepfind.h"
-#include "query/stepname.h"
+#include "timeline/stepdetect.h"
+#include "timeline/stepfind.h"
+#include "timeline/stepname.h"
 #include "store/builder.h"
 
 #define LAYERS  6

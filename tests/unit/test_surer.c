@@ -1,7 +1,7 @@
 /* What a finding would gain from is listed exactly where the profile lacks it, and every row of the
  * table can be used. */
-#include "analyze/advice.h"
-#include "analyze/finding.h"
+#include "findings/advice.h"
+#include "findings/finding.h"
 #include "check.h"
 #include "gputrace.h"
 
@@ -11,12 +11,12 @@ static const struct {
     const char *why;
 } rows[] = {
 #define NL_SURER(cause, table, column, why) {cause, {table, column}, why},
-#include "analyze/surer.def"
+#include "findings/surer.def"
 };
 
 static const char *const causes[] = {
 #define NL_CAUSE(name, level) #name,
-#include "analyze/causes.def"
+#include "findings/causes.def"
     "any"};
 
 static void fits_its_tables(void)

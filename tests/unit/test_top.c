@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/mem.h"
-#include "capture/alerts.h"
+#include "capture/recorder/alerts.h"
 #include "tui/terminal.h"
 #include "tui/topscreen.h"
 

@@ -1,5 +1,5 @@
 /* TensorRT files that belong together: layers get their times and their details. */
-#include "analyze/analyze.h"
+#include "tables/analyze.h"
 #include "corpus.h"
 
 static const struct {

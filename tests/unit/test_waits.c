@@ -2,10 +2,10 @@
  * Idle time of a thread that did not run or waited for another: planted profiles, where every part of
  * a gap is known, and ones that only look like it.
  */
-#include "analyze/lookup.h"
+#include "tables/lookup.h"
 #include "check.h"
 #include "gputrace.h"
-#include "query/idletime.h"
+#include "timeline/idletime.h"
 
 static void use_thread(struct gputrace *make, int64_t number)
 {

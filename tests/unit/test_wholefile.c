@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "check.h"
-#include "ingest/wholefile.h"
+#include "ingest/lib/wholefile.h"
 
 #define PART ((size_t)1 << 20)
 #define SIZE (9 * PART)

@@ -1,6 +1,6 @@
 /* The protobuf cursor: every wire type, the edges of varints, damage and the cut of every byte. */
 #include "check.h"
-#include "ingest/wire.h"
+#include "parse/wire.h"
 
 static struct wire over(const char *bytes, size_t len)
 {

@@ -1,6 +1,6 @@
 /* The small languages inside XPlane texts. */
 #include "check.h"
-#include "ingest/xplane_text.h"
+#include "ingest/xplane/xplane_text.h"
 
 static void reads_kernel_details(void)
 {

@@ -1,0 +1,539 @@
+/*
+ * headline — see headline.h. Each sentence is a function that writes into a buffer and leaves it
+ * empty when it has nothing to say; the first few that say something are kept.
+ */
+#include "answer/headline.h"
+
+#include "tables/answer.h"
+#include "tables/lookup.h"
+#include "tables/shortname.h"
+#include "base/sum.h"
+#include "base/units.h"
+
+#define SENTENCE_BYTES 2000
+#define NAME_BYTES     64
+#define LEAST_SHARE    0.0005 /* less would read 0.0 % */
+
+struct story {
+    const struct nl_report *report;
+    const struct nl_trace *trace;
+    struct nl_buf *out;
+};
+
+static const struct nl_result *part(const struct story *story, const char *name)
+{
+    const struct nl_result *result = nl_report_result(story->report, name);
+    return result && result->rows ? result : NULL;
+}
+
+static void put_name(struct nl_buf *out, struct nl_str name)
+{
+    nl_elide_name(out, name.len ? name : nl_str("(unnamed)"), NAME_BYTES);
+}
+
+static void put_ns(struct nl_buf *out, const char *before, int64_t ns)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_format(out, "%s%s", before, nl_format_ns(text, ns));
+}
+
+static void put_percent(struct nl_buf *out, const char *before, double share)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_format(out, "%s%s", before, nl_format_percent(text, share));
+}
+
+static void put_count(struct nl_buf *out, const char *before, int64_t count, const char *one,
+                      const char *many)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_format(out, "%s%s %s", before, nl_format_count(text, (uint64_t)count),
+                  count == 1 ? one : many);
+}
+
+/* "Rank 3 GPU 0" for a row that has the columns rank and device. */
+static void put_place(const struct story *story, const struct nl_result *result, size_t row)
+{
+    struct nl_buf *out = story->out;
+    const struct nl_device_table *devices = &story->trace->device;
+    uint32_t found = 0;
+    int64_t rank = nl_lookup_i64(result, row, "rank");
+    int64_t device = nl_lookup_i64(result, row, "device");
+    while (found < devices->rows &&
+           (devices->ordinal[found] != device || devices->rank[found] != rank))
+        found++;
+    if (rank != NL_NULL_I64)
+        nl_buf_format(out, "rank %lld ", (long long)rank);
+    if (device != NL_NULL_I64)
+        nl_buf_format(out, "%s %lld", nl_answer_device_word(story->trace, found),
+                      (long long)device);
+    else
+        nl_buf_text(out, "device");
+}
+
+static void capitalise(struct nl_buf *out)
+{
+    if (out->len && out->ptr[0] >= 'a' && out->ptr[0] <= 'z')
+        out->ptr[0] = (char)(out->ptr[0] - 'a' + 'A');
+}
+
+static double share_of(const struct nl_result *breakdown, const char *column)
+{
+    int64_t wall = nl_lookup_sum(breakdown, "wall_ns");
+    return wall > 0 ? (double)nl_lookup_sum(breakdown, column) / (double)wall : 0;
+}
+
+static void put_part(struct nl_buf *out, const struct nl_result *breakdown, const char *before,
+                     const char *column)
+{
+    double share = share_of(breakdown, column);
+    if (share >= LEAST_SHARE)
+        put_percent(out, before, share);
+}
+
+/* "; exposed communication 5.3 %; exposed copies 0.2 %; idle 77.2 %." */
+static void put_rest(struct nl_buf *out, const struct nl_result *breakdown)
+{
+    put_part(out, breakdown, "; exposed communication ", "exposed_comm_ns");
+    put_part(out, breakdown, "; exposed copies ", "exposed_copy_ns");
+    put_percent(out, "; idle ", share_of(breakdown, "idle_ns"));
+    nl_buf_char(out, '.');
+}
+
+/* Files with lengths of kernels alone. */
+#define NOT_WHEN "; when, the file does not tell."
+
+static bool tells_when(const struct nl_result *breakdown)
+{
+    for (size_t row = 0; row < breakdown->rows; row++)
+        if (nl_lookup_i64(breakdown, row, "wall_ns") == NL_NULL_I64)
+            return false;
+    return true;
+}
+
+static void tell_one_device(const struct story *story, const struct nl_result *breakdown)
+{
+    struct nl_buf *out = story->out;
+    struct nl_str name = nl_lookup_text(breakdown, 0, "device_name");
+    put_place(story, breakdown, 0);
+    capitalise(out);
+    if (name.len) {
+        nl_buf_text(out, " (");
+        put_name(out, name);
+        nl_buf_char(out, ')');
+    }
+    if (!tells_when(breakdown)) {
+        put_ns(out, " computes for ", nl_lookup_i64(breakdown, 0, "compute_ns"));
+        nl_buf_text(out, NOT_WHEN);
+        return;
+    }
+    put_percent(out, " computes ", share_of(breakdown, "compute_ns"));
+    put_ns(out, " of ", nl_lookup_i64(breakdown, 0, "wall_ns"));
+    put_rest(out, breakdown);
+}
+
+static void tell_devices(const struct story *story)
+{
+    const struct nl_result *breakdown = part(story, "breakdown");
+    if (!breakdown)
+        return;
+    if (breakdown->rows == 1) {
+        tell_one_device(story, breakdown);
+        return;
+    }
+    size_t least = 0, most = 0;
+    for (size_t row = 1; row < breakdown->rows; row++) {
+        double share = nl_lookup_f64(breakdown, row, "compute_share");
+        if (share < nl_lookup_f64(breakdown, least, "compute_share"))
+            least = row;
+        if (share > nl_lookup_f64(breakdown, most, "compute_share"))
+            most = row;
+    }
+    put_count(story->out, "", (int64_t)breakdown->rows, "device", "devices");
+    if (!tells_when(breakdown)) {
+        put_ns(story->out, " compute for ", nl_lookup_sum(breakdown, "compute_ns"));
+        nl_buf_text(story->out, " in all" NOT_WHEN);
+        return;
+    }
+    put_percent(story->out, " compute ", share_of(breakdown, "compute_ns"));
+    put_ns(story->out, " of their time (", nl_lookup_sum(breakdown, "wall_ns"));
+    nl_buf_text(story->out, " in all");
+    if (nl_lookup_f64(breakdown, most, "compute_share") -
+            nl_lookup_f64(breakdown, least, "compute_share") >=
+        0.005) {
+        put_percent(story->out, "; from ", nl_lookup_f64(breakdown, least, "compute_share"));
+        nl_buf_text(story->out, " on ");
+        put_place(story, breakdown, least);
+        put_percent(story->out, " to ", nl_lookup_f64(breakdown, most, "compute_share"));
+        nl_buf_text(story->out, " on ");
+        put_place(story, breakdown, most);
+    }
+    nl_buf_char(story->out, ')');
+    put_rest(story->out, breakdown);
+}
+
+static void tell_kernels(const struct story *story)
+{
+    const struct nl_result *kernels = part(story, "kernels");
+    if (!kernels)
+        return;
+    nl_buf_text(story->out, "Top kernel: ");
+    put_name(story->out, nl_short_kernel(nl_lookup_text(kernels, 0, "name")));
+    put_percent(story->out, ", ", nl_lookup_f64(kernels, 0, "share"));
+    put_ns(story->out, " of ", nl_lookup_sum(kernels, "total_ns"));
+    put_count(story->out, " kernel time (", nl_lookup_i64(kernels, 0, "count"), "call", "calls");
+    put_ns(story->out, ", median ", nl_lookup_i64(kernels, 0, "median_ns"));
+    put_count(story->out, "); ", nl_lookup_sum(kernels, "count"), "kernel", "kernels");
+    put_count(story->out, " of ", (int64_t)kernels->rows, "name.", "names.");
+}
+
+/* "… (from the launches that repeat, confidence 0.72; 2 more set apart)." */
+static void tell_how_steps_are_known(const struct story *story, const struct nl_result *steps,
+                                     size_t row)
+{
+    int64_t apart = nl_lookup_i64(steps, row, "apart");
+    bool marked = nl_str_is(nl_lookup_text(steps, row, "method"), "marked");
+    bool launches = nl_str_is(nl_lookup_text(steps, row, "method"), "launches");
+    if (!marked)
+        nl_buf_format(story->out, " (from %s, confidence %.2f",
+                      launches ? "launches that repeat" : "the text of ranges",
+                      nl_lookup_f64(steps, row, "confidence"));
+    if (apart > 0)
+        nl_buf_format(story->out, "%s%lld more set apart as warm-up or compile",
+                      marked ? " (" : "; ", (long long)apart);
+    nl_buf_text(story->out, marked && apart <= 0 ? "." : ").");
+}
+
+static void tell_steps(const struct story *story)
+{
+    const struct nl_result *steps = part(story, "step_summary");
+    if (!steps)
+        return;
+    size_t slowest = 0;
+    for (size_t row = 1; row < steps->rows; row++)
+        if (nl_lookup_f64(steps, row, "p50_ns") > nl_lookup_f64(steps, slowest, "p50_ns"))
+            slowest = row;
+    int64_t count = nl_lookup_i64(steps, slowest, "count");
+    if (count <= 0)
+        return;
+    if (steps->rows > 1)
+        nl_buf_format(story->out, "Rank %lld has the longest steps of %zu ranks: ",
+                      (long long)nl_lookup_i64(steps, slowest, "rank"), steps->rows);
+    put_count(story->out, "", count, "step", "steps");
+    if (count == 1) {
+        put_ns(story->out, " of ", nl_lookup_i64(steps, slowest, "total_ns"));
+    } else {
+        put_ns(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
+        put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
+    }
+    tell_how_steps_are_known(story, steps, slowest);
+}
+
+static void tell_communication(const struct story *story)
+{
+    const struct nl_result *overlap = part(story, "overlap");
+    int64_t communication = nl_lookup_sum(overlap, "comm_ns");
+    if (!communication)
+        return;
+    double hidden = (double)nl_lookup_sum(overlap, "overlap_ns") / (double)communication;
+    put_ns(story->out, "Communication runs ", communication);
+    put_percent(story->out, ", ", hidden);
+    nl_buf_text(story->out, " of it hidden behind compute.");
+}
+
+/* The direction that takes most time, over all devices. */
+static void tell_copies(const struct story *story)
+{
+    const struct nl_result *copies = part(story, "copies");
+    char text[NL_UNIT_TEXT];
+    if (!copies)
+        return;
+    struct nl_str kind = nl_lookup_text(copies, 0, "kind");
+    int64_t bytes = 0, ns = 0;
+    for (size_t row = 0; row < copies->rows; row++) {
+        int64_t size = nl_lookup_i64(copies, row, "bytes");
+        if (!nl_str_eq(nl_lookup_text(copies, row, "kind"), kind) || size == NL_NULL_I64)
+            continue;
+        bytes += size;
+        nl_sum_add(&ns, nl_lookup_i64(copies, row, "total_ns"));
+    }
+    put_count(story->out, "", nl_lookup_sum(copies, "count"), "copy takes", "copies take");
+    put_ns(story->out, " ", nl_lookup_sum(copies, "total_ns"));
+    if (ns > 0 && kind.len) {
+        nl_buf_format(story->out, "; most of it %.*s", (int)kind.len, kind.ptr);
+        nl_buf_format(story->out, ", %s", nl_format_bytes(text, (uint64_t)bytes));
+        nl_buf_format(story->out, " at %s", nl_format_rate(text, (double)bytes * 1e9 / (double)ns));
+    }
+    nl_buf_char(story->out, '.');
+}
+
+/* Sums of layers, or of functions and kernels, where there is no timeline. */
+static bool tell_sums(const struct story *story)
+{
+    static const struct {
+        const char *part, *name, *time, *one, *many;
+    } sums[] = {{"model_layers", "layer", "total_ns", "layer", "layers"},
+                {"call_sums", "name", "self_ns", "function or kernel", "functions and kernels"}};
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+        const struct nl_result *result = part(story, sums[i].part);
+        if (!result || !result->rows || story->trace->sample.rows)
+            continue;
+        put_count(story->out, "Times of ", (int64_t)result->rows, sums[i].one, sums[i].many);
+        nl_buf_text(story->out, ", no timeline; the longest is ");
+        put_name(story->out, nl_lookup_text(result, 0, sums[i].name));
+        put_ns(story->out, ", ", nl_lookup_i64(result, 0, sums[i].time));
+        put_percent(story->out, ", ", nl_lookup_f64(result, 0, "share"));
+        struct nl_str place = nl_lookup_text(result, 0, "place");
+        nl_buf_text(story->out, " of ");
+        put_name(story->out, place.len ? place : nl_str("all"));
+        nl_buf_char(story->out, '.');
+        return true;
+    }
+    return false;
+}
+
+/* What there is of a profile without slices and without sums. */
+static const char *rest_of(const struct nl_trace *trace)
+{
+    if (trace->sample.rows)
+        return "CPU samples, no timeline of calls.";
+    if (trace->node.rows)
+        return "The nodes of a model, without times.";
+    if (trace->counter.rows)
+        return "Counters over time, no timeline of events.";
+    if (trace->memory.rows)
+        return "Allocations of memory, no timeline of events.";
+    if (trace->meta.rows || trace->device.rows)
+        return "Nothing with a length was recorded, only facts (table metadata).";
+    return "Nothing with a length was recorded.";
+}
+
+static void tell_cpu_only(const struct story *story)
+{
+    const struct nl_result *threads = part(story, "threads");
+    if (part(story, "breakdown"))
+        return;
+    if (!story->trace->slice.rows) {
+        if (!tell_sums(story))
+            nl_buf_text(story->out, rest_of(story->trace));
+        return;
+    }
+    nl_buf_text(story->out, "No device work was recorded: CPU side only");
+    put_ns(story->out, ", ", story->trace->last_ts - story->trace->first_ts);
+    if (threads)
+        put_count(story->out, " on ", (int64_t)threads->rows, "thread", "threads");
+    nl_buf_char(story->out, '.');
+}
+
+/* The row with the most self time that the program itself caused: not the profiler's own overhead. Tables
+ * are sorted by one time or another; the first of equals counts. */
+static size_t top_own_row(const struct nl_result *result)
+{
+    size_t top = result->rows;
+    int64_t most = -1;
+    for (size_t row = 0; row < result->rows; row++) {
+        int64_t self = nl_lookup_i64(result, row, "self_ns");
+        if (self <= most || nl_str_is(nl_lookup_text(result, row, "kind"), "overhead"))
+            continue;
+        most = self;
+        top = row;
+    }
+    return top;
+}
+
+/* Of logs and dumps of communication: the operation with the most time, or how many there are. */
+static void tell_operations(const struct story *story)
+{
+    const struct nl_result *operations = part(story, "collectives");
+    if (!operations)
+        return;
+    int64_t whole = nl_lookup_sum(operations, "total_ns");
+    put_count(story->out, "", nl_lookup_sum(operations, "count"), "communication operation",
+              "communication operations");
+    if (whole > 0) {
+        nl_buf_text(story->out, "; most time in ");
+        put_name(story->out, nl_lookup_text(operations, 0, "operation"));
+        put_ns(story->out, ", ", nl_lookup_i64(operations, 0, "total_ns"));
+        put_ns(story->out, " of ", whole);
+    }
+    nl_buf_char(story->out, '.');
+}
+
+/* Whatever the CPU's time is best told by. */
+static void tell_cpu_top(const struct story *story)
+{
+    static const struct {
+        const char *name, *what;
+    } tables[] = {{"ops", "operator"},
+                  {"layers", "layer"},
+                  {"nvtx", "range"},
+                  {"python", "Python function"},
+                  {"others", "slice"}};
+    if (part(story, "breakdown"))
+        return;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        const struct nl_result *result = part(story, tables[i].name);
+        size_t row = result ? top_own_row(result) : 0;
+        int64_t whole = result ? nl_lookup_sum(result, "self_ns") : 0;
+        if (!result || row == result->rows || whole <= 0)
+            continue;
+        /* Pauses of a garbage collector and the like are no summary of what was sampled. */
+        if (!strcmp(tables[i].name, "others") && part(story, "cpu_samples"))
+            continue;
+        nl_buf_format(story->out, "Top %s by self time: ", tables[i].what);
+        put_name(story->out, nl_lookup_text(result, row, "name"));
+        put_percent(story->out, ", ", nl_lookup_f64(result, row, "share"));
+        put_ns(story->out, " of ", whole);
+        put_count(story->out, " (", nl_lookup_i64(result, row, "count"), "call).", "calls).");
+        return;
+    }
+    tell_operations(story);
+}
+
+/* Of profiles that have no calls, only samples: the function most of them were taken in. */
+static void tell_samples(const struct story *story)
+{
+    const struct nl_result *samples = part(story, "cpu_samples");
+    if (!samples || part(story, "breakdown"))
+        return;
+    size_t row = 0; /* V8 counts a thread that does nothing as well */
+    while (row + 1 < samples->rows && nl_str_is(nl_lookup_text(samples, row, "function"), "(idle)"))
+        row++;
+    struct nl_str place = nl_lookup_text(samples, row, "place");
+    nl_buf_text(story->out, "Most samples: ");
+    put_name(story->out, nl_lookup_text(samples, row, "function"));
+    if (place.len) {
+        nl_buf_text(story->out, " in ");
+        put_name(story->out, place);
+    }
+    put_percent(story->out, ", ", nl_lookup_f64(samples, row, "share"));
+    struct nl_str event = nl_lookup_text(samples, row, "event");
+    nl_buf_text(story->out, event.len ? " of " : " of the weight of all ");
+    put_name(story->out, event.len ? event : nl_str("samples"));
+    nl_buf_char(story->out, '.');
+}
+
+/* What there is most: slices, or what a profile without a timeline has. */
+static void tell_contents(const struct story *story)
+{
+    const struct nl_trace *trace = story->trace;
+    const struct {
+        uint32_t rows;
+        const char *one, *many;
+    } kinds[] = {{trace->slice.rows, "slice", "slices"},
+                 {trace->sample.rows, "CPU sample", "CPU samples"},
+                 {trace->call.rows, "function", "functions"},
+                 {trace->node.rows, "node of a model", "nodes of a model"},
+                 {trace->memory.rows, "memory event", "memory events"},
+                 {trace->counter.rows, "counter value", "counter values"}};
+    size_t kind = 0;
+    while (!kinds[kind].rows && kind + 1 < sizeof kinds / sizeof kinds[0])
+        kind++;
+    if (kinds[kind].rows)
+        put_count(story->out, "", kinds[kind].rows, kinds[kind].one, kinds[kind].many);
+    else
+        nl_buf_text(story->out, "No events");
+    if (trace->last_ts > trace->first_ts)
+        put_ns(story->out, " over ", trace->last_ts - trace->first_ts);
+    else if (kinds[kind].rows)
+        nl_buf_text(story->out, " without a timeline");
+    const struct {
+        uint32_t rows;
+        const char *one, *many;
+    } others[] = {{trace->source.rows, "file", "files"},
+                  {trace->process.rows, "process", "processes"},
+                  {trace->thread.rows, "thread", "threads"},
+                  {trace->device.rows, "device", "devices"},
+                  {trace->kernel.rows, "kernel", "kernels"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].rows || kind == 0) /* that a timeline has no kernels is worth a word */
+            put_count(story->out, ", ", others[i].rows, others[i].one, others[i].many);
+    nl_buf_char(story->out, '.');
+}
+
+static void tell_coverage(const struct story *story)
+{
+    const struct nl_trace *trace = story->trace;
+    if (trace->coverage.rows == 0)
+        nl_buf_text(story->out, "Everything in the input was read as it is.");
+    else
+        put_count(story->out, "Coverage has ", trace->coverage.rows, "remark, listed below.",
+                  "remarks, listed below.");
+}
+
+/* The first that is about the program, not about the recording. */
+static const struct nl_finding *top_finding(const struct story *story)
+{
+    const struct nl_findings *findings = story->report->findings;
+    for (size_t i = 0; findings && i < findings->count; i++)
+        if (!findings->items[i].validity)
+            return &findings->items[i];
+    return NULL;
+}
+
+/* "Host-to-device copies are not hidden: … (critical, 95.0 % of the time, sure to 97 %)." */
+static void tell_finding(const struct story *story)
+{
+    const struct nl_finding *top = top_finding(story);
+    if (!top)
+        return;
+    nl_buf_text(story->out, top->title);
+    nl_buf_format(story->out, " (%s", nl_severity_name(top->severity));
+    if (top->devices > 1)
+        nl_buf_format(story->out, ", on %zu of %zu devices", top->devices, top->of_devices);
+    put_percent(story->out, ", confidence ", top->confidence);
+    nl_buf_text(story->out, ").");
+}
+
+/* Silence is not health: how much could not be judged is said. */
+static void tell_no_finding(const struct story *story)
+{
+    const struct nl_findings *findings = story->report->findings;
+    if (!findings || top_finding(story) || !part(story, "breakdown"))
+        return;
+    nl_buf_text(story->out, "No cause found that costs 0.5 % of the time or more");
+    if (findings->abstained_count)
+        put_count(story->out, "; ", (int64_t)findings->abstained_count, "cause", "causes");
+    nl_buf_text(story->out,
+                findings->abstained_count ? " could not be judged (--all says why)." : ".");
+}
+
+static void tell_proof(const struct story *story)
+{
+    const struct nl_finding *top = top_finding(story);
+    if (!top)
+        return;
+    nl_buf_text(story->out, "Because: ");
+    for (size_t i = 0; i < top->evidence_count && i < 2; i++)
+        nl_buf_format(story->out, "%s%s", i ? "; " : "", top->evidence[i].says);
+    nl_buf_char(story->out, '.');
+}
+
+static void tell_action(const struct story *story)
+{
+    const struct nl_finding *top = top_finding(story);
+    if (top && top->suggestions && top->suggestions[0].action)
+        nl_buf_format(story->out, "First thing to try: %s.", top->suggestions[0].action);
+}
+
+typedef void tell_fn(const struct story *story);
+
+static tell_fn *const analyze_story[] = {
+    tell_finding,       tell_proof,   tell_action,  tell_devices, tell_no_finding,
+    tell_cpu_only,      tell_kernels, tell_cpu_top, tell_samples, tell_steps,
+    tell_communication, tell_copies,  NULL};
+static tell_fn *const info_story[] = {tell_contents, tell_coverage, NULL};
+
+void nl_headlines(struct nl_report *report, const struct nl_trace *trace)
+{
+    tell_fn *const *story = report->findings ? analyze_story : info_story;
+    for (size_t i = 0; story[i] && report->headline_count < NL_HEADLINES_MAX; i++) {
+        struct nl_buf out;
+        nl_buf_init(&out, SENTENCE_BYTES);
+        story[i](&(struct story){.report = report, .trace = trace, .out = &out});
+        if (out.len)
+            report->headlines[report->headline_count++] =
+                nl_arena_text(&report->arena, out.ptr, out.len);
+        nl_buf_release(&out);
+    }
+}

@@ -1,0 +1,281 @@
+/*
+ * report — see report.h. The plans are data; the sentences on top come from headline.c.
+ */
+#include "answer/report.h"
+
+#include "findings/advice.h"
+#include "answer/headline.h"
+#include "tables/memo.h"
+#include "base/pool.h"
+
+static const char *const analyze_plan[] = {"time_breakdown",
+                                           "idle",
+                                           "idle_causes",
+                                           "idle_gaps",
+                                           "step_summary",
+                                           "step_parts",
+                                           "kernels",
+                                           "kernel_classes",
+                                           "kernel_categories",
+                                           "kernel_counters",
+                                           "kernel_lines",
+                                           "graphs",
+                                           "overlap",
+                                           "overlap_matrix",
+                                           "collectives",
+                                           "copies",
+                                           "memsets",
+                                           "launches",
+                                           "queue",
+                                           "small_kernels",
+                                           "calls",
+                                           "api",
+                                           "syncs",
+                                           "streams",
+                                           "ops",
+                                           "op_gpu",
+                                           "op_tree",
+                                           "compiled_regions",
+                                           "layers",
+                                           "layer_times",
+                                           "layer_gpu",
+                                           "layer_tree",
+                                           "model_layers",
+                                           "node_types",
+                                           "compiled_operators",
+                                           "nvtx",
+                                           "nvtx_gpu",
+                                           "nvtx_tree",
+                                           "python",
+                                           "python_tree",
+                                           "cpu_samples",
+                                           "call_sums",
+                                           "threads",
+                                           "osrt",
+                                           "others",
+                                           "memory",
+                                           "counters",
+                                           "step_breakdown",
+                                           "steps",
+                                           "bandwidth",
+                                           "missing",
+                                           NULL};
+
+static const char *const info_plan[] = {"files",  "devices", "events", "step_summary",
+                                        "memory", "missing", NULL};
+
+const struct nl_report_plan nl_report_plans[] = {
+    {"analyze", "Analysis", analyze_plan, true},
+    {"info", "Contents", info_plan, false},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct nl_report_plan *find_plan(const char *name)
+{
+    for (const struct nl_report_plan *plan = nl_report_plans; plan->name; plan++)
+        if (!strcmp(plan->name, name))
+            return plan;
+    return NULL;
+}
+
+static size_t plan_length(const struct nl_report_plan *plan)
+{
+    size_t count = 0;
+    while (plan->analyses[count])
+        count++;
+    return count;
+}
+
+/* So that no worker ends long before the others, and none waits for what another makes: while the
+ * findings work out the idle time, the long ones run that share other things; the analyses of idle
+ * time come last. */
+static const char *const long_ones[] = {
+    "op_gpu",         "ops",        "op_tree", "nvtx_gpu", "queue", "launches",
+    "overlap_matrix", "step_parts", "nvtx",    "others",   "api",   NULL};
+static const char *const of_idle_time[] = {"idle", "idle_causes", "idle_gaps", "calls", NULL};
+
+/* The tasks of one report: the findings, which take longest, then an analysis each. They only read
+ * the trace and write their own result. */
+struct report_run {
+    const struct nl_trace *trace;
+    const struct nl_report_plan *plan;
+    struct nl_analyze_options options;
+    struct nl_job *job;
+    struct nl_report *report;
+    struct nl_err *errs; /* one per task */
+    size_t *order;       /* of the analyses */
+};
+
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* Adds those of the plan whose names are in `names`, in that order. */
+static size_t add_named(const struct nl_report_plan *plan, const char *const *names, size_t *order,
+                        size_t count)
+{
+    for (; *names; names++)
+        for (size_t i = 0; plan->analyses[i]; i++)
+            if (!strcmp(plan->analyses[i], *names))
+                order[count++] = i;
+    return count;
+}
+
+static size_t *order_analyses(const struct nl_report_plan *plan)
+{
+    size_t *order = nl_alloc((plan_length(plan) + 1) * sizeof *order);
+    size_t count = add_named(plan, long_ones, order, 0);
+    for (size_t i = 0; plan->analyses[i]; i++)
+        if (!is_among(plan->analyses[i], long_ones) && !is_among(plan->analyses[i], of_idle_time))
+            order[count++] = i;
+    add_named(plan, of_idle_time, order, count);
+    return order;
+}
+
+static void run_task(void *context, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct report_run *run = context;
+    if (index == 0) {
+        if (run->plan->has_findings)
+            run->report->findings =
+                nl_findings_new(run->trace, &run->options, run->job, &run->errs[0]);
+        return;
+    }
+    size_t number = run->order[index - 1];
+    const struct nl_analysis *analysis = nl_analysis_find(run->plan->analyses[number]);
+    if (!analysis)
+        NL_BUG("a report plan names an unknown analysis");
+    run->report->results[number] =
+        nl_analysis_run(analysis, run->trace, &run->options, run->job, &run->errs[number + 1]);
+    nl_job_add(run->job, 1);
+}
+
+/* True when every task gave its result; else *err is the first one's error. */
+static bool all_done(const struct report_run *run, struct nl_err *err)
+{
+    const struct nl_report *report = run->report;
+    bool done = !run->plan->has_findings || report->findings;
+    if (!done)
+        *err = run->errs[0];
+    for (size_t i = 0; done && i < report->result_count; i++) {
+        done = report->results[i] != NULL;
+        if (!done)
+            *err = run->errs[i + 1];
+    }
+    return done;
+}
+
+static bool run_tasks(struct report_run *run, struct nl_err *err)
+{
+    run->options.memo = nl_memo_new(run->trace, &run->options.window);
+    size_t tasks = run->report->result_count + 1;
+    run->errs = nl_alloc(tasks * sizeof *run->errs);
+    for (size_t i = 0; i < tasks; i++)
+        run->errs[i] = *err;
+    run->order = order_analyses(run->plan);
+    nl_job_phase(run->job, "analyzing", tasks - 1);
+    nl_parallel(nl_job_threads(run->job), tasks, run_task, run);
+    bool done = all_done(run, err);
+    nl_free(run->errs);
+    nl_free(run->order);
+    nl_memo_free(run->options.memo);
+    return done;
+}
+
+/* The plan cut down to one section; false when there is none of that name. */
+static bool narrow(struct nl_report_plan *plan, const char *section, const char *only[2])
+{
+    const struct nl_analysis *analysis = nl_analysis_find(section);
+    only[0] = analysis ? analysis->name : NULL;
+    only[1] = NULL;
+    plan->analyses = only;
+    plan->has_findings = !analysis;
+    return analysis || !strcmp(section, NL_SECTION_FINDINGS);
+}
+
+/* Why the one section that was asked for has no rows. */
+static void explain_nothing(struct nl_report *report, const struct nl_trace *trace)
+{
+    struct nl_result *result = report->result_count ? report->results[0] : NULL;
+    const struct nl_analysis *analysis = result ? nl_analysis_find(result->name) : NULL;
+    const struct nl_need *need = analysis ? nl_analysis_lacks(analysis, trace) : NULL;
+    if (!need || result->rows || result->note)
+        return;
+    const char *record = nl_advice_record(trace, need);
+    result->note = nl_advice_lack(trace, need, &result->arena);
+    if (record)
+        result->note =
+            nl_arena_format(&result->arena, "%s; record it with: %s", result->note, record);
+}
+
+struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
+                                const struct nl_analyze_options *options, struct nl_job *job,
+                                struct nl_err *err)
+{
+    const struct nl_report_plan *plan = find_plan(name);
+    const char *only[2];
+    struct nl_report_plan one;
+    if (!plan) {
+        nl_fail(err, NL_USAGE, "no report is called '%s'", name);
+        return NULL;
+    }
+    if (options->section) {
+        one = *plan;
+        plan = &one;
+        if (!narrow(&one, options->section, only)) {
+            nl_fail(err, NL_USAGE, "no analysis is called '%s'", options->section);
+            return NULL;
+        }
+    }
+    struct nl_report *report = nl_zalloc(sizeof *report);
+    nl_arena_init(&report->arena);
+    report->name = plan->name;
+    report->title = plan->title;
+    report->result_count = plan_length(plan);
+    report->results =
+        nl_arena_alloc(&report->arena, report->result_count * sizeof *report->results);
+    struct report_run run = {
+        .trace = trace, .plan = plan, .options = *options, .job = job, .report = report};
+    run.options.limit = 0; /* the sentences are about all rows */
+    if (!run_tasks(&run, err)) {
+        nl_report_free(report);
+        return NULL;
+    }
+    if (options->section)
+        explain_nothing(report, trace);
+    else
+        nl_headlines(report, trace);
+    nl_report_cut(report, options->limit);
+    return report;
+}
+
+void nl_report_cut(struct nl_report *report, size_t limit)
+{
+    for (size_t i = 0; i < report->result_count; i++)
+        nl_analysis_cut(report->results[i], limit);
+}
+
+void nl_report_free(struct nl_report *report)
+{
+    if (!report)
+        return;
+    for (size_t i = 0; i < report->result_count; i++)
+        nl_result_free(report->results[i]);
+    nl_findings_free(report->findings);
+    nl_arena_free(&report->arena);
+    nl_free(report);
+}
+
+const struct nl_result *nl_report_result(const struct nl_report *report, const char *name)
+{
+    const struct nl_analysis *analysis = nl_analysis_find(name);
+    const char *key = analysis ? analysis->key : name;
+    for (size_t i = 0; i < report->result_count; i++)
+        if (!strcmp(report->results[i]->name, key))
+            return report->results[i];
+    return NULL;
+}

@@ -1,0 +1,374 @@
+/* The state of recording in a process: start, forks, threads' beginnings and ends. */
+#define _GNU_SOURCE
+#include "capture/agent/agent.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "store/recgpu.h"
+
+#define RETRY_TICKS  ((uint64_t)4000000) /* 1 to 4 ms */
+#define THREAD_BYTES 4096u
+#define COMM_BYTES   16u
+#define THREAD_CELLS 2u
+
+_Static_assert(sizeof(struct thread) <= THREAD_BYTES, "a thread's state is a page");
+
+static const uint32_t closed = 0;
+struct agent nl_agent = {.gate = &closed};
+_Thread_local struct thread *nl_agent_own;
+/* Inside agent_name: a signal handler that comes here then must not wait for the lock. */
+static _Thread_local uint32_t naming __attribute__((tls_model("initial-exec")));
+/* Making a forked child's file: likewise. */
+static _Thread_local uint32_t becoming __attribute__((tls_model("initial-exec")));
+
+/* ---- small arrays of numbers that any thread takes from and puts to ---- */
+
+static uint64_t unpark(uint64_t *slots)
+{
+    for (unsigned i = 0; i < AGENT_PARKED; i++) {
+        if (!__atomic_load_n(&slots[i], __ATOMIC_RELAXED))
+            continue;
+        uint64_t value = __atomic_exchange_n(&slots[i], 0, __ATOMIC_ACQ_REL);
+        if (value)
+            return value;
+    }
+    return 0;
+}
+
+static bool park(uint64_t *slots, uint64_t value)
+{
+    for (unsigned i = 0; i < AGENT_PARKED; i++) {
+        uint64_t none = 0;
+        if (__atomic_compare_exchange_n(&slots[i], &none, value, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the process ---- */
+
+static int64_t number_in(const char *const *variables)
+{
+    for (; *variables; variables++) {
+        const char *text = getenv(*variables);
+        char *end;
+        if (!text || *text < '0' || *text > '9')
+            continue;
+        long value = strtol(text, &end, 10);
+        if (!*end && value >= 0 && value < 1 << 30)
+            return value;
+    }
+    return NL_REC_UNKNOWN;
+}
+
+/* What launchers of distributed jobs tell their processes. */
+static void read_ranks(struct agent *agent)
+{
+    static const char *const rank[] = {
+        "RANK",        "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+        "PALS_RANKID", "SLURM_PROCID",         NULL};
+    static const char *const local[] = {"LOCAL_RANK",
+                                        "OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "MPI_LOCALRANKID",
+                                        "MV2_COMM_WORLD_LOCAL_RANK",
+                                        "PALS_LOCAL_RANKID",
+                                        "SLURM_LOCALID",
+                                        NULL};
+    static const char *const world[] = {"WORLD_SIZE",          "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                        "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS",         NULL};
+    agent->rank = number_in(rank);
+    agent->local_rank = number_in(local);
+    agent->world = number_in(world);
+}
+
+static void read_program(struct agent *agent)
+{
+    char path[4096];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[len > 0 ? len : 0] = '\0';
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(agent->program, sizeof agent->program, "%.255s", slash ? slash + 1 : path);
+    if (gethostname(agent->host, sizeof agent->host) != 0)
+        agent->host[0] = '\0';
+    agent->host[sizeof agent->host - 1] = '\0';
+}
+
+/* Makes this process's file. */
+static bool open_file(struct agent *agent)
+{
+    struct recfile_facts facts = {.program = agent->program,
+                                  .host = agent->host,
+                                  .pid = getpid(),
+                                  .parent = getppid(),
+                                  .rank = agent->rank,
+                                  .local_rank = agent->local_rank,
+                                  .world = agent->world};
+    if (recfile_make(&agent->file, agent->folder, agent->control, &facts)) {
+        __atomic_fetch_add(&agent->control->attached, 1, __ATOMIC_RELAXED);
+        return true;
+    }
+    __atomic_fetch_add(&agent->control->refused, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+static void thread_end(void *state);
+
+void agent_start(void)
+{
+    struct agent *agent = &nl_agent;
+    const char *folder = getenv(NL_CONTROL_VARIABLE);
+    if (agent->pid)
+        return;
+    agent->pid = (uint32_t)getpid();
+    agent->state = AGENT_CANNOT;
+    if (!folder || folder[0] != '/' || strlen(folder) > NL_CONTROL_PATH)
+        return;
+    agent->control = control_find(folder);
+    if (!agent->control)
+        return;
+    (void)snprintf(agent->folder, sizeof agent->folder, "%s", folder);
+    agent->clock = agent->control->clock;
+    read_ranks(agent);
+    read_program(agent);
+    if (texts_init(&agent->texts) && pthread_key_create(&agent->thread_key, thread_end) == 0 &&
+        open_file(agent)) {
+        agent_measure();
+        agent->gate = &agent->control->gate;
+        __atomic_store_n(&agent->state, AGENT_RECORDS, __ATOMIC_RELEASE);
+    }
+}
+
+void agent_finish(void)
+{
+    struct agent *agent = &nl_agent;
+    if (agent->state != AGENT_RECORDS || agent->pid != (uint32_t)getpid())
+        return;
+    agent->file.head->last = ticks_pair(agent->clock, 8);
+    __atomic_store_n(&agent->file.head->end, NL_REC_EXITED, __ATOMIC_RELEASE);
+}
+
+/* In a forked child: its parent's file is forgotten, its own made. */
+static void become_child(struct agent *agent, uint32_t pid)
+{
+    recfile_forget(&agent->file);
+    memset(agent->parked_blocks, 0, sizeof agent->parked_blocks);
+    memset(agent->parked_threads, 0, sizeof agent->parked_threads);
+    agent->threads = 0;
+    if (open_file(agent)) {
+        texts_rewrite(&agent->texts, &agent->file);
+    } else {
+        agent->gate = &closed;
+        agent->state = AGENT_CANNOT;
+    }
+    __atomic_store_n(&agent->pid, pid, __ATOMIC_RELEASE);
+}
+
+bool agent_ready(void)
+{
+    struct agent *agent = &nl_agent;
+    uint32_t pid = (uint32_t)getpid();
+    if (__atomic_load_n(&agent->state, __ATOMIC_ACQUIRE) != AGENT_RECORDS)
+        return false;
+    while (__atomic_load_n(&agent->pid, __ATOMIC_ACQUIRE) != pid) {
+        if (becoming)
+            return false;
+        uint32_t holder = __atomic_load_n(&agent->lock, __ATOMIC_RELAXED);
+        if (holder == pid || !__atomic_compare_exchange_n(&agent->lock, &holder, pid, false,
+                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            sched_yield();
+            continue;
+        }
+        becoming = 1;
+        if (agent->pid != pid)
+            become_child(agent, pid);
+        becoming = 0;
+        __atomic_store_n(&agent->lock, 0, __ATOMIC_RELEASE);
+    }
+    return agent->state == AGENT_RECORDS;
+}
+
+/* ---- threads ---- */
+
+static void put_cell(struct thread *thread, uint8_t kind, uint32_t id, const uint64_t *value)
+{
+    struct nl_rec_cell cell = {
+        .time = ticks_now(nl_agent.clock), .id = id, .kind = kind, .cells = value ? 2 : 1};
+    memcpy(thread->payload + thread->used, &cell, sizeof cell);
+    thread->used += NL_REC_CELL;
+    if (value) {
+        struct nl_rec_more more = {.value = *value};
+        memcpy(thread->payload + thread->used, &more, sizeof more);
+        thread->used += NL_REC_CELL;
+    }
+    __atomic_store_n(&thread->block->used, thread->used, __ATOMIC_RELEASE);
+}
+
+/* The name that the kernel has, when it is a new one. */
+static void put_comm(struct thread *thread)
+{
+    char name[COMM_BYTES + 1] = "";
+    if (thread->number == NL_REC_DRIVER || prctl(PR_GET_NAME, name) != 0 ||
+        memcmp(name, thread->name, COMM_BYTES) == 0 || thread->used + NL_REC_CELL > thread->room)
+        return;
+    memcpy(thread->name, name, COMM_BYTES);
+    put_cell(thread, NL_REC_THREAD_NAME, agent_name(name, strlen(name)), NULL);
+}
+
+static void set_block(struct thread *thread, struct nl_rec_block *block)
+{
+    uint64_t id = (uint64_t)syscall(SYS_gettid);
+    bool first = thread->number == 0;
+    if (first) {
+        thread->number = __atomic_add_fetch(&nl_agent.threads, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&nl_agent.file.head->threads, 1, __ATOMIC_RELAXED);
+    }
+    thread->block = block;
+    thread->payload = recfile_payload(block);
+    thread->used = block->used;
+    thread->room = RECFILE_ROOM;
+    thread->events = block->events;
+    put_cell(thread, NL_REC_THREAD, thread->number, &id);
+    if (thread->lost)
+        put_cell(thread, NL_REC_LOST, 0, &thread->lost);
+    thread->lost = 0;
+    if (first)
+        put_comm(thread);
+}
+
+/* A block that another thread left with room; only for a thread's first one, so that its blocks are
+ * in order. */
+static struct nl_rec_block *parked_block(const struct thread *thread)
+{
+    if (thread->number)
+        return NULL;
+    return (struct nl_rec_block *)(uintptr_t)unpark(nl_agent.parked_blocks);
+}
+
+bool agent_refill(struct thread *thread, uint32_t bytes)
+{
+    struct agent *agent = &nl_agent;
+    uint64_t now = ticks_now(agent->clock);
+    struct nl_rec_block *block = NULL;
+    if (now >= thread->retry_at) {
+        block = parked_block(thread);
+        if (!block)
+            block = recfile_take(&agent->file, NL_REC_EVENTS);
+        thread->retry_at = block ? 0 : now + RETRY_TICKS;
+    }
+    if (!block) {
+        thread->lost++;
+        recfile_drop(&agent->file, NL_REC_DROP_ROOM, 1);
+        return false;
+    }
+    if (thread->block)
+        recfile_retire(&agent->file, thread->block, thread->events);
+    set_block(thread, block);
+    return thread->used + bytes <= thread->room || agent_refill(thread, bytes);
+}
+
+struct thread *agent_thread_begin(void)
+{
+    struct agent *agent = &nl_agent;
+    if (!agent_ready())
+        return NULL;
+    struct thread *thread = (struct thread *)(uintptr_t)unpark(agent->parked_threads);
+    if (!thread) {
+        void *page =
+            mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED || madvise(page, THREAD_BYTES, MADV_WIPEONFORK) != 0) {
+            recfile_drop(&agent->file, NL_REC_DROP_ROOM, 1);
+            return NULL;
+        }
+        thread = page;
+    }
+    *thread = (struct thread){.state = THREAD_IDLE};
+    (void)pthread_setspecific(agent->thread_key, thread);
+    nl_agent_own = thread;
+    return thread;
+}
+
+void agent_interrupted(void)
+{
+    recfile_drop(&nl_agent.file, NL_REC_DROP_SIGNAL, 1);
+}
+
+/* The thread ends: what is left of its block goes to the next one that begins. */
+static void thread_end(void *state)
+{
+    struct agent *agent = &nl_agent;
+    struct thread *thread = state;
+    nl_agent_own = NULL;
+    if (thread->state != THREAD_IDLE || agent->pid != (uint32_t)getpid())
+        return;
+    if (thread->block) {
+        put_comm(thread);
+        if (thread->used + NL_REC_CELL <= thread->room)
+            put_cell(thread, NL_REC_THREAD_END, 0, NULL);
+        thread->block->events = thread->events;
+        bool roomy = thread->room - thread->used > RECFILE_ROOM / 16;
+        if (!roomy || !park(agent->parked_blocks, (uintptr_t)thread->block))
+            recfile_retire(&agent->file, thread->block, thread->events);
+    }
+    thread->state = THREAD_NONE;
+    if (!park(agent->parked_threads, (uintptr_t)thread))
+        munmap(thread, THREAD_BYTES);
+}
+
+/* ---- names, gate ---- */
+
+/* The name that `--trigger` waits for opens the window. */
+static void look_for_trigger(const char *text, size_t bytes)
+{
+    const char *trigger = nl_agent.control->trigger;
+    if (strlen(trigger) == bytes && memcmp(trigger, text, bytes) == 0)
+        agent_gate(1);
+}
+
+uint32_t agent_name(const char *text, size_t bytes)
+{
+    struct agent *agent = &nl_agent;
+    struct thread *thread = nl_agent_own;
+    if (!text || __atomic_load_n(&agent->state, __ATOMIC_ACQUIRE) != AGENT_RECORDS)
+        return 0;
+    if ((!thread || thread->state == THREAD_NONE) && !agent_ready())
+        return 0;
+    if (naming) {
+        uint32_t known = texts_known(&agent->texts, text, bytes);
+        if (!known)
+            recfile_drop(&agent->file, NL_REC_DROP_NAME, 1);
+        return known;
+    }
+    naming = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    uint32_t id = texts_id(&agent->texts, &agent->file, text, bytes, agent->pid);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    naming = 0;
+    if (__builtin_expect(agent->control->trigger[0] != 0, 0))
+        look_for_trigger(text, bytes);
+    return id;
+}
+
+void agent_thread_name(uint32_t name)
+{
+    struct thread *thread = agent_enter();
+    if (!thread)
+        return;
+    if (thread->used + NL_REC_CELL <= thread->room || agent_refill(thread, NL_REC_CELL))
+        put_cell(thread, NL_REC_THREAD_NAME, name, NULL);
+    agent_leave(thread);
+}
+
+void agent_gate(uint32_t open)
+{
+    if (nl_agent.control)
+        (void)control_gate(nl_agent.control, open);
+}

@@ -1,0 +1,303 @@
+/* Processes and modules are in open-addressing tables, a process's mappings in a sorted array: some
+ * hundred, that change seldom and are searched for every frame. */
+#define _GNU_SOURCE
+#include "capture/native/perfmaps.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+#define PROCESSES_MOST ((size_t)1 << 20)
+#define MODULES_MOST   ((size_t)1 << 20)
+#define MAPPINGS_MOST  ((size_t)1 << 18) /* of a process; the kernel's own limit is 65,530 */
+
+struct perfmaps {
+    struct perfmaps_process *slots; /* pid 0 = free */
+    size_t count, room;
+    struct perfmaps_module *modules;
+    uint32_t *module_slots; /* row + 1 */
+    size_t module_count, module_cap, module_room;
+};
+
+struct perfmaps *perfmaps_new(void)
+{
+    return nl_zalloc(sizeof(struct perfmaps));
+}
+
+void perfmaps_free(struct perfmaps *maps)
+{
+    if (!maps)
+        return;
+    for (size_t i = 0; i < maps->room; i++)
+        nl_free(maps->slots[i].mapping);
+    for (size_t i = 0; i < maps->module_count; i++)
+        nl_free(maps->modules[i].path);
+    nl_free(maps->slots);
+    nl_free(maps->modules);
+    nl_free(maps->module_slots);
+    nl_free(maps);
+}
+
+/* ---- processes ---- */
+
+static size_t home_of(const struct perfmaps *maps, int64_t pid)
+{
+    return ((uint64_t)pid * 0x9e3779b97f4a7c15u >> 32) & (maps->room - 1);
+}
+
+static struct perfmaps_process *slot_of(const struct perfmaps *maps, int64_t pid)
+{
+    size_t at = home_of(maps, pid);
+    while (maps->slots[at].pid && maps->slots[at].pid != pid)
+        at = (at + 1) & (maps->room - 1);
+    return &maps->slots[at];
+}
+
+static void make_room(struct perfmaps *maps)
+{
+    struct perfmaps old = *maps;
+    maps->room = old.room ? old.room * 2 : 64;
+    maps->slots = nl_zalloc(maps->room * sizeof *maps->slots);
+    for (size_t i = 0; i < old.room; i++)
+        if (old.slots[i].pid)
+            *slot_of(maps, old.slots[i].pid) = old.slots[i];
+    nl_free(old.slots);
+}
+
+struct perfmaps_process *perfmaps_find(const struct perfmaps *maps, int64_t pid)
+{
+    struct perfmaps_process *slot = maps->room && pid > 0 ? slot_of(maps, pid) : NULL;
+    return slot && slot->pid ? slot : NULL;
+}
+
+struct perfmaps_process *perfmaps_process(struct perfmaps *maps, int64_t pid)
+{
+    struct perfmaps_process *slot = perfmaps_find(maps, pid);
+    if (slot || pid <= 0 || maps->count >= PROCESSES_MOST)
+        return slot;
+    if (maps->count * 2 >= maps->room)
+        make_room(maps);
+    slot = slot_of(maps, pid);
+    *slot = (struct perfmaps_process){.pid = pid};
+    maps->count++;
+    return slot;
+}
+
+struct perfmaps_process *perfmaps_first(struct perfmaps *maps, size_t *count)
+{
+    *count = maps->room;
+    return maps->slots;
+}
+
+void perfmaps_end(struct perfmaps *maps, int64_t pid)
+{
+    struct perfmaps_process *slot = perfmaps_find(maps, pid);
+    if (!slot)
+        return;
+    nl_free(slot->mapping);
+    size_t hole = (size_t)(slot - maps->slots);
+    maps->count--;
+    /* What was put behind it because it was there moves up. */
+    for (size_t at = (hole + 1) & (maps->room - 1); maps->slots[at].pid;
+         at = (at + 1) & (maps->room - 1)) {
+        size_t home = home_of(maps, maps->slots[at].pid);
+        if (((at - home) & (maps->room - 1)) < ((at - hole) & (maps->room - 1)))
+            continue;
+        maps->slots[hole] = maps->slots[at];
+        hole = at;
+    }
+    maps->slots[hole] = (struct perfmaps_process){0};
+}
+
+void perfmaps_clear(struct perfmaps_process *process)
+{
+    process->count = 0;
+    process->changes++;
+}
+
+void perfmaps_fork(struct perfmaps *maps, int64_t pid, int64_t parent)
+{
+    struct perfmaps_process *child = pid == parent ? NULL : perfmaps_process(maps, pid);
+    const struct perfmaps_process *from = perfmaps_find(maps, parent);
+    if (!child || !from)
+        return;
+    nl_grow(&child->mapping, &child->cap, from->count);
+    if (from->count)
+        memcpy(child->mapping, from->mapping, from->count * sizeof *from->mapping);
+    child->count = from->count;
+    child->changes++;
+    memcpy(child->program, from->program, sizeof child->program);
+}
+
+/* ---- modules ---- */
+
+static uint64_t hash_module(const char *path, const char *id)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *path; path++)
+        hash = (hash ^ (unsigned char)*path) * 0x100000001b3u;
+    for (; *id; id++)
+        hash = (hash ^ (unsigned char)*id) * 0x100000001b3u;
+    return hash ^ hash >> 32;
+}
+
+static size_t module_slot(const struct perfmaps *maps, const char *path, const char *id)
+{
+    size_t at = hash_module(path, id) & (maps->module_room - 1);
+    for (; maps->module_slots[at]; at = (at + 1) & (maps->module_room - 1)) {
+        const struct perfmaps_module *there = &maps->modules[maps->module_slots[at] - 1];
+        if (strcmp(there->path, path) == 0 && strcmp(there->id, id) == 0)
+            break;
+    }
+    return at;
+}
+
+static void make_module_room(struct perfmaps *maps)
+{
+    nl_free(maps->module_slots);
+    maps->module_room = maps->module_room ? maps->module_room * 2 : 64;
+    maps->module_slots = nl_zalloc(maps->module_room * sizeof *maps->module_slots);
+    for (size_t i = 0; i < maps->module_count; i++)
+        maps->module_slots[module_slot(maps, maps->modules[i].path, maps->modules[i].id)] =
+            (uint32_t)i + 1;
+}
+
+/* Programs without a build id are told apart by their size and when they were written. */
+static void write_id(char *text, const char *path, bool is_file, const unsigned char *id,
+                     size_t id_len)
+{
+    struct stat info;
+    text[0] = '\0';
+    for (size_t i = 0; i < id_len && i * 2 + 3 < PERFMAPS_ID_TEXT; i++)
+        (void)snprintf(text + i * 2, 3, "%02x", id[i]);
+    if (!text[0] && is_file && stat(path, &info) == 0)
+        (void)snprintf(text, PERFMAPS_ID_TEXT, "~%llx-%llx", (unsigned long long)info.st_size,
+                       (unsigned long long)info.st_mtim.tv_sec * 1000000000u +
+                           (unsigned long long)info.st_mtim.tv_nsec);
+}
+
+uint32_t perfmaps_module(struct perfmaps *maps, const char *path, const unsigned char *id,
+                         size_t id_len)
+{
+    char text[PERFMAPS_ID_TEXT];
+    bool is_file = path[0] == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7) != 0 &&
+                   strncmp(path, "/dev/zero", 9) != 0 && strncmp(path, "/SYSV", 5) != 0;
+    if (maps->module_count >= MODULES_MOST) { /* one for all further ones */
+        path = "(too many modules)";
+        is_file = false;
+    }
+    write_id(text, path, is_file, id, is_file ? id_len : 0);
+    if (maps->module_count * 2 >= maps->module_room)
+        make_module_room(maps);
+    size_t at = module_slot(maps, path, text);
+    if (!maps->module_slots[at]) {
+        nl_grow(&maps->modules, &maps->module_cap, maps->module_count + 1);
+        struct perfmaps_module *module = &maps->modules[maps->module_count++];
+        *module = (struct perfmaps_module){.path = nl_strdup(path), .is_file = is_file};
+        memcpy(module->id, text, sizeof module->id);
+        maps->module_slots[at] = (uint32_t)maps->module_count;
+    }
+    return maps->module_slots[at] - 1;
+}
+
+const struct perfmaps_module *perfmaps_module_at(const struct perfmaps *maps, uint32_t module)
+{
+    return &maps->modules[module];
+}
+
+/* ---- mappings ---- */
+
+/* The first mapping that ends behind `address`. */
+static size_t first_behind(const struct perfmaps_process *process, uint64_t address)
+{
+    size_t low = 0, high = process->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (process->mapping[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct perfmaps_mapping *perfmaps_at(const struct perfmaps_process *process, uint64_t address)
+{
+    size_t at = first_behind(process, address);
+    bool inside = at < process->count && process->mapping[at].start <= address;
+    return inside ? &process->mapping[at] : NULL;
+}
+
+/* Replaces `gone` mappings from `at` on by `count` others. */
+static void splice(struct perfmaps_process *process, size_t at, size_t gone,
+                   const struct perfmaps_mapping *others, size_t count)
+{
+    size_t behind = process->count - at - gone;
+    nl_grow(&process->mapping, &process->cap, process->count - gone + count);
+    memmove(process->mapping + at + count, process->mapping + at + gone,
+            behind * sizeof *process->mapping);
+    memcpy(process->mapping + at, others, count * sizeof *others);
+    process->count += count - gone;
+}
+
+void perfmaps_map(struct perfmaps *maps, struct perfmaps_process *process,
+                  const struct perfmaps_mapping *mapping)
+{
+    struct perfmaps_mapping pieces[3];
+    size_t count = 0, at = first_behind(process, mapping->start), last = at;
+    if (mapping->end <= mapping->start || process->count + 2 > MAPPINGS_MOST ||
+        mapping->module >= maps->module_count)
+        return;
+    while (last < process->count && process->mapping[last].start < mapping->end)
+        last++;
+    if (at < last && process->mapping[at].start < mapping->start) {
+        pieces[count] = process->mapping[at];
+        pieces[count++].end = mapping->start;
+    }
+    pieces[count++] = *mapping;
+    if (at < last && process->mapping[last - 1].end > mapping->end) {
+        pieces[count] = process->mapping[last - 1];
+        pieces[count].file_offset += mapping->end - pieces[count].start;
+        pieces[count++].start = mapping->end;
+    }
+    splice(process, at, last - at, pieces, count);
+    process->changes++;
+}
+
+/* "7f00-7f01 r-xp 00002000 08:01 1234   /lib/libc.so.6" */
+static bool read_line(char *line, struct perfmaps_mapping *mapping, const char **path)
+{
+    unsigned long long start, end, offset;
+    char access[5] = "";
+    int at = 0;
+    if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, access, &offset, &at) < 4 ||
+        access[2] != 'x' || !at)
+        return false;
+    line[strcspn(line, "\n")] = '\0';
+    *mapping = (struct perfmaps_mapping){start, end, offset, 0};
+    *path = line[at] ? line + at : "//anon";
+    return true;
+}
+
+void perfmaps_look(struct perfmaps *maps, struct perfmaps_process *process)
+{
+    char name[64], line[4400];
+    const char *path;
+    struct perfmaps_mapping mapping;
+    (void)snprintf(name, sizeof name, "/proc/%lld/maps", (long long)process->pid);
+    FILE *file = fopen(name, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        if (!read_line(line, &mapping, &path))
+            continue;
+        const struct perfmaps_mapping *known = perfmaps_at(process, mapping.start);
+        if (known && known->end == mapping.end &&
+            strcmp(maps->modules[known->module].path, path) == 0)
+            continue; /* with its build id */
+        mapping.module = perfmaps_module(maps, path, NULL, 0);
+        perfmaps_map(maps, process, &mapping);
+    }
+    if (file)
+        fclose(file);
+}

@@ -1,0 +1,60 @@
+/*
+ * perfring — samples and switches of a program and all it starts, as the kernel writes them.
+ *
+ *     struct perfring *ring = perfring_open(&options, why, sizeof why);   // in the thread that starts the program
+ *     ... posix_spawn ...
+ *     now and then:  perfring_fill(ring, now); while (perfring_next(ring, &record)) ...
+ *     perfring_close(ring);
+ *
+ * The events are opened, asleep, on the calling thread, one per processor. The program inherits them
+ * when it is cloned and they wake when it becomes itself by exec; so nothing of it is missed, and no process has
+ * to be stopped or attached to. The calling thread's own stay asleep.
+ *
+ * Each processor has a ring of its own. Records are handed out in the order of their times, those of
+ * the last moments when the next fill comes, since another ring may still hold older ones.
+ */
+#ifndef NL_PERFRING_H
+#define NL_PERFRING_H
+
+#include "capture/native/perfrecord.h"
+
+/* DWARF: unwound in the recorder, from copies of the stacks' tops. Where unwind_registers() knows none, FP. */
+enum perf_stacks { PERF_STACKS_DWARF, PERF_STACKS_FP, PERF_STACKS_OFF };
+
+struct perfring_options {
+    uint32_t hz; /* samples a second of each thread while it runs; 0 = none */
+    enum perf_stacks stacks;
+    bool switches; /* when threads get a processor and leave it */
+    bool asleep;   /* sampling waits for perfring_gate */
+};
+
+struct perfring;
+
+/* NULL with the reason and what unlocks it in `why`. */
+struct perfring *perfring_open(const struct perfring_options *options, char *why, size_t room);
+void perfring_close(struct perfring *ring);
+
+/* Sampling (not the knowledge of processes and mappings) goes on or rests. */
+void perfring_gate(struct perfring *ring, bool open);
+
+/* Switches are not told any more, for good. */
+void perfring_no_switches(struct perfring *ring);
+
+/* Takes what is in the rings. `now` is CLOCK_MONOTONIC, read before; `last`: nothing is held back. */
+void perfring_fill(struct perfring *ring, int64_t now, bool last);
+
+/* The next record, valid until the next fill; false: no more for now. */
+bool perfring_next(struct perfring *ring, struct perf_record *record);
+
+/* Records that made no sense. */
+uint64_t perfring_damaged(const struct perfring *ring);
+/* "cycles" or "cpu-clock", and what a period counts. */
+const char *perfring_event(const struct perfring *ring);
+const char *perfring_unit(const struct perfring *ring);
+/* Are threads sampled while the kernel works for them? */
+bool perfring_sees_kernel(const struct perfring *ring);
+
+/* What can be had here, in words, for `doctor`; true: something. */
+bool perfring_probe(char *text, size_t room);
+
+#endif

@@ -1,0 +1,326 @@
+/* Code objects, read from another process and remembered. */
+#include "capture/python/pycode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "capture/python/pylines.h"
+
+#define HEAD_MOST    512u
+#define FIND_MOST    256u
+#define NAME_MOST    1000u /* characters; longer ones are cut */
+#define FILE_MOST    2000u
+#define TABLE_MOST   ((size_t)1 << 20)  /* bytes of one table of lines */
+#define TABLES_MOST  ((size_t)32 << 20) /* of all */
+#define ENTRIES_MOST ((size_t)1 << 16)
+#define TEXTS_MOST   ((size_t)64 << 20)
+#define LAST         4u
+
+/* What tells that the object at an address is still the one that was read. */
+struct head {
+    uint64_t type, file, name, lines;
+    int32_t first;
+};
+
+struct pycode_entry {
+    uint64_t address;
+    struct head head;
+    const char *prefix; /* "function\tfile\t" */
+    unsigned char *table;
+    size_t table_len;
+    struct {
+        uint64_t at;
+        const char *text;
+    } last[LAST]; /* as found lately */
+    unsigned next;
+};
+
+void pycode_init(struct pycode *code, struct pymem *mem, const struct pyfind *found)
+{
+    *code = (struct pycode){.mem = mem, .found = found};
+    nl_arena_init(&code->arena);
+}
+
+static void drop_entries(struct pycode *code)
+{
+    for (size_t i = 0; i < code->room; i++)
+        if (code->slots[i]) {
+            nl_free(code->slots[i]->table);
+            nl_free(code->slots[i]);
+        }
+    nl_free(code->slots);
+    code->slots = NULL;
+    code->room = code->count = code->table_bytes = 0;
+}
+
+void pycode_release(struct pycode *code)
+{
+    drop_entries(code);
+    nl_free(code->texts);
+    nl_arena_free(&code->arena);
+}
+
+void pycode_begin(struct pycode *code)
+{
+    if (code->count >= ENTRIES_MOST || code->table_bytes >= TABLES_MOST)
+        drop_entries(code);
+}
+
+/* ---- texts ---- */
+
+static size_t text_slot(const struct pycode *code, const char *text, size_t len)
+{
+    size_t at = nl_hash(text, len) & (code->text_room - 1);
+    while (code->texts[at] && (strncmp(code->texts[at], text, len) != 0 || code->texts[at][len]))
+        at = (at + 1) & (code->text_room - 1);
+    return at;
+}
+
+/* The one copy of a text. */
+static const char *keep_text(struct pycode *code, const char *text, size_t len)
+{
+    if (code->text_count * 2 >= code->text_room) {
+        const char **old = code->texts;
+        size_t room = code->text_room;
+        code->text_room = room ? room * 2 : 256;
+        code->texts = nl_zalloc(code->text_room * sizeof *code->texts);
+        for (size_t i = 0; i < room; i++)
+            if (old[i])
+                code->texts[text_slot(code, old[i], strlen(old[i]))] = old[i];
+        nl_free(old);
+    }
+    size_t at = text_slot(code, text, len);
+    if (code->texts[at])
+        return code->texts[at];
+    if (code->arena.used > TEXTS_MOST) {
+        code->overflow++;
+        return "(too many functions)";
+    }
+    code->text_count++;
+    return code->texts[at] = nl_arena_text(&code->arena, text, len);
+}
+
+static void add_utf8(struct nl_buf *buf, uint32_t point)
+{
+    if (point < 0x20 || point == 0x7f)
+        nl_buf_char(buf, ' '); /* tabs part the fields */
+    else if (point < 0x80)
+        nl_buf_char(buf, (char)point);
+    else if (point < 0x800) {
+        nl_buf_char(buf, (char)(0xc0 | point >> 6));
+        nl_buf_char(buf, (char)(0x80 | (point & 0x3f)));
+    } else if (point < 0x10000 && (point < 0xd800 || point > 0xdfff)) {
+        nl_buf_char(buf, (char)(0xe0 | point >> 12));
+        nl_buf_char(buf, (char)(0x80 | (point >> 6 & 0x3f)));
+        nl_buf_char(buf, (char)(0x80 | (point & 0x3f)));
+    } else if (point >= 0x10000 && point < 0x110000) {
+        nl_buf_char(buf, (char)(0xf0 | point >> 18));
+        nl_buf_char(buf, (char)(0x80 | (point >> 12 & 0x3f)));
+        nl_buf_char(buf, (char)(0x80 | (point >> 6 & 0x3f)));
+        nl_buf_char(buf, (char)(0x80 | (point & 0x3f)));
+    } else {
+        nl_buf_char(buf, '?'); /* half of a pair: bytes that were not UTF-8 */
+    }
+}
+
+/* A str: its characters' address, width and number. Of its state: bits 2 to 4 the bytes per character, 5
+ * compact, 6 ASCII. */
+struct str {
+    uint64_t data;
+    uint32_t width;
+    size_t length;
+};
+
+static bool read_str(struct pycode *code, uint64_t address, struct str *str)
+{
+    const struct pylayout *layout = &code->found->layout;
+    int64_t length;
+    uint32_t state;
+    if (!pymem_read(code->mem, address + layout->text_length, &length, sizeof length) ||
+        !pymem_read(code->mem, address + layout->text_state, &state, sizeof state))
+        return false;
+    bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
+    *str = (struct str){address + (ascii ? layout->text_ascii : layout->text_other), state >> 2 & 7,
+                        (size_t)length};
+    if (ascii)
+        return compact && str->width == 1 && length >= 0 && length < INT32_MAX;
+    return compact && (str->width == 1 || str->width == 2 || str->width == 4) && length >= 0 &&
+           length < INT32_MAX;
+}
+
+static bool add_str(struct pycode *code, uint64_t address, size_t most, struct nl_buf *buf)
+{
+    unsigned char bytes[FILE_MOST * 4];
+    struct str str;
+    if (!read_str(code, address, &str))
+        return false;
+    size_t count = str.length < most ? str.length : most;
+    if (count && !pymem_read(code->mem, str.data, bytes, count * str.width))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t point = bytes[i * str.width];
+        for (uint32_t j = 1; j < str.width; j++)
+            point |= (uint32_t)bytes[i * str.width + j] << 8 * j;
+        add_utf8(buf, point);
+    }
+    if (str.length > most)
+        nl_buf_text(buf, "…");
+    return true;
+}
+
+/* ---- entries ---- */
+
+static bool read_table(struct pycode *code, struct pycode_entry *entry)
+{
+    const struct pylayout *layout = &code->found->layout;
+    int64_t size;
+    if (!pymem_read(code->mem, entry->head.lines + layout->bytes_size, &size, sizeof size) ||
+        size < 0 || (uint64_t)size > TABLE_MOST)
+        return false;
+    entry->table_len = (size_t)size;
+    entry->table = nl_alloc(entry->table_len + 1);
+    code->table_bytes += entry->table_len;
+    return !size || pymem_read(code->mem, entry->head.lines + layout->bytes_data, entry->table,
+                               entry->table_len);
+}
+
+static bool read_prefix(struct pycode *code, struct pycode_entry *entry)
+{
+    struct nl_buf buf;
+    nl_buf_init(&buf, (NAME_MOST + FILE_MOST) * 4 + 16);
+    bool done = add_str(code, entry->head.name, NAME_MOST, &buf);
+    nl_buf_char(&buf, '\t');
+    done = done && add_str(code, entry->head.file, FILE_MOST, &buf);
+    nl_buf_char(&buf, '\t');
+    if (done)
+        entry->prefix = keep_text(code, buf.ptr, buf.len);
+    nl_buf_release(&buf);
+    return done;
+}
+
+static size_t entry_slot(const struct pycode *code, uint64_t address)
+{
+    size_t at = (address >> 4) * 0x9e3779b97f4a7c15u >> 20 & (code->room - 1);
+    while (code->slots[at] && code->slots[at]->address != address)
+        at = (at + 1) & (code->room - 1);
+    return at;
+}
+
+static void grow(struct pycode *code)
+{
+    struct pycode_entry **old = code->slots;
+    size_t room = code->room;
+    code->room = room ? room * 2 : 256;
+    code->slots = nl_zalloc(code->room * sizeof *code->slots);
+    for (size_t i = 0; i < room; i++)
+        if (old[i])
+            code->slots[entry_slot(code, old[i]->address)] = old[i];
+    nl_free(old);
+}
+
+/* The entry of the code object with this head; NULL when its texts cannot be read. */
+static struct pycode_entry *entry_of(struct pycode *code, uint64_t address, const struct head *head)
+{
+    if (code->count * 2 >= code->room)
+        grow(code);
+    size_t at = entry_slot(code, address);
+    struct pycode_entry *entry = code->slots[at];
+    if (entry && entry->prefix && memcmp(&entry->head, head, sizeof *head) == 0)
+        return entry;
+    if (!entry) {
+        entry = code->slots[at] = nl_zalloc(sizeof *entry);
+        code->count++;
+    }
+    nl_free(entry->table);
+    *entry = (struct pycode_entry){.address = address};
+    memcpy(&entry->head, head, sizeof *head);
+    if (read_prefix(code, entry) && read_table(code, entry))
+        return entry;
+    entry->prefix = NULL;
+    return NULL;
+}
+
+static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
+{
+    uint64_t word;
+    memcpy(&word, bytes + offset, sizeof word);
+    return word;
+}
+
+static uint32_t head_bytes(const struct pylayout *layout)
+{
+    uint32_t end = layout->code_file > layout->code_name ? layout->code_file : layout->code_name;
+    end = (end > layout->code_lines ? end : layout->code_lines) + 8;
+    end = end > layout->code_first + 8 ? end : layout->code_first + 8;
+    return end < HEAD_MOST ? end : 0;
+}
+
+static void find_some(struct pycode *code, const uint64_t *addresses, struct pycode_entry **entries,
+                      size_t count)
+{
+    const struct pylayout *layout = &code->found->layout;
+    struct pymem_piece pieces[FIND_MOST];
+    uint32_t bytes = head_bytes(layout);
+    unsigned char *heads = nl_alloc(count * HEAD_MOST + 1);
+    for (size_t i = 0; i < count; i++)
+        pieces[i] = (struct pymem_piece){addresses[i], heads + i * HEAD_MOST, bytes, false};
+    if (bytes)
+        pymem_read_all(code->mem, pieces, count);
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *from = pieces[i].to;
+        struct head head;
+        memset(&head, 0, sizeof head); /* compared as bytes */
+        entries[i] = NULL;
+        if (!pieces[i].done || word_at(from, layout->object_type) != code->found->code_type)
+            continue;
+        head.type = code->found->code_type;
+        head.file = word_at(from, layout->code_file);
+        head.name = word_at(from, layout->code_name);
+        head.lines = word_at(from, layout->code_lines);
+        memcpy(&head.first, from + layout->code_first, sizeof head.first);
+        entries[i] = entry_of(code, addresses[i], &head);
+    }
+    nl_free(heads);
+}
+
+void pycode_find(struct pycode *code, const uint64_t *addresses, struct pycode_entry **entries,
+                 size_t count)
+{
+    for (size_t at = 0; at < count; at += FIND_MOST) {
+        size_t some = count - at < FIND_MOST ? count - at : FIND_MOST;
+        find_some(code, addresses + at, entries + at, some);
+    }
+}
+
+/* ---- frames ---- */
+
+/* Offset of the instruction in bytes; where it cannot be one, before the first. */
+static int32_t offset_of(const struct pycode *code, const struct pycode_entry *entry, uint64_t at)
+{
+    const struct pylayout *layout = &code->found->layout;
+    int64_t offset = layout->at_scale ? (int64_t)(int32_t)at * layout->at_scale
+                                      : (int64_t)(at - (entry->address + layout->code_bytes));
+    return offset >= 0 && offset < INT32_MAX ? (int32_t)offset : -1;
+}
+
+const char *pycode_frame(struct pycode *code, struct pycode_entry *entry, uint64_t at)
+{
+    for (unsigned i = 0; i < LAST; i++)
+        if (entry->last[i].text && entry->last[i].at == at)
+            return entry->last[i].text;
+    char number[16] = "";
+    struct nl_buf buf;
+    int32_t line = pylines_find(code->found->layout.lines, entry->table, entry->table_len,
+                                entry->head.first, offset_of(code, entry, at));
+    if (line > 0)
+        (void)snprintf(number, sizeof number, "%d", (int)line);
+    nl_buf_init(&buf, (NAME_MOST + FILE_MOST) * 4 + 32);
+    nl_buf_text(&buf, entry->prefix);
+    nl_buf_text(&buf, number);
+    unsigned slot = entry->next++ % LAST;
+    entry->last[slot].at = at;
+    entry->last[slot].text = keep_text(code, buf.ptr, buf.len);
+    nl_buf_release(&buf);
+    return entry->last[slot].text;
+}

@@ -1,0 +1,104 @@
+/* The shared page of a run. */
+#define _GNU_SOURCE
+#include "capture/shared/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/shared/ticks.h"
+
+#define BYTES 4096u
+_Static_assert(sizeof(struct nl_control) <= BYTES, "the control fits its page");
+
+static bool path_of(char path[4096], const char *folder)
+{
+    int len = snprintf(path, 4096, "%s/.control", folder);
+    return len > 0 && len < 4096 && strlen(folder) <= NL_CONTROL_PATH;
+}
+
+static struct nl_control *map(int file)
+{
+    void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+bool control_make(struct nl_control **control, const char *folder, struct nl_err *err)
+{
+    char path[4096];
+    nl_err_at(err, folder, -1);
+    if (!path_of(path, folder))
+        return nl_fail(err, NL_WRITE, "the name of this folder is too long");
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0)
+        return nl_fail(err, NL_WRITE, "cannot make a file here: %s", strerror(errno));
+    int failure = posix_fallocate(file, 0, BYTES);
+    *control = failure ? NULL : map(file);
+    if (!failure && !*control)
+        failure = errno;
+    close(file);
+    if (failure)
+        return nl_fail(err, NL_WRITE, "cannot make a file here: %s", strerror(failure));
+    return true;
+}
+
+struct nl_control *control_find(const char *folder)
+{
+    char path[4096];
+    struct stat info;
+    struct nl_control *control = NULL;
+    if (!path_of(path, folder))
+        return NULL;
+    int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return NULL;
+    if (fstat(file, &info) == 0 && info.st_size == BYTES)
+        control = map(file);
+    close(file);
+    if (control && __atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != NL_CONTROL_MAGIC) {
+        control_unmap(control);
+        control = NULL;
+    }
+    return control;
+}
+
+void control_unmap(struct nl_control *control)
+{
+    if (control)
+        munmap(control, BYTES);
+}
+
+uint64_t control_pid_namespace(void)
+{
+    struct stat info;
+    return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
+}
+
+bool control_gate(struct nl_control *control, uint32_t open)
+{
+    if (__atomic_exchange_n(&control->gate, open, __ATOMIC_ACQ_REL) == open)
+        return false;
+    uint32_t move = __atomic_fetch_add(&control->gate_changes, 1, __ATOMIC_RELAXED);
+    if (move < NL_CONTROL_MOVES)
+        __atomic_store_n(&control->moves_ns[move], ticks_clock_ns(CLOCK_MONOTONIC),
+                         __ATOMIC_RELEASE);
+    return true;
+}
+
+bool control_was_open(const struct nl_control *control, int64_t ns)
+{
+    uint32_t moves = __atomic_load_n(&control->gate_changes, __ATOMIC_RELAXED);
+    uint32_t told = moves < NL_CONTROL_MOVES ? moves : NL_CONTROL_MOVES, move = 0;
+    for (; move < told; move++) {
+        int64_t moved = __atomic_load_n(&control->moves_ns[move], __ATOMIC_ACQUIRE);
+        if (!moved || moved > ns)
+            return (control->begins_open != 0) == (move % 2 == 0);
+    }
+    if (moves > NL_CONTROL_MOVES)
+        return __atomic_load_n(&control->gate, __ATOMIC_RELAXED) != 0;
+    return (control->begins_open != 0) == (move % 2 == 0);
+}

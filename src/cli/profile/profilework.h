@@ -1,0 +1,55 @@
+/*
+ * profilework — what the backends of `profile` have in common: the model's file, a temporary folder that
+ * is gone at the end, the run in the ledger.
+ */
+#ifndef NL_PROFILEWORK_H
+#define NL_PROFILEWORK_H
+
+#include "cli/command.h"
+#include "ledger/runadd.h"
+#include "timeline/result.h"
+#include "view/view.h"
+
+/* What the ways of running a model take when nothing else is asked for; times in ns. */
+#define SECOND           ((int64_t)1000000000)
+#define DEFAULT_WARM_UP  10
+#define DEFAULT_RUNS     10000
+#define DEFAULT_PROFILE  50
+#define DEFAULT_TIME     (20 * SECOND)
+#define DEFAULT_PATIENCE (600 * SECOND)
+
+/* In the order of the names that --backend takes. */
+enum nl_profile_backend { NL_PROFILE_ONNXRUNTIME, NL_PROFILE_TENSORRT, NL_PROFILE_TORCH };
+
+struct nl_profile_work {
+    struct nl_call *call;
+    const char *model;              /* path */
+    const char *name;               /* without folder and ending */
+    const char *folder;             /* temporary */
+    struct nl_rundoc_setting *said; /* with --set */
+    struct nl_add_result added;
+    struct nl_arena arena;
+};
+
+/* Names the model by its file. NL_IO or NL_FORMAT for one that is missing, a folder or empty: that is
+ * told before a backend is looked for. */
+NL_MUST_CHECK bool nl_profile_check_model(struct nl_profile_work *work, struct nl_err *err);
+
+NL_MUST_CHECK bool nl_profile_folder(struct nl_profile_work *work, struct nl_err *err);
+
+/* Adds the profile (a file, or a folder of several) to the ledger, unless --no-add: with these facts,
+ * those of the host, and what --set said, which wins. */
+NL_MUST_CHECK bool nl_profile_keep(struct nl_profile_work *work, const char *profile,
+                                   const struct nl_rundoc_setting *facts, size_t count,
+                                   struct nl_err *err);
+
+/* Removes the folder and frees the arena. */
+void nl_profile_end(struct nl_profile_work *work);
+
+/* The backend TensorRT (profiletrt.c): trtexec as a child process. */
+NL_MUST_CHECK bool nl_profile_tensorrt(struct nl_profile_work *work, struct nl_err *err);
+
+/* The backend PyTorch (profiletorch.c): the user's Python as a child process. */
+NL_MUST_CHECK bool nl_profile_torch(struct nl_profile_work *work, struct nl_err *err);
+
+#endif

@@ -1,0 +1,297 @@
+/* The report of a run, from the recorder's sums and from what the joined recording says. */
+#include "cli/record/runreport.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/units.h"
+#include "capture/recorder/alerts.h"
+#include "cli/message.h"
+#include "store/recgpu.h"
+
+#define ERROR_KEY "clock error (ns)"
+
+#define MISSED_TOLD  0.1 /* share of the moments to sample at that may pass without a word */
+#define MISSED_LEAST 20  /* and how many: what is over in a moment says nothing */
+
+static uint64_t number_of(struct nl_str text)
+{
+    int64_t value;
+    return nl_parse_i64(text, &value) && value > 0 ? (uint64_t)value : 0;
+}
+
+uint64_t nl_run_sum_of(const struct nl_trace *trace, struct nl_str key)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < trace->meta.rows; i++)
+        if (nl_str_eq(nl_trace_name(trace, trace->meta.key[i]), key))
+            sum += number_of(nl_trace_name(trace, trace->meta.value[i]));
+    return sum;
+}
+
+uint64_t nl_run_clock_error_ns(const struct nl_trace *trace)
+{
+    struct nl_str key = nl_str(ERROR_KEY);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < trace->meta.rows; i++) {
+        uint64_t value = number_of(nl_trace_name(trace, trace->meta.value[i]));
+        if (nl_str_eq(nl_trace_name(trace, trace->meta.key[i]), key) && value > most)
+            most = value;
+    }
+    return most + 1;
+}
+
+bool nl_run_is_first_key(const struct nl_trace *trace, uint32_t row)
+{
+    for (uint32_t i = 0; i < row; i++)
+        if (trace->meta.key[i] == trace->meta.key[row])
+            return false;
+    return true;
+}
+
+static void tell_events(const struct nl_call *call, const struct nl_trace *trace)
+{
+    char text[400] = "", count[NL_UNIT_TEXT];
+    size_t at = 0;
+    for (uint32_t i = 0; i < trace->meta.rows; i++) {
+        struct nl_str key = nl_trace_name(trace, trace->meta.key[i]);
+        if (!nl_str_starts(key, NL_RUN_EVENTS_KEY) || !nl_run_is_first_key(trace, i) ||
+            at >= sizeof text - 80)
+            continue;
+        struct nl_str name = {key.ptr + strlen(NL_RUN_EVENTS_KEY),
+                              key.len - strlen(NL_RUN_EVENTS_KEY)};
+        int put =
+            snprintf(text + at, sizeof text - at, "%s%s %.*s", at ? ", " : "",
+                     nl_format_count(count, nl_run_sum_of(trace, key)), (int)name.len, name.ptr);
+        at += put > 0 ? (size_t)put : 0;
+    }
+    nl_message_note(call, "  events (begin and end are two): %s%s%s values", text, at ? ", " : "",
+                    nl_format_count(count, trace->counter.rows));
+}
+
+uint64_t nl_run_processor_times(const struct nl_trace *trace)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < trace->slice.rows; i++)
+        count += trace->slice.kind[i] == NL_KIND_SCHED;
+    return count;
+}
+
+/* What the recorder saw from beside the program. */
+static void tell_sampled(const struct nl_call *call, const struct nl_trace *trace)
+{
+    char samples[NL_UNIT_TEXT], runs[NL_UNIT_TEXT];
+    uint64_t count = nl_run_processor_times(trace);
+    if (trace->sample.rows || count)
+        nl_message_note(call, "  samples: %s; times on a processor: %s",
+                        nl_format_count(samples, trace->sample.rows), nl_format_count(runs, count));
+}
+
+static void tell_drops(const struct nl_call *call, const struct nl_recorder_report *report)
+{
+    static const struct {
+        const char *why, *advice;
+    } drops[NL_REC_DROPS] = {
+        [NL_REC_DROP_ROOM] = {"events: no room in memory or on the disk",
+                              "; raise --buffer or choose --policy wrap"},
+        [NL_REC_DROP_SIGNAL] = {"events in signal handlers that interrupted another", ""},
+        [NL_REC_DROP_DEEP] = {"scopes nested too deep", ""},
+        [NL_REC_DROP_NAME] = {"names (their events are kept)", ""},
+        [NL_REC_DROP_WRAP] = {"events overwritten by newer ones, as --policy wrap says", ""},
+    };
+    bool none = true;
+    char count[NL_UNIT_TEXT];
+    for (unsigned i = 0; i < NL_REC_DROPS; i++) {
+        if (!report->sums.drops[i])
+            continue;
+        none = false;
+        fprintf(stderr, "neurolens:   dropped: %s %s%s\n",
+                nl_format_count(count, report->sums.drops[i]), drops[i].why, drops[i].advice);
+    }
+    if (none)
+        nl_message_note(call, "  dropped: none");
+    if (report->refused)
+        fprintf(stderr, "neurolens:   %" PRIu32 " process%s could not make a file to record to\n",
+                report->refused, report->refused == 1 ? "" : "es");
+    if (report->sums.spill_errors)
+        fprintf(stderr, "neurolens:   the disk was full: %s blocks stayed in memory\n",
+                nl_format_count(count, report->sums.spill_errors));
+}
+
+uint64_t nl_run_alert_marks(const struct nl_trace *trace, const char *text)
+{
+    uint64_t marks = 0;
+    for (uint32_t row = 0; row < trace->slice.rows; row++)
+        marks += trace->slice.flags[row] & NL_SLICE_INSTANT &&
+                 nl_str_is(nl_trace_name(trace, trace->slice.name[row]), text);
+    return marks;
+}
+
+/* How often each threshold was crossed; the marks in the recording say when. */
+static void tell_alerts(const struct nl_call *call, const struct nl_trace *trace)
+{
+    char count[NL_UNIT_TEXT];
+    for (unsigned i = 0; i < ALERT_ROWS; i++) {
+        uint64_t marks = nl_run_alert_marks(trace, alert_rows[i].text);
+        if (marks)
+            nl_message_note(call, "  %s: %s time%s", alert_rows[i].text,
+                            nl_format_count(count, marks), marks == 1 ? "" : "s");
+    }
+}
+
+static void tell_sources(const struct nl_call *call, const struct nl_recorder_report *report)
+{
+    char count[NL_UNIT_TEXT];
+    for (size_t i = 0; i < report->source_count; i++) {
+        const struct nl_recorder_source *source = &report->sources[i];
+        if (!source->available && source->why[0])
+            nl_message_note(call, "  not recorded: %s: %s", source->name, source->why);
+        if (source->lost)
+            fprintf(stderr,
+                    "neurolens:   %s: %s readings are missing; the recording's coverage "
+                    "says why\n",
+                    source->name, nl_format_count(count, source->lost));
+    }
+}
+
+/* What the hooks in the program could not record. */
+static void tell_problems(const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->coverage.rows; i++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[i]);
+        struct nl_str detail = nl_trace_name(trace, trace->coverage.detail[i]);
+        if (nl_str_starts(item, "not recorded: "))
+            fprintf(stderr, "neurolens:   %.*s: %.*s\n", (int)item.len, item.ptr, (int)detail.len,
+                    detail.ptr);
+    }
+}
+
+uint64_t nl_run_threads(const struct nl_recorder_report *report, const struct nl_trace *trace)
+{
+    return report->sums.threads > trace->thread.rows ? report->sums.threads : trace->thread.rows;
+}
+
+int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace)
+{
+    double events = (double)nl_run_sum_of(trace, nl_str("recorded events"));
+    return (int64_t)(events * (double)report->event_ps / 1000);
+}
+
+uint64_t nl_run_gpu_records(const struct nl_trace *trace)
+{
+    return nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU work")) +
+           nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU API calls"));
+}
+
+/* The part of it that our thread in the program takes; the driver's own is in the program's calls. */
+static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_report *report,
+                          const struct nl_trace *trace)
+{
+    char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
+    uint64_t ns = nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST));
+    uint64_t records = nl_run_gpu_records(trace);
+    double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
+    if (ns && records)
+        nl_message_note(call,
+                        "  overhead of GPU records: %s on a thread of its own (%s of its time): "
+                        "%.0f ns a record, beside what the driver takes",
+                        nl_format_ns(spent, (int64_t)ns), nl_format_percent(share, part),
+                        (double)ns / (double)records);
+}
+
+static void tell_cost(const struct nl_call *call, const struct nl_recorder_report *report,
+                      const struct nl_trace *trace)
+{
+    char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT], own[NL_UNIT_TEXT], memory[NL_UNIT_TEXT];
+    int64_t ns = nl_run_cost_ns(report, trace);
+    double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
+    if (report->event_ps)
+        nl_message_note(call, "  overhead: %s in the program (%s of its time): %.1f ns an event%s",
+                        nl_format_ns(spent, ns), nl_format_percent(share, part),
+                        (double)report->event_ps / 1000,
+                        trace->sample.rows ? "; samples not counted" : "");
+    tell_gpu_cost(call, report, trace);
+    nl_message_note(call, "  recorder: %s of processor time beside it, %s of memory at most",
+                    nl_format_ns(own, report->recorder_cpu_ns),
+                    nl_format_bytes(memory, report->peak_bytes));
+}
+
+/* What sampling took of the recorder's time; threads that sleep or run no Python are looked at, too. */
+static void tell_samples(const struct nl_call *call, const struct nl_recorder_report *report)
+{
+    char count[NL_UNIT_TEXT], spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
+    for (size_t i = 0; i < report->source_count; i++) {
+        const struct nl_recorder_source *source = &report->sources[i];
+        if (!source->samples)
+            continue;
+        double part = report->wall_ns > 0 ? (double)source->spent_ns / (double)report->wall_ns : 0;
+        nl_message_note(call, "  %s: %s; %s of the recorder (%s of a processor)", source->name,
+                        nl_format_count(count, source->samples),
+                        nl_format_ns(spent, source->spent_ns), nl_format_percent(share, part));
+        double missed =
+            source->rounds ? (double)source->missed / (double)(source->missed + source->rounds) : 0;
+        if (missed > MISSED_TOLD && source->missed >= MISSED_LEAST)
+            nl_message_note(
+                call,
+                "  %s: %s of the moments passed while the machine was busy; the samples "
+                "weigh as much more",
+                source->name, nl_format_percent(share, missed));
+        if (source->slowest_ns > source->sample_ns)
+            nl_message_note(call,
+                            "  %s: taken less often, at the least %.1f times a second, since a "
+                            "round took over a tenth of its time",
+                            source->name, 1e9 / (double)source->slowest_ns);
+    }
+}
+
+static void tell_clock(const struct nl_call *call, const struct nl_recorder_report *report,
+                       const struct nl_trace *trace)
+{
+    nl_message_note(call, "  clock: %s, error below %" PRIu64 " ns",
+                    report->clock == NL_REC_CLOCK_TSC ? "time stamp counter" : "CLOCK_MONOTONIC",
+                    nl_run_clock_error_ns(trace));
+}
+
+/* What processes said of their GPU work: not recorded, recorded in part, cut short. */
+static void tell_gpu(const struct nl_call *call, const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->coverage.rows; i++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[i]);
+        struct nl_str detail = nl_trace_name(trace, trace->coverage.detail[i]);
+        if (nl_str_starts(item, "GPU "))
+            nl_message_note(call, "  %.*s: %.*s", (int)item.len, item.ptr, (int)detail.len,
+                            detail.ptr);
+    }
+}
+
+void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *report,
+                   const struct nl_trace *trace, const char *path)
+{
+    char wall[NL_UNIT_TEXT], bytes[NL_UNIT_TEXT];
+    struct stat info = {0};
+    (void)stat(path, &info);
+    uint64_t processes = report->sums.processes, threads = nl_run_threads(report, trace);
+    nl_message_note(call, "%s: %s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %s", path,
+                    nl_format_ns(wall, report->wall_ns), processes, processes == 1 ? "" : "es",
+                    threads, threads == 1 ? "" : "s",
+                    nl_format_bytes(bytes, (uint64_t)info.st_size));
+    tell_events(call, trace);
+    tell_sampled(call, trace);
+    tell_drops(call, report);
+    tell_problems(trace);
+    tell_cost(call, report, trace);
+    tell_samples(call, report);
+    tell_clock(call, report, trace);
+    tell_gpu(call, trace);
+    tell_alerts(call, trace);
+    tell_sources(call, report);
+    if (report->gate_changes)
+        nl_message_note(call, "  window: recording was switched on or off %" PRIu32 " times",
+                        report->gate_changes);
+    if (report->others_alive)
+        nl_message_note(call, "  other processes still ran when the program ended; they are "
+                              "recorded up to there");
+}

@@ -1,0 +1,129 @@
+/*
+ * cause — what the files cause_*.c are made of: the scene they look at (one device under one
+ * window), and verbs to write down what they found. Private to the findings engine.
+ *
+ *     static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+ *     {
+ *         int64_t cost = ...;
+ *         if (nl_scene_share(scene, cost) < 0.05)
+ *             return NL_CAUSE_ABSENT;
+ *         nl_find(scene, finding, cost, 0.05, 0.20, coverage, "Title with %s", ...);
+ *         nl_evidence(scene, finding, (struct nl_evidence){...});
+ *         return NL_CAUSE_FOUND;
+ *     }
+ *
+ * Texts made with nl_say live as long as the findings.
+ */
+#ifndef NL_CAUSE_H
+#define NL_CAUSE_H
+
+#include "findings/finding.h"
+#include "timeline/apirole.h"
+#include "timeline/idletime.h"
+#include "timeline/stepfind.h"
+#include "store/clockcheck.h"
+
+struct nl_scene {
+    const struct nl_trace *trace;
+    const struct nl_window *window;
+    const struct nl_idle *idle;
+    const struct nl_idle_device *device;
+    const struct nl_device_breakdown *parts;
+    const struct nl_api_roles *roles;
+    const struct nl_clock_check *clock; /* NULL: its times fit those of the CPU */
+    struct nl_arena *arena;
+    const uint32_t *kernels, *copies; /* rows of work that starts in the window, length known */
+    size_t kernel_count, copy_count;
+    int64_t wall_ns;
+    struct nl_intervals compute, hidden; /* compute; compute ∪ communication */
+    const struct nl_found_step *found;   /* steps of its rank that start in the window */
+    const struct nl_step_group *group;   /* how they are known; NULL without */
+    size_t steps;
+    int64_t first_step, last_step;
+    double linked;                    /* share of work whose launch is known, 0..1 */
+    struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h) */
+};
+
+enum nl_verdict { NL_CAUSE_ABSENT, NL_CAUSE_FOUND, NL_CAUSE_ABSTAINED };
+
+struct nl_cause {
+    const char *id;
+    const char *doc; /* signal, thresholds, formula and source: docs/findings.md */
+    struct nl_need needs[NL_NEEDS_MAX];
+    unsigned need_count;
+    enum nl_verdict (*evaluate)(struct nl_scene *scene, struct nl_finding *finding);
+    const char *not_this_if; /* what to do about it: remedies.def */
+};
+
+#define NL_CAUSE(name, level) extern const struct nl_cause nl_cause_##name;
+#include "findings/causes.def"
+
+/* ---- Looking ---- */
+
+double nl_scene_share(const struct nl_scene *scene, int64_t ns); /* of wall; 0 without */
+
+/* Conditions for rows of this device that start in the window, with columns after `alias` ("k." or
+ * ""): "k.device = 0 AND k.rank = 1". Never empty. */
+const char *nl_scene_on(const struct nl_scene *scene, const char *alias);
+/* The same for rows of calls, which have no device; "1" when there is nothing to say. */
+const char *nl_scene_host(const struct nl_scene *scene, const char *alias);
+/* "(1000, 2000)" with a window of time, else "": arguments of time_breakdown, idle_gaps, …. */
+const char *nl_scene_args(const struct nl_scene *scene);
+/* Conditions on rank and device alone. */
+const char *nl_scene_place(const struct nl_scene *scene, const char *alias);
+/* "GPU 0", "rank 3 GPU 0". */
+const char *nl_scene_name(const struct nl_scene *scene);
+
+/* A set of copies minus what compute and communication hide: its intervals, and the SQL that gives
+ * its length. `condition` is about columns of copies. `wanted` decides per row of the table. */
+typedef bool nl_copy_test(const struct nl_trace *trace, uint32_t copy);
+int64_t nl_scene_exposed(const struct nl_scene *scene, nl_copy_test *wanted,
+                         struct nl_intervals *out);
+const char *nl_scene_exposed_sql(const struct nl_scene *scene, const char *condition);
+
+/* Gaps of the scene's device; NULL when there are none. */
+static inline const struct nl_idle_gap *nl_scene_gaps(const struct nl_scene *scene, size_t *count)
+{
+    *count = scene->device->gaps;
+    return *count ? scene->idle->gaps + scene->device->first_gap : NULL;
+}
+
+/* Adds up the gaps that pass; their intervals go into `where` (may be NULL). */
+typedef bool nl_gap_test(const struct nl_scene *scene, const struct nl_idle_gap *gap);
+int64_t nl_scene_sum_gaps(const struct nl_scene *scene, nl_gap_test *wanted, size_t *count,
+                          struct nl_intervals *where);
+
+/* The longest of the gaps that pass, as examples. */
+void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,
+                           struct nl_evidence *evidence);
+/* A slice as an example; the longest three are kept, in order of length. */
+void nl_example_slice(const struct nl_scene *scene, struct nl_evidence *evidence, uint32_t slice);
+
+/* Median of durations (reordered by the call); 0 without any. */
+double nl_median(int64_t *values, size_t count);
+
+/* ---- Writing down ---- */
+
+const char *nl_say(const struct nl_scene *scene, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+const char *nl_say_ns(const struct nl_scene *scene, int64_t ns);
+const char *nl_say_share(const struct nl_scene *scene, double share);
+const char *nl_say_bytes(const struct nl_scene *scene,
+                         uint64_t bytes); /* "23.73 GiB", as in tables */
+/* A text of SQL: in quotes, those inside doubled. */
+const char *nl_say_quoted(const struct nl_scene *scene, struct nl_str text);
+const char *nl_say_count(const struct nl_scene *scene, uint64_t count);
+const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s);
+
+/* Cost, its share, and with the two thresholds (shares of wall) severity and confidence: at the
+ * threshold 0.8, from twice it on 0.97; times `coverage`, the part of the data that the judgement
+ * rests on (0..1). saving is [cost/2, cost]. */
+void nl_find(const struct nl_scene *scene, struct nl_finding *finding, int64_t cost_ns,
+             double warn_share, double critical_share, double coverage);
+void nl_title(const struct nl_scene *scene, struct nl_finding *finding, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A copy is added; the pointer is for examples. */
+struct nl_evidence *nl_evidence(struct nl_finding *finding, struct nl_evidence evidence);
+enum nl_verdict nl_abstain(struct nl_finding *finding, const char *reason);
+
+#endif

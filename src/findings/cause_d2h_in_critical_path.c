@@ -1,0 +1,22 @@
+/*
+ * d2h_in_critical_path — results that are fetched while the device waits.
+ *
+ * Signal: |DtoH copies \ (compute ∪ communication)| / wall > 5 % (the mirror of
+ * h2d_in_critical_path; thresholds of TraceLens and XProf).
+ */
+#include "findings/copycause.h"
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    return nl_copy_in_critical_path(scene, finding, "DtoH", nl_copy_is_dtoh);
+}
+
+const struct nl_cause nl_cause_d2h_in_critical_path = {
+    .id = "d2h_in_critical_path",
+    .doc = "Time with device-to-host copies and neither computation nor communication on the "
+           "device. Warning over 5 % of wall, critical over 20 %.",
+    .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
+    .need_count = 2,
+    .evaluate = evaluate,
+    .not_this_if = "copies run beside kernels (hidden time is not counted)",
+};

@@ -1,0 +1,73 @@
+/*
+ * exposed_communication — the device waits for other devices.
+ *
+ * Signal: |communication \ compute| / wall > 5 % (TraceLens), critical > 20 % (nsys-ai, XProf 15 to
+ * 30 %). Second evidence: the hidden part, |C ∩ X| / |C|, under 70 % (TraceLens).
+ */
+#include "findings/cause.h"
+
+#define WARN_SHARE     0.05
+#define CRITICAL_SHARE 0.20
+
+static void claim(const struct nl_scene *scene, struct nl_intervals *out)
+{
+    nl_intervals_subtract(&scene->hidden, &scene->compute, out);
+}
+
+static bool is_comm(const struct nl_trace *trace, uint32_t kernel)
+{
+    return trace->kernel.class[kernel] == NL_CLASS_COMMUNICATION;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    int64_t exposed = scene->parts->exposed_comm_ns, all = scene->parts->comm_ns;
+    if (nl_scene_share(scene, exposed) <= WARN_SHARE)
+        return NL_CAUSE_ABSENT;
+    if (!scene->parts->compute_ns)
+        return nl_abstain(finding, "no computation was recorded on the device");
+    double hidden = (double)scene->parts->overlap_ns / (double)all;
+    claim(scene, &finding->where);
+    nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_title(scene, finding, "Communication is not hidden: %s of %s on %s",
+             nl_say_ns(scene, exposed), nl_say_ns(scene, scene->wall_ns), nl_scene_name(scene));
+    struct nl_evidence *evidence = nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "exposed_comm_ns",
+            .says = nl_say(scene, "%s (%s of the time) communication runs and nothing computes",
+                           nl_say_ns(scene, exposed), nl_say_share(scene, finding->cost_share)),
+            .threshold = "> 5 % of wall",
+            .query = nl_say(scene, "SELECT exposed_comm_ns FROM time_breakdown%s WHERE %s",
+                            nl_scene_args(scene), nl_scene_place(scene, "")),
+            .meaning = NL_MEANS_NS,
+            .value = (double)exposed});
+    for (size_t i = 0; i < scene->kernel_count; i++)
+        if (is_comm(scene->trace, scene->kernels[i]))
+            nl_example_slice(scene, evidence, scene->trace->kernel.slice[scene->kernels[i]]);
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "comm_hidden_share",
+                    .says = nl_say(scene, "only %s of its %s are hidden behind computation",
+                                   nl_say_share(scene, hidden), nl_say_ns(scene, all)),
+                    .threshold = "< 70 %",
+                    .query = nl_say(scene,
+                                    "SELECT overlap_ns * 1.0 / comm_ns FROM time_breakdown%s "
+                                    "WHERE %s",
+                                    nl_scene_args(scene), nl_scene_place(scene, "")),
+                    .meaning = NL_MEANS_SHARE,
+                    .value = hidden});
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_exposed_communication = {
+    .id = "exposed_communication",
+    .doc = "Time with communication kernels and no computation on the device. Warning over 5 % of "
+           "wall (TraceLens), critical over 20 % (nsys-ai).",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if =
+        "communication runs beside computation; or this rank only waits for a slower one "
+        "(its kernel runs while it waits: compare the ranks)",
+};

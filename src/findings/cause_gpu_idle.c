@@ -1,0 +1,336 @@
+/*
+ * gpu_idle — the device has nothing to do, and no more specific cause says why.
+ *
+ * Signal: idle / wall > 15 % (nsys-ai, TraceLens), critical > 30 % (proposal of root_causes.md, no
+ * source). Wall is from the first to the last work, so the edges of the capture are not in it.
+ */
+#include "findings/cause.h"
+#include "tables/gaptext.h"
+#include "tables/groups.h"
+#include "base/sum.h"
+
+#define WARN_SHARE     0.15
+#define CRITICAL_SHARE 0.30
+#define ONE_GAP        0.8 /* one gap with more of all idle time than this is no pattern */
+#define LEAST_WALL_NS  1000000
+#define SLOW_LAUNCH_NS 1000000
+
+static bool every_gap(const struct nl_scene *scene, const struct nl_idle_gap *gap)
+{
+    (void)scene;
+    (void)gap;
+    return true;
+}
+
+/* Idle time per class. Of a gap in which the CPU launched late only the part up to the launch is the
+ * CPU's: what followed it, the work was launched and had not started. */
+static void class_times(const struct nl_scene *scene, int64_t ns[NL_IDLE_CLASSES])
+{
+    memcpy(ns, scene->device->class_ns, NL_IDLE_CLASSES * sizeof *ns);
+    for (size_t i = 0; i < scene->device->sums; i++) {
+        const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
+        if (sum->class != NL_IDLE_HOST_LATE || sum->activity != NL_DID_QUEUED)
+            continue;
+        ns[NL_IDLE_HOST_LATE] -= sum->total_ns;
+        nl_sum_add(&ns[NL_IDLE_LAUNCH_LATENCY], sum->total_ns);
+    }
+}
+
+static enum nl_idle_class main_class(const int64_t ns[NL_IDLE_CLASSES])
+{
+    enum nl_idle_class best = NL_IDLE_HOST_LATE;
+    for (enum nl_idle_class class = 0; class < NL_IDLE_CLASSES; class ++)
+        if (ns[class] > ns[best])
+            best = class;
+    return best;
+}
+
+/* The condition on idle_causes that gives the same again. */
+static const char *class_sql(const struct nl_scene *scene, enum nl_idle_class class)
+{
+    if (class == NL_IDLE_HOST_LATE)
+        return "class = 'host_late' AND activity <> 'queued'";
+    if (class == NL_IDLE_LAUNCH_LATENCY)
+        return "(class = 'launch_latency' OR (class = 'host_late' AND activity = 'queued'))";
+    return nl_say(scene, "class = '%s'", nl_idle_class_name(class));
+}
+
+static const char *meaning_of(enum nl_idle_class class)
+{
+    static const char *const texts[NL_IDLE_CLASSES] = {
+        [NL_IDLE_HOST_LATE] = "the CPU launched the next work too late",
+        [NL_IDLE_DEPENDENCY] = "the next work waited for an event of another stream",
+        [NL_IDLE_LAUNCH_LATENCY] = "the next work was launched but had not started",
+        [NL_IDLE_UNKNOWN] = "the launch of the next work was not recorded",
+        [NL_IDLE_SHORT] = "in gaps under 1 us between back-to-back work",
+    };
+    return texts[class];
+}
+
+static void tell_class(struct nl_scene *scene, struct nl_finding *finding)
+{
+    int64_t times[NL_IDLE_CLASSES];
+    class_times(scene, times);
+    enum nl_idle_class class = main_class(times);
+    int64_t ns = times[class];
+    struct nl_evidence *evidence = nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = nl_say(scene, "idle_%s_ns", nl_idle_class_name(class)),
+            .says = nl_say(scene, "%s of it (%s): %s", nl_say_ns(scene, ns),
+                           nl_say_share(scene, (double)ns / (double)scene->device->idle_ns),
+                           meaning_of(class)),
+            .query =
+                nl_say(scene, "SELECT sum(total_ns) FROM idle_causes%s WHERE %s AND %s",
+                       nl_scene_args(scene), class_sql(scene, class), nl_scene_place(scene, "")),
+            .meaning = NL_MEANS_NS,
+            .value = (double)ns});
+    nl_scene_gap_examples(scene, every_gap, evidence);
+}
+
+/* What the CPU does for the largest part of the idle time, and of it the name with most. */
+struct activity {
+    enum nl_idle_activity activity;
+    int64_t ns, longest_ns; /* longest_ns: of one gap */
+    struct nl_str name;     /* folded; empty when it has none */
+    int64_t name_ns;
+};
+
+static enum nl_idle_activity largest(const struct nl_scene *scene, int64_t *most)
+{
+    int64_t ns[NL_DID_COUNT] = {0};
+    enum nl_idle_activity best = NL_DID_UNKNOWN;
+    for (size_t i = 0; i < scene->device->sums; i++) {
+        const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
+        nl_sum_add(&ns[sum->activity], sum->total_ns);
+    }
+    ns[NL_DID_UNKNOWN] = 0;
+    for (enum nl_idle_activity activity = 0; activity < NL_DID_COUNT; activity++)
+        if (ns[activity] > ns[best])
+            best = activity;
+    *most = ns[best];
+    return best;
+}
+
+static struct activity main_activity(const struct nl_scene *scene)
+{
+    struct activity main = {.name = {"", 0}};
+    struct nl_groups groups;
+    struct nl_dict names;
+    main.activity = largest(scene, &main.ns);
+    nl_groups_init(&groups);
+    nl_dict_init(&names);
+    for (size_t i = 0; i < scene->device->sums; i++) {
+        const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
+        if (sum->activity != main.activity)
+            continue;
+        struct nl_str name = nl_gap_activity(scene->trace, sum->activity, sum->name);
+        nl_groups_add(&groups, nl_dict_add(&names, name), 0, sum->total_ns);
+        if (sum->longest[0] != SIZE_MAX && sum->longest_ns[0] > main.longest_ns)
+            main.longest_ns = sum->longest_ns[0];
+    }
+    nl_groups_finish(&groups);
+    if (groups.count) {
+        struct nl_str name = nl_dict_text(&names, (uint32_t)groups.items[0].a);
+        main.name = (struct nl_str){nl_arena_text(scene->arena, name.ptr, name.len), name.len};
+        main.name_ns = groups.items[0].stats.total_ns;
+    }
+    nl_dict_release(&names);
+    nl_groups_release(&groups);
+    return main;
+}
+
+static const char *const clauses[NL_DID_COUNT] = {
+    [NL_DID_NOTHING] = "nothing is recorded on the thread that launches",
+    [NL_DID_OP] = "the CPU is in operators",
+    [NL_DID_PYTHON] = "the CPU is in Python functions",
+    [NL_DID_LAYER] = "the CPU is in modules",
+    [NL_DID_RANGE] = "the CPU is in ranges in which nothing else is recorded",
+    [NL_DID_LAUNCH] = "the CPU is in launch calls",
+    [NL_DID_SYNC] = "the CPU is in calls that wait for the device",
+    [NL_DID_COPY] = "the CPU is in copy calls",
+    [NL_DID_ALLOCATE] = "the CPU is in allocator calls",
+    [NL_DID_MODULE] = "the CPU loads code",
+    [NL_DID_GRAPH_BUILD] = "the CPU captures or builds graphs",
+    [NL_DID_API] = "the CPU is in other calls of the device's API",
+    [NL_DID_SYSTEM] = "the CPU is in system calls",
+    [NL_DID_GC] = "the CPU collects garbage",
+    [NL_DID_COMPILE] = "the CPU compiles",
+    [NL_DID_OVERHEAD] = "the CPU is in the profiler's own overhead",
+    [NL_DID_OTHER] = "the CPU is in other functions",
+    [NL_DID_OFF] = "the thread that launches is off the processors",
+    [NL_DID_WAITING] = "the thread that launches is off the processors and waits",
+    [NL_DID_READY] = "the thread that launches lacks a processor",
+    [NL_DID_QUEUED] = "the next work is launched and has not started",
+    [NL_DID_UNKNOWN] = "the launching thread is not known",
+};
+
+static bool is_mostly(const struct nl_scene *scene, int64_t ns)
+{
+    return 2 * ns > scene->parts->idle_ns;
+}
+
+/* ", mostly while the CPU is in aten::copy_ (operator)" when one activity has over half. */
+static const char *main_place(const struct nl_scene *scene, const struct activity *main)
+{
+    if (!is_mostly(scene, main->ns) || main->activity == NL_DID_QUEUED)
+        return "";
+    if (!main->name.len || !is_mostly(scene, main->name_ns))
+        return nl_say(scene, ", mostly while %s", clauses[main->activity]);
+    int shown = main->name.len > 60 ? 60 : (int)main->name.len;
+    return nl_say(scene, ", mostly while the CPU is in %.*s (%s)", shown, main->name.ptr,
+                  nl_idle_activity_name(main->activity));
+}
+
+/* ", above all aten::copy_ (1.2 ms)". */
+static const char *main_name(const struct nl_scene *scene, const struct activity *main)
+{
+    int shown = main->name.len > 60 ? 60 : (int)main->name.len;
+    if (!main->name.len)
+        return "";
+    return nl_say(scene, ", above all %.*s (%s)", shown, main->name.ptr,
+                  nl_say_ns(scene, main->name_ns));
+}
+
+static void tell_activity(struct nl_scene *scene, struct nl_finding *finding,
+                          const struct activity *main)
+{
+    bool slow = main->activity == NL_DID_LAUNCH && main->longest_ns >= SLOW_LAUNCH_NS;
+    if (main->ns <= 0 || main->activity == NL_DID_QUEUED) /* the class says as much */
+        return;
+    nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "idle_main_activity_ns",
+            .says = nl_say(
+                scene, "meanwhile %s, for %s (%s)%s%s", clauses[main->activity],
+                nl_say_ns(scene, main->ns),
+                nl_say_share(scene, (double)main->ns / (double)scene->parts->idle_ns),
+                main_name(scene, main),
+                slow ? "; launch calls that take milliseconds load code or set up a library, once"
+                     : ""),
+            .query = nl_say(scene,
+                            "SELECT sum(total_ns) FROM idle_causes%s WHERE activity = '%s' AND %s",
+                            nl_scene_args(scene), nl_idle_activity_name(main->activity),
+                            nl_scene_place(scene, "")),
+            .meaning = NL_MEANS_NS,
+            .value = (double)main->ns});
+}
+
+/* Captures of graphs that end in a stretch of time. */
+static size_t captures_in(const struct nl_scene *scene, struct nl_interval where)
+{
+    const struct nl_trace *trace = scene->trace;
+    size_t count = 0;
+    for (uint32_t row = 0; row < trace->api.rows; row++) {
+        uint32_t slice = trace->api.slice[row];
+        if (slice != NL_NULL_ROW && trace->slice.ts[slice] >= where.start &&
+            trace->slice.ts[slice] < where.end &&
+            nl_str_contains(nl_trace_name(trace, trace->slice.name[slice]), "EndCapture"))
+            count++;
+    }
+    return count;
+}
+
+/* One gap that is nearly everything is said, and lowers the confidence. */
+static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, struct nl_interval gap)
+{
+    int64_t longest = gap.end - gap.start;
+    size_t captures = captures_in(scene, gap);
+    const char *captured =
+        captures ? nl_say(scene, "; %s graph%s captured in it, which runs nothing",
+                          nl_say_count(scene, captures), captures == 1 ? " is" : "s are")
+                 : "";
+    nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "longest_gap_ns",
+            .says = nl_say(scene,
+                           "one single gap is %s of it (%s): that looks like a phase "
+                           "(start-up, capture, evaluation), not like the loop%s",
+                           nl_say_share(scene, (double)longest / (double)scene->parts->idle_ns),
+                           nl_say_ns(scene, longest), captured),
+            .query = nl_say(scene, "SELECT max(dur) FROM idle_gaps%s WHERE %s",
+                            nl_scene_args(scene), nl_scene_place(scene, "")),
+            .meaning = NL_MEANS_NS,
+            .value = (double)longest});
+}
+
+/* Whether counters were read of most kernels in this very run (not in a report that was joined). */
+static bool was_counted(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    size_t counted = 0;
+    uint32_t last = NL_NULL_ROW;
+    for (uint32_t row = 0; row < trace->metric.rows; row++) {
+        uint32_t slice = trace->metric.slice[row];
+        if (slice == last || slice == NL_NULL_ROW || trace->metric.measured[row] != NL_NULL_U32 ||
+            trace->slice.kind[slice] != NL_KIND_KERNEL)
+            continue;
+        last = slice;
+        counted += nl_slice_device(trace, slice) == scene->device->device;
+    }
+    return counted * 2 > scene->kernel_count;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    int64_t idle = scene->parts->idle_ns;
+    struct nl_interval longest = {0, 0};
+    double share = nl_scene_share(scene, idle);
+    if (share <= WARN_SHARE)
+        return NL_CAUSE_ABSENT;
+    if (!scene->parts->compute_ns)
+        return nl_abstain(finding, "no computation was recorded on the device");
+    if (was_counted(scene))
+        return nl_abstain(finding,
+                          "counters were read of its kernels: profilers run kernels one by "
+                          "one for that, so the gaps may be theirs; record without counters");
+    if (scene->wall_ns < LEAST_WALL_NS)
+        return nl_abstain(finding, "under 1 ms from the first work to the last: no pattern shows");
+    nl_scene_sum_gaps(scene, every_gap, NULL, &finding->where);
+    for (size_t i = 0; i < finding->where.count; i++)
+        if (finding->where.items[i].end - finding->where.items[i].start >
+            longest.end - longest.start)
+            longest = finding->where.items[i];
+    bool phase = (double)(longest.end - longest.start) > ONE_GAP * (double)idle;
+    struct activity main = main_activity(scene);
+    nl_find(scene, finding, idle, WARN_SHARE, CRITICAL_SHARE, phase ? 0.85 : 1);
+    nl_title(scene, finding, "%s is idle %s of its time (%s of %s)%s", nl_scene_name(scene),
+             nl_say_share(scene, share), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
+             main_place(scene, &main));
+    tell_class(scene, finding);
+    tell_activity(scene, finding, &main);
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = "idle_ns",
+                             .says = nl_say(scene,
+                                            "%s without a kernel, copy or fill, between the first "
+                                            "and the last work",
+                                            nl_say_ns(scene, idle)),
+                             .threshold = "> 15 % of wall",
+                             .query = nl_say(scene, "SELECT idle_ns FROM time_breakdown%s WHERE %s",
+                                             nl_scene_args(scene), nl_scene_place(scene, "")),
+                             .meaning = NL_MEANS_NS,
+                             .value = (double)idle});
+    if (phase) {
+        tell_one_gap(scene, finding, longest);
+        finding->severity = NL_SEVERITY_WARNING;
+    }
+    if (main.activity == NL_DID_LAUNCH && main.longest_ns >= SLOW_LAUNCH_NS)
+        finding->remedies = "gpu_idle:warm_up";
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_gpu_idle = {
+    .id = "gpu_idle",
+    .doc =
+        "Time without any work on the device between its first and last work. Warning over 15 % "
+        "of wall (nsys-ai, TraceLens), critical over 30 %. More specific causes claim their part "
+        "of it first. Not judged where counters were read of over half of the kernels: that runs "
+        "them one by one.",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if = "the device copies (copies count as work), or one single gap is nearly all of "
+                   "it (a phase, not a pattern: confidence is lowered)",
+};

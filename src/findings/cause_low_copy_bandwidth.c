@@ -1,0 +1,95 @@
+/*
+ * low_copy_bandwidth — large copies far below what the link can do.
+ *
+ * Signal: host-device copies of at least 4 MB at less than 50 % of the link's practical rate
+ * (root_causes.md entry 24: PCIe 3 about 12, PCIe 4 about 25, PCIe 5 about 50 GB/s). The link follows
+ * from the device's name; when that is not known, PCIe 3 is assumed, so that only what is slow on any
+ * link is named.
+ */
+#include "findings/copycause.h"
+
+#define LARGE_BYTES    4000000
+#define LOW            0.5
+#define WARN_SHARE     0.02
+#define CRITICAL_SHARE 0.20
+
+static bool is_large(const struct nl_trace *trace, uint32_t copy)
+{
+    return (nl_copy_is_htod(trace, copy) || nl_copy_is_dtoh(trace, copy)) &&
+           trace->copy.bytes[copy] != NL_NULL_U64 && trace->copy.bytes[copy] >= LARGE_BYTES;
+}
+
+/* Practical bytes per second of the host link. */
+static double link_rate(const struct nl_scene *scene, const char **what)
+{
+    static const struct {
+        const char *part, *what;
+        double rate;
+    } links[] = {{"H100", "PCIe 5", 50e9},   {"H200", "PCIe 5", 50e9}, {"B200", "PCIe 5", 50e9},
+                 {"MI300", "PCIe 5", 50e9},  {"A100", "PCIe 4", 25e9}, {"A10", "PCIe 4", 25e9},
+                 {"A40", "PCIe 4", 25e9},    {"L4", "PCIe 4", 25e9},   {"RTX 40", "PCIe 4", 25e9},
+                 {"RTX 30", "PCIe 4", 25e9}, {"MI2", "PCIe 4", 25e9}};
+    uint32_t device = scene->device->device;
+    struct nl_str name = {"", 0};
+    if (device != NL_NULL_ROW)
+        name = nl_trace_name(scene->trace, scene->trace->device.name[device]);
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
+        if (nl_str_contains(name, links[i].part)) {
+            *what = links[i].what;
+            return links[i].rate;
+        }
+    *what = "PCIe 3 (the GPU's link is not known)";
+    return 12e9;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    const char *link;
+    struct nl_copy_sums sums = nl_copy_sum(scene, is_large);
+    double rate = sums.timed_ns ? (double)sums.bytes * 1e9 / (double)sums.timed_ns : 0;
+    double practical = link_rate(scene, &link);
+    if (!sums.count || rate >= LOW * practical)
+        return NL_CAUSE_ABSENT;
+    int64_t exposed = nl_scene_exposed(scene, is_large, &finding->where);
+    int64_t cost = (int64_t)((double)exposed * (1 - rate / practical));
+    if (nl_scene_share(scene, cost) <= WARN_SHARE)
+        return NL_CAUSE_ABSENT;
+    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_title(scene, finding, "Large copies run at %s, half or less of what %s can do",
+             nl_say_rate(scene, rate), link);
+    const char *large = "kind IN ('HtoD', 'DtoH') AND bytes >= 4000000";
+    struct nl_evidence *evidence = nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "large_copy_bytes_per_s",
+            .says =
+                nl_say(scene, "%s copies of at least 4 MB move %s at %s; %s practically gives %s",
+                       nl_say_count(scene, sums.count), nl_say_bytes(scene, sums.bytes),
+                       nl_say_rate(scene, rate), link, nl_say_rate(scene, practical)),
+            .threshold = "< 50 % of the link",
+            .query = nl_say(scene, "SELECT sum(bytes) * 1e9 / sum(dur) FROM copies WHERE %s AND %s",
+                            large, nl_scene_on(scene, "")),
+            .meaning = NL_MEANS_RATE,
+            .value = rate});
+    for (size_t i = 0; i < scene->copy_count; i++)
+        if (is_large(scene->trace, scene->copies[i]))
+            nl_example_slice(scene, evidence, scene->trace->copy.slice[scene->copies[i]]);
+    nl_evidence(finding, (struct nl_evidence){.metric = "exposed_large_copy_ns",
+                                              .says = nl_say(scene, "nothing hides %s of them",
+                                                             nl_say_ns(scene, exposed)),
+                                              .query = nl_scene_exposed_sql(scene, large),
+                                              .meaning = NL_MEANS_NS,
+                                              .value = (double)exposed});
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_low_copy_bandwidth = {
+    .id = "low_copy_bandwidth",
+    .doc = "Host-device copies of at least 4 MB at less than 50 % of the link's practical rate "
+           "(PCIe 3: 12, PCIe 4: 25, PCIe 5: 50 GB/s; by the device's name, PCIe 3 when unknown). "
+           "Cost: exposed time × (1 − rate / practical rate). Warning over 2 % of wall.",
+    .needs = {{NL_T_copy, "bytes"}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if = "the copies are small (latency, not rate, limits them) or hidden",
+};

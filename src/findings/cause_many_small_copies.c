@@ -1,0 +1,78 @@
+/*
+ * many_small_copies — a device fed with teaspoons.
+ *
+ * Signal: copies between host and device under 64 KB, more than 50 per step (proposal of
+ * root_causes.md entry 23; TraceLens: more than 10 per direction), and count × 10 µs over 2 % of
+ * wall, 10 µs being what one copy costs in launch and latency. Cost is limited to the time that could
+ * be won: exposed time of those copies and idle time.
+ */
+#include "findings/copycause.h"
+
+#define SMALL_BYTES    65536
+#define COST_EACH_NS   10000
+#define PER_STEP       50
+#define WITHOUT_STEPS  500
+#define WARN_SHARE     0.02
+#define CRITICAL_SHARE 0.10
+
+static bool is_small(const struct nl_trace *trace, uint32_t copy)
+{
+    return (nl_copy_is_htod(trace, copy) || nl_copy_is_dtoh(trace, copy)) &&
+           trace->copy.bytes[copy] < SMALL_BYTES;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct nl_copy_sums sums = nl_copy_sum(scene, is_small);
+    double per_step = scene->steps > 1 ? (double)sums.count / (double)scene->steps : 0;
+    bool many = scene->steps > 1 ? per_step > PER_STEP : sums.count > WITHOUT_STEPS;
+    if (!many)
+        return NL_CAUSE_ABSENT;
+    struct nl_intervals exposed;
+    nl_intervals_init(&exposed);
+    int64_t most = nl_scene_exposed(scene, is_small, &exposed) + scene->parts->idle_ns;
+    int64_t cost = (int64_t)sums.count * COST_EACH_NS;
+    nl_intervals_release(&exposed);
+    cost = cost < most ? cost : most;
+    if (nl_scene_share(scene, cost) <= WARN_SHARE)
+        return NL_CAUSE_ABSENT;
+    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_title(scene, finding, "%s small copies cost %s about %s", nl_say_count(scene, sums.count),
+             nl_scene_name(scene), nl_say_ns(scene, cost));
+    const char *from = nl_say(scene,
+                              "FROM copies WHERE kind IN ('HtoD', 'DtoH') AND bytes < 65536 "
+                              "AND %s",
+                              nl_scene_on(scene, ""));
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "small_copies",
+                    .says = scene->steps > 1
+                                ? nl_say(scene, "%s host-device copies under 64 KiB, %.0f per step",
+                                         nl_say_count(scene, sums.count), per_step)
+                                : nl_say(scene, "%s host-device copies under 64 KiB",
+                                         nl_say_count(scene, sums.count)),
+                    .threshold = "> 50 per step",
+                    .query = nl_say(scene, "SELECT count(*) %s", from),
+                    .meaning = NL_MEANS_COUNT,
+                    .value = (double)sums.count});
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = "small_copy_bytes_each",
+                             .says = nl_say(
+                                 scene, "they move %s each on average; the copying itself takes %s",
+                                 nl_say_bytes(scene, sums.bytes / (sums.count ? sums.count : 1)),
+                                 nl_say_ns(scene, sums.total_ns)),
+                             .query = nl_say(scene, "SELECT avg(bytes) %s", from),
+                             .meaning = NL_MEANS_NUMBER,
+                             .value = sums.count ? (double)sums.bytes / (double)sums.count : 0});
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_many_small_copies = {
+    .id = "many_small_copies",
+    .doc = "Host-device copies under 64 KiB, more than 50 per step (without steps: more than 500), "
+           "at 10 µs each; limited to idle time plus their exposed time. Warning over 2 % of wall.",
+    .needs = {{NL_T_copy, "bytes"}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if = "other work hides them: cost is limited to idle and exposed time",
+};

@@ -1,0 +1,97 @@
+/*
+ * sync_calls — the CPU waits for the device and only then prepares the next work.
+ *
+ * Waiting for a busy device is free; what costs is the time after it: cost = Σ over host-late gaps
+ * during whose start a blocking call was open on the launching thread, of [end of that call, next
+ * work) (root_causes.md entry 13, from nsys-ai's and TensorRT-LLM's sync rules). Warning over 2 % of
+ * wall, critical over 10 %.
+ */
+#include "findings/cause.h"
+#include "base/sum.h"
+
+#define WARN_SHARE     0.02
+#define CRITICAL_SHARE 0.10
+
+static bool after_sync(const struct nl_scene *scene, const struct nl_idle_gap *gap)
+{
+    (void)scene;
+    return gap->sync != NL_NULL_ROW;
+}
+
+static uint64_t blocking_calls(const struct nl_scene *scene, int64_t *ns)
+{
+    const struct nl_trace *trace = scene->trace;
+    uint64_t count = 0;
+    *ns = 0;
+    size_t gaps;
+    const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
+    uint32_t last = NL_NULL_ROW;
+    for (size_t i = 0; i < gaps; i++, gap++) {
+        if (gap->sync == NL_NULL_ROW || gap->sync == last)
+            continue;
+        last = gap->sync;
+        count++;
+        nl_sum_add(ns, trace->slice.dur[gap->sync]);
+    }
+    return count;
+}
+
+static void claim(const struct nl_scene *scene, struct nl_finding *finding)
+{
+    size_t gaps;
+    const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
+    for (size_t i = 0; i < gaps; i++, gap++) {
+        int64_t cost = nl_idle_sync_cost(scene->trace, gap);
+        if (cost > 0)
+            nl_intervals_add(&finding->where, gap->end - cost, gap->end);
+    }
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    int64_t cost = scene->device->sync_ns, waited;
+    if (nl_scene_share(scene, cost) <= WARN_SHARE)
+        return NL_CAUSE_ABSENT;
+    uint64_t calls = blocking_calls(scene, &waited);
+    const char *where = nl_say(scene, "FROM idle_gaps%s WHERE sync IS NOT NULL AND %s",
+                               nl_scene_args(scene), nl_scene_place(scene, ""));
+    claim(scene, finding);
+    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked > 0.5 ? 1 : 0.9);
+    nl_title(scene, finding, "Synchronising calls leave %s without work for %s",
+             nl_scene_name(scene), nl_say_ns(scene, cost));
+    struct nl_evidence *evidence = nl_evidence(
+        finding,
+        (struct nl_evidence){.metric = "sync_idle_ns",
+                             .says = nl_say(scene,
+                                            "%s idle (%s of the time) between the return of a "
+                                            "blocking call and the next work",
+                                            nl_say_ns(scene, cost),
+                                            nl_say_share(scene, finding->cost_share)),
+                             .threshold = "> 2 % of wall",
+                             .query = nl_say(scene, "SELECT sum(sync_ns) %s", where),
+                             .meaning = NL_MEANS_NS,
+                             .value = (double)cost});
+    nl_scene_gap_examples(scene, after_sync, evidence);
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = "blocking_calls_that_drained",
+                             .says = nl_say(scene,
+                                            "%s blocking calls waited until the device had nothing "
+                                            "left to do; their own %s of waiting cost nothing",
+                                            nl_say_count(scene, calls), nl_say_ns(scene, waited)),
+                             .query = nl_say(scene, "SELECT count(DISTINCT sync) %s", where),
+                             .meaning = NL_MEANS_COUNT,
+                             .value = (double)calls});
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_sync_calls = {
+    .id = "sync_calls",
+    .doc = "Device idle from the return of a blocking call (…Synchronize, synchronous copies, "
+           "frees) that had waited for the device to run dry, to the next work. The call's own "
+           "length is not counted. Warning over 2 % of wall, critical over 10 %.",
+    .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
+    .need_count = 2,
+    .evaluate = evaluate,
+    .not_this_if = "the calls wait for a device that stays busy, or the device was idle before the "
+                   "call began (neither is counted)",
+};

@@ -1,0 +1,182 @@
+/*
+ * tensor_core_unused — matrix products on the ordinary arithmetic units.
+ *
+ * Signal: kernels of matrix products (GEMM, convolution, attention, …) whose names say that they
+ * run without tensor cores (sgemm, dgemm, ffma, simt; never inferred from "xmma", which NVIDIA uses
+ * for both), over 10 % of all matrix time (TensorBoard plugin of Kineto; nsys-ai from 10 ms on).
+ * What could be won: TF32 on A100 is up to 8 times FP32, but memory soon bounds it: the cost is 3/4 of
+ * the time (4 times as fast), the saving [1/4, 3/4].
+ */
+#include "findings/cause.h"
+#include "findings/remedy.h"
+#include "base/sum.h"
+#include "store/kernelcategory.h"
+
+#define LEAST_SHARE    0.10
+#define FIRST_MAJOR    7 /* compute capability with tensor cores */
+#define CRITICAL_SHARE 0.20
+
+struct matrix_time {
+    int64_t without, unknown, all;
+    uint64_t kernels;
+};
+
+/* Products of a matrix with a vector; the SQL of `tell` leaves out the same. */
+static bool says_vector(struct nl_str name)
+{
+    static const char *const words[] = {"gemv", "matvec", "mul_mat_vec"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (nl_str_find_nocase(name, words[i]) >= 0)
+            return true;
+    return false;
+}
+
+/* Matrix products that could run there: not with a vector (bound by memory), not in FP64. `vectors`
+ * keeps per name whether it says so. */
+static bool is_eligible(const struct nl_trace *trace, uint32_t kernel, uint8_t *vectors)
+{
+    enum { UNSEEN, VECTOR, NO_VECTOR };
+    uint32_t name = trace->slice.name[trace->kernel.slice[kernel]];
+    if (!nl_category_is_matrix(trace->kernel.category[kernel]) ||
+        nl_str_is(nl_trace_name(trace, trace->kernel.dtype[kernel]), "fp64"))
+        return false;
+    if (vectors[name] == UNSEEN)
+        vectors[name] = says_vector(nl_trace_name(trace, name)) ? VECTOR : NO_VECTOR;
+    return vectors[name] == NO_VECTOR;
+}
+
+static struct matrix_time add_up(struct nl_scene *scene, struct nl_intervals *where,
+                                 struct nl_evidence *longest)
+{
+    const struct nl_trace *trace = scene->trace;
+    struct matrix_time time = {0};
+    uint8_t *vectors = nl_zalloc(trace->names.count);
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t row = scene->kernels[i], slice = trace->kernel.slice[row];
+        if (!is_eligible(trace, row, vectors))
+            continue;
+        nl_sum_add(&time.all, trace->slice.dur[slice]);
+        if (trace->kernel.tensor_core[row] == NL_TENSORCORE_UNKNOWN)
+            nl_sum_add(&time.unknown, trace->slice.dur[slice]);
+        if (trace->kernel.tensor_core[row] != NL_TENSORCORE_NO)
+            continue;
+        nl_sum_add(&time.without, trace->slice.dur[slice]);
+        time.kernels++;
+        nl_intervals_add(where, trace->slice.ts[slice], nl_slice_end(trace, slice));
+        nl_example_slice(scene, longest, slice);
+    }
+    nl_free(vectors);
+    return time;
+}
+
+static void tell(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
+                 struct nl_evidence without)
+{
+    static const char matrix[] =
+        "category IN ('gemm', 'convolution', 'attention', 'moe', 'rnn') AND (dtype IS NULL OR "
+        "dtype <> 'fp64') AND name NOT LIKE '%gemv%' AND name NOT LIKE '%matvec%' AND name NOT "
+        "LIKE '%mul_mat_vec%'";
+    double share = (double)time.without / (double)time.all;
+    without.metric = "matrix_without_tensor_cores_ns";
+    without.says = nl_say(scene,
+                          "%s in %s kernels whose names say that they run without tensor (matrix) "
+                          "cores (sgemm, ffma, simt, FP32 types)",
+                          nl_say_ns(scene, time.without), nl_say_count(scene, time.kernels));
+    without.query =
+        nl_say(scene, "SELECT sum(dur) FROM kernels WHERE %s AND tensor_core = 'no' AND %s", matrix,
+               nl_scene_on(scene, ""));
+    without.meaning = NL_MEANS_NS;
+    without.value = (double)time.without;
+    nl_evidence(finding, without);
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = "matrix_without_tensor_cores_share",
+                             .says = nl_say(scene, "that is %s of all time in matrix products",
+                                            nl_say_share(scene, share)),
+                             .threshold = "> 10 % of matrix time",
+                             .query = nl_say(scene,
+                                             "SELECT sum(iif(tensor_core = 'no', dur, 0)) * 1.0 / "
+                                             "sum(dur) FROM kernels WHERE %s AND %s",
+                                             matrix, nl_scene_on(scene, "")),
+                             .meaning = NL_MEANS_SHARE,
+                             .value = share});
+}
+
+static bool says_any(struct nl_str name, const char *const *words)
+{
+    for (; *words; words++)
+        if (nl_str_contains(name, *words))
+            return true;
+    return false;
+}
+
+static struct nl_str device_name(const struct nl_scene *scene)
+{
+    uint32_t device = scene->device->device;
+    return device == NL_NULL_ROW ? nl_str("")
+                                 : nl_trace_name(scene->trace, scene->trace->device.name[device]);
+}
+
+/* Volta and Turing have tensor cores but no TF32. Names count where the capability is not told: "RTX
+ * 6000" is of two generations. */
+static bool has_tf32(const struct nl_scene *scene, uint32_t major)
+{
+    static const char *const nvidia[] = {"V100", "T4",       "TITAN V",  "RTX 20",   "2080", "2070",
+                                         "2060", "RTX 5000", "RTX 6000", "RTX 8000", NULL};
+    struct nl_str name = device_name(scene);
+    return major == NL_NULL_U32 ? !says_any(name, nvidia) : major >= 8;
+}
+
+/* Turing chips that were made without them (TU116, TU117) are of capability 7.5 like the others. AMD's
+ * first with matrix cores are MI100 (gfx908) and RDNA 3 (gfx11). */
+static bool has_none(const struct nl_scene *scene, bool amd, uint32_t major)
+{
+    static const char *const turing[] = {"GTX 16", "MX450", "MX550", "T1000", "T600", "T400", NULL};
+    static const char *const vega[] = {"MI50", "MI60",   "MI25",   "Vega",
+                                       "VII",  "gfx900", "gfx906", NULL};
+    struct nl_str name = device_name(scene);
+    return amd ? major == 10 || says_any(name, vega) : says_any(name, turing);
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    const struct nl_trace *trace = scene->trace;
+    uint32_t device = scene->device->device;
+    uint32_t major = device == NL_NULL_ROW ? NL_NULL_U32 : trace->device.compute_major[device];
+    bool amd = nl_setting_of(trace, device).maker == NL_MAKER_AMD;
+    if ((major != NL_NULL_U32 && major < FIRST_MAJOR) || has_none(scene, amd, major))
+        return NL_CAUSE_ABSENT;
+    struct nl_evidence longest = {0};
+    struct matrix_time time = add_up(scene, &finding->where, &longest);
+    if (!time.all)
+        return NL_CAUSE_ABSENT;
+    if (time.unknown == time.all)
+        return nl_abstain(finding, "the names of the matrix kernels do not tell");
+    double share = (double)time.without / (double)time.all;
+    if (share <= LEAST_SHARE)
+        return NL_CAUSE_ABSENT;
+    int64_t cost = time.without / 4 * 3;
+    nl_find(scene, finding, cost, 0, CRITICAL_SHARE, 1);
+    finding->saving_ns[0] = time.without / 4;
+    finding->remedies = !amd && has_tf32(scene, major) ? "tensor_core_unused:tf32" : NULL;
+    finding->confidence = share > 2 * LEAST_SHARE ? 0.95 : 0.85;
+    nl_title(scene, finding, "Matrix products on %s do not use %s cores: %s of their %s",
+             nl_scene_name(scene), amd ? "matrix" : "tensor", nl_say_ns(scene, time.without),
+             nl_say_ns(scene, time.all));
+    tell(scene, finding, time, longest);
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_tensor_core_unused = {
+    .id = "tensor_core_unused",
+    .doc =
+        "Matrix products (GEMM, convolution, attention, …; not FP64, not with a vector) in kernels "
+        "whose names say that they use no tensor cores (sgemm, ffma, simt; never from \"xmma\" "
+        "alone), over 10 % of matrix time, on devices of compute capability 7 or unknown that have "
+        "some. Cost: 3/4 of their time; saving 1/4 to 3/4.",
+    .needs = {{NL_T_kernel, "category"}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if =
+        "double precision is needed (FP64 and matrix-vector products are left out), or the "
+        "GPU has none (an older generation)",
+};

@@ -1,0 +1,75 @@
+/*
+ * truncated_or_dropped — the recording lacks what other judgements rest on.
+ *
+ * Signal: device work whose launch is not in the recording, over 1 % (root_causes.md entry 78), or
+ * input that was cut short. About the measurement: costs nothing, lowers the confidence of others.
+ */
+#include "findings/cause.h"
+
+#define MOST_UNLINKED 0.05
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    const struct nl_trace *trace = scene->trace;
+    double missing = 1 - scene->linked;
+    int64_t cut = 0;
+    for (uint32_t row = 0; row < trace->coverage.rows; row++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[row]);
+        if (nl_str_starts(item, "truncated") || nl_str_contains(item, "cut short"))
+            cut += trace->coverage.count[row] > 0 ? trace->coverage.count[row] : 1;
+    }
+    if (!trace->api.rows && !cut)
+        return nl_abstain(finding, "no calls were recorded");
+    if (missing <= MOST_UNLINKED && !cut)
+        return NL_CAUSE_ABSENT;
+    finding->validity = true;
+    finding->severity = NL_SEVERITY_WARNING;
+    finding->confidence = 0.95;
+    int64_t unknown = scene->device->class_ns[NL_IDLE_UNKNOWN];
+    nl_title(
+        scene, finding,
+        missing > MOST_UNLINKED
+            ? "The recording is incomplete: %s of the work on %s has no launch"
+            : "The recording is incomplete: it was cut short (%s of the work on %s has no launch)",
+        nl_say_share(scene, missing), nl_scene_name(scene));
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "unlinked_share",
+                    .says = nl_say(scene,
+                                   "%s of %s kernels and copies were launched by a call that is "
+                                   "not in the recording (before it began, or dropped)",
+                                   nl_say_share(scene, missing),
+                                   nl_say_count(scene, scene->kernel_count + scene->copy_count)),
+                    .threshold = "> 5 % of device work",
+                    .query = nl_say(scene,
+                                    "SELECT avg(launch IS NULL) FROM (SELECT launch FROM kernels "
+                                    "WHERE %s UNION ALL SELECT launch FROM copies WHERE %s)",
+                                    nl_scene_on(scene, ""), nl_scene_on(scene, "")),
+                    .meaning = NL_MEANS_SHARE,
+                    .value = missing});
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "idle_unknown_ns",
+                    .says = nl_say(scene, "%s of idle time cannot be explained because of it",
+                                   nl_say_ns(scene, unknown)),
+                    .query = nl_say(scene,
+                                    "SELECT coalesce(sum(total_ns), 0) FROM idle_causes%s WHERE "
+                                    "class = 'unknown' AND %s",
+                                    nl_scene_args(scene), nl_scene_place(scene, "")),
+                    .meaning = NL_MEANS_NS,
+                    .value = (double)unknown});
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_truncated_or_dropped = {
+    .id = "truncated_or_dropped",
+    .doc =
+        "About the measurement: over 5 % of a device's kernels and copies have no recorded launch, "
+        "or the input was cut short. Costs nothing; lowers the confidence of causes that need "
+        "launches.",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if =
+        "the recorder does not record launches at all (then causes that need them abstain)",
+};

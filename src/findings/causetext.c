@@ -1,0 +1,196 @@
+/*
+ * causetext — how causes write down what they found: sentences, conditions in SQL, cost and
+ * confidence. The SQL looks at the whole profile, as `neurolens sql` does, so a window appears in it
+ * as conditions on time.
+ */
+#include <math.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "tables/answer.h"
+#include "findings/cause.h"
+#include "base/units.h"
+
+#define SAY_BYTES 8192
+
+const char *nl_say(const struct nl_scene *scene, const char *format, ...)
+{
+    char text[SAY_BYTES];
+    va_list list;
+    va_start(list, format);
+    int len = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (len < 0)
+        len = 0;
+    return nl_arena_text(scene->arena, text,
+                         (size_t)len < sizeof text ? (size_t)len : sizeof text - 1);
+}
+
+const char *nl_say_ns(const struct nl_scene *scene, int64_t ns)
+{
+    char text[NL_UNIT_TEXT];
+    return nl_say(scene, "%s", nl_format_ns(text, ns));
+}
+
+const char *nl_say_share(const struct nl_scene *scene, double share)
+{
+    char text[NL_UNIT_TEXT];
+    return nl_say(scene, "%s", nl_format_percent(text, share));
+}
+
+const char *nl_say_bytes(const struct nl_scene *scene, uint64_t bytes)
+{
+    char text[NL_UNIT_TEXT];
+    return nl_say(scene, "%s", nl_format_bytes(text, bytes));
+}
+
+const char *nl_say_count(const struct nl_scene *scene, uint64_t count)
+{
+    char text[NL_UNIT_TEXT];
+    return nl_say(scene, "%s", nl_format_count(text, count));
+}
+
+const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s)
+{
+    char text[NL_UNIT_TEXT];
+    return nl_say(scene, "%s", nl_format_rate(text, bytes_per_s));
+}
+
+const char *nl_say_quoted(const struct nl_scene *scene, struct nl_str text)
+{
+    char *out = nl_arena_alloc(scene->arena, 2 * text.len + 3), *to = out;
+    *to++ = '\'';
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\'')
+            *to++ = '\'';
+        *to++ = text.ptr[i];
+    }
+    *to++ = '\'';
+    return out;
+}
+
+/* ---- Conditions ---- */
+
+static const char *number(const struct nl_scene *scene, const char *alias, const char *column,
+                          int64_t value)
+{
+    return value == NL_NULL_I64 ? nl_say(scene, "%s%s IS NULL", alias, column)
+                                : nl_say(scene, "%s%s = %" PRId64, alias, column, value);
+}
+
+/* " AND k.ts >= 10 AND k.ts < 20" with a window of time. */
+static const char *during(const struct nl_scene *scene, const char *alias)
+{
+    if (!scene->window->has_time)
+        return "";
+    int64_t first = scene->trace->first_ts;
+    return nl_say(scene, " AND %sts >= %" PRId64 " AND %sts < %" PRId64, alias,
+                  scene->window->start - first, alias, scene->window->end - first);
+}
+
+const char *nl_scene_place(const struct nl_scene *scene, const char *alias)
+{
+    const char *device = number(scene, alias, "device", scene->device->ordinal);
+    if (scene->device->rank == NL_NULL_I64)
+        return device;
+    return nl_say(scene, "%s AND %s", number(scene, alias, "rank", scene->device->rank), device);
+}
+
+const char *nl_scene_on(const struct nl_scene *scene, const char *alias)
+{
+    return nl_say(scene, "%s%s", nl_scene_place(scene, alias), during(scene, alias));
+}
+
+const char *nl_scene_host(const struct nl_scene *scene, const char *alias)
+{
+    const char *rank = scene->device->rank == NL_NULL_I64
+                           ? "1"
+                           : number(scene, alias, "rank", scene->device->rank);
+    return nl_say(scene, "%s%s", rank, during(scene, alias));
+}
+
+const char *nl_scene_args(const struct nl_scene *scene)
+{
+    if (!scene->window->has_time)
+        return "";
+    int64_t first = scene->trace->first_ts;
+    return nl_say(scene, "(%" PRId64 ", %" PRId64 ")", scene->window->start - first,
+                  scene->window->end - first);
+}
+
+const char *nl_scene_name(const struct nl_scene *scene)
+{
+    const struct nl_idle_device *device = scene->device;
+    const char *gpu =
+        device->ordinal == NL_NULL_I64
+            ? "the device"
+            : nl_say(scene, "%s %" PRId64, nl_answer_device_word(scene->trace, device->device),
+                     device->ordinal);
+    return device->rank == NL_NULL_I64 ? gpu
+                                       : nl_say(scene, "rank %" PRId64 " %s", device->rank, gpu);
+}
+
+const char *nl_scene_exposed_sql(const struct nl_scene *scene, const char *condition)
+{
+    const char *place = nl_scene_place(scene, "");
+    const char *set = nl_say(
+        scene,
+        "interval_subtract((SELECT intervals(ts, dur) FROM copies WHERE %s AND %s), "
+        "(SELECT intervals(ts, dur) FROM (SELECT ts, dur FROM kernels WHERE %s AND (class IS NULL "
+        "OR class IN ('compute', 'communication'))%s)))",
+        nl_scene_on(scene, ""), condition, place,
+        scene->trace->graph.rows
+            ? nl_say(scene, " UNION ALL SELECT ts, dur FROM graph_launches WHERE %s", place)
+            : "");
+    if (!scene->window->has_time)
+        return nl_say(scene, "SELECT interval_length(%s)", set);
+    int64_t first = scene->trace->first_ts;
+    return nl_say(scene, "SELECT overlap_ns(%s, (SELECT intervals(%" PRId64 ", %" PRId64 ")))", set,
+                  scene->window->start - first, scene->window->end - scene->window->start);
+}
+
+/* ---- Findings ---- */
+
+void nl_find(const struct nl_scene *scene, struct nl_finding *finding, int64_t cost_ns,
+             double warn_share, double critical_share, double coverage)
+{
+    double share = nl_scene_share(scene, cost_ns);
+    double over = warn_share > 0 ? share / warn_share - 1 : 1;
+    if (over < 0)
+        over = 0;
+    if (over > 1)
+        over = 1;
+    finding->cost_ns = cost_ns;
+    finding->cost_share = scene->parts->laid_out ? (double)NAN : share;
+    finding->saving_ns[0] = cost_ns / 2;
+    finding->saving_ns[1] = cost_ns;
+    finding->severity = share >= critical_share ? NL_SEVERITY_CRITICAL : NL_SEVERITY_WARNING;
+    finding->confidence = (0.8 + 0.17 * over) * coverage;
+}
+
+void nl_title(const struct nl_scene *scene, struct nl_finding *finding, const char *format, ...)
+{
+    char text[SAY_BYTES];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (text[0] >= 'a' && text[0] <= 'z' && !strncmp(text, "rank ", 5))
+        text[0] = 'R';
+    finding->title = nl_arena_text(scene->arena, text, strlen(text));
+}
+
+struct nl_evidence *nl_evidence(struct nl_finding *finding, struct nl_evidence evidence)
+{
+    if (finding->evidence_count == NL_FINDING_EVIDENCE)
+        NL_BUG("a cause has too much evidence");
+    finding->evidence[finding->evidence_count] = evidence;
+    return &finding->evidence[finding->evidence_count++];
+}
+
+enum nl_verdict nl_abstain(struct nl_finding *finding, const char *reason)
+{
+    finding->reason = reason;
+    return NL_CAUSE_ABSTAINED;
+}

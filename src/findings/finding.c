@@ -1,0 +1,256 @@
+/*
+ * finding — see finding.h. Every cause is asked about every device; then findings claim their time,
+ * specific ones first, and are put in the order of what they alone account for.
+ */
+#include "findings/finding.h"
+
+#include <stdlib.h>
+
+#include "findings/advice.h"
+#include "tables/memo.h"
+#include "findings/remedy.h"
+#include "findings/scene.h"
+
+/* A finding of which less than this share is its own is explained by others. */
+#define OWN_SHARE 0.2
+
+static const struct {
+    const struct nl_cause *cause;
+    unsigned level;
+} causes[] = {
+#define NL_CAUSE(name, level) {&nl_cause_##name, level},
+#include "findings/causes.def"
+};
+#define CAUSE_COUNT (sizeof causes / sizeof causes[0])
+
+const char *nl_severity_name(enum nl_severity severity)
+{
+    static const char *const names[] = {"info", "warning", "critical"};
+    return names[severity];
+}
+
+static void abstain(struct nl_findings *findings, const char *cause, const char *reason,
+                    const char *record)
+{
+    nl_grow(&findings->abstained, &findings->abstained_cap, findings->abstained_count + 1);
+    findings->abstained[findings->abstained_count++] =
+        (struct nl_abstention){cause, reason, record};
+}
+
+/* The first need of a cause that the trace does not meet, or NULL. */
+static const struct nl_need *lacks(const struct nl_cause *cause, const struct nl_trace *trace)
+{
+    struct nl_analysis stand_in = {.need_count = cause->need_count};
+    memcpy(stand_in.needs, cause->needs, sizeof stand_in.needs);
+    const struct nl_need *need = nl_analysis_lacks(&stand_in, trace);
+    return need ? &cause->needs[need - stand_in.needs] : NULL;
+}
+
+static void place_finding(const struct nl_scene *scene, struct nl_finding *finding)
+{
+    finding->rank = scene->device->rank;
+    finding->device = scene->device->ordinal;
+    finding->steps[0] = scene->first_step;
+    finding->steps[1] = scene->last_step;
+}
+
+/* Asks one cause about every device and keeps the device that loses most. */
+static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, size_t number)
+{
+    const struct nl_cause *cause = causes[number].cause;
+    struct nl_finding best = {0};
+    const char *reason = NULL;
+    size_t found = 0, worst = 0;
+    nl_intervals_init(&best.where);
+    for (size_t i = 0; i < scenes->count; i++) {
+        struct nl_finding finding = {.cause = cause->id, .not_this_if = cause->not_this_if};
+        nl_intervals_init(&finding.where);
+        enum nl_verdict verdict = cause->evaluate(&scenes->items[i], &finding);
+        if (verdict == NL_CAUSE_ABSTAINED && !reason)
+            reason = finding.reason;
+        if (verdict == NL_CAUSE_FOUND && (!found++ || finding.cost_ns > best.cost_ns)) {
+            nl_intervals_release(&best.where);
+            best = finding;
+            worst = i;
+            place_finding(&scenes->items[i], &best);
+            continue;
+        }
+        nl_intervals_release(&finding.where);
+    }
+    if (!found) {
+        nl_intervals_release(&best.where);
+        if (reason)
+            abstain(findings, cause->id, reason, NULL);
+        else
+            findings->judged++;
+        return;
+    }
+    best.id = cause->id;
+    best.level = causes[number].level;
+    best.suggestions =
+        nl_remedies(best.remedies ? best.remedies : cause->id,
+                    nl_setting_of(scenes->items[worst].trace, scenes->items[worst].device->device),
+                    &findings->arena);
+    best.devices = found;
+    best.of_devices = scenes->count;
+    nl_intervals_normalise(&best.where);
+    nl_grow(&findings->items, &findings->cap, findings->count + 1);
+    findings->items[findings->count++] = best;
+}
+
+static bool is_printed(const struct nl_finding *finding)
+{
+    if (finding->validity)
+        return finding->confidence >= NL_FINDING_CONFIDENCE;
+    return finding->confidence >= NL_FINDING_CONFIDENCE && finding->evidence_count >= 2 &&
+           finding->cost_ns >= NL_FINDING_LEAST_NS &&
+           !(finding->cost_share < NL_FINDING_LEAST_SHARE); /* NaN: not known */
+}
+
+/* Drops what is not to be printed. */
+static void select_printed(struct nl_findings *findings)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (is_printed(&findings->items[i])) {
+            findings->items[kept++] = findings->items[i];
+            continue;
+        }
+        nl_intervals_release(&findings->items[i].where);
+        findings->hidden++;
+    }
+    findings->count = kept;
+}
+
+static int by_claim(const void *left, const void *right)
+{
+    const struct nl_finding *a = left, *b = right;
+    if (a->level != b->level)
+        return a->level < b->level ? -1 : 1;
+    if (a->cost_ns != b->cost_ns)
+        return a->cost_ns > b->cost_ns ? -1 : 1;
+    return strcmp(a->id, b->id);
+}
+
+static bool same_place(const struct nl_finding *a, const struct nl_finding *b)
+{
+    return a->rank == b->rank && a->device == b->device;
+}
+
+/* What of a finding's time no earlier claim has; who has most of it. */
+static void claim(struct nl_finding *findings, size_t number)
+{
+    struct nl_finding *finding = &findings[number];
+    struct nl_intervals rest, next;
+    int64_t most = 0, all = nl_intervals_length(&finding->where);
+    const char *owner = NULL;
+    finding->beyond_ns = finding->cost_ns;
+    if (!all)
+        return;
+    nl_intervals_init(&rest);
+    nl_intervals_subtract(&finding->where, &(struct nl_intervals){0}, &rest);
+    for (size_t i = 0; i < number; i++) {
+        if (!same_place(&findings[i], finding))
+            continue;
+        int64_t common = nl_intervals_overlap(&findings[i].where, &finding->where);
+        if (common > most) {
+            most = common;
+            owner = findings[i].id;
+        }
+        nl_intervals_init(&next);
+        nl_intervals_subtract(&rest, &findings[i].where, &next);
+        nl_intervals_release(&rest);
+        rest = next;
+    }
+    double own = (double)nl_intervals_length(&rest) / (double)all;
+    finding->beyond_ns = (int64_t)((double)finding->cost_ns * own);
+    if (own < OWN_SHARE)
+        finding->explained_by = owner;
+    nl_intervals_release(&rest);
+}
+
+/* Own explanations before explained ones, faults before remarks, then by time of their own. */
+static int by_weight(const void *left, const void *right)
+{
+    const struct nl_finding *a = left, *b = right;
+    bool explained_a = a->explained_by != NULL, explained_b = b->explained_by != NULL;
+    if (explained_a != explained_b)
+        return explained_a ? 1 : -1;
+    bool remark_a = a->severity == NL_SEVERITY_INFO, remark_b = b->severity == NL_SEVERITY_INFO;
+    if (remark_a != remark_b)
+        return remark_a ? 1 : -1;
+    if (a->beyond_ns != b->beyond_ns)
+        return a->beyond_ns > b->beyond_ns ? -1 : 1;
+    return by_claim(left, right);
+}
+
+static void rank(struct nl_findings *findings)
+{
+    if (!findings->count)
+        return;
+    qsort(findings->items, findings->count, sizeof *findings->items, by_claim);
+    for (size_t i = 0; i < findings->count; i++)
+        claim(findings->items, i);
+    qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
+}
+
+static struct nl_findings *find(const struct nl_trace *trace,
+                                const struct nl_analyze_options *options, struct nl_job *job,
+                                struct nl_err *err)
+{
+    struct nl_findings *findings = nl_zalloc(sizeof *findings);
+    struct nl_scenes scenes;
+    nl_arena_init(&findings->arena);
+    nl_scenes_init(&scenes, trace, options, &findings->arena);
+    bool cancelled = false;
+    for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
+        const struct nl_cause *cause = causes[i].cause;
+        const struct nl_need *need = scenes.count ? lacks(cause, trace) : NULL;
+        cancelled = nl_job_cancelled(job);
+        if (!scenes.count)
+            abstain(findings, cause->id, "no work of a device was recorded",
+                    nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL}));
+        else if (need)
+            abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
+                    nl_advice_record(trace, need));
+        else
+            judge(findings, &scenes, i);
+    }
+    nl_scenes_release(&scenes);
+    if (cancelled) {
+        nl_findings_free(findings);
+        nl_fail(err, NL_INTERRUPTED, "stopped while looking for causes");
+        return NULL;
+    }
+    if (!options->all)
+        select_printed(findings);
+    rank(findings);
+    for (size_t i = 0; i < findings->count; i++)
+        nl_finding_surer(&findings->items[i], trace, &findings->arena);
+    return findings;
+}
+
+struct nl_findings *nl_findings_new(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
+{
+    struct nl_analyze_options with_memo = *options;
+    struct nl_memo *own = options->memo ? NULL : nl_memo_new(trace, &options->window);
+    if (own)
+        with_memo.memo = own;
+    struct nl_findings *findings = find(trace, &with_memo, job, err);
+    nl_memo_free(own);
+    return findings;
+}
+
+void nl_findings_free(struct nl_findings *findings)
+{
+    if (!findings)
+        return;
+    for (size_t i = 0; i < findings->count; i++)
+        nl_intervals_release(&findings->items[i].where);
+    nl_free(findings->items);
+    nl_free(findings->abstained);
+    nl_arena_free(&findings->arena);
+    nl_free(findings);
+}

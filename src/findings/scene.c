@@ -1,0 +1,308 @@
+/*
+ * scene — see scene.h and cause.h. Kernels and copies are dealt out to their devices in one pass, so
+ * that a cause never walks over another device's work.
+ */
+#include "findings/scene.h"
+
+#include "tables/memo.h"
+#include "tables/scope.h"
+#include "base/sum.h"
+#include "timeline/quantile.h"
+
+struct dealer {
+    struct nl_scenes *scenes;
+    struct nl_scope scope;
+    uint32_t *lane_scene; /* per lane; NL_NULL_ROW */
+};
+
+static void map_lanes(struct dealer *dealer, const struct nl_trace *trace)
+{
+    dealer->lane_scene = nl_alloc(((size_t)trace->lane.rows + 1) * sizeof *dealer->lane_scene);
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        dealer->lane_scene[lane] = NL_NULL_ROW;
+        uint32_t device = trace->lane.device[lane], process = trace->lane.process[lane];
+        for (uint32_t i = 0; i < dealer->scenes->count; i++) {
+            const struct nl_idle_device *it = dealer->scenes->items[i].device;
+            if (device == NL_NULL_ROW ? it->device == NL_NULL_ROW && it->process == process
+                                      : it->device == device)
+                dealer->lane_scene[lane] = i;
+        }
+    }
+}
+
+static uint32_t scene_of(const struct dealer *dealer, uint32_t slice)
+{
+    if (nl_scope_length(&dealer->scope, slice) < 0)
+        return NL_NULL_ROW;
+    return dealer->lane_scene[dealer->scope.trace->slice.lane[slice]];
+}
+
+/* Gives every scene its rows of a table, ascending; returns the first free place. */
+static uint32_t *deal(const struct dealer *dealer, const uint32_t *slices, uint32_t rows,
+                      uint32_t *place, bool kernels)
+{
+    struct nl_scenes *scenes = dealer->scenes;
+    size_t *counts = nl_zalloc((scenes->count + 1) * sizeof *counts);
+    uint32_t **next = nl_alloc((scenes->count + 1) * sizeof *next);
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t scene = scene_of(dealer, slices[row]);
+        if (scene != NL_NULL_ROW)
+            counts[scene]++;
+    }
+    for (size_t i = 0; i < scenes->count; i++) {
+        struct nl_scene *scene = &scenes->items[i];
+        next[i] = place;
+        *(kernels ? &scene->kernels : &scene->copies) = place;
+        *(kernels ? &scene->kernel_count : &scene->copy_count) = counts[i];
+        place += counts[i];
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t scene = scene_of(dealer, slices[row]);
+        if (scene != NL_NULL_ROW)
+            *next[scene]++ = row;
+    }
+    nl_free(counts);
+    nl_free(next);
+    return place;
+}
+
+static void count_links(struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    size_t linked = 0, all = scene->kernel_count + scene->copy_count;
+    for (size_t i = 0; i < scene->kernel_count; i++)
+        linked += trace->slice.link[trace->kernel.slice[scene->kernels[i]]] != NL_NULL_ROW;
+    for (size_t i = 0; i < scene->copy_count; i++)
+        linked += trace->slice.link[trace->copy.slice[scene->copies[i]]] != NL_NULL_ROW;
+    scene->linked = all ? (double)linked / (double)all : 0;
+}
+
+/* Steps are in order of time, so those of a window are neighbours. */
+static void find_steps(struct nl_scene *scene, const struct nl_found_steps *found)
+{
+    const struct nl_window *window = scene->window;
+    scene->first_step = scene->last_step = NL_NULL_I64;
+    for (size_t i = 0; i < found->group_count; i++) {
+        const struct nl_step_group *group = &found->groups[i];
+        if (group->rank != scene->device->rank)
+            continue;
+        scene->group = group;
+        for (size_t j = 0; j < group->count; j++) {
+            const struct nl_found_step *step = &found->items[group->first + j];
+            if (window->has_time && (step->start < window->start || step->start >= window->end))
+                continue;
+            if (!scene->steps++) {
+                scene->found = step;
+                scene->first_step = step->index;
+            }
+            scene->last_step = step->index;
+        }
+    }
+}
+
+/* Reading has seen whether the times of any device contradict those of the CPU. */
+static bool clocks_contradict(const struct nl_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->coverage.rows; row++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[row]);
+        if (nl_str_starts(item, NL_CLOCK_ITEMS))
+            return true;
+    }
+    return false;
+}
+
+static void find_clocks(struct nl_scenes *scenes, const struct nl_clock_checks *checks)
+{
+    for (size_t i = 0; i < scenes->count; i++)
+        for (size_t j = 0; j < checks->count; j++)
+            if (checks->items[j].device == scenes->items[i].device->device &&
+                (checks->items[j].early || checks->items[j].late))
+                scenes->items[i].clock = &checks->items[j];
+}
+
+static void fill(struct nl_scene *scene, const struct nl_found_steps *found)
+{
+    const struct nl_trace *trace = scene->trace;
+    struct nl_device_sets sets;
+    nl_device_intervals(trace, scene->window, scene->device->device, &sets);
+    nl_intervals_union(&sets.compute, &sets.comm, &scene->hidden);
+    scene->compute = sets.compute;
+    nl_intervals_init(&sets.compute); /* it is the scene's now */
+    nl_device_sets_release(&sets);
+    count_links(scene);
+    find_steps(scene, found);
+}
+
+void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
+                    const struct nl_analyze_options *options, struct nl_arena *arena)
+{
+    size_t part_count;
+    *scenes = (struct nl_scenes){0};
+    const struct nl_idle *idle = nl_memo_idle(options->memo);
+    const struct nl_device_breakdown *all = nl_memo_breakdown(options->memo, &part_count);
+    const struct nl_found_steps *found = nl_memo_steps(options->memo);
+    scenes->items = nl_zalloc((idle->device_count + 1) * sizeof *scenes->items);
+    for (size_t i = 0; i < idle->device_count; i++) {
+        const struct nl_idle_device *device = &idle->devices[i];
+        const struct nl_device_breakdown *parts = NULL;
+        for (size_t j = 0; j < part_count; j++)
+            if (all[j].device == device->device && all[j].process == device->process)
+                parts = &all[j];
+        if (!parts || parts->wall_ns <= 0)
+            continue;
+        scenes->items[scenes->count++] = (struct nl_scene){.trace = trace,
+                                                           .window = &options->window,
+                                                           .idle = idle,
+                                                           .device = device,
+                                                           .parts = parts,
+                                                           .roles = nl_memo_roles(options->memo),
+                                                           .arena = arena,
+                                                           .wall_ns = parts->wall_ns};
+    }
+    struct dealer dealer = {.scenes = scenes};
+    nl_scope_init(&dealer.scope, trace, &options->window);
+    map_lanes(&dealer, trace);
+    scenes->rows =
+        nl_alloc(((size_t)trace->kernel.rows + trace->copy.rows + 1) * sizeof *scenes->rows);
+    uint32_t *place = deal(&dealer, trace->kernel.slice, trace->kernel.rows, scenes->rows, true);
+    deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
+    for (size_t i = 0; i < scenes->count; i++)
+        fill(&scenes->items[i], found);
+    if (scenes->count && clocks_contradict(trace))
+        find_clocks(scenes, nl_memo_clocks(options->memo));
+    nl_free(dealer.lane_scene);
+    nl_scope_release(&dealer.scope);
+}
+
+void nl_scenes_release(struct nl_scenes *scenes)
+{
+    for (size_t i = 0; i < scenes->count; i++) {
+        nl_intervals_release(&scenes->items[i].compute);
+        nl_intervals_release(&scenes->items[i].hidden);
+    }
+    nl_free(scenes->items);
+    nl_free(scenes->rows);
+    *scenes = (struct nl_scenes){0};
+}
+
+/* ---- Looking (cause.h) ---- */
+
+double nl_scene_share(const struct nl_scene *scene, int64_t ns)
+{
+    return scene->wall_ns > 0 ? (double)ns / (double)scene->wall_ns : 0;
+}
+
+int64_t nl_scene_exposed(const struct nl_scene *scene, nl_copy_test *wanted,
+                         struct nl_intervals *out)
+{
+    const struct nl_trace *trace = scene->trace;
+    struct nl_intervals all;
+    struct nl_scope scope;
+    nl_intervals_init(&all);
+    nl_scope_init(&scope, trace, scene->window);
+    for (size_t i = 0; i < scene->copy_count; i++) {
+        uint32_t row = scene->copies[i];
+        int64_t start, end;
+        if (wanted(trace, row) && nl_scope_slice(&scope, trace->copy.slice[row], &start, &end))
+            nl_intervals_add(&all, start, end);
+    }
+    nl_scope_release(&scope);
+    nl_intervals_normalise(&all);
+    nl_intervals_subtract(&all, &scene->hidden, out);
+    nl_intervals_release(&all);
+    return nl_intervals_length(out);
+}
+
+int64_t nl_scene_sum_gaps(const struct nl_scene *scene, nl_gap_test *wanted, size_t *count,
+                          struct nl_intervals *where)
+{
+    size_t gaps, passed = 0;
+    int64_t sum = 0;
+    const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
+    for (size_t i = 0; i < gaps; i++, gap++) {
+        if (!wanted(scene, gap))
+            continue;
+        nl_sum_add(&sum, gap->end - gap->start);
+        passed++;
+        if (where)
+            nl_intervals_add(where, gap->start, gap->end);
+    }
+    if (count)
+        *count = passed;
+    return sum;
+}
+
+/* Keeps the longest examples, longest first. */
+static void keep_example(struct nl_evidence *evidence, struct nl_example example)
+{
+    size_t at = evidence->example_count;
+    while (at && evidence->examples[at - 1].dur_ns < example.dur_ns)
+        at--;
+    if (at == NL_FINDING_EXAMPLES)
+        return;
+    if (evidence->example_count < NL_FINDING_EXAMPLES)
+        evidence->example_count++;
+    for (size_t i = evidence->example_count - 1; i > at; i--)
+        evidence->examples[i] = evidence->examples[i - 1];
+    evidence->examples[at] = example;
+}
+
+/* Whether an example of this length would be kept: texts are made only for those. */
+static bool is_wanted(const struct nl_evidence *evidence, int64_t dur)
+{
+    return evidence->example_count < NL_FINDING_EXAMPLES ||
+           evidence->examples[NL_FINDING_EXAMPLES - 1].dur_ns < dur;
+}
+
+static const char *copy_text(const struct nl_scene *scene, struct nl_str text)
+{
+    return nl_arena_text(scene->arena, text.len ? text.ptr : "", text.len);
+}
+
+static const char *lane_text(const struct nl_scene *scene, uint32_t lane)
+{
+    return copy_text(scene, nl_trace_name(scene->trace, scene->trace->lane.name[lane]));
+}
+
+void nl_example_slice(const struct nl_scene *scene, struct nl_evidence *evidence, uint32_t slice)
+{
+    const struct nl_trace *trace = scene->trace;
+    int64_t dur = trace->slice.dur[slice];
+    if (!is_wanted(evidence, dur))
+        return;
+    keep_example(evidence,
+                 (struct nl_example){
+                     .lane = lane_text(scene, trace->slice.lane[slice]),
+                     .name = copy_text(scene, nl_trace_name(trace, trace->slice.name[slice])),
+                     .start_ns = trace->slice.ts[slice] - trace->first_ts,
+                     .dur_ns = dur});
+}
+
+void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,
+                           struct nl_evidence *evidence)
+{
+    size_t gaps;
+    const struct nl_trace *trace = scene->trace;
+    const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
+    for (size_t i = 0; i < gaps; i++, gap++) {
+        int64_t dur = gap->end - gap->start;
+        if (!wanted(scene, gap) || !is_wanted(evidence, dur))
+            continue;
+        struct nl_str name = nl_trace_name(trace, gap->name);
+        const char *did = nl_idle_activity_name((enum nl_idle_activity)gap->activity);
+        keep_example(evidence, (struct nl_example){
+                                   .lane = lane_text(scene, trace->slice.lane[gap->after]),
+                                   .name = name.len ? nl_arena_format(scene->arena, "%s: %.*s", did,
+                                                                      (int)name.len, name.ptr)
+                                                    : did,
+                                   .start_ns = gap->start - trace->first_ts,
+                                   .dur_ns = dur});
+    }
+}
+
+double nl_median(int64_t *values, size_t count)
+{
+    if (!count)
+        return 0;
+    return nl_quantile_i64(values, count, nl_quantile_at(count, 50));
+}

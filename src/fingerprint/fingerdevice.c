@@ -1,0 +1,142 @@
+/*
+ * Device work: kernels with what was measured of them, copies by direction, fills. Kernels go under
+ * their function's own name, which is all that some tools write.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "tables/fold.h"
+#include "base/mem.h"
+#include "fingerprint/fingergather.h"
+#include "store/kernelname.h"
+
+#define NAME_MAX_BYTES ((size_t)1 << 20)
+
+void fp_kernel_signature(struct nl_buf *out, struct nl_str name)
+{
+    struct nl_buf base;
+    nl_buf_init(&base, NAME_MAX_BYTES);
+    nl_kernel_name_form(&base, name, NL_NAME_BASE);
+    nl_buf_clear(out);
+    if (base.len)
+        nl_fold_name((struct nl_str){base.ptr, base.len}, NL_FOLD_EYES, out);
+    nl_buf_release(&base);
+}
+
+/* Items of kernels by their whole names. */
+struct kernels {
+    const struct fp_gather *gather;
+    struct fp_tally *tally;
+    uint32_t *items; /* per name: item, 0 = not met yet */
+    struct fp_flops *flops;
+    struct nl_buf text;
+};
+
+static uint32_t item_of(struct kernels *k, uint32_t name)
+{
+    if (!k->items[name]) {
+        fp_kernel_signature(&k->text, nl_trace_name(k->gather->trace, name));
+        k->items[name] =
+            fp_tally_item(k->tally, (struct nl_str){k->text.ptr ? k->text.ptr : "", k->text.len});
+    }
+    return k->items[name];
+}
+
+static const struct fp_peaks *peaks_of(const struct fp_gather *gather, uint32_t slice)
+{
+    uint32_t device = nl_slice_device(gather->trace, slice);
+    return device == NL_NULL_ROW ? &gather->unknown : &gather->peaks[device];
+}
+
+/* Time at the peaks for one second of the kernel: operations add up, memory works beside them. */
+static double roofline(const struct fp_flops *flops, double dram, const struct fp_peaks *peaks)
+{
+    double compute = 0;
+    const double rates[] = {flops->fp64, flops->fp32, flops->fp16};
+    static const enum gpu_figure figures[] = {GPU_FP64, GPU_FP32, GPU_FP16};
+    for (int i = 0; i < 3; i++)
+        compute += rates[i] > 0 ? rates[i] / peaks->figures[figures[i]] : rates[i];
+    return isnan(compute) || isnan(dram) || compute > dram ? compute : dram;
+}
+
+static void add_measured(struct kernels *k, uint32_t item, uint32_t m, uint32_t slice, double ns)
+{
+    const struct nl_measurement_table *table = &k->gather->trace->measurement;
+    const struct fp_peaks *peaks = peaks_of(k->gather, slice);
+    const struct fp_flops *flops = &k->flops[m];
+    double rate = table->dram_bytes_per_s[m], dram = table->dram_throughput[m];
+    double operations = flops->fp64 + flops->fp32 + flops->fp16;
+    if (isnan(dram))
+        dram = rate / peaks->figures[GPU_MEMORY];
+    fp_tally_value(k->tally, item, NL_PRINT_OCCUPANCY, table->achieved_occupancy[m], ns);
+    fp_tally_value(k->tally, item, NL_PRINT_WARPS, table->warp_efficiency[m], ns);
+    fp_tally_value(k->tally, item, NL_PRINT_L2_HITS, table->l2_hit_rate[m], ns);
+    fp_tally_value(k->tally, item, NL_PRINT_DRAM_RATE, rate, ns);
+    fp_tally_value(k->tally, item, NL_PRINT_DRAM_SHARE, dram, ns);
+    fp_tally_value(k->tally, item, NL_PRINT_FLOP_RATE, operations, ns);
+    if (rate > 0)
+        fp_tally_value(k->tally, item, NL_PRINT_INTENSITY, operations / rate, ns);
+    fp_tally_value(k->tally, item, NL_PRINT_ROOFLINE, roofline(flops, dram, peaks), ns);
+}
+
+static void add_kernels(struct kernels *k)
+{
+    const struct nl_trace *trace = k->gather->trace;
+    const struct nl_kernel_table *kernel = &trace->kernel;
+    for (uint32_t row = 0; row < kernel->rows; row++) {
+        uint32_t slice = kernel->slice[row];
+        int64_t ns = slice == NL_NULL_ROW ? -1 : nl_scope_length(&k->gather->device, slice);
+        if (ns < 0)
+            continue;
+        uint32_t item = item_of(k, trace->slice.name[slice]);
+        const char *category = nl_enum_text(NL_ENUM_category, kernel->category[row]);
+        fp_tally_add(k->tally, item, nl_str(category), ns);
+        uint32_t measurement = kernel->measurement[row];
+        if (measurement != NL_NULL_ROW)
+            add_measured(k, item, measurement, slice, (double)ns);
+        /* A kernel profiler's own report estimates nothing: its occupancy is the measured one. */
+        if (measurement == NL_NULL_ROW || trace->measurement.source[measurement] != NL_NULL_ROW)
+            fp_tally_value(k->tally, item, NL_PRINT_ESTIMATED, kernel->occupancy[row], (double)ns);
+    }
+}
+
+static void add_copies(const struct fp_gather *gather, struct fp_tally *tally)
+{
+    const struct nl_copy_table *copy = &gather->trace->copy;
+    char name[64];
+    for (uint32_t row = 0; row < copy->rows; row++) {
+        uint32_t slice = copy->slice[row];
+        int64_t ns = slice == NL_NULL_ROW ? -1 : nl_scope_length(&gather->device, slice);
+        const char *kind = nl_enum_text(NL_ENUM_copykind, copy->kind[row]);
+        if (ns < 0)
+            continue;
+        snprintf(name, sizeof name, "[copy %s]", kind ? kind : "?");
+        fp_tally_add(tally, fp_tally_item(tally, nl_str(name)), nl_str("copy"), ns);
+    }
+}
+
+static void add_fills(const struct fp_gather *gather, struct fp_tally *tally)
+{
+    const struct nl_memset_table *fill = &gather->trace->memset;
+    for (uint32_t row = 0; row < fill->rows; row++) {
+        uint32_t slice = fill->slice[row];
+        int64_t ns = slice == NL_NULL_ROW ? -1 : nl_scope_length(&gather->device, slice);
+        if (ns >= 0)
+            fp_tally_add(tally, fp_tally_item(tally, nl_str("[memset]")), nl_str("fill"), ns);
+    }
+}
+
+void fp_gather_device(const struct fp_gather *gather, struct fp_tally *tally)
+{
+    const struct nl_trace *trace = gather->trace;
+    struct kernels k = {.gather = gather, .tally = tally};
+    k.items = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *k.items);
+    k.flops = fp_flops_find(trace);
+    nl_buf_init(&k.text, NAME_MAX_BYTES);
+    add_kernels(&k);
+    add_copies(gather, tally);
+    add_fills(gather, tally);
+    nl_buf_release(&k.text);
+    nl_free(k.items);
+    nl_free(k.flops);
+}

@@ -1,0 +1,46 @@
+/*
+ * fingergather — the parts of a fingerprint, each from its tables. Private to compare/.
+ */
+#ifndef NL_FINGERGATHER_H
+#define NL_FINGERGATHER_H
+
+#include "tables/memo.h"
+#include "tables/scope.h"
+#include "fingerprint/fingertally.h"
+#include "rundoc/gpupeaks.h"
+
+/* What one device can do at most; NaN where that is not known. */
+struct fp_peaks {
+    double figures[GPU_FIGURES];
+};
+
+struct fp_gather {
+    const struct nl_trace *trace;
+    struct nl_analyze_options options; /* with the memo */
+    struct nl_scope device, host;
+    struct fp_peaks *peaks;                /* per device */
+    struct fp_peaks unknown;               /* all NaN */
+    const struct fp_peaks *common;         /* of all devices that kernels ran on, or &unknown */
+    const char *device_name, *peak_source; /* of all of them, or NULL */
+};
+
+void fp_gather_init(struct fp_gather *gather, const struct nl_trace *trace,
+                    const struct nl_window *window, struct nl_memo *memo, struct nl_arena *arena);
+void fp_gather_release(struct fp_gather *gather);
+
+void fp_gather_device(const struct fp_gather *gather, struct fp_tally *tally);
+/* Operators by the device time that they launched, and by their own time on the host. */
+void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, struct fp_tally *own);
+void fp_gather_layers(const struct fp_gather *gather, struct fp_tally *tally);
+
+/* Per measurement: operations per second, split by width, as Nsight Compute's roofline counts them;
+ * NaN where tensor cores worked, since their operations are not counted, or counts are missing. */
+struct fp_flops {
+    double fp64, fp32, fp16;
+};
+struct fp_flops *fp_flops_find(const struct nl_trace *trace);
+
+/* The signature of a kernel: its function's own name, without what numbers instances. */
+void fp_kernel_signature(struct nl_buf *out, struct nl_str name);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * fingerpack — a fingerprint as bytes, as a ledger keeps it: what is compared apart from the names,
+ * which are only needed for the few runs that are shown.
+ *
+ *     nl_print_pack(print, &items, &names);
+ *     struct nl_print_view view = {0};
+ *     nl_print_unpack(&view, items)        again and again; nl_print_view_release at the end
+ *
+ * Items are in the order of their hashes. Values are kept as 32-bit floats; what is compared is
+ * always packed, so that a fresh fingerprint and a kept one of the same run are equal.
+ */
+#ifndef NL_FINGERPACK_H
+#define NL_FINGERPACK_H
+
+#include "fingerprint/fingerprint.h"
+
+#define NL_PRINT_PACK_MAX ((size_t)16 << 20) /* either of both is less */
+
+struct nl_packed_item {
+    uint64_t hash;
+    uint32_t category; /* hash; 0 = not known */
+    float share;
+    float values[NL_PRINT_VALUES]; /* NaN = not known */
+};
+
+struct nl_print_view {
+    struct nl_packed_item *items[NL_PRINT_PARTS];
+    size_t count[NL_PRINT_PARTS], caps[NL_PRINT_PARTS];
+};
+
+/* `items` and `names` are initialised buffers. */
+void nl_print_pack(const struct nl_runprint *print, struct nl_buf *items, struct nl_buf *names);
+
+/* False when the bytes are no fingerprint of NL_PRINT_FORM. */
+bool nl_print_unpack(struct nl_print_view *view, struct nl_str items);
+void nl_print_view_release(struct nl_print_view *view);
+
+/* Texts of the items, in the view's order; they live in the arena. */
+struct nl_print_texts {
+    const char *device; /* or NULL */
+    const char **signatures[NL_PRINT_PARTS], **categories[NL_PRINT_PARTS];
+};
+bool nl_print_texts(struct nl_print_texts *texts, const struct nl_print_view *view,
+                    struct nl_str names, struct nl_arena *arena);
+
+#endif

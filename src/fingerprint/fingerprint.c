@@ -1,0 +1,152 @@
+/* The parts of a fingerprint put together, and the peaks of the devices it is measured against. */
+#include "fingerprint/fingerprint.h"
+
+#include <math.h>
+
+#include "tables/answer.h"
+#include "base/mem.h"
+#include "fingerprint/fingergather.h"
+
+const struct nl_print_value_def nl_print_values[NL_PRINT_VALUES] = {
+#define NL_PRINT_VALUE(id, column, heading, meaning, rule, doc)                                    \
+    {column, NL_MEANS_##meaning, NL_PRINT_##rule, doc},
+#include "fingerprint/fingerprint.def"
+#undef NL_PRINT_VALUE
+};
+
+const char *const nl_print_part_names[NL_PRINT_PARTS] = {"device", "op_device", "op", "layer"};
+
+uint64_t nl_print_hash(struct nl_str text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < text.len; i++)
+        hash = (hash ^ (unsigned char)text.ptr[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* ---- devices ---- */
+
+/* Those of data/gpus.yaml, else what the source tells of the memory. */
+static struct fp_peaks peaks_of(const struct gpu_peaks *table, const struct nl_trace *trace,
+                                uint32_t device, struct nl_arena *arena, const char **source)
+{
+    struct fp_peaks peaks;
+    struct nl_str name = nl_trace_name(trace, trace->device.name[device]);
+    const char *text = nl_arena_text(arena, name.ptr, name.len);
+    uint32_t sms = trace->device.sm_count[device];
+    uint64_t told = trace->device.bandwidth_bytes_per_s[device];
+    const struct gpu_peak *row =
+        gpu_peaks_find(table, text, sms == NL_NULL_U32 ? NL_NULL_F64 : sms);
+    for (int i = 0; i < GPU_FIGURES; i++)
+        peaks.figures[i] = NL_NULL_F64;
+    for (size_t i = 0; row && i < row->count; i++)
+        peaks.figures[row->figures[i].figure] = row->figures[i].value;
+    *source = row ? nl_arena_text(arena, row->source, strlen(row->source)) : NULL;
+    if (isnan(peaks.figures[GPU_MEMORY]) && told != NL_NULL_U64 && told > 0)
+        peaks.figures[GPU_MEMORY] = (double)told;
+    return peaks;
+}
+
+/* Devices that kernels ran on, when all have one name. */
+static void find_common(struct fp_gather *gather, const char **sources, struct nl_arena *arena)
+{
+    const struct nl_trace *trace = gather->trace;
+    uint32_t first = NL_NULL_ROW;
+    bool same = true;
+    for (uint32_t row = 0; row < trace->kernel.rows && same; row++) {
+        uint32_t slice = trace->kernel.slice[row];
+        uint32_t device = slice == NL_NULL_ROW ? NL_NULL_ROW : nl_slice_device(trace, slice);
+        if (device == NL_NULL_ROW)
+            continue;
+        first = first == NL_NULL_ROW ? device : first;
+        same = trace->device.name[device] == trace->device.name[first] &&
+               trace->device.sm_count[device] == trace->device.sm_count[first];
+    }
+    gather->common = &gather->unknown;
+    if (first == NL_NULL_ROW || !same)
+        return;
+    struct nl_str name = nl_trace_name(trace, trace->device.name[first]);
+    gather->common = &gather->peaks[first];
+    gather->device_name = name.len ? nl_arena_text(arena, name.ptr, name.len) : NULL;
+    gather->peak_source = sources[first];
+}
+
+void fp_gather_init(struct fp_gather *gather, const struct nl_trace *trace,
+                    const struct nl_window *window, struct nl_memo *memo, struct nl_arena *arena)
+{
+    struct gpu_peaks table;
+    *gather = (struct fp_gather){.trace = trace, .options = {.memo = memo}};
+    if (window)
+        gather->options.window = *window;
+    struct nl_window host = nl_answer_host_window(&gather->options);
+    nl_scope_init(&gather->device, trace, &gather->options.window);
+    nl_scope_init(&gather->host, trace, &host);
+    for (int i = 0; i < GPU_FIGURES; i++)
+        gather->unknown.figures[i] = NL_NULL_F64;
+    gather->peaks = nl_alloc(((size_t)trace->device.rows + 1) * sizeof *gather->peaks);
+    const char **sources = nl_zalloc(((size_t)trace->device.rows + 1) * sizeof *sources);
+    if (trace->device.rows)
+        gpu_peaks_init(&table);
+    for (uint32_t i = 0; i < trace->device.rows; i++)
+        gather->peaks[i] = peaks_of(&table, trace, i, arena, &sources[i]);
+    if (trace->device.rows)
+        gpu_peaks_release(&table);
+    find_common(gather, sources, arena);
+    nl_free(sources);
+}
+
+void fp_gather_release(struct fp_gather *gather)
+{
+    nl_scope_release(&gather->device);
+    nl_scope_release(&gather->host);
+    nl_free(gather->peaks);
+}
+
+/* ---- the whole ---- */
+
+static bool gather_all(struct nl_runprint *print, struct fp_gather *gather, struct nl_job *job)
+{
+    struct fp_tally tallies[NL_PRINT_PARTS];
+    for (int p = 0; p < NL_PRINT_PARTS; p++)
+        fp_tally_init(&tallies[p]);
+    fp_gather_device(gather, &tallies[NL_PRINT_DEVICE]);
+    if (!nl_job_cancelled(job))
+        fp_gather_ops(gather, &tallies[NL_PRINT_OP_DEVICE], &tallies[NL_PRINT_OP]);
+    if (!nl_job_cancelled(job))
+        fp_gather_layers(gather, &tallies[NL_PRINT_LAYER]);
+    for (int p = 0; p < NL_PRINT_PARTS; p++) {
+        fp_tally_finish(&tallies[p], &print->parts[p], &print->arena);
+        fp_tally_release(&tallies[p]);
+    }
+    return !nl_job_cancelled(job);
+}
+
+struct nl_runprint *nl_runprint_new(const struct nl_trace *trace, const struct nl_window *window,
+                                    struct nl_job *job, struct nl_err *err)
+{
+    struct nl_runprint *print = nl_zalloc(sizeof *print);
+    struct fp_gather gather;
+    struct nl_window whole = {0};
+    struct nl_memo *memo = nl_memo_new(trace, window ? window : &whole);
+    nl_arena_init(&print->arena);
+    fp_gather_init(&gather, trace, window, memo, &print->arena);
+    bool done = gather_all(print, &gather, job);
+    print->device = gather.device_name;
+    print->peaks = gather.peak_source;
+    print->peak_bytes_per_s = gather.common->figures[GPU_MEMORY];
+    fp_gather_release(&gather);
+    nl_memo_free(memo);
+    if (done)
+        return print;
+    nl_runprint_free(print);
+    (void)nl_fail(err, NL_INTERRUPTED, "stopped on request");
+    return NULL;
+}
+
+void nl_runprint_free(struct nl_runprint *print)
+{
+    if (!print)
+        return;
+    nl_arena_free(&print->arena);
+    nl_free(print);
+}

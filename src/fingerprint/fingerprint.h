@@ -1,0 +1,89 @@
+/*
+ * fingerprint — what a run does, as vectors: for every kernel, operator and layer its signature, its
+ * share of the time, its latency, and how it uses the hardware. docs/fingerprint.md defines every
+ * component; fingerprint.def lists them.
+ *
+ * A fingerprint has up to four parts. Items of a part have different signatures; their shares add up
+ * to 1. A signature is a name without what changes between builds, tools and instances, so that the
+ * same work has the same one whatever recorded it. Unknown components are NaN, never 0.
+ *
+ *     print = nl_runprint_new(trace, &window, job, err);
+ *     report = nl_runprint_report(print);
+ *     nl_fingerprint_pack(print, &items, &names);     // what a ledger keeps
+ *     nl_runprint_free(print);
+ */
+#ifndef NL_FINGERPRINT_H
+#define NL_FINGERPRINT_H
+
+#include "answer/report.h"
+
+#define NL_PRINT_ITEMS 1000 /* per part; the smallest beyond are one item, NL_PRINT_REST */
+#define NL_PRINT_REST  "[all others]"
+
+/* Number of the definitions and of the packed form: fingerprints of another are made anew. */
+#define NL_PRINT_FORM 1
+
+enum nl_print_part {
+    NL_PRINT_DEVICE,    /* kernels, copies and fills, by device time */
+    NL_PRINT_OP_DEVICE, /* operators, by the device time that they launched themselves */
+    NL_PRINT_OP,        /* operators, by their own time on the host */
+    NL_PRINT_LAYER,     /* modules and layers, by their own time */
+    NL_PRINT_PARTS
+};
+
+enum nl_print_value {
+#define NL_PRINT_VALUE(id, column, heading, meaning, rule, doc) NL_PRINT_##id,
+#include "fingerprint/fingerprint.def"
+#undef NL_PRINT_VALUE
+    NL_PRINT_VALUES
+};
+
+enum nl_print_rule { NL_PRINT_NOTHING, NL_PRINT_RATIO, NL_PRINT_SHARE };
+
+extern const struct nl_print_value_def {
+    const char *column;
+    enum nl_meaning meaning;
+    enum nl_print_rule rule;
+    const char *doc;
+} nl_print_values[NL_PRINT_VALUES];
+
+extern const char *const nl_print_part_names[NL_PRINT_PARTS];
+
+struct nl_print_item {
+    const char *signature, *category; /* category NULL: not known */
+    uint64_t hash;                    /* of the signature */
+    uint32_t category_hash;           /* 0 = not known */
+    uint64_t count;
+    int64_t total_ns;
+    double share; /* of the part's time; of its calls when that is 0 */
+    double values[NL_PRINT_VALUES];
+};
+
+struct nl_print_list {
+    struct nl_print_item *items; /* largest share first */
+    size_t count;
+    uint64_t calls;
+    int64_t total_ns;
+    size_t impossible; /* items whose roofline came out over 1: left unknown */
+};
+
+struct nl_runprint {
+    struct nl_print_list parts[NL_PRINT_PARTS];
+    const char *device; /* product name that all devices with work share, or NULL */
+    const char *peaks;  /* source of the peaks, or NULL */
+    double peak_bytes_per_s;
+    struct nl_arena arena;
+};
+
+/* NULL with err filled when cancelled. `window` and `job` may be NULL. */
+struct nl_runprint *nl_runprint_new(const struct nl_trace *trace, const struct nl_window *window,
+                                    struct nl_job *job, struct nl_err *err);
+void nl_runprint_free(struct nl_runprint *print);
+
+/* Hash of a signature that never changes: FNV-1a, 64 bits. */
+uint64_t nl_print_hash(struct nl_str text);
+
+/* The report of `neurolens fingerprint`: parts, items, components. */
+struct nl_report *nl_runprint_report(const struct nl_runprint *print);
+
+#endif

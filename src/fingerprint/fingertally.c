@@ -1,0 +1,238 @@
+/* Calls under signatures → items with shares, medians and means. */
+#include "fingerprint/fingertally.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "timeline/quantile.h"
+
+void fp_tally_init(struct fp_tally *tally)
+{
+    *tally = (struct fp_tally){0};
+    nl_dict_init(&tally->signatures);
+    nl_dict_init(&tally->categories);
+    nl_dict_init(&tally->pairs);
+}
+
+void fp_tally_release(struct fp_tally *tally)
+{
+    nl_dict_release(&tally->signatures);
+    nl_dict_release(&tally->categories);
+    nl_dict_release(&tally->pairs);
+    nl_free(tally->items);
+    nl_free(tally->pair_ns);
+    nl_free(tally->call_items);
+    nl_free(tally->call_ns);
+}
+
+uint32_t fp_tally_item(struct fp_tally *tally, struct nl_str signature)
+{
+    uint32_t known = tally->signatures.count;
+    uint32_t id = nl_dict_add(&tally->signatures, signature.len ? signature : nl_str("[unnamed]"));
+    if (id < known)
+        return id;
+    nl_grow(&tally->items, &tally->item_cap, (size_t)id + 1);
+    tally->items[id] = (struct fp_item){0};
+    return id;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* The category of an item is the one that most of its time has. */
+static void vote(struct fp_tally *tally, uint32_t item, struct nl_str category, int64_t ns)
+{
+    if (!category.len)
+        return;
+    uint32_t pair[2] = {item, nl_dict_add(&tally->categories, category)};
+    uint32_t known = tally->pairs.count;
+    uint32_t id = nl_dict_add(&tally->pairs, (struct nl_str){(const char *)pair, sizeof pair});
+    nl_grow(&tally->pair_ns, &tally->pair_cap, (size_t)id + 1);
+    tally->pair_ns[id] = plus(id < known ? tally->pair_ns[id] : 0, ns);
+}
+
+void fp_tally_sum(struct fp_tally *tally, uint32_t item, struct nl_str category, uint64_t count,
+                  int64_t total_ns, double mean_ns)
+{
+    struct fp_item *of = &tally->items[item];
+    of->count += count;
+    of->total_ns = plus(of->total_ns, total_ns);
+    vote(tally, item, category, total_ns);
+    nl_grow(&tally->call_items, &tally->call_item_cap, tally->calls + 1);
+    nl_grow(&tally->call_ns, &tally->call_ns_cap, tally->calls + 1);
+    tally->call_items[tally->calls] = item;
+    tally->call_ns[tally->calls++] = llround(mean_ns);
+}
+
+void fp_tally_add(struct fp_tally *tally, uint32_t item, struct nl_str category, int64_t ns)
+{
+    fp_tally_sum(tally, item, category, 1, ns, (double)ns);
+}
+
+void fp_tally_value(struct fp_tally *tally, uint32_t item, enum nl_print_value value, double x,
+                    double weight)
+{
+    if (isnan(x))
+        return;
+    tally->items[item].sums[value] += x * weight;
+    tally->items[item].weights[value] += weight;
+}
+
+void fp_tally_flops(struct fp_tally *tally, uint32_t item, double flops, double timed_flops,
+                    double bytes, double best_ns)
+{
+    tally->items[item].flops += flops;
+    tally->items[item].timed_flops += timed_flops;
+    tally->items[item].bytes += bytes;
+    tally->items[item].best_ns += best_ns;
+}
+
+/* Medians, by a counting sort of the calls by item. */
+static double *medians(const struct fp_tally *tally)
+{
+    size_t count = tally->signatures.count;
+    size_t *starts = nl_zalloc((count + 2) * sizeof *starts);
+    int64_t *sorted = nl_alloc((tally->calls + 1) * sizeof *sorted);
+    double *of = nl_zalloc((count + 1) * sizeof *of);
+    for (size_t i = 0; i < tally->calls; i++)
+        starts[tally->call_items[i] + 2]++;
+    for (size_t i = 2; i < count + 2; i++)
+        starts[i] += starts[i - 1];
+    for (size_t i = 0; i < tally->calls; i++)
+        sorted[starts[tally->call_items[i] + 1]++] = tally->call_ns[i];
+    for (size_t i = 1; i < count; i++) {
+        size_t calls = starts[i + 1] - starts[i];
+        of[i] = calls ? nl_quantile_i64(&sorted[starts[i]], calls, nl_quantile_at(calls, 50))
+                      : NL_NULL_F64;
+    }
+    nl_free(starts);
+    nl_free(sorted);
+    return of;
+}
+
+/* Per item the id of its category, 0 = not known. Ties go to the text that comes first. */
+static uint32_t *categories(const struct fp_tally *tally)
+{
+    uint32_t *best = nl_zalloc(((size_t)tally->signatures.count + 1) * sizeof *best);
+    int64_t *most = nl_zalloc(((size_t)tally->signatures.count + 1) * sizeof *most);
+    for (uint32_t i = 1; i < tally->pairs.count; i++) {
+        uint32_t pair[2];
+        memcpy(pair, nl_dict_text(&tally->pairs, i).ptr, sizeof pair);
+        struct nl_str mine = nl_dict_text(&tally->categories, pair[1]),
+                      other = nl_dict_text(&tally->categories, best[pair[0]]);
+        size_t shorter = mine.len < other.len ? mine.len : other.len;
+        int order = memcmp(mine.ptr, other.ptr, shorter);
+        bool first = order ? order < 0 : mine.len < other.len;
+        if (!best[pair[0]] || tally->pair_ns[i] > most[pair[0]] ||
+            (tally->pair_ns[i] == most[pair[0]] && first)) {
+            best[pair[0]] = pair[1];
+            most[pair[0]] = tally->pair_ns[i];
+        }
+    }
+    nl_free(most);
+    return best;
+}
+
+static void fill_values(struct nl_print_item *item, const struct fp_item *from,
+                        struct nl_print_list *list)
+{
+    double ns = (double)from->total_ns;
+    for (int v = 0; v < NL_PRINT_VALUES; v++)
+        item->values[v] = from->weights[v] > 0 ? from->sums[v] / from->weights[v] : NL_NULL_F64;
+    if (from->flops > 0 && ns > 0) {
+        if (from->timed_flops > 0)
+            item->values[NL_PRINT_FLOP_RATE] = from->timed_flops / ns * 1e9;
+        if (from->bytes > 0)
+            item->values[NL_PRINT_INTENSITY] = from->flops / from->bytes;
+        if (from->best_ns > 0)
+            item->values[NL_PRINT_ROOFLINE] = from->best_ns / ns;
+    }
+    if (item->values[NL_PRINT_DRAM_SHARE] > 1)
+        item->values[NL_PRINT_DRAM_SHARE] = NL_NULL_F64;
+    if (item->values[NL_PRINT_ROOFLINE] > 1) {
+        item->values[NL_PRINT_ROOFLINE] = NL_NULL_F64;
+        list->impossible++;
+    }
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct nl_print_item *a = left, *b = right;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return strcmp(a->signature, b->signature);
+}
+
+/* The smallest become one item. */
+static void fold_rest(struct nl_print_list *list)
+{
+    if (list->count <= NL_PRINT_ITEMS)
+        return;
+    struct nl_print_item *rest = &list->items[NL_PRINT_ITEMS - 1];
+    for (size_t i = NL_PRINT_ITEMS; i < list->count; i++) {
+        rest->count += list->items[i].count;
+        rest->total_ns = plus(rest->total_ns, list->items[i].total_ns);
+    }
+    rest->signature = NL_PRINT_REST;
+    rest->hash = nl_print_hash(nl_str(NL_PRINT_REST));
+    rest->category = NULL;
+    rest->category_hash = 0;
+    for (int v = 0; v < NL_PRINT_VALUES; v++)
+        rest->values[v] = NL_NULL_F64;
+    list->count = NL_PRINT_ITEMS;
+}
+
+static void share_out(struct nl_print_list *list)
+{
+    list->calls = 0;
+    list->total_ns = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        list->calls += list->items[i].count;
+        list->total_ns = plus(list->total_ns, list->items[i].total_ns);
+    }
+    double mean = list->calls ? (double)list->total_ns / (double)list->calls : 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct nl_print_item *item = &list->items[i];
+        item->share = list->total_ns > 0 ? (double)item->total_ns / (double)list->total_ns
+                                         : (double)item->count / (double)list->calls;
+        if (mean > 0)
+            item->values[NL_PRINT_RELATIVE] = item->values[NL_PRINT_LATENCY] / mean;
+    }
+}
+
+void fp_tally_finish(struct fp_tally *tally, struct nl_print_list *list, struct nl_arena *arena)
+{
+    size_t most = tally->signatures.count;
+    double *median = medians(tally);
+    uint32_t *category = categories(tally);
+    list->items = nl_arena_alloc(arena, (most + 1) * sizeof *list->items);
+    for (uint32_t i = 1; i < most; i++) {
+        struct nl_print_item *item = &list->items[list->count];
+        struct nl_str name = nl_dict_text(&tally->signatures, i);
+        struct nl_str kind = nl_dict_text(&tally->categories, category[i]);
+        if (!tally->items[i].count)
+            continue;
+        list->count++;
+        fill_values(item, &tally->items[i], list);
+        item->signature = nl_arena_text(arena, name.ptr, name.len);
+        item->hash = nl_print_hash(name);
+        item->count = tally->items[i].count;
+        item->total_ns = tally->items[i].total_ns;
+        item->values[NL_PRINT_LATENCY] = median[i];
+        if (!category[i])
+            continue;
+        item->category = nl_arena_text(arena, kind.ptr, kind.len);
+        item->category_hash = (uint32_t)(nl_print_hash(kind) >> 32) | 1;
+    }
+    qsort(list->items, list->count, sizeof *list->items, by_total);
+    fold_rest(list);
+    share_out(list);
+    nl_free(median);
+    nl_free(category);
+}

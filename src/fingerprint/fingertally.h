@@ -1,0 +1,52 @@
+/*
+ * fingertally — a part of a fingerprint in the making: calls under signatures, with what is known of
+ * each. Private to compare/.
+ *
+ *     fp_tally_init(&tally);
+ *     item = fp_tally_item(&tally, signature);             per different name
+ *     fp_tally_add(&tally, item, category, length);        per call; category is text or empty
+ *     fp_tally_value(&tally, item, NL_PRINT_WARPS, x, length);   weighted means
+ *     fp_tally_flops(&tally, item, flops, flops, bytes, best);   sums: unknown when one call is
+ *     fp_tally_finish(&tally, &list, &arena);
+ *     fp_tally_release(&tally);
+ */
+#ifndef NL_FINGERTALLY_H
+#define NL_FINGERTALLY_H
+
+#include "fingerprint/fingerprint.h"
+
+struct fp_item {
+    uint64_t count;
+    int64_t total_ns;
+    double sums[NL_PRINT_VALUES], weights[NL_PRINT_VALUES];
+    double flops, timed_flops, bytes, best_ns; /* NaN when one call does not tell */
+};
+
+struct fp_tally {
+    struct nl_dict signatures, categories, pairs; /* pairs: item and category */
+    struct fp_item *items;                        /* by id of the signature */
+    size_t item_cap;
+    int64_t *pair_ns; /* by id of the pair */
+    size_t pair_cap;
+    uint32_t *call_items; /* per call */
+    int64_t *call_ns;
+    size_t calls, call_item_cap, call_ns_cap;
+};
+
+void fp_tally_init(struct fp_tally *tally);
+void fp_tally_release(struct fp_tally *tally);
+uint32_t fp_tally_item(struct fp_tally *tally, struct nl_str signature);
+void fp_tally_add(struct fp_tally *tally, uint32_t item, struct nl_str category, int64_t ns);
+/* Calls that are known as a sum: `mean_ns` stands for each. */
+void fp_tally_sum(struct fp_tally *tally, uint32_t item, struct nl_str category, uint64_t count,
+                  int64_t total_ns, double mean_ns);
+/* NaN counts for nothing. */
+void fp_tally_value(struct fp_tally *tally, uint32_t item, enum nl_print_value value, double x,
+                    double weight);
+/* `timed_flops`: the same, but NaN where the item's time is not that of its operations. */
+void fp_tally_flops(struct fp_tally *tally, uint32_t item, double flops, double timed_flops,
+                    double bytes, double best_ns);
+/* Texts are copied into the arena. */
+void fp_tally_finish(struct fp_tally *tally, struct nl_print_list *list, struct nl_arena *arena);
+
+#endif

@@ -1,0 +1,527 @@
+/*
+ * The format row of rocpd databases, and what describes a run. Environments and commands, which the
+ * table of processes holds too, are never read.
+ */
+#include "ingest/amd/rocpd.h"
+
+#include <stdio.h>
+
+#include "base/sort.h"
+#include "ingest/amd/rocagent.h"
+
+bool rocpd_each(struct rocpd *load, const char *table, const char *const *columns,
+                sqlitepages_row_fn *row)
+{
+    char name[256];
+    (void)snprintf(name, sizeof name, "%s%s", table, load->suffix);
+    return dbrows_each(&load->db, name, columns, row, load);
+}
+
+/* Category in the low byte, kind of copy above it. */
+static uint32_t tag_of(struct nl_str text)
+{
+    if (nl_str_starts(text, "MEMORY_COPY_"))
+        return (uint32_t)gpurows_copy_kind(text) << 8;
+    if (nl_str_starts(text, "HIP_") || nl_str_starts(text, "HSA_"))
+        return ROCPD_API;
+    if (nl_str_starts(text, "MARKER"))
+        return ROCPD_MARKER;
+    return nl_str_starts(text, "RCCL") || nl_str_starts(text, "ROC") || nl_str_starts(text, "OMPT")
+               ? ROCPD_LIBRARY
+               : ROCPD_OTHER;
+}
+
+/* ---- Processes, threads, streams ---- */
+
+static const uint64_t *find(const struct gpurows_map *map, dbfile_cells id)
+{
+    return id->type == SQLITEPAGES_INTEGER ? gpurows_map_find(map, (uint64_t)id->integer) : NULL;
+}
+
+/* Process and thread as the operating system numbers them. */
+static int64_t number_of(const struct gpurows_map *map, dbfile_cells id)
+{
+    const uint64_t *found = find(map, id);
+    return found ? (int64_t)*found : dbcell_i64(id);
+}
+
+static void process_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    if (cells[0].type == SQLITEPAGES_INTEGER && cells[1].type == SQLITEPAGES_INTEGER)
+        (void)gpurows_map_put(&load->processes, (uint64_t)cells[0].integer,
+                              (uint64_t)cells[1].integer, NULL);
+}
+
+static void thread_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    if (cells[0].type != SQLITEPAGES_INTEGER || cells[1].type != SQLITEPAGES_INTEGER)
+        return;
+    (void)gpurows_map_put(&load->threads, (uint64_t)cells[0].integer, (uint64_t)cells[1].integer,
+                          NULL);
+    struct nl_str name = dbrows_text(&cells[3]);
+    struct gpurows *rows = &load->db.rows;
+    if (name.len == 0)
+        return;
+    uint32_t process =
+        nl_builder_process(rows->builder, rows->source, number_of(&load->processes, &cells[2]));
+    nl_builder_thread_name(rows->builder,
+                           nl_builder_thread(rows->builder, process, cells[1].integer), name);
+}
+
+static void track_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    if (cells[0].type != SQLITEPAGES_INTEGER)
+        return;
+    size_t at = load->tracks.count;
+    nl_grow(&load->track, &load->track_cap, at + 1);
+    bool made;
+    (void)gpurows_map_put(&load->tracks, (uint64_t)cells[0].integer, at, &made);
+    if (made)
+        load->track[at] = (struct rocpd_track){
+            number_of(&load->processes, &cells[1]), number_of(&load->threads, &cells[2]),
+            dbcell_i64(&cells[3]), dbcell_i64(&cells[4]), dbcell_i64(&cells[5])};
+}
+
+static void time_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    if (cells[0].type == SQLITEPAGES_INTEGER && cells[1].type == SQLITEPAGES_INTEGER)
+        (void)gpurows_map_put(&load->times, (uint64_t)cells[0].integer, (uint64_t)cells[1].integer,
+                              NULL);
+}
+
+/* ---- Agents: columns for the names, JSON for the rest ---- */
+
+enum { G_ID, G_TYPE, G_INDEX, G_NAME, G_PRODUCT, G_EXTRA };
+static const char *const agent_columns[] = {
+    "id", "type", "type_index", "name", "product_name|user_name", "extdata", NULL};
+
+static void agent_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    struct gpurows *rows = &load->db.rows;
+    struct rocagent agent = {.type = 0};
+    struct nl_str extra = dbrows_text(&cells[G_EXTRA]), product = dbrows_text(&cells[G_PRODUCT]);
+    struct jsonpull *reader = nl_zalloc(sizeof *reader);
+    jsonpull_memory(reader, extra.ptr, extra.len, 0);
+    if (extra.len > 0 && jsonpull_next(reader) == JSONPULL_OBJECT)
+        rocagent_read(reader, rows->builder, &agent);
+    jsonpull_release(reader);
+    nl_free(reader);
+    agent.type = nl_str_is(dbrows_text(&cells[G_TYPE]), "GPU") ? 2 : 1;
+    agent.gpu_number = dbcell_i64(&cells[G_INDEX]);
+    if (product.len == 0)
+        product = dbrows_text(&cells[G_NAME]);
+    if (product.len > 0)
+        agent.product = nl_builder_name(rows->builder, product);
+    rocagent_device(rows, dbcell_i64(&cells[G_ID]), &agent);
+}
+
+/* ---- Symbols, counters, events ---- */
+
+static void symbol_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    struct nl_str name = dbrows_text(&cells[1]);
+    if (name.len == 0)
+        name = dbrows_text(&cells[2]);
+    if (cells[0].type != SQLITEPAGES_INTEGER)
+        return;
+    size_t at = load->symbols.count;
+    bool made;
+    (void)gpurows_map_put(&load->symbols, (uint64_t)cells[0].integer, at, &made);
+    if (!made)
+        return;
+    nl_grow(&load->symbol, &load->symbol_cap, at + 1);
+    load->symbol[at].name = nl_stage_name(load->db.rows.stage, gpurows_kernel_name(name));
+    load->symbol[at].registers = dbcell_u32(&cells[3]);
+}
+
+static void counter_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    struct nl_str unit = dbrows_text(&cells[2]);
+    if (cells[0].type != SQLITEPAGES_INTEGER)
+        return;
+    size_t at = load->counters.count;
+    bool made;
+    (void)gpurows_map_put(&load->counters, (uint64_t)cells[0].integer, at, &made);
+    if (!made)
+        return;
+    nl_grow(&load->counter, &load->counter_cap, at + 1);
+    load->counter[at].name = nl_stage_name(load->db.rows.stage, dbrows_text(&cells[1]));
+    load->counter[at].unit = unit.len ? nl_stage_name(load->db.rows.stage, unit) : NL_NO_NAME;
+}
+
+/* {"message": "text"} */
+static uint32_t message_in(struct rocpd *load, struct nl_str json)
+{
+    uint32_t name = NL_NO_NAME;
+    struct jsonpull *reader = load->message;
+    jsonpull_memory(reader, json.ptr, json.len, 0);
+    if (jsonpull_next(reader) == JSONPULL_OBJECT)
+        while (jsonpull_member(reader)) {
+            bool mine = nl_str_is(reader->text, "message");
+            if (jsonpull_next(reader) == JSONPULL_STRING && mine)
+                name = nl_stage_name(load->db.rows.stage, reader->text);
+            jsonpull_skip(reader);
+        }
+    jsonpull_release(reader);
+    return name;
+}
+
+static void event_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    struct nl_str extra = dbrows_text(&cells[3]);
+    if (cells[0].type != SQLITEPAGES_INTEGER)
+        return;
+    nl_grow(&load->event, &load->event_cap, load->event_count + 1);
+    struct rocpd_event *event = &load->event[load->event_count];
+    *event = (struct rocpd_event){.id = cells[0].integer,
+                                  .stack = dbcell_id(&cells[1]),
+                                  .message = NL_NO_NAME,
+                                  .slice = NL_NULL_ROW};
+    load->events_unsorted |= load->event_count > 0 && event->id <= event[-1].id;
+    load->event_count++;
+    event->category =
+        dbrows_tag(load->own_categories ? &load->categories : &load->strings, &cells[2]);
+    load->packed += cells[3].type == SQLITEPAGES_BLOB && cells[3].len > 0;
+    if ((event->category & 0xff) == ROCPD_MARKER && extra.len > 2)
+        event->message = message_in(load, extra);
+}
+
+/* Room for all events at once: the array is too large to be copied as it grows. What a damaged file says
+ * of its rows is not believed beyond what fits in it. */
+#define EVENT_LEAST 8 /* bytes of an event's row */
+
+static void reserve_events(struct rocpd *load)
+{
+    char name[256];
+    (void)snprintf(name, sizeof name, "rocpd_event%s", load->suffix);
+    uint64_t rows = dbrows_count(&load->db, name), most = load->db.db.map.size / EVENT_LEAST;
+    nl_reserve(&load->event, &load->event_cap, (size_t)(rows < most ? rows : most));
+}
+
+/* Ids are the keys of the table and so ascend, unless somebody made another table of it. Of equal
+ * ones the first stays. */
+static void sort_events(struct rocpd *load)
+{
+    size_t count = load->event_count, kept = 0;
+    if (!load->events_unsorted || count > UINT32_MAX)
+        return;
+    struct rocpd_event *sorted = nl_alloc(count * sizeof *sorted);
+    struct nl_keyed *order = nl_alloc(2 * count * sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct nl_keyed){nl_sort_key(load->event[i].id), (uint32_t)i};
+    nl_sort_keyed(order, order + count, count);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || order[i].key != order[i - 1].key)
+            sorted[kept++] = load->event[order[i].row];
+    memcpy(load->event, sorted, kept * sizeof *sorted);
+    load->event_count = kept;
+    nl_free(order);
+    nl_free(sorted);
+}
+
+/* Events that are passed on the way to the next one before it is searched for. */
+#define NEAR 16
+
+/* The first event from place `from` on whose id is not below `id`, looking at some only. */
+static size_t near(const struct rocpd *load, size_t from, int64_t id)
+{
+    size_t at = from, most = load->event_count - from < NEAR ? load->event_count : from + NEAR;
+    while (at < most && load->event[at].id < id)
+        at++;
+    return at;
+}
+
+static size_t search(const struct rocpd *load, int64_t id)
+{
+    size_t low = 0, high = load->event_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (load->event[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct rocpd_event *rocpd_event(struct rocpd *load, dbfile_cells cell)
+{
+    if (cell->type != SQLITEPAGES_INTEGER)
+        return NULL;
+    int64_t id = cell->integer;
+    size_t last = load->event_last, at = near(load, last, id);
+    bool passed = at > last && at < load->event_count && load->event[at].id > id; /* it is none */
+    if (!passed && (at == load->event_count || load->event[at].id != id))
+        at = search(load, id);
+    if (at == load->event_count || load->event[at].id != id)
+        return NULL;
+    load->event_last = at;
+    return &load->event[at];
+}
+
+/* ---- Where and when ---- */
+
+static int64_t time_of(const struct rocpd *load, dbfile_cells own, dbfile_cells id)
+{
+    const uint64_t *time = own->type == SQLITEPAGES_INTEGER ? NULL : find(&load->times, id);
+    return time ? (int64_t)*time : dbcell_i64(own);
+}
+
+static void prefer(int64_t *known, int64_t own)
+{
+    if (own != NL_NULL_I64)
+        *known = own;
+}
+
+struct rocpd_place rocpd_place(struct rocpd *load, dbfile_cells cells)
+{
+    const struct rocpd_event *event = rocpd_event(load, &cells[ROCPD_EVENT]);
+    struct rocpd_place place = {
+        .on = {NL_NULL_I64, NL_NULL_I64, NL_NULL_I64, NL_NULL_I64, NL_NULL_I64},
+        .start = time_of(load, &cells[ROCPD_START], &cells[ROCPD_START_ID]),
+        .end = time_of(load, &cells[ROCPD_END], &cells[ROCPD_END_ID]),
+        .event = event ? *event : (struct rocpd_event){.stack = NL_NULL_U64}};
+    const uint64_t *track = find(&load->tracks, &cells[ROCPD_TRACK]);
+    if (track)
+        place.on = load->track[*track];
+    prefer(&place.on.pid, number_of(&load->processes, &cells[ROCPD_PID]));
+    prefer(&place.on.tid, number_of(&load->threads, &cells[ROCPD_TID]));
+    prefer(&place.on.agent, dbcell_i64(&cells[ROCPD_AGENT]));
+    prefer(&place.on.queue, dbcell_i64(&cells[ROCPD_QUEUE]));
+    prefer(&place.on.stream, dbcell_i64(&cells[ROCPD_STREAM]));
+    return place;
+}
+
+/* ---- The run ---- */
+
+#define NEWEST_SCHEMA 4
+
+/* "3", "3.0.4", "4.1.0" */
+static void tell_schema(struct gpurows *rows, struct nl_str version)
+{
+    unsigned major = 0;
+    for (size_t i = 0; i < version.len && version.ptr[i] >= '0' && version.ptr[i] <= '9'; i++)
+        major = major < 100000 ? major * 10 + (unsigned)(version.ptr[i] - '0') : major;
+    nl_builder_meta(rows->builder, rows->source, "schema_version", version);
+    if (major > NEWEST_SCHEMA)
+        nl_builder_coverage(rows->builder, rows->source, "schema newer than this reader knows", 1,
+                            "read by the columns it knows; others are not looked at");
+}
+
+static void metadata_row(void *context, dbfile_cells cells)
+{
+    struct rocpd *load = context;
+    if (nl_str_is(dbrows_text(&cells[0]), "schema_version"))
+        tell_schema(&load->db.rows, dbrows_text(&cells[1]));
+}
+
+/* ---- The load ---- */
+
+static void load_descriptions(struct rocpd *load)
+{
+    char table[256];
+    (void)snprintf(table, sizeof table, "rocpd_string%s", load->suffix);
+    load->strings.tag = load->categories.tag = tag_of;
+    dbrows_strings_load(&load->db, &load->strings, table, "id", "string");
+    (void)snprintf(table, sizeof table, "rocpd_info_category%s", load->suffix);
+    load->own_categories = dbrows_count(&load->db, table) > 0;
+    dbrows_strings_load(&load->db, &load->categories, table, "id", "name");
+    static const struct {
+        const char *table;
+        const char *columns[7];
+        sqlitepages_row_fn *row;
+    } tables[] = {
+        {"rocpd_metadata", {"tag", "value", NULL}, metadata_row},
+        {"rocpd_info_process", {"id", "pid", NULL}, process_row},
+        {"rocpd_info_thread", {"id", "tid", "pid", "name", NULL}, thread_row},
+        {"rocpd_track", {"id", "pid", "tid", "agent_id", "queue_id", "stream_id", NULL}, track_row},
+        {"rocpd_timestamp", {"id", "value", NULL}, time_row},
+        {"rocpd_info_kernel_symbol",
+         {"id", "display_name", "kernel_name", "arch_vgpr_count", NULL},
+         symbol_row},
+        {"rocpd_info_pmc", {"id", "name|symbol", "units", NULL}, counter_row},
+        {"rocpd_event", {"id", "stack_id", "category_id", "extdata", NULL}, event_row},
+    };
+    reserve_events(load);
+    (void)rocpd_each(load, "rocpd_info_agent", agent_columns, agent_row);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        (void)rocpd_each(load, tables[i].table, tables[i].columns, tables[i].row);
+    sort_events(load);
+}
+
+static void forget_set(struct rocpd *load)
+{
+    struct gpurows_map *maps[] = {
+        &load->strings.map, &load->categories.map, &load->symbols, &load->counters,   &load->tracks,
+        &load->threads,     &load->processes,      &load->times,   &load->dispatches, &load->calls};
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+        gpurows_map_release(maps[i]);
+    load->event_count = load->event_last = 0;
+    load->events_unsorted = false;
+}
+
+/* ---- Which sets share devices and processes ---- */
+
+static void machine_row(void *context, dbfile_cells cells)
+{
+    struct rocpd_set *set = context;
+    set->machine = dbcell_i64(&cells[0]);
+}
+
+static void pid_row(void *context, dbfile_cells cells)
+{
+    struct rocpd_set *set = context;
+    set->pid = dbcell_i64(&cells[0]);
+}
+
+static void describe_source(struct rocpd *load, uint32_t source)
+{
+    struct nl_builder *builder = load->db.rows.builder;
+    nl_builder_clock(builder, source, "boot", NL_NULL_I64);
+    nl_builder_tool(builder, source, nl_str("rocprofv3"));
+    nl_builder_correlation_per_process(builder, source);
+}
+
+/* Sets of one machine share its GPUs, so they are of one source; the same pid twice is another
+ * container or another time, and another machine has other GPUs and another clock. */
+static uint32_t source_of_set(struct rocpd *load, const struct rocpd_set *set)
+{
+    uint32_t source = NL_NULL_ROW;
+    bool met = false;
+    for (size_t i = 0; i < load->set_count; i++)
+        if (load->sets[i].machine == set->machine) {
+            source = source == NL_NULL_ROW ? load->sets[i].source : source;
+            met |= load->sets[i].pid == set->pid;
+        }
+    if (load->set_count == 0)
+        return load->db.rows.source;
+    if (source == NL_NULL_ROW || met) {
+        source = nl_builder_source(load->db.rows.builder, load->db.input->name, "rocpd");
+        describe_source(load, source);
+    }
+    return source;
+}
+
+static void begin_set(struct rocpd *load)
+{
+    struct rocpd_set set = {.machine = NL_NULL_I64, .pid = NL_NULL_I64};
+    static const char *const machine[] = {"hash", NULL}, *const pid[] = {"pid", NULL};
+    char table[256];
+    (void)snprintf(table, sizeof table, "rocpd_info_node%s", load->suffix);
+    (void)dbrows_each(&load->db, table, machine, machine_row, &set);
+    (void)snprintf(table, sizeof table, "rocpd_info_process%s", load->suffix);
+    (void)dbrows_each(&load->db, table, pid, pid_row, &set);
+    set.source = source_of_set(load, &set);
+    if (set.source != load->db.rows.source)
+        gpurows_source(&load->db.rows, set.source);
+    nl_grow(&load->sets, &load->set_cap, load->set_count + 1);
+    load->sets[load->set_count++] = set;
+}
+
+static void load_sets(struct rocpd *load)
+{
+    static const char first[] = "rocpd_string";
+    for (size_t t = 0; t < load->db.db.count && !gpurows_stop(&load->db.rows); t++) {
+        const char *name = load->db.db.tables[t].name;
+        if (strncmp(name, first, sizeof first - 1) != 0)
+            continue;
+        load->suffix = name + sizeof first - 1;
+        begin_set(load);
+        load_descriptions(load);
+        rocpd_rows_load(load);
+        forget_set(load);
+    }
+}
+
+static void report(struct rocpd *load)
+{
+    static const char *const known[] = {"rocpd_string",
+                                        "rocpd_metadata",
+                                        "rocpd_info_node",
+                                        "rocpd_info_process",
+                                        "rocpd_info_thread",
+                                        "rocpd_info_agent",
+                                        "rocpd_info_queue",
+                                        "rocpd_info_stream",
+                                        "rocpd_info_pmc",
+                                        "rocpd_info_code_object",
+                                        "rocpd_info_kernel_symbol",
+                                        "rocpd_info_category",
+                                        "rocpd_track",
+                                        "rocpd_timestamp",
+                                        "rocpd_event",
+                                        "rocpd_region",
+                                        "rocpd_graph_launch",
+                                        "rocpd_sample",
+                                        "rocpd_kernel_dispatch",
+                                        "rocpd_memory_copy",
+                                        "rocpd_memory_allocate",
+                                        "rocpd_pmc_event",
+                                        NULL};
+    struct gpurows *rows = &load->db.rows;
+    dbrows_tell_others(&load->db, "rocpd_", known);
+    const struct {
+        const char *item;
+        uint64_t count;
+        const char *detail;
+    } notes[] = {
+        {"names not in the table of symbols", load->unknown_kernels, "kernels without a name"},
+        {"counters of no known dispatch", load->lost_counters,
+         "counters were recorded without a kernel trace"},
+        {"not loaded: values of streamed counters", load->streamed,
+         "counters sampled over time (SPM), not per dispatch"},
+        {"not loaded: compressed texts of events", load->packed,
+         "marks are named by their calls instead of their messages"},
+        {"not loaded: rocpd_sample", load->other_samples, "samples that are no marks"},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        if (notes[i].count > 0)
+            nl_builder_coverage(rows->builder, rows->source, notes[i].item, (int64_t)notes[i].count,
+                                notes[i].detail);
+}
+
+static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
+                 struct nl_job *job, struct nl_err *err)
+{
+    struct rocpd *load = nl_zalloc(sizeof *load);
+    load->message = nl_zalloc(sizeof *load->message);
+    bool done = dbrows_open(&load->db, builder, source, input, job, err);
+    if (done) {
+        describe_source(load, source);
+        load_sets(load);
+        load->db.rows.source = source; /* remarks are about the file, not its last set */
+        report(load);
+        done = dbrows_close(&load->db, err);
+    }
+    nl_free(load->message);
+    nl_free(load->event);
+    nl_free(load->symbol);
+    nl_free(load->counter);
+    nl_free(load->track);
+    nl_free(load->sets);
+    nl_free(load);
+    return done;
+}
+
+static int sniff(const struct nl_input *input, const char **why)
+{
+    static const char *const marks[] = {"rocpd_string", "rocpd_kernel_dispatch", "rocpd_region"};
+    unsigned found = dbrows_marks(input, marks, 3);
+    if (found > 0 && found < 3)
+        *why = "a database of ROCm without tables of dispatches and regions";
+    return found == 3 ? 92 : found > 0 ? NL_NEAR_MISS : 0;
+}
+
+const struct nl_format nl_format_rocpd = {.name = "rocpd",
+                                          .title = "rocprofv3 database (rocpd)",
+                                          .sniff = sniff,
+                                          .load = load,
+                                          .doc = "formats/rocpd.md"};

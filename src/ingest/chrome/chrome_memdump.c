@@ -1,0 +1,167 @@
+/*
+ * Memory dumps (phase v): what a process has in memory at a moment, as its totals and as its allocators
+ * tell. Numbers are hexadecimal text:
+ *
+ *     {"ph": "v", "pid": 1, "ts": 5, "args": {"dumps": {
+ *         "process_totals": {"resident_set_bytes": "1a000"},
+ *         "allocators": {"malloc/objects": {"attrs": {
+ *             "size": {"type": "scalar", "units": "bytes", "value": "5c0"}}}}}}}
+ *
+ * Each becomes a counter of the process. Allocators are a tree; two levels of it are read, below which
+ * they are heaps and pages by the thousand, with addresses in their names.
+ */
+#include "ingest/chrome/chrome_rows.h"
+
+struct dump {
+    struct chrome_worker *worker;
+    struct nl_counter_row row;
+    uint32_t lane;
+};
+
+/* An object's text, to be walked with chrome_member; empty for anything else. */
+struct members {
+    const char *at, *end;
+};
+
+static struct members inside(const struct chrome_value *value)
+{
+    if (value->type != CHROME_OBJECT)
+        return (struct members){NULL, NULL};
+    return (struct members){value->ptr, value->ptr + value->len};
+}
+
+static bool next(struct members *members, struct nl_str *key, struct chrome_value *value)
+{
+    return members->at && chrome_member(&members->at, members->end, key, value);
+}
+
+static bool read_hex(const struct chrome_value *value, double *number)
+{
+    uint64_t sum = 0;
+    if (value->type != CHROME_STRING)
+        return chrome_number(value, number);
+    if (value->len == 0 || value->len > 16)
+        return false;
+    for (uint32_t i = 0; i < value->len; i++) {
+        int c = value->ptr[i] | 0x20;
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0)
+            return false;
+        sum = sum << 4 | (uint64_t)digit;
+    }
+    *number = (double)sum;
+    return true;
+}
+
+/* A counter "NAME" or "OWNER: NAME". */
+static void add(struct dump *dump, struct nl_str owner, struct nl_str name, struct nl_str unit,
+                const struct chrome_value *value)
+{
+    struct chrome_worker *worker = dump->worker;
+    struct nl_buf *buf = &worker->text;
+    if (!read_hex(value, &dump->row.value)) {
+        chrome_note(worker, CHROME_NOTE_BAD_COUNTER);
+        return;
+    }
+    nl_buf_clear(buf);
+    struct nl_str text = chrome_names_decode(&worker->names, owner, true);
+    nl_buf_add(buf, text.ptr, text.len);
+    nl_buf_text(buf, owner.len ? ": " : "");
+    text = chrome_names_decode(&worker->names, name, true);
+    nl_buf_add(buf, text.ptr, text.len);
+    text = chrome_names_decode(&worker->names, unit, true);
+    dump->row.series = nl_builder_series(worker->load->builder, dump->lane,
+                                         (struct nl_str){buf->ptr, buf->len}, text);
+    nl_stage_counter(worker->stage, &dump->row);
+}
+
+static bool ends_with(struct nl_str text, const char *end)
+{
+    size_t len = strlen(end);
+    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
+}
+
+/* Members of other names are flags and what one operating system alone tells. */
+static void read_totals(struct dump *dump, const struct chrome_value *totals)
+{
+    struct members members = inside(totals);
+    struct nl_str key;
+    struct chrome_value value;
+    while (next(&members, &key, &value))
+        if (ends_with(key, "_bytes"))
+            add(dump, nl_str(""), key, nl_str("bytes"), &value);
+}
+
+static void read_attribute(struct dump *dump, struct nl_str allocator, struct nl_str name,
+                           const struct chrome_value *attribute)
+{
+    struct members members = inside(attribute);
+    struct nl_str key, unit = nl_str("");
+    struct chrome_value value, number = {.type = CHROME_NULL};
+    bool scalar = false;
+    while (next(&members, &key, &value)) {
+        if (nl_str_is(key, "type"))
+            scalar = nl_str_is(chrome_text(&value), "scalar");
+        else if (nl_str_is(key, "units") && value.type == CHROME_STRING)
+            unit = chrome_text(&value);
+        else if (nl_str_is(key, "value"))
+            number = value;
+    }
+    if (scalar)
+        add(dump, allocator, name, unit, &number);
+}
+
+static void read_allocators(struct dump *dump, const struct chrome_value *allocators)
+{
+    struct members all = inside(allocators);
+    struct nl_str name, key;
+    struct chrome_value allocator, value, attribute;
+    while (next(&all, &name, &allocator)) {
+        const char *slash = memchr(name.ptr, '/', name.len);
+        size_t rest = slash ? name.len - (size_t)(slash + 1 - name.ptr) : 0;
+        if (rest && memchr(slash + 1, '/', rest)) {
+            chrome_note(dump->worker, CHROME_NOTE_DEEP_ALLOCATOR);
+            continue;
+        }
+        struct members parts = inside(&allocator);
+        while (next(&parts, &key, &value)) {
+            struct members attributes = {NULL, NULL};
+            if (nl_str_is(key, "attrs"))
+                attributes = inside(&value);
+            while (next(&attributes, &key, &attribute))
+                read_attribute(dump, name, key, &attribute);
+        }
+    }
+}
+
+static void read_dumps(struct dump *dump, const struct chrome_value *dumps)
+{
+    struct members members = inside(dumps);
+    struct nl_str key;
+    struct chrome_value value;
+    while (next(&members, &key, &value)) {
+        if (nl_str_is(key, "process_totals"))
+            read_totals(dump, &value);
+        else if (nl_str_is(key, "allocators"))
+            read_allocators(dump, &value);
+        else if (value.type == CHROME_OBJECT || value.type == CHROME_ARRAY)
+            chrome_note(dump->worker, CHROME_NOTE_DUMP_PART);
+    }
+}
+
+void chrome_take_memory_dump(struct chrome_worker *worker)
+{
+    const struct chrome_event *event = &worker->event;
+    struct dump dump = {.worker = worker, .row = nl_counter_row()};
+    if (!chrome_event_time(worker, &dump.row.ts))
+        return;
+    dump.lane = chrome_process_lane(worker, NL_LANE_PROCESS, 0);
+    if (!chrome_has(event, CHROME_F_ARGS))
+        return;
+    struct members members = inside(&event->field[CHROME_F_ARGS]);
+    struct nl_str key;
+    struct chrome_value value;
+    while (next(&members, &key, &value))
+        if (nl_str_is(key, "dumps"))
+            read_dumps(&dump, &value);
+}

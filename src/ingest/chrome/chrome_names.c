@@ -1,0 +1,226 @@
+/* Decoding and interning of names. */
+#include "ingest/chrome/chrome_names.h"
+
+#define COPY_MOST   4096               /* longer texts are not cached */
+#define COPIES_MOST ((size_t)16 << 20) /* of all copies; then the cache starts again */
+#define NAME_MOST   ((size_t)64 << 20)
+
+void chrome_names_init(struct chrome_names *names, struct nl_builder *builder,
+                       struct nl_stage *stage)
+{
+    *names = (struct chrome_names){.stage = stage, .builder = builder};
+    names->slots = nl_zalloc(CHROME_NAME_SLOTS * sizeof *names->slots);
+    nl_arena_init(&names->copies);
+    nl_buf_init(&names->decoded, NAME_MOST);
+}
+
+void chrome_names_release(struct chrome_names *names)
+{
+    nl_free(names->slots);
+    nl_arena_free(&names->copies);
+    nl_buf_release(&names->decoded);
+}
+
+static int hex4(const char *p, const char *end)
+{
+    int value = 0;
+    if (end - p < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        int c = (unsigned char)p[i], low = c | 0x20;
+        int digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+        if (digit < 0)
+            return -1;
+        value = value << 4 | digit;
+    }
+    return value;
+}
+
+static void add_code_point(struct nl_buf *buf, unsigned code)
+{
+    char text[4];
+    size_t len = 0;
+    if (code < 0x80) {
+        text[len++] = (char)code;
+    } else if (code < 0x800) {
+        text[len++] = (char)(0xC0 | code >> 6);
+        text[len++] = (char)(0x80 | (code & 63));
+    } else if (code < 0x10000) {
+        text[len++] = (char)(0xE0 | code >> 12);
+        text[len++] = (char)(0x80 | (code >> 6 & 63));
+        text[len++] = (char)(0x80 | (code & 63));
+    } else {
+        text[len++] = (char)(0xF0 | code >> 18);
+        text[len++] = (char)(0x80 | (code >> 12 & 63));
+        text[len++] = (char)(0x80 | (code >> 6 & 63));
+        text[len++] = (char)(0x80 | (code & 63));
+    }
+    nl_buf_add(buf, text, len);
+}
+
+/* \uXXXX at p (after the 'u'), with its partner when it is a surrogate; returns where it ends. */
+static const char *add_unicode(struct nl_buf *buf, const char *p, const char *end, bool *bad)
+{
+    int high = hex4(p, end);
+    if (high < 0) {
+        *bad = true;
+        nl_buf_text(buf, "\\u");
+        return p;
+    }
+    p += 4;
+    unsigned code = (unsigned)high;
+    if (code >= 0xD800 && code < 0xE000) {
+        int low = end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? hex4(p + 2, end) : -1;
+        if (code < 0xDC00 && low >= 0xDC00 && low < 0xE000) {
+            code = 0x10000 + ((code - 0xD800) << 10) + ((unsigned)low - 0xDC00);
+            p += 6;
+        } else {
+            *bad = true;
+            code = 0xFFFD;
+        }
+    }
+    add_code_point(buf, code);
+    return p;
+}
+
+/* One escape at p (after the backslash). */
+static const char *add_escape(struct nl_buf *buf, const char *p, const char *end, bool *bad)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    if (p < end && *p == 'u')
+        return add_unicode(buf, p + 1, end, bad);
+    const char *known = p < end && *p ? strchr(from, *p) : NULL;
+    if (!known) {
+        *bad = true;
+        nl_buf_char(buf, '\\');
+        return p;
+    }
+    nl_buf_char(buf, to[known - from]);
+    return p + 1;
+}
+
+/* Sequences by their first byte, and the range of their second one (RFC 3629, table 3-7). */
+static const struct {
+    unsigned char first, last, len, low, high;
+} sequences[] = {
+    {0x00, 0x7F, 1, 0x00, 0x00}, {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF},
+    {0xE1, 0xEC, 3, 0x80, 0xBF}, {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF},
+    {0xF0, 0xF0, 4, 0x90, 0xBF}, {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
+};
+
+/* Length of the well-formed UTF-8 sequence at p, 0 when it is none. */
+static size_t sequence_length(const unsigned char *p, size_t room)
+{
+    size_t i = 0;
+    while (i < sizeof sequences / sizeof sequences[0] && p[0] > sequences[i].last)
+        i++;
+    if (i == sizeof sequences / sizeof sequences[0] || p[0] < sequences[i].first ||
+        sequences[i].len > room)
+        return 0;
+    size_t len = sequences[i].len;
+    if (len > 1 && (p[1] < sequences[i].low || p[1] > sequences[i].high))
+        return 0;
+    for (size_t k = 2; k < len; k++)
+        if ((p[k] & 0xC0) != 0x80)
+            return 0;
+    return len;
+}
+
+/* Are all bytes plain ASCII without controls and backslashes? */
+static bool is_plain(struct nl_str raw)
+{
+    for (size_t i = 0; i < raw.len; i++)
+        if ((unsigned char)raw.ptr[i] - 0x20u >= 0x60 || raw.ptr[i] == '\\')
+            return false;
+    return true;
+}
+
+struct nl_str chrome_names_decode(struct chrome_names *names, struct nl_str raw, bool escaped)
+{
+    if (is_plain(raw))
+        return raw;
+    struct nl_buf *buf = &names->decoded;
+    bool bad_utf8 = false, control = false, bad_escape = false;
+    nl_buf_clear(buf);
+    const char *p = raw.ptr, *end = raw.ptr + raw.len;
+    while (p < end) {
+        if (escaped && *p == '\\') {
+            p = add_escape(buf, p + 1, end, &bad_escape);
+            continue;
+        }
+        control |= (unsigned char)*p < 0x20;
+        size_t len = sequence_length((const unsigned char *)p, (size_t)(end - p));
+        if (len) {
+            nl_buf_add(buf, p, len);
+            p += len;
+        } else {
+            bad_utf8 = true;
+            nl_buf_text(buf, "\xEF\xBF\xBD");
+            p++;
+        }
+    }
+    names->bad_utf8 += bad_utf8;
+    names->controls += control && escaped;
+    names->bad_escapes += bad_escape;
+    return (struct nl_str){buf->ptr ? buf->ptr : "", buf->len};
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t load(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+#define KEY_A 0xA0761D6478BD642Fu
+#define KEY_B 0xE7037ED1A0B428DBu
+
+static inline uint64_t hash_raw(const char *p, size_t len, uint64_t seed)
+{
+    uint64_t h = seed ^ len * KEY_A;
+    if (len >= 16) {
+        const char *last = p + len - 16;
+        for (; p < last; p += 16)
+            h = mix(load(p) ^ h, load(p + 8) ^ KEY_B);
+        return mix(load(last) ^ h, load(last + 8) ^ KEY_A);
+    }
+    if (len >= 8)
+        return mix(load(p) ^ h, load(p + len - 8) ^ KEY_A);
+    uint64_t word = len ? load(p) & (~(uint64_t)0 >> (64 - len * 8)) : 0;
+    return mix(word ^ h, KEY_B);
+}
+
+static uint32_t look_up(struct chrome_names *names, struct nl_str raw, bool escaped)
+{
+    struct nl_str text = chrome_names_decode(names, raw, escaped);
+    return names->stage ? nl_stage_name(names->stage, text) : nl_builder_name(names->builder, text);
+}
+
+uint32_t chrome_names_id(struct chrome_names *names, struct nl_str raw, bool escaped)
+{
+    uint64_t hash = hash_raw(raw.ptr, raw.len, escaped);
+    names->last = hash % CHROME_NAME_SLOTS;
+    struct chrome_name_slot *slot = &names->slots[names->last];
+    if (slot->hash == hash && slot->len == raw.len && slot->text && slot->escaped == escaped &&
+        memcmp(slot->text, raw.ptr, raw.len) == 0)
+        return slot->id;
+    uint32_t id = look_up(names, raw, escaped);
+    if (raw.len > COPY_MOST)
+        return id;
+    if (names->copies.used > COPIES_MOST) {
+        nl_arena_free(&names->copies);
+        memset(names->slots, 0, CHROME_NAME_SLOTS * sizeof *names->slots);
+    }
+    char *copy = nl_arena_alloc(&names->copies, raw.len + 1);
+    memcpy(copy, raw.ptr, raw.len);
+    *slot = (struct chrome_name_slot){hash, copy, (uint32_t)raw.len, id, escaped};
+    return id;
+}

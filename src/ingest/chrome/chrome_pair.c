@@ -1,0 +1,376 @@
+/*
+ * Pairing of halves after all blocks: B with E, async begins with ends, arrows' starts with ends.
+ *
+ * Halves come from several workers, so they are put in order of (group, time, place in the file)
+ * first. At equal times the place in the file decides, with two exceptions that real files need:
+ * an end may belong to a begin further on at the same time (a slice of length zero), and an end
+ * looks past begins of the same time to the slice it names.
+ */
+#include "base/sort.h"
+#include "ingest/chrome/chrome_work.h"
+
+struct pairing {
+    struct chrome_load *load;
+    struct chrome_worker *first; /* notes and its stage */
+    struct chrome_half *halves;
+    struct nl_keyed *keys; /* order: keys[i].row is the i-th half */
+    size_t count;
+    uint32_t *open; /* stack of halves */
+    size_t open_count, open_cap;
+    uint8_t *used; /* ends taken ahead of their turn */
+};
+
+static void note(struct pairing *p, enum chrome_note what)
+{
+    p->first->notes[what]++;
+}
+
+static struct chrome_half *at(struct pairing *p, size_t i)
+{
+    return &p->halves[p->keys[i].row];
+}
+
+/* What a half is paired within: spans by lane, others by a hash of what identifies them. */
+typedef uint64_t group_fn(const struct chrome_half *half);
+
+static uint64_t group_span(const struct chrome_half *half)
+{
+    return half->lane;
+}
+
+static uint64_t group_async(const struct chrome_half *half)
+{
+    uint64_t parts[] = {half->cat, half->id};
+    return nl_hash(parts, sizeof parts);
+}
+
+static uint64_t group_flow(const struct chrome_half *half)
+{
+    uint64_t parts[] = {half->cat, half->name, half->id};
+    return nl_hash(parts, sizeof parts);
+}
+
+static void sort_by(struct pairing *p, struct nl_keyed *scratch,
+                    uint64_t (*key)(const struct chrome_half *))
+{
+    for (size_t i = 0; i < p->count; i++)
+        p->keys[i].key = key(at(p, i));
+    nl_sort_keyed(p->keys, scratch, p->count);
+}
+
+static uint64_t key_order(const struct chrome_half *half)
+{
+    return half->order;
+}
+
+static uint64_t key_time(const struct chrome_half *half)
+{
+    return nl_sort_key(half->ts);
+}
+
+/* Groups in order of their first half in the file, which then is their key: what they are told apart
+ * by are numbers that racing threads gave out, and would put them in another order every time. */
+static void order_groups(struct pairing *p, struct nl_keyed *scratch)
+{
+    for (size_t from = 0, to; from < p->count; from = to) {
+        uint64_t group = p->keys[from].key, first = at(p, from)->order;
+        for (to = from; to < p->count && p->keys[to].key == group; to++)
+            if (at(p, to)->order < first)
+                first = at(p, to)->order;
+        for (size_t i = from; i < to; i++)
+            p->keys[i].key = first;
+    }
+    nl_sort_keyed(p->keys, scratch, p->count);
+}
+
+/* Moves one list of all workers into p->halves, in order. After it keys[i].key is the group. */
+static void gather(struct pairing *p, struct chrome_worker *workers, unsigned count, size_t list,
+                   group_fn *group)
+{
+    p->count = 0;
+    for (unsigned w = 0; w < count; w++)
+        p->count += ((struct chrome_halves *)(void *)((char *)&workers[w] + list))->count;
+    p->halves = nl_alloc(p->count * sizeof *p->halves);
+    p->keys = nl_alloc(p->count * sizeof *p->keys);
+    p->used = nl_zalloc(p->count);
+    p->open_count = 0;
+    size_t at_half = 0;
+    for (unsigned w = 0; w < count; w++) {
+        struct chrome_halves *from = (void *)((char *)&workers[w] + list);
+        if (from->count)
+            memcpy(p->halves + at_half, from->items, from->count * sizeof *from->items);
+        at_half += from->count;
+        nl_free(from->items);
+        *from = (struct chrome_halves){0};
+    }
+    for (size_t i = 0; i < p->count; i++)
+        p->keys[i].row = (uint32_t)i;
+    struct nl_keyed *scratch = nl_alloc(p->count * sizeof *scratch);
+    sort_by(p, scratch, key_order);
+    sort_by(p, scratch, key_time);
+    sort_by(p, scratch, group);
+    order_groups(p, scratch);
+    nl_free(scratch);
+}
+
+static void release(struct pairing *p)
+{
+    nl_free(p->halves);
+    nl_free(p->keys);
+    nl_free(p->used);
+}
+
+static void push(struct pairing *p, uint32_t half)
+{
+    nl_grow(&p->open, &p->open_cap, p->open_count + 1);
+    p->open[p->open_count++] = half;
+}
+
+static void stage_stack(struct pairing *p, uint32_t stack, uint32_t slice)
+{
+    struct nl_slicestack_row row = nl_slicestack_row();
+    row.slice = slice;
+    row.stack = chrome_stack_row(&p->load->stacks, stack);
+    if (row.stack != NL_NULL_ROW)
+        nl_stage_slicestack(p->first->stage, &row);
+}
+
+/* A slice from a begin and, where known, an end. */
+static void stage_slice(struct pairing *p, const struct chrome_half *begin,
+                        const struct chrome_half *end, enum nl_kind kind, uint8_t flags)
+{
+    struct nl_stage *stage = p->first->stage;
+    struct nl_slice_row row = nl_slice_row();
+    row.ts = begin->ts;
+    if (!end || __builtin_sub_overflow(end->ts, begin->ts, &row.dur))
+        row.dur = NL_NULL_I64;
+    row.lane = begin->lane;
+    row.kind = (uint8_t)kind;
+    row.flags = flags;
+    row.name = begin->name ? begin->name : end ? end->name : 0;
+    struct nl_arg_row arg = nl_arg_row();
+    arg.slice = nl_stage_slice(stage, &row);
+    arg.text = begin->args ? begin->args : end ? end->args : 0;
+    if (arg.text)
+        nl_stage_arg(stage, &arg);
+    if (begin->stack)
+        stage_stack(p, begin->stack, arg.slice);
+    if (end && end != begin && end->stack)
+        note(p, CHROME_NOTE_END_STACK);
+}
+
+/* A slice that only waited for its call stack. */
+static void stage_whole(struct pairing *p, const struct chrome_half *half)
+{
+    struct chrome_half end = *half;
+    enum nl_kind kind = (enum nl_kind)half->bind;
+    int64_t dur = (int64_t)half->id;
+    bool known = dur != NL_NULL_I64;
+    end.ts = half->ts + (known ? dur : 0);
+    end.stack = 0;
+    stage_slice(p, half, &end, kind,
+                !known                 ? NL_SLICE_CLAMPED
+                : kind == NL_KIND_MARK ? NL_SLICE_INSTANT
+                                       : 0);
+}
+
+#define LOOK_MOST 256 /* halves looked at around an end */
+
+/* Position in the stack of the slice that an end closes: the innermost, unless only a begin of the
+ * same time lies above the one it names. -1 = none. */
+static ptrdiff_t find_open(struct pairing *p, const struct chrome_half *end)
+{
+    ptrdiff_t top = (ptrdiff_t)p->open_count - 1;
+    for (ptrdiff_t i = top; i >= 0 && i > top - LOOK_MOST && end->name; i--) {
+        const struct chrome_half *begin = &p->halves[p->open[i]];
+        if (begin->name == end->name)
+            return i;
+        if (begin->ts != end->ts)
+            break;
+    }
+    return top;
+}
+
+/* A begin of the same time and name further on: then the end belongs to it. */
+static bool begin_follows(struct pairing *p, size_t i, size_t group_end)
+{
+    const struct chrome_half *end = at(p, i);
+    for (size_t k = i + 1; k < group_end && k < i + LOOK_MOST && at(p, k)->ts == end->ts; k++) {
+        struct chrome_half *begin = at(p, k);
+        if (begin->phase != 'B' || p->used[p->keys[k].row] || begin->name != end->name)
+            continue;
+        p->used[p->keys[k].row] = 1;
+        stage_slice(p, begin, end, NL_KIND_GENERIC, 0);
+        return true;
+    }
+    return false;
+}
+
+static void close_span(struct pairing *p, size_t i, size_t group_end)
+{
+    const struct chrome_half *end = at(p, i);
+    ptrdiff_t open = find_open(p, end);
+    bool named = open >= 0 && end->name && p->halves[p->open[open]].name == end->name;
+    if (!named && end->name && begin_follows(p, i, group_end))
+        return;
+    if (open < 0) {
+        note(p, CHROME_NOTE_LONE_END);
+        return;
+    }
+    const struct chrome_half *begin = &p->halves[p->open[open]];
+    if (!named && end->name)
+        note(p, CHROME_NOTE_END_NAME);
+    stage_slice(p, begin, end, NL_KIND_GENERIC, 0);
+    p->open_count--;
+    for (size_t k = (size_t)open; k < p->open_count; k++)
+        p->open[k] = p->open[k + 1];
+}
+
+/* What is still open at the end of a group was never ended. */
+static void close_rest(struct pairing *p, enum chrome_note what)
+{
+    for (size_t i = 0; i < p->open_count; i++) {
+        const struct chrome_half *begin = &p->halves[p->open[i]];
+        stage_slice(p, begin, NULL, NL_KIND_GENERIC, NL_SLICE_CLAMPED);
+        note(p, begin->phase == 'N' ? CHROME_NOTE_OPEN_OBJECT : what);
+    }
+    p->open_count = 0;
+}
+
+static void pair_spans(struct pairing *p)
+{
+    for (size_t i = 0, group_end = 0; i < p->count; i++) {
+        if (i == group_end) {
+            close_rest(p, CHROME_NOTE_OPEN_BEGIN);
+            while (group_end < p->count && p->keys[group_end].key == p->keys[i].key)
+                group_end++;
+        }
+        if (at(p, i)->phase == 'E')
+            close_span(p, i, group_end);
+        else if (at(p, i)->phase == 'X')
+            stage_whole(p, at(p, i));
+        else if (!p->used[p->keys[i].row])
+            push(p, p->keys[i].row);
+    }
+    close_rest(p, CHROME_NOTE_OPEN_BEGIN);
+}
+
+static void close_async(struct pairing *p, const struct chrome_half *end)
+{
+    size_t open = p->open_count;
+    for (size_t i = p->open_count; i-- > 0 && open == p->open_count;)
+        if (p->halves[p->open[i]].name == end->name)
+            open = i;
+    if (open == p->open_count) {
+        note(p, end->phase == 'D' ? CHROME_NOTE_LONE_OBJECT : CHROME_NOTE_LONE_ASYNC);
+        return;
+    }
+    stage_slice(p, &p->halves[p->open[open]], end, NL_KIND_GENERIC, 0);
+    p->open_count--;
+    for (size_t i = open; i < p->open_count; i++)
+        p->open[i] = p->open[i + 1];
+}
+
+static void pair_asyncs(struct pairing *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        if (i && p->keys[i].key != p->keys[i - 1].key)
+            close_rest(p, CHROME_NOTE_OPEN_ASYNC);
+        const struct chrome_half *half = at(p, i);
+        switch (half->phase) {
+        case 'b':
+        case 'N':
+        case 'S': push(p, p->keys[i].row); break;
+        case 'e':
+        case 'D':
+        case 'F': close_async(p, half); break;
+        default: stage_slice(p, half, half, NL_KIND_MARK, NL_SLICE_INSTANT); break;
+        }
+    }
+    close_rest(p, CHROME_NOTE_OPEN_ASYNC);
+}
+
+static void stage_flow(struct pairing *p, const struct chrome_half *from,
+                       const struct chrome_half *to)
+{
+    struct nl_flow_row row = nl_flow_row();
+    row.kind = from->bind;
+    row.id = from->id;
+    row.src_lane = from->lane;
+    row.dst_lane = to->lane;
+    row.src_ts = from->ts;
+    row.dst_ts = to->ts;
+    row.name = from->name ? from->name : to->name;
+    nl_stage_flow(p->first->stage, &row);
+}
+
+/* One group of arrows, in time order: s, then steps and ends. An end may be early by its clock, so
+ * a pair that is alone in its group is a pair in any order. */
+static void pair_group(struct pairing *p, size_t from, size_t to)
+{
+    const struct chrome_half *start = NULL;
+    bool ended = true;
+    if (to - from == 2 && at(p, from)->phase == 'f' && at(p, from + 1)->phase == 's') {
+        stage_flow(p, at(p, from + 1), at(p, from));
+        return;
+    }
+    for (size_t i = from; i < to; i++) {
+        const struct chrome_half *half = at(p, i);
+        if (half->phase == 's') {
+            if (!ended)
+                note(p, CHROME_NOTE_LONE_FLOW);
+            start = half;
+            ended = false;
+        } else if (!start) {
+            note(p, CHROME_NOTE_LONE_FLOW);
+        } else {
+            stage_flow(p, start, half);
+            ended = true;
+            if (half->phase == 't')
+                start = half;
+        }
+    }
+    if (!ended)
+        note(p, CHROME_NOTE_LONE_FLOW);
+}
+
+static void pair_flows(struct pairing *p)
+{
+    for (size_t i = 0, to; i < p->count; i = to) {
+        for (to = i + 1; to < p->count && p->keys[to].key == p->keys[i].key;)
+            to++;
+        pair_group(p, i, to);
+    }
+}
+
+/* Lanes of arrows' halves: a stream where pid and tid name one, else a thread. */
+static void flow_lanes(struct chrome_load *load, struct chrome_worker *workers, unsigned count)
+{
+    for (unsigned w = 0; w < count; w++) {
+        struct chrome_halves *flows = &workers[w].flows;
+        for (size_t i = 0; i < flows->count; i++)
+            flows->items[i].lane = chrome_find_lane(load, workers, count, workers[w].flow_ends[i]);
+        nl_free(workers[w].flow_ends);
+        workers[w].flow_ends = NULL;
+    }
+}
+
+void chrome_pair(struct chrome_load *load, struct chrome_worker *workers, unsigned count,
+                 uint64_t unit)
+{
+    struct pairing p = {.load = load, .first = &workers[0]};
+    flow_lanes(load, workers, count);
+    nl_stage_begin(workers[0].stage, load->source, unit);
+    chrome_stacks_open(&load->stacks, &workers[0]);
+    gather(&p, workers, count, offsetof(struct chrome_worker, spans), group_span);
+    pair_spans(&p);
+    release(&p);
+    gather(&p, workers, count, offsetof(struct chrome_worker, asyncs), group_async);
+    pair_asyncs(&p);
+    release(&p);
+    gather(&p, workers, count, offsetof(struct chrome_worker, flows), group_flow);
+    pair_flows(&p);
+    release(&p);
+    nl_free(p.open);
+    chrome_stacks_finish(&load->stacks, workers, count);
+}

@@ -1,0 +1,173 @@
+/*
+ * chrome_steps — text that comes again and again between the values of events.
+ *
+ * Events of a kind have the same keys in the same order and layout. A step is the text from the end
+ * of a value to the start of the next (", \"pid\": "), as it was met after a certain key before, and
+ * the key in it: one comparison mostly replaces looking for the comma, the key, its end, its meaning,
+ * the colon and the value. Two are kept per key, since what follows it may be one of two.
+ *
+ * A run is several steps with the values between them: phase and category, process and thread are mostly
+ * what they were before (", \"pid\": 7, \"tid\": 7, \"ts\": "). Equal text means equal values. Pairs of
+ * steps and runs together save 5 % of the processor time of loading.
+ */
+#ifndef CHROME_STEPS_H
+#define CHROME_STEPS_H
+
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "ingest/chrome/chrome_value.h"
+
+#define CHROME_STEP_MOST 32
+#define CHROME_RUN_MOST  96 /* a multiple of 16 */
+#define CHROME_RUN_WAYS  4
+#define CHROME_RUN_INNER 4 /* values in a run */
+
+struct chrome_step {
+    char text[CHROME_STEP_MOST];
+    uint32_t mask[2]; /* of its bytes, 16 each; a bit over 16 matches nothing */
+    uint8_t len, word;
+};
+
+struct chrome_steps {
+    struct chrome_step step[2]; /* the newer one first */
+};
+
+struct chrome_run {
+    char text[CHROME_RUN_MOST];
+    uint32_t len;    /* 0: none */
+    uint32_t tail;   /* mask of the bytes in the last 16 */
+    uint32_t fields; /* of the inner values, a bit each */
+    uint8_t word, count;
+    uint8_t field[CHROME_RUN_INNER];
+    uint32_t at[CHROME_RUN_INNER];
+    struct chrome_value value[CHROME_RUN_INNER]; /* without `ptr` */
+};
+
+struct chrome_runs {
+    struct chrome_run run[CHROME_RUN_WAYS];
+    unsigned last, next; /* the one that matched, and how many were learned */
+};
+
+#define CHROME_MATCHES_NOTHING 0x10000u
+
+static inline void chrome_steps_init(struct chrome_steps *steps)
+{
+    for (size_t i = 0; i < 2; i++)
+        steps->step[i].mask[0] = CHROME_MATCHES_NOTHING;
+}
+
+#ifdef __SSE2__
+/* Which of 16 bytes are the same. */
+static inline uint32_t chrome_same16(const char *p, const char *q)
+{
+    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i b = _mm_loadu_si128((const __m128i *)(const void *)q);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b));
+}
+#endif
+
+static inline bool chrome_step_matches(const struct chrome_step *step, const char *p)
+{
+#ifdef __SSE2__
+    for (unsigned i = 0; i < 2; i++) {
+        if ((chrome_same16(p + i * 16, step->text + i * 16) & step->mask[i]) != step->mask[i])
+            return false;
+        if (!step->mask[1])
+            return true;
+    }
+    return true;
+#else
+    return step->mask[0] != CHROME_MATCHES_NOTHING && memcmp(p, step->text, step->len) == 0;
+#endif
+}
+
+static inline void chrome_step_learn(struct chrome_steps *steps, const char *from, const char *to,
+                                     unsigned word)
+{
+    size_t len = (size_t)(to - from);
+    struct chrome_step *step = &steps->step[0];
+    if (len == 0 || len > CHROME_STEP_MOST)
+        return;
+    steps->step[1] = *step;
+    memset(step->text, 0, sizeof step->text);
+    memcpy(step->text, from, len);
+    uint64_t bits = ((uint64_t)1 << len) - 1;
+    step->mask[0] = (uint32_t)(bits & 0xFFFF);
+    step->mask[1] = (uint32_t)(bits >> 16);
+    step->len = (uint8_t)len;
+    step->word = (uint8_t)word;
+}
+
+static inline bool chrome_run_matches(const struct chrome_run *run, const char *p)
+{
+#ifdef __SSE2__
+    uint32_t i = 0;
+    for (; i + 16 < run->len; i += 16)
+        if (chrome_same16(p + i, run->text + i) != 0xFFFF)
+            return false;
+    return (chrome_same16(p + i, run->text + i) & run->tail) == run->tail && run->len;
+#else
+    return run->len && memcmp(p, run->text, run->len) == 0;
+#endif
+}
+
+/* The run at p, of which CHROME_RUN_MOST bytes must be readable; or NULL. */
+static inline const struct chrome_run *chrome_run_find(struct chrome_runs *runs, const char *p)
+{
+    if (chrome_run_matches(&runs->run[runs->last], p))
+        return &runs->run[runs->last];
+    for (unsigned i = 0; i < CHROME_RUN_WAYS; i++)
+        if (i != runs->last && chrome_run_matches(&runs->run[i], p)) {
+            runs->last = i;
+            return &runs->run[i];
+        }
+    return NULL;
+}
+
+/* A run that is being met: `from` is where it began, after key `key`. */
+struct chrome_met {
+    const char *from;
+    unsigned key, count;
+    uint8_t field[CHROME_RUN_INNER];
+    struct chrome_value value[CHROME_RUN_INNER];
+};
+
+static inline void chrome_met_value(struct chrome_met *met, unsigned field,
+                                    const struct chrome_value *value)
+{
+    if (met->count < CHROME_RUN_INNER) {
+        met->field[met->count] = (uint8_t)field;
+        met->value[met->count] = *value;
+    }
+    met->count++;
+}
+
+/* The run went up to the start of the value of `word`. */
+static inline void chrome_run_learn(struct chrome_runs *runs, const struct chrome_met *met,
+                                    const char *to, unsigned word)
+{
+    size_t len = (size_t)(to - met->from);
+    if (met->count > CHROME_RUN_INNER || len > CHROME_RUN_MOST)
+        return;
+    for (unsigned i = 1; i < met->count; i++) /* a key that comes twice is to be noted each time */
+        for (unsigned k = 0; k < i; k++)
+            if (met->field[i] == met->field[k])
+                return;
+    struct chrome_run *run = &runs->run[runs->next++ % CHROME_RUN_WAYS];
+    *run = (struct chrome_run){.len = (uint32_t)len,
+                               .tail = (2u << (len - 1) % 16) - 1,
+                               .word = (uint8_t)word,
+                               .count = (uint8_t)met->count};
+    memcpy(run->text, met->from, len);
+    for (unsigned i = 0; i < met->count; i++) {
+        run->fields |= 1u << met->field[i];
+        run->field[i] = met->field[i];
+        run->at[i] = (uint32_t)(met->value[i].ptr - met->from);
+        run->value[i] = met->value[i];
+    }
+}
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * Enumerations. A file's ENUM_ tables give symbol and label of each number; the symbol decides what
+ * it means to us. Files without those tables (before 2022.4, or cut down) have the numbers of
+ * `known`, which never changed in any release seen.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ingest/nsys/nsys.h"
+
+static const struct {
+    const char *table;
+    bool copy; /* the slice's name is "[CUDA memcpy LABEL]", not the label alone */
+} sources[NSYS_ENUMS] = {
+    [NSYS_COPY_KIND] = {"ENUM_CUDA_MEMCPY_OPER", true},
+    [NSYS_MEMORY_KIND] = {"ENUM_CUDA_MEM_KIND", false},
+    [NSYS_SYNC_KIND] = {"ENUM_CUPTI_SYNC_TYPE", false},
+    [NSYS_EVENT_TYPE] = {"ENUM_NSYS_EVENT_TYPE", false},
+    [NSYS_OVERHEAD_TYPE] = {"ENUM_CUPTI_OVERHEAD_TYPE", false},
+    [NSYS_MEMORY_OPERATION] = {"ENUM_CUDA_DEV_MEM_EVENT_OPER", false},
+    [NSYS_CONTEXT_TAG] = {"ENUM_GPU_CTX_SWITCH", false},
+};
+
+static const struct known {
+    enum nsys_enum of;
+    uint8_t number, value;
+    const char *symbol, *label;
+} known[] = {
+    {NSYS_COPY_KIND, 0, NL_COPY_UNKNOWN, "CUDA_MEMCPY_KIND_UNKNOWN", "Unknown"},
+    {NSYS_COPY_KIND, 1, NL_COPY_HTOD, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device"},
+    {NSYS_COPY_KIND, 2, NL_COPY_DTOH, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host"},
+    {NSYS_COPY_KIND, 3, NL_COPY_HTOA, "CUDA_MEMCPY_KIND_HTOA", "Host-to-Array"},
+    {NSYS_COPY_KIND, 4, NL_COPY_ATOH, "CUDA_MEMCPY_KIND_ATOH", "Array-to-Host"},
+    {NSYS_COPY_KIND, 5, NL_COPY_ATOA, "CUDA_MEMCPY_KIND_ATOA", "Array-to-Array"},
+    {NSYS_COPY_KIND, 6, NL_COPY_ATOD, "CUDA_MEMCPY_KIND_ATOD", "Array-to-Device"},
+    {NSYS_COPY_KIND, 7, NL_COPY_DTOA, "CUDA_MEMCPY_KIND_DTOA", "Device-to-Array"},
+    {NSYS_COPY_KIND, 8, NL_COPY_DTOD, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device"},
+    {NSYS_COPY_KIND, 9, NL_COPY_HTOH, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host"},
+    {NSYS_COPY_KIND, 10, NL_COPY_PTOP, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer"},
+    {NSYS_COPY_KIND, 11, NL_COPY_UVM_HTOD, "CUDA_MEMCPY_KIND_UVM_HTOD", "Unified Host-to-Device"},
+    {NSYS_COPY_KIND, 12, NL_COPY_UVM_DTOH, "CUDA_MEMCPY_KIND_UVM_DTOH", "Unified Device-to-Host"},
+    {NSYS_COPY_KIND, 13, NL_COPY_UVM_DTOD, "CUDA_MEMCPY_KIND_UVM_DTOD", "Unified Device-to-Device"},
+
+    {NSYS_MEMORY_KIND, 0, NL_MEMORY_PAGEABLE, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "Pageable"},
+    {NSYS_MEMORY_KIND, 1, NL_MEMORY_PINNED, "CUDA_MEMOPR_MEMORY_KIND_PINNED", "Pinned"},
+    {NSYS_MEMORY_KIND, 2, NL_MEMORY_DEVICE, "CUDA_MEMOPR_MEMORY_KIND_DEVICE", "Device"},
+    {NSYS_MEMORY_KIND, 3, NL_MEMORY_ARRAY, "CUDA_MEMOPR_MEMORY_KIND_ARRAY", "Array"},
+    {NSYS_MEMORY_KIND, 4, NL_MEMORY_MANAGED, "CUDA_MEMOPR_MEMORY_KIND_MANAGED", "Managed"},
+    {NSYS_MEMORY_KIND, 5, NL_MEMORY_DEVICE_STATIC, "CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC",
+     "Device Static"},
+    {NSYS_MEMORY_KIND, 6, NL_MEMORY_MANAGED_STATIC, "CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC",
+     "Managed Static"},
+    {NSYS_MEMORY_KIND, 7, NL_MEMORY_UNKNOWN, "CUDA_MEMOPR_MEMORY_KIND_UNKNOWN", "Unknown"},
+
+    {NSYS_SYNC_KIND, 0, NL_SYNC_UNKNOWN, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN", "Unknown"},
+    {NSYS_SYNC_KIND, 1, NL_SYNC_EVENT, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE",
+     "Event sync"},
+    {NSYS_SYNC_KIND, 2, NL_SYNC_STREAM_WAIT_EVENT,
+     "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT", "Stream wait sync"},
+    {NSYS_SYNC_KIND, 3, NL_SYNC_STREAM, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE",
+     "Stream sync"},
+    {NSYS_SYNC_KIND, 4, NL_SYNC_CONTEXT, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE",
+     "Context sync"},
+
+    {NSYS_EVENT_TYPE, 33, NSYS_NVTX_CATEGORY, "NvtxCategory", ""},
+    {NSYS_EVENT_TYPE, 34, NSYS_NVTX_MARK, "NvtxMark", ""},
+    {NSYS_EVENT_TYPE, 39, NSYS_NVTX_THREAD, "NvtxThread", ""},
+    {NSYS_EVENT_TYPE, 59, NSYS_NVTX_PUSH_POP, "NvtxPushPopRange", ""},
+    {NSYS_EVENT_TYPE, 60, NSYS_NVTX_START_END, "NvtxStartEndRange", ""},
+    {NSYS_EVENT_TYPE, 64, NSYS_NVTX_CATEGORY, "NvtxtCategory", ""},
+    {NSYS_EVENT_TYPE, 65, NSYS_NVTX_MARK, "NvtxtMark", ""},
+    {NSYS_EVENT_TYPE, 70, NSYS_NVTX_PUSH_POP, "NvtxtPushPopRange", ""},
+    {NSYS_EVENT_TYPE, 71, NSYS_NVTX_START_END, "NvtxtStartEndRange", ""},
+    {NSYS_EVENT_TYPE, 72, NSYS_NVTX_THREAD, "NvtxtMetaThread", ""},
+    {NSYS_EVENT_TYPE, 75, NSYS_NVTX_DOMAIN, "NvtxDomainCreate", ""},
+    {NSYS_EVENT_TYPE, 76, NSYS_NVTX_IGNORED, "NvtxDomainDestroy", ""},
+    {NSYS_EVENT_TYPE, 97, NSYS_NVTX_IGNORED, "NvtxNameCudaDevice", ""},
+    {NSYS_EVENT_TYPE, 98, NSYS_NVTX_IGNORED, "NvtxNameCudaContext", ""},
+    {NSYS_EVENT_TYPE, 99, NSYS_NVTX_IGNORED, "NvtxNameCudaStream", ""},
+
+    {NSYS_OVERHEAD_TYPE, 0, 0, "OVERHEAD_UNDEFINED", "Undefined"},
+    {NSYS_OVERHEAD_TYPE, 1, 1, "OVERHEAD_UNKNOWN", "Unknown"},
+    {NSYS_OVERHEAD_TYPE, 2, 2, "OVERHEAD_DRIVER_COMPILER", "Driver JIT compiler (CUDA)"},
+    {NSYS_OVERHEAD_TYPE, 3, 3, "OVERHEAD_CUPTI_BUFFER_FLUSH", "Buffer flush (Profiler)"},
+    {NSYS_OVERHEAD_TYPE, 4, 4, "OVERHEAD_CUPTI_INSTRUMENTATION", "Instrumentation (Profiler)"},
+    {NSYS_OVERHEAD_TYPE, 5, 5, "OVERHEAD_CUPTI_RESOURCE",
+     "Resource creation/destruction (Profiler)"},
+    {NSYS_OVERHEAD_TYPE, 6, 6, "OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING",
+     "Runtime module loading (CUDA)"},
+    {NSYS_OVERHEAD_TYPE, 7, 7, "OVERHEAD_LAZY_FUNCTION_LOADING", "Lazy function loading (CUDA)"},
+    {NSYS_OVERHEAD_TYPE, 8, 8, "OVERHEAD_COMMAND_BUFFER_FULL", "Command buffer full (CUDA)"},
+
+    {NSYS_MEMORY_OPERATION, 0, NSYS_MEMORY_ALLOCATE, "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION", ""},
+    {NSYS_MEMORY_OPERATION, 1, NSYS_MEMORY_FREE, "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION", ""},
+
+    {NSYS_CONTEXT_TAG, 7, NSYS_CONTEXT_ENDS, "SAVE_END", ""},
+    {NSYS_CONTEXT_TAG, 8, NSYS_CONTEXT_BEGINS, "RESTORE_START", ""},
+    {NSYS_CONTEXT_TAG, 9, NSYS_CONTEXT_RUNS, "CONTEXT_START", ""},
+    {NSYS_CONTEXT_TAG, 10, NSYS_CONTEXT_NO_TIME, "INVALID_TIMESTAMP", ""},
+    {NSYS_CONTEXT_TAG, 11, NSYS_CONTEXT_RESET, "ENGINE_RESET", ""},
+};
+#define KNOWN (sizeof known / sizeof known[0])
+
+static void set(struct nsys_load *load, enum nsys_enum which, int64_t number, uint8_t value,
+                struct nl_str label)
+{
+    /* The last place stands for numbers that do not fit. */
+    if (number < 0 || number >= NSYS_ENUM_VALUES - 1)
+        return;
+    struct nsys_enum_map *map = &load->enums[which];
+    map->value[number] = value;
+    if (which == NSYS_EVENT_TYPE || which == NSYS_CONTEXT_TAG)
+        return; /* never shown */
+    map->label[number] = nl_builder_name(load->builder, label);
+    map->name[number] = map->label[number];
+    if (sources[which].copy && label.len > 0) {
+        char text[128];
+        int len = snprintf(text, sizeof text, "[CUDA memcpy %.*s]", (int)label.len, label.ptr);
+        if (len > 0 && (size_t)len < sizeof text)
+            map->name[number] = nl_builder_name(load->builder, nl_str(text));
+    }
+}
+
+struct reading {
+    struct nsys_load *load;
+    enum nsys_enum which;
+};
+
+static const char *const enum_columns[] = {"id|number", "name", "label", NULL};
+
+static void keep_enum(void *context, const struct sqlitepages_cell *cells)
+{
+    struct reading *reading = context;
+    struct nl_str symbol = nsys_text(reading->load, &cells[1]);
+    struct nl_str label = nsys_text(reading->load, &cells[2]);
+    int64_t number = dbcell_i64(&cells[0]);
+    for (size_t i = 0; i < KNOWN; i++)
+        if (known[i].of == reading->which && nl_str_is(symbol, known[i].symbol)) {
+            if (label.len == 0)
+                label = nl_str(known[i].label);
+            set(reading->load, reading->which, number, known[i].value, label);
+            return;
+        }
+    set(reading->load, reading->which, number, 0, label.len > 0 ? label : symbol);
+}
+
+void nsys_enums_load(struct nsys_load *load)
+{
+    for (unsigned which = 0; which < NSYS_ENUMS; which++) {
+        struct reading reading = {load, (enum nsys_enum)which};
+        const struct dbfile_table *table = dbfile_find(&load->db, sources[which].table);
+        if (table && table->rows > 0) {
+            nsys_each(load, sources[which].table, enum_columns, keep_enum, &reading);
+            continue;
+        }
+        for (size_t i = 0; i < KNOWN; i++)
+            if (known[i].of == reading.which)
+                set(load, reading.which, known[i].number, known[i].value, nl_str(known[i].label));
+    }
+}

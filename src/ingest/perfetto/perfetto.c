@@ -1,0 +1,373 @@
+/*
+ * The format row of Perfetto traces: recognising one, packet after packet, and what coverage says. A
+ * packet whose sequence has lost its state (a ring buffer that overwrote it) is dropped until the next
+ * reset, as Perfetto itself does: its names would be wrong.
+ */
+#include "ingest/perfetto/perfetto.h"
+
+#include "base/stream.h"
+#include "ingest/lib/wholefile.h"
+
+#define TEXT_MOST        65536
+#define INFLATED_MOST    ((size_t)64 << 20) /* of one packet */
+#define BYTES_PER_RECORD 64 /* of a trace, or more: room for records is made at once */
+#define STATE_CLEARED    1u
+#define STATE_NEEDED     2u
+#define CLOCK_BOOTTIME   6
+
+/* ---- recognising ---- */
+
+/* Numbers of TracePacket's fields that show up in the first packets of real traces. */
+static bool is_packet(struct wire packet)
+{
+    struct wire_field field;
+    unsigned known = 0, fields = 0;
+    while (wire_next(&packet, &field)) {
+        bool scalar = field.type == WIRE_VARINT;
+        fields++;
+        switch (field.number) {
+        case 3:
+        case 8:
+        case 10:
+        case 13:
+        case 41:
+        case 42:
+        case 58:
+        case 76:
+        case 79: known += scalar; break;
+        case 1:
+        case 2:
+        case 6:
+        case 11:
+        case 12:
+        case 33:
+        case 35:
+        case 36:
+        case 37:
+        case 43:
+        case 44:
+        case 45:
+        case 50:
+        case 52:
+        case 53:
+        case 54:
+        case 59:
+        case 60:
+        case 66:
+        case 89: known += field.type == WIRE_BYTES; break;
+        default:
+            if (field.number > 1000)
+                return false;
+        }
+    }
+    return !packet.damaged && fields && known * 2 > fields;
+}
+
+static int sniff(const struct nl_input *input, const char **why)
+{
+    struct wire trace = wire_over(input->head, input->head_len);
+    struct wire_field field;
+    unsigned packets = 0, whole = 0;
+    (void)why;
+    while (wire_next(&trace, &field)) {
+        if (field.number != 1 || field.type != WIRE_BYTES)
+            return 0;
+        packets++;
+        whole += is_packet(wire_inside(&field));
+    }
+    if (trace.damaged && !wire_clip(&trace, &field))
+        return 0;
+    if (packets == 0) /* one packet that is longer than the head, or cut */
+        return 0;
+    return whole * 10 >= packets * 9 ? 85 : 0;
+}
+
+/* ---- packets ---- */
+
+static void packet_head(struct perfetto_load *load, struct perfetto_packet *packet)
+{
+    struct wire wire = packet->bytes;
+    struct wire_field field;
+    uint64_t sequence = 0;
+    while (wire_next(&wire, &field)) {
+        if (field.number == 10) {
+            sequence = field.value;
+        } else if (field.number == 8) {
+            packet->timestamp = field.value;
+            packet->has_time = true;
+        } else if (field.number == 58) {
+            packet->clock = field.value;
+        }
+    }
+    load->notes[PERFETTO_NOTE_DAMAGED] += wire.damaged;
+    packet->sequence = perfetto_sequence_of(load, sequence);
+}
+
+/* Resets and losses of the sequence's state. False when the packet cannot be understood. */
+static bool packet_state(struct perfetto_load *load, struct perfetto_packet *packet)
+{
+    struct wire wire = packet->bytes;
+    struct wire_field field;
+    uint64_t flags = 0;
+    bool cleared = false, lost = false;
+    while (wire_next(&wire, &field)) {
+        if (field.number == 13)
+            flags = field.value;
+        else if (field.number == 41)
+            cleared = field.value != 0;
+        else if (field.number == 42)
+            lost = field.value != 0;
+    }
+    if (lost)
+        packet->sequence->valid = false;
+    if (cleared || flags & STATE_CLEARED)
+        perfetto_sequence_clear(packet->sequence);
+    if (!(flags & STATE_NEEDED) || packet->sequence->valid)
+        return true;
+    load->notes[PERFETTO_NOTE_STATE]++;
+    return false;
+}
+
+/* What must be known before the packet's events. */
+static void packet_tables(struct perfetto_load *load, struct perfetto_packet *packet)
+{
+    struct wire wire = packet->bytes;
+    struct wire_field field;
+    while (wire_next(&wire, &field)) {
+        if (!wire_is_text(&field))
+            continue;
+        switch (field.number) {
+        case 12: perfetto_interned(load, packet->sequence, &field); break;
+        case 59: perfetto_defaults(load, packet->sequence, &field); break;
+        case 6: perfetto_snapshot(load, packet, &field); break;
+        case 60: perfetto_descriptor(load, &field); break;
+        case 44: perfetto_thread_descriptor(load, packet->sequence, &field); break;
+        case 2: perfetto_process_tree(load, &field); break;
+        default: break;
+        }
+    }
+}
+
+static void read_compressed(struct perfetto_load *load, const struct wire_field *data);
+
+static void packet_events(struct perfetto_load *load, struct perfetto_packet *packet, bool inner)
+{
+    struct wire wire = packet->bytes;
+    struct wire_field field;
+    uint64_t id = packet->sequence->id;
+    while (wire_next(&wire, &field)) {
+        if (!wire_is_text(&field))
+            continue;
+        switch (field.number) {
+        case 11: perfetto_event(load, packet, &field); break;
+        case 1: perfetto_ftrace(load, &field); break;
+        case 52: perfetto_gpu_counters(load, packet, &field); break;
+        case 53: perfetto_stage_event(load, packet, &field); break;
+        case 66: perfetto_perf_sample(load, packet, &field); break;
+        case 54: perfetto_streamed_samples(load, packet, &field); break;
+        case 37: perfetto_heap(load, packet, &field); break;
+        case 50:
+            if (inner) {
+                load->notes[PERFETTO_NOTE_COMPRESSED]++;
+                break;
+            }
+            read_compressed(load, &field);
+            packet->sequence = perfetto_sequence_of(load, id); /* the array may have moved */
+            break;
+        case 2:
+        case 6:
+        case 12:
+        case 44:
+        case 59:
+        case 60: break;
+        default: load->notes[PERFETTO_NOTE_PACKETS]++; break;
+        }
+    }
+}
+
+/* Records are held until all are read and staged beside them: at most half of the budget for them. */
+static bool too_many(const struct perfetto_load *load)
+{
+    return load->job && load->job->memory_bytes &&
+           load->record_count * sizeof *load->records > load->job->memory_bytes / 2;
+}
+
+static bool read_trace(struct perfetto_load *load, struct wire trace, bool inner)
+{
+    struct wire_field field;
+    while (wire_next(&trace, &field)) {
+        if (field.number != 1 || !wire_is_text(&field))
+            continue;
+        struct perfetto_packet packet = {.bytes = wire_inside(&field)};
+        load->packets++;
+        load->bytes += field.len;
+        if ((load->packets & 1023) == 0)
+            load->stopped = nl_job_cancelled(load->job) || nl_builder_over_budget(load->builder);
+        if (load->stopped)
+            return false;
+        if (too_many(load))
+            return false;
+        packet_head(load, &packet);
+        if (!packet_state(load, &packet))
+            continue;
+        packet_tables(load, &packet);
+        packet_events(load, &packet, inner);
+    }
+    bool cut = trace.damaged && wire_clip(&trace, &field);
+    load->notes[PERFETTO_NOTE_CUT] += cut;
+    load->notes[PERFETTO_NOTE_DAMAGED] += trace.damaged && !cut;
+    return true;
+}
+
+/* Packets deflated together (zlib). Its two bytes of header become those of gzip, which the streams
+ * of base/ read; that the trailer is then missing is no loss, since lengths tell what is whole. */
+static void read_compressed(struct perfetto_load *load, const struct wire_field *data)
+{
+    static const unsigned char gzip_head[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
+    struct nl_err err;
+    size_t len = sizeof gzip_head + (data->len > 2 ? data->len - 2 : 0), size = 0, room = 0;
+    if (data->len < 6 || (data->data[0] & 15) != 8) {
+        load->notes[PERFETTO_NOTE_COMPRESSED]++;
+        return;
+    }
+    unsigned char *packed = nl_alloc(len), *bytes = NULL;
+    memcpy(packed, gzip_head, sizeof gzip_head);
+    memcpy(packed + sizeof gzip_head, data->data + 2, data->len - 2);
+    nl_err_clear(&err);
+    struct nl_stream *stream = nl_stream_memory(packed, len, &err);
+    ssize_t got = 0;
+    while (stream && size < INFLATED_MOST) {
+        nl_grow(&bytes, &room, size + 65536);
+        got = nl_stream_read(stream, bytes + size, room - size, &err);
+        if (got <= 0)
+            break;
+        size += (size_t)got;
+    }
+    nl_stream_close(stream);
+    if (size)
+        (void)read_trace(load, wire_over(bytes, size), true);
+    else
+        load->notes[PERFETTO_NOTE_COMPRESSED]++;
+    nl_free(packed);
+    nl_free(bytes);
+}
+
+/* ---- the whole ---- */
+
+static const struct {
+    const char *item, *detail;
+} note_texts[PERFETTO_NOTES] = {
+    [PERFETTO_NOTE_CUT] = {"truncated: the file ends within a packet",
+                           "packets before it are loaded"},
+    [PERFETTO_NOTE_DAMAGED] = {"skipped: damaged messages", "bytes that are no protobuf"},
+    [PERFETTO_NOTE_STATE] = {"skipped: packets whose names were lost",
+                             "the ring buffer overwrote what they refer to"},
+    [PERFETTO_NOTE_CLOCK] = {"skipped: events of clocks that no snapshot ties to the others", NULL},
+    [PERFETTO_NOTE_NO_SNAPSHOT] = {"events of several clocks without a snapshot",
+                                   "their times are taken as they are"},
+    [PERFETTO_NOTE_INTERNED] = {"texts that were never sent", "names or arguments are unknown"},
+    [PERFETTO_NOTE_OPEN] = {"slices without an end", "they end with the trace"},
+    [PERFETTO_NOTE_LONE_END] = {"ends without a begin", NULL},
+    [PERFETTO_NOTE_PACKETS] = {"not loaded: packets of other kinds",
+                               "configuration, statistics, system information"},
+    [PERFETTO_NOTE_FTRACE] = {"not loaded: kernel events of other kinds", NULL},
+    [PERFETTO_NOTE_LOST] = {"kernel events were lost", "the buffers of a processor ran over"},
+    [PERFETTO_NOTE_COMPRESSED] = {"skipped: compressed packets that do not inflate", NULL},
+    [PERFETTO_NOTE_TIME] = {"skipped: events with impossible times", NULL},
+    [PERFETTO_NOTE_DEEP] = {"truncated: arguments nested too deep", NULL},
+    [PERFETTO_NOTE_LEGACY] = {"not loaded: events of unknown types", NULL},
+    [PERFETTO_NOTE_FULL] = {"truncated: too many names or events", NULL},
+    [PERFETTO_NOTE_NO_STACK] = {"samples without a call stack", NULL},
+    [PERFETTO_NOTE_DEEP_STACK] = {"truncated: call stacks too deep", "1024 frames are kept"},
+    [PERFETTO_NOTE_SAMPLES_LOST] = {"samples were lost", "the buffer of a processor ran over"},
+    [PERFETTO_NOTE_SAMPLES_SKIPPED] = {"samples that the recorder skipped",
+                                       "it was over its limits, or the process was not in scope"},
+    [PERFETTO_NOTE_HEAP_PARTIAL] = {"heap dumps that are not whole",
+                                    "rejected, overrun or stopped by a limit while recording"},
+    [PERFETTO_NOTE_TYPED] = {"not loaded: typed arguments of events", NULL},
+};
+
+static void cover(struct perfetto_load *load)
+{
+    for (int i = 0; i < PERFETTO_NOTES; i++)
+        if (load->notes[i])
+            nl_builder_coverage(load->builder, load->source, note_texts[i].item,
+                                (int64_t)load->notes[i], note_texts[i].detail);
+    if (!load->record_count && !load->profile.samples)
+        nl_builder_coverage(load->builder, load->source, "no events", 1,
+                            "no packet holds a slice, a counter, a switch or a sample");
+}
+
+static void release(struct perfetto_load *load)
+{
+    for (size_t i = 0; i < load->sequence_count; i++) {
+        id_index_release(&load->sequences[i].interned);
+        nl_free(load->sequences[i].texts);
+    }
+    nl_free(load->sequences);
+    nl_free(load->clocks);
+    nl_free(load->tracks);
+    nl_free(load->records);
+    nl_free(load->launches);
+    nl_free(load->cpus);
+    nl_free(load->thread_pids);
+    id_index_release(&load->sequence_index);
+    id_index_release(&load->clock_index);
+    id_index_release(&load->track_index);
+    id_index_release(&load->thread_index);
+    nl_arena_free(&load->arena);
+    gpurows_map_release(&load->heaps);
+    nl_free(load->frames);
+    cpuprofile_release(&load->profile);
+    nl_buf_release(&load->text);
+}
+
+static bool load_trace(struct perfetto_load *load, const void *bytes, size_t len,
+                       struct nl_err *err)
+{
+    nl_reserve(&load->records, &load->record_cap, len / BYTES_PER_RECORD);
+    bool done = read_trace(load, wire_over(bytes, len), false) && perfetto_finish(load);
+    if (!done && nl_job_cancelled(load->job))
+        return nl_fail(err, NL_INTERRUPTED, "interrupted");
+    if (!done && too_many(load))
+        return nl_fail(err, NL_MEMORY,
+                       "its events do not fit into the memory budget; give more with --memory");
+    if (load->packets == 0)
+        return nl_fail(err, NL_FORMAT, "the trace ends within its first packet");
+    if (!load->record_count && !load->profile.samples && load->notes[PERFETTO_NOTE_DAMAGED])
+        return nl_fail(err, NL_FORMAT, "the trace is damaged before its first event");
+    cover(load);
+    return true;
+}
+
+static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
+                       struct nl_job *job, struct nl_err *err)
+{
+    struct perfetto_load *load = nl_zalloc(sizeof *load);
+    load->builder = builder;
+    load->source = source;
+    load->job = job;
+    load->trace_clock = CLOCK_BOOTTIME;
+    load->stage = nl_stage_new(builder);
+    nl_stage_begin(load->stage, source, 0);
+    load->profile =
+        (struct cpuprofile){.builder = builder, .source = source, .job = job, .stage = load->stage};
+    nl_arena_init(&load->arena);
+    nl_buf_init(&load->text, TEXT_MOST);
+    bool done = load_trace(load, bytes, len, err);
+    release(load);
+    nl_free(load);
+    return done;
+}
+
+static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
+                 struct nl_job *job, struct nl_err *err)
+{
+    return whole_file_load(builder, source, input, job, load_bytes, err);
+}
+
+const struct nl_format nl_format_perfetto = {.name = "perfetto",
+                                             .title = "Perfetto trace",
+                                             .sniff = sniff,
+                                             .load = load,
+                                             .doc = "formats/perfetto.md"};

@@ -1,0 +1,305 @@
+/*
+ * Execution traces: recognition, archives, and nodes on their way to the store.
+ */
+#include "ingest/torch/torchet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "ingest/lib/wholefile.h"
+
+#define LONGEST ((size_t)64 << 10) /* of one text of a node */
+#define BLOCK   512                /* of a tar archive */
+
+/* What a node may tell about itself. Files and environments are not among it. */
+static const char *const kept[] = {"rf_id",
+                                   "fw_parent",
+                                   "seq_id",
+                                   "scope",
+                                   "tid",
+                                   "fw_tid",
+                                   "op_schema",
+                                   "kernel_backend",
+                                   "collective_name",
+                                   "dtype",
+                                   "in_msg_nelems",
+                                   "out_msg_nelems",
+                                   "in_split_size",
+                                   "out_split_size",
+                                   "global_rank_start",
+                                   "global_rank_stride",
+                                   "pg_name",
+                                   "pg_desc",
+                                   "pg_size",
+                                   "comm_type",
+                                   "comm_size",
+                                   "comm_src",
+                                   "comm_dst",
+                                   "comm_tag",
+                                   "comm_group",
+                                   "involved_dim",
+                                   "is_cpu_op",
+                                   "ctrl_deps",
+                                   "data_deps",
+                                   "inputs",
+                                   "outputs",
+                                   "input_strides",
+                                   "output_strides",
+                                   "num_ops",
+                                   "tensor_size",
+                                   "start_us"};
+
+uint32_t torchet_text(struct torchet *et, struct nl_str text)
+{
+    if (text.len > LONGEST) {
+        et->shortened++;
+        return NL_NO_NAME;
+    }
+    return text.len ? nl_stage_name(et->stage, text) : NL_NO_NAME;
+}
+
+void torchet_begin(struct torchet *et)
+{
+    et->node = nl_node_row();
+    et->node.source = et->source;
+    nl_buf_clear(&et->detail);
+}
+
+static void append_quoted(struct nl_buf *buf, struct nl_str text)
+{
+    struct nl_json json;
+    nl_json_to_buf(&json, buf, 0);
+    nl_json_str(&json, text);
+}
+
+void torchet_fact(struct torchet *et, struct nl_str name, struct nl_str value, bool quote)
+{
+    bool known = false;
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !known; i++)
+        known = nl_str_is(name, kept[i]);
+    if (nl_str_is(name, "rf_id") && !nl_parse_i64(value, &et->node.external_id))
+        et->node.external_id = NL_NULL_I64;
+    if (!known) {
+        et->others++;
+        return;
+    }
+    if (value.len > LONGEST) {
+        et->shortened++;
+        return;
+    }
+    if (!value.len || nl_str_is(value, "\"\"") || nl_str_is(value, "[]"))
+        return;
+    nl_buf_char(&et->detail, et->detail.len ? ',' : '{');
+    append_quoted(&et->detail, name);
+    nl_buf_char(&et->detail, ':');
+    if (quote)
+        append_quoted(&et->detail, value);
+    else
+        nl_buf_add(&et->detail, value.ptr, value.len);
+}
+
+void torchet_keep(struct torchet *et)
+{
+    if (et->node.index == NL_NULL_I64 && et->node.name == NL_NO_NAME) {
+        et->unnamed++;
+        return;
+    }
+    if (et->detail.len && !et->detail.overflow) {
+        nl_buf_char(&et->detail, '}');
+        et->node.detail = nl_stage_name(et->stage, (struct nl_str){et->detail.ptr, et->detail.len});
+    }
+    if (et->detail.overflow)
+        et->shortened++;
+    nl_stage_node(et->stage, &et->node);
+    et->nodes++;
+}
+
+void torchet_global(struct torchet *et, struct nl_str name, struct nl_str value)
+{
+    static const char *const shown[] = {"schema",    "pid",   "time",      "start_ts",
+                                        "finish_ts", "ngpus", "collective"};
+    int64_t pid;
+    if (nl_str_is(name, "pid") && nl_parse_i64(value, &pid))
+        (void)nl_builder_process(et->builder, et->source, pid);
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+        if (nl_str_is(name, shown[i])) {
+            nl_builder_meta(et->builder, et->source, shown[i], value);
+            return;
+        }
+    et->foreign++;
+}
+
+/* ---- tar archives ---- */
+
+static bool is_tar(const unsigned char *bytes, size_t len)
+{
+    return len >= BLOCK && memcmp(bytes + 257, "ustar", 5) == 0;
+}
+
+/* An octal number of a header. */
+static bool octal(const unsigned char *text, size_t len, uint64_t *value)
+{
+    size_t i = 0;
+    *value = 0;
+    while (i < len && text[i] == ' ')
+        i++;
+    size_t start = i;
+    for (; i < len && text[i] >= '0' && text[i] <= '7'; i++)
+        *value = *value * 8 + (uint64_t)(text[i] - '0');
+    return i > start;
+}
+
+/* One member of an archive. */
+struct member {
+    const unsigned char *bytes;
+    size_t len;
+    bool wanted; /* a file, and not what macOS puts beside it */
+};
+
+/* The member at *at, and *at behind it. False at the end. */
+static bool next_member(const unsigned char *bytes, size_t len, size_t *at, struct member *member)
+{
+    uint64_t size;
+    if (len - *at < BLOCK || !octal(bytes + *at + 124, 12, &size) || !bytes[*at])
+        return false;
+    const unsigned char *header = bytes + *at;
+    size_t name_len = strnlen((const char *)header, 100), base = name_len;
+    while (base > 0 && header[base - 1] != '/')
+        base--;
+    bool beside = name_len - base >= 2 && header[base] == '.' && header[base + 1] == '_';
+    size_t left = len - *at - BLOCK;
+    member->wanted = (header[156] == '0' || header[156] == 0) && !beside;
+    member->bytes = header + BLOCK;
+    member->len = size < left ? (size_t)size : left;
+    uint64_t padded = (size + BLOCK - 1) / BLOCK * BLOCK;
+    *at = size > left || padded > left ? len : *at + BLOCK + (size_t)padded;
+    return true;
+}
+
+/* ---- what is it? ---- */
+
+enum content { NOTHING, JSON, CHAKRA };
+
+static enum content content_of(const unsigned char *bytes, size_t len)
+{
+    struct nl_str head = {(const char *)bytes, len < NL_SNIFF_BYTES ? len : NL_SNIFF_BYTES};
+    size_t at = 0;
+    while (at < head.len && strchr(" \t\r\n\xef\xbb\xbf", head.ptr[at]) && head.ptr[at])
+        at++;
+    if (at < head.len && head.ptr[at] == '{') {
+        if (nl_str_contains(head, "\"traceEvents\""))
+            return NOTHING;
+        bool pytorch = nl_str_contains(head, "\"schema\"") && nl_str_contains(head, "\"nodes\"");
+        bool chakra = nl_str_contains(head, "\"workload_graph\"");
+        return pytorch || chakra ? JSON : NOTHING;
+    }
+    return torchet_is_chakra(bytes, head.len) ? CHAKRA : NOTHING;
+}
+
+static int sniff(const struct nl_input *input, const char **why)
+{
+    const unsigned char *bytes = input->head;
+    size_t len = input->head_len, at = 0;
+    if (!is_tar(bytes, len)) {
+        enum content content = content_of(bytes, len);
+        return content == JSON ? 93 : content == CHAKRA ? 80 : 0;
+    }
+    for (struct member member; next_member(bytes, len, &at, &member);)
+        if (member.wanted && content_of(member.bytes, member.len) != NOTHING)
+            return 90;
+    *why = "a tar archive without execution traces at its start";
+    return 0;
+}
+
+/* ---- loading ---- */
+
+static bool load_document(struct torchet *et, const unsigned char *bytes, size_t len,
+                          struct nl_err *err)
+{
+    switch (content_of(bytes, len)) {
+    case JSON: return torchet_json(et, bytes, len, err);
+    case CHAKRA: return torchet_chakra(et, bytes, len, err);
+    default: return true;
+    }
+}
+
+static bool load_archive(struct torchet *et, const unsigned char *bytes, size_t len,
+                         struct nl_err *err)
+{
+    size_t at = 0;
+    int64_t skipped = 0;
+    bool done = true;
+    for (struct member member; done && next_member(bytes, len, &at, &member);) {
+        int64_t before = et->nodes;
+        if (member.wanted)
+            done = load_document(et, member.bytes, member.len, err);
+        skipped += et->nodes == before;
+    }
+    if (skipped)
+        nl_builder_coverage(et->builder, et->source, "skipped: members of the archive", skipped,
+                            "folders and files that are no execution traces");
+    return done;
+}
+
+static void tell(struct torchet *et)
+{
+    const struct {
+        const char *item;
+        int64_t count;
+        const char *detail;
+    } rows[] = {
+        {"not recorded: when nodes ran", et->nodes,
+         "an execution trace does not tell; load the Kineto trace of the same run for it"},
+        {"not loaded: attributes of nodes", et->others, "on no list of known ones"},
+        {"not loaded: facts about the trace", et->foreign, "on no list of known ones"},
+        {"not loaded: over-long texts of nodes", et->shortened, "over 64 KiB"},
+        {"skipped: nodes without id and name", et->unnamed, NULL},
+        {"damaged: text that makes no sense", et->damaged, "the rest is not loaded"},
+        {"truncated: the file ends early", et->cut, "nodes before the end are loaded"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].count)
+            nl_builder_coverage(et->builder, et->source, rows[i].item, rows[i].count,
+                                rows[i].detail);
+}
+
+bool torchet_load(struct nl_builder *builder, uint32_t source, const unsigned char *bytes,
+                  size_t len, struct nl_job *job, struct nl_err *err)
+{
+    struct torchet et = {
+        .builder = builder, .stage = nl_stage_new(builder), .job = job, .source = source};
+    nl_stage_begin(et.stage, source, 0);
+    nl_buf_init(&et.detail, 4 * LONGEST);
+    bool done = is_tar(bytes, len) ? load_archive(&et, bytes, len, err)
+                                   : load_document(&et, bytes, len, err);
+    if (done && !et.nodes)
+        done = nl_fail(err, NL_FORMAT, "no nodes in this execution trace%s",
+                       et.cut ? "; it is cut, copy it again" : "");
+    tell(&et);
+    nl_buf_release(&et.detail);
+    return done;
+}
+
+static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
+                 struct nl_job *job, struct nl_err *err)
+{
+    struct whole_file file;
+    if (!whole_file_open(&file, input, job, err))
+        return false;
+    bool done = torchet_load(builder, source, file.bytes, file.size, job, err);
+    if (file.cut)
+        nl_builder_coverage(builder, source, "truncated: the compressed data ends early", 1,
+                            file.damage);
+    whole_file_close(&file);
+    return done;
+}
+
+const struct nl_format nl_format_torchet = {
+    .name = "execution-trace",
+    .title = "PyTorch or Chakra execution trace",
+    .sniff = sniff,
+    .load = load,
+    .doc = "docs/formats/torchet.md",
+};

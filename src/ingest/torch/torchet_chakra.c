@@ -1,0 +1,199 @@
+/*
+ * Chakra's protobuf stream: a length before every message, GlobalMetadata first, then nodes
+ * (et_def.proto). Unpacked, it says the same as the JSON.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "ingest/torch/torchet.h"
+#include "parse/wire.h"
+
+static const char *const types[] = {NULL,   "METADATA",  "MEM_LOAD",  "MEM_STORE",
+                                    "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL"};
+
+bool torchet_is_chakra(const void *bytes, size_t len)
+{
+    struct wire stream = wire_over(bytes, len);
+    uint64_t size;
+    size_t fields;
+    bool cut;
+    if (!wire_varint(&stream, &size) || size < 4 || size > (uint64_t)1 << 24)
+        return false;
+    size_t left = (size_t)(stream.end - stream.at);
+    struct wire_field field;
+    struct wire first = wire_over(stream.at, size < left ? (size_t)size : left);
+    if (!wire_next(&first, &field) || field.number > 2 || !wire_is_text(&field))
+        return false;
+    struct nl_str head = {(const char *)stream.at, left};
+    if (!nl_str_contains(head, "schema"))
+        return false;
+    if (size >= left) /* long metadata: its first attribute has to do */
+        return nl_str_contains(head, "chakra");
+    struct wire second = wire_over(stream.at + size, left - (size_t)size);
+    if (!wire_varint(&second, &size) || size < 2)
+        return false;
+    left = (size_t)(second.end - second.at);
+    size_t sound =
+        wire_sound_prefix(second.at, size < left ? (size_t)size : left, 15, &fields, &cut);
+    return sound > 0 && fields > 1;
+}
+
+/* A number of AttributeProto as text; the field's number says its type. Empty for lists. */
+static struct nl_str number_text(const struct wire_field *field, char room[32])
+{
+    int len = 0;
+    if (field->number == 3 || field->number == 5) /* double, float */
+        len = snprintf(room, 32, "%.9g", wire_f64(field));
+    else if (!wire_is_varint(field))
+        len = 0;
+    else if (field->number == 27)
+        return nl_str(field->value ? "true" : "false");
+    else if (field->number == 11 || field->number == 13) /* uint32, uint64 */
+        len = snprintf(room, 32, "%" PRIu64, field->value);
+    else if (field->number == 15 || field->number == 17) /* sint32, sint64 */
+        len = snprintf(room, 32, "%" PRId64, wire_zigzag(field->value));
+    else
+        len = snprintf(room, 32, "%" PRId64, wire_i64(field));
+    return (struct nl_str){room, (size_t)len};
+}
+
+/* AttributeProto {1 name, a value of any of 27 types}: its text, and whether to quote it. */
+static bool read_attribute(const struct wire_field *from, struct nl_str *name, struct nl_str *value,
+                           bool *quote, char room[32])
+{
+    struct wire message = wire_inside(from);
+    struct wire_field field;
+    *value = *name = (struct nl_str){"", 0};
+    *quote = false;
+    while (wire_next(&message, &field)) {
+        if (field.number == 1 && wire_is_text(&field))
+            *name = wire_str(&field);
+        else if (field.number == 29 && wire_is_text(&field))
+            *value = wire_str(&field), *quote = true;
+        else if (!wire_is_text(&field))
+            *value = number_text(&field, room), *quote = false;
+    }
+    return name->len > 0;
+}
+
+/* Packed numbers as a JSON array. */
+static void read_dependencies(struct torchet *et, const char *name, const struct wire_field *from)
+{
+    struct wire packed = wire_inside(from);
+    struct nl_buf text;
+    uint64_t value;
+    nl_buf_init(&text, (size_t)64 << 10);
+    while (wire_varint(&packed, &value))
+        nl_buf_format(&text, "%s%" PRIu64, text.len ? "," : "[", value);
+    nl_buf_char(&text, ']');
+    if (text.len > 1 && !text.overflow)
+        torchet_fact(et, nl_str(name), (struct nl_str){text.ptr, text.len}, false);
+    nl_buf_release(&text);
+}
+
+/* IOInfo {1 values, 2 shapes, 3 types}, each a text as Python prints lists. */
+static void read_side(struct torchet *et, const struct wire_field *from, bool input)
+{
+    struct nl_node_row *node = &et->node;
+    struct wire message = wire_inside(from);
+    struct wire_field field;
+    while (wire_next(&message, &field)) {
+        struct nl_str text = wire_str(&field);
+        if (field.number == 1)
+            torchet_fact(et, nl_str(input ? "inputs" : "outputs"), text, true);
+        else if (field.number == 2)
+            *(input ? &node->input_shapes : &node->output_shapes) = torchet_text(et, text);
+        else if (field.number == 3)
+            *(input ? &node->input_types : &node->output_types) = torchet_text(et, text);
+    }
+}
+
+static void read_number(struct torchet *et, const struct wire_field *field)
+{
+    struct nl_node_row *node = &et->node;
+    char room[32];
+    switch (field->number) {
+    case 1: node->index = wire_i64(field); break;
+    case 3:
+        if (field->value > 0 && field->value < sizeof types / sizeof types[0])
+            node->type = nl_stage_name(et->stage, nl_str(types[field->value]));
+        break;
+    case 6:
+        if (field->value) {
+            int len = snprintf(room, sizeof room, "%" PRIu64, field->value);
+            torchet_fact(et, nl_str("start_us"), (struct nl_str){room, (size_t)len}, false);
+        }
+        break;
+    case 7:
+        if (field->value < INT64_MAX / 1000) {
+            node->total_ns = (int64_t)field->value * 1000;
+            node->count = 1;
+        }
+        break;
+    default: break;
+    }
+}
+
+/* Node. Zero is what protobuf leaves out, and an id. */
+static void read_node(struct torchet *et, struct wire message)
+{
+    struct wire_field field;
+    struct nl_str name, value;
+    char room[32];
+    bool quote;
+    torchet_begin(et);
+    et->node.index = 0;
+    while (wire_next(&message, &field)) {
+        switch (field.number) {
+        case 2: et->node.name = torchet_text(et, wire_str(&field)); break;
+        case 4: read_dependencies(et, "ctrl_deps", &field); break;
+        case 5: read_dependencies(et, "data_deps", &field); break;
+        case 8: read_side(et, &field, true); break;
+        case 9: read_side(et, &field, false); break;
+        case 10:
+            if (read_attribute(&field, &name, &value, &quote, room))
+                torchet_fact(et, name, value, quote);
+            break;
+        default: read_number(et, &field); break;
+        }
+    }
+    et->damaged += message.damaged;
+    torchet_keep(et);
+}
+
+static void read_metadata(struct torchet *et, struct wire message)
+{
+    struct wire_field field;
+    struct nl_str name, value;
+    char room[32];
+    bool quote;
+    while (wire_next(&message, &field))
+        if (field.number == 2 && read_attribute(&field, &name, &value, &quote, room))
+            torchet_global(et, name, value);
+}
+
+bool torchet_chakra(struct torchet *et, const void *bytes, size_t len, struct nl_err *err)
+{
+    struct wire stream = wire_over(bytes, len);
+    uint64_t size;
+    for (uint64_t i = 0; wire_varint(&stream, &size); i++) {
+        if (size > (uint64_t)(stream.end - stream.at)) {
+            et->cut++;
+            break;
+        }
+        struct wire message = wire_over(stream.at, (size_t)size);
+        stream.at += size;
+        if (i == 0)
+            read_metadata(et, message);
+        else
+            read_node(et, message);
+        if (et->damaged || nl_builder_over_budget(et->builder))
+            break;
+        if (i % 4096 == 0 && nl_job_cancelled(et->job))
+            return nl_fail(err, NL_INTERRUPTED, "interrupted");
+    }
+    et->cut += stream.damaged;
+    return true;
+}

@@ -1,0 +1,299 @@
+/*
+ * One SQLite connection per trace: an in-memory database whose tables are the trace's columns.
+ * Opening makes the tables and then locks the connection (guard.c); after that only SELECT works.
+ */
+#include "sql/db.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sql/functions.h"
+#include "sql/vtab.h"
+
+#define CACHE_KIB 131072 /* what SQLite's sorter may use before it writes to a temporary file */
+
+static bool exec(struct nl_db *db, const char *sql, struct nl_err *err)
+{
+    if (sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return true;
+    return nl_fail(err, NL_INTERNAL, "SQL set-up failed: %s", sqlite3_errmsg(db->sqlite));
+}
+
+/* The columns stand in the statement, so that sqlite_schema.sql tells them. */
+static bool make_table(struct nl_db *db, enum nl_table_id id, struct nl_err *err)
+{
+    const struct nl_table_def *table = &nl_tables[id];
+    struct nl_buf sql;
+    nl_buf_init(&sql, 1 << 16);
+    nl_buf_format(&sql, "CREATE VIRTUAL TABLE %s USING %s(", table->sql, table->sql);
+    if (nl_table_has_id(id))
+        nl_buf_text(&sql, "id INTEGER, ");
+    for (unsigned i = 0; i < table->count; i++) {
+        const struct nl_column_def *column = &nl_columns[table->first + i];
+        nl_buf_format(&sql, "%s\"%s\" %s", i ? ", " : "", column->name, nl_column_sql_type(column));
+    }
+    nl_buf_char(&sql, ')');
+    bool done = exec(db, sql.ptr, err);
+    nl_buf_release(&sql);
+    return done;
+}
+
+/* SQLite's own table functions are declared when first used, which the authorizer would take for a
+ * CREATE TABLE; naming them once before it is there declares them for good. */
+static bool declare_builtins(struct nl_db *db, struct nl_err *err)
+{
+    static const char *const names[] = {"json_each('[]')",   "json_tree('[]')",
+                                        "pragma_table_info", "pragma_table_xinfo",
+                                        "pragma_table_list", "pragma_function_list"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char sql[80];
+        sqlite3_snprintf(sizeof sql, sql, "SELECT 1 FROM %s LIMIT 0", names[i]);
+        if (!exec(db, sql, err))
+            return false;
+    }
+    return true;
+}
+
+static bool make_tables(struct nl_db *db, struct nl_err *err)
+{
+    for (unsigned i = 0; i < NL_TABLE_COUNT; i++)
+        if (!make_table(db, (enum nl_table_id)i, err))
+            return false;
+    for (size_t i = 0; nl_table_functions[i]; i++) {
+        char sql[160];
+        if (!nl_table_functions[i]->listed)
+            continue;
+        sqlite3_snprintf(sizeof sql, sql, "CREATE VIRTUAL TABLE %s USING %s",
+                         nl_table_functions[i]->name, nl_table_functions[i]->name);
+        if (!exec(db, sql, err))
+            return false;
+    }
+    return true;
+}
+
+struct nl_db *nl_db_open(const struct nl_trace *trace, const struct nl_db_options *options,
+                         struct nl_job *job, struct nl_err *err)
+{
+    char pragmas[80];
+    struct nl_db *db = nl_zalloc(sizeof *db);
+    db->trace = trace;
+    if (options)
+        db->options = *options;
+    db->job = job;
+    db->origin = db->options.absolute ? 0 : trace->first_ts;
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(":memory:", &db->sqlite, flags, NULL) != SQLITE_OK ||
+        nl_vtab_register(db) != SQLITE_OK || nl_functions_register(db) != SQLITE_OK ||
+        nl_tablefunctions_register(db) != SQLITE_OK) {
+        (void)nl_fail(err, NL_INTERNAL, "SQLite cannot be set up: %s",
+                      db->sqlite ? sqlite3_errmsg(db->sqlite) : "no memory");
+        nl_db_close(db);
+        return NULL;
+    }
+    sqlite3_snprintf(sizeof pragmas, pragmas, "PRAGMA cache_size = -%d", CACHE_KIB);
+    if (!exec(db, pragmas, err) || !make_tables(db, err) || !declare_builtins(db, err) ||
+        !exec(db, "PRAGMA query_only = ON", err)) {
+        nl_db_close(db);
+        return NULL;
+    }
+    nl_guard_install(db);
+    return db;
+}
+
+void nl_db_close(struct nl_db *db)
+{
+    if (!db)
+        return;
+    sqlite3_close(db->sqlite);
+    nl_db_free_sets(db);
+    nl_free(db->name_ranks);
+    nl_free(db->name_order);
+    nl_free(db);
+}
+
+/* ---- Answers ---- */
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t a = strlen(name), b = strlen(end);
+    return a >= b && strcmp(name + a - b, end) == 0;
+}
+
+/* What a column's numbers mean: from its declared type, else from the unit its name ends with. */
+static enum nl_meaning meaning_of(const char *type, const char *name)
+{
+    static const struct {
+        const char *type, *ending;
+        enum nl_meaning meaning;
+    } rules[] = {{"INTEGER NS", NULL, NL_MEANS_NS},    {"INTEGER BYTES", NULL, NL_MEANS_BYTES},
+                 {"REAL SHARE", NULL, NL_MEANS_SHARE}, {"INTEGER", NULL, NL_MEANS_INTEGER},
+                 {"TEXT", NULL, NL_MEANS_TEXT},        {"REAL", NULL, NL_MEANS_NUMBER},
+                 {NULL, "_ns", NL_MEANS_NS},           {NULL, "_bytes", NL_MEANS_BYTES},
+                 {NULL, "_share", NL_MEANS_SHARE}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (rules[i].type && type && strcmp(rules[i].type, type) == 0)
+            return rules[i].meaning;
+        if (rules[i].ending && ends_with(name, rules[i].ending))
+            return rules[i].meaning;
+    }
+    return NL_MEANS_ANY;
+}
+
+static struct nl_result *start_result(sqlite3_stmt *statement)
+{
+    int count = sqlite3_column_count(statement);
+    struct nl_result_column *columns = nl_zalloc((size_t)count * sizeof *columns);
+    struct nl_result *result = nl_result_new("sql", NULL, columns, (size_t)count);
+    for (int i = 0; i < count; i++) {
+        const char *name = sqlite3_column_name(statement, i);
+        name = name ? name : "";
+        result->columns[i].name = nl_arena_text(&result->arena, name, strlen(name));
+        result->columns[i].meaning = meaning_of(sqlite3_column_decltype(statement, i), name);
+    }
+    nl_free(columns);
+    return result;
+}
+
+static struct nl_cell blob_cell(struct nl_result *result, const unsigned char *bytes, size_t len)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *text = nl_arena_alloc(&result->arena, 2 * len + 4);
+    size_t at = 0;
+    text[at++] = 'X';
+    text[at++] = '\'';
+    for (size_t i = 0; i < len; i++) {
+        text[at++] = digits[bytes[i] >> 4];
+        text[at++] = digits[bytes[i] & 15];
+    }
+    text[at++] = '\'';
+    return (struct nl_cell){.type = NL_CELL_TEXT, .text = {text, at}};
+}
+
+static struct nl_cell read_cell(struct nl_result *result, sqlite3_stmt *statement, int i)
+{
+    struct nl_str text;
+    switch (sqlite3_column_type(statement, i)) {
+    case SQLITE_INTEGER:
+        return (struct nl_cell){.type = NL_CELL_I64, .i64 = sqlite3_column_int64(statement, i)};
+    case SQLITE_FLOAT: {
+        double value = sqlite3_column_double(statement, i); /* beyond all doubles: no number */
+        return isfinite(value) ? nl_cell_f64(value) : (struct nl_cell){.type = NL_CELL_NULL};
+    }
+    case SQLITE_TEXT:
+        text.ptr = sqlite3_column_blob(statement, i);
+        text.len = (size_t)sqlite3_column_bytes(statement, i);
+        return nl_cell_text(result, text.ptr ? text : nl_str(""));
+    case SQLITE_BLOB:
+        return blob_cell(result, sqlite3_column_blob(statement, i),
+                         (size_t)sqlite3_column_bytes(statement, i));
+    default: return (struct nl_cell){.type = NL_CELL_NULL};
+    }
+}
+
+/* A meaning stays only when every cell has its type; SQL may have put anything there. */
+static void check_meanings(struct nl_result *result)
+{
+    for (size_t column = 0; column < result->column_count; column++) {
+        enum nl_meaning meaning = result->columns[column].meaning;
+        enum nl_cell_type type = NL_CELL_I64;
+        if (meaning == NL_MEANS_TEXT)
+            type = NL_CELL_TEXT;
+        else if (meaning == NL_MEANS_SHARE || meaning == NL_MEANS_NUMBER)
+            type = NL_CELL_F64;
+        for (size_t row = 0; row < result->rows && meaning != NL_MEANS_ANY; row++) {
+            enum nl_cell_type is = nl_result_cell(result, row, column)->type;
+            if (is != NL_CELL_NULL && is != type)
+                meaning = result->columns[column].meaning = NL_MEANS_ANY;
+        }
+    }
+}
+
+/* Whether the answer has grown to the row limit; says so in it. */
+static bool is_full(const struct nl_db *db, struct nl_result *result)
+{
+    if (!db->options.row_limit || result->rows < db->options.row_limit)
+        return false;
+    result->note = nl_arena_format(&result->arena, "cut after %llu rows (the row limit)",
+                                   (unsigned long long)result->rows);
+    result->truncated = true;
+    return true;
+}
+
+/* An answer is held as a whole until it is shown. Half of an answer would be taken for all of it. */
+static bool is_too_large(struct nl_db *db, const struct nl_result *result)
+{
+    uint64_t budget = db->job ? db->job->memory_bytes / 2 : 0;
+    db->too_large =
+        budget && result->arena.used + result->cell_cap * sizeof *result->cells > budget;
+    return db->too_large;
+}
+
+/* Runs one statement. *result is replaced when it returns columns. */
+static int run(struct nl_db *db, sqlite3_stmt *statement, struct nl_result **result)
+{
+    int rc;
+    struct nl_result *answer = NULL;
+    if (sqlite3_column_count(statement) > 0)
+        answer = start_result(statement);
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (!answer)
+            continue;
+        if (is_full(db, answer)) {
+            rc = SQLITE_DONE;
+            break;
+        }
+        if (is_too_large(db, answer)) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+        struct nl_cell *row = nl_result_row(answer);
+        for (size_t i = 0; i < answer->column_count; i++)
+            row[i] = read_cell(answer, statement, (int)i);
+    }
+    if (rc != SQLITE_DONE) {
+        nl_result_free(answer);
+        return rc;
+    }
+    if (answer) {
+        check_meanings(answer);
+        nl_result_free(*result);
+        *result = answer;
+    }
+    return SQLITE_OK;
+}
+
+static void begin_statement(struct nl_db *db)
+{
+    db->timed_out = db->interrupted = db->too_large = false;
+    db->refused[0] = '\0';
+    db->deadline_ns = nl_deadline_ns(db->options.time_limit_ms);
+}
+
+struct nl_result *nl_db_query(struct nl_db *db, const char *sql, struct nl_err *err)
+{
+    struct nl_result *result = NULL;
+    const char *rest = sql;
+    bool done = true;
+    while (done && *rest) {
+        const char *tail = rest;
+        sqlite3_stmt *statement = NULL;
+        begin_statement(db);
+        int rc = sqlite3_prepare_v2(db->sqlite, rest, -1, &statement, &tail);
+        if (rc == SQLITE_OK && statement && !sqlite3_stmt_readonly(statement)) {
+            sqlite3_snprintf(sizeof db->refused, db->refused, "this statement");
+            rc = SQLITE_AUTH;
+        } else if (rc == SQLITE_OK && statement) {
+            rc = run(db, statement, &result);
+        }
+        if (rc != SQLITE_OK)
+            done = nl_db_explain(db, sql, (size_t)(rest - sql), rc, err);
+        sqlite3_finalize(statement);
+        nl_db_free_sets(db);
+        rest = tail;
+    }
+    if (done)
+        return result;
+    nl_result_free(result);
+    return NULL;
+}

@@ -1,0 +1,92 @@
+/* The table function detected_steps: iterations however they are known (stepfind.h). */
+#include <string.h>
+
+#include "base/mem.h"
+#include "timeline/stepfind.h"
+#include "sql/tablecells.h"
+
+/* Bits of the method named by an argument; all without one; 0 and a message when there is none. */
+static unsigned methods_of(struct nl_tf_call *call, sqlite3_value *value)
+{
+    if (!nl_argument_given(value))
+        return (1u << NL_STEP_METHODS) - 1;
+    const char *text = (const char *)sqlite3_value_text(value);
+    for (unsigned method = 0; text && method < NL_STEP_METHODS; method++)
+        if (!strcmp(text, nl_step_method_text(method)))
+            return 1u << method;
+    sqlite3_snprintf(sizeof call->message, call->message,
+                     "\"%s\" is no way to find steps; there are marked, ranges and launches",
+                     text ? text : "");
+    return 0;
+}
+
+static bool open_steps(struct nl_tf_call *call, sqlite3_value **args)
+{
+    unsigned methods = methods_of(call, args[0]);
+    if (!methods)
+        return false;
+    struct nl_found_steps *found = nl_alloc(sizeof *found);
+    nl_steps_find_by(call->db->trace, methods, found);
+    call->state = found;
+    call->rows = found->count;
+    return true;
+}
+
+static void close_steps(struct nl_tf_call *call)
+{
+    nl_steps_release(call->state);
+    nl_free(call->state);
+}
+
+static const struct nl_step_group *group_of(const struct nl_found_steps *found, size_t row)
+{
+    const struct nl_step_group *group = found->groups;
+    while (row >= group->first + group->count)
+        group++;
+    return group;
+}
+
+static void step_column(const struct nl_tf_call *call, size_t row, int column,
+                        sqlite3_context *context)
+{
+    const struct nl_found_steps *found = call->state;
+    const struct nl_found_step *step = &found->items[row];
+    const struct nl_step_group *group = group_of(found, row);
+    switch (column) {
+    case 0: nl_show_int(context, group->rank); break;
+    case 1: nl_show_int(context, step->index); break;
+    case 2: nl_show_int(context, step->start - call->db->origin); break;
+    case 3: nl_show_int(context, step->end - step->start); break;
+    case 4: nl_show_name(context, call, step->name); break;
+    case 5: nl_show_text(context, nl_step_phase_text(step->phase)); break;
+    case 6: nl_show_text(context, nl_step_method_text(group->method)); break;
+    case 7: nl_show_real(context, group->confidence); break;
+    default: nl_show_text(context, group->pattern); break;
+    }
+}
+
+const struct nl_table_function nl_tf_detected_steps = {
+    .name = "detected_steps",
+    .signature = "detected_steps(only_method)",
+    .doc = "Iterations per rank, however they are known: as marked (table steps), else from ranges "
+           "whose text stands for an iteration, else from the launch sequence that repeats. "
+           "Warm-up and compile steps are in it with their phase. docs/steps.md has the rules.",
+    .example = "SELECT rank, avg(dur) FROM detected_steps WHERE phase = 'steady' GROUP BY rank",
+    .columns =
+        (const struct nl_tf_column[]){
+            {"rank", "INTEGER", "rank, NULL where not known"},
+            {"index", "INTEGER", "number as marked; else 0, 1, …"},
+            {"ts", "INTEGER NS", "start"},
+            {"dur", "INTEGER NS", "length"},
+            {"name", "TEXT", "name of the mark, or of the kernel it begins with"},
+            {"phase", "TEXT", "steady, warm-up or compile"},
+            {"method", "TEXT", "marked, ranges or launches"},
+            {"confidence", "REAL", "how sure that these are the iterations, 0 to 1"},
+            {"pattern", "TEXT", "what the texts of the ranges have in common"},
+            {0}},
+    .arguments =
+        (const struct nl_tf_column[]){{"only_method", "TEXT", "look in this way only"}, {0}},
+    .listed = true,
+    .open = open_steps,
+    .column = step_column,
+    .close = close_steps};

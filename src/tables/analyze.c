@@ -1,0 +1,112 @@
+/*
+ * analyze — the list of analyses, and what is common to running them.
+ */
+#include "tables/analyze.h"
+
+#include "tables/memo.h"
+
+const struct nl_analysis *const nl_analyses[] = {
+#define NL_ANALYSIS(name) &nl_analysis_##name,
+#include "tables/analyses.def"
+#undef NL_ANALYSIS
+    NULL};
+
+const struct nl_analysis *nl_analysis_find(const char *name)
+{
+    for (size_t i = 0; nl_analyses[i]; i++)
+        if (!strcmp(nl_analyses[i]->name, name) || !strcmp(nl_analyses[i]->key, name))
+            return nl_analyses[i];
+    return NULL;
+}
+
+/* Whether a stored value is not its type's "unknown". */
+static bool known_value(const void *array, const struct nl_column_def *column, uint32_t row)
+{
+    switch (column->type) {
+    case NL_TYPE_TIME:
+    case NL_TYPE_DUR:
+    case NL_TYPE_I64: return ((const int64_t *)array)[row] != NL_NULL_I64;
+    case NL_TYPE_U64: return ((const uint64_t *)array)[row] != NL_NULL_U64;
+    case NL_TYPE_F64: return !isnan(((const double *)array)[row]);
+    case NL_TYPE_U32:
+    case NL_TYPE_REF: return ((const uint32_t *)array)[row] != NL_NULL_U32;
+    case NL_TYPE_NAME: return ((const uint32_t *)array)[row] != NL_NO_NAME;
+    case NL_TYPE_U16: return ((const uint16_t *)array)[row] != 0;
+    case NL_TYPE_U8:
+    case NL_TYPE_ENUM: return ((const uint8_t *)array)[row] != 0;
+    }
+    return false;
+}
+
+bool nl_need_is_met(const struct nl_need *need, const struct nl_trace *trace)
+{
+    uint32_t rows = nl_trace_rows(trace, need->table);
+    if (!rows || !need->column)
+        return rows != 0;
+    const struct nl_column_def *column = nl_table_column(need->table, need->column);
+    if (!column || column->hop != NL_HOP_NONE)
+        NL_BUG("an analysis needs a column that schema.def does not store");
+    const void *array = nl_trace_column(trace, column);
+    for (uint32_t row = 0; row < rows; row++)
+        if (known_value(array, column, row))
+            return true;
+    return false;
+}
+
+const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,
+                                        const struct nl_trace *trace)
+{
+    for (unsigned i = 0; i < analysis->need_count; i++)
+        if (!nl_need_is_met(&analysis->needs[i], trace))
+            return &analysis->needs[i];
+    return NULL;
+}
+
+struct nl_result *nl_analysis_run(const struct nl_analysis *analysis, const struct nl_trace *trace,
+                                  const struct nl_analyze_options *options, struct nl_job *job,
+                                  struct nl_err *err)
+{
+    if (nl_job_cancelled(job)) {
+        nl_fail(err, NL_INTERRUPTED, "stopped before %s", analysis->name);
+        return NULL;
+    }
+    struct nl_analyze_options with_memo = *options;
+    struct nl_memo *own = options->memo ? NULL : nl_memo_new(trace, &options->window);
+    if (own)
+        with_memo.memo = own;
+    struct nl_result *result = analysis->run(trace, &with_memo, job, err);
+    nl_memo_free(own);
+    if (!result)
+        return NULL;
+    result->name = analysis->key;
+    result->title = analysis->title;
+    nl_analysis_cut(result, options->limit);
+    return result;
+}
+
+void nl_analysis_cut(struct nl_result *result, size_t limit)
+{
+    if (!limit || result->rows <= limit)
+        return;
+    const char *cut =
+        nl_arena_format(&result->arena, "the first %zu of %zu rows", limit, result->rows);
+    result->note =
+        result->note ? nl_arena_format(&result->arena, "%s; %s", cut, result->note) : cut;
+    result->rows = limit;
+    result->truncated = true;
+}
+
+void nl_analyze_document(struct nl_buf *out)
+{
+    nl_buf_text(out, "| analysis | needs | answers |\n|---|---|---|\n");
+    for (size_t i = 0; nl_analyses[i]; i++) {
+        const struct nl_analysis *analysis = nl_analyses[i];
+        nl_buf_format(out, "| `%s` | ", analysis->name);
+        for (unsigned n = 0; n < analysis->need_count; n++) {
+            const struct nl_need *need = &analysis->needs[n];
+            nl_buf_format(out, "%s%s%s%s", n ? ", " : "", nl_tables[need->table].sql,
+                          need->column ? "." : "", need->column ? need->column : "");
+        }
+        nl_buf_format(out, " | %s |\n", analysis->doc);
+    }
+}

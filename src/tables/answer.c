@@ -1,0 +1,138 @@
+/* answer — see answer.h. */
+#include "tables/answer.h"
+
+#include <stdlib.h>
+
+#include "tables/lookup.h"
+#include "timeline/quantile.h"
+
+struct nl_cell nl_answer_static(const char *text)
+{
+    if (!text)
+        return (struct nl_cell){.type = NL_CELL_NULL};
+    return (struct nl_cell){.type = NL_CELL_TEXT, .text = nl_str(text)};
+}
+
+struct nl_cell nl_answer_name(struct nl_result *result, const struct nl_trace *trace, uint32_t id)
+{
+    if (id == NL_NO_NAME)
+        return (struct nl_cell){.type = NL_CELL_NULL};
+    return nl_cell_text(result, nl_trace_name(trace, id));
+}
+
+struct nl_cell nl_answer_enum(enum nl_enum_id id, unsigned value)
+{
+    return nl_answer_static(nl_enum_text(id, value));
+}
+
+struct nl_cell nl_answer_count(uint64_t value)
+{
+    return nl_cell_i64(value == NL_NULL_U64 ? NL_NULL_I64 : (int64_t)value);
+}
+
+struct nl_cell nl_answer_u32(uint32_t value)
+{
+    return nl_cell_i64(value == NL_NULL_U32 ? NL_NULL_I64 : (int64_t)value);
+}
+
+struct nl_cell nl_answer_share(int64_t part, int64_t whole)
+{
+    return nl_cell_f64(whole ? (double)part / (double)whole : NL_NULL_F64);
+}
+
+void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, int64_t whole)
+{
+    cells[0] = nl_answer_count(stats->count);
+    cells[1] = nl_cell_i64(stats->total_ns);
+    cells[2] = nl_answer_share(stats->total_ns, whole);
+    cells[3] = nl_cell_i64(stats->min_ns);
+    cells[4] = nl_cell_f64(stats->median_ns);
+    cells[5] = nl_cell_f64(stats->p95_ns);
+    cells[6] = nl_cell_i64(stats->max_ns);
+    cells[7] = nl_cell_f64(stats->stddev_ns);
+}
+
+const char *nl_answer_device_word(const struct nl_trace *trace, uint32_t device)
+{
+    bool google = device < trace->device.rows &&
+                  nl_str_is(nl_trace_name(trace, trace->device.vendor[device]), "google");
+    return google ? "TPU" : "GPU";
+}
+
+struct nl_cell nl_answer_percentile(const int64_t *sorted, size_t count, unsigned percent)
+{
+    return nl_cell_f64(nl_quantile_sorted(sorted, nl_quantile_at(count, percent)));
+}
+
+struct nl_window nl_answer_host_window(const struct nl_analyze_options *options)
+{
+    struct nl_window window = options->window;
+    window.has_device = false;
+    return window;
+}
+
+struct row {
+    struct nl_cell *cells;
+    size_t count;
+};
+
+static int compare_texts(struct nl_str a, struct nl_str b)
+{
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int compare_cells(const struct nl_cell *a, const struct nl_cell *b)
+{
+    if (a->type != b->type)
+        return a->type < b->type ? -1 : 1;
+    switch (a->type) {
+    case NL_CELL_NULL: return 0;
+    case NL_CELL_I64: return (a->i64 > b->i64) - (a->i64 < b->i64);
+    case NL_CELL_F64: return (a->f64 > b->f64) - (a->f64 < b->f64);
+    case NL_CELL_TEXT: return compare_texts(a->text, b->text);
+    }
+    return 0;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    int order = 0;
+    for (size_t i = 0; i < a->count && !order; i++)
+        order = compare_cells(&a->cells[i], &b->cells[i]);
+    return order;
+}
+
+/* Sorts `rows` rows that start at `cells`. */
+static void sort_rows(struct nl_cell *cells, size_t rows, size_t columns)
+{
+    size_t bytes = rows * columns * sizeof *cells;
+    struct nl_cell *copy = nl_alloc(bytes);
+    struct row *order = nl_alloc(rows * sizeof *order);
+    memcpy(copy, cells, bytes);
+    for (size_t i = 0; i < rows; i++)
+        order[i] = (struct row){copy + i * columns, columns};
+    qsort(order, rows, sizeof *order, compare_rows);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(cells + i * columns, order[i].cells, columns * sizeof *cells);
+    nl_free(order);
+    nl_free(copy);
+}
+
+void nl_answer_settle(struct nl_result *result, const char *column)
+{
+    ptrdiff_t key = nl_lookup_column(result, column);
+    size_t columns = result->column_count;
+    if (key < 0)
+        NL_BUG("a result is settled by a column it does not have");
+    for (size_t first = 0, next; first < result->rows; first = next) {
+        const struct nl_cell *value = nl_result_cell(result, first, (size_t)key);
+        for (next = first + 1; next < result->rows; next++)
+            if (compare_cells(nl_result_cell(result, next, (size_t)key), value) != 0)
+                break;
+        if (next - first > 1)
+            sort_rows(result->cells + first * columns, next - first, columns);
+    }
+}

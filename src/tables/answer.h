@@ -1,0 +1,49 @@
+/*
+ * answer — the few lines that every analysis needs to fill a result: text cells from the
+ * dictionary, enumerations, statistics in their usual columns.
+ */
+#ifndef NL_ANSWER_H
+#define NL_ANSWER_H
+
+#include "tables/analyze.h"
+
+/* Columns of a group's statistics, in the order nl_answer_stats fills them:
+ * count, total_ns, share, min_ns, median_ns, p95_ns, max_ns, stddev_ns. */
+#define NL_STATS_COLUMNS                                                                           \
+    {"count", NULL, NL_MEANS_COUNT}, {"total_ns", "total", NL_MEANS_NS},                           \
+        {"share", NULL, NL_MEANS_SHARE}, {"min_ns", "min", NL_MEANS_NS},                           \
+        {"median_ns", "median", NL_MEANS_NS}, {"p95_ns", "p95", NL_MEANS_NS},                      \
+        {"max_ns", "max", NL_MEANS_NS},                                                            \
+    {                                                                                              \
+        "stddev_ns", "stddev", NL_MEANS_NS                                                         \
+    }
+#define NL_STATS_COUNT 8
+
+/* `share` is total / whole; NULL when whole is 0. Medians, percentiles and deviations in ns are
+ * cells of type F64: between two ranks they are not whole. */
+void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, int64_t whole);
+
+/* NULL for id 0. The text is copied into the result. */
+struct nl_cell nl_answer_name(struct nl_result *result, const struct nl_trace *trace, uint32_t id);
+/* What people call a device of that row: "GPU", "TPU". */
+const char *nl_answer_device_word(const struct nl_trace *trace, uint32_t device);
+struct nl_cell nl_answer_enum(enum nl_enum_id id, unsigned value);
+struct nl_cell nl_answer_static(const char *text);           /* borrowed; NULL → NULL */
+struct nl_cell nl_answer_count(uint64_t value);              /* NL_NULL_U64 → NULL */
+struct nl_cell nl_answer_u32(uint32_t value);                /* NL_NULL_U32 → NULL */
+struct nl_cell nl_answer_share(int64_t part, int64_t whole); /* NULL when whole is 0 */
+
+/* Whole percentile of ascending values, count > 0, as the statistics' median and p95. */
+struct nl_cell nl_answer_percentile(const int64_t *sorted, size_t count, unsigned percent);
+
+/* Orders rows that are equal in `column`, by which the result is sorted, by their cells from left to
+ * right: dictionary ids follow the order of events, answers must not. */
+void nl_answer_settle(struct nl_result *result, const char *column);
+
+/* The window for work on the CPU: a device says nothing about it. */
+struct nl_window nl_answer_host_window(const struct nl_analyze_options *options);
+
+#define NL_ANSWER_NEW(name, title, columns)                                                        \
+    nl_result_new(name, title, columns, sizeof(columns) / sizeof(columns)[0])
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * collectives — communication operations by what they do, how much they move and how long it takes.
+ */
+#include "tables/answer.h"
+#include "tables/groups.h"
+#include "tables/scope.h"
+#include "base/sum.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"side", NULL, NL_MEANS_TEXT},
+    {"operation", NULL, NL_MEANS_TEXT},
+    {"group", NULL, NL_MEANS_TEXT},
+    {"dtype", NULL, NL_MEANS_TEXT},
+    {"ranks", NULL, NL_MEANS_INTEGER},
+    {"bytes", NULL, NL_MEANS_BYTES},
+    {"bandwidth_bytes_per_s", "bandwidth", NL_MEANS_RATE},
+    NL_STATS_COLUMNS,
+};
+
+enum { SUM_BYTES, SUM_SIZED, SUM_TIMED_BYTES, SUM_TIMED_NS, SUM_ROW };
+
+#define HOST_SIDE ((uint64_t)1 << 63)
+#define NO_TIMES  ((uint64_t)1 << 62)
+
+/* Is the slice's length that of the operation? An operator or a call that enqueues it returns long before
+ * the data have moved. */
+static bool lasts_as_long(const struct nl_trace *trace, uint32_t row)
+{
+    uint32_t slice = trace->collective.slice[row];
+    if (trace->lane.kind[trace->slice.lane[slice]] == NL_LANE_STREAM)
+        return true;
+    return trace->slice.kind[slice] == NL_KIND_COLLECTIVE &&
+           !nl_str_starts(nl_trace_name(trace, trace->collective.operation[row]), "MPI_I");
+}
+
+static void collect(struct nl_groups *groups, const struct nl_scope *scope)
+{
+    const struct nl_trace *trace = scope->trace;
+    const struct nl_collective_table *table = &trace->collective;
+    for (uint32_t row = 0; row < table->rows; row++) {
+        uint32_t slice = table->slice[row];
+        int64_t length = slice == NL_NULL_ROW ? -1 : nl_scope_length(scope, slice);
+        if (length < 0)
+            continue;
+        uint32_t lane = trace->slice.lane[slice];
+        bool host = trace->lane.kind[lane] != NL_LANE_STREAM;
+        uint64_t what = (uint64_t)table->operation[row] << 32 | table->dtype[row];
+        uint64_t who = (uint64_t)(uint32_t)nl_lane_rank(trace, lane) << 32 | table->group_name[row];
+        if (trace->slice.flags[slice] & NL_SLICE_INSTANT)
+            what |= NO_TIMES;
+        struct nl_group *group = nl_groups_add(groups, what | (host ? HOST_SIDE : 0), who, length);
+        group->sums[SUM_ROW] = row;
+        if (table->bytes[row] == NL_NULL_U64)
+            continue;
+        nl_sum_add_u64(&group->sums[SUM_BYTES], table->bytes[row]);
+        group->sums[SUM_SIZED]++;
+        if (!lasts_as_long(trace, row))
+            continue;
+        nl_sum_add_u64(&group->sums[SUM_TIMED_BYTES], table->bytes[row]);
+        nl_sum_add(&group->sums[SUM_TIMED_NS], length);
+    }
+}
+
+static void add_row(struct nl_result *result, const struct nl_trace *trace,
+                    const struct nl_group *group, int64_t whole)
+{
+    const struct nl_collective_table *table = &trace->collective;
+    uint32_t row = (uint32_t)group->sums[SUM_ROW];
+    uint32_t lane = trace->slice.lane[table->slice[row]];
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_i64(nl_lane_rank(trace, lane));
+    cells[1] = nl_answer_static(group->a & HOST_SIDE ? "host" : "device");
+    cells[2] = nl_answer_name(result, trace, table->operation[row]);
+    cells[3] = nl_answer_name(result, trace, table->group_name[row]);
+    cells[4] = nl_answer_name(result, trace, table->dtype[row]);
+    cells[5] = nl_answer_u32(table->ranks[row]);
+    if (group->sums[SUM_SIZED] > 0)
+        cells[6] = nl_cell_i64(group->sums[SUM_BYTES]);
+    if (group->sums[SUM_TIMED_NS] > 0 && group->sums[SUM_TIMED_BYTES] > 0)
+        cells[7] = nl_cell_f64((double)group->sums[SUM_TIMED_BYTES] * 1e9 /
+                               (double)group->sums[SUM_TIMED_NS]);
+    if (group->a & NO_TIMES)
+        cells[8] = nl_answer_count(group->stats.count);
+    else
+        nl_answer_stats(&cells[8], &group->stats, whole);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct nl_groups groups;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_groups_init(&groups);
+    collect(&groups, &scope);
+    nl_groups_finish(&groups);
+    int64_t whole[2] = {0, 0}; /* shares are of the same side: one is not part of the other */
+    for (size_t i = 0; i < groups.count; i++)
+        nl_sum_add(&whole[groups.items[i].a & HOST_SIDE ? 1 : 0], groups.items[i].stats.total_ns);
+    struct nl_result *result = NL_ANSWER_NEW("collectives", NULL, columns);
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < groups.count; i++)
+            if (side == (groups.items[i].a & HOST_SIDE ? 1 : 0))
+                add_row(result, trace, &groups.items[i], whole[side]);
+    nl_answer_settle(result, "total_ns");
+    nl_groups_release(&groups);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_collectives = {
+    .name = "collectives",
+    .key = "collectives",
+    .title = "Communication operations",
+    .needs = {{NL_T_collective, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "Per rank, side (device kernels, host calls), operation, process group and element type: "
+        "bytes, bandwidth = bytes / time where bytes are known and the time is the operation's (it "
+        "includes waiting for other ranks), not that of a call which only enqueues it; statistics "
+        "of time (null where only a moment is known), and share within the side.",
+};

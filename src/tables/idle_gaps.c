@@ -1,0 +1,157 @@
+/*
+ * idle_gaps — the longest gaps one by one. A heap keeps the longest, so that millions of gaps cost
+ * a comparison each.
+ */
+#include "tables/answer.h"
+#include "tables/gaptext.h"
+#include "tables/memo.h"
+
+#include <stdlib.h>
+
+#define MOST_ROWS  1000
+#define NAME_BYTES 200
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},       {"device", NULL, NL_MEANS_INTEGER},
+    {"start_ns", "start", NL_MEANS_NS},     {"dur_ns", "length", NL_MEANS_NS},
+    {"class", NULL, NL_MEANS_TEXT},         {"activity", "CPU did", NL_MEANS_TEXT},
+    {"name", NULL, NL_MEANS_TEXT},          {"activity_ns", "for", NL_MEANS_NS},
+    {"before", "after", NL_MEANS_TEXT},     {"after", "before", NL_MEANS_TEXT},
+    {"sync_ns", "since sync", NL_MEANS_NS}, {"thread", NULL, NL_MEANS_TEXT},
+};
+
+struct entry {
+    int64_t dur;
+    const struct nl_idle_gap *gap;
+    const struct nl_idle_device *device;
+};
+
+/* Whether `a` comes after `b` in the answer: shorter, or as long and later. */
+static bool is_less(const struct entry *a, const struct entry *b)
+{
+    if (a->dur != b->dur)
+        return a->dur < b->dur;
+    if (a->gap->start != b->gap->start)
+        return a->gap->start > b->gap->start;
+    return a->device > b->device;
+}
+
+static void sift_down(struct entry *heap, size_t count)
+{
+    size_t at = 0;
+    struct entry moved = heap[0];
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && is_less(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_less(&heap[child], &moved))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moved;
+}
+
+static void sift_up(struct entry *heap, size_t at)
+{
+    struct entry moved = heap[at];
+    while (at && is_less(&moved, &heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = moved;
+}
+
+static int longest_first(const void *left, const void *right)
+{
+    return is_less(left, right) ? 1 : is_less(right, left) ? -1 : 0;
+}
+
+static size_t find_longest(const struct nl_idle *idle, struct entry *heap)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < idle->device_count; i++) {
+        const struct nl_idle_device *device = &idle->devices[i];
+        for (size_t j = 0; j < device->gaps; j++) {
+            const struct nl_idle_gap *gap = &idle->gaps[device->first_gap + j];
+            struct entry entry = {gap->end - gap->start, gap, device};
+            if (count < MOST_ROWS) {
+                heap[count] = entry;
+                sift_up(heap, count++);
+            } else if (is_less(&heap[0], &entry)) {
+                heap[0] = entry;
+                sift_down(heap, count);
+            }
+        }
+    }
+    qsort(heap, count, sizeof *heap, longest_first);
+    return count;
+}
+
+static struct nl_cell name_cell(struct nl_result *result, const struct nl_trace *trace,
+                                uint32_t slice)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, 2 * NAME_BYTES);
+    nl_gap_name(&text, trace, slice, NAME_BYTES);
+    struct nl_cell cell = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
+    nl_buf_release(&text);
+    return cell;
+}
+
+static void add_row(struct nl_result *result, const struct nl_trace *trace,
+                    const struct entry *entry, bool eyes)
+{
+    const struct nl_idle_gap *gap = entry->gap;
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_i64(entry->device->rank);
+    cells[1] = nl_cell_i64(entry->device->ordinal);
+    cells[2] = nl_cell_i64(gap->start - trace->first_ts);
+    cells[3] = nl_cell_i64(entry->dur);
+    cells[4] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)gap->class));
+    cells[5] = nl_answer_static(nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+    cells[6] = nl_answer_name(result, trace, gap->name);
+    cells[7] = nl_cell_i64(gap->activity_ns);
+    cells[8] = name_cell(result, trace, gap->before);
+    cells[9] = name_cell(result, trace, gap->after);
+    if (gap->sync != NL_NULL_ROW)
+        cells[10] = nl_cell_i64(nl_idle_sync_cost(trace, gap));
+    if (!eyes)
+        cells[11] = nl_answer_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
+    else if (gap->elsewhere)
+        cells[5] = nl_answer_static(
+            nl_arena_format(&result->arena, "%s, other thread",
+                            nl_idle_activity_name((enum nl_idle_activity)gap->activity)));
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    const struct nl_idle *idle = nl_memo_idle(options->memo);
+    struct entry *heap = nl_alloc(MOST_ROWS * sizeof *heap);
+    size_t count = find_longest(idle, heap);
+    struct nl_result *result = NL_ANSWER_NEW("idle_gaps", NULL, columns);
+    for (size_t i = 0; i < count; i++)
+        add_row(result, trace, &heap[i], options->fold);
+    if (count < idle->gap_count)
+        result->note =
+            nl_arena_format(&result->arena, "the %zu longest of %zu gaps", count, idle->gap_count);
+    nl_free(heap);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_idle_gaps = {
+    .name = "idle_gaps",
+    .key = "idle_gaps",
+    .title = "Longest gaps",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "The (at most 1,000) longest gaps of all devices: class, the work before and after, what "
+        "the launching thread (or, thread: other, one that it waited for) did for most of it, and "
+        "the idle time since a blocking call "
+        "returned that had waited for the device to run dry. All of them: the table idle_gaps "
+        "in SQL.",
+};

@@ -1,0 +1,185 @@
+/*
+ * kernel_counters — what a kernel profiler measured, per name, grid and block, beside the time that
+ * the run spent there. The two lengths of a kernel are not alike by nature: a kernel profiler runs
+ * each alone, mostly with locked clocks and cold caches. Their ratio is shown, nothing follows.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tables/answer.h"
+#include "tables/scope.h"
+#include "base/sum.h"
+#include "store/signature.h"
+
+/* Thresholds of Nsight Compute's rule SOLBottleneck: under LATENCY of both peaks nothing is busy,
+ * within BALANCED of each other both are. */
+#define LATENCY  0.6
+#define BALANCED 0.1
+
+enum value { MEASURED_NS, OCCUPANCY, WARPS, L2_HITS, SM, MEMORY, DRAM, DRAM_RATE, VALUES };
+
+static const struct nl_result_column columns[] = {
+    {"name", "kernel", NL_MEANS_TEXT},
+    {"grid", NULL, NL_MEANS_TEXT},
+    {"block", NULL, NL_MEANS_TEXT},
+    {"launches", NULL, NL_MEANS_COUNT},
+    {"measured", NULL, NL_MEANS_COUNT},
+    {"total_ns", "total", NL_MEANS_NS},
+    {"mean_ns", "mean", NL_MEANS_NS},
+    {"measured_ns", "measured alone", NL_MEANS_NS},
+    {"ratio", NULL, NL_MEANS_NUMBER},
+    {"achieved_occupancy", "occupancy", NL_MEANS_SHARE},
+    {"warp_efficiency", "warps", NL_MEANS_SHARE},
+    {"l2_hit_rate", "L2 hits", NL_MEANS_SHARE},
+    {"sm_throughput", "SM", NL_MEANS_SHARE},
+    {"memory_throughput", "memory", NL_MEANS_SHARE},
+    {"dram_throughput", "DRAM", NL_MEANS_SHARE},
+    {"dram_bytes_per_s", "DRAM rate", NL_MEANS_RATE},
+    {"limiter", NULL, NL_MEANS_TEXT},
+};
+
+/* The launches of a signature inside the window, and their measurements. */
+struct tally {
+    size_t signature;
+    int64_t launches, total_ns, measured;
+    uint32_t measurement; /* the last met, NL_NULL_ROW = none */
+    double sums[VALUES];
+    int64_t counts[VALUES];
+};
+
+static double value_of(const struct nl_measurement_table *m, uint32_t row, enum value value)
+{
+    const double *const arrays[VALUES] = {
+        [MEASURED_NS] = m->measured_ns, [OCCUPANCY] = m->achieved_occupancy,
+        [WARPS] = m->warp_efficiency,   [L2_HITS] = m->l2_hit_rate,
+        [SM] = m->sm_throughput,        [MEMORY] = m->memory_throughput,
+        [DRAM] = m->dram_throughput,    [DRAM_RATE] = m->dram_bytes_per_s,
+    };
+    return arrays[value][row];
+}
+
+static void add_measurement(struct tally *tally, const struct nl_trace *trace, uint32_t row)
+{
+    if (tally->measurement == row)
+        return; /* a mean that launches share counts once */
+    tally->measurement = row;
+    tally->measured += trace->measurement.measured[row];
+    for (enum value v = 0; v < VALUES; v++) {
+        double value = value_of(&trace->measurement, row, v);
+        if (isnan(value))
+            continue;
+        tally->sums[v] += value;
+        tally->counts[v]++;
+    }
+}
+
+static struct tally add_up(const struct nl_scope *scope, const struct nl_signatures *signatures,
+                           size_t signature)
+{
+    const struct nl_trace *trace = scope->trace;
+    struct tally tally = {.signature = signature, .measurement = NL_NULL_ROW};
+    const uint32_t *kernels = signatures->members + signatures->items[signature].first;
+    for (uint32_t i = 0; i < signatures->items[signature].kernels; i++) {
+        uint32_t measurement = trace->kernel.measurement[kernels[i]];
+        int64_t length = nl_scope_length(scope, trace->kernel.slice[kernels[i]]);
+        if (length < 0)
+            continue;
+        tally.launches++;
+        nl_sum_add(&tally.total_ns, length);
+        if (measurement != NL_NULL_ROW)
+            add_measurement(&tally, trace, measurement);
+    }
+    return tally;
+}
+
+static const char *limiter(double sm, double memory)
+{
+    if (isnan(sm) || isnan(memory))
+        return NULL;
+    if (sm < LATENCY && memory < LATENCY)
+        return "latency";
+    if (fabs(sm - memory) < BALANCED)
+        return "balanced";
+    return sm > memory ? "compute" : "memory";
+}
+
+static struct nl_cell triple(struct nl_result *result, const uint32_t size[3])
+{
+    char text[48];
+    if (size[0] == NL_NULL_U32 || size[1] == NL_NULL_U32 || size[2] == NL_NULL_U32)
+        return (struct nl_cell){.type = NL_CELL_NULL};
+    int len = snprintf(text, sizeof text, "%ux%ux%u", size[0], size[1], size[2]);
+    return nl_cell_text(result, (struct nl_str){text, (size_t)len});
+}
+
+static void add_row(struct nl_result *result, const struct nl_trace *trace,
+                    const struct nl_signature *s, const struct tally *tally)
+{
+    double values[VALUES], mean = (double)tally->total_ns / (double)tally->launches;
+    struct nl_cell *cells = nl_result_row(result);
+    for (enum value v = 0; v < VALUES; v++)
+        values[v] = tally->counts[v] ? tally->sums[v] / (double)tally->counts[v] : NL_NULL_F64;
+    cells[0] = nl_answer_name(result, trace, s->name);
+    cells[1] = triple(result, s->shape);
+    cells[2] = triple(result, s->shape + 3);
+    cells[3] = nl_cell_i64(tally->launches);
+    cells[4] = nl_cell_i64(tally->measured);
+    cells[5] = nl_cell_i64(tally->total_ns);
+    cells[6] = nl_cell_f64(mean);
+    cells[7] = nl_cell_f64(values[MEASURED_NS]);
+    cells[8] = nl_cell_f64(mean > 0 ? values[MEASURED_NS] / mean : NL_NULL_F64);
+    for (enum value v = OCCUPANCY; v < VALUES; v++)
+        cells[8 + v] = nl_cell_f64(values[v]);
+    cells[8 + VALUES] = nl_answer_static(limiter(values[SM], values[MEMORY]));
+}
+
+static int by_total(const void *x, const void *y)
+{
+    const struct tally *a = x, *b = y;
+    return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct nl_signatures signatures;
+    struct nl_result *result = NL_ANSWER_NEW("kernel_counters", NULL, columns);
+    if (!trace->measurement.rows)
+        return result;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_signatures_find(&signatures, trace, false);
+    struct tally *tallies = nl_alloc((signatures.count + 1) * sizeof *tallies);
+    size_t count = 0;
+    for (size_t i = 0; i < signatures.count; i++) {
+        tallies[count] = add_up(&scope, &signatures, i);
+        count += tallies[count].measurement != NL_NULL_ROW;
+    }
+    if (count)
+        qsort(tallies, count, sizeof *tallies, by_total);
+    for (size_t i = 0; i < count; i++)
+        add_row(result, trace, &signatures.items[tallies[i].signature], &tallies[i]);
+    nl_answer_settle(result, "total_ns");
+    nl_free(tallies);
+    nl_signatures_release(&signatures);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_kernel_counters = {
+    .name = "kernel_counters",
+    .key = "kernel_counters",
+    .title = "Kernels as a kernel profiler measured them",
+    .needs = {{NL_T_measurement, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc = "Per name, grid and block that was measured (--join, or a report of its own): launches "
+           "and their time in the run, launches that were measured and their mean length there "
+           "(alone, mostly with locked clocks: the ratio to the run's mean is shown, and nothing "
+           "follows from it), achieved occupancy, active threads per warp, L2 hit rate, "
+           "throughputs as shares of the peak. Limiter as Nsight Compute's rule SOLBottleneck: "
+           "latency when SM and memory stay under 60 %, balanced within 10 points, else the "
+           "larger.",
+};

@@ -1,0 +1,124 @@
+/*
+ * kernels — statistics per kernel name, the same rows as the SQL view kernel_summary with share and
+ * what the name tells added: class, category, tensor cores, element type; and, where a kernel
+ * profiler measured some of them, means over the launches that have a measurement.
+ */
+#include "tables/answer.h"
+#include "tables/scope.h"
+#include "base/sum.h"
+
+#define PLAIN_COLUMNS (5 + NL_STATS_COUNT) /* without those of measurements */
+
+static const struct nl_result_column columns[] = {
+    {"name", "kernel", NL_MEANS_TEXT},
+    {"class", NULL, NL_MEANS_TEXT},
+    {"category", NULL, NL_MEANS_TEXT},
+    NL_STATS_COLUMNS,
+    {"tensor_core", "tensor core", NL_MEANS_TEXT},
+    {"dtype", NULL, NL_MEANS_TEXT},
+    {"with_measurement", "measured", NL_MEANS_COUNT},
+    {"achieved_occupancy", "occupancy", NL_MEANS_SHARE},
+    {"warp_efficiency", "warps", NL_MEANS_SHARE},
+    {"l2_hit_rate", "L2 hits", NL_MEANS_SHARE},
+    {"dram_bytes_per_s", "DRAM rate", NL_MEANS_RATE},
+};
+
+#define VALUES 4
+struct measured {
+    uint64_t launches, counts[VALUES];
+    double sums[VALUES];
+};
+
+/* By dictionary id; NULL when nothing was measured. */
+static struct measured *add_measured(const struct nl_trace *trace, const struct nl_window *window)
+{
+    const struct nl_measurement_table *m = &trace->measurement;
+    const double *const values[VALUES] = {m->achieved_occupancy, m->warp_efficiency, m->l2_hit_rate,
+                                          m->dram_bytes_per_s};
+    struct nl_scope scope;
+    if (!m->rows)
+        return NULL;
+    struct measured *sums = nl_zalloc((trace->names.count + (size_t)1) * sizeof *sums);
+    nl_scope_init(&scope, trace, window);
+    for (uint32_t row = 0; row < trace->kernel.rows; row++) {
+        uint32_t measurement = trace->kernel.measurement[row], slice = trace->kernel.slice[row];
+        if (measurement == NL_NULL_ROW || nl_scope_length(&scope, slice) < 0)
+            continue;
+        struct measured *sum = &sums[trace->slice.name[slice]];
+        sum->launches++;
+        for (int v = 0; v < VALUES; v++) {
+            if (isnan(values[v][measurement]))
+                continue;
+            sum->sums[v] += values[v][measurement];
+            sum->counts[v]++;
+        }
+    }
+    nl_scope_release(&scope);
+    return sums;
+}
+
+static void put_measured(struct nl_cell *cells, const struct measured *sum)
+{
+    cells[0] = nl_answer_count(sum->launches);
+    for (int v = 0; v < VALUES; v++)
+        cells[1 + v] =
+            nl_cell_f64(sum->counts[v] ? sum->sums[v] / (double)sum->counts[v] : NL_NULL_F64);
+}
+
+/* One kernel of each name, by dictionary id: what a name tells is the same for all of them. */
+static uint32_t *examples_of(const struct nl_trace *trace)
+{
+    uint32_t *examples = nl_zalloc((trace->names.count + 1) * sizeof *examples);
+    for (uint32_t row = 0; row < trace->kernel.rows; row++)
+        examples[trace->slice.name[trace->kernel.slice[row]]] = row;
+    return examples;
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    size_t count;
+    struct nl_group_stats *stats = nl_name_stats(trace, &options->window, NL_KIND_KERNEL, &count);
+    const struct nl_kernel_table *kernel = &trace->kernel;
+    uint32_t *examples = examples_of(trace);
+    struct measured *measured = add_measured(trace, &options->window);
+    struct nl_result *result = nl_result_new(
+        "kernels", NULL, columns, measured ? sizeof columns / sizeof columns[0] : PLAIN_COLUMNS);
+    int64_t whole = 0;
+    for (size_t i = 0; i < count; i++)
+        nl_sum_add(&whole, stats[i].total_ns);
+    for (size_t i = 0; i < count; i++) {
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_answer_name(result, trace, stats[i].name);
+        uint32_t example = examples[stats[i].name];
+        cells[1] = nl_answer_enum(NL_ENUM_class, kernel->class[example]);
+        cells[2] = nl_answer_enum(NL_ENUM_category, kernel->category[example]);
+        nl_answer_stats(&cells[3], &stats[i], whole);
+        cells[3 + NL_STATS_COUNT] =
+            nl_answer_enum(NL_ENUM_tensorcore, kernel->tensor_core[example]);
+        cells[4 + NL_STATS_COUNT] = nl_answer_name(result, trace, kernel->dtype[example]);
+        if (measured)
+            put_measured(&cells[PLAIN_COLUMNS], &measured[stats[i].name]);
+    }
+    nl_answer_settle(result, "total_ns");
+    nl_free(measured);
+    nl_free(examples);
+    nl_free(stats);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_kernels = {
+    .name = "kernels",
+    .key = "kernels",
+    .title = "Kernels by total time",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "Per kernel name: count, total, share of all kernel time, min, median, p95, max and "
+        "sample standard deviation, and what the name tells (docs/kernels.md). Percentiles "
+        "interpolate linearly between closest ranks. Where kernels have measurements, means over "
+        "the launches that have one.",
+};

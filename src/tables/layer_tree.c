@@ -1,0 +1,22 @@
+/* layer_tree — modules as a tree with device time. */
+#include "tables/gputime.h"
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    return nl_gputime_by_path(trace, options, NL_KIND_LAYER);
+}
+
+const struct nl_analysis nl_analysis_layer_tree = {
+    .name = "layer_tree",
+    .key = "layer_tree",
+    .title = "Modules as a tree",
+    .needs = {{NL_T_layer, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "Per path of modules from the outermost in, by names without numbers of instances: count, "
+        "time on the CPU, work and device time launched there (self) and there or inside (total).",
+};

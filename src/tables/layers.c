@@ -1,0 +1,26 @@
+/*
+ * layers — modules and model layers by the time they take themselves on the CPU.
+ */
+#include "tables/selftime.h"
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    const struct nl_nest nest = {
+        .slices = trace->layer.slice, .rows = trace->layer.rows, .same_kind = true};
+    return nl_self_answer(trace, options, &nest);
+}
+
+const struct nl_analysis nl_analysis_layers = {
+    .name = "layers",
+    .key = "layers",
+    .title = "Layers by self time on the CPU",
+    .needs = {{NL_T_layer, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc = "Per module or layer: count, total and self time (without layers inside), share of all "
+           "self "
+           "time, and statistics of the total time per call.",
+};

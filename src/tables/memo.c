@@ -1,0 +1,184 @@
+/* memo — see memo.h. A lock per thing: what depends on another thing asks for it while it holds its
+ * own lock, and nothing depends on itself. */
+#include "tables/memo.h"
+
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "timeline/attribution.h"
+
+#define KINDS (UINT8_MAX + 1)
+
+struct once {
+    pthread_mutex_t lock;
+    bool made;
+};
+
+struct nl_memo {
+    const struct nl_trace *trace;
+    const struct nl_window *window;
+    struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
+        owners_once, clocks_once;
+    struct nl_idle *idle;
+    struct nl_device_breakdown *devices;
+    size_t device_count;
+    struct nl_found_steps steps;
+    struct nl_step_times times;
+    struct nl_api_roles roles;
+    int64_t *self;
+    struct nl_owners owners;
+    struct nl_clock_checks clocks;
+    struct once ranges_once[KINDS];
+    struct nl_memo_ranges ranges[KINDS];
+};
+
+/* True when the caller is the first and must make the thing before finish(). */
+static bool begin(struct once *once)
+{
+    pthread_mutex_lock(&once->lock);
+    return !once->made;
+}
+
+static void finish(struct once *once)
+{
+    once->made = true;
+    pthread_mutex_unlock(&once->lock);
+}
+
+static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
+{
+    struct once *all[] = {&memo->idle_once,   &memo->breakdown_once, &memo->steps_once,
+                          &memo->times_once,  &memo->roles_once,     &memo->self_once,
+                          &memo->owners_once, &memo->clocks_once};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        visit(all[i]);
+    for (size_t kind = 0; kind < KINDS; kind++)
+        visit(&memo->ranges_once[kind]);
+}
+
+static void init_once(struct once *once)
+{
+    pthread_mutex_init(&once->lock, NULL);
+}
+
+static void destroy_once(struct once *once)
+{
+    pthread_mutex_destroy(&once->lock);
+}
+
+struct nl_memo *nl_memo_new(const struct nl_trace *trace, const struct nl_window *window)
+{
+    struct nl_memo *memo = nl_zalloc(sizeof *memo);
+    memo->trace = trace;
+    memo->window = window;
+    each_once(memo, init_once);
+    return memo;
+}
+
+void nl_memo_free(struct nl_memo *memo)
+{
+    if (!memo)
+        return;
+    nl_idle_free(memo->idle);
+    nl_free(memo->devices);
+    nl_step_times_release(&memo->times);
+    nl_steps_release(&memo->steps);
+    nl_api_roles_release(&memo->roles);
+    nl_clock_checks_release(&memo->clocks);
+    nl_free(memo->self);
+    nl_owners_release(&memo->owners);
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        nl_rangetree_release(&memo->ranges[kind].tree);
+        nl_free(memo->ranges[kind].owner);
+    }
+    each_once(memo, destroy_once);
+    nl_free(memo);
+}
+
+const struct nl_idle *nl_memo_idle(struct nl_memo *memo)
+{
+    if (begin(&memo->idle_once))
+        memo->idle = nl_idle_new(memo->trace, memo->window);
+    finish(&memo->idle_once);
+    return memo->idle;
+}
+
+const struct nl_device_breakdown *nl_memo_breakdown(struct nl_memo *memo, size_t *count)
+{
+    if (begin(&memo->breakdown_once))
+        memo->devices = nl_time_breakdown(memo->trace, memo->window, &memo->device_count);
+    finish(&memo->breakdown_once);
+    *count = memo->device_count;
+    return memo->devices;
+}
+
+const struct nl_found_steps *nl_memo_steps(struct nl_memo *memo)
+{
+    if (begin(&memo->steps_once))
+        nl_steps_find(memo->trace, &memo->steps);
+    finish(&memo->steps_once);
+    return &memo->steps;
+}
+
+const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo)
+{
+    if (begin(&memo->times_once))
+        nl_step_times_init(&memo->times, memo->trace, memo->window, nl_memo_steps(memo));
+    finish(&memo->times_once);
+    return &memo->times;
+}
+
+const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo)
+{
+    if (begin(&memo->clocks_once))
+        nl_clock_checks_init(&memo->clocks, memo->trace);
+    finish(&memo->clocks_once);
+    return &memo->clocks;
+}
+
+const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo)
+{
+    if (begin(&memo->roles_once))
+        nl_api_roles_init(&memo->roles, memo->trace);
+    finish(&memo->roles_once);
+    return &memo->roles;
+}
+
+const int64_t *nl_memo_self_times(struct nl_memo *memo)
+{
+    if (begin(&memo->self_once))
+        memo->self = nl_self_times(memo->trace, 0, memo->trace->slice.rows);
+    finish(&memo->self_once);
+    return memo->self;
+}
+
+const struct nl_owners *nl_memo_owners(struct nl_memo *memo)
+{
+    if (begin(&memo->owners_once))
+        nl_owners_init(&memo->owners, memo->trace);
+    finish(&memo->owners_once);
+    return &memo->owners;
+}
+
+static void make_ranges(struct nl_memo *memo, enum nl_kind kind, struct nl_memo_ranges *ranges)
+{
+    const struct nl_owners *owners = nl_memo_owners(memo);
+    nl_rangetree_init(&ranges->tree, memo->trace, kind);
+    if (kind == NL_KIND_OP) {
+        ranges->owner = nl_owners_op(owners, &ranges->tree);
+    } else if (kind == NL_KIND_LAYER) {
+        const struct nl_memo_ranges *ops = nl_memo_ranges(memo, NL_KIND_OP);
+        ranges->owner = nl_owners_layer(owners, &ranges->tree, &ops->tree, ops->owner);
+    } else {
+        ranges->owner = nl_owners_find(owners, &ranges->tree);
+    }
+}
+
+const struct nl_memo_ranges *nl_memo_ranges(struct nl_memo *memo, enum nl_kind kind)
+{
+    struct nl_memo_ranges *ranges = &memo->ranges[kind];
+    if (begin(&memo->ranges_once[kind]))
+        make_ranges(memo, kind, ranges);
+    finish(&memo->ranges_once[kind]);
+    return ranges;
+}

@@ -1,0 +1,137 @@
+/*
+ * memory — allocations and frees: peaks as the allocator reported them, and of the running sum.
+ */
+#include "tables/answer.h"
+#include "tables/scope.h"
+#include "base/sort.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device_type", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"kind", NULL, NL_MEANS_TEXT},
+    {"allocations", NULL, NL_MEANS_COUNT},
+    {"frees", NULL, NL_MEANS_COUNT},
+    {"allocated_bytes", "allocated", NL_MEANS_BYTES},
+    {"freed_bytes", "freed", NL_MEANS_BYTES},
+    {"peak_net_bytes", "peak net", NL_MEANS_BYTES},
+    {"peak_allocated_bytes", "peak allocated", NL_MEANS_BYTES},
+    {"peak_reserved_bytes", "peak reserved", NL_MEANS_BYTES},
+};
+
+struct pool {
+    int64_t rank, device_type, device;
+    uint32_t kind;
+    uint64_t allocations, frees;
+    int64_t allocated, freed, net, peak_net, peak_allocated, peak_reserved;
+};
+
+struct pools {
+    struct pool *items;
+    size_t count, cap;
+};
+
+static struct pool *pool_of(struct pools *pools, const struct nl_trace *trace, uint32_t row)
+{
+    const struct nl_memory_table *memory = &trace->memory;
+    uint32_t lane = memory->lane[row];
+    int64_t rank = lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane);
+    for (size_t i = 0; i < pools->count; i++) {
+        struct pool *pool = &pools->items[i];
+        if (pool->rank == rank && pool->device_type == memory->device_type[row] &&
+            pool->device == memory->device[row] && pool->kind == memory->kind[row])
+            return pool;
+    }
+    nl_grow(&pools->items, &pools->cap, pools->count + 1);
+    pools->items[pools->count] = (struct pool){.rank = rank,
+                                               .device_type = memory->device_type[row],
+                                               .device = memory->device[row],
+                                               .kind = memory->kind[row],
+                                               .peak_allocated = NL_NULL_I64,
+                                               .peak_reserved = NL_NULL_I64};
+    return &pools->items[pools->count++];
+}
+
+static void raise(int64_t *peak, uint64_t value)
+{
+    if (value != NL_NULL_U64 && (int64_t)value > *peak)
+        *peak = (int64_t)value;
+}
+
+static void add_event(struct pool *pool, const struct nl_memory_table *memory, uint32_t row)
+{
+    int64_t bytes = memory->bytes[row];
+    raise(&pool->peak_allocated, memory->total_allocated[row]);
+    raise(&pool->peak_reserved, memory->total_reserved[row]);
+    if (bytes == NL_NULL_I64)
+        return;
+    if (bytes < 0) {
+        pool->frees++;
+        pool->freed -= bytes;
+    } else {
+        pool->allocations++;
+        pool->allocated += bytes;
+    }
+    pool->net += bytes;
+    if (pool->net > pool->peak_net)
+        pool->peak_net = pool->net;
+}
+
+/* Events in order of time: the running sum needs it, tables are in order of the source. */
+static void collect(struct pools *pools, const struct nl_scope *scope)
+{
+    const struct nl_memory_table *memory = &scope->trace->memory;
+    struct nl_keyed *order = nl_alloc((memory->rows + (size_t)1) * 2 * sizeof *order);
+    size_t count = 0;
+    for (uint32_t row = 0; row < memory->rows; row++)
+        if (nl_scope_moment(scope, memory->lane[row], memory->ts[row]))
+            order[count++] = (struct nl_keyed){nl_sort_key(memory->ts[row]), row};
+    nl_sort_keyed(order, order + memory->rows + 1, count);
+    for (size_t i = 0; i < count; i++)
+        add_event(pool_of(pools, scope->trace, order[i].row), memory, order[i].row);
+    nl_free(order);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct pools pools = {0};
+    nl_scope_init(&scope, trace, &options->window);
+    collect(&pools, &scope);
+    struct nl_result *result = NL_ANSWER_NEW("memory", NULL, columns);
+    for (size_t i = 0; i < pools.count; i++) {
+        const struct pool *pool = &pools.items[i];
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_cell_i64(pool->rank);
+        cells[1] = nl_cell_i64(pool->device_type);
+        cells[2] = nl_cell_i64(pool->device);
+        cells[3] = nl_answer_name(result, trace, pool->kind);
+        cells[4] = nl_answer_count(pool->allocations);
+        cells[5] = nl_answer_count(pool->frees);
+        cells[6] = nl_cell_i64(pool->allocated);
+        cells[7] = nl_cell_i64(pool->freed);
+        cells[8] = nl_cell_i64(pool->peak_net);
+        cells[9] = nl_cell_i64(pool->peak_allocated);
+        cells[10] = nl_cell_i64(pool->peak_reserved);
+    }
+    nl_free(pools.items);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_memory = {
+    .name = "memory",
+    .key = "memory",
+    .title = "Memory",
+    .needs = {{NL_T_memory, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "Per rank, device and kind of memory: allocations and frees while recording. Peak net is "
+        "the highest running sum since the profile's start (what was allocated before is not in "
+        "it); peak allocated and reserved are the allocator's own totals where recorded. Device "
+        "types are the framework's numbers: 0 CPU, 1 CUDA.",
+};

@@ -1,0 +1,79 @@
+/*
+ * nvtx — user ranges and marks by text, domain and style.
+ */
+#include "tables/answer.h"
+#include "tables/fold.h"
+#include "tables/memo.h"
+#include "tables/scope.h"
+#include "tables/selftime.h"
+#include "base/sum.h"
+
+static const struct nl_result_column columns[] = {
+    {"name", "range", NL_MEANS_TEXT},
+    {"domain", NULL, NL_MEANS_TEXT},
+    {"style", NULL, NL_MEANS_TEXT},
+    NL_SELF_COLUMNS,
+};
+
+/* Length of a range; 0 for a mark, whose length may be unknown by nature. */
+static int64_t length_of(const struct nl_scope *scope, uint32_t slice)
+{
+    const struct nl_slice_table *table = &scope->trace->slice;
+    if (table->dur[slice] == NL_NULL_I64 && table->flags[slice] & NL_SLICE_INSTANT)
+        return nl_scope_moment(scope, table->lane[slice], table->ts[slice]) ? 0 : -1;
+    return nl_scope_length(scope, slice);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    const struct nl_nvtx_table *nvtx = &trace->nvtx;
+    struct nl_scope scope;
+    struct nl_groups groups;
+    struct nl_fold fold;
+    nl_fold_init(&fold, trace, options->fold ? NL_FOLD_EYES : NL_FOLD_NOTHING);
+    nl_scope_init(&scope, trace, &options->window);
+    nl_groups_init(&groups);
+    const int64_t *self = nvtx->rows ? nl_memo_self_times(options->memo) : NULL;
+    int64_t whole = 0;
+    for (uint32_t row = 0; row < nvtx->rows; row++) {
+        int64_t length = length_of(&scope, nvtx->slice[row]);
+        if (length < 0)
+            continue;
+        uint64_t name = nl_fold_id(&fold, trace->slice.name[nvtx->slice[row]]);
+        int64_t own = self[nvtx->slice[row]] > 0 ? self[nvtx->slice[row]] : 0;
+        nl_sum_add(&nl_groups_add(&groups, name << 32 | nvtx->domain[row], nvtx->style[row], length)
+                        ->sums[0],
+                   own);
+        nl_sum_add(&whole, own);
+    }
+    nl_groups_finish(&groups);
+    struct nl_result *result = NL_ANSWER_NEW("nvtx", NULL, columns);
+    for (size_t i = 0; i < groups.count; i++) {
+        const struct nl_group *group = &groups.items[i];
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_fold_cell(&fold, result, (uint32_t)(group->a >> 32));
+        cells[1] = nl_answer_name(result, trace, (uint32_t)group->a);
+        cells[2] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
+        nl_self_cells(&cells[3], group, whole);
+    }
+    nl_answer_settle(result, "total_ns");
+    result->note = nl_fold_note(&fold, result);
+    nl_fold_release(&fold);
+    nl_groups_release(&groups);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_nvtx = {
+    .name = "nvtx",
+    .key = "nvtx",
+    .title = "User ranges (NVTX, annotations)",
+    .needs = {{NL_T_nvtx, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc = "Per text, domain and style: count, total time on the CPU, self time (without ranges "
+           "inside, same thread and domain), share of all self time, and statistics of the total.",
+};

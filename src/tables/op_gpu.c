@@ -1,0 +1,23 @@
+/* op_gpu — operators by the device time they launched. */
+#include "tables/gputime.h"
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    return nl_gputime_by_name(trace, options, NL_KIND_OP);
+}
+
+const struct nl_analysis nl_analysis_op_gpu = {
+    .name = "op_gpu",
+    .key = "op_gpu",
+    .title = "Operators by the device time they launched",
+    .needs = {{NL_T_op, NULL}, {NL_T_api, "correlation"}},
+    .need_count = 2,
+    .run = run,
+    .doc = "Per operator name: calls, time on the CPU, and time of the device work launched by it: "
+           "self is the work launched in no operator inside, total is with those, union counts a "
+           "device's moment once. Work launched outside any and work whose launch is not recorded "
+           "have rows of their own, so GPU self adds up to all device work.",
+};

@@ -1,0 +1,42 @@
+/*
+ * osrt — calls into the operating system's libraries (pthread, file, poll, ...) by name.
+ */
+#include "tables/answer.h"
+#include "base/sum.h"
+
+static const struct nl_result_column columns[] = {
+    {"name", "call", NL_MEANS_TEXT},
+    NL_STATS_COLUMNS,
+};
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    const struct nl_window window = nl_answer_host_window(options);
+    size_t count;
+    struct nl_group_stats *stats = nl_name_stats(trace, &window, NL_KIND_OSRT, &count);
+    struct nl_result *result = NL_ANSWER_NEW("osrt", NULL, columns);
+    int64_t whole = 0;
+    for (size_t i = 0; i < count; i++)
+        nl_sum_add(&whole, stats[i].total_ns);
+    for (size_t i = 0; i < count; i++) {
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_answer_name(result, trace, stats[i].name);
+        nl_answer_stats(&cells[1], &stats[i], whole);
+    }
+    nl_answer_settle(result, "total_ns");
+    nl_free(stats);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_osrt = {
+    .name = "osrt",
+    .key = "osrt",
+    .title = "Operating system calls by total time",
+    .need_count = 0,
+    .run = run,
+    .doc = "Per function of the operating system's libraries: statistics of time. Most of it is "
+           "waiting by design.",
+};

@@ -1,0 +1,68 @@
+/*
+ * others — slices that no other analysis tells about, by name: what generic Chrome traces consist
+ * of, and garbage collection, compilation, library calls and overhead of the rest.
+ */
+#include "tables/answer.h"
+#include "tables/memo.h"
+#include "tables/groups.h"
+#include "tables/scope.h"
+#include "tables/selftime.h"
+#include "base/sum.h"
+
+static const struct nl_result_column columns[] = {
+    {"name", NULL, NL_MEANS_TEXT},
+    {"kind", NULL, NL_MEANS_TEXT},
+    NL_SELF_COLUMNS,
+};
+
+#define OTHER_KINDS                                                                                \
+    (1u << NL_KIND_UNKNOWN | 1u << NL_KIND_GPU_ANNOTATION | 1u << NL_KIND_GC |                     \
+     1u << NL_KIND_COMPILE | 1u << NL_KIND_ALLOC | 1u << NL_KIND_OVERHEAD |                        \
+     1u << NL_KIND_LIBRARY | 1u << NL_KIND_DEVICE_OTHER | 1u << NL_KIND_GENERIC)
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct nl_groups groups;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_groups_init(&groups);
+    const int64_t *self = NULL;
+    int64_t whole = 0;
+    for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
+        unsigned kind = trace->slice.kind[slice];
+        int64_t length = OTHER_KINDS >> kind & 1u ? nl_scope_length(&scope, slice) : -1;
+        if (length < 0)
+            continue;
+        if (!self)
+            self = nl_memo_self_times(options->memo);
+        nl_sum_add(&nl_groups_add(&groups, trace->slice.name[slice], kind, length)->sums[0],
+                   self[slice]);
+        nl_sum_add(&whole, self[slice]);
+    }
+    nl_groups_finish(&groups);
+    nl_groups_by_self(&groups);
+    struct nl_result *result = NL_ANSWER_NEW("others", NULL, columns);
+    for (size_t i = 0; i < groups.count; i++) {
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_answer_name(result, trace, (uint32_t)groups.items[i].a);
+        cells[1] = nl_answer_enum(NL_ENUM_kind, (unsigned)groups.items[i].b);
+        nl_self_cells(&cells[2], &groups.items[i], whole);
+    }
+    nl_answer_settle(result, "self_ns");
+    nl_groups_release(&groups);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_others = {
+    .name = "others",
+    .key = "others",
+    .title = "Other slices by self time",
+    .run = run,
+    .doc = "Per name and kind, of slices that no other analysis lists (generic events of Chrome "
+           "traces, library calls, garbage collection, compilation, overhead, GPU annotations): "
+           "count, total and self time, share of their self time, statistics of the total.",
+};

@@ -1,0 +1,127 @@
+/* overlap_matrix — which kinds of work of a device run at the same time. */
+#include "tables/answer.h"
+#include "tables/places.h"
+#include "tables/scope.h"
+
+enum kind { COMPUTE, COMMUNICATION, HTOD, DTOH, DTOD, OTHER_COPY, FILL, KINDS };
+
+static const char *const kind_names[KINDS] = {"compute", "communication", "HtoD", "DtoH",
+                                              "DtoD",    "other copies",  "fills"};
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},    {"device", NULL, NL_MEANS_INTEGER},
+    {"a", NULL, NL_MEANS_TEXT},          {"b", NULL, NL_MEANS_TEXT},
+    {"a_ns", "a in all", NL_MEANS_NS},   {"b_ns", "b in all", NL_MEANS_NS},
+    {"both_ns", "at once", NL_MEANS_NS}, {"a_share", "of a", NL_MEANS_SHARE},
+    {"b_share", "of b", NL_MEANS_SHARE},
+};
+
+struct place_sets {
+    struct nl_intervals sets[KINDS];
+};
+
+static enum kind kernel_kind(unsigned class)
+{
+    switch (class) {
+    case NL_CLASS_COMMUNICATION: return COMMUNICATION;
+    case NL_CLASS_COPY: return OTHER_COPY;
+    case NL_CLASS_MEMSET: return FILL;
+    default: return COMPUTE;
+    }
+}
+
+static enum kind copy_kind(unsigned kind)
+{
+    switch (kind) {
+    case NL_COPY_HTOD: return HTOD;
+    case NL_COPY_DTOH: return DTOH;
+    case NL_COPY_DTOD: return DTOD;
+    default: return OTHER_COPY;
+    }
+}
+
+static void add(struct place_sets *all, const struct nl_scope *scope,
+                const struct nl_places *places, uint32_t slice, enum kind kind)
+{
+    int64_t start, end;
+    uint32_t place = places->lane_place[scope->trace->slice.lane[slice]];
+    if (place != NL_NULL_ROW && nl_scope_slice(scope, slice, &start, &end))
+        nl_intervals_add(&all[place].sets[kind], start, end);
+}
+
+static void collect(struct place_sets *all, const struct nl_scope *scope,
+                    const struct nl_places *places)
+{
+    const struct nl_trace *trace = scope->trace;
+    for (uint32_t row = 0; row < trace->kernel.rows; row++)
+        add(all, scope, places, trace->kernel.slice[row], kernel_kind(trace->kernel.class[row]));
+    for (uint32_t row = 0; row < trace->graph.rows; row++)
+        add(all, scope, places, trace->graph.slice[row], COMPUTE);
+    for (uint32_t row = 0; row < trace->copy.rows; row++)
+        add(all, scope, places, trace->copy.slice[row], copy_kind(trace->copy.kind[row]));
+    for (uint32_t row = 0; row < trace->memset.rows; row++)
+        add(all, scope, places, trace->memset.slice[row], FILL);
+}
+
+static void add_pairs(struct nl_result *result, const struct nl_place *place,
+                      struct place_sets *all)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        nl_intervals_normalise(&all->sets[i]);
+    for (size_t a = 0; a < KINDS; a++)
+        for (size_t b = a + 1; b < KINDS; b++) {
+            if (!all->sets[a].count || !all->sets[b].count)
+                continue;
+            int64_t both = nl_intervals_overlap(&all->sets[a], &all->sets[b]);
+            if (!both && a > COMMUNICATION)
+                continue; /* copies among themselves, in order */
+            int64_t a_ns = nl_intervals_length(&all->sets[a]);
+            int64_t b_ns = nl_intervals_length(&all->sets[b]);
+            struct nl_cell *cells = nl_result_row(result);
+            cells[0] = nl_cell_i64(place->rank);
+            cells[1] = nl_cell_i64(place->ordinal);
+            cells[2] = nl_answer_static(kind_names[a]);
+            cells[3] = nl_answer_static(kind_names[b]);
+            cells[4] = nl_cell_i64(a_ns);
+            cells[5] = nl_cell_i64(b_ns);
+            cells[6] = nl_cell_i64(both);
+            cells[7] = nl_answer_share(both, a_ns);
+            cells[8] = nl_answer_share(both, b_ns);
+        }
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct nl_places places;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_places_init(&places, trace);
+    struct place_sets *all = nl_zalloc((places.count + 1) * sizeof *all);
+    collect(all, &scope, &places);
+    struct nl_result *result = NL_ANSWER_NEW("overlap_matrix", NULL, columns);
+    for (size_t i = 0; i < places.count; i++) {
+        add_pairs(result, &places.items[i], &all[i]);
+        for (size_t j = 0; j < KINDS; j++)
+            nl_intervals_release(&all[i].sets[j]);
+    }
+    nl_free(all);
+    nl_places_release(&places);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_overlap_matrix = {
+    .name = "overlap_matrix",
+    .key = "overlap_matrix",
+    .title = "What runs at the same time",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "Per rank, device and pair of kinds of work (compute, communication, copies by direction, "
+        "fills): the time with both running, and its share of either's union. Pairs of "
+        "copies and fills are listed only when they overlap.",
+};

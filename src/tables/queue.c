@@ -1,0 +1,152 @@
+/*
+ * queue — how much launched work waits in front of each stream, over time.
+ *
+ * The line is that of waiting.h (HTA's queue length). Mean, percentile and shares are weighted by
+ * time from the first launch to the last start: a burst of launches must not outweigh a second of
+ * waiting. A queue of at most 1 means that the device is about to wait for the CPU; 1,000 is about
+ * where launch calls begin to block.
+ */
+#include "tables/answer.h"
+#include "tables/places.h"
+#include "tables/scope.h"
+#include "tables/waiting.h"
+#include "base/sum.h"
+
+#define SHORT_QUEUE 1
+#define FULL_QUEUE  1000
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"stream", NULL, NL_MEANS_INTEGER},
+    {"context", NULL, NL_MEANS_INTEGER},
+    {"launched", NULL, NL_MEANS_COUNT},
+    {"span_ns", "span", NL_MEANS_NS},
+    {"mean", NULL, NL_MEANS_NUMBER},
+    {"p50", NULL, NL_MEANS_COUNT},
+    {"p95", NULL, NL_MEANS_COUNT},
+    {"max", NULL, NL_MEANS_COUNT},
+    {"short_share", "at most 1", NL_MEANS_SHARE},
+    {"full_share", "1,000 and more", NL_MEANS_SHARE},
+};
+
+/* Time spent at each length. */
+struct lengths {
+    int64_t *ns;
+    size_t count, cap;
+    int64_t span;
+};
+
+struct lines {
+    const struct nl_trace *trace;
+    struct nl_waiting *streams;
+};
+
+static void wait_for(void *context, uint32_t stream, uint32_t slice, int64_t length)
+{
+    struct lines *lines = context;
+    uint32_t launch = lines->trace->slice.link[slice];
+    (void)length;
+    if (launch != NL_NULL_ROW && lines->trace->slice.kind[launch] == NL_KIND_API)
+        nl_waiting_add(&lines->streams[stream], lines->trace, slice, launch);
+}
+
+static void stay(struct lengths *lengths, size_t length, int64_t ns)
+{
+    if (length >= lengths->count) {
+        nl_grow(&lengths->ns, &lengths->cap, length + 1);
+        while (lengths->count <= length)
+            lengths->ns[lengths->count++] = 0;
+    }
+    nl_sum_add(&lengths->ns[length], ns);
+    nl_sum_add(&lengths->span, ns);
+}
+
+/* The length that is not exceeded for `percent` of the time. */
+static int64_t percentile(const struct lengths *lengths, unsigned percent)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < lengths->count; i++) {
+        nl_sum_add(&sum, lengths->ns[i]);
+        if ((double)sum >= (double)percent / 100 * (double)lengths->span)
+            return (int64_t)i;
+    }
+    return lengths->count ? (int64_t)lengths->count - 1 : 0;
+}
+
+static int64_t time_between(const struct lengths *lengths, size_t first, size_t last)
+{
+    int64_t sum = 0;
+    for (size_t i = first; i <= last && i < lengths->count; i++)
+        nl_sum_add(&sum, lengths->ns[i]);
+    return sum;
+}
+
+static void add_row(struct nl_result *result, const struct nl_places *places,
+                    const struct nl_stream_place *stream, struct nl_waiting *line)
+{
+    struct lengths lengths = {0};
+    struct nl_waiting_walk walk;
+    nl_waiting_begin(line, &walk);
+    while (nl_waiting_next(line, &walk))
+        stay(&lengths, walk.length, walk.ns);
+    double area = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < lengths.count; i++) {
+        area += (double)i * (double)lengths.ns[i];
+        most = lengths.ns[i] ? i : most;
+    }
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_i64(places->items[stream->place].rank);
+    cells[1] = nl_cell_i64(places->items[stream->place].ordinal);
+    cells[2] = nl_cell_i64(stream->stream);
+    cells[3] = nl_cell_i64(stream->context);
+    cells[4] = nl_answer_count(line->count);
+    cells[5] = nl_cell_i64(lengths.span);
+    if (lengths.span > 0) {
+        cells[6] = nl_cell_f64(area / (double)lengths.span);
+        cells[7] = nl_cell_i64(percentile(&lengths, 50));
+        cells[8] = nl_cell_i64(percentile(&lengths, 95));
+        cells[9] = nl_cell_i64((int64_t)most);
+        cells[10] = nl_answer_share(time_between(&lengths, 0, SHORT_QUEUE), lengths.span);
+        cells[11] = nl_answer_share(time_between(&lengths, FULL_QUEUE, SIZE_MAX), lengths.span);
+    }
+    nl_free(lengths.ns);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct nl_places places;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_places_init(&places, trace);
+    struct lines lines = {trace, nl_zalloc((places.stream_count + 1) * sizeof *lines.streams)};
+    nl_places_work(&places, &scope, wait_for, &lines);
+    struct nl_result *result = NL_ANSWER_NEW("queue", NULL, columns);
+    for (size_t i = 0; i < places.stream_count; i++) {
+        if (lines.streams[i].count)
+            add_row(result, &places, &places.streams[i], &lines.streams[i]);
+        nl_waiting_release(&lines.streams[i]);
+    }
+    nl_free(lines.streams);
+    nl_places_release(&places);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_queue = {
+    .name = "queue",
+    .key = "queue",
+    .title = "Work waiting in front of each stream",
+    .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
+    .need_count = 2,
+    .run = run,
+    .doc =
+        "Per stream: launched but not started work over time (+1 at the launch call, -1 at the "
+        "start on the device): mean, median, p95 and maximum weighted by time, the share of time "
+        "at most 1 waits (the device is about to wait for the CPU) and at least 1,000 (launch "
+        "calls begin to block).",
+};

@@ -1,0 +1,41 @@
+/*
+ * selftime — what remains of nested slices when their children are taken out: the answer that
+ * operators, modules, ranges and Python functions share. Children are whatever lies inside on the
+ * same lane (an operator's API calls too), as SQL's self_time has it; for modules, whose direct
+ * children are the Python functions of their own code, only modules.
+ */
+#ifndef NL_SELFTIME_H
+#define NL_SELFTIME_H
+
+#include "tables/analyze.h"
+#include "tables/groups.h"
+
+/* One kind of nested slices: its side table's `slice` column. */
+struct nl_nest {
+    const uint32_t *slices;
+    uint32_t rows;
+    bool same_kind; /* only slices of the same kind count as children */
+};
+
+/* Name-keyed answer from the nest: columns name, count, total_ns, self_ns, share (of all self
+ * time), min_ns, median_ns, p95_ns, max_ns, stddev_ns; sorted by self time. */
+struct nl_result *nl_self_answer(const struct nl_trace *trace,
+                                 const struct nl_analyze_options *options,
+                                 const struct nl_nest *nest);
+
+/* Sorts finished groups by sums[0] (self time) descending, ties as groups do. */
+void nl_groups_by_self(struct nl_groups *groups);
+
+/* Fills the ten cells count, total_ns, self_ns, share, min .. stddev of a group. */
+void nl_self_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole_self);
+
+#define NL_SELF_COLUMNS                                                                            \
+    {"count", NULL, NL_MEANS_COUNT}, {"total_ns", "total", NL_MEANS_NS},                           \
+        {"self_ns", "self", NL_MEANS_NS}, {"share", NULL, NL_MEANS_SHARE},                         \
+        {"min_ns", "min", NL_MEANS_NS}, {"median_ns", "median", NL_MEANS_NS},                      \
+        {"p95_ns", "p95", NL_MEANS_NS}, {"max_ns", "max", NL_MEANS_NS},                            \
+    {                                                                                              \
+        "stddev_ns", "stddev", NL_MEANS_NS                                                         \
+    }
+
+#endif

@@ -1,0 +1,93 @@
+/* small_kernels — how many kernels, and how much kernel time, are under 10 µs (nsys-ai, TraceLens). */
+#include "tables/answer.h"
+#include "tables/places.h"
+#include "tables/scope.h"
+#include "base/sum.h"
+
+#define SMALL_NS 10000
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"kernels", NULL, NL_MEANS_COUNT},
+    {"small", "under 10 us", NL_MEANS_COUNT},
+    {"small_share", "of kernels", NL_MEANS_SHARE},
+    {"small_ns", "their time", NL_MEANS_NS},
+    {"small_time_share", "of time", NL_MEANS_SHARE},
+    {"median_ns", "median kernel", NL_MEANS_NS},
+    {"shorter_than_launch", "shorter than their launch call", NL_MEANS_COUNT},
+};
+
+struct tally {
+    int64_t *durations;
+    size_t count, cap;
+    uint64_t small, shorter;
+    int64_t small_ns, total_ns;
+};
+
+static void collect(struct tally *tallies, const struct nl_scope *scope,
+                    const struct nl_places *places)
+{
+    const struct nl_trace *trace = scope->trace;
+    for (uint32_t row = 0; row < trace->kernel.rows; row++) {
+        uint32_t slice = trace->kernel.slice[row], launch = trace->slice.link[slice];
+        uint32_t place = places->lane_place[trace->slice.lane[slice]];
+        int64_t dur = nl_scope_length(scope, slice);
+        if (dur < 0 || place == NL_NULL_ROW)
+            continue;
+        struct tally *tally = &tallies[place];
+        nl_grow(&tally->durations, &tally->cap, tally->count + 1);
+        tally->durations[tally->count++] = dur;
+        nl_sum_add(&tally->total_ns, dur);
+        tally->small += dur < SMALL_NS;
+        nl_sum_add(&tally->small_ns, dur < SMALL_NS ? dur : 0);
+        tally->shorter += launch != NL_NULL_ROW && trace->slice.kind[launch] == NL_KIND_API &&
+                          dur < trace->slice.dur[launch];
+    }
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct nl_places places;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_places_init(&places, trace);
+    struct tally *tallies = nl_zalloc((places.count + 1) * sizeof *tallies);
+    collect(tallies, &scope, &places);
+    struct nl_result *result = NL_ANSWER_NEW("small_kernels", NULL, columns);
+    for (size_t i = 0; i < places.count; i++) {
+        struct tally *tally = &tallies[i];
+        if (tally->count) {
+            struct nl_cell *cells = nl_result_row(result);
+            cells[0] = nl_cell_i64(places.items[i].rank);
+            cells[1] = nl_cell_i64(places.items[i].ordinal);
+            cells[2] = nl_answer_count(tally->count);
+            cells[3] = nl_answer_count(tally->small);
+            cells[4] = nl_answer_share((int64_t)tally->small, (int64_t)tally->count);
+            cells[5] = nl_cell_i64(tally->small_ns);
+            cells[6] = nl_answer_share(tally->small_ns, tally->total_ns);
+            cells[7] = nl_cell_f64(nl_stats_of(tally->durations, tally->count).median_ns);
+            cells[8] = nl_answer_count(tally->shorter);
+        }
+        nl_free(tally->durations);
+    }
+    nl_free(tallies);
+    nl_places_release(&places);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_small_kernels = {
+    .name = "small_kernels",
+    .key = "small_kernels",
+    .title = "Small kernels",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc = "Per rank and device: kernels under 10 us, their share of all kernels and of all kernel "
+           "time, the median kernel, and kernels shorter than the call that launched them. Small "
+           "kernels cost something only where the queue runs empty: see idle and queue.",
+};

@@ -1,0 +1,94 @@
+/*
+ * step_parts — the distribution of what steady steps are made of, per rank and device.
+ */
+#include <stdlib.h>
+
+#include "tables/answer.h"
+#include "tables/memo.h"
+#include "tables/steptime.h"
+#include "base/sort.h"
+#include "base/sum.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER}, {"device", NULL, NL_MEANS_INTEGER},
+    {"part", NULL, NL_MEANS_TEXT},    {"count", "steps", NL_MEANS_COUNT},
+    {"mean_ns", "mean", NL_MEANS_NS}, {"share", NULL, NL_MEANS_SHARE},
+    {"p50_ns", "p50", NL_MEANS_NS},   {"p90_ns", "p90", NL_MEANS_NS},
+    {"p95_ns", "p95", NL_MEANS_NS},   {"p99_ns", "p99", NL_MEANS_NS},
+    {"max_ns", "max", NL_MEANS_NS},
+};
+
+static const char *const part_names[NL_STEP_PARTS] = {
+    [NL_PART_WALL] = "wall",
+    [NL_PART_COMPUTE] = "compute",
+    [NL_PART_COMM] = "exposed communication",
+    [NL_PART_COPY] = "exposed copies",
+    [NL_PART_IDLE] = "idle",
+};
+
+static int64_t sum(const int64_t *values, size_t count)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        nl_sum_add(&total, values[i]);
+    return total;
+}
+
+/* One row per part, over the steady ones of `items`. */
+static void add_rows(struct nl_result *result, const struct nl_step_time *items, size_t count)
+{
+    static const unsigned percents[] = {50, 90, 95, 99};
+    int64_t *values = nl_alloc((count + 1) * sizeof *values), whole = 0;
+    for (size_t part = 0; part < NL_STEP_PARTS; part++) {
+        size_t steady = 0;
+        for (size_t i = 0; i < count; i++)
+            if (items[i].step->phase == NL_STEP_STEADY)
+                values[steady++] = items[i].parts[part];
+        if (!steady)
+            break;
+        int64_t total = sum(values, steady);
+        whole = part == NL_PART_WALL ? total : whole;
+        nl_sort_i64(values, steady);
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_cell_i64(items[0].rank);
+        cells[1] = nl_cell_i64(items[0].ordinal);
+        cells[2] = nl_answer_static(part_names[part]);
+        cells[3] = nl_answer_count(steady);
+        cells[4] = nl_cell_f64((double)total / (double)steady);
+        cells[5] = nl_answer_share(total, whole);
+        for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
+            cells[6 + i] = nl_answer_percentile(values, steady, percents[i]);
+        cells[10] = nl_cell_i64(values[steady - 1]);
+    }
+    nl_free(values);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)trace;
+    (void)job;
+    (void)err;
+    const struct nl_step_times *times = nl_memo_step_times(options->memo);
+    struct nl_result *result = NL_ANSWER_NEW("step_parts", NULL, columns);
+    for (size_t first = 0, next; first < times->count; first = next) {
+        const struct nl_step_time *a = &times->items[first];
+        for (next = first + 1; next < times->count; next++)
+            if (times->items[next].rank != a->rank || times->items[next].ordinal != a->ordinal)
+                break;
+        add_rows(result, a, next - first);
+    }
+    nl_step_note(result, times->found);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_step_parts = {
+    .name = "step_parts",
+    .key = "step_parts",
+    .title = "What steady steps are made of",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc = "Per rank, device and part of a step (wall, compute, exposed communication, exposed "
+           "copies, idle): mean, share of all walls, and percentiles over the steady steps.",
+};

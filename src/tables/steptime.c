@@ -1,0 +1,137 @@
+/* Steps cut out of each device's sets of busy time — see steptime.h. */
+#include "tables/steptime.h"
+
+#include "tables/places.h"
+#include "base/mem.h"
+#include "base/sum.h"
+
+bool nl_step_in_window(const struct nl_step_group *group, const struct nl_found_step *step,
+                       const struct nl_window *window)
+{
+    if (window->has_rank && group->rank != window->rank)
+        return false;
+    return !window->has_time || (step->start >= window->start && step->start < window->end);
+}
+
+/* Busy time of one device, disjoint: compute, then what communication and copies add to it. */
+struct busy {
+    struct nl_intervals compute, comm, copy;
+};
+
+static void busy_init(struct busy *busy, const struct nl_trace *trace, uint32_t device)
+{
+    struct nl_device_sets sets;
+    struct nl_intervals rest;
+    nl_device_intervals(trace, NULL, device, &sets);
+    nl_intervals_init(&busy->comm);
+    nl_intervals_init(&busy->copy);
+    nl_intervals_init(&rest);
+    nl_intervals_subtract(&sets.comm, &sets.compute, &busy->comm);
+    nl_intervals_subtract(&sets.copy, &sets.compute, &rest);
+    nl_intervals_subtract(&rest, &sets.comm, &busy->copy);
+    nl_intervals_release(&rest);
+    busy->compute = sets.compute;
+    nl_intervals_init(&sets.compute); /* it is the caller's now */
+    nl_device_sets_release(&sets);
+}
+
+static void busy_release(struct busy *busy)
+{
+    nl_intervals_release(&busy->compute);
+    nl_intervals_release(&busy->comm);
+    nl_intervals_release(&busy->copy);
+}
+
+/* Length of the set inside [start, end). O(log n + what lies inside). */
+static int64_t inside(const struct nl_intervals *set, int64_t start, int64_t end)
+{
+    size_t low = 0, high = set->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (set->items[middle].end <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int64_t length = 0;
+    for (; low < set->count && set->items[low].start < end; low++) {
+        int64_t from = set->items[low].start > start ? set->items[low].start : start;
+        int64_t to = set->items[low].end < end ? set->items[low].end : end;
+        nl_sum_add(&length, to - from);
+    }
+    return length;
+}
+
+static struct nl_step_time measure(const struct nl_place *place, const struct busy *busy,
+                                   const struct nl_found_step *step)
+{
+    struct nl_step_time time = {.rank = place->rank, .ordinal = place->ordinal, .step = step};
+    int64_t *parts = time.parts, start = step->start, end = step->end;
+    parts[NL_PART_WALL] = end - start;
+    parts[NL_PART_COMPUTE] = inside(&busy->compute, start, end);
+    parts[NL_PART_COMM] = inside(&busy->comm, start, end);
+    parts[NL_PART_COPY] = inside(&busy->copy, start, end);
+    parts[NL_PART_IDLE] =
+        end - start - parts[NL_PART_COMPUTE] - parts[NL_PART_COMM] - parts[NL_PART_COPY];
+    return time;
+}
+
+static void measure_place(struct nl_step_times *times, const struct nl_trace *trace,
+                          const struct nl_place *place, const struct nl_window *window)
+{
+    if (window->has_device && place->ordinal != window->device)
+        return;
+    struct busy busy;
+    busy_init(&busy, trace, place->device);
+    for (size_t g = 0; g < times->found->group_count; g++) {
+        const struct nl_step_group *group = &times->found->groups[g];
+        for (size_t i = group->first; group->rank == place->rank && i < group->first + group->count;
+             i++)
+            if (nl_step_in_window(group, &times->found->items[i], window))
+                times->items[times->count++] = measure(place, &busy, &times->found->items[i]);
+    }
+    busy_release(&busy);
+}
+
+void nl_step_times_init(struct nl_step_times *times, const struct nl_trace *trace,
+                        const struct nl_window *window, const struct nl_found_steps *found)
+{
+    struct nl_places places;
+    *times = (struct nl_step_times){.found = found};
+    nl_places_init(&places, trace);
+    times->items = nl_alloc((places.count * times->found->count + 1) * sizeof *times->items);
+    for (size_t i = 0; times->found->count && i < places.count; i++)
+        if (places.items[i].device != NL_NULL_ROW)
+            measure_place(times, trace, &places.items[i], window);
+    nl_places_release(&places);
+}
+
+void nl_step_times_release(struct nl_step_times *times)
+{
+    nl_free(times->items);
+    times->items = NULL;
+}
+
+void nl_step_note(struct nl_result *result, const struct nl_found_steps *found)
+{
+    static const char *const how[NL_STEP_METHODS] = {
+        "marked by the program", "ranges whose text stands for an iteration",
+        "not marked: found in the launch sequence that repeats"};
+    size_t apart = 0;
+    if (!found->group_count) {
+        result->note =
+            "no steps: nothing marks them, and launches do not repeat as those of steps do";
+        return;
+    }
+    const struct nl_step_group *least = found->groups;
+    for (size_t i = 1; i < found->group_count; i++)
+        if (found->groups[i].confidence < least->confidence)
+            least = &found->groups[i];
+    for (size_t i = 0; i < found->count; i++)
+        apart += found->items[i].phase != NL_STEP_STEADY;
+    result->note = nl_arena_format(
+        &result->arena,
+        "steps: %s%s%s%s, confidence %.2f; %zu of %zu set apart as warm-up or compile",
+        how[least->method], least->pattern ? " (\"" : "", least->pattern ? least->pattern : "",
+        least->pattern ? "\")" : "", least->confidence, apart, found->count);
+}

@@ -1,0 +1,49 @@
+/*
+ * syncs — waits of the CPU or of a stream that the profiler recorded as such, by kind.
+ */
+#include "tables/bydevice.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"kind", NULL, NL_MEANS_TEXT},
+    NL_STATS_COLUMNS,
+};
+
+static uint64_t key(const struct nl_trace *trace, uint32_t row)
+{
+    return trace->sync.kind[row];
+}
+
+static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
+{
+    cells[0] = nl_answer_enum(NL_ENUM_synckind, (unsigned)group->a);
+    nl_answer_stats(&cells[1], &group->stats, whole);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    return nl_by_device(trace, options,
+                        &(struct nl_by_device){.name = "syncs",
+                                               .columns = columns,
+                                               .column_count = sizeof columns / sizeof columns[0],
+                                               .rows = trace->sync.rows,
+                                               .slice = trace->sync.slice,
+                                               .key = key,
+                                               .cells = fill});
+}
+
+const struct nl_analysis nl_analysis_syncs = {
+    .name = "syncs",
+    .key = "syncs",
+    .title = "Recorded waits",
+    .needs = {{NL_T_sync, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc = "Per rank, device and kind of synchronisation (event, stream wait event, stream, "
+           "context): statistics of its recorded length. Waiting for a busy device costs nothing "
+           "by itself.",
+};

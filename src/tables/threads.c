@@ -1,0 +1,101 @@
+/*
+ * threads — what the CPU threads did, for profiles with and without a device.
+ */
+#include "tables/answer.h"
+#include "tables/scope.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},   {"process", NULL, NL_MEANS_INTEGER},
+    {"thread", NULL, NL_MEANS_INTEGER}, {"name", NULL, NL_MEANS_TEXT},
+    {"events", NULL, NL_MEANS_COUNT},   {"ops", NULL, NL_MEANS_COUNT},
+    {"calls", NULL, NL_MEANS_COUNT},    {"start_ns", "first", NL_MEANS_NS},
+    {"busy_ns", "busy", NL_MEANS_NS},   {"share", NULL, NL_MEANS_SHARE},
+};
+
+struct tally {
+    uint64_t events, ops, calls;
+    struct nl_intervals busy;
+};
+
+static bool is_work(const struct nl_trace *trace, uint32_t lane)
+{
+    unsigned kind = trace->lane.kind[lane];
+    return trace->lane.thread[lane] != NL_NULL_ROW &&
+           (kind == NL_LANE_THREAD || kind == NL_LANE_PYTHON);
+}
+
+/* Outermost slices are enough for the union; all are counted. */
+static void collect_lane(struct tally *tally, const struct nl_scope *scope, uint32_t lane)
+{
+    const struct nl_trace *trace = scope->trace;
+    uint32_t first = trace->lane.first[lane];
+    for (uint32_t slice = first; slice < first + trace->lane.count[lane]; slice++) {
+        int64_t start, end;
+        if (nl_scope_length(scope, slice) >= 0) {
+            tally->events++;
+            tally->ops += trace->slice.kind[slice] == NL_KIND_OP;
+            tally->calls += trace->slice.kind[slice] == NL_KIND_API;
+        }
+        if (trace->slice.depth[slice] == 0 && nl_scope_slice(scope, slice, &start, &end))
+            nl_intervals_add(&tally->busy, start, end);
+    }
+}
+
+static void add_row(struct nl_result *result, const struct nl_scope *scope, uint32_t thread,
+                    struct tally *tally)
+{
+    const struct nl_trace *trace = scope->trace;
+    uint32_t process = trace->thread.process[thread];
+    int64_t from = scope->start > trace->first_ts ? scope->start : trace->first_ts;
+    int64_t to = scope->end < trace->last_ts ? scope->end : trace->last_ts;
+    nl_intervals_normalise(&tally->busy);
+    int64_t busy = nl_intervals_length(&tally->busy);
+    struct nl_cell *cells = nl_result_row(result);
+    if (process != NL_NULL_ROW) {
+        cells[0] = nl_cell_i64(trace->process.rank[process]);
+        cells[1] = nl_cell_i64(trace->process.pid[process]);
+    }
+    cells[2] = nl_cell_i64(trace->thread.tid[thread]);
+    cells[3] = nl_answer_name(result, trace, trace->thread.name[thread]);
+    cells[4] = nl_answer_count(tally->events);
+    cells[5] = nl_answer_count(tally->ops);
+    cells[6] = nl_answer_count(tally->calls);
+    if (tally->busy.count)
+        cells[7] = nl_cell_i64(tally->busy.items[0].start - trace->first_ts);
+    cells[8] = nl_cell_i64(busy);
+    cells[9] = nl_answer_share(busy, to > from ? to - from : 0);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    nl_scope_init(&scope, trace, &options->window);
+    struct tally *tallies = nl_zalloc((trace->thread.rows + (size_t)1) * sizeof *tallies);
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
+        if (is_work(trace, lane) && nl_scope_lane(&scope, lane))
+            collect_lane(&tallies[trace->lane.thread[lane]], &scope, lane);
+    struct nl_result *result = NL_ANSWER_NEW("threads", NULL, columns);
+    for (uint32_t thread = 0; thread < trace->thread.rows; thread++) {
+        if (tallies[thread].events || tallies[thread].busy.count)
+            add_row(result, &scope, thread, &tallies[thread]);
+        nl_intervals_release(&tallies[thread].busy);
+    }
+    nl_free(tallies);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_threads = {
+    .name = "threads",
+    .key = "threads",
+    .title = "CPU threads",
+    .needs = {{NL_T_thread, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc = "Per thread: recorded slices, operators and API calls among them, and busy = time with "
+           "at least one open; share = busy / length of the profile. Time without a slice is not "
+           "known to be idle.",
+};

@@ -1,0 +1,95 @@
+/*
+ * breakdown — the aggregates everybody asks, computed natively: where each device's time goes, and
+ * statistics per name. SQL shows them as time_breakdown and kernel_summary; analyses use them as
+ * they are.
+ */
+#ifndef NL_BREAKDOWN_H
+#define NL_BREAKDOWN_H
+
+#include "timeline/interval.h"
+#include "store/trace.h"
+
+/* Limits what an aggregate looks at. Zeroed = everything. */
+struct nl_window {
+    bool has_time;
+    int64_t start, end; /* absolute store time; a slice counts where it lies in [start, end) */
+    bool has_rank, has_device;
+    int64_t rank, device; /* device = ordinal */
+};
+
+/*
+ * One device of one rank. wall = last end - first start of its work (clipped to the window), as
+ * HTA's kernel_time. The identity  compute + exposed_comm + exposed_copy + idle = wall  is exact:
+ * busy time under compute is compute; else under communication exposed_comm; else under copies or
+ * memsets exposed_copy. Graph-level records (kernels inside not recorded) count as compute.
+ */
+struct nl_device_breakdown {
+    uint32_t device, process; /* rows; NL_NULL_ROW unknown */
+    int64_t rank, ordinal;    /* NL_NULL_I64 unknown */
+    int64_t start_ns, wall_ns, compute_ns, exposed_comm_ns, exposed_copy_ns, idle_ns;
+    int64_t comm_ns, copy_ns,
+        overlap_ns; /* unions: communication, copies+memsets, comm ∩ compute */
+    uint64_t kernels, copies, memsets;
+    /* The file has lengths of kernels, but not when they ran: they lie end to end, and of the times
+     * only the unions compute, comm and copy mean something. nl_breakdown_shown has the rest null. */
+    bool laid_out;
+};
+
+/* As it is to be shown: what is not known is NL_NULL_I64. */
+struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *row);
+
+/* Rows sorted by (rank, device). The array is nl_free'd by the caller; *count rows. */
+struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
+                                              const struct nl_window *window, size_t *count);
+
+/* When one device (a row; NL_NULL_ROW unknown) computes, communicates, and copies or fills, under a
+ * window (NULL = always): normal sets, which may overlap. Initialises `sets`. */
+struct nl_device_sets {
+    struct nl_intervals compute, comm, copy;
+};
+void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *window,
+                         uint32_t device, struct nl_device_sets *sets);
+void nl_device_sets_release(struct nl_device_sets *sets);
+
+/* Statistics of a group of durations. median and p95: linear interpolation between closest ranks
+ * (as numpy's default and as `nsys stats` medians); stddev: sample standard deviation (n - 1), NULL
+ * (NaN) for one. */
+struct nl_group_stats {
+    uint32_t name; /* dictionary id */
+    uint64_t count;
+    int64_t total_ns, min_ns, max_ns;
+    double median_ns, p95_ns, mean_ns, stddev_ns;
+};
+
+/* Statistics per name over the slices of one kind (enum nl_kind), or of all with `kind` 0, sorted
+ * by total descending, ties by name id. nl_free the array. */
+struct nl_group_stats *nl_name_stats(const struct nl_trace *trace, const struct nl_window *window,
+                                     unsigned kind, size_t *count);
+
+/* Slices of which those count whose length is known and that start in [start, end) on a lane with a
+ * 1 in `lanes` (NULL = on any). */
+struct nl_slice_list {
+    const uint32_t *slices;
+    uint32_t rows;
+    int64_t start, end;
+    const uint8_t *lanes;
+    bool everything; /* all of them start there: neither times nor lanes are read */
+};
+
+static inline bool nl_slice_listed(const struct nl_slice_list *list,
+                                   const struct nl_slice_table *slice, uint32_t row)
+{
+    if (slice->dur[row] == NL_NULL_I64)
+        return false;
+    return list->everything || (slice->ts[row] >= list->start && slice->ts[row] < list->end &&
+                                (!list->lanes || list->lanes[slice->lane[row]]));
+}
+
+/* Statistics per name over a list of slices, as nl_name_stats. */
+struct nl_group_stats *nl_list_stats(const struct nl_trace *trace, const struct nl_slice_list *list,
+                                     size_t *count);
+
+/* Statistics of one array of durations (reordered by the call). */
+struct nl_group_stats nl_stats_of(int64_t *durations, size_t count);
+
+#endif

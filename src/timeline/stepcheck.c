@@ -1,0 +1,145 @@
+/* Iterations or layers — see stepcheck.h. */
+#include "timeline/stepcheck.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "timeline/worksweep.h"
+
+#define LEAST_NAMES 3    /* numbered names on the host that say anything */
+#define RECURS      0.5  /* of the segments, on average, hold a numbered name: iterations */
+#define COMES_ONCE  0.34 /* fewer: layers */
+#define SAME_LAUNCH 0.5
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whether a number in the text may be a layer's: "blocks.9", "layer_3", "decoder block 4". A number
+ * behind any other word ("Compute 10") may as well count iterations. */
+static bool numbers_layers(struct nl_str text)
+{
+    bool digit = false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!is_digit(text.ptr[i]))
+            continue;
+        digit = true;
+        if (i && text.ptr[i - 1] == '.')
+            return true;
+    }
+    return digit &&
+           (nl_str_find_nocase(text, "layer") >= 0 || nl_str_find_nocase(text, "block") >= 0);
+}
+
+/* Hash of the name of a numbered layer, without the running "op_id = N" of PyTorch; 0 for other
+ * names. Segment numbers take the lower half of a key. */
+static uint64_t layer_hash(struct nl_str text, bool module)
+{
+    static const char id[] = ", op_id = ";
+    for (size_t i = 0; i + sizeof id - 1 <= text.len; i++)
+        if (!memcmp(text.ptr + i, id, sizeof id - 1))
+            text.len = i;
+    if (!module && !numbers_layers(text))
+        return 0;
+    for (size_t i = 0; i < text.len; i++)
+        if (is_digit(text.ptr[i]))
+            return (nl_hash(text.ptr, text.len) | (uint64_t)1 << 32) & ~(uint64_t)UINT32_MAX;
+    return 0;
+}
+
+static int64_t launch_time(const struct nl_trace *trace, uint32_t slice)
+{
+    uint32_t launch = trace->slice.link[slice];
+    return trace->slice.ts[launch == NL_NULL_ROW ? slice : launch];
+}
+
+/* Segments that begin with the same launch as the one before. */
+static bool one_launch(const struct nl_trace *trace, const uint32_t *markers, size_t count)
+{
+    size_t same = 0;
+    for (size_t i = 1; i < count; i++) {
+        uint32_t launch = trace->slice.link[markers[i]];
+        same += launch != NL_NULL_ROW && launch == trace->slice.link[markers[i - 1]];
+    }
+    return (double)same > SAME_LAUNCH * (double)(count - 1);
+}
+
+/* Index of the last boundary at or before ts; count when ts lies before all. */
+static size_t segment_of(const int64_t *bounds, size_t count, int64_t ts)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (bounds[middle] <= ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : count;
+}
+
+/* Pairs (name, segment) as keys. */
+static size_t list_pairs(const struct nl_trace *trace, int64_t rank, const int64_t *bounds,
+                         size_t count, struct nl_keyed **pairs)
+{
+    enum { UNSEEN, NO, YES };
+    uint8_t *numbered = nl_zalloc(trace->names.count);
+    uint64_t *hashes = nl_alloc(trace->names.count * sizeof *hashes);
+    size_t found = 0, cap = 0;
+    for (uint32_t row = 0; row < trace->slice.rows; row++) {
+        uint8_t kind = trace->slice.kind[row];
+        uint32_t name = trace->slice.name[row];
+        if ((kind != NL_KIND_NVTX && kind != NL_KIND_LAYER) || numbered[name] == NO)
+            continue;
+        if (numbered[name] == UNSEEN) {
+            hashes[name] = layer_hash(nl_trace_name(trace, name), kind == NL_KIND_LAYER);
+            numbered[name] = hashes[name] ? YES : NO;
+        }
+        size_t segment = segment_of(bounds, count, trace->slice.ts[row]);
+        if (!hashes[name] || segment == count ||
+            nl_lane_rank(trace, trace->slice.lane[row]) != rank)
+            continue;
+        nl_grow(pairs, &cap, found + 1);
+        (*pairs)[found++] = (struct nl_keyed){.key = hashes[name] | segment, .row = row};
+    }
+    nl_free(numbered);
+    nl_free(hashes);
+    return found;
+}
+
+static enum nl_step_verdict judge(const struct nl_keyed *pairs, size_t found, size_t segments)
+{
+    size_t names = 0, held = 0;
+    for (size_t i = 0; i < found; i++) {
+        held += i == 0 || pairs[i].key != pairs[i - 1].key;
+        names += i == 0 || pairs[i].key >> 32 != pairs[i - 1].key >> 32;
+    }
+    if (names < LEAST_NAMES)
+        return NL_STEPS_NOT_TOLD;
+    double share = (double)held / (double)names / (double)segments;
+    if (share >= RECURS)
+        return NL_STEPS_ARE_STEPS;
+    return share < COMES_ONCE ? NL_STEPS_ARE_LAYERS : NL_STEPS_NOT_TOLD;
+}
+
+enum nl_step_verdict nl_steps_check(const struct nl_trace *trace, int64_t rank,
+                                    const uint32_t *markers, size_t count)
+{
+    if (count < 2)
+        return NL_STEPS_NOT_TOLD;
+    if (one_launch(trace, markers, count))
+        return NL_STEPS_ARE_LAYERS;
+    int64_t *bounds = nl_alloc(count * sizeof *bounds);
+    struct nl_keyed *pairs = NULL;
+    for (size_t i = 0; i < count; i++)
+        bounds[i] = launch_time(trace, markers[i]);
+    nl_sort_i64(bounds, count);
+    size_t found = list_pairs(trace, rank, bounds, count, &pairs);
+    struct nl_keyed *scratch = nl_alloc((found + 1) * sizeof *scratch);
+    nl_sort_keyed(pairs, scratch, found);
+    enum nl_step_verdict verdict = judge(pairs, found, count);
+    nl_free(scratch);
+    nl_free(pairs);
+    nl_free(bounds);
+    return verdict;
+}

@@ -1,0 +1,299 @@
+/* Repetition in the launch sequence — see stepdetect.h. */
+#include "timeline/stepdetect.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/sort.h"
+
+#define LEAST_STEPS  3   /* occurrences of a marker */
+#define LEAST_PERIOD 3   /* tokens per step: a loop over one kernel has no steps to tell apart */
+#define MOST_TRIALS  24  /* markers looked at closely */
+#define UNEVEN       0.6 /* spread of distances (deviation / mean) over which a name marks nothing */
+#define LEAST_SCORE  0.5
+#define AS_GOOD      0.97 /* of the best score: then the shorter period */
+#define SURE_AT_MOST 0.9
+
+struct name_facts {
+    uint64_t hash;
+    uint32_t count;
+    size_t first, last;     /* positions */
+    double squares;         /* sum of squared distances */
+    double idle;            /* ns of idleness before its occurrences */
+    uint32_t seen, typical; /* in the segment being looked at, in the typical one */
+};
+
+struct segment {
+    size_t first, last;
+    uint64_t hash;
+};
+
+struct detector {
+    const struct nl_step_token *tokens;
+    size_t count;
+    struct name_facts *names;
+    uint32_t name_count;
+    uint32_t repeating; /* names with LEAST_STEPS occurrences or more */
+    struct segment *segments;
+    size_t segment_count;
+    uint64_t *hashes;
+};
+
+static uint64_t mix(uint64_t value)
+{
+    value = (value + 1) * 0x9e3779b97f4a7c15u;
+    value = (value ^ value >> 29) * 0xbf58476d1ce4e5b9u;
+    return value ^ value >> 32;
+}
+
+static void learn_names(struct detector *d)
+{
+    int64_t busy_until = INT64_MIN;
+    for (size_t i = 0; i < d->count; i++) {
+        const struct nl_step_token *token = &d->tokens[i];
+        struct name_facts *name = &d->names[token->name];
+        if (!name->count) {
+            name->first = i;
+            name->hash = mix(token->name);
+        } else {
+            double distance = (double)(i - name->last);
+            name->squares += distance * distance;
+        }
+        name->count++;
+        name->last = i;
+        if (busy_until != INT64_MIN && token->start > busy_until)
+            name->idle += (double)(token->start - busy_until);
+        if (token->end > busy_until)
+            busy_until = token->end;
+    }
+    for (uint32_t n = 0; n < d->name_count; n++)
+        d->repeating += d->names[n].count >= LEAST_STEPS;
+}
+
+/* Deviation of the distances between occurrences, over their mean. */
+static double unevenness(const struct name_facts *name)
+{
+    double gaps = (double)name->count - 1, mean = (double)(name->last - name->first) / gaps;
+    double variance = name->squares / gaps - mean * mean;
+    return variance > 0 ? sqrt(variance) / mean : 0;
+}
+
+static bool can_mark(const struct detector *d, const struct name_facts *name)
+{
+    return name->count >= LEAST_STEPS &&
+           name->last - name->first >= (size_t)LEAST_PERIOD * (name->count - 1) &&
+           name->last - name->first >= d->count / 4 && unevenness(name) < UNEVEN;
+}
+
+/* Cuts at every occurrence of `marker`; the last segment reaches to the end. */
+static void cut(struct detector *d, uint32_t marker)
+{
+    d->segment_count = 0;
+    for (size_t i = d->names[marker].first; i < d->count; i++) {
+        const struct name_facts *name = &d->names[d->tokens[i].name];
+        if (d->tokens[i].name == marker)
+            d->segments[d->segment_count++] = (struct segment){.first = i};
+        struct segment *segment = &d->segments[d->segment_count - 1];
+        segment->last = i + 1;
+        segment->hash += name->hash;
+    }
+}
+
+static int by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The bag of names that occurs most often, else the segment of median length. */
+static size_t typical_segment(struct detector *d)
+{
+    size_t full = d->segment_count - 1, best = 0, best_run = 0;
+    for (size_t i = 0; i < full; i++)
+        d->hashes[i] = d->segments[i].hash;
+    qsort(d->hashes, full, sizeof *d->hashes, by_value);
+    uint64_t wanted = 0;
+    for (size_t i = 0, run = 0; i < full; i++) {
+        run = i && d->hashes[i] == d->hashes[i - 1] ? run + 1 : 1;
+        if (run > best_run) {
+            best_run = run;
+            wanted = d->hashes[i];
+        }
+    }
+    if (best_run > 1) {
+        while (d->segments[best].hash != wanted)
+            best++;
+        return best;
+    }
+    for (size_t i = 0; i < full; i++)
+        d->hashes[i] = (uint64_t)(d->segments[i].last - d->segments[i].first) << 32 | i;
+    qsort(d->hashes, full, sizeof *d->hashes, by_value);
+    return (size_t)(d->hashes[full / 2] & UINT32_MAX);
+}
+
+/* Twice the common part of the two bags over the sum of their sizes. */
+static double likeness(struct detector *d, const struct segment *segment, size_t typical_length)
+{
+    size_t common = 0, length = segment->last - segment->first;
+    for (size_t i = segment->first; i < segment->last; i++) {
+        struct name_facts *name = &d->names[d->tokens[i].name];
+        common += ++name->seen <= name->typical;
+    }
+    for (size_t i = segment->first; i < segment->last; i++)
+        d->names[d->tokens[i].name].seen = 0;
+    return 2.0 * (double)common / (double)(length + typical_length);
+}
+
+/* Loads the typical segment's bag into the names; returns how many repeating names it holds. */
+static uint32_t load_typical(struct detector *d, const struct segment *segment)
+{
+    uint32_t known = 0;
+    for (uint32_t n = 0; n < d->name_count; n++)
+        d->names[n].typical = 0;
+    for (size_t i = segment->first; i < segment->last; i++) {
+        struct name_facts *name = &d->names[d->tokens[i].name];
+        known += name->typical++ == 0 && name->count >= LEAST_STEPS;
+    }
+    return known;
+}
+
+/* How well `marker` explains the sequence, 0..1. Leaves its segments and typical bag loaded. */
+static double score(struct detector *d, uint32_t marker, size_t *typical_length)
+{
+    cut(d, marker);
+    const struct segment *typical = &d->segments[typical_segment(d)];
+    *typical_length = typical->last - typical->first;
+    double known = (double)load_typical(d, typical) / (double)d->repeating;
+    size_t alike = 0;
+    for (size_t i = 0; i + 1 < d->segment_count; i++)
+        if (likeness(d, &d->segments[i], *typical_length) >= NL_STEP_ALIKE)
+            alike += d->segments[i].last - d->segments[i].first;
+    double inner = (double)(d->names[marker].last - d->names[marker].first);
+    double marks = d->names[marker].count; /* marks - 1 periods lie between them */
+    double extent = fmin(1, inner * marks / ((marks - 1) * (double)d->count));
+    return (double)alike / inner * known * sqrt(extent);
+}
+
+struct trial {
+    uint32_t count, support, marker; /* names with that count; the evenest of them */
+    double uneven, score;
+};
+
+static int by_count(const void *left, const void *right)
+{
+    const struct trial *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count < b->count ? -1 : 1;
+    return a->marker < b->marker ? -1 : a->marker > b->marker;
+}
+
+static int by_support(const void *left, const void *right)
+{
+    const struct trial *a = left, *b = right;
+    if (a->support != b->support)
+        return a->support > b->support ? -1 : 1;
+    return a->count < b->count ? -1 : a->count > b->count;
+}
+
+/* One trial per number of occurrences, those that most names share first. */
+static size_t list_trials(const struct detector *d, struct trial *trials)
+{
+    size_t found = 0, kept = 0;
+    for (uint32_t n = 0; n < d->name_count; n++)
+        if (can_mark(d, &d->names[n]))
+            trials[found++] = (struct trial){.count = d->names[n].count,
+                                             .marker = n,
+                                             .support = 1,
+                                             .uneven = unevenness(&d->names[n])};
+    if (found)
+        qsort(trials, found, sizeof *trials, by_count);
+    for (size_t i = 0; i < found; i++) {
+        if (kept && trials[kept - 1].count == trials[i].count) {
+            struct trial *same = &trials[kept - 1];
+            same->support++;
+            if (trials[i].uneven < same->uneven) {
+                same->uneven = trials[i].uneven;
+                same->marker = trials[i].marker;
+            }
+        } else {
+            trials[kept++] = trials[i];
+        }
+    }
+    if (kept)
+        qsort(trials, kept, sizeof *trials, by_support);
+    return kept < MOST_TRIALS ? kept : MOST_TRIALS;
+}
+
+/* Of the names that come as often, the one before which the device idles longest. */
+static uint32_t where_it_begins(const struct detector *d, uint32_t marker)
+{
+    uint32_t best = marker;
+    for (uint32_t n = 0; n < d->name_count; n++) {
+        const struct name_facts *name = &d->names[n], *so_far = &d->names[best];
+        if (name->count != so_far->count || !can_mark(d, name))
+            continue;
+        if (name->idle > so_far->idle ||
+            (name->idle >= so_far->idle && name->first < so_far->first))
+            best = n;
+    }
+    return best;
+}
+
+static void fill_cuts(struct detector *d, struct nl_step_cuts *cuts, size_t typical_length)
+{
+    cuts->items = nl_alloc(d->segment_count * sizeof *cuts->items);
+    for (size_t i = 0; i < d->segment_count; i++) {
+        const struct segment *segment = &d->segments[i];
+        double alike = likeness(d, segment, typical_length);
+        if (i + 1 == d->segment_count && alike < NL_STEP_ALIKE)
+            break;
+        cuts->items[cuts->count++] = (struct nl_step_cut){segment->first, segment->last, alike};
+    }
+}
+
+static void choose(struct detector *d, struct trial *trials, struct nl_step_cuts *cuts)
+{
+    size_t count = list_trials(d, trials), typical_length = 0;
+    double best = 0;
+    for (size_t i = 0; i < count; i++) {
+        trials[i].score = score(d, trials[i].marker, &typical_length);
+        best = trials[i].score > best ? trials[i].score : best;
+    }
+    const struct trial *chosen = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (trials[i].score >= AS_GOOD * best && (!chosen || trials[i].count > chosen->count))
+            chosen = &trials[i];
+    if (!chosen || best < LEAST_SCORE)
+        return;
+    cuts->name = where_it_begins(d, chosen->marker);
+    double sure = score(d, cuts->name, &typical_length);
+    if (sure < AS_GOOD * chosen->score) {
+        cuts->name = chosen->marker;
+        sure = score(d, cuts->name, &typical_length);
+    }
+    double steps = (double)chosen->count;
+    cuts->confidence = fmin(SURE_AT_MOST, sure * (1 - 1 / (steps + 1)));
+    fill_cuts(d, cuts, typical_length);
+}
+
+struct nl_step_cuts nl_step_detect(const struct nl_step_token *tokens, size_t count,
+                                   uint32_t name_count)
+{
+    struct nl_step_cuts cuts = {0};
+    if (count < (size_t)LEAST_STEPS * LEAST_PERIOD || name_count == 0)
+        return cuts;
+    struct detector d = {.tokens = tokens, .count = count, .name_count = name_count};
+    d.names = nl_zalloc(name_count * sizeof *d.names);
+    d.segments = nl_alloc((count + 1) * sizeof *d.segments);
+    d.hashes = nl_alloc((count + 1) * sizeof *d.hashes);
+    struct trial *trials = nl_alloc(name_count * sizeof *trials);
+    learn_names(&d);
+    if (d.repeating)
+        choose(&d, trials, &cuts);
+    nl_free(trials);
+    nl_free(d.hashes);
+    nl_free(d.segments);
+    nl_free(d.names);
+    return cuts;
+}

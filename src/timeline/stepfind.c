@@ -1,0 +1,377 @@
+/*
+ * Steps per rank: marked, else ranges whose text says so, else what the launch sequence repeats.
+ * Ranges of one rule on one thread are a candidate; the best one by confidence wins.
+ */
+#include "base/sum.h"
+#include "timeline/stepfind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "timeline/stepcheck.h"
+#include "timeline/stepdetect.h"
+#include "timeline/stepname.h"
+#include "timeline/stepranges.h"
+#include "timeline/worksweep.h"
+
+#define MARKED_CONFIDENCE 1.0
+#define LEAST_CONFIDENCE  0.5
+#define NOT_TOLD          0.8 /* times: nothing on the host says that it is not layers */
+
+const char *nl_step_method_text(enum nl_step_method method)
+{
+    static const char *const text[NL_STEP_METHODS] = {"marked", "ranges", "launches"};
+    return text[method];
+}
+
+const char *nl_step_phase_text(enum nl_step_phase phase)
+{
+    static const char *const text[] = {"steady", "warm-up", "compile"};
+    return text[phase];
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct nl_found_step *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static struct nl_step_group *add_group(struct nl_found_steps *found, int64_t rank,
+                                       enum nl_step_method method, double confidence)
+{
+    nl_grow(&found->groups, &found->group_cap, found->group_count + 1);
+    struct nl_step_group *group = &found->groups[found->group_count++];
+    *group = (struct nl_step_group){
+        .rank = rank, .method = method, .confidence = confidence, .first = found->count};
+    return group;
+}
+
+static void add_step(struct nl_found_steps *found, struct nl_step_group *group,
+                     struct nl_found_step step)
+{
+    nl_grow(&found->items, &found->cap, found->count + 1);
+    found->items[found->count++] = step;
+    group->count++;
+}
+
+/* ---- marked ---- */
+
+static int64_t rank_of_lane(const struct nl_trace *trace, uint32_t lane)
+{
+    return lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane);
+}
+
+static bool find_marked(const struct nl_trace *trace, int64_t rank, struct nl_found_steps *found)
+{
+    const struct nl_step_table *table = &trace->step;
+    struct nl_step_group *group = NULL;
+    for (uint32_t row = 0; row < table->rows; row++) {
+        if (table->dur[row] == NL_NULL_I64 || rank_of_lane(trace, table->lane[row]) != rank)
+            continue;
+        if (!group)
+            group = add_group(found, rank, NL_STEPS_MARKED, MARKED_CONFIDENCE);
+        add_step(found, group,
+                 (struct nl_found_step){.index = table->index[row],
+                                        .start = table->ts[row],
+                                        .end = table->ts[row] + table->dur[row],
+                                        .name = table->name[row]});
+    }
+    if (group)
+        qsort(found->items + group->first, group->count, sizeof *found->items, by_start);
+    return group != NULL;
+}
+
+/* ---- ranges ---- */
+
+static bool find_ranges(const struct nl_trace *trace, const struct nl_step_ranges *ranges,
+                        int64_t rank, struct nl_found_steps *found)
+{
+    const struct nl_step_candidate *best = nl_step_ranges_best(ranges, rank);
+    if (!best || best->confidence < LEAST_CONFIDENCE)
+        return false;
+    struct nl_step_group *group = add_group(found, rank, NL_STEPS_RANGES, best->confidence);
+    group->pattern = nl_step_rules[best->rule].pattern;
+    int64_t end = INT64_MIN;
+    for (size_t i = best->first; i < best->first + best->count; i++) {
+        const struct nl_step_range *range = &ranges->items[i];
+        if (range->start < end)
+            continue;
+        end = range->end;
+        int64_t index = range->number == NL_NULL_I64 ? (int64_t)group->count : range->number;
+        add_step(found, group,
+                 (struct nl_found_step){.index = index,
+                                        .start = range->start,
+                                        .end = range->end,
+                                        .name = trace->slice.name[range->slice]});
+    }
+    return true;
+}
+
+/* ---- launches ---- */
+
+/* The device that ran most kernels and graphs of a rank; NL_NULL_ROW when there is none. */
+static uint32_t busiest_device(const struct nl_trace *trace, int64_t rank, size_t *count)
+{
+    size_t *counts = nl_zalloc((trace->device.rows + (size_t)1) * sizeof *counts);
+    uint32_t best = NL_NULL_ROW;
+    *count = 0;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        uint32_t device = trace->lane.device[lane];
+        if (device == NL_NULL_ROW || trace->lane.kind[lane] != NL_LANE_STREAM ||
+            nl_lane_rank(trace, lane) != rank)
+            continue;
+        counts[device] += trace->lane.count[lane];
+        if (counts[device] > *count) {
+            *count = counts[device];
+            best = device;
+        }
+    }
+    nl_free(counts);
+    return best;
+}
+
+static bool is_later(const struct nl_step_token *a, const struct nl_step_token *b)
+{
+    return a->start != b->start ? a->start > b->start : a->end > b->end;
+}
+
+/* By start, then end; equal ones stay in their order. */
+static void sort_tokens(struct nl_step_token *tokens, size_t count)
+{
+    size_t sorted_to = 1;
+    while (sorted_to < count && !is_later(&tokens[sorted_to - 1], &tokens[sorted_to]))
+        sorted_to++;
+    if (sorted_to >= count)
+        return; /* one stream: as its lane has them */
+    struct nl_keyed *order = nl_alloc((2 * count + 1) * sizeof *order);
+    struct nl_step_token *sorted = nl_alloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct nl_keyed){nl_sort_key(tokens[i].end), (uint32_t)i};
+    nl_sort_keyed(order, order + count, count);
+    for (size_t i = 0; i < count; i++)
+        order[i].key = nl_sort_key(tokens[order[i].row].start);
+    nl_sort_keyed(order, order + count, count);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = tokens[order[i].row];
+    memcpy(tokens, sorted, count * sizeof *sorted);
+    nl_free(order);
+    nl_free(sorted);
+}
+
+/* Kernels and graphs of the device, names numbered from 0; *names is their number. */
+static struct nl_step_token *list_tokens(const struct nl_trace *trace, int64_t rank,
+                                         uint32_t device, size_t room, size_t *count,
+                                         uint32_t **name_ids, uint32_t *names)
+{
+    uint32_t *numbers = nl_zalloc(trace->names.count * sizeof *numbers); /* + 1; 0 = none yet */
+    struct nl_step_token *tokens = nl_alloc((room + 1) * sizeof *tokens);
+    *name_ids = nl_alloc((trace->names.count + (size_t)1) * sizeof **name_ids);
+    *count = *names = 0;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        if (trace->lane.device[lane] != device || trace->lane.kind[lane] != NL_LANE_STREAM ||
+            nl_lane_rank(trace, lane) != rank)
+            continue;
+        uint32_t first = trace->lane.first[lane], last = first + trace->lane.count[lane];
+        for (uint32_t row = first; row < last; row++) {
+            uint8_t kind = trace->slice.kind[row];
+            uint32_t name = trace->slice.name[row];
+            if (kind != NL_KIND_KERNEL && kind != NL_KIND_GRAPH)
+                continue;
+            if (!numbers[name]) {
+                (*name_ids)[*names] = name;
+                numbers[name] = ++*names;
+            }
+            tokens[(*count)++] = (struct nl_step_token){
+                trace->slice.ts[row], nl_slice_end(trace, row), numbers[name] - 1, row};
+        }
+    }
+    sort_tokens(tokens, *count);
+    nl_free(numbers);
+    return tokens;
+}
+
+/* From the beginning of its first token to that of the next segment; the last one to its end. */
+static void add_cut(struct nl_found_steps *found, struct nl_step_group *group,
+                    const struct nl_step_token *tokens, size_t count, const struct nl_step_cut *cut)
+{
+    bool alike = cut->likeness >= NL_STEP_ALIKE;
+    int64_t end = cut->last < count ? tokens[cut->last].start : INT64_MIN;
+    for (size_t k = cut->first; cut->last == count && k < count; k++)
+        end = tokens[k].end > end ? tokens[k].end : end;
+    add_step(found, group,
+             (struct nl_found_step){.index = (int64_t)group->count,
+                                    .start = tokens[cut->first].start,
+                                    .end = end,
+                                    .phase = alike ? NL_STEP_STEADY : NL_STEP_WARM_UP});
+}
+
+/* How sure, once the host was asked whether these are layers. */
+static double sureness(const struct nl_trace *trace, int64_t rank,
+                       const struct nl_step_token *tokens, const struct nl_step_cuts *cuts)
+{
+    uint32_t *markers = nl_alloc((cuts->count + 1) * sizeof *markers);
+    for (size_t i = 0; i < cuts->count; i++)
+        markers[i] = tokens[cuts->items[i].first].slice;
+    enum nl_step_verdict verdict = nl_steps_check(trace, rank, markers, cuts->count);
+    nl_free(markers);
+    switch (verdict) {
+    case NL_STEPS_ARE_LAYERS: return 0;
+    case NL_STEPS_ARE_STEPS: return cuts->confidence;
+    default: return cuts->confidence * NOT_TOLD;
+    }
+}
+
+static void find_launches(const struct nl_trace *trace, int64_t rank, struct nl_found_steps *found)
+{
+    size_t room, count;
+    uint32_t *name_ids, names, device = busiest_device(trace, rank, &room);
+    if (device == NL_NULL_ROW)
+        return;
+    struct nl_step_token *tokens =
+        list_tokens(trace, rank, device, room, &count, &name_ids, &names);
+    struct nl_step_cuts cuts = nl_step_detect(tokens, count, names);
+    double confidence = cuts.count > 1 ? sureness(trace, rank, tokens, &cuts) : 0;
+    if (confidence >= LEAST_CONFIDENCE) {
+        struct nl_step_group *group = add_group(found, rank, NL_STEPS_LAUNCHES, confidence);
+        for (size_t i = 0; i < cuts.count; i++) { /* unlike ones count at the beginning only */
+            if (cuts.items[i].likeness < NL_STEP_ALIKE && i != group->count)
+                continue;
+            add_cut(found, group, tokens, count, &cuts.items[i]);
+            found->items[found->count - 1].name = name_ids[cuts.name];
+        }
+    }
+    nl_free(cuts.items);
+    nl_free(name_ids);
+    nl_free(tokens);
+}
+
+/* ---- phases ---- */
+
+static bool is_loading_call(struct nl_str name)
+{
+    static const char *const starts[] = {"cuModuleLoad",   "cuLibraryLoad",  "cudaLibraryLoad",
+                                         "hipModuleLoad",  "cuLinkComplete", "nvrtcCompileProgram",
+                                         "hiprtcCompileP", "hipLibraryLoad"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (nl_str_starts(name, starts[i]))
+            return true;
+    return false;
+}
+
+/* Adds `dur` to the step of the group that holds `ts`. */
+static void add_load(struct nl_found_steps *found, const struct nl_step_group *group, int64_t ts,
+                     int64_t dur)
+{
+    size_t low = group->first, high = group->first + group->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (found->items[middle].end <= ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == group->first + group->count || found->items[low].start > ts)
+        return;
+    struct nl_found_step *step = &found->items[low];
+    nl_sum_add(&step->load_ns, ts + dur > step->end ? step->end - ts : dur);
+}
+
+static struct nl_step_group *group_of(struct nl_found_steps *found, int64_t rank)
+{
+    for (size_t i = 0; i < found->group_count; i++)
+        if (found->groups[i].rank == rank)
+            return &found->groups[i];
+    return NULL;
+}
+
+static void count_loads(const struct nl_trace *trace, struct nl_found_steps *found)
+{
+    enum { UNSEEN, OTHER, LOADS };
+    uint8_t *calls = nl_zalloc(trace->names.count);
+    for (uint32_t row = 0; row < trace->slice.rows; row++) {
+        uint8_t kind = trace->slice.kind[row];
+        if (kind != NL_KIND_API && kind != NL_KIND_COMPILE)
+            continue;
+        uint8_t *call = &calls[trace->slice.name[row]];
+        if (*call == UNSEEN)
+            *call = is_loading_call(nl_trace_name(trace, trace->slice.name[row])) ? LOADS : OTHER;
+        if ((kind == NL_KIND_API && *call != LOADS) || trace->slice.dur[row] == NL_NULL_I64)
+            continue;
+        const struct nl_step_group *group =
+            group_of(found, nl_lane_rank(trace, trace->slice.lane[row]));
+        if (group)
+            add_load(found, group, trace->slice.ts[row], trace->slice.dur[row]);
+    }
+    nl_free(calls);
+}
+
+/* ---- all ranks ---- */
+
+static int by_rank(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Ranks of all lanes, ascending, each once. nl_free the array. */
+static int64_t *list_ranks(const struct nl_trace *trace, size_t *count)
+{
+    int64_t *ranks = nl_alloc((trace->lane.rows + (size_t)1) * sizeof *ranks);
+    size_t kept = 0;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
+        ranks[lane] = nl_lane_rank(trace, lane);
+    ranks[trace->lane.rows] = NL_NULL_I64; /* of steps without a lane */
+    qsort(ranks, trace->lane.rows + (size_t)1, sizeof *ranks, by_rank);
+    for (size_t i = 0; i <= trace->lane.rows; i++)
+        if (!kept || ranks[kept - 1] != ranks[i])
+            ranks[kept++] = ranks[i];
+    *count = kept;
+    return ranks;
+}
+
+/* By the first of the methods that answers. */
+static void find_of_rank(const struct nl_trace *trace, const struct nl_step_ranges *ranges,
+                         int64_t rank, unsigned methods, struct nl_found_steps *found)
+{
+    if (methods & 1u << NL_STEPS_MARKED && find_marked(trace, rank, found))
+        return;
+    if (methods & 1u << NL_STEPS_RANGES && find_ranges(trace, ranges, rank, found))
+        return;
+    if (methods & 1u << NL_STEPS_LAUNCHES)
+        find_launches(trace, rank, found);
+}
+
+void nl_steps_find(const struct nl_trace *trace, struct nl_found_steps *found)
+{
+    nl_steps_find_by(trace, (1u << NL_STEP_METHODS) - 1, found);
+}
+
+void nl_steps_find_by(const struct nl_trace *trace, unsigned methods, struct nl_found_steps *found)
+{
+    size_t rank_count;
+    int64_t *ranks = list_ranks(trace, &rank_count);
+    struct nl_step_ranges ranges;
+    *found = (struct nl_found_steps){0};
+    nl_step_ranges_init(&ranges, trace);
+    for (size_t i = 0; i < rank_count; i++)
+        find_of_rank(trace, &ranges, ranks[i], methods, found);
+    nl_step_ranges_release(&ranges);
+    nl_free(ranks);
+    if (found->count)
+        count_loads(trace, found);
+    for (size_t i = 0; i < found->group_count; i++)
+        nl_steps_set_phases(found->items + found->groups[i].first, found->groups[i].count);
+}
+
+void nl_steps_release(struct nl_found_steps *found)
+{
+    nl_free(found->items);
+    nl_free(found->groups);
+    *found = (struct nl_found_steps){0};
+}

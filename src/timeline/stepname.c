@@ -1,0 +1,70 @@
+/* Texts of ranges against the patterns of stepname.def. Called once per distinct text. */
+#include "timeline/stepname.h"
+
+#include <stdint.h>
+
+const struct nl_step_rule nl_step_rules[] = {
+#define NL_STEP_RULE(pattern, marks, confidence) {pattern, marks, confidence},
+#include "timeline/stepname.def"
+    {NULL, NULL, 0}};
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static size_t read_number(struct nl_str text, size_t at, int64_t *number)
+{
+    int64_t value = 0;
+    bool fits = true;
+    for (; at < text.len && is_digit(text.ptr[at]); at++)
+        fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
+               !__builtin_add_overflow(value, text.ptr[at] - '0', &value);
+    if (*number == INT64_MIN && fits)
+        *number = value;
+    return at;
+}
+
+/* A glob without recursion: on a mismatch the latest '*' takes one byte more. */
+static bool meets(struct nl_str text, const char *pattern, int64_t *number)
+{
+    const char *star = NULL;
+    size_t at = 0, star_at = 0;
+    int64_t star_number = INT64_MIN;
+    *number = INT64_MIN;
+    while (at < text.len || *pattern) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            star_at = at;
+            star_number = *number;
+        } else if (*pattern == '#' && at < text.len && is_digit(text.ptr[at])) {
+            at = read_number(text, at, number);
+            pattern++;
+        } else if (*pattern && *pattern != '#' && at < text.len &&
+                   *pattern == lower(text.ptr[at])) {
+            pattern++;
+            at++;
+        } else if (star && star_at < text.len) {
+            at = ++star_at;
+            pattern = star;
+            *number = star_number;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+int nl_step_rule_of(struct nl_str text, int64_t *number)
+{
+    for (int i = 0; nl_step_rules[i].pattern; i++)
+        if (meets(text, nl_step_rules[i].pattern, number))
+            return i;
+    *number = INT64_MIN;
+    return -1;
+}

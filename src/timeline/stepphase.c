@@ -1,0 +1,74 @@
+/* Which steps are not like the rest of the run: warm-up at the beginning, module loading. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "timeline/stepfind.h"
+
+#define LEAST_STEPS  4 /* fewer lengths have no usual one */
+#define MOST_Z       3.5
+#define LEAST_SPREAD 0.01 /* of the median: clocks are not what is measured here */
+#define LOAD_SHARE   0.05
+
+static double median(const int64_t *sorted, size_t count)
+{
+    return ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2]) / 2;
+}
+
+static int64_t distance(int64_t value, double middle)
+{
+    double away = (double)value - middle;
+    return (int64_t)(away < 0 ? -away : away);
+}
+
+struct usual {
+    double middle, most; /* median length, longest usual distance from it */
+};
+
+static struct usual usual_length(const struct nl_found_step *steps, size_t count)
+{
+    int64_t *values = nl_alloc(count * sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = steps[i].end - steps[i].start;
+    nl_sort_i64(values, count);
+    double middle = median(values, count);
+    for (size_t i = 0; i < count; i++)
+        values[i] = distance(steps[i].end - steps[i].start, middle);
+    nl_sort_i64(values, count);
+    double spread = 1.4826 * median(values, count);
+    nl_free(values);
+    if (spread < LEAST_SPREAD * middle)
+        spread = LEAST_SPREAD * middle;
+    return (struct usual){middle, MOST_Z * spread};
+}
+
+static bool loads(const struct nl_found_step *step)
+{
+    int64_t length = step->end - step->start;
+    return step->load_ns > 0 && (double)step->load_ns >= LOAD_SHARE * (double)length;
+}
+
+static bool is_unusual(const struct nl_found_step *step, const struct usual *usual)
+{
+    return (double)distance(step->end - step->start, usual->middle) > usual->most;
+}
+
+void nl_steps_set_phases(struct nl_found_step *steps, size_t count)
+{
+    size_t first = 0, loading = 0;
+    while (first < count && steps[first].phase == NL_STEP_WARM_UP)
+        first++;
+    if (count - first >= LEAST_STEPS) {
+        struct usual usual = usual_length(steps + first, count - first);
+        size_t rest = (count - first) / 2; /* the usual is what most are */
+        for (; rest && is_unusual(&steps[first], &usual); first++, rest--)
+            steps[first].phase = NL_STEP_WARM_UP;
+    }
+    for (size_t i = 0; i < count; i++)
+        loading += loads(&steps[i]);
+    if (loading * 2 > count) /* then it is part of every step */
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (loads(&steps[i]))
+            steps[i].phase = NL_STEP_COMPILE;
+}

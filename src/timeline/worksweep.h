@@ -1,0 +1,63 @@
+/*
+ * worksweep — device work in order of start, over all lanes of a device, without building a list.
+ *
+ * A lane's slices of one depth lie in time order, so a device is a handful of ascending runs;
+ * the sweep merges them through a heap and hands out batches. It looks at kernels, copies, memsets
+ * and whole-graph records and at nothing else (waits, annotations and overhead are not work).
+ *
+ *     count = nl_work_lanes(trace, window, &lanes);          groups of equal `device`, sorted
+ *     nl_sweep_open(&sweep, trace, window, lanes + i, n);
+ *     while ((got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0) ...
+ *     nl_sweep_close(&sweep);
+ */
+#ifndef NL_WORKSWEEP_H
+#define NL_WORKSWEEP_H
+
+#include "timeline/breakdown.h"
+
+#define NL_SWEEP_BATCH 256
+
+enum nl_work_class { NL_IS_NO_WORK, NL_IS_COMPUTE, NL_IS_COMM, NL_IS_COPY, NL_WORK_CLASSES };
+
+/* A lane that holds device work; lanes of one device (of one process, when the device is not
+ * known) are neighbours in the array of nl_work_lanes. */
+struct nl_work_lane {
+    uint32_t device, process, lane; /* rows; NL_NULL_ROW unknown */
+    int64_t rank;
+};
+
+/* Lanes with device work that the window's rank and device allow; nl_free the array. */
+size_t nl_work_lanes(const struct nl_trace *trace, const struct nl_window *window,
+                     struct nl_work_lane **lanes);
+
+/* Whether two lanes belong to the same device. */
+bool nl_work_same_device(const struct nl_work_lane *a, const struct nl_work_lane *b);
+
+struct nl_work {
+    int64_t start, end; /* clipped to the window; end == start for work of no length */
+    enum nl_work_class class;
+    uint32_t slice;
+};
+
+struct nl_sweep_run {
+    int64_t start; /* of the slice in `row` */
+    uint32_t row, last;
+};
+
+struct nl_sweep {
+    const struct nl_trace *trace;
+    int64_t window_start, window_end;
+    struct nl_sweep_run *runs; /* a heap by start */
+    size_t run_count, run_cap;
+    uint64_t seen[UINT8_MAX + 1]; /* work per kind so far, that of unknown length too */
+};
+
+void nl_sweep_open(struct nl_sweep *sweep, const struct nl_trace *trace,
+                   const struct nl_window *window, const struct nl_work_lane *lanes, size_t count);
+size_t nl_sweep_next(struct nl_sweep *sweep, struct nl_work *batch, size_t room);
+void nl_sweep_close(struct nl_sweep *sweep);
+
+/* Rank of a lane: its process's, else its device's, else NL_NULL_I64. */
+int64_t nl_lane_rank(const struct nl_trace *trace, uint32_t lane);
+
+#endif
