@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/torch_cpu_train.json.gz
 
-.PHONY: all demo test bench bench-readers bench-overhead fuzz lint format install asan tsan test-frameworks docs clean
+.PHONY: all demo check test bench bench-readers bench-overhead fuzz lint format install asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -24,8 +24,12 @@ demo: all
 	@build/neurolens analyze $(DEMO) --format json -o build/demo-report.json
 	@echo "report: build/demo-report.md and build/demo-report.json"
 
+# What answers within a minute; run it before each commit.
+check:
+	@tools/test.py --check
+
 test:
-	@tools/test.sh
+	@tools/test.py
 
 bench: all
 	@python3 bench/bench.py

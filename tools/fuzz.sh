@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for a while on its seeds.
 #
-#   tools/fuzz.sh BUILD SECONDS   run BUILD/fuzz/fuzz_* for SECONDS each
+#   tools/fuzz.sh BUILD SECONDS [NAME...]  run BUILD/fuzz/fuzz_NAME (default: all) for SECONDS each
 #   tools/fuzz.sh flags           the meson flags that build the targets, or nothing without libFuzzer
 #
 # New inputs go to BUILD/fuzz/corpus/TARGET, findings to BUILD/fuzz/found/TARGET. One line per
@@ -18,6 +18,7 @@ fi
 
 build=$1
 seconds=$2
+shift 2
 passed=0
 failed=0
 skipped=0
@@ -51,7 +52,11 @@ run() {
     fi
 }
 
-targets=$(find "$build/fuzz" -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x 2>/dev/null | sort)
+if [ $# -gt 0 ]; then
+    targets=$(printf "$build/fuzz/fuzz_%s\n" "$@")
+else
+    targets=$(find "$build/fuzz" -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x 2>/dev/null | sort)
+fi
 if [ -z "$targets" ]; then
     echo "skipped fuzz: no targets in $build (clang's libFuzzer is needed)"
     skipped=1

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Configures a build folder where needed and compiles it; quiet when all is well, else the first errors.
+#
+#   tools/build.sh FOLDER COMPILER JOBS FLAGS...
+set -uo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+folder=$1
+compiler=$2
+jobs=$3
+shift 3
+again=()
+[ ! -f "$folder/build.ninja" ] || again=(--reconfigure)
+text=$(CC=$compiler meson setup "${again[@]}" "$folder" "$@" 2>&1 && ninja -C "$folder" -j "$jobs" 2>&1) || {
+    status=$?
+    printf '%s\n' "$text" | grep -E ' error: | warning: |undefined reference|multiple definition|ERROR:' | head -30 | sed 's/^/    /'
+    exit $status
+}

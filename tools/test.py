@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""Everything that must hold, in one run, as many parts at a time as the machine carries.
+
+    tools/test.py             all parts (`make test`)
+    tools/test.py --check     those that answer within a minute (`make check`)
+    tools/test.py WORD...     the parts whose name contains a WORD, and the builds that they need
+    tools/test.py --list      the parts, with what they need
+    tools/test.py --times N   every chosen part N times: what fails once in N is flaky
+
+A part is a program that prints one line per test (`ok …`, `FAIL …`, `skipped …: reason`, details
+indented above a FAIL) and ends with `N passed, N failed, N skipped`. A line per part is shown, and what
+failed; that again and what was skipped, with its reason, stand at the end. The last line is the sum
+over the parts. The exit status is 1 when anything failed.
+
+A script of tests/ that has no row here runs with the defaults, so that a new one cannot be forgotten.
+
+  CC_GCC, CC_CLANG   the compilers (gcc, clang)
+  WERROR             true (default) or false: warnings are errors
+  JOBS               cores to use (default: all)
+  FUZZ_SMOKE         seconds for each fuzz target (default 3)
+"""
+import argparse
+import collections
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+os.chdir(ROOT)
+GCC = os.environ.get("CC_GCC", "gcc")
+CLANG = os.environ.get("CC_CLANG", "clang")
+WERROR = "-Dwerror=" + os.environ.get("WERROR", "true")
+CORES = int(os.environ.get("JOBS") or os.cpu_count() or 1)
+VERBOSE = "--verbose" in sys.argv
+SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
+NO_PARTS = {"harness.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py"}
+NO_ORACLES = {"oracle.py", "protowire.py"}
+
+# name: cores it keeps busy, seconds it may take, and what else there is to know.
+#   check   belongs to `make check`
+#   quiet   measures time, or how often something was seen: no compiler runs beside it
+#   env     variables, arg…  arguments
+ROWS = {
+    "query": dict(path="tests/query/run.py", check=True),
+    "cli": dict(path="tests/cli/run.py", check=True),
+    "golden_run": dict(path="tests/golden_run/run.py", check=True),
+    "corpus": dict(check=True),
+    "parity": dict(check=True),
+    "badinput": dict(limit=600),
+    "ledger": dict(cores=0.5, limit=900),
+    "membudget": dict(limit=600),
+    "reopen": dict(limit=600),
+    "top": dict(cores=0.5, quiet=True),
+    "record": dict(cores=0.7, quiet=True, limit=600),
+    "record_gpu": dict(cores=0.5, quiet=True),
+    "record_rocm": dict(cores=0.5, quiet=True),
+    "native": dict(cores=1, quiet=True, limit=600),
+    "python": dict(cores=1, quiet=True, limit=900),
+    "pysample": dict(cores=1, quiet=True, limit=900),
+    "profile": dict(cores=1, quiet=True, limit=600),
+    "profile_tensorrt": dict(cores=0.7, quiet=True),
+    "profile_torch": dict(cores=1, quiet=True, limit=600),
+}
+SANITIZED = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
+             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1", "TSAN_OPTIONS": "halt_on_error=1"}
+
+
+class Part:
+    """One thing to run. `needs` is the name of the build it runs on; `makes` the one it makes."""
+
+    def __init__(self, name, command, needs="build", makes=None, cores=1.0, limit=300, check=False, quiet=False, env=None):
+        self.name, self.command, self.needs, self.makes = name, command, needs, makes
+        self.cores, self.limit, self.check, self.quiet = min(cores, CORES), limit, check, quiet
+        self.env = dict(env or {})
+        self.state, self.seconds, self.sums, self.lines = "waits", 0.0, (0, 0, 0), []
+
+
+def has_fuzzer():
+    return bool(subprocess.run(["tools/fuzz.sh", "flags"], stdout=subprocess.PIPE).stdout.strip())
+
+
+def build_parts():
+    """The four builds; the first compiles with all cores, as everything waits for it."""
+    asan = ["--buildtype=debugoptimized", "-Db_sanitize=address,undefined", "-Db_lundef=false"]
+    fuzz = has_fuzzer()
+    rows = [("build", GCC, [WERROR], CORES, True), ("build-clang", CLANG, [WERROR], 1, False),
+            ("build-asan", CLANG if fuzz else GCC, asan + (["-Dfuzz=true"] if fuzz else []), 1, False),
+            ("build-tsan", GCC, ["--buildtype=debugoptimized", "-Db_sanitize=thread"], 1, False)]
+    for folder, compiler, flags, jobs, check in rows:
+        yield Part(folder + " with " + os.path.basename(compiler), ["tools/build.sh", folder, compiler, str(jobs)] + flags,
+                   needs=None, makes=folder, cores=jobs, limit=1500, check=check)
+
+
+def unit_parts(build, prefix, check):
+    folder = os.path.join("tests", "unit")
+    for name in sorted(n[:-2] for n in os.listdir(folder) if n.startswith("test_") and n.endswith(".c")):
+        yield Part(prefix + name, [os.path.join(build, folder, name)], needs=build, check=check, limit=240 if check else 600)
+
+
+def script_parts():
+    """Every script of tests/ and tests/oracle/, with its row where it has one."""
+    scripts = {n[:-3]: os.path.join("tests", n) for n in sorted(os.listdir("tests")) if n.endswith(".py") and n not in NO_PARTS}
+    scripts.update({name: row["path"] for name, row in ROWS.items() if "path" in row})
+    env = {"NEUROLENS": os.path.join(ROOT, "build", "neurolens")}
+    for name, path in scripts.items():
+        row = {k: v for k, v in ROWS.get(name, {}).items() if k != "path"}
+        yield Part(name, ["python3", path], env=env, **row)
+    for name in sorted(os.listdir("tests/oracle")):
+        if name.endswith(".py") and name not in NO_ORACLES and not name.startswith("_"):
+            yield Part("oracle " + name[:-3], ["python3", "tests/oracle/" + name], env=env, limit=600)
+
+
+def sanitizer_parts():
+    env = {"NEUROLENS": os.path.join(ROOT, "build-asan", "neurolens")}
+    for name, limit in (("corpus", 600), ("recordings", 300), ("robust", 600)):
+        extra = ["--flips", "100", "--cuts", "4"] if name == "robust" else []
+        yield Part("sanitizers: " + name, ["python3", "tests/%s.py" % name] + extra, needs="build-asan", limit=limit,
+                   env=dict(env, ROBUST_LIMIT_S="20"))
+    yield from unit_parts("build-asan", "sanitizers: ", False)
+    if has_fuzzer():
+        for name in fuzz_targets():
+            yield Part("fuzz " + name, ["tools/fuzz.sh", "build-asan", os.environ.get("FUZZ_SMOKE", "3"), name], needs="build-asan")
+    yield Part("threads: four workers", ["tools/four_threads.sh", "build-tsan/neurolens"], needs="build-tsan", cores=2)
+
+
+def fuzz_targets():
+    """As fuzz/meson.build makes them: two lists of names, and a program per fuzz_*.c."""
+    with open("fuzz/meson.build", encoding="utf-8") as file:
+        text = file.read()
+    lists = re.findall(r"^fuzz_(?:formats|databases)\s*=\s*\[(.*?)\]", text, re.M | re.S)
+    names = {name for each in lists for name in re.findall(r"'(\w+)'", each)}
+    names |= {n[len("fuzz_"):-2] for n in os.listdir("fuzz") if n.startswith("fuzz_") and n.endswith(".c")}
+    return sorted(names)
+
+
+def all_parts():
+    """In the order in which they start, as far as cores allow."""
+    yield Part("lint", ["python3", "tools/lint.py"], needs=None, check=True)
+    builds = list(build_parts())
+    yield builds[0]
+    scripts = list(script_parts())
+    yield from (part for part in scripts if part.check)
+    yield from unit_parts("build", "unit ", True)
+    yield from builds[1:]
+    yield from (part for part in scripts if not part.check and not part.quiet)
+    yield from sanitizer_parts()
+    yield from (part for part in scripts if part.quiet)
+
+
+class Driver:
+    """Starts parts while their builds are there and cores are free; prints each when it ends."""
+
+    def __init__(self, parts):
+        self.parts, self.lock = parts, threading.Condition()
+        # Parts wait for disks and for each other a good part of their time.
+        self.free = CORES + 0.5
+        self.built, self.broken, self.children = set(), set(), set()
+
+    def may_start(self, part):
+        running = [p for p in self.parts if p.state == "runs"]
+        if part.needs and part.needs not in self.built:
+            return False
+        if running and part.cores > self.free + 1e-9:
+            return False
+        if part.quiet:
+            return not any(p.makes for p in running) and sum(p.quiet for p in running) < max(1, CORES // 2) + 1
+        return not (part.makes and any(p.quiet for p in running))
+
+    def run(self):
+        with self.lock:
+            while any(p.state in ("waits", "runs") for p in self.parts):
+                for part in self.parts:
+                    if part.state == "waits" and part.needs in self.broken:
+                        self.end(part, 0, ["skipped %s: %s does not compile" % (part.name, part.needs)], (0, 0, 1))
+                    elif part.state == "waits" and self.may_start(part):
+                        part.state = "runs"
+                        self.free -= part.cores
+                        threading.Thread(target=self.work, args=(part,), daemon=True).start()
+                if any(p.state == "runs" for p in self.parts):
+                    self.lock.wait()
+
+    def work(self, part):
+        began = time.monotonic()
+        status, text = self.execute(part)
+        lines = text.splitlines()
+        found = [SUMS.match(line) for line in lines]
+        sums = next((tuple(map(int, m.groups())) for m in reversed(found) if m), None)
+        lines = [line for line, m in zip(lines, found) if not m and (line.startswith(("ok ", "FAIL ", "skipped ", "    ")) or status)]
+        if status == "late":
+            lines.append("FAIL %s: not done after %d s" % (part.name, part.limit))
+        elif status and not (sums and sums[1]):
+            lines.append("FAIL %s: exit %s" % (part.name, status))
+        if sums is None:
+            sums = (0, 1, 0) if status else (1, 0, 0)
+            lines += [] if status else ["ok " + part.name]
+        elif status and not sums[1]:
+            sums = (sums[0], 1, sums[2])
+        with self.lock:
+            self.free += part.cores
+            if part.makes:
+                (self.built if not status else self.broken).add(part.makes)
+            self.end(part, time.monotonic() - began, lines, sums)
+            self.lock.notify_all()
+
+    def execute(self, part):
+        with tempfile.TemporaryFile() as log:
+            try:
+                child = subprocess.Popen(part.command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                         env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1", **SANITIZED, **part.env),
+                                         start_new_session=True)
+            except OSError as error:
+                return 127, str(error)
+            self.children.add(child.pid)
+            try:
+                status = child.wait(part.limit)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                status = "late"
+            self.children.discard(child.pid)
+            log.seek(0)
+            return status, log.read().decode("utf-8", "replace")
+
+    @staticmethod
+    def end(part, seconds, lines, sums):
+        part.state, part.seconds, part.lines, part.sums = "done", seconds, lines, sums
+        shown = [line for line in lines if not line.startswith(("ok ", "skipped "))]
+        if sums[1] == 0:
+            shown.append("ok %s: %d passed%s, %.0f s" % (part.name, sums[0], ", %d skipped" % sums[2] if sums[2] else "", seconds))
+        print("\n".join(lines if VERBOSE else shown), flush=True)
+
+    def stop(self):
+        for pid in list(self.children):
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except OSError:
+                pass
+
+
+def failures(part):
+    """The FAIL lines of a part with the details above each."""
+    details = []
+    for line in part.lines:
+        if line.startswith("FAIL "):
+            yield from details[-40:]
+            yield line
+        details = details + [line] if line.startswith("    ") else []
+
+
+def summary(parts, seconds):
+    skipped = collections.Counter(re.sub(r"^skipped ", "", line) for p in parts for line in p.lines if line.startswith("skipped "))
+    reasons = collections.defaultdict(list)
+    for line, count in skipped.items():
+        name, _, reason = line.rpartition(": ")
+        reasons[reason].extend([name or line] * count)
+    for reason, names in sorted(reasons.items(), key=lambda each: -len(each[1])):
+        print("skipped %d: %s (%s%s)" % (len(names), reason, ", ".join(names[:3]), ", …" if len(names) > 3 else ""))
+    failed = [line for p in parts for line in failures(p)]
+    if failed:
+        print("what failed:\n" + "\n".join(failed))
+    slow = sorted((p for p in parts if p.seconds >= 10), key=lambda p: -p.seconds)[:12]
+    if slow:
+        print("slowest: " + ", ".join("%s %.0f s" % (p.name, p.seconds) for p in slow))
+    print("took %.0f s" % seconds)
+    sums = [sum(p.sums[i] for p in parts) for i in range(3)]
+    print("%d passed, %d failed, %d skipped" % tuple(sums))
+    return 1 if sums[1] else 0
+
+
+def chosen(parts, options):
+    """The parts asked for, and the builds that they run on."""
+    if options.check:
+        parts = [p for p in parts if p.check]
+    wanted = [p for p in parts if not options.words or any(word in p.name for word in options.words)]
+    needed = {p.needs for p in wanted}
+    wanted = [p for p in parts if p in wanted or p.makes in needed]
+    again = [p for p in wanted if not p.makes]
+    for _ in range(options.times - 1):
+        wanted += [Part(p.name, p.command, p.needs, None, p.cores, p.limit, p.check, p.quiet, p.env) for p in again]
+    return wanted
+
+
+def main():
+    reader = argparse.ArgumentParser(usage=__doc__, add_help=True)
+    reader.add_argument("words", nargs="*")
+    reader.add_argument("--check", action="store_true")
+    reader.add_argument("--verbose", action="store_true")
+    reader.add_argument("--list", action="store_true")
+    reader.add_argument("--times", type=int, default=1)
+    options = reader.parse_args()
+    if subprocess.run(["tools/setup.sh"]).returncode:
+        print("FAIL setup: see above\n0 passed, 1 failed, 0 skipped")
+        return 1
+    parts = chosen(list(all_parts()), options)
+    if options.list:
+        for part in parts:
+            print("%-32s %-12s %.1f cores, ≤ %d s%s%s" % (part.name, part.needs or "-", part.cores, part.limit,
+                                                         ", quiet" if part.quiet else "", ", check" if part.check else ""))
+        return 0
+    began, driver = time.monotonic(), Driver(parts)
+    try:
+        driver.run()
+    except KeyboardInterrupt:
+        driver.stop()
+        print("interrupted")
+        return 130
+    return summary(parts, time.monotonic() - began)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
