@@ -3,6 +3,7 @@
 
 #include <openssl/evp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -42,6 +43,12 @@ void nl_digest_end(struct nl_digest *digest, char text[NL_DIGEST_TEXT])
         snprintf(text + (size_t)2 * i, 3, "%02x", raw[i]);
     EVP_MD_CTX_free(digest->state);
     nl_free(digest);
+}
+
+bool nl_digest_is_text(const char *text)
+{
+    return text && strspn(text, "0123456789abcdef") == NL_DIGEST_TEXT - 1 &&
+           text[NL_DIGEST_TEXT - 1] == '\0';
 }
 
 bool nl_digest_bytes(char text[NL_DIGEST_TEXT], const void *bytes, size_t size, struct nl_err *err)

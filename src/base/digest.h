@@ -24,6 +24,10 @@ void nl_digest_end(struct nl_digest *digest, char text[NL_DIGEST_TEXT]);
 NL_MUST_CHECK bool nl_digest_bytes(char text[NL_DIGEST_TEXT], const void *bytes, size_t size,
                                    struct nl_err *err);
 
+/* Is it the text of a SHA-256: 64 lower-case hex digits and no more? What a database or a file says
+ * is one must be asked before it becomes part of a path. NULL is none. */
+bool nl_digest_is_text(const char *text);
+
 /* The file's bytes as they lie there (compressed stays compressed); `size` gets their number and
  * may be NULL. Fails with NL_IO, or NL_INTERRUPTED when `job` (may be NULL) is cancelled. */
 NL_MUST_CHECK bool nl_digest_file(char text[NL_DIGEST_TEXT], uint64_t *size, const char *path,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -68,31 +69,55 @@ void nl_map_forget(const struct nl_map *map, size_t from, size_t to)
         (void)madvise((void *)(uintptr_t)(map->bytes + from), to - from, MADV_DONTNEED);
 }
 
-bool nl_out_open(struct nl_out *out, const char *path, struct nl_err *err)
+/* Permissions of a new file: those of the file it replaces, else what the umask leaves. */
+static bool set_mode(int fd, const char *path)
+{
+    struct stat old;
+    if (stat(path, &old) == 0 && S_ISREG(old.st_mode)) {
+        /* The owner before the mode, which a change of owner may cut. Others cannot be served: then the
+         * group must not get what the old group had. */
+        mode_t mode = old.st_mode & 0777;
+        if (fchown(fd, old.st_uid, old.st_gid) != 0 && fchown(fd, (uid_t)-1, old.st_gid) != 0)
+            mode &= ~(mode_t)0070;
+        return fchmod(fd, mode) == 0;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(fd, 0666 & ~mask) == 0;
+}
+
+static bool open_out(struct nl_out *out, const char *path, bool private, struct nl_err *err)
 {
     *out = (struct nl_out){0};
     size_t room = strlen(path) + 8;
     out->temporary = nl_alloc(room);
     snprintf(out->temporary, room, "%s.XXXXXX", path);
-    int fd = mkostemp(out->temporary, O_CLOEXEC);
-    if (fd >= 0) {
-        mode_t mask = umask(0);
-        umask(mask);
-        if (fchmod(fd, 0666 & ~mask) != 0) {
+    int fd = mkostemp(out->temporary, O_CLOEXEC); /* 0600 */
+    if (fd >= 0 && (private || set_mode(fd, path)))
+        out->stream = fdopen(fd, "w");
+    if (!out->stream) {
+        int failure = errno;
+        if (fd >= 0) {
             close(fd);
             unlink(out->temporary);
-            fd = -1;
         }
-    }
-    if (fd < 0) {
         nl_free(out->temporary);
         out->temporary = NULL;
         nl_err_at(err, path, -1);
-        return nl_fail(err, NL_WRITE, "cannot write here: %s", strerror(errno));
+        return nl_fail(err, NL_WRITE, "cannot write here: %s", strerror(failure));
     }
-    out->stream = fdopen(fd, "w");
     out->path = nl_strdup(path);
     return true;
+}
+
+bool nl_out_open(struct nl_out *out, const char *path, struct nl_err *err)
+{
+    return open_out(out, path, false, err);
+}
+
+bool nl_out_open_private(struct nl_out *out, const char *path, struct nl_err *err)
+{
+    return open_out(out, path, true, err);
 }
 
 bool nl_out_commit(struct nl_out *out, struct nl_err *err)
@@ -130,6 +155,12 @@ void nl_out_abort(struct nl_out *out)
     nl_free(out->path);
     nl_free(out->temporary);
     *out = (struct nl_out){0};
+}
+
+bool nl_file_is_name(const char *name)
+{
+    return name && name[0] && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+           !strchr(name, '/') && strlen(name) <= NAME_MAX;
 }
 
 bool nl_make_folders(const char *path, struct nl_err *err)

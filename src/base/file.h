@@ -25,15 +25,22 @@ void nl_map_forget(const struct nl_map *map, size_t from, size_t to);
 
 /*
  * Atomic replacement: write to nl_out.stream, then nl_out_commit (fsync-free rename over path) or
- * nl_out_abort (removes the temporary). The temporary lies beside the target.
+ * nl_out_abort (removes the temporary). The temporary lies beside the target. A file that is replaced
+ * gives the new one its permissions (and its owner where that is allowed).
  */
 struct nl_out {
     FILE *stream;
     char *path, *temporary;
 };
 NL_MUST_CHECK bool nl_out_open(struct nl_out *out, const char *path, struct nl_err *err);
+/* The same for what is the user's alone: mode 0600, whatever the umask and the old file. */
+NL_MUST_CHECK bool nl_out_open_private(struct nl_out *out, const char *path, struct nl_err *err);
 NL_MUST_CHECK bool nl_out_commit(struct nl_out *out, struct nl_err *err);
 void nl_out_abort(struct nl_out *out);
+
+/* May this text be the name of one file in a folder? Neither empty nor "." or "..", no slash, at most
+ * 255 bytes. Names that come from a database or an archive must be asked. NULL is none. */
+bool nl_file_is_name(const char *name);
 
 /* mkdir -p with mode 0700 for what it makes. */
 NL_MUST_CHECK bool nl_make_folders(const char *path, struct nl_err *err);

@@ -272,21 +272,17 @@ static void begin(struct nl_stream *s)
         start_thread(s);
 }
 
-struct nl_stream *nl_stream_open(const char *path, struct nl_job *job, struct nl_err *err)
+struct nl_stream *nl_stream_open_file(int fd, const char *path, struct nl_job *job,
+                                      struct nl_err *err)
 {
-    int fd = 0;
     struct stat info = {0};
-    if (strcmp(path, "-") != 0)
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &info) != 0) {
+    bool good = fstat(fd, &info) == 0;
+    if (!good || S_ISDIR(info.st_mode)) {
+        const char *why = good ? "is a folder, not a file" : strerror(errno);
         nl_err_at(err, path, -1);
-        (void)nl_fail(err, NL_IO, "cannot open: %s", strerror(errno));
-        return NULL;
-    }
-    if (S_ISDIR(info.st_mode)) {
-        close(fd);
-        nl_err_at(err, path, -1);
-        (void)nl_fail(err, NL_IO, "is a folder, not a file");
+        (void)nl_fail(err, NL_IO, "%s%s", good ? "" : "cannot open: ", why);
+        if (fd > 0)
+            close(fd);
         return NULL;
     }
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -299,6 +295,16 @@ struct nl_stream *nl_stream_open(const char *path, struct nl_job *job, struct nl
         nl_job_phase(job, "reading", (uint64_t)info.st_size);
     begin(s);
     return s;
+}
+
+struct nl_stream *nl_stream_open(const char *path, struct nl_job *job, struct nl_err *err)
+{
+    int fd = strcmp(path, "-") == 0 ? 0 : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        return nl_stream_open_file(fd, path, job, err);
+    nl_err_at(err, path, -1);
+    (void)nl_fail(err, NL_IO, "cannot open: %s", strerror(errno));
+    return NULL;
 }
 
 struct nl_stream *nl_stream_memory(const void *bytes, size_t len, struct nl_err *err)

@@ -30,6 +30,10 @@ struct nl_stream;
  * 2000:1 beyond the first GiB reading fails with NL_LIMIT. */
 struct nl_stream *nl_stream_open(const char *path, struct nl_job *job, struct nl_err *err);
 
+/* The same of an open file, which the stream takes, also when it fails; `path` is for messages. */
+struct nl_stream *nl_stream_open_file(int fd, const char *path, struct nl_job *job,
+                                      struct nl_err *err);
+
 /* A stream over memory (borrowed), for tests, fuzzers and sniffing; same recognition. */
 struct nl_stream *nl_stream_memory(const void *bytes, size_t len, struct nl_err *err);
 

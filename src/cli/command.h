@@ -39,7 +39,8 @@ struct nl_settings {
     const char *sort, *columns; /* ls */
     bool bin;                   /* ls */
     bool update;                /* similar */
-    bool remove, restore;       /* tag, rm */
+    bool remove, restore;       /* tag, trust, rm */
+    bool list;                  /* trust */
     const char *at;             /* note */
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
@@ -130,6 +131,7 @@ NL_MUST_CHECK bool nl_cmd_rm(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_gc(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_fingerprint(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_similar(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_trust(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_schema(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_completion(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_help(struct nl_call *call, struct nl_err *err);

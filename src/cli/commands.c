@@ -124,6 +124,12 @@ static const struct nl_option tag_options[] = {
     END,
 };
 
+static const struct nl_option trust_options[] = {
+    {"list", 0, NL_OPTION_FLAG, TARGET(list), NULL, "list the folders that are trusted", NULL},
+    {"remove", 0, NL_OPTION_FLAG, TARGET(remove), NULL, "trust it no longer", NULL},
+    END,
+};
+
 static const struct nl_option note_options[] = {
     {"at", 0, NL_OPTION_TEXT, TARGET(at), "TIMES",
      "a time such as 1.2s, or a range such as 1.2s:1.5s, from the first event", NULL},
@@ -200,6 +206,7 @@ static const struct nl_option *const add_tables[] = {add_options, profile_option
 static const struct nl_option *const ls_tables[] = {ls_options, nl_common_options, NULL};
 static const struct nl_option *const show_tables[] = {show_options, nl_common_options, NULL};
 static const struct nl_option *const tag_tables[] = {tag_options, nl_common_options, NULL};
+static const struct nl_option *const trust_tables[] = {trust_options, nl_common_options, NULL};
 static const struct nl_option *const note_tables[] = {note_options, nl_common_options, NULL};
 static const struct nl_option *const rm_tables[] = {rm_options, nl_common_options, NULL};
 static const struct nl_option *const model_tables[] = {nl_model_options, nl_common_options, NULL};
@@ -209,13 +216,25 @@ static const struct nl_option *const fingerprint_tables[] = {
     nl_fingerprint_options, profile_options, nl_common_options, NULL};
 static const struct nl_option *const similar_tables[] = {nl_similar_options, profile_options,
                                                          nl_common_options, NULL};
-const struct nl_option *const nl_every_option[] = {
-    run_options,        nl_top_options,    nl_model_options,
-    report_options,     nl_diff_options,   sql_options,
-    export_options,     gc_options,        add_options,
-    ls_options,         tag_options,       note_options,
-    rm_options,         profile_options,   nl_fingerprint_options,
-    nl_similar_options, nl_common_options, NULL};
+const struct nl_option *const nl_every_option[] = {run_options,
+                                                   nl_top_options,
+                                                   nl_model_options,
+                                                   report_options,
+                                                   nl_diff_options,
+                                                   sql_options,
+                                                   export_options,
+                                                   gc_options,
+                                                   add_options,
+                                                   ls_options,
+                                                   tag_options,
+                                                   note_options,
+                                                   rm_options,
+                                                   profile_options,
+                                                   nl_fingerprint_options,
+                                                   nl_similar_options,
+                                                   trust_options,
+                                                   nl_common_options,
+                                                   NULL};
 
 const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Ledger",
                                          "Share",  "Tools",      NULL};
@@ -359,6 +378,22 @@ const struct nl_command nl_commands[] = {
              "below keep their runs and cached profiles in it.",
      .examples = "neurolens init",
      .run = nl_cmd_init},
+    {.name = "trust",
+     .group = "Ledger",
+     .summary = "use a ledger that belongs to others",
+     .usage = "[FOLDER]",
+     .least = 0,
+     .most = 1,
+     .tables = trust_tables,
+     .help =
+         "A .neurolens/ that commands find here or above is used only when you own it and every\n"
+         "folder above it (or root does), and nobody else may write to them. Otherwise trust it\n"
+         "once, by its FOLDER (default: the one found from here). A ledger named with --ledger\n"
+         "or $NEUROLENS_LEDGER needs no trust. The list is ~/.config/neurolens/trusted.",
+     .examples = "neurolens trust /shared/project\n"
+                 "neurolens trust --list\n"
+                 "neurolens trust --remove /shared/project",
+     .run = nl_cmd_trust},
     {.name = "add",
      .group = "Ledger",
      .summary = "keep profiles as runs",

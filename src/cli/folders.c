@@ -11,6 +11,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/trust.h"
+#include "ledger/ledgerours.h"
 
 #define CACHE_BYTES ((uint64_t)20 << 30)
 
@@ -35,8 +37,7 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* .neurolens here or above. */
-static char *project_ledger(void)
+char *nl_project_folder(void)
 {
     char *here = getcwd(NULL, 0);
     char *found = NULL;
@@ -70,6 +71,30 @@ static char *user_folder(const char *xdg, const char *fallback)
     return path;
 }
 
+char *nl_trust_file(struct nl_err *err)
+{
+    char *folder = user_folder("XDG_CONFIG_HOME", ".config");
+    if (!folder) {
+        (void)nl_fail(err, NL_ENVIRONMENT,
+                      "no place for the list of trusted folders: neither HOME nor XDG_CONFIG_HOME "
+                      "is set");
+        return NULL;
+    }
+    char *path = join(folder, "trusted");
+    nl_free(folder);
+    return path;
+}
+
+static char *user_ledger(struct nl_err *err)
+{
+    char *path = user_folder("XDG_DATA_HOME", ".local/share");
+    if (!path)
+        (void)nl_fail(err, NL_ENVIRONMENT,
+                      "no place for the ledger: neither HOME nor XDG_DATA_HOME is set; give a "
+                      "folder with --ledger");
+    return path;
+}
+
 char *nl_ledger_folder(const char *given, struct nl_err *err)
 {
     if (!given)
@@ -79,19 +104,34 @@ char *nl_ledger_folder(const char *given, struct nl_err *err)
                       "a ledger behind a URL is not supported yet; give a folder with --ledger");
         return NULL;
     }
-    char *path = given ? nl_strdup(given) : project_ledger();
+    if (given)
+        return nl_strdup(given);
+    char *path = nl_project_folder();
     if (!path)
-        path = user_folder("XDG_DATA_HOME", ".local/share");
-    if (!path)
-        (void)nl_fail(err, NL_ENVIRONMENT,
-                      "no place for the ledger: neither HOME nor XDG_DATA_HOME is set; give a "
-                      "folder with --ledger");
-    return path;
+        return user_ledger(err);
+    if (nl_trust_folder(path, err))
+        return path;
+    nl_free(path);
+    return NULL;
+}
+
+/* A ledger that was found is left alone when it is not the user's or its cache leads elsewhere. */
+static char *ledger_of_cache(const char *given, struct nl_err *err)
+{
+    struct nl_err why;
+    nl_err_clear(&why);
+    if (given || variable("NEUROLENS_LEDGER"))
+        return nl_ledger_folder(given, err);
+    char *path = nl_project_folder();
+    if (path && nl_trust_folder(path, &why) && nl_ledger_files_ours(path, &why))
+        return path;
+    nl_free(path);
+    return user_ledger(err);
 }
 
 char *nl_cache_folder(const char *given, struct nl_err *err)
 {
-    char *ledger = nl_ledger_folder(given, err);
+    char *ledger = ledger_of_cache(given, err);
     if (!ledger)
         return NULL;
     char *path = join(ledger, "cache");

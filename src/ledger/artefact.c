@@ -1,4 +1,5 @@
-/* Artefacts: write, sync, rename; read and check. */
+/* Artefacts: write, sync, rename; read and check. All files are opened below the descriptor of a folder,
+ * without following links: a ledger may have come with somebody else's files. */
 #define _GNU_SOURCE
 #include "ledger/artefact.h"
 
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -18,28 +20,89 @@
 #define STEP  ((size_t)1 << 20)
 #define LEVEL 3
 
-static char *join(const char *folder, const char *format, const char *name)
+#define TEMPORARY_LETTERS 12
+#define TEMPORARY_TEXT    (TEMPORARY_LETTERS + 5) /* "new." and the NUL */
+
+/* The folder of artefacts, opened without following a link; "made" on request. -1 with errno. */
+static int open_top(const char *ledger, bool make)
 {
-    size_t room = strlen(folder) + strlen(format) + 2 * strlen(name) + 16;
+    int above = open(ledger, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (above < 0)
+        return -1;
+    if (make)
+        (void)mkdirat(above, "artefacts", 0700);
+    int fd = openat(above, "artefacts", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int failure = errno;
+    close(above);
+    errno = failure;
+    return fd;
+}
+
+/* The folder of two digits that the artefact lies in. -1 with errno. */
+static int open_two(int top, const char *sha256)
+{
+    const char two[3] = {sha256[0], sha256[1], '\0'};
+    return openat(top, two, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void name_of(char name[NL_DIGEST_TEXT + 4], const char *sha256)
+{
+    snprintf(name, NL_DIGEST_TEXT + 4, "%.64s.zst", sha256);
+}
+
+/* For messages, and for who asks; no file is opened by it. */
+char *nl_artefact_path(const char *ledger, const char *sha256)
+{
+    size_t room = strlen(ledger) + NL_DIGEST_TEXT + 32;
     char *path = nl_alloc(room);
-    int at = snprintf(path, room, "%s/artefacts/", folder);
-    snprintf(path + at, room - (size_t)at, format, name);
+    snprintf(path, room, "%s/artefacts/%.2s/%.64s.zst", ledger, sha256, sha256);
     return path;
 }
 
-char *nl_artefact_path(const char *ledger, const char *sha256)
+/* Whatever says that something is a digest may be a database that somebody else wrote. */
+static bool is_digest(const char *sha256, struct nl_err *err)
 {
-    char name[NL_DIGEST_TEXT + 4];
-    snprintf(name, sizeof name, "%.2s/%s", sha256, sha256);
-    return join(ledger, "%s.zst", name);
+    return nl_digest_is_text(sha256) ||
+           nl_fail(err, NL_FORMAT,
+                   "this ledger is damaged: an artefact's name is no SHA-256; remove the run with "
+                   "rm and gc, and add its profile again");
 }
 
 bool nl_artefact_touch(const char *ledger, const char *sha256)
 {
-    char *path = nl_artefact_path(ledger, sha256);
+    char name[NL_DIGEST_TEXT + 4];
+    struct stat info;
+    if (!nl_digest_is_text(sha256))
+        return false;
+    name_of(name, sha256);
+    int top = open_top(ledger, false), two = top >= 0 ? open_two(top, sha256) : -1;
+    bool there =
+        two >= 0 && fstatat(two, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
     /* A ledger that is read only cannot be marked, and is not swept either. */
-    bool there = utimensat(AT_FDCWD, path, NULL, 0) == 0 || access(path, R_OK) == 0;
-    nl_free(path);
+    if (there)
+        (void)utimensat(two, name, NULL, AT_SYMLINK_NOFOLLOW);
+    if (two >= 0)
+        close(two);
+    if (top >= 0)
+        close(top);
+    return there;
+}
+
+bool nl_artefact_stored(const char *ledger, const char *sha256, uint64_t *bytes)
+{
+    char name[NL_DIGEST_TEXT + 4];
+    struct stat info;
+    if (!nl_digest_is_text(sha256))
+        return false;
+    name_of(name, sha256);
+    int top = open_top(ledger, false), two = top >= 0 ? open_two(top, sha256) : -1;
+    bool there = two >= 0 && fstatat(two, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there)
+        *bytes = (uint64_t)info.st_size;
+    if (two >= 0)
+        close(two);
+    if (top >= 0)
+        close(top);
     return there;
 }
 
@@ -113,53 +176,73 @@ static bool compress_to(int fd, const char *path, const unsigned char *bytes, si
     return done;
 }
 
-static bool sync_folder(const char *path, struct nl_err *err)
+/* A new file of a name that nobody has, in the folder of artefacts. -1 with errno. */
+static int new_file(int top, char name[TEMPORARY_TEXT])
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool done = fd >= 0 && fsync(fd) == 0;
-    int failure = errno;
-    if (fd >= 0)
-        close(fd);
-    return done || cannot_write(path, failure, err);
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+    unsigned char random[TEMPORARY_LETTERS];
+    int fd = -1;
+    for (int i = 0; i < 100; i++) {
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        for (size_t j = 0; j < sizeof random; j++)
+            random[j] = (unsigned char)letters[random[j] % 32];
+        snprintf(name, TEMPORARY_TEXT, "new.%.*s", TEMPORARY_LETTERS, (const char *)random);
+        fd = openat(top, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+    }
+    return fd;
 }
 
 /* Gives the finished temporary its name, and makes the name last. */
-static bool put_in_place(const char *ledger, const char *temporary, const char *path,
-                         const char *sha256, struct nl_err *err)
+static bool put_in_place(int top, const char *temporary, const char *sha256)
 {
-    char two[3] = {sha256[0], sha256[1], '\0'};
-    char *folder = join(ledger, "%s", two), *above = join(ledger, "%s", ".");
-    bool fresh = mkdir(folder, 0700) == 0;
-    bool done = (fresh || errno == EEXIST) || cannot_write(folder, errno, err);
-    if (done && rename(temporary, path) != 0)
+    const char two[3] = {sha256[0], sha256[1], '\0'};
+    char name[NL_DIGEST_TEXT + 4];
+    bool fresh = mkdirat(top, two, 0700) == 0;
+    int folder = fresh || errno == EEXIST ? open_two(top, sha256) : -1;
+    if (folder < 0)
+        return false;
+    name_of(name, sha256);
+    bool done = renameat(top, temporary, folder, name) == 0 && fsync(folder) == 0 &&
+                (!fresh || fsync(top) == 0);
+    int failure = errno;
+    close(folder);
+    errno = failure;
+    return done;
+}
+
+static bool store_below(int top, const char *path, const char *sha256, const void *bytes,
+                        size_t size, struct nl_job *job, struct nl_err *err)
+{
+    char temporary[TEMPORARY_TEXT];
+    int fd = new_file(top, temporary);
+    if (fd < 0)
+        return cannot_write(path, errno, err);
+    bool done = compress_to(fd, path, bytes, size, job, err);
+    if (done && fsync(fd) != 0)
         done = cannot_write(path, errno, err);
-    done = done && sync_folder(folder, err) && (!fresh || sync_folder(above, err));
-    nl_free(folder);
-    nl_free(above);
+    close(fd);
+    if (done && !put_in_place(top, temporary, sha256))
+        done = cannot_write(path, errno, err);
+    if (!done)
+        unlinkat(top, temporary, 0);
     return done;
 }
 
 static bool store(const char *ledger, const char *sha256, const void *bytes, size_t size,
                   struct nl_job *job, struct nl_err *err)
 {
-    char *folder = join(ledger, "%s", "."), *path = nl_artefact_path(ledger, sha256);
-    char *temporary = join(ledger, "%s", "new.XXXXXX");
-    bool done = nl_make_folders(folder, err);
-    int fd = done ? mkostemp(temporary, O_CLOEXEC) : -1;
-    if (done && fd < 0)
-        done = cannot_write(folder, errno, err);
-    if (done) {
-        done = compress_to(fd, path, bytes, size, job, err);
-        if (done && fsync(fd) != 0)
-            done = cannot_write(path, errno, err);
-        close(fd);
-        done = done && put_in_place(ledger, temporary, path, sha256, err);
-        if (!done)
-            unlink(temporary);
-    }
-    nl_free(folder);
+    if (!nl_make_folders(ledger, err))
+        return false;
+    char *path = nl_artefact_path(ledger, sha256);
+    int top = open_top(ledger, true);
+    bool done = top >= 0 ? store_below(top, path, sha256, bytes, size, job, err)
+                         : cannot_write(path, errno, err);
+    if (top >= 0)
+        close(top);
     nl_free(path);
-    nl_free(temporary);
     return done;
 }
 
@@ -185,15 +268,41 @@ bool nl_artefact_keep_file(struct nl_artefact *artefact, const char *ledger, con
     return done;
 }
 
+/* A stream of a regular file below the ledger; links are not followed on the way. */
+static struct nl_stream *open_artefact(const char *ledger, const char *sha256, const char *path,
+                                       struct nl_err *err)
+{
+    char name[NL_DIGEST_TEXT + 4];
+    struct stat info;
+    name_of(name, sha256);
+    int top = open_top(ledger, false), two = top >= 0 ? open_two(top, sha256) : -1;
+    int fd = two >= 0 ? openat(two, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    int failure = errno;
+    if (two >= 0)
+        close(two);
+    if (top >= 0)
+        close(top);
+    bool regular = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    if (regular)
+        return nl_stream_open_file(fd, path, NULL, err);
+    nl_err_at(err, path, -1);
+    (void)nl_fail(err, NL_IO, "cannot open: %s", fd < 0 ? strerror(failure) : "not a regular file");
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
 /* Reads an artefact to its end, giving every piece to `take`, and checks what it was. */
 static bool read_checked(const char *ledger, const char *sha256, struct nl_job *job,
                          bool (*take)(void *context, const char *bytes, size_t size,
                                       struct nl_err *err),
                          void *context, struct nl_err *err)
 {
+    if (!is_digest(sha256, err))
+        return false;
     char *path = nl_artefact_path(ledger, sha256), *part = nl_alloc(STEP);
     char got[NL_DIGEST_TEXT] = "";
-    struct nl_stream *stream = nl_stream_open(path, NULL, err);
+    struct nl_stream *stream = open_artefact(ledger, sha256, path, err);
     struct nl_digest *digest = stream ? nl_digest_new(err) : NULL;
     bool done = digest != NULL;
     ssize_t size = 1;

@@ -6,6 +6,9 @@
  * against its name. Which runs need which artefact stands in the database; ledgergc.h removes those
  * that none needs.
  *
+ * A `sha256` that is none (nl_digest_is_text) is refused everywhere, and links below the ledger's folder
+ * are not followed: rows and files of a ledger may be somebody else's.
+ *
  * `ledger` is the ledger's folder. Errors: NL_WRITE (disk full, no permission), NL_IO (missing),
  * NL_FORMAT (damaged), NL_INTERRUPTED.
  */
@@ -30,7 +33,10 @@ NL_MUST_CHECK bool nl_artefact_keep_file(struct nl_artefact *artefact, const cha
 /* Is it there? Marks it as used now, so that gc leaves it alone for a while. */
 bool nl_artefact_touch(const char *ledger, const char *sha256);
 
-/* Its path; nl_free'd by the caller. */
+/* Its size on the disk; false when it is not there. */
+bool nl_artefact_stored(const char *ledger, const char *sha256, uint64_t *bytes);
+
+/* Its path, for messages; nl_free'd by the caller. */
 char *nl_artefact_path(const char *ledger, const char *sha256);
 
 /* Its content into a file that appears at once, or added to a buffer (which bounds it: NL_LIMIT). */

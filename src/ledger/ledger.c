@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "ledger/ledgerdb.h"
+#include "ledger/ledgerours.h"
 
 #define LEAST_HEX   6
 #define SHORT_ID    8
@@ -100,7 +101,16 @@ static bool set_up(struct nl_ledger *ledger, bool writable, struct nl_err *err)
     /* FULL: a run that was reported as added survives a loss of power. */
     return nl_ledgerdb_script(ledger, "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY",
                               err) &&
-           nl_ledger_migrate(ledger, &nl_ledger_schema, writable, err);
+           nl_ledger_migrate(ledger, &nl_ledger_schema, writable, err) &&
+           nl_ledger_schema_ours(ledger, err);
+}
+
+/* What is in a ledger is its user's alone; SQLite gives -wal and -shm the mode of the database. */
+static void make_private(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
 }
 
 static bool open_file(struct nl_ledger *ledger, enum nl_ledger_mode mode, struct nl_err *err)
@@ -110,6 +120,10 @@ static bool open_file(struct nl_ledger *ledger, enum nl_ledger_mode mode, struct
     bool writable = there && access(path, W_OK) == 0 && access(ledger->folder, W_OK) == 0;
     bool memory = !there && mode == NL_LEDGER_READ;
     int code;
+    if (!nl_ledger_files_ours(ledger->folder, err))
+        return false;
+    if (!there && !memory)
+        make_private(path);
     if (memory)
         code = sqlite3_open(":memory:", &ledger->db);
     else if (there && !writable && mode == NL_LEDGER_READ)

@@ -51,6 +51,13 @@ bool nl_ledgerdb_fail(struct nl_err *err, struct nl_ledger *ledger, int code)
                        "again",
                        says);
     case SQLITE_NOMEM: return nl_fail(err, NL_MEMORY, "no memory for the ledger");
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+        return nl_fail(err, NL_FORMAT,
+                       "rows of ledger.db do not fit each other: %s; restore it, or move it away "
+                       "and add the runs again",
+                       says);
     default: return nl_fail(err, NL_INTERNAL, "the ledger's SQL failed: %s", says);
     }
 }

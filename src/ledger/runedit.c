@@ -28,6 +28,23 @@ bool nl_ledger_tag_check(const char *tag, struct nl_err *err)
     return true;
 }
 
+/* Since it was looked up, `gc` may have taken the run away, and another one may have got its number. To
+ * be asked inside the transaction. */
+static bool still_there(struct nl_ledger *ledger, const struct nl_ledger_run *run,
+                        struct nl_err *err)
+{
+    int64_t count;
+    if (!nl_ledgerdb_number(ledger, &count, 0, err,
+                            "SELECT count(*) FROM runs WHERE run = ?1 AND id = ?2", "it", run->run,
+                            run->id))
+        return false;
+    nl_err_at(err, count ? "" : ledger->folder, -1);
+    return count || nl_fail(err, NL_IO,
+                            "run %.8s was removed by another command meanwhile; `neurolens ls` "
+                            "lists the runs",
+                            run->id);
+}
+
 bool nl_ledger_tag(struct nl_ledger *ledger, const struct nl_ledger_run *run,
                    const char *const *tags, size_t count, bool remove, const char *command,
                    size_t *changed, struct nl_err *err)
@@ -38,7 +55,7 @@ bool nl_ledger_tag(struct nl_ledger *ledger, const struct nl_ledger_run *run,
             return false;
     if (!nl_ledgerdb_begin(ledger, err))
         return false;
-    bool done = true;
+    bool done = still_there(ledger, run, err);
     for (size_t i = 0; done && i < count; i++) {
         done = remove ? nl_ledgerdb_do(ledger, err, "DELETE FROM tags WHERE tag = ?1 AND run = ?2",
                                        "ti", tags[i], run->run)
@@ -61,7 +78,8 @@ bool nl_ledger_note(struct nl_ledger *ledger, const struct nl_ledger_run *run, c
         (void)nl_fail(err, NL_USAGE, safe.overflow ? "a note is at most 64 KiB" : "an empty note");
     done = done && nl_ledgerdb_begin(ledger, err);
     if (done) {
-        done = nl_ledgerdb_do(ledger, err,
+        done = still_there(ledger, run, err) &&
+               nl_ledgerdb_do(ledger, err,
                               "INSERT INTO notes(run, made_ns, start_ns, end_ns, text) "
                               "VALUES(?1, ?2, ?3, ?4, ?5)",
                               "iiiit", run->run, nl_ledger_now_ns(), start_ns, end_ns, safe.ptr) &&
@@ -79,7 +97,8 @@ bool nl_ledger_bin(struct nl_ledger *ledger, const struct nl_ledger_run *runs, s
         return false;
     bool done = true;
     for (size_t i = 0; done && i < count; i++)
-        done = nl_ledgerdb_do(ledger, err,
+        done = still_there(ledger, &runs[i], err) &&
+               nl_ledgerdb_do(ledger, err,
                               "UPDATE runs SET removed_ns = ?2 "
                               "WHERE run = ?1 AND (removed_ns IS NULL) <> (?2 IS NULL)",
                               "ii", runs[i].run, restore ? INT64_MIN : nl_ledger_now_ns()) &&

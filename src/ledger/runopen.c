@@ -22,6 +22,16 @@ struct opening {
     struct nl_arena arena;
 };
 
+/* What stands in a database may be anything, and becomes a path only when it cannot lead elsewhere. */
+static bool damaged(struct opening *opening, const char *how, struct nl_err *err)
+{
+    nl_err_at(err, opening->ledger->folder, -1);
+    return nl_fail(err, NL_FORMAT,
+                   "this ledger is damaged (%s); remove run %.8s with rm and gc, and add its "
+                   "profile again",
+                   how, opening->run->id);
+}
+
 /* Digests of the run's artefacts of a role, in order. */
 static bool artefacts_of(struct opening *opening, const char *role, const char ***digests,
                          size_t *count, struct nl_err *err)
@@ -37,7 +47,11 @@ static bool artefacts_of(struct opening *opening, const char *role, const char *
     while (rows && nl_ledgerdb_next(err, opening->ledger, rows, &ok)) {
         nl_grow(digests, &cap, *count + 1);
         const char *digest = nl_ledgerdb_text(&opening->arena, rows, 0);
-        (*digests)[(*count)++] = digest ? digest : "";
+        if (!nl_digest_is_text(digest)) {
+            sqlite3_reset(rows);
+            return damaged(opening, "the name of an artefact is no SHA-256", err);
+        }
+        (*digests)[(*count)++] = digest;
     }
     return rows && ok;
 }
@@ -163,6 +177,10 @@ static bool read_sources(struct opening *opening, struct sources *sources, struc
         sources->names[i] = nl_ledgerdb_text(&opening->arena, rows, 0);
         sources->paths[i] = nl_ledgerdb_text(&opening->arena, rows, 1);
         sources->digests[i] = nl_ledgerdb_text(&opening->arena, rows, 2);
+        if (!nl_file_is_name(sources->names[i])) {
+            sqlite3_reset(rows);
+            return damaged(opening, "the name of a file leads elsewhere", err);
+        }
     }
     return rows && ok;
 }

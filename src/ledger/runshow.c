@@ -99,11 +99,9 @@ static const struct part parts[] = {
 /* Size on the disk, NULL when it is missing. */
 static struct nl_cell stored_cell(struct nl_ledger *ledger, const char *sha256)
 {
-    struct stat info;
-    char *path = nl_artefact_path(ledger->folder, sha256);
-    bool there = stat(path, &info) == 0;
-    nl_free(path);
-    return nl_cell_i64(there ? (int64_t)info.st_size : INT64_MIN);
+    uint64_t bytes;
+    bool there = nl_artefact_stored(ledger->folder, sha256, &bytes);
+    return nl_cell_i64(there ? (int64_t)bytes : INT64_MIN);
 }
 
 /* A value of columns (key, value, …, unit) as people write it, with its unit. */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "ledger/artefact.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/ledgergc.h"
@@ -373,6 +374,46 @@ static void checks_tags(void)
     CHECK(!nl_ledger_tag_check(tag, &err));
 }
 
+/* A run that another command removed after it was looked up, its number taken by another one. */
+static void tells_of_runs_that_went(void)
+{
+    static const char *const tags[] = {"x"};
+    struct nl_ledger_run run;
+    size_t changed;
+    struct nl_ledger *ledger = nl_ledger_open(fresh(), NL_LEDGER_WRITE, &err);
+    REQUIRE(ledger);
+    add_run(ledger, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", NULL);
+    REQUIRE(nl_ledger_find(ledger, "@", false, &run, &err));
+    CHECK(nl_ledgerdb_do(ledger, &err, "DELETE FROM runs", ""));
+    for (int again = 0; again < 2; again++) {
+        CHECK(!nl_ledger_bin(ledger, &run, 1, false, "test", &err));
+        CHECK_INT(err.code, NL_IO);
+        nl_err_clear(&err);
+        CHECK(!nl_ledger_tag(ledger, &run, tags, 1, false, "test", &changed, &err));
+        CHECK_INT(err.code, NL_IO);
+        nl_err_clear(&err);
+        CHECK(!nl_ledger_note(ledger, &run, "text", 0, 0, "test", &err));
+        CHECK_INT(err.code, NL_IO);
+        nl_err_clear(&err);
+        if (!again)
+            add_run(ledger, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", NULL);
+    }
+    nl_ledger_close(ledger);
+}
+
+static void refuses_names_that_lead_elsewhere(void)
+{
+    static const char *const bad[] = {"", ".", "..", "/", "a/b", "../x"};
+    for (size_t i = 0; i < CHECK_LENGTH(bad); i++)
+        CHECK(!nl_file_is_name(bad[i]));
+    CHECK(!nl_file_is_name(NULL) && nl_file_is_name("...") && nl_file_is_name("rank 0.json"));
+    const char *digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    CHECK(nl_digest_is_text(digest) && !nl_digest_is_text(digest + 1) && !nl_digest_is_text(NULL));
+    CHECK(!nl_digest_is_text("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0"));
+    CHECK(!nl_digest_is_text("../3456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0"));
+    CHECK(!nl_digest_is_text("0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef"));
+}
+
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
@@ -387,6 +428,8 @@ int main(int argc, char **argv)
         {"sweeps old artefacts only", sweeps_old_artefacts_only},
         {"reads yaml", reads_yaml},
         {"checks tags", checks_tags},
+        {"tells of runs that went", tells_of_runs_that_went},
+        {"refuses names that lead elsewhere", refuses_names_that_lead_elsewhere},
     };
     (void)check_folder;
     if (!mkdtemp(folder))

@@ -1,0 +1,65 @@
+/* trust: say once that a ledger which belongs to others may be used. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "cli/folders.h"
+#include "cli/output.h"
+#include "cli/trust.h"
+
+/* FOLDER/.neurolens when there is one, else FOLDER; without a word the one that is found from here. */
+static char *wanted(const struct nl_call *call, struct nl_err *err)
+{
+    struct stat info;
+    if (!call->count) {
+        char *found = nl_project_folder();
+        if (!found)
+            (void)nl_fail(err, NL_USAGE,
+                          "no .neurolens in this folder or above; name a folder to trust");
+        return found;
+    }
+    size_t room = strlen(call->argument[0]) + 16;
+    char *path = nl_alloc(room);
+    snprintf(path, room, "%s/.neurolens", call->argument[0]);
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        snprintf(path, room, "%s", call->argument[0]);
+    return path;
+}
+
+static bool say(const struct nl_call *call, const char *format, const char *text,
+                struct nl_err *err)
+{
+    struct nl_output output;
+    if (!nl_output_open(&output, call, NULL, 0, err))
+        return false;
+    fprintf(output.stream, "%s%s", format, text);
+    return nl_output_close(&output, call, true, err);
+}
+
+bool nl_cmd_trust(struct nl_call *call, struct nl_err *err)
+{
+    char *folder = NULL, *real = NULL;
+    bool changed, done;
+    struct nl_buf text;
+    nl_buf_init(&text, (size_t)2 << 20);
+    if (call->settings.list) {
+        done = nl_trust_list(&text, err) && say(call, "", text.ptr ? text.ptr : "", err);
+    } else {
+        bool remove = call->settings.remove;
+        done =
+            (folder = wanted(call, err)) && nl_trust_change(folder, remove, &real, &changed, err);
+        if (done) {
+            nl_buf_format(&text, "%s\n", real);
+            done = say(call,
+                       remove ? (changed ? "no longer trusted: " : "was not trusted: ")
+                              : (changed ? "trusted from now on: " : "already trusted: "),
+                       text.ptr, err);
+        }
+    }
+    nl_buf_release(&text);
+    nl_free(folder);
+    nl_free(real);
+    return done;
+}

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Hostile folders: ledgers that came with somebody else's files, and other people's folders.
+
+    tests/hostile.py [NAME...]     all, or those whose name contains NAME
+
+A second account (uid 65534) is played by chown, so what needs one is skipped unless root runs this.
+"""
+import glob
+import hashlib
+import os
+import shutil
+import sqlite3
+import struct
+import sys
+
+from harness import PROGRAM, ROOT, Tally, neurolens, scratch
+
+KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
+OTHER = 65534
+tally = Tally("hostile")
+HERE = [0]
+
+
+def folder():
+    """A fresh folder with a project (proj), its ledger, and a file of the user elsewhere."""
+    HERE[0] += 1
+    place = os.path.join(scratch(), "h%d" % HERE[0])
+    os.makedirs(place + "/proj")
+    with open(place + "/precious.txt", "w") as file:
+        file.write("precious")
+    return place
+
+
+def project(*options):
+    place = folder()
+    proj = place + "/proj"
+    shutil.copy(KINETO, proj + "/t.json")
+    assert neurolens(["init", "-q"], cwd=proj).status == 0
+    added = neurolens(["add", "-q", "t.json"] + list(options), cwd=proj)
+    assert added.status == 0, added.describe()
+    os.unlink(proj + "/t.json")
+    return place, proj
+
+
+def database(proj):
+    return sqlite3.connect(proj + "/.neurolens/ledger.db", isolation_level=None)
+
+
+def whole(place):
+    with open(place + "/precious.txt") as file:
+        return file.read() == "precious"
+
+
+def listing(place):
+    found = {}
+    for base, folders, files in os.walk(place):
+        for name in files + folders:
+            path = os.path.join(base, name)
+            info = os.lstat(path)
+            found[path] = (info.st_size, info.st_mtime_ns, oct(info.st_mode))
+    return found
+
+
+COMMANDS = [["analyze", "-q", "@"], ["info", "-q", "@"], ["show", "@"], ["ls"], ["sql", "-q", "@", "select 1"],
+            ["diff", "@", "@"], ["similar", "@"], ["export", "@", "--to", "run.json", "-o", "out.json"], ["gc"],
+            ["check", "@", "--baseline", "@"]]
+
+
+def every_command(name, place, proj, extra=None):
+    """Runs all; nothing outside the project may change, nothing may crash or claim a bug of ours."""
+    before = {k: v for k, v in listing(place).items() if not k.startswith(proj)}
+    said = []
+    for words in COMMANDS:
+        got = neurolens(words, cwd=proj, timeout=20, extra=extra)
+        if got.status not in (0, 1, 2, 3, 4, 5):
+            said.append("%s: %s" % (words, got.describe()))
+    after = {k: v for k, v in listing(place).items() if not k.startswith(proj)}
+    if before != after:
+        said.append("changed: %s" % sorted(set(before.items()) ^ set(after.items()))[:6])
+    tally.check(name, not said and whole(place), "\n".join(said))
+
+
+def names_that_lead_elsewhere():
+    for bad in ("../../../precious.txt", "../x", "..", ".", "", "a/b", "/etc/hostname", "x" * 300, None):
+        place, proj = project("--keep-source", "--no-trace")
+        with database(proj) as db:
+            try:
+                db.execute("UPDATE sources SET name = ?", (bad,))
+            except sqlite3.IntegrityError:
+                continue
+        got = neurolens(["analyze", "-q", "@"], cwd=proj)
+        tally.check("name %r of a source is refused" % (bad if bad is None else bad[:24]), got.status == 4 and
+                    "damaged" in got.stderr and whole(place), got.describe())
+    # The attack as it was: TMPDIR is the folder above, so that the name reaches the file.
+    place, proj = project("--keep-source", "--no-trace")
+    with database(proj) as db:
+        db.execute("UPDATE sources SET name = '../../precious.txt'")
+    every_command("a name of a source reaches no file of the user", place, proj, {"TMPDIR": place})
+
+
+def digests_that_lead_elsewhere():
+    for bad in ("../../../precious.txt", "", None, "A" * 64, "0" * 63, "0" * 65, "0" * 64, "../" + "0" * 61,
+                b"\xff" * 64):
+        place, proj = project()
+        with database(proj) as db:
+            db.execute("PRAGMA foreign_keys = OFF")
+            try:
+                db.execute("UPDATE OR REPLACE artefacts SET sha256 = ?", (bad,))
+            except sqlite3.IntegrityError:
+                continue
+        every_command("digest %r of an artefact" % (bad if bad is None else bad[:24]), place, proj)
+    # cache/../../NAME.nlt was opened and removed
+    place, proj = project()
+    with open(place + "/victim.nlt", "w") as file:
+        file.write("a user's file")
+    with database(proj) as db:
+        db.execute("UPDATE artefacts SET sha256 = '../../../victim' WHERE role = 'trace'")
+    every_command("a digest reaches no file of the user", place, proj)
+
+
+def links_inside():
+    for name in ("artefacts", "cache", "ledger.db", "ledger.db-wal"):
+        place, proj = project()
+        inside = proj + "/.neurolens/" + name
+        moved = place + "/moved-" + name
+        if os.path.lexists(inside):
+            os.rename(inside, moved)
+        elif name == "cache":
+            os.mkdir(moved)
+        else:
+            open(moved, "w").close()
+        os.symlink(moved, inside)
+        got = neurolens(["ls"], cwd=proj)
+        tally.check("a link in place of %s is refused" % name, got.status == 4 and "symbolic link" in got.stderr,
+                    got.describe())
+        every_command("commands beside a link in place of %s" % name, place, proj)
+    place, proj = project()
+    for two in glob.glob(proj + "/.neurolens/artefacts/??"):
+        moved = place + "/two-" + os.path.basename(two)
+        os.rename(two, moved)
+        os.symlink(moved, two)
+    got = neurolens(["analyze", "-q", "@"], cwd=proj)
+    tally.check("links among the artefacts are not followed", got.status in (4, 5), got.describe())
+    place, proj = project()
+    os.rename(proj + "/.neurolens", place + "/real")
+    os.symlink(place + "/real", proj + "/.neurolens")
+    got = neurolens(["ls"], cwd=proj)
+    tally.check("a ledger that is a link is refused", got.status == 5 and "neurolens trust" in got.stderr,
+                got.describe())
+    place, proj = project()
+    os.unlink(proj + "/.neurolens/ledger.db")
+    for stray in glob.glob(proj + "/.neurolens/ledger.db-*"):
+        os.unlink(stray)
+    os.mkfifo(proj + "/.neurolens/ledger.db")
+    got = neurolens(["ls"], cwd=proj, timeout=10)
+    tally.check("a pipe in place of ledger.db is refused", got.status == 4, got.describe())
+
+
+def journals():
+    """A hot journal that names a super-journal: SQLite would remove that file."""
+    place, proj = project()
+    path = proj + "/.neurolens/ledger.db"
+    with database(proj) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+        size, = db.execute("PRAGMA page_size").fetchone()
+    victim = (place + "/precious.txt").encode()
+    with open(path, "rb") as file:
+        page = file.read(size)
+    pages = os.path.getsize(path) // size
+    nonce = 7
+    checksum, at = nonce, size - 200
+    while at > 0:
+        checksum = (checksum + page[at]) & 0xffffffff
+        at -= 200
+    head = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + struct.pack(">IIIII", 1, nonce, pages, 512, size)
+    record = struct.pack(">I", 1) + page + struct.pack(">I", checksum)
+    name = struct.pack(">I", 0x40000000 // size + 1) + victim
+    name += struct.pack(">II", len(victim), sum(victim) & 0xffffffff) + b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+    with open(path + "-journal", "wb") as file:
+        file.write(head.ljust(512, b"\0") + record + name)
+    control = shutil.copytree(place, place + "-control")
+    raw = sqlite3.connect(control + "/proj/.neurolens/ledger.db")
+    raw.execute("SELECT count(*) FROM runs").fetchall()
+    raw.close()
+    tally.check("(SQLite itself removes a file that a journal names)", not os.path.exists(place + "/precious.txt"))
+    with open(place + "/precious.txt", "w") as file:
+        file.write("precious")
+    every_command("a journal removes no file of the user", place, proj)
+    got = neurolens(["ls"], cwd=proj)
+    tally.check("a journal that names another file is refused", got.status == 4, got.describe())
+
+
+def schemas():
+    for name, sql in (("a view that never ends", "ALTER TABLE runs RENAME TO r2; CREATE VIEW runs AS WITH RECURSIVE c(x) "
+                                                 "AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS run FROM c"),
+                      ("a trigger", "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END"),
+                      ("a table more", "CREATE TABLE extra(x)"),
+                      ("a column more", "ALTER TABLE tags ADD COLUMN x"),
+                      ("a table less", "DROP TABLE notes")):
+        place, proj = project()
+        with database(proj) as db:
+            db.executescript(sql)
+        got = neurolens(["ls"], cwd=proj, timeout=10)
+        tally.check("%s in a ledger is refused" % name, got.status == 4 and "tables" in got.stderr, got.describe())
+
+
+def rows():
+    """Every text and number of every row becomes something else; nothing may crash or be called a bug."""
+    import random
+    dice = random.Random(3)
+    odd = [None, -1, 2 ** 63 - 1, -2 ** 63, 1e308, "", "\x1b]0;x\x07", "../../x", "x" * 70000, b"\xff\xfe", "{", "[[", "NaN", 0]
+    place, proj = project()
+    spare = place + "/spare"
+    shutil.copytree(proj + "/.neurolens", spare)
+    with database(proj) as db:
+        columns = [(t, c[1]) for (t,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT "
+                                                    "LIKE 'sqlite_%'").fetchall()
+                   for c in db.execute("PRAGMA table_info(%s)" % t)]
+    said = []
+    for table, column in columns:
+        for value in dice.sample(odd, 4):
+            shutil.rmtree(proj + "/.neurolens")
+            shutil.copytree(spare, proj + "/.neurolens")
+            db = database(proj)
+            try:
+                db.execute("UPDATE %s SET \"%s\" = ?" % (table, column), (value,))
+            except sqlite3.Error:
+                continue
+            finally:
+                db.close()
+            for words in dice.sample(COMMANDS, 3):
+                got = neurolens(words, cwd=proj, timeout=20)
+                if got.status not in (0, 1, 2, 3, 4, 5) or not whole(place):
+                    said.append("%s.%s = %r, %s: %s" % (table, column, value if not isinstance(value, str) else value[:20],
+                                                        words, got.describe()[:600]))
+    tally.check("%d columns with odd values" % len(columns), not said, "\n".join(said[:10]))
+
+
+def other_people():
+    if os.geteuid() != 0:
+        tally.skip("ledgers of other users", "not root, so no second account can be played")
+        return
+    for name, change in (("a ledger of another user", lambda p: os.chown(p + "/proj/.neurolens", OTHER, OTHER)),
+                         ("a folder of another user above it", lambda p: os.chown(p + "/proj", OTHER, OTHER)),
+                         ("a ledger that all may write to", lambda p: os.chmod(p + "/proj/.neurolens", 0o777)),
+                         ("a group that may write to it", lambda p: (os.chown(p + "/proj/.neurolens", 0, OTHER),
+                                                                     os.chmod(p + "/proj/.neurolens", 0o770))),
+                         ("a folder above that all may write to", lambda p: os.chmod(p + "/proj", 0o777))):
+        place, proj = project()
+        change(place)
+        before = listing(proj)
+        for words in (["ls"], ["analyze", "@"], ["add", KINETO], ["gc"], ["tag", "@", "x"]):
+            got = neurolens(words, cwd=proj)
+            tally.check("%s: %s" % (name, words[0]), got.status == 5 and "neurolens trust" in got.stderr, got.describe())
+        got = neurolens(["analyze", "-q", KINETO], cwd=proj)
+        tally.check("%s: files are read all the same" % name, got.status == 0, got.describe())
+        tally.check("%s: nothing in it was touched" % name, before == listing(proj))
+        got = neurolens(["trust", "."], cwd=proj)
+        tally.check("%s: trusted" % name, got.status == 0 and "trusted from now on" in got.stdout, got.describe())
+        tally.check("%s: and used" % name, neurolens(["ls"], cwd=proj).status == 0)
+        listed = neurolens(["trust", "--list"], cwd=proj).stdout
+        tally.check("%s: listed" % name, os.path.realpath(proj) in listed, listed)
+        os.chown(proj + "/.neurolens", 12345, 12345)
+        tally.check("%s: not when it has another owner since" % name, neurolens(["ls"], cwd=proj).status == 5)
+        shutil.rmtree(scratch() + "/.config", True)
+    place, proj = project()
+    os.chmod(place, 0o1777)
+    tally.check("a sticky folder above it is fine", neurolens(["ls"], cwd=proj).status == 0)
+    os.chmod(place, 0o755)
+    os.chown(proj + "/.neurolens", OTHER, OTHER)
+    neurolens(["trust", proj])
+    trusted = scratch() + "/.config/neurolens/trusted"
+    tally.check("the list is the user's alone", os.stat(trusted).st_mode & 0o777 == 0o600)
+    os.chmod(trusted, 0o666)
+    tally.check("a list that others may write to is not believed", neurolens(["ls"], cwd=proj).status == 5)
+    got = neurolens(["ls", "--ledger", proj + "/.neurolens"], cwd=place)
+    tally.check("a ledger that is named needs no trust", got.status == 0, got.describe())
+    shutil.rmtree(scratch() + "/.config", True)
+
+
+def second_account():
+    """As another user: nothing of a ledger can be read or changed."""
+    if os.geteuid() != 0:
+        tally.skip("a second account", "not root")
+        return
+    place, proj = project("--keep-source")
+    os.chmod(proj + "/.neurolens", 0o755)
+    os.chmod(proj + "/.neurolens/artefacts", 0o755)
+    modes = {os.path.relpath(p, proj): os.stat(p).st_mode & 0o077
+             for p in glob.glob(proj + "/.neurolens/**", recursive=True) if os.path.isfile(p) and "ledger" in p
+             or p.endswith(".zst")}
+    tally.check("files of a ledger are the user's alone", modes and not any(modes.values()), modes)
+
+
+def outputs():
+    place = folder()
+    out = place + "/out.json"
+    for mode in (0o600, 0o640, 0o604, 0o444):
+        if os.path.exists(out):
+            os.unlink(out)
+        with open(out, "w") as file:
+            file.write("old")
+        os.chmod(out, mode)
+        got = neurolens(["info", "-q", KINETO, "-o", out])
+        tally.check("-o keeps mode %o" % mode, got.status == 0 and os.stat(out).st_mode & 0o777 == mode
+                    and os.path.getsize(out) > 3, got.describe())
+    if os.geteuid() == 0:
+        os.chown(out, OTHER, OTHER)
+        got = neurolens(["info", "-q", KINETO, "-o", out])
+        tally.check("-o keeps the owner", os.stat(out).st_uid == OTHER)
+
+
+def main():
+    wanted = sys.argv[1:]
+    for part in (names_that_lead_elsewhere, digests_that_lead_elsewhere, links_inside, journals, schemas, rows,
+                 other_people, second_account, outputs):
+        if not wanted or any(word in part.__name__ for word in wanted):
+            part()
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
