@@ -1,9 +1,27 @@
 #!/usr/bin/env python3
 """Every file of tests/corpus loads and is analysed without a word on stderr (under sanitizers: without
-a finding of theirs); every file of tests/reject is refused with one line and 4."""
+a finding of theirs), and holds the rows that tests/corpus_expect says; every file of tests/reject is
+refused with one line and 4.
+
+    tests/corpus.py                 all
+    tests/corpus.py --accept WORD   write what is expected of the files whose path contains WORD, anew
+
+What is expected of a file stands in tests/corpus_expect under its path + ".txt": per table and column
+how many values there are, the least and greatest, and a sum (of numbers modulo 1000003, of lengths of
+texts); then its coverage. Columns without values are left out. Whoever accepts reads the difference
+first: it is the reader's answer, held against the file by hand or by an oracle.
+"""
+import csv
+import io
 import os
+import sys
 
 from harness import TESTS, Tally, neurolens, one_line_error
+
+EXPECT = os.path.join(TESTS, "corpus_expect")
+# Made from the others by rules that have tests of their own; not what a reader says.
+DERIVED = {"time_breakdown", "detected_steps", "kernel_summary", "kernel_owner", "idle_gaps", "idle_causes", "sources",
+           "account", "op_work", "roofline"}
 
 
 def files(folder):
@@ -13,14 +31,97 @@ def files(folder):
                 yield os.path.join(path, name)
 
 
-def main():
-    tally = Tally("corpus")
+def tables(path):
+    """The tables of the program and their columns: {table: [(column, is text)]}."""
+    result = neurolens(["sql", "--no-cache", "--format", "csv", "-n", "100000", path,
+                        "SELECT m.name, t.name, t.type FROM sqlite_master m, pragma_table_info(m.name) t WHERE m.type = 'table'"], timeout=20)
+    found = {}
+    for table, column, kind in list(csv.reader(io.StringIO(result.stdout)))[1:]:
+        if table not in DERIVED:
+            found.setdefault(table, []).append((column, kind.startswith("TEXT")))
+    return found
+
+
+def question(table, columns):
+    """One statement that sums up a table."""
+    wanted = ["count(*)"]
+    for column, text in columns:
+        name = '"%s"' % column
+        value = "length(%s)" % name if text else "%s %% 1000003" % name
+        wanted += ["count(%s)" % name, "min(%s)" % name, "max(%s)" % name, "sum(%s)" % value]
+        if text:
+            wanted[-1] += " || '/' || count(DISTINCT %s)" % name
+    return "SELECT %s FROM %s;" % (", ".join(wanted), table)
+
+
+def short(text):
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def describe(path, known):
+    """What a file holds, as text; the result when it cannot be asked."""
+    script = "".join("SELECT '#%s';\n%s\n" % (table, question(table, columns)) for table, columns in known.items())
+    script += "SELECT '#coverage'; SELECT item, count, detail FROM coverage ORDER BY 1, 2, 3;\n"
+    result = neurolens(["sql", "--no-cache", "--absolute", "--format", "csv", "-n", "100000", path], stdin=script.encode(), timeout=60)
+    if result.status != 0:
+        return result, None
+    rows = [row for row in csv.reader(io.StringIO(result.stdout)) if row]
+    starts = [i for i, row in enumerate(rows) if len(row) == 1 and row[0].startswith("#")] + [len(rows)]
+    lines = []
+    for begin, end in zip(starts, starts[1:]):
+        table, body = rows[begin][0][1:], rows[begin + 1:end]
+        body = [row for row in body if not row[0].startswith("'#")]
+        if table == "coverage" and begin == starts[-2]:
+            lines += ["coverage %s: %s%s" % (item, count, " (%s)" % short(detail) if detail else "") for item, count, detail in body[1:]]
+        elif len(body) > 1 and body[1][0] != "0":
+            lines.append("%s %s" % (table, body[1][0]))
+            cells = body[1][1:]
+            for (column, _), at in zip(known[table], range(0, len(cells), 4)):
+                count, least, most, total = cells[at:at + 4]
+                if count != "0":
+                    lines.append("  %s %s: %s .. %s, sum %s" % (column, count, short(least), short(most), total))
+    return result, "\n".join(lines) + "\n"
+
+
+def expected(path):
+    name = os.path.join(EXPECT, os.path.relpath(path, os.path.join(TESTS, "corpus")) + ".txt")
+    if not os.path.exists(name):
+        return name, None
+    with open(name, encoding="utf-8") as file:
+        return name, file.read()
+
+
+def difference(wanted, got):
+    old, new = (wanted or "").splitlines(), got.splitlines()
+    return "\n".join(["- " + line for line in old if line not in new][:15] + ["+ " + line for line in new if line not in old][:15])
+
+
+def accept(word):
+    known = tables(next(files("corpus")))
     for path in files("corpus"):
-        result = neurolens(["info", "--no-cache", "--format", "json", path], timeout=20)
-        if result.status == 0:
-            result = neurolens(["analyze", "--no-cache", "--all", "--format", "json", path], timeout=20)
-        tally.check(os.path.relpath(path, TESTS), result.status == 0 and not result.stderr,
-                    result.describe())
+        if word in path:
+            _, text = describe(path, known)
+            name, _ = expected(path)
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+
+
+def main():
+    if len(sys.argv) > 2 and sys.argv[1] == "--accept":
+        return accept(sys.argv[2])
+    tally = Tally("corpus")
+    known = tables(next(files("corpus")))
+    for path in files("corpus"):
+        short_name = os.path.relpath(path, TESTS)
+        result = neurolens(["analyze", "--no-cache", "--all", "--format", "json", path], timeout=20)
+        tally.check(short_name, result.status == 0 and not result.stderr, result.describe())
+        result, text = describe(path, known)
+        name, wanted = expected(path)
+        if text is None or wanted is None:
+            tally.fail("rows of " + short_name, result.describe() if text is None else "no %s: --accept it" % os.path.relpath(name, TESTS))
+        else:
+            tally.check("rows of " + short_name, text == wanted, difference(wanted, text))
     for path in files("reject"):
         result = neurolens(["info", "--no-cache", path], timeout=20)
         tally.check(os.path.relpath(path, TESTS),
