@@ -65,6 +65,7 @@ tsan:
 docs: all
 	build/neurolens schema sql -o docs/sql.md
 	build/neurolens schema metrics -o docs/metrics.md
+	@build/neurolens schema analyses | tools/fill.py docs/analysis.md analyses
 
 test-frameworks:
 	tools/test_frameworks.sh

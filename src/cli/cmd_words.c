@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "ledger/runnames.h"
 #include "sql/db.h"
+#include "tables/analyze.h"
 #include "rundoc/rundoc.h"
 
 #define NAMES_MAX ((size_t)1 << 20)
@@ -101,6 +102,8 @@ static const struct {
     {"run", "the run document, run.json (JSON Schema)", run_schema},
     {"run-1", "run documents of version 1 (JSON Schema)", run_schema_1},
     {"metrics", "metrics and fields of the run document (Markdown)", nl_rundoc_document},
+    {"analyses", "what every section of `analyze` needs and answers (Markdown)",
+     nl_analyze_document},
 };
 #define SCHEMA_COUNT (sizeof schemas / sizeof schemas[0])
 
@@ -113,8 +116,8 @@ bool nl_cmd_schema(struct nl_call *call, struct nl_err *err)
     while (name && wanted < SCHEMA_COUNT && strcmp(schemas[wanted].name, name) != 0)
         wanted++;
     if (wanted == SCHEMA_COUNT)
-        return nl_fail(err, NL_USAGE, "no schema '%s'; there are sql, run, run-1 and metrics",
-                       name);
+        return nl_fail(err, NL_USAGE,
+                       "no schema '%s'; there are sql, run, run-1, metrics and analyses", name);
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     nl_buf_init(&text, (size_t)16 << 20);

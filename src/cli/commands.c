@@ -22,7 +22,7 @@ static const char *const native_names[] = {"on", "off", NULL};
 static const char *const switches_names[] = {"auto", "on", "off", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
-static const char *const schema_names[] = {"sql", "run", "run-1", "metrics", NULL};
+static const char *const schema_names[] = {"sql", "run", "run-1", "metrics", "analyses", NULL};
 
 const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",

@@ -43,6 +43,22 @@ void nl_answer_settle(struct nl_result *result, const char *column);
 /* The window for work on the CPU: a device says nothing about it. */
 struct nl_window nl_answer_host_window(const struct nl_analyze_options *options);
 
+/*
+ * The columns of an analysis and the names of its cells, from one list:
+ *
+ *     #define COLUMNS(C) C(rank, NULL, INTEGER) C(busy_ns, "busy", NS)
+ *     NL_COLUMNS(COLUMNS)
+ *     ...
+ *     cells[AT_busy_ns] = nl_cell_i64(busy);
+ *
+ * A row of the list is the name in JSON and CSV, the head in text (NULL: the name), the meaning.
+ */
+#define NL_COLUMN_PLACE(name, head, meaning) AT_##name,
+#define NL_COLUMN_ROW(name, head, meaning)   {#name, head, NL_MEANS_##meaning},
+#define NL_COLUMNS(list)                                                                           \
+    enum { list(NL_COLUMN_PLACE) AT_COUNT };                                                       \
+    static const struct nl_result_column columns[AT_COUNT] = {list(NL_COLUMN_ROW)}
+
 #define NL_ANSWER_NEW(name, title, columns)                                                        \
     nl_result_new(name, title, columns, sizeof(columns) / sizeof(columns)[0])
 

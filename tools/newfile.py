@@ -1,0 +1,61 @@
+"""What tools/new-* share: templates, rows of tables, and checks of names. Run from anywhere."""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def wanted_name(usage):
+    """The one argument, a name in lower case; explains itself and stops otherwise."""
+    if len(sys.argv) != 2 or not re.fullmatch(r"[a-z][a-z0-9_]{2,30}", sys.argv[1]):
+        sys.exit(usage.strip())
+    os.chdir(ROOT)
+    taken = subprocess.run(["git", "ls-files", "src"], stdout=subprocess.PIPE, check=True).stdout.decode().split()
+    for path in taken:
+        if os.path.splitext(os.path.basename(path))[0] == sys.argv[1]:
+            sys.exit("%s exists already; file names are unique in src" % path)
+    return sys.argv[1]
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "x", encoding="utf-8") as file:
+        file.write(text)
+    if path.endswith((".c", ".h")):
+        subprocess.run(["clang-format", "-i", path], check=True)
+    print("made    %s" % path)
+
+
+def insert(path, row, after):
+    """Puts `row` behind the last line that matches `after`."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    places = [i for i, line in enumerate(lines) if re.search(after, line)]
+    if not places:
+        sys.exit("%s: nothing like %s" % (path, after))
+    lines.insert(places[-1] + 1, row)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    print("row in  %s: %s" % (path, row.strip()))
+
+
+def insert_sorted(path, row, like):
+    """Puts `row` among the lines that match `like`, in order."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    places = [i for i, line in enumerate(lines) if re.search(like, line)]
+    at = next((i for i in places if lines[i] > row), places[-1] + 1)
+    lines.insert(at, row)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    print("row in  %s: %s" % (path, row.strip()))
+
+
+def run(*command):
+    subprocess.run(command, check=True)
+
+
+def finish(next_steps):
+    print("\n" + next_steps.strip())
