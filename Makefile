@@ -2,7 +2,7 @@
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
-DEMO = tests/fixtures/torch_cpu_train.json.gz
+DEMO = tests/fixtures/made_gpu_train.json.gz
 
 .PHONY: all demo check test bench bench-readers bench-overhead fuzz lint format install asan tsan test-frameworks docs clean
 
