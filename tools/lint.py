@@ -19,6 +19,7 @@ ROOMS = [
     {"parse": ("store",), "store": ("parse",)},
     {"ingest": (), "capture": (), "backend": ()},
     {"timeline": ("ingest", "capture", "backend", "parse")},
+    {"account": ()},
     {"tables": ()},
     {"findings": (), "sql": ()},
     {"answer": ()},

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 
 static const char *const analyze_plan[] = {"time_breakdown",
+                                           "account",
                                            "idle",
                                            "idle_causes",
                                            "idle_gaps",
@@ -92,7 +93,8 @@ static size_t plan_length(const struct nl_report_plan *plan)
 static const char *const long_ones[] = {
     "op_gpu",         "ops",        "op_tree", "nvtx_gpu", "queue", "launches",
     "overlap_matrix", "step_parts", "nvtx",    "others",   "api",   NULL};
-static const char *const of_idle_time[] = {"idle", "idle_causes", "idle_gaps", "calls", NULL};
+static const char *const of_idle_time[] = {"idle",  "idle_causes", "idle_gaps",
+                                           "calls", "account",     NULL};
 
 /* The tasks of one report: the findings, which take longest, then an analysis each. They only read
  * the trace and write their own result. */

@@ -19,7 +19,7 @@
 #ifndef NL_COMPARE_DIFFSIDE_H
 #define NL_COMPARE_DIFFSIDE_H
 
-#include "tables/fold.h"
+#include "timeline/fold.h"
 #include "tables/memo.h"
 #include "timeline/worksweep.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tables/fold.h"
+#include "timeline/fold.h"
 #include "base/mem.h"
 #include "fingerprint/fingergather.h"
 #include "store/kernelname.h"

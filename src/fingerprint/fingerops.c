@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "tables/answer.h"
-#include "tables/fold.h"
+#include "timeline/fold.h"
 #include "tables/gputime.h"
 #include "base/mem.h"
 #include "fingerprint/fingergather.h"

@@ -11,7 +11,7 @@
 #ifndef NL_GPUTIME_H
 #define NL_GPUTIME_H
 
-#include "tables/fold.h"
+#include "timeline/fold.h"
 #include "tables/scope.h"
 #include "timeline/owner.h"
 

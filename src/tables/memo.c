@@ -18,8 +18,10 @@ struct nl_memo {
     const struct nl_trace *trace;
     const struct nl_window *window;
     struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
-        owners_once, clocks_once;
+        owners_once, clocks_once, account_once;
     struct nl_idle *idle;
+    struct nl_account_maker *maker; /* idle time went into it; NULL once the account is made */
+    struct nl_account *account;
     struct nl_device_breakdown *devices;
     size_t device_count;
     struct nl_found_steps steps;
@@ -49,7 +51,7 @@ static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
 {
     struct once *all[] = {&memo->idle_once,   &memo->breakdown_once, &memo->steps_once,
                           &memo->times_once,  &memo->roles_once,     &memo->self_once,
-                          &memo->owners_once, &memo->clocks_once};
+                          &memo->owners_once, &memo->clocks_once,    &memo->account_once};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         visit(all[i]);
     for (size_t kind = 0; kind < KINDS; kind++)
@@ -80,6 +82,8 @@ void nl_memo_free(struct nl_memo *memo)
     if (!memo)
         return;
     nl_idle_free(memo->idle);
+    nl_account_abandon(memo->maker);
+    nl_account_free(memo->account);
     nl_free(memo->devices);
     nl_step_times_release(&memo->times);
     nl_steps_release(&memo->steps);
@@ -95,12 +99,41 @@ void nl_memo_free(struct nl_memo *memo)
     nl_free(memo);
 }
 
+/* One pass over the gaps serves the table of idle time and the account. */
+static void make_idle(struct nl_memo *memo)
+{
+    memo->maker = nl_account_begin(memo->trace, memo->window, nl_memo_steps(memo));
+    memo->idle = nl_idle_new_into(memo->trace, memo->window, nl_account_sink(memo->maker));
+}
+
 const struct nl_idle *nl_memo_idle(struct nl_memo *memo)
 {
     if (begin(&memo->idle_once))
-        memo->idle = nl_idle_new(memo->trace, memo->window);
+        make_idle(memo);
     finish(&memo->idle_once);
     return memo->idle;
+}
+
+static struct nl_account *make_account(struct nl_memo *memo)
+{
+    const struct nl_memo_ranges *ops = nl_memo_ranges(memo, NL_KIND_OP);
+    const struct nl_memo_ranges *layers = nl_memo_ranges(memo, NL_KIND_LAYER);
+    const struct nl_memo_ranges *ranges = nl_memo_ranges(memo, NL_KIND_NVTX);
+    (void)nl_memo_idle(memo);
+    struct nl_account_owners owners = {nl_memo_owners(memo), &ops->tree, &layers->tree,
+                                       &ranges->tree,        ops->owner, layers->owner,
+                                       ranges->owner};
+    struct nl_account_maker *maker = memo->maker;
+    memo->maker = NULL;
+    return nl_account_finish(maker, &owners);
+}
+
+const struct nl_account *nl_memo_account(struct nl_memo *memo)
+{
+    if (begin(&memo->account_once))
+        memo->account = make_account(memo);
+    finish(&memo->account_once);
+    return memo->account;
 }
 
 const struct nl_device_breakdown *nl_memo_breakdown(struct nl_memo *memo, size_t *count)

@@ -9,6 +9,7 @@
 #ifndef NL_MEMO_H
 #define NL_MEMO_H
 
+#include "account/account.h"
 #include "tables/steptime.h"
 #include "timeline/apirole.h"
 #include "timeline/idletime.h"
@@ -26,6 +27,7 @@ struct nl_memo *nl_memo_new(const struct nl_trace *trace, const struct nl_window
 void nl_memo_free(struct nl_memo *memo);
 
 /* Under the memo's window. */
+const struct nl_account *nl_memo_account(struct nl_memo *memo);
 const struct nl_idle *nl_memo_idle(struct nl_memo *memo);
 const struct nl_device_breakdown *nl_memo_breakdown(struct nl_memo *memo, size_t *count);
 const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo);

@@ -2,7 +2,7 @@
  * nvtx — user ranges and marks by text, domain and style.
  */
 #include "tables/answer.h"
-#include "tables/fold.h"
+#include "timeline/fold.h"
 #include "tables/memo.h"
 #include "tables/scope.h"
 #include "tables/selftime.h"

@@ -4,19 +4,15 @@
  * thread did. Sums per activity are kept in a small hash table per device; a gap first adds up in
  * the entries it touches, because its own largest share and the longest examples are wanted too.
  */
-#include "base/sum.h"
 #include "timeline/idletime.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "timeline/apirole.h"
-#include "timeline/hosttime.h"
-#include "timeline/offcpu.h"
-#include "timeline/waitfor.h"
+#include "base/sum.h"
+#include "timeline/feeder.h"
+#include "timeline/idleclass.h"
 #include "timeline/worksweep.h"
-
-#define WAIT_STEPS 64 /* recorded waits looked back at, from a launch */
 
 static const char *const class_names[NL_IDLE_CLASSES] = {
     [NL_IDLE_HOST_LATE] = "host_late",
@@ -26,73 +22,20 @@ static const char *const class_names[NL_IDLE_CLASSES] = {
     [NL_IDLE_SHORT] = "short",
 };
 
-static const char *const activity_names[NL_DID_COUNT] = {
-    [NL_DID_NOTHING] = "nothing recorded",
-    [NL_DID_OP] = "operator",
-    [NL_DID_PYTHON] = "python",
-    [NL_DID_LAYER] = "layer",
-    [NL_DID_RANGE] = "range",
-    [NL_DID_LAUNCH] = "launch call",
-    [NL_DID_SYNC] = "synchronisation",
-    [NL_DID_COPY] = "copy call",
-    [NL_DID_ALLOCATE] = "allocator call",
-    [NL_DID_MODULE] = "module loading",
-    [NL_DID_GRAPH_BUILD] = "graph capture",
-    [NL_DID_API] = "other call",
-    [NL_DID_SYSTEM] = "system call",
-    [NL_DID_GC] = "garbage collection",
-    [NL_DID_COMPILE] = "compilation",
-    [NL_DID_OVERHEAD] = "overhead",
-    [NL_DID_OTHER] = "other",
-    [NL_DID_OFF] = "off-CPU",
-    [NL_DID_WAITING] = "off-CPU (waiting)",
-    [NL_DID_READY] = "off-CPU (ready to run)",
-    [NL_DID_QUEUED] = "queued",
-    [NL_DID_UNKNOWN] = "unknown",
-};
-
-/* Kinds that are not named: NL_DID_OTHER. */
-static const uint8_t kind_activity[UINT8_MAX + 1] = {
-    [NL_KIND_OP] = NL_DID_OP + 1,           [NL_KIND_PYTHON] = NL_DID_PYTHON + 1,
-    [NL_KIND_LAYER] = NL_DID_LAYER + 1,     [NL_KIND_NVTX] = NL_DID_RANGE + 1,
-    [NL_KIND_OSRT] = NL_DID_SYSTEM + 1,     [NL_KIND_GC] = NL_DID_GC + 1,
-    [NL_KIND_COMPILE] = NL_DID_COMPILE + 1, [NL_KIND_OVERHEAD] = NL_DID_OVERHEAD + 1,
-};
-
-static const uint8_t role_activity[] = {
-    [NL_API_OTHER] = NL_DID_API,           [NL_API_LAUNCH] = NL_DID_LAUNCH,
-    [NL_API_GRAPH_LAUNCH] = NL_DID_LAUNCH, [NL_API_GRAPH_BUILD] = NL_DID_GRAPH_BUILD,
-    [NL_API_COPY] = NL_DID_COPY,           [NL_API_FILL] = NL_DID_LAUNCH,
-    [NL_API_SYNC] = NL_DID_SYNC,           [NL_API_STREAM_WAIT] = NL_DID_API,
-    [NL_API_ALLOCATE] = NL_DID_ALLOCATE,   [NL_API_HOST_ALLOCATE] = NL_DID_ALLOCATE,
-    [NL_API_MODULE] = NL_DID_MODULE,
-};
-
-/* Of which being off the processors says more than the slice around it. */
-static const bool gives_way[NL_DID_COUNT] = {
-    [NL_DID_NOTHING] = true, [NL_DID_OP] = true,     [NL_DID_PYTHON] = true, [NL_DID_LAYER] = true,
-    [NL_DID_RANGE] = true,   [NL_DID_SYSTEM] = true, [NL_DID_OTHER] = true,
-};
-
-/* What a thread did for a while. */
-struct did {
-    uint8_t activity;
-    bool elsewhere;
-    uint32_t name;
-};
-
 struct finder {
     const struct nl_trace *trace;
     struct nl_idle *idle;
-    struct nl_host host;
-    struct nl_offcpu off;
-    struct nl_waitfor waits;
-    struct nl_api_roles roles;
-    uint32_t *sync_lane; /* per lane of a stream: the lane of its waits, or NL_NULL_ROW */
-    bool has_waits;      /* waits of streams were recorded */
+    struct nl_hostdid host;
+    struct nl_idle_rule rule;
+    const struct nl_idle_sink *sink; /* or NULL */
     /* Of the device at hand. */
     struct nl_idle_device *device;
-    uint32_t *slots; /* hash: index of a sum + 1 */
+    const struct nl_work_lane *lanes;
+    size_t lane_count;
+    uint32_t feeder;      /* thread that launches most of its work; NL_NULL_ROW unknown */
+    bool fed;             /* feeder was looked for */
+    uint32_t first, last; /* its work that begins first and that ends last */
+    uint32_t *slots;      /* hash: index of a sum + 1 */
     size_t slot_count;
     size_t *name_sum; /* per name: the sum it was last added to */
     size_t unnamed_sum[NL_IDLE_CLASSES][NL_DID_COUNT];
@@ -104,11 +47,6 @@ struct finder {
 const char *nl_idle_class_name(enum nl_idle_class class)
 {
     return class_names[class];
-}
-
-const char *nl_idle_activity_name(enum nl_idle_activity activity)
-{
-    return activity_names[activity];
 }
 
 int64_t nl_idle_sync_cost(const struct nl_trace *trace, const struct nl_idle_gap *gap)
@@ -129,7 +67,7 @@ const char *nl_idle_thread_name(uint8_t activity, bool elsewhere)
     return elsewhere ? "other" : "launching";
 }
 
-static uint64_t sum_hash(uint8_t class, struct did did)
+static uint64_t sum_hash(uint8_t class, struct nl_did did)
 {
     uint64_t key = (uint64_t)did.name << 17 | (uint64_t)did.elsewhere << 16 |
                    (uint64_t) class << 8 | did.activity;
@@ -139,7 +77,7 @@ static uint64_t sum_hash(uint8_t class, struct did did)
 static void place_sum(struct finder *finder, size_t index)
 {
     const struct nl_idle_sum *sum = &finder->idle->sums[index];
-    struct did did = {sum->activity, sum->elsewhere, sum->name};
+    struct nl_did did = {sum->activity, sum->elsewhere, sum->name, NL_NULL_ROW};
     size_t at = sum_hash(sum->class, did) >> 32 & (finder->slot_count - 1);
     while (finder->slots[at])
         at = (at + 1) & (finder->slot_count - 1);
@@ -155,13 +93,13 @@ static void grow_slots(struct finder *finder)
         place_sum(finder, i);
 }
 
-static bool is_sum(const struct nl_idle_sum *sum, uint8_t class, struct did did)
+static bool is_sum(const struct nl_idle_sum *sum, uint8_t class, struct nl_did did)
 {
     return sum->class == class && sum->activity == did.activity && sum->name == did.name &&
            sum->elsewhere == did.elsewhere;
 }
 
-static size_t find_sum(struct finder *finder, uint8_t class, struct did did)
+static size_t find_sum(struct finder *finder, uint8_t class, struct nl_did did)
 {
     struct nl_idle *idle = finder->idle;
     size_t mask = finder->slot_count - 1;
@@ -186,7 +124,7 @@ static size_t find_sum(struct finder *finder, uint8_t class, struct did did)
 }
 
 /* A name, or an activity without one, mostly belongs to the sum it belonged to last. */
-static size_t sum_for(struct finder *finder, uint8_t class, struct did did)
+static size_t sum_for(struct finder *finder, uint8_t class, struct nl_did did)
 {
     size_t *known = did.name == NL_NO_NAME ? &finder->unnamed_sum[class][did.activity]
                                            : &finder->name_sum[did.name];
@@ -196,7 +134,7 @@ static size_t sum_for(struct finder *finder, uint8_t class, struct did did)
     return *known;
 }
 
-static void touch(struct finder *finder, uint8_t class, struct did did, int64_t ns)
+static void touch(struct finder *finder, uint8_t class, struct nl_did did, int64_t ns)
 {
     size_t sum = sum_for(finder, class, did);
     size_t mark = finder->idle->sums[sum].mark;
@@ -249,177 +187,151 @@ static void settle(struct finder *finder, struct nl_idle_gap *gap, size_t number
 
 /* ---- Why a gap ---- */
 
-static bool is_call(const struct nl_trace *trace, uint32_t slice)
+/* How long the device worked while the thread sat in the call, which lasted until the gap began. That
+ * is how far the thread could have run ahead. */
+static int64_t busy_during(const struct finder *finder, uint32_t call, int64_t gap_start)
 {
-    return slice != NL_NULL_ROW && trace->slice.kind[slice] == NL_KIND_API;
-}
-
-/* When the work that comes before `slice` on its stream was launched; INT64_MIN when unknown. */
-static int64_t launched_before(const struct nl_trace *trace, uint32_t slice)
-{
-    uint32_t lane = trace->slice.lane[slice];
-    if (slice == trace->lane.first[lane] ||
-        trace->slice.depth[slice - 1] != trace->slice.depth[slice])
-        return INT64_MIN;
-    uint32_t launch = trace->slice.link[slice - 1];
-    return is_call(trace, launch) ? trace->slice.ts[launch] : INT64_MIN;
-}
-
-/* Whether the stream was told to wait after `since` and not after `launched`. */
-static bool stream_waits(const struct nl_trace *trace, uint32_t lane, int64_t since,
-                         int64_t launched)
-{
-    uint32_t low = trace->lane.first[lane], first = low, high = low + trace->lane.count[lane];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->slice.depth[middle] == 0 && trace->slice.ts[middle] <= launched)
-            low = middle + 1;
-        else
-            high = middle;
+    const struct nl_idle *idle = finder->idle;
+    int64_t from = finder->trace->slice.ts[call];
+    if (from < finder->device->start_ns)
+        from = finder->device->start_ns;
+    int64_t busy = gap_start > from ? gap_start - from : 0;
+    for (size_t i = idle->gap_count; i-- > finder->device->first_gap;) {
+        const struct nl_idle_gap *gap = &idle->gaps[i];
+        if (gap->end <= from)
+            break;
+        busy -= gap->end - (gap->start > from ? gap->start : from);
     }
-    for (unsigned step = 0; low-- > first && step < WAIT_STEPS; step++) {
-        if (trace->slice.ts[low] <= since)
-            return false;
-        uint32_t row = trace->slice.detail[low];
-        if (trace->slice.kind[low] == NL_KIND_SYNC && row < trace->sync.rows &&
-            trace->sync.kind[row] == NL_SYNC_STREAM_WAIT_EVENT)
-            return true;
-    }
-    return false;
+    return busy > 0 ? busy : 0;
 }
 
-/* Without recorded waits: a cudaStreamWaitEvent since the thread's last launch. Which stream it
- * was for is not known, so only calls right before the launch count. */
-static bool thread_waits(const struct finder *finder, uint32_t launch)
+/* Hands a part of a gap on, cut where what running ahead would have hidden begins and ends. */
+static void tell(struct finder *finder, const struct nl_idle_gap *gap, struct nl_did did,
+                 int64_t start, int64_t end)
 {
-    const struct nl_trace *trace = finder->trace;
-    uint32_t first = trace->lane.first[trace->slice.lane[launch]];
-    for (unsigned step = 0; launch-- > first && step < WAIT_STEPS; step++) {
-        if (trace->slice.depth[launch] != trace->slice.depth[launch + 1] || !is_call(trace, launch))
+    if (!finder->sink)
+        return;
+    struct nl_idle_segment segment = {
+        .gap = gap, .lanes = finder->lanes, .did = did, .wait = NL_NULL_ROW};
+    int64_t cuts[] = {gap->hidden_start, gap->hidden_end, end};
+    for (size_t i = 0; i < 3 && start < end; i++) {
+        int64_t to = cuts[i] < end ? cuts[i] : end;
+        if (to <= start)
             continue;
-        if (trace->slice.link[launch] != NL_NULL_ROW)
-            return false;
-        if (nl_api_slice_role(&finder->roles, trace, launch) == NL_API_STREAM_WAIT)
-            return true;
+        segment.start = start;
+        segment.end = start = to;
+        segment.wait = i == 1 ? gap->sync : NL_NULL_ROW;
+        finder->sink->add(finder->sink->context, &segment);
     }
-    return false;
 }
 
-static enum nl_idle_class classify(const struct finder *finder, const struct nl_idle_gap *gap)
+/* The blocking call that was open when the gap began. */
+static void set_sync(struct finder *finder, struct nl_idle_gap *gap, uint32_t slice)
+{
+    gap->sync = slice;
+    int64_t returned = nl_slice_end(finder->trace, slice);
+    gap->hidden_start = returned > gap->start ? returned : gap->start;
+    gap->hidden_end = gap->hidden_start + busy_during(finder, slice, gap->start);
+}
+
+/* Divides a gap by what the thread that feeds the device did, until its launch call returned. */
+static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thread,
+                   int64_t returned)
 {
     const struct nl_trace *trace = finder->trace;
-    if (gap->launch == NL_NULL_ROW)
-        return NL_IDLE_UNKNOWN;
-    int64_t launched = trace->slice.ts[gap->launch];
-    if (launched >= gap->start)
-        return NL_IDLE_HOST_LATE;
-    uint32_t lane = finder->sync_lane[trace->slice.lane[gap->after]];
-    bool waits = finder->has_waits
-                     ? lane != NL_NULL_ROW &&
-                           stream_waits(trace, lane, launched_before(trace, gap->after), launched)
-                     : thread_waits(finder, gap->launch);
-    return waits ? NL_IDLE_DEPENDENCY : NL_IDLE_LAUNCH_LATENCY;
-}
-
-static uint8_t activity_of(const struct finder *finder, uint32_t slice)
-{
-    const struct nl_trace *trace = finder->trace;
-    if (slice == NL_NULL_ROW)
-        return NL_DID_NOTHING;
-    uint8_t kind = trace->slice.kind[slice];
-    if (kind == NL_KIND_API)
-        return role_activity[nl_api_slice_role(&finder->roles, trace, slice)];
-    return kind_activity[kind] ? (uint8_t)(kind_activity[kind] - 1) : NL_DID_OTHER;
-}
-
-/* What `thread`, which is in `slice`, does at `now`, as long as *until tells. */
-static struct did did_at(struct finder *finder, uint32_t thread, uint32_t slice, int64_t now,
-                         int64_t *until)
-{
-    struct did did = {activity_of(finder, slice), false,
-                      slice == NL_NULL_ROW ? NL_NO_NAME : finder->trace->slice.name[slice]};
-    switch (nl_offcpu_at(&finder->off, thread, now, until)) {
-    case NL_CPU_UNKNOWN:
-        if (nl_offcpu_is_wait(&finder->off, slice))
-            did.activity = NL_DID_WAITING;
-        break;
-    case NL_CPU_ON: break;
-    case NL_CPU_OFF: did.activity = gives_way[did.activity] ? NL_DID_OFF : did.activity; break;
-    case NL_CPU_WAITING:
-        did.activity = gives_way[did.activity] ? NL_DID_WAITING : did.activity;
-        break;
-    case NL_CPU_READY: did.activity = NL_DID_READY; break;
-    }
-    return did;
-}
-
-/* The same, or what the thread it waits for does. */
-static struct did done_meanwhile(struct finder *finder, uint32_t thread, uint32_t slice,
-                                 int64_t now, int64_t *until)
-{
-    struct did did = did_at(finder, thread, slice, now, until);
-    if (did.activity == NL_DID_READY)
-        return did;
-    uint32_t other = nl_waitfor_slice(&finder->waits, thread, slice, now, until);
-    if (other == NL_NULL_ROW)
-        return did;
-    uint32_t lane = finder->trace->slice.lane[other];
-    did = did_at(finder, finder->trace->lane.thread[lane], other, now, until);
-    did.elsewhere = true;
-    return did;
-}
-
-/* Divides a gap whose launch is known by what the launching thread did. */
-static void divide(struct finder *finder, struct nl_idle_gap *gap)
-{
-    const struct nl_trace *trace = finder->trace;
-    uint32_t thread = trace->lane.thread[trace->slice.lane[gap->launch]];
-    int64_t returned = nl_slice_end(trace, gap->launch), now = gap->start, until;
+    int64_t now = gap->start, until;
     if (returned > gap->end)
         returned = gap->end;
     while (now < returned) {
-        uint32_t slice = nl_host_at(&finder->host, thread, now, &until);
-        struct did did = done_meanwhile(finder, thread, slice, now, &until);
+        struct nl_did did = nl_hostdid_at(&finder->host, thread, now, &until);
         if (until > returned)
             until = returned;
-        if (now == gap->start && gap->class == NL_IDLE_HOST_LATE && is_call(trace, slice) &&
-            nl_api_slice_blocks(&finder->roles, trace, slice))
-            gap->sync = slice;
+        if (now == gap->start && gap->class == NL_IDLE_HOST_LATE && nl_is_call(trace, did.slice) &&
+            nl_api_slice_blocks(&finder->host.roles, trace, did.slice))
+            set_sync(finder, gap, did.slice);
         touch(finder, gap->class, did, until - now);
+        tell(finder, gap, did, now, until);
         now = until;
     }
-    if (now < gap->end)
-        touch(finder, gap->class, (struct did){.activity = NL_DID_QUEUED, .name = NL_NO_NAME},
-              gap->end - now);
+    static const struct nl_did queued = {
+        .activity = NL_DID_QUEUED, .name = NL_NO_NAME, .slice = NL_NULL_ROW};
+    if (now < gap->end) {
+        touch(finder, gap->class, queued, gap->end - now);
+        tell(finder, gap, queued, now, gap->end);
+    }
+}
+
+static const struct nl_did unknown = {
+    .activity = NL_DID_UNKNOWN, .name = NL_NO_NAME, .slice = NL_NULL_ROW};
+
+static uint32_t feeder_of(struct finder *finder)
+{
+    if (!finder->fed)
+        finder->feeder = nl_feeder(finder->trace, finder->lanes, finder->lane_count);
+    finder->fed = true;
+    return finder->feeder;
+}
+
+/* A gap whose owner's launch was not recorded: what the thread did that launches the rest. */
+static void divide_unknown(struct finder *finder, struct nl_idle_gap *gap)
+{
+    uint32_t feeder = feeder_of(finder);
+    if (feeder != NL_NULL_ROW) {
+        divide(finder, gap, feeder, gap->end);
+        return;
+    }
+    touch(finder, gap->class, unknown, gap->end - gap->start);
+    tell(finder, gap, unknown, gap->start, gap->end);
+}
+
+static void add_short(struct finder *finder, int64_t start, int64_t end)
+{
+    if (!finder->sink)
+        return;
+    const struct nl_idle_segment segment = {
+        .lanes = finder->lanes, .did = unknown, .wait = NL_NULL_ROW, .start = start, .end = end};
+    finder->sink->add(finder->sink->context, &segment);
+}
+
+static enum nl_idle_class add_long(struct finder *finder, const struct nl_idle_gap *found)
+{
+    struct nl_idle *idle = finder->idle;
+    const struct nl_trace *trace = finder->trace;
+    nl_grow(&idle->gaps, &idle->gap_cap, idle->gap_count + 1);
+    struct nl_idle_gap *gap = &idle->gaps[idle->gap_count];
+    *gap = *found;
+    gap->class = nl_idle_classify(&finder->rule, gap);
+    if (gap->class == NL_IDLE_UNKNOWN)
+        divide_unknown(finder, gap);
+    else
+        divide(finder, gap, trace->lane.thread[trace->slice.lane[gap->launch]],
+               nl_slice_end(trace, gap->launch));
+    settle(finder, gap, idle->gap_count++);
+    nl_sum_add(&finder->device->sync_ns, nl_idle_sync_cost(trace, gap));
+    return (enum nl_idle_class)gap->class;
 }
 
 static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t before,
                     uint32_t after)
 {
-    struct nl_idle *idle = finder->idle;
     struct nl_idle_device *device = finder->device;
     enum nl_idle_class class = NL_IDLE_SHORT;
-    static const struct did unknown = {.activity = NL_DID_UNKNOWN, .name = NL_NO_NAME};
     nl_sum_add(&device->idle_ns, end - start);
     if (end - start >= NL_IDLE_SHORT_NS) {
         uint32_t launch = finder->trace->slice.link[after];
-        nl_grow(&idle->gaps, &idle->gap_cap, idle->gap_count + 1);
-        struct nl_idle_gap *gap = &idle->gaps[idle->gap_count];
-        *gap = (struct nl_idle_gap){.start = start,
-                                    .end = end,
-                                    .before = before,
-                                    .after = after,
-                                    .launch = is_call(finder->trace, launch) ? launch : NL_NULL_ROW,
-                                    .sync = NL_NULL_ROW,
-                                    .activity = NL_DID_UNKNOWN};
-        class = classify(finder, gap);
-        gap->class = (uint8_t) class;
-        if (class == NL_IDLE_UNKNOWN)
-            touch(finder, gap->class, unknown, end - start);
-        else
-            divide(finder, gap);
-        settle(finder, gap, idle->gap_count++);
-        nl_sum_add(&device->sync_ns, nl_idle_sync_cost(finder->trace, gap));
+        struct nl_idle_gap gap = {.start = start,
+                                  .end = end,
+                                  .hidden_start = end,
+                                  .hidden_end = end,
+                                  .before = before,
+                                  .after = after,
+                                  .launch =
+                                      nl_is_call(finder->trace, launch) ? launch : NL_NULL_ROW,
+                                  .sync = NL_NULL_ROW,
+                                  .activity = NL_DID_UNKNOWN};
+        class = add_long(finder, &gap);
+    } else {
+        add_short(finder, start, end);
     }
     nl_sum_add(&device->class_ns[class], end - start);
     device->class_count[class]++;
@@ -432,22 +344,58 @@ static void find_gaps(struct finder *finder, const struct nl_window *window,
     struct nl_sweep sweep;
     struct nl_work batch[NL_SWEEP_BATCH];
     int64_t end = INT64_MIN;
-    uint32_t latest = NL_NULL_ROW;
+    uint32_t latest = finder->first = NL_NULL_ROW;
     nl_sweep_open(&sweep, finder->trace, window, lanes, count);
     for (size_t got; (got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0;)
         for (size_t i = 0; i < got; i++) {
-            if (latest == NL_NULL_ROW)
+            if (latest == NL_NULL_ROW) {
                 finder->device->start_ns = end = batch[i].start;
-            else if (batch[i].start > end)
+                finder->first = batch[i].slice;
+            } else if (batch[i].start > end) {
                 add_gap(finder, end, batch[i].start, latest, batch[i].slice);
+            }
             if (latest == NL_NULL_ROW || batch[i].end >= end) {
                 end = batch[i].end;
                 latest = batch[i].slice;
             }
         }
     nl_sweep_close(&sweep);
+    finder->last = latest;
     if (latest != NL_NULL_ROW)
         finder->device->wall_ns = end - finder->device->start_ns;
+}
+
+/* The time of the device's host outside its first and last work: what the thread did that launched the
+ * work next to it. */
+static void tell_edge(struct finder *finder, enum nl_idle_where where, uint32_t work, int64_t start,
+                      int64_t end)
+{
+    uint32_t launch = finder->trace->slice.link[work];
+    uint32_t thread = nl_is_call(finder->trace, launch)
+                          ? finder->trace->lane.thread[finder->trace->slice.lane[launch]]
+                          : feeder_of(finder);
+    struct nl_idle_segment segment = {
+        .lanes = finder->lanes, .where = where, .did = unknown, .wait = NL_NULL_ROW};
+    for (int64_t until; start < end; start = until) {
+        until = end;
+        if (thread != NL_NULL_ROW)
+            segment.did = nl_hostdid_at(&finder->host, thread, start, &until);
+        until = until < end ? until : end;
+        segment.start = start;
+        segment.end = until;
+        finder->sink->add(finder->sink->context, &segment);
+    }
+}
+
+static void tell_edges(struct finder *finder)
+{
+    const struct nl_idle_sink *sink = finder->sink;
+    int64_t start, end, last = finder->device->start_ns + finder->device->wall_ns;
+    if (!sink || !sink->span || finder->first == NL_NULL_ROW)
+        return;
+    sink->span(sink->context, finder->lanes, finder->lane_count, &start, &end);
+    tell_edge(finder, NL_IDLE_BEFORE, finder->first, start, finder->device->start_ns);
+    tell_edge(finder, NL_IDLE_AFTER, finder->last, last, end);
 }
 
 static int by_total(const void *left, const void *right)
@@ -487,12 +435,16 @@ static void find_device(struct finder *finder, const struct nl_window *window,
     struct nl_idle_device *device = &idle->devices[idle->device_count];
     *device = (struct nl_idle_device){.first_gap = idle->gap_count, .first_sum = idle->sum_count};
     finder->device = device;
+    finder->lanes = lanes;
+    finder->lane_count = count;
+    finder->fed = false;
+    finder->feeder = NL_NULL_ROW;
     finder->slot_count = 0;
     grow_slots(finder);
     find_gaps(finder, window, lanes, count);
+    tell_edges(finder);
     if (device->class_count[NL_IDLE_SHORT]) {
-        size_t sum = sum_for(finder, NL_IDLE_SHORT,
-                             (struct did){.activity = NL_DID_UNKNOWN, .name = NL_NO_NAME});
+        size_t sum = sum_for(finder, NL_IDLE_SHORT, unknown);
         idle->sums[sum].gaps = device->class_count[NL_IDLE_SHORT];
         idle->sums[sum].total_ns = device->class_ns[NL_IDLE_SHORT];
     }
@@ -505,33 +457,6 @@ static void find_device(struct finder *finder, const struct nl_window *window,
 }
 
 /* ---- Setting up ---- */
-
-static bool same_stream(const struct nl_trace *trace, uint32_t a, uint32_t b)
-{
-    return trace->lane.process[a] == trace->lane.process[b] &&
-           trace->lane.device[a] == trace->lane.device[b] &&
-           trace->lane.context[a] == trace->lane.context[b] &&
-           trace->lane.stream[a] == trace->lane.stream[b];
-}
-
-static void find_sync_lanes(struct finder *finder)
-{
-    const struct nl_trace *trace = finder->trace;
-    finder->sync_lane = nl_alloc(((size_t)trace->lane.rows + 1) * sizeof *finder->sync_lane);
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        finder->sync_lane[lane] = NL_NULL_ROW;
-    for (uint32_t row = 0; row < trace->sync.rows && !finder->has_waits; row++)
-        finder->has_waits = trace->sync.kind[row] == NL_SYNC_STREAM_WAIT_EVENT;
-    if (!finder->has_waits)
-        return;
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        if (trace->lane.kind[lane] != NL_LANE_SYNC || trace->lane.sub[lane])
-            continue;
-        for (uint32_t other = 0; other < trace->lane.rows; other++)
-            if (trace->lane.kind[other] == NL_LANE_STREAM && same_stream(trace, lane, other))
-                finder->sync_lane[other] = lane;
-    }
-}
 
 /* For a gap before every slice, so that the array is not copied while it grows; memory that is not
  * used is not touched. */
@@ -558,15 +483,18 @@ static int by_rank(const void *left, const void *right)
 
 struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window *window)
 {
+    return nl_idle_new_into(trace, window, NULL);
+}
+
+struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_window *window,
+                                 const struct nl_idle_sink *sink)
+{
     struct nl_work_lane *lanes;
     size_t count = nl_work_lanes(trace, window, &lanes);
-    struct finder finder = {.trace = trace, .idle = nl_zalloc(sizeof *finder.idle)};
+    struct finder finder = {.trace = trace, .idle = nl_zalloc(sizeof *finder.idle), .sink = sink};
     finder.idle->devices = nl_zalloc((count + 1) * sizeof *finder.idle->devices);
-    nl_host_init(&finder.host, trace);
-    nl_offcpu_init(&finder.off, trace);
-    nl_waitfor_init(&finder.waits, trace, &finder.host, &finder.off);
-    nl_api_roles_init(&finder.roles, trace);
-    find_sync_lanes(&finder);
+    nl_hostdid_init(&finder.host, trace);
+    nl_idle_rule_init(&finder.rule, trace, &finder.host.roles);
     finder.name_sum = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *finder.name_sum);
     make_room(&finder, lanes, count);
     for (size_t i = 0, next; i < count; i = next) {
@@ -576,11 +504,8 @@ struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window
         find_device(&finder, window, lanes + i, next - i);
     }
     qsort(finder.idle->devices, finder.idle->device_count, sizeof *finder.idle->devices, by_rank);
-    nl_waitfor_release(&finder.waits);
-    nl_offcpu_release(&finder.off);
-    nl_host_release(&finder.host);
-    nl_api_roles_release(&finder.roles);
-    nl_free(finder.sync_lane);
+    nl_idle_rule_release(&finder.rule);
+    nl_hostdid_release(&finder.host);
     nl_free(finder.slots);
     nl_free(finder.name_sum);
     nl_free(finder.touched);

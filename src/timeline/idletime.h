@@ -12,14 +12,12 @@
  *   host_late        the launch began after the gap had begun: the device waited for the CPU
  *   dependency       launched before, and the owner's stream had been told to wait for an event
  *   launch_latency   launched before, and nothing is known that it waited for
- *   unknown          the owner's launch was not recorded
+ *   unknown          the owner's launch was not recorded; such a gap is divided by what the thread did
+ *                    that feeds the device (timeline/feeder.h), where one is known
  *   short            under 1 µs: not looked at
  *
  * Every gap is divided, exactly, by what the launching thread did: the slice that was innermost
- * (timeline/hosttime.h) until the launching call returned; after it the work was queued. Where it was off
- * the processors (timeline/offcpu.h) that is what it did, except inside calls of the device's API: those
- * say more, unless the thread only lacked a processor. Where it waited for another thread that is known
- * (timeline/waitfor.h), what that one did counts, and `elsewhere` says so.
+ * (timeline/hostdid.h) until the launching call returned; after it the work was queued.
  *
  * Cost: one pass over the device's work; per gap a few cursor moves. All of a struct nl_idle is
  * owned by it.
@@ -28,6 +26,9 @@
 #define NL_IDLETIME_H
 
 #include "timeline/breakdown.h"
+#include "timeline/hostdid.h"
+
+struct nl_work_lane;
 
 #define NL_IDLE_SHORT_NS 1000
 
@@ -40,44 +41,20 @@ enum nl_idle_class {
     NL_IDLE_CLASSES
 };
 
-/* What the launching thread did. The names are in nl_idle_activity_name. */
-enum nl_idle_activity {
-    NL_DID_NOTHING, /* nothing was recorded */
-    NL_DID_OP,
-    NL_DID_PYTHON,
-    NL_DID_LAYER,
-    NL_DID_RANGE, /* NVTX or annotation, nothing inside it */
-    NL_DID_LAUNCH,
-    NL_DID_SYNC,
-    NL_DID_COPY,
-    NL_DID_ALLOCATE,
-    NL_DID_MODULE,
-    NL_DID_GRAPH_BUILD,
-    NL_DID_API,
-    NL_DID_SYSTEM,
-    NL_DID_GC,
-    NL_DID_COMPILE,
-    NL_DID_OVERHEAD,
-    NL_DID_OTHER,
-    NL_DID_OFF,     /* off the processors, why was not recorded */
-    NL_DID_WAITING, /* off the processors, or in a system call that only waits */
-    NL_DID_READY,   /* off the processors though it could run */
-    NL_DID_QUEUED,  /* the launch had returned: the work was on its way, or waited */
-    NL_DID_UNKNOWN, /* the launch is not known, or the gap is short */
-    NL_DID_COUNT
-};
-
 struct nl_idle_gap {
-    int64_t start, end;     /* store time */
-    int64_t activity_ns;    /* of the gap, under the activity it saw most of */
-    uint32_t before, after; /* slices: the work that ended last, and the owner */
-    uint32_t launch, sync;  /* slices or NL_NULL_ROW; sync: see below */
-    uint32_t name;          /* of that activity: dictionary id */
+    int64_t start, end;               /* store time */
+    int64_t activity_ns;              /* of the gap, under the activity it saw most of */
+    int64_t hidden_start, hidden_end; /* see below; equal when there is nothing */
+    uint32_t before, after;           /* slices: the work that ended last, and the owner */
+    uint32_t launch, sync;            /* slices or NL_NULL_ROW; sync: see below */
+    uint32_t name;                    /* of that activity: dictionary id */
     uint8_t class, activity;
     bool elsewhere; /* not the launching thread did that, but one it waited for */
 };
 /* sync is the blocking call on the launching thread that was open when a host_late gap began: the
- * CPU waited for the device to run dry. What it costs is the idle time from its end on. */
+ * CPU waited for the device to run dry. Without it the CPU could have run ahead by as long as the device
+ * worked during the call: from its return on, that much of the gap [hidden_start, hidden_end) would have
+ * been hidden (clipped to the gap's end). The rest is what the CPU did, whether it waits or not. */
 
 /* Idle time of one device under one class, activity, name and side. */
 struct nl_idle_sum {
@@ -110,12 +87,36 @@ struct nl_idle {
     size_t gap_cap, sum_cap;
 };
 
+/* Between the device's first and last work, before, or after. */
+enum nl_idle_where { NL_IDLE_INSIDE, NL_IDLE_BEFORE, NL_IDLE_AFTER };
+
+/* A part of a gap under one activity, in order of time within a device. */
+struct nl_idle_segment {
+    const struct nl_idle_gap *gap;    /* NULL: a short gap, of which nothing is known */
+    const struct nl_work_lane *lanes; /* of the device: the first of its group in nl_work_lanes */
+    int64_t start, end;               /* store time */
+    enum nl_idle_where where;
+    struct nl_did did;
+    uint32_t
+        wait; /* the gap's sync where running ahead would have hidden the part, else NL_NULL_ROW */
+};
+
+/* Where the parts of all gaps go, when given: Σ of their lengths = idle_ns, per device. */
+struct nl_idle_sink {
+    void *context;
+    void (*add)(void *context, const struct nl_idle_segment *segment);
+    /* When given: the span of a device's account, of which what lies outside its work is told, too. */
+    void (*span)(void *context, const struct nl_work_lane *lanes, size_t count, int64_t *start,
+                 int64_t *end);
+};
+
+struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_window *window,
+                                 const struct nl_idle_sink *sink);
 struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window *window);
 void nl_idle_free(struct nl_idle *idle);
 
-/* "host_late", "operator". */
+/* "host_late". */
 const char *nl_idle_class_name(enum nl_idle_class class);
-const char *nl_idle_activity_name(enum nl_idle_activity activity);
 
 /* Whose activity it was: "launching", "other" (one that it waited for), or NULL when nobody's. */
 const char *nl_idle_thread_name(uint8_t activity, bool elsewhere);

@@ -44,7 +44,7 @@ struct nl_view_options {
 
 struct nl_view {
     const char *name; /* "text", "json", "csv", "md" */
-    bool folds;       /* for eyes: ranges better go under folded names (tables/fold.h) */
+    bool folds;       /* for eyes: ranges better go under folded names (timeline/fold.h) */
     /* Both fail with NL_WRITE when the stream does, and NL_USAGE for an unknown section. */
     bool (*render_result)(FILE *out, const struct nl_profile *profile,
                           const struct nl_result *result, const struct nl_view_options *options,

@@ -1,5 +1,5 @@
 /* Folded names: every rule, and names that must stay as they are. */
-#include "tables/fold.h"
+#include "timeline/fold.h"
 #include "check.h"
 
 static const struct {

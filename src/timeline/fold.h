@@ -11,7 +11,8 @@
 #ifndef NL_FOLD_H
 #define NL_FOLD_H
 
-#include "tables/analyze.h"
+#include "store/trace.h"
+#include "timeline/result.h"
 
 #define NL_FOLD_RULES_MAX 64
 

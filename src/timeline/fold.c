@@ -1,9 +1,8 @@
 /*
  * A pattern is walked beside the text, without going back: every element takes as much as it can.
  */
-#include "tables/fold.h"
+#include "timeline/fold.h"
 
-#include "tables/answer.h"
 #include "base/mem.h"
 
 #define CODE_LETTERS 20 /* no word of a program's author is so long without a '_' */
@@ -19,7 +18,7 @@ struct rule {
 static const struct rule rules[] = {
 #define NL_FOLD(pattern, keep, doc)          {pattern, keep, NL_FOLD_INSTANCES, doc},
 #define NL_FOLD_FOR_EYES(pattern, keep, doc) {pattern, keep, NL_FOLD_EYES, doc},
-#include "tables/foldrules.def"
+#include "timeline/foldrules.def"
 #undef NL_FOLD
 #undef NL_FOLD_FOR_EYES
 };

@@ -1,0 +1,78 @@
+/* Accounts of processes without device work: what their main thread did. */
+#include "account/accountmake.h"
+#include "base/mem.h"
+#include "timeline/feeder.h"
+
+/* Whether a thread works while it does that; else it waits, or nothing is known. */
+static bool is_work(uint8_t activity)
+{
+    switch (activity) {
+    case NL_DID_NOTHING:
+    case NL_DID_SYNC:
+    case NL_DID_OFF:
+    case NL_DID_WAITING:
+    case NL_DID_READY:
+    case NL_DID_UNKNOWN: return false;
+    default: return true;
+    }
+}
+
+static bool has_work(const struct nl_account_maker *maker, uint32_t process)
+{
+    for (size_t i = 0; i < maker->lane_count; i++)
+        if (maker->lanes[i].process == process)
+            return true;
+    return false;
+}
+
+static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host, size_t group,
+                        uint32_t thread)
+{
+    int64_t now = maker->groups[group].device.start, end = maker->groups[group].device.end;
+    for (int64_t until; now < end; now = until) {
+        struct nl_did did = nl_hostdid_at(host, thread, now, &until);
+        until = until < end ? until : end;
+        struct nl_account_row key =
+            nl_account_key(group, is_work(did.activity) ? NL_BOOKED_COMPUTE : NL_BOOKED_IDLE);
+        key.activity = did.activity;
+        key.elsewhere = did.elsewhere;
+        key.name = nl_account_plain(maker, did.name);
+        key.count = 1;
+        nl_account_book(maker, group, key, now, until);
+    }
+}
+
+static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host, uint32_t process)
+{
+    bool others;
+    int64_t start, end, rank = maker->trace->process.rank[process];
+    uint32_t thread = nl_main_thread(maker->trace, process, &others);
+    if (maker->window.has_rank && rank != maker->window.rank)
+        return;
+    if (thread == NL_NULL_ROW || !nl_account_host_span(maker, process, &start, &end))
+        return;
+    nl_grow(&maker->groups, &maker->group_cap, maker->group_count + 1);
+    size_t group = maker->group_count++;
+    maker->groups[group] = (struct nl_account_group){.device = {.device = NL_NULL_ROW,
+                                                                .process = process,
+                                                                .rank = rank,
+                                                                .ordinal = NL_NULL_I64,
+                                                                .start = start,
+                                                                .end = end,
+                                                                .work_start = start,
+                                                                .wall_ns = end - start},
+                                                     .phases = nl_phases_of(&maker->phases, rank)};
+    book_thread(maker, host, group, thread);
+}
+
+void nl_account_cpu(struct nl_account_maker *maker)
+{
+    struct nl_hostdid host;
+    if (maker->window.has_device)
+        return;
+    nl_hostdid_init(&host, maker->trace);
+    for (uint32_t process = 0; process < maker->trace->process.rows; process++)
+        if (!has_work(maker, process))
+            add_process(maker, &host, process);
+    nl_hostdid_release(&host);
+}

@@ -1,0 +1,295 @@
+/* account — see account.h: setting up, taking idle time in, putting rows in order. */
+#include <stdlib.h>
+
+#include "account/accountmake.h"
+#include "base/mem.h"
+#include "base/sum.h"
+
+/* ---- Idle time comes in through the sink ---- */
+
+/* Gaps come device by device. */
+static size_t group_of(struct nl_account_maker *maker, const struct nl_work_lane *lanes)
+{
+    for (size_t tries = 0; tries < maker->group_count; tries++) {
+        size_t group = (maker->last_group + tries) % maker->group_count;
+        if (maker->lanes[maker->groups[group].lane_first].lane == lanes->lane) {
+            maker->last_group = group;
+            return group;
+        }
+    }
+    NL_BUG("idle time of a device that the account does not have");
+}
+
+uint32_t nl_account_plain(struct nl_account_maker *maker, uint32_t name)
+{
+    if (name == NL_NO_NAME)
+        return NL_NO_NAME;
+    uint32_t id = nl_fold_id(&maker->fold, name);
+    if (id >= maker->first_cap) {
+        size_t before = maker->first_cap;
+        nl_grow(&maker->first_of, &maker->first_cap, (size_t)id + 1);
+        for (size_t i = before; i < maker->first_cap; i++)
+            maker->first_of[i] = NL_NO_NAME;
+    }
+    if (maker->first_of[id] == NL_NO_NAME)
+        maker->first_of[id] = name;
+    return maker->first_of[id];
+}
+
+static void take_idle(void *context, const struct nl_idle_segment *segment)
+{
+    static const uint8_t parts[] = {[NL_IDLE_INSIDE] = NL_BOOKED_IDLE,
+                                    [NL_IDLE_BEFORE] = NL_BOOKED_BEFORE,
+                                    [NL_IDLE_AFTER] = NL_BOOKED_AFTER};
+    struct nl_account_maker *maker = context;
+    size_t group = group_of(maker, segment->lanes);
+    struct nl_account_row key = nl_account_key(group, (enum nl_account_part)parts[segment->where]);
+    key.activity = segment->did.activity;
+    key.elsewhere = segment->did.elsewhere;
+    key.name = nl_account_plain(maker, segment->did.name);
+    key.count = 1;
+    if (segment->where == NL_IDLE_INSIDE)
+        key.class = segment->gap ? segment->gap->class : NL_IDLE_SHORT;
+    if (segment->wait != NL_NULL_ROW)
+        key.wait = maker->trace->slice.name[segment->wait];
+    nl_account_book(maker, group, key, segment->start, segment->end);
+}
+
+static void tell_span(void *context, const struct nl_work_lane *lanes, size_t count, int64_t *start,
+                      int64_t *end)
+{
+    struct nl_account_maker *maker = context;
+    size_t group = group_of(maker, lanes);
+    nl_account_span(maker, lanes, count, start, end);
+    maker->groups[group].device.start = *start;
+    maker->groups[group].device.end = *end;
+}
+
+/* ---- Making ---- */
+
+static void add_groups(struct nl_account_maker *maker)
+{
+    const struct nl_trace *trace = maker->trace;
+    for (size_t i = 0, next; i < maker->lane_count; i = next) {
+        const struct nl_work_lane *lanes = maker->lanes + i;
+        uint32_t process = lanes->process;
+        int64_t rank = lanes->rank;
+        for (next = i + 1; next < maker->lane_count; next++) {
+            const struct nl_work_lane *lane = &maker->lanes[next];
+            if (!nl_work_same_device(lanes, lane))
+                break;
+            process = lane->process == process ? process : NL_NULL_ROW;
+            rank = lane->rank == rank ? rank : NL_NULL_I64;
+        }
+        nl_grow(&maker->groups, &maker->group_cap, maker->group_count + 1);
+        maker->groups[maker->group_count++] = (struct nl_account_group){
+            .device = {.device = lanes->device,
+                       .process = process,
+                       .rank = rank,
+                       .ordinal = lanes->device == NL_NULL_ROW
+                                      ? NL_NULL_I64
+                                      : trace->device.ordinal[lanes->device],
+                       .start = INT64_MAX,
+                       .end = INT64_MIN},
+            .phases = nl_phases_of(&maker->phases, rank),
+            .lane_first = i,
+            .lane_count = next - i};
+    }
+}
+
+struct nl_account_maker *nl_account_begin(const struct nl_trace *trace,
+                                          const struct nl_window *window,
+                                          const struct nl_found_steps *steps)
+{
+    struct nl_account_maker *maker = nl_zalloc(sizeof *maker);
+    maker->trace = trace;
+    if (window)
+        maker->window = *window;
+    nl_phases_init(&maker->phases, trace, steps);
+    maker->lane_count = nl_work_lanes(trace, window, &maker->lanes);
+    maker->is_step = nl_zalloc((size_t)trace->names.count + 1);
+    for (size_t i = 0; i < steps->count; i++)
+        maker->is_step[steps->items[i].name] = 1;
+    for (uint32_t row = 0; row < trace->step.rows; row++)
+        maker->is_step[trace->step.name[row]] = 1;
+    nl_fold_init(&maker->fold, trace, NL_FOLD_INSTANCES);
+    nl_account_rows_init(&maker->rows, trace->names.count);
+    add_groups(maker);
+    maker->sink = (struct nl_idle_sink){maker, take_idle, tell_span};
+    return maker;
+}
+
+const struct nl_idle_sink *nl_account_sink(struct nl_account_maker *maker)
+{
+    return &maker->sink;
+}
+
+void nl_account_abandon(struct nl_account_maker *maker)
+{
+    if (!maker)
+        return;
+    nl_phases_release(&maker->phases);
+    nl_account_rows_release(&maker->rows);
+    nl_free(maker->lanes);
+    nl_free(maker->groups);
+    nl_free(maker->is_step);
+    nl_free(maker->first_of);
+    nl_fold_release(&maker->fold);
+    nl_free(maker);
+}
+
+/* ---- In order ---- */
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct nl_account_group *a = left, *b = right;
+    const struct nl_account_device *x = &a->device, *y = &b->device;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if ((x->ordinal == NL_NULL_I64) != (y->ordinal == NL_NULL_I64))
+        return x->ordinal == NL_NULL_I64 ? 1 : -1;
+    if (x->ordinal != y->ordinal)
+        return x->ordinal < y->ordinal ? -1 : 1;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static int by_names(const struct nl_account_row *a, const struct nl_account_row *b)
+{
+    const uint32_t x[] = {a->name, a->op, a->range, a->wait};
+    const uint32_t y[] = {b->name, b->op, b->range, b->wait};
+    for (size_t i = 0; i < 4; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct nl_account_row *a = left, *b = right;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    const int64_t x[] = {a->phase, a->part, a->class, a->activity, a->kind, a->elsewhere, a->late};
+    const int64_t y[] = {b->phase, b->part, b->class, b->activity, b->kind, b->elsewhere, b->late};
+    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return by_names(a, b);
+}
+
+/* Hands devices and rows over, in order. */
+static void settle(struct nl_account_maker *maker, struct nl_account *account)
+{
+    uint32_t *place = nl_alloc((maker->group_count + 1) * sizeof *place);
+    for (size_t i = 0; i < maker->group_count; i++)
+        maker->groups[i].cut = i; /* from here on: its number while rows were booked */
+    if (maker->group_count)
+        qsort(maker->groups, maker->group_count, sizeof *maker->groups, by_rank);
+    account->devices = nl_zalloc((maker->group_count + 1) * sizeof *account->devices);
+    account->device_count = maker->group_count;
+    for (size_t i = 0; i < maker->group_count; i++) {
+        place[maker->groups[i].cut] = (uint32_t)i;
+        account->devices[i] = maker->groups[i].device;
+        for (size_t phase = 0; phase < NL_PHASES; phase++)
+            account->devices[i].steps[phase] = maker->groups[i].phases->steps[phase];
+    }
+    account->rows = maker->rows.items;
+    account->row_count = maker->rows.count;
+    maker->rows.items = NULL;
+    for (size_t i = 0; i < account->row_count; i++)
+        account->rows[i].device = place[account->rows[i].device];
+    if (account->row_count)
+        qsort(account->rows, account->row_count, sizeof *account->rows, by_time);
+    for (size_t i = account->row_count; i-- > 0;) {
+        account->devices[account->rows[i].device].first_row = i;
+        account->devices[account->rows[i].device].rows++;
+    }
+    nl_free(place);
+}
+
+static void mark_laid_out(const struct nl_trace *trace, const struct nl_window *window,
+                          struct nl_account *account)
+{
+    if (nl_dict_find(&trace->names, nl_str(NL_COVERS_NO_STARTS)) == UINT32_MAX)
+        return;
+    size_t count;
+    struct nl_device_breakdown *rows = nl_time_breakdown(trace, window, &count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < account->device_count; j++)
+            if (account->devices[j].device == rows[i].device &&
+                account->devices[j].process == rows[i].process)
+                account->devices[j].laid_out = rows[i].laid_out;
+    nl_free(rows);
+}
+
+struct nl_account *nl_account_finish(struct nl_account_maker *maker,
+                                     const struct nl_account_owners *owners)
+{
+    struct nl_account *account = nl_zalloc(sizeof *account);
+    account->trace = maker->trace;
+    size_t devices = maker->group_count;
+    for (size_t i = 0; i < devices; i++)
+        nl_account_work(maker, i, owners);
+    nl_account_cpu(maker);
+    settle(maker, account);
+    account->fold = maker->fold;
+    maker->fold = (struct nl_fold){0};
+    mark_laid_out(maker->trace, &maker->window, account);
+    nl_account_abandon(maker);
+    return account;
+}
+
+struct nl_account *nl_account_new(const struct nl_trace *trace, const struct nl_window *window)
+{
+    struct nl_found_steps steps;
+    nl_steps_find(trace, &steps);
+    struct nl_account_maker *maker = nl_account_begin(trace, window, &steps);
+    nl_idle_free(nl_idle_new_into(trace, window, nl_account_sink(maker)));
+    struct nl_owners owners;
+    struct nl_rangetree trees[3];
+    nl_owners_init(&owners, trace);
+    nl_rangetree_init(&trees[0], trace, NL_KIND_OP);
+    nl_rangetree_init(&trees[1], trace, NL_KIND_LAYER);
+    nl_rangetree_init(&trees[2], trace, NL_KIND_NVTX);
+    uint32_t *op = nl_owners_op(&owners, &trees[0]);
+    uint32_t *layer = nl_owners_layer(&owners, &trees[1], &trees[0], op);
+    uint32_t *range = nl_owners_find(&owners, &trees[2]);
+    struct nl_account *account =
+        nl_account_finish(maker, &(struct nl_account_owners){&owners, &trees[0], &trees[1],
+                                                             &trees[2], op, layer, range});
+    nl_free(op);
+    nl_free(layer);
+    nl_free(range);
+    for (size_t i = 0; i < 3; i++)
+        nl_rangetree_release(&trees[i]);
+    nl_owners_release(&owners);
+    nl_steps_release(&steps);
+    return account;
+}
+
+void nl_account_free(struct nl_account *account)
+{
+    if (!account)
+        return;
+    nl_free(account->devices);
+    nl_free(account->rows);
+    nl_fold_release(&account->fold);
+    nl_free(account);
+}
+
+int64_t nl_account_per_step(const struct nl_account *account, const struct nl_account_row *row)
+{
+    uint64_t steps = account->devices[row->device].steps[row->phase];
+    return steps ? row->ns / (int64_t)steps : NL_NULL_I64;
+}
+
+int64_t nl_account_total(const struct nl_account_device *device)
+{
+    int64_t sum = 0;
+    for (size_t phase = 0; phase < NL_PHASES; phase++)
+        nl_sum_add(&sum, device->phase_ns[phase]);
+    return sum;
+}

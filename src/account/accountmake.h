@@ -1,0 +1,77 @@
+/*
+ * accountmake — what the parts of an account share while it is made: the rows found so far, by key, and
+ * the phases. Private to account/.
+ */
+#ifndef NL_ACCOUNTMAKE_H
+#define NL_ACCOUNTMAKE_H
+
+#include "account/account.h"
+#include "timeline/worksweep.h"
+
+#define NL_ACCOUNT_MOST_ROWS 20000 /* per account; of later ones operator and range are left out */
+
+/* Rows of one account under construction, each key once. */
+struct nl_account_rows {
+    struct nl_account_row *items;
+    size_t count, cap;
+    uint32_t *slots; /* hash: index + 1 */
+    size_t slot_count;
+    uint32_t *by_name; /* per name: the row it was last booked to, + 1 */
+};
+
+/* Devices of the account while it is made: groups of nl_work_lanes. */
+struct nl_account_group {
+    struct nl_account_device device;
+    const struct nl_phase_group *phases;
+    size_t lane_first, lane_count;
+    size_t cut; /* hint for nl_phase_find */
+};
+
+struct nl_account_maker {
+    const struct nl_trace *trace;
+    struct nl_window window;
+    struct nl_phases phases;
+    struct nl_work_lane *lanes;
+    size_t lane_count;
+    struct nl_account_group *groups;
+    size_t group_count, group_cap, last_group;
+    struct nl_account_rows rows;
+    struct nl_idle_sink sink;
+    struct nl_fold fold;
+    uint32_t *first_of; /* per id of the fold: the first name that became it */
+    size_t first_cap;
+    uint8_t *is_step; /* per name: names a step, and says nothing as a culprit's range */
+};
+
+/* Books [start, end) under the key, cut at the group's phases; `key` has device, part and names. The
+ * number of `count` goes to the first part. */
+void nl_account_book(struct nl_account_maker *maker, size_t group, struct nl_account_row key,
+                     int64_t start, int64_t end);
+
+/* The name that stands for all that differ from it only in the number of an instance. */
+uint32_t nl_account_plain(struct nl_account_maker *maker, uint32_t name);
+
+/* A key with nothing in it. */
+struct nl_account_row nl_account_key(size_t group, enum nl_account_part part);
+
+/* The row of a key; `ns`, `count` and `bytes` are no part of it. */
+struct nl_account_row *nl_account_rows_at(struct nl_account_rows *rows,
+                                          const struct nl_account_row *key);
+void nl_account_rows_init(struct nl_account_rows *rows, size_t names);
+void nl_account_rows_release(struct nl_account_rows *rows);
+
+/* First start and last end of what the threads of the lanes' processes, and the lanes, have recorded
+ * in the window. */
+void nl_account_span(const struct nl_account_maker *maker, const struct nl_work_lane *lanes,
+                     size_t count, int64_t *start, int64_t *end);
+/* The same of the threads of one process; false when nothing was recorded. */
+bool nl_account_host_span(const struct nl_account_maker *maker, uint32_t process, int64_t *start,
+                          int64_t *end);
+
+/* Books the busy time of a group (accountwork.c). */
+void nl_account_work(struct nl_account_maker *maker, size_t group,
+                     const struct nl_account_owners *owners);
+/* Adds groups for processes without device work and books them (accountcpu.c). */
+void nl_account_cpu(struct nl_account_maker *maker);
+
+#endif

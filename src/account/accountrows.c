@@ -1,0 +1,146 @@
+/* Rows of an account by key. A name mostly is booked to the row it was booked to last, so most bookings
+ * compare one key and touch no hash table. */
+#include "account/accountmake.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sum.h"
+
+#define FIRST_SLOTS 1024
+
+struct nl_account_row nl_account_key(size_t group, enum nl_account_part part)
+{
+    return (struct nl_account_row){.device = (uint32_t)group,
+                                   .part = (uint8_t)part,
+                                   .inside = part != NL_BOOKED_BEFORE && part != NL_BOOKED_AFTER,
+                                   .activity = NL_DID_COUNT,
+                                   .class = NL_IDLE_CLASSES,
+                                   .name = NL_NO_NAME,
+                                   .op = NL_NO_NAME,
+                                   .range = NL_NO_NAME,
+                                   .wait = NL_NO_NAME,
+                                   .late = NL_NULL_I64,
+                                   .bytes = NL_NULL_U64};
+}
+
+static inline bool is_key(const struct nl_account_row *a, const struct nl_account_row *b)
+{
+    return a->name == b->name && a->device == b->device && a->phase == b->phase &&
+           a->part == b->part && a->op == b->op && a->range == b->range && a->wait == b->wait &&
+           a->late == b->late && a->kind == b->kind && a->activity == b->activity &&
+           a->class == b->class && a->elsewhere == b->elsewhere && a->inside == b->inside;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_of(const struct nl_account_row *key)
+{
+    uint64_t small = (uint64_t)key->phase << 40 | (uint64_t)key->part << 32 |
+                     (uint64_t)key->activity << 24 | (uint64_t)key->class << 18 |
+                     (uint64_t)key->elsewhere << 17 | (uint64_t)key->inside << 16 | key->kind;
+    uint64_t hash = mix(small, (uint64_t)key->name << 32 | key->op);
+    hash = mix(hash, (uint64_t)key->range << 32 | key->wait);
+    return mix(hash, (uint64_t)key->late ^ (uint64_t)key->device << 40);
+}
+
+static void place(struct nl_account_rows *rows, uint32_t index)
+{
+    size_t mask = rows->slot_count - 1, at = hash_of(&rows->items[index]) & mask;
+    while (rows->slots[at])
+        at = (at + 1) & mask;
+    rows->slots[at] = index + 1;
+}
+
+static void grow(struct nl_account_rows *rows)
+{
+    nl_free(rows->slots);
+    rows->slot_count *= 2;
+    rows->slots = nl_zalloc(rows->slot_count * sizeof *rows->slots);
+    for (size_t i = 0; i < rows->count; i++)
+        place(rows, (uint32_t)i);
+}
+
+void nl_account_rows_init(struct nl_account_rows *rows, size_t names)
+{
+    *rows = (struct nl_account_rows){.slot_count = FIRST_SLOTS};
+    rows->slots = nl_zalloc(rows->slot_count * sizeof *rows->slots);
+    rows->by_name = nl_zalloc((names + 1) * sizeof *rows->by_name);
+}
+
+void nl_account_rows_release(struct nl_account_rows *rows)
+{
+    nl_free(rows->items);
+    nl_free(rows->slots);
+    nl_free(rows->by_name);
+    *rows = (struct nl_account_rows){0};
+}
+
+static uint32_t find(struct nl_account_rows *rows, const struct nl_account_row *key)
+{
+    size_t mask = rows->slot_count - 1;
+    for (size_t at = hash_of(key) & mask; rows->slots[at]; at = (at + 1) & mask)
+        if (is_key(&rows->items[rows->slots[at] - 1], key))
+            return rows->slots[at] - 1;
+    if (rows->count >= NL_ACCOUNT_MOST_ROWS &&
+        (key->op != NL_NO_NAME || key->range != NL_NO_NAME)) {
+        struct nl_account_row less = *key;
+        less.op = less.range = NL_NO_NAME;
+        return find(rows, &less);
+    }
+    nl_grow(&rows->items, &rows->cap, rows->count + 1);
+    uint32_t index = (uint32_t)rows->count++;
+    rows->items[index] = *key;
+    rows->items[index].ns = 0;
+    rows->items[index].count = 0;
+    rows->items[index].bytes = NL_NULL_U64;
+    if (rows->count * 2 > rows->slot_count)
+        grow(rows);
+    else
+        place(rows, index);
+    return index;
+}
+
+struct nl_account_row *nl_account_rows_at(struct nl_account_rows *rows,
+                                          const struct nl_account_row *key)
+{
+    uint32_t known = rows->by_name[key->name];
+    if (known && is_key(&rows->items[known - 1], key))
+        return &rows->items[known - 1];
+    uint32_t index = find(rows, key);
+    rows->by_name[key->name] = index + 1;
+    return &rows->items[index];
+}
+
+static void add_bytes(struct nl_account_row *row, uint64_t bytes)
+{
+    if (bytes == NL_NULL_U64)
+        return;
+    if (row->bytes == NL_NULL_U64)
+        row->bytes = 0;
+    row->bytes = bytes > NL_NULL_U64 - 1 - row->bytes ? NL_NULL_U64 - 1 : row->bytes + bytes;
+}
+
+void nl_account_book(struct nl_account_maker *maker, size_t group, struct nl_account_row key,
+                     int64_t start, int64_t end)
+{
+    struct nl_account_group *it = &maker->groups[group];
+    while (start < end) {
+        it->cut = nl_phase_find(&maker->phases, it->phases, start, it->cut);
+        int64_t to = nl_phase_end(&maker->phases, it->phases, it->cut);
+        to = to < end ? to : end;
+        key.phase = (uint8_t)maker->phases.cuts[it->cut].phase;
+        struct nl_account_row *row = nl_account_rows_at(&maker->rows, &key);
+        nl_sum_add(&row->ns, to - start);
+        row->count += key.count;
+        add_bytes(row, key.bytes);
+        nl_sum_add(&it->device.phase_ns[key.phase], to - start);
+        key.count = 0;
+        key.bytes = NL_NULL_U64;
+        start = to;
+    }
+}

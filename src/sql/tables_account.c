@@ -1,0 +1,146 @@
+/* Table function on account/account.h: every nanosecond booked once. */
+#include "account/account.h"
+
+#include "base/mem.h"
+#include "sql/tablecells.h"
+
+#define MOST_TEXT (1 << 20)
+
+static bool open_account(struct nl_tf_call *call, sqlite3_value **args)
+{
+    struct nl_window window = nl_argument_window(call, args, true);
+    struct nl_account *account = nl_account_new(call->db->trace, &window);
+    call->rows = account->row_count;
+    call->state = account;
+    return true;
+}
+
+static void close_account(struct nl_tf_call *call)
+{
+    nl_account_free(call->state);
+}
+
+static void show_culprit(const struct nl_account *account, const struct nl_account_row *row,
+                         sqlite3_context *context)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, MOST_TEXT);
+    nl_account_culprit(account, row, &text);
+    sqlite3_result_text64(context, text.ptr ? text.ptr : "", text.len, SQLITE_TRANSIENT,
+                          SQLITE_UTF8);
+    nl_buf_release(&text);
+}
+
+static void show_name(const struct nl_account *account, uint32_t id, sqlite3_context *context)
+{
+    struct nl_str name = nl_account_name(account, id);
+    if (id == NL_NO_NAME)
+        sqlite3_result_null(context);
+    else
+        sqlite3_result_text64(context, name.ptr, name.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static void show_share(int64_t part, int64_t whole, sqlite3_context *context)
+{
+    if (whole > 0)
+        sqlite3_result_double(context, (double)part / (double)whole);
+    else
+        sqlite3_result_null(context);
+}
+
+static void more_columns(const struct nl_tf_call *call, const struct nl_account_row *row,
+                         int column, sqlite3_context *context)
+{
+    char room[64];
+    switch (column) {
+    case 11: sqlite3_result_text(context, nl_account_kind(row, room), -1, SQLITE_TRANSIENT); break;
+    case 12: show_name(call->state, row->op, context); break;
+    case 13: show_name(call->state, row->range, context); break;
+    case 14: show_name(call->state, row->wait, context); break;
+    case 15:
+        nl_show_text(context, row->class < NL_IDLE_CLASSES
+                                  ? nl_idle_class_name((enum nl_idle_class)row->class)
+                                  : NULL);
+        break;
+    case 16:
+        nl_show_text(context, row->activity != NL_DID_COUNT
+                                  ? nl_idle_thread_name(row->activity, row->elsewhere)
+                                  : NULL);
+        break;
+    case 17: nl_show_int(context, (int64_t)row->count); break;
+    default:
+        nl_show_int(context, row->bytes == NL_NULL_U64 ? NL_NULL_I64 : (int64_t)row->bytes);
+        break;
+    }
+}
+
+static void account_column(const struct nl_tf_call *call, size_t index, int column,
+                           sqlite3_context *context)
+{
+    const struct nl_account *account = call->state;
+    const struct nl_account_row *row = &account->rows[index];
+    const struct nl_account_device *device = &account->devices[row->device];
+    switch (column) {
+    case 0: nl_show_int(context, device->rank); break;
+    case 1: nl_show_int(context, device->ordinal); break;
+    case 2: nl_show_text(context, nl_phase_name((enum nl_phase)row->phase)); break;
+    case 3: nl_show_text(context, nl_account_part_name((enum nl_account_part)row->part)); break;
+    case 4: show_culprit(account, row, context); break;
+    case 5: nl_show_int(context, row->ns); break;
+    case 6: nl_show_int(context, nl_account_per_step(account, row)); break;
+    case 7: show_share(row->ns, nl_account_total(device), context); break;
+    case 8: nl_show_int(context, row->inside); break;
+    case 9: sqlite3_result_null(context); break;
+    case 10: show_share(row->ns, device->phase_ns[row->phase], context); break;
+    default: more_columns(call, row, column, context); break;
+    }
+}
+
+const struct nl_table_function nl_tf_account = {
+    .name = "account",
+    .signature = "account(window_start, window_end, window_rank)",
+    .doc =
+        "Where all time went: every nanosecond of each device booked once, to a phase, a part and "
+        "a culprit. Between a device's first and last work (inside = 1) the parts add up to those "
+        "of time_breakdown: Σ ns = wall_ns, exactly. before_device and after_device are what the "
+        "thread did that feeds the device. A process without device work has the account of its "
+        "main thread, with device NULL: compute is what the thread worked on, idle where it "
+        "waited or nothing was recorded. With a window, everything is clipped to it.",
+    .example =
+        "SELECT phase, part, culprit, ns, ns_per_step FROM account ORDER BY ns DESC LIMIT 10",
+    .columns =
+        (const struct nl_tf_column[]){
+            {"rank", "INTEGER", "rank, where only one used the device"},
+            {"device", "INTEGER", "device number within its rank; NULL in a CPU-only account"},
+            {"phase", "TEXT", "startup, warmup, steady, tail or outlier"},
+            {"part", "TEXT",
+             "compute, exposed_comm, exposed_comm_wait, exposed_comm_transfer, exposed_copy, "
+             "exposed_memset, migration, idle, before_device or after_device"},
+            {"culprit", "TEXT",
+             "who had the time: a kernel, a copy and its owner, what the CPU did"},
+            {"ns", "INTEGER NS", "time booked"},
+            {"ns_per_step", "INTEGER NS", "over the steps of the phase; NULL without steps"},
+            {"share", "REAL", "of all time of the device's account"},
+            {"inside", "INTEGER", "1 between the device's first and last work"},
+            {"finding", "TEXT", "finding that claims the time"},
+            {"phase_share", "REAL", "of the device's time in that phase"},
+            {"kind", "TEXT",
+             "category of the kernel, kind of copy, or what the CPU did: operator, …"},
+            {"op", "TEXT", "operator that launched the work"},
+            {"range", "TEXT", "module, else NVTX range or annotation, that launched it"},
+            {"wait", "TEXT",
+             "idle: blocking call without which the CPU could have run ahead through the time"},
+            {"class", "TEXT", "idle: host_late, dependency, launch_latency, unknown or short"},
+            {"thread", "TEXT", "who did it: launching, or other, a thread it waited for"},
+            {"count", "INTEGER", "pieces of device work, or stretches of idle time"},
+            {"bytes", "INTEGER", "of copies and memsets"},
+            {0}},
+    .arguments = (const struct nl_tf_column[]){{"window_start", "INTEGER", "first ns to look at"},
+                                               {"window_end", "INTEGER",
+                                                "end of what to look at, not included"},
+                                               {"window_rank", "INTEGER", "only this rank"},
+                                               {0}},
+    .listed = true,
+    .open = open_account,
+    .column = account_column,
+    .close = close_account};

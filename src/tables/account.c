@@ -1,0 +1,103 @@
+/*
+ * account — where all time went, every nanosecond booked once, to a phase, a part and a culprit. The rows
+ * come from account/account.h; SQL has them as the table account.
+ */
+#include "account/account.h"
+
+#include <string.h>
+
+#include "tables/answer.h"
+#include "tables/memo.h"
+
+#define MOST_TEXT (1 << 20)
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"phase", NULL, NL_MEANS_TEXT},
+    {"part", NULL, NL_MEANS_TEXT},
+    {"culprit", NULL, NL_MEANS_TEXT},
+    {"ns", "time", NL_MEANS_NS},
+    {"ns_per_step", "per step", NL_MEANS_NS},
+    {"share", "of all", NL_MEANS_SHARE},
+    {"phase_share", "of phase", NL_MEANS_SHARE},
+    {"inside", NULL, NL_MEANS_INTEGER},
+    {"finding", NULL, NL_MEANS_TEXT},
+    {"kind", NULL, NL_MEANS_TEXT},
+    {"op", "operator", NL_MEANS_TEXT},
+    {"range", NULL, NL_MEANS_TEXT},
+    {"wait", "after the wait", NL_MEANS_TEXT},
+    {"class", NULL, NL_MEANS_TEXT},
+    {"thread", NULL, NL_MEANS_TEXT},
+    {"count", NULL, NL_MEANS_COUNT},
+    {"bytes", NULL, NL_MEANS_BYTES},
+};
+
+static struct nl_cell name_cell(struct nl_result *result, const struct nl_account *account,
+                                uint32_t id)
+{
+    return id == NL_NO_NAME ? nl_answer_static(NULL)
+                            : nl_cell_text(result, nl_account_name(account, id));
+}
+
+static void add_row(struct nl_result *result, const struct nl_account *account,
+                    const struct nl_account_row *row, struct nl_buf *text)
+{
+    const struct nl_account_device *device = &account->devices[row->device];
+    char room[64];
+    nl_buf_clear(text);
+    nl_account_culprit(account, row, text);
+    const char *kind = nl_account_kind(row, room);
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_i64(device->rank);
+    cells[1] = nl_cell_i64(device->ordinal);
+    cells[2] = nl_answer_static(nl_phase_name((enum nl_phase)row->phase));
+    cells[3] = nl_answer_static(nl_account_part_name((enum nl_account_part)row->part));
+    cells[4] = nl_cell_text(result, (struct nl_str){text->ptr, text->len});
+    cells[5] = nl_cell_i64(row->ns);
+    cells[6] = nl_cell_i64(nl_account_per_step(account, row));
+    cells[7] = nl_answer_share(row->ns, nl_account_total(device));
+    cells[8] = nl_answer_share(row->ns, device->phase_ns[row->phase]);
+    cells[9] = nl_cell_i64(row->inside);
+    cells[11] = nl_cell_text(result, nl_str(kind));
+    cells[12] = name_cell(result, account, row->op);
+    cells[13] = name_cell(result, account, row->range);
+    cells[14] = name_cell(result, account, row->wait);
+    if (row->class < NL_IDLE_CLASSES)
+        cells[15] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)row->class));
+    if (row->activity != NL_DID_COUNT)
+        cells[16] = nl_answer_static(nl_idle_thread_name(row->activity, row->elsewhere));
+    cells[17] = nl_answer_count(row->count);
+    cells[18] = nl_answer_count(row->bytes);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    (void)trace;
+    const struct nl_account *account = nl_memo_account(options->memo);
+    struct nl_result *result = NL_ANSWER_NEW("account", NULL, columns);
+    struct nl_buf text;
+    nl_buf_init(&text, MOST_TEXT);
+    for (size_t i = 0; i < account->row_count; i++)
+        add_row(result, account, &account->rows[i], &text);
+    nl_buf_release(&text);
+    nl_answer_settle(result, "ns");
+    return result;
+}
+
+const struct nl_analysis nl_analysis_account = {
+    .name = "account",
+    .key = "account",
+    .title = "Account of all time",
+    .run = run,
+    .doc =
+        "Every nanosecond of each device booked once: phase (startup, warmup, steady, tail, "
+        "outlier), part (compute, exposed_comm, exposed_copy, …, idle, before_device, "
+        "after_device) and culprit, with the time per step. inside = 1 between the device's first "
+        "and last work: there the parts add up to those of time_breakdown, exactly. A process "
+        "without device work has the account of its main thread. `wait` names the blocking call "
+        "without which the CPU could have run ahead through that idle time.",
+};

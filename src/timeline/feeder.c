@@ -1,0 +1,94 @@
+/* feeder — see feeder.h. Launches are counted by sampling: who launches is no matter of single calls. */
+#include "timeline/feeder.h"
+
+#include "base/mem.h"
+#include "base/sum.h"
+
+#define MOST_LOOKED_AT 4096 /* works per lane, evenly spread */
+
+static uint32_t by_launches(const struct nl_trace *trace, const struct nl_work_lane *lanes,
+                            size_t count)
+{
+    uint64_t *launches = nl_zalloc(((size_t)trace->thread.rows + 1) * sizeof *launches);
+    uint32_t best = NL_NULL_ROW;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t first = trace->lane.first[lanes[i].lane], rows = trace->lane.count[lanes[i].lane];
+        uint32_t stride = rows / MOST_LOOKED_AT + 1;
+        for (uint32_t row = first; row - first < rows; row += stride) {
+            uint32_t launch = trace->slice.link[row];
+            if (launch == NL_NULL_ROW || trace->slice.kind[launch] != NL_KIND_API)
+                continue;
+            uint32_t thread = trace->lane.thread[trace->slice.lane[launch]];
+            if (thread != NL_NULL_ROW)
+                launches[thread] += stride;
+        }
+    }
+    for (uint32_t thread = 0; thread < trace->thread.rows; thread++)
+        if (launches[thread] && (best == NL_NULL_ROW || launches[thread] > launches[best]))
+            best = thread;
+    nl_free(launches);
+    return best;
+}
+
+static bool is_telling(enum nl_lanekind kind)
+{
+    return kind == NL_LANE_THREAD || kind == NL_LANE_ANNOTATION || kind == NL_LANE_PYTHON ||
+           kind == NL_LANE_NVTX;
+}
+
+/* What the outermost slices of a lane cover; they do not overlap. */
+static int64_t covered(const struct nl_trace *trace, uint32_t lane)
+{
+    int64_t sum = 0;
+    uint32_t first = trace->lane.first[lane], last = first + trace->lane.count[lane];
+    for (uint32_t row = first; row < last && !trace->slice.depth[row]; row++)
+        if (trace->slice.dur[row] != NL_NULL_I64)
+            nl_sum_add(&sum, trace->slice.dur[row]);
+    return sum;
+}
+
+static uint32_t most_covered(const struct nl_trace *trace, uint32_t process, bool system_calls,
+                             bool *others)
+{
+    int64_t *most = nl_alloc(((size_t)trace->thread.rows + 1) * sizeof *most);
+    uint32_t best = NL_NULL_ROW;
+    *others = false;
+    for (uint32_t thread = 0; thread < trace->thread.rows; thread++)
+        most[thread] = -1;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        uint32_t thread = trace->lane.thread[lane];
+        enum nl_lanekind kind = (enum nl_lanekind)trace->lane.kind[lane];
+        if (thread == NL_NULL_ROW || !trace->lane.count[lane] ||
+            !(system_calls ? kind == NL_LANE_OSRT : is_telling(kind)) ||
+            (process != NL_NULL_ROW && trace->lane.process[lane] != process))
+            continue;
+        int64_t sum = covered(trace, lane);
+        most[thread] = sum > most[thread] ? sum : most[thread];
+    }
+    for (uint32_t thread = 0; thread < trace->thread.rows; thread++) {
+        *others |= most[thread] >= 0 && best != NL_NULL_ROW;
+        if (most[thread] >= 0 && (best == NL_NULL_ROW || most[thread] > most[best]))
+            best = thread;
+    }
+    nl_free(most);
+    return best;
+}
+
+uint32_t nl_main_thread(const struct nl_trace *trace, uint32_t process, bool *others)
+{
+    uint32_t thread = most_covered(trace, process, false, others);
+    return thread != NL_NULL_ROW ? thread : most_covered(trace, process, true, others);
+}
+
+uint32_t nl_feeder(const struct nl_trace *trace, const struct nl_work_lane *lanes, size_t count)
+{
+    bool others = false;
+    uint32_t thread = by_launches(trace, lanes, count);
+    if (thread != NL_NULL_ROW)
+        return thread;
+    for (size_t i = 0; i < count; i++)
+        if (lanes[i].process == NL_NULL_ROW || lanes[i].process != lanes[0].process)
+            return NL_NULL_ROW;
+    thread = nl_main_thread(trace, lanes[0].process, &others);
+    return others ? NL_NULL_ROW : thread;
+}

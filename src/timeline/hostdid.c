@@ -1,0 +1,120 @@
+/* hostdid — see hostdid.h. */
+#include "timeline/hostdid.h"
+
+static const char *const activity_names[NL_DID_COUNT] = {
+    [NL_DID_NOTHING] = "nothing recorded",
+    [NL_DID_OP] = "operator",
+    [NL_DID_PYTHON] = "python",
+    [NL_DID_LAYER] = "layer",
+    [NL_DID_RANGE] = "range",
+    [NL_DID_LAUNCH] = "launch call",
+    [NL_DID_SYNC] = "synchronisation",
+    [NL_DID_COPY] = "copy call",
+    [NL_DID_ALLOCATE] = "allocator call",
+    [NL_DID_MODULE] = "module loading",
+    [NL_DID_GRAPH_BUILD] = "graph capture",
+    [NL_DID_API] = "other call",
+    [NL_DID_SYSTEM] = "system call",
+    [NL_DID_GC] = "garbage collection",
+    [NL_DID_COMPILE] = "compilation",
+    [NL_DID_OVERHEAD] = "overhead",
+    [NL_DID_OTHER] = "other",
+    [NL_DID_OFF] = "off-CPU",
+    [NL_DID_WAITING] = "off-CPU (waiting)",
+    [NL_DID_READY] = "off-CPU (ready to run)",
+    [NL_DID_QUEUED] = "queued",
+    [NL_DID_UNKNOWN] = "unknown",
+};
+
+/* Kinds that are not named: NL_DID_OTHER. */
+static const uint8_t kind_activity[UINT8_MAX + 1] = {
+    [NL_KIND_OP] = NL_DID_OP + 1,           [NL_KIND_PYTHON] = NL_DID_PYTHON + 1,
+    [NL_KIND_LAYER] = NL_DID_LAYER + 1,     [NL_KIND_NVTX] = NL_DID_RANGE + 1,
+    [NL_KIND_OSRT] = NL_DID_SYSTEM + 1,     [NL_KIND_GC] = NL_DID_GC + 1,
+    [NL_KIND_COMPILE] = NL_DID_COMPILE + 1, [NL_KIND_OVERHEAD] = NL_DID_OVERHEAD + 1,
+};
+
+static const uint8_t role_activity[] = {
+    [NL_API_OTHER] = NL_DID_API,           [NL_API_LAUNCH] = NL_DID_LAUNCH,
+    [NL_API_GRAPH_LAUNCH] = NL_DID_LAUNCH, [NL_API_GRAPH_BUILD] = NL_DID_GRAPH_BUILD,
+    [NL_API_COPY] = NL_DID_COPY,           [NL_API_FILL] = NL_DID_LAUNCH,
+    [NL_API_SYNC] = NL_DID_SYNC,           [NL_API_STREAM_WAIT] = NL_DID_API,
+    [NL_API_ALLOCATE] = NL_DID_ALLOCATE,   [NL_API_HOST_ALLOCATE] = NL_DID_ALLOCATE,
+    [NL_API_MODULE] = NL_DID_MODULE,
+};
+
+/* Of which being off the processors says more than the slice around it. */
+static const bool gives_way[NL_DID_COUNT] = {
+    [NL_DID_NOTHING] = true, [NL_DID_OP] = true,     [NL_DID_PYTHON] = true, [NL_DID_LAYER] = true,
+    [NL_DID_RANGE] = true,   [NL_DID_SYSTEM] = true, [NL_DID_OTHER] = true,
+};
+
+const char *nl_idle_activity_name(enum nl_idle_activity activity)
+{
+    return activity_names[activity];
+}
+
+static uint8_t activity_of(const struct nl_hostdid *host, uint32_t slice)
+{
+    const struct nl_trace *trace = host->trace;
+    if (slice == NL_NULL_ROW)
+        return NL_DID_NOTHING;
+    uint8_t kind = trace->slice.kind[slice];
+    if (kind == NL_KIND_API)
+        return role_activity[nl_api_slice_role(&host->roles, trace, slice)];
+    return kind_activity[kind] ? (uint8_t)(kind_activity[kind] - 1) : NL_DID_OTHER;
+}
+
+/* What `thread`, which is in `slice`, does at `now`, as long as *until tells. */
+static struct nl_did did_at(struct nl_hostdid *host, uint32_t thread, uint32_t slice, int64_t now,
+                            int64_t *until)
+{
+    struct nl_did did = {activity_of(host, slice), false,
+                         slice == NL_NULL_ROW ? NL_NO_NAME : host->trace->slice.name[slice], slice};
+    switch (nl_offcpu_at(&host->off, thread, now, until)) {
+    case NL_CPU_UNKNOWN:
+        if (nl_offcpu_is_wait(&host->off, slice))
+            did.activity = NL_DID_WAITING;
+        break;
+    case NL_CPU_ON: break;
+    case NL_CPU_OFF: did.activity = gives_way[did.activity] ? NL_DID_OFF : did.activity; break;
+    case NL_CPU_WAITING:
+        did.activity = gives_way[did.activity] ? NL_DID_WAITING : did.activity;
+        break;
+    case NL_CPU_READY: did.activity = NL_DID_READY; break;
+    }
+    return did;
+}
+
+struct nl_did nl_hostdid_at(struct nl_hostdid *host, uint32_t thread, int64_t now, int64_t *until)
+{
+    uint32_t slice = nl_host_at(&host->host, thread, now, until);
+    struct nl_did did = did_at(host, thread, slice, now, until);
+    if (did.activity == NL_DID_READY)
+        return did;
+    uint32_t other = nl_waitfor_slice(&host->waits, thread, slice, now, until);
+    if (other == NL_NULL_ROW)
+        return did;
+    uint32_t lane = host->trace->slice.lane[other];
+    did = did_at(host, host->trace->lane.thread[lane], other, now, until);
+    did.elsewhere = true;
+    did.slice = slice;
+    return did;
+}
+
+void nl_hostdid_init(struct nl_hostdid *host, const struct nl_trace *trace)
+{
+    host->trace = trace;
+    nl_host_init(&host->host, trace);
+    nl_offcpu_init(&host->off, trace);
+    nl_waitfor_init(&host->waits, trace, &host->host, &host->off);
+    nl_api_roles_init(&host->roles, trace);
+}
+
+void nl_hostdid_release(struct nl_hostdid *host)
+{
+    nl_waitfor_release(&host->waits);
+    nl_offcpu_release(&host->off);
+    nl_host_release(&host->host);
+    nl_api_roles_release(&host->roles);
+}

@@ -1,0 +1,76 @@
+/*
+ * hostdid — what a thread was doing at a moment, as one of few activities and a name: the innermost of
+ * its slices (timeline/hosttime.h) unless it was off the processors (timeline/offcpu.h), and what the
+ * thread it waited for did where that is known (timeline/waitfor.h).
+ *
+ *     struct nl_hostdid host;
+ *     nl_hostdid_init(&host, trace);
+ *     for (int64_t until; now < end; now = until)
+ *         did = nl_hostdid_at(&host, thread, now, &until);
+ *
+ * Off the processors is what a thread did, except inside calls of the device's API: those say more,
+ * unless the thread only lacked a processor. Ask about one thread with ascending times: the cursors
+ * then walk over its slices once. Everything that says what the CPU did asks here, so that a moment
+ * has one activity everywhere.
+ */
+#ifndef NL_HOSTDID_H
+#define NL_HOSTDID_H
+
+#include "timeline/apirole.h"
+#include "timeline/hosttime.h"
+#include "timeline/offcpu.h"
+#include "timeline/waitfor.h"
+
+/* The names are in nl_idle_activity_name. */
+enum nl_idle_activity {
+    NL_DID_NOTHING, /* nothing was recorded */
+    NL_DID_OP,
+    NL_DID_PYTHON,
+    NL_DID_LAYER,
+    NL_DID_RANGE, /* NVTX or annotation, nothing inside it */
+    NL_DID_LAUNCH,
+    NL_DID_SYNC,
+    NL_DID_COPY,
+    NL_DID_ALLOCATE,
+    NL_DID_MODULE,
+    NL_DID_GRAPH_BUILD,
+    NL_DID_API,
+    NL_DID_SYSTEM,
+    NL_DID_GC,
+    NL_DID_COMPILE,
+    NL_DID_OVERHEAD,
+    NL_DID_OTHER,
+    NL_DID_OFF,     /* off the processors, why was not recorded */
+    NL_DID_WAITING, /* off the processors, or in a system call that only waits */
+    NL_DID_READY,   /* off the processors though it could run */
+    NL_DID_QUEUED,  /* the launch had returned: the work was on its way, or waited */
+    NL_DID_UNKNOWN, /* the launch is not known, or the gap is short */
+    NL_DID_COUNT
+};
+
+/* "operator", "launch call". */
+const char *nl_idle_activity_name(enum nl_idle_activity activity);
+
+/* What a thread did for a while. */
+struct nl_did {
+    uint8_t activity; /* enum nl_idle_activity */
+    bool elsewhere;   /* not the thread itself did that, but one it waited for */
+    uint32_t name;    /* dictionary id of the slice, NL_NO_NAME none */
+    uint32_t slice;   /* of the thread itself, NL_NULL_ROW nothing recorded */
+};
+
+struct nl_hostdid {
+    const struct nl_trace *trace; /* borrowed */
+    struct nl_host host;
+    struct nl_offcpu off;
+    struct nl_waitfor waits;
+    struct nl_api_roles roles;
+};
+
+void nl_hostdid_init(struct nl_hostdid *host, const struct nl_trace *trace);
+void nl_hostdid_release(struct nl_hostdid *host);
+
+/* What `thread` (a row) does at `now`; it holds until *until, which is later. */
+struct nl_did nl_hostdid_at(struct nl_hostdid *host, uint32_t thread, int64_t now, int64_t *until);
+
+#endif
