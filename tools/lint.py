@@ -19,7 +19,7 @@ ROOMS = [
     {"parse": ("store",), "store": ("parse",)},
     {"ingest": (), "capture": (), "backend": ()},
     {"timeline": ("ingest", "capture", "backend", "parse")},
-    {"account": ()},
+    {"account": (), "work": ("ingest", "capture", "backend", "parse")},
     {"tables": ()},
     {"findings": (), "sql": ()},
     {"answer": ()},

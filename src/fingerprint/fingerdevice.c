@@ -28,7 +28,7 @@ struct kernels {
     const struct fp_gather *gather;
     struct fp_tally *tally;
     uint32_t *items; /* per name: item, 0 = not met yet */
-    struct fp_flops *flops;
+    struct nl_counted_flops *flops;
     struct nl_buf text;
 };
 
@@ -49,7 +49,8 @@ static const struct fp_peaks *peaks_of(const struct fp_gather *gather, uint32_t 
 }
 
 /* Time at the peaks for one second of the kernel: operations add up, memory works beside them. */
-static double roofline(const struct fp_flops *flops, double dram, const struct fp_peaks *peaks)
+static double roofline(const struct nl_counted_flops *flops, double dram,
+                       const struct fp_peaks *peaks)
 {
     double compute = 0;
     const double rates[] = {flops->fp64, flops->fp32, flops->fp16};
@@ -63,7 +64,7 @@ static void add_measured(struct kernels *k, uint32_t item, uint32_t m, uint32_t 
 {
     const struct nl_measurement_table *table = &k->gather->trace->measurement;
     const struct fp_peaks *peaks = peaks_of(k->gather, slice);
-    const struct fp_flops *flops = &k->flops[m];
+    const struct nl_counted_flops *flops = &k->flops[m];
     double rate = table->dram_bytes_per_s[m], dram = table->dram_throughput[m];
     double operations = flops->fp64 + flops->fp32 + flops->fp16;
     if (isnan(dram))
@@ -131,7 +132,7 @@ void fp_gather_device(const struct fp_gather *gather, struct fp_tally *tally)
     const struct nl_trace *trace = gather->trace;
     struct kernels k = {.gather = gather, .tally = tally};
     k.items = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *k.items);
-    k.flops = fp_flops_find(trace);
+    k.flops = nl_counted_flops_find(trace);
     nl_buf_init(&k.text, NAME_MAX_BYTES);
     add_kernels(&k);
     add_copies(gather, tally);

@@ -7,7 +7,8 @@
 #include "tables/memo.h"
 #include "tables/scope.h"
 #include "fingerprint/fingertally.h"
-#include "rundoc/gpupeaks.h"
+#include "work/countedflops.h"
+#include "work/gpupeaks.h"
 
 /* What one device can do at most; NaN where that is not known. */
 struct fp_peaks {
@@ -32,13 +33,6 @@ void fp_gather_device(const struct fp_gather *gather, struct fp_tally *tally);
 /* Operators by the device time that they launched, and by their own time on the host. */
 void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, struct fp_tally *own);
 void fp_gather_layers(const struct fp_gather *gather, struct fp_tally *tally);
-
-/* Per measurement: operations per second, split by width, as Nsight Compute's roofline counts them;
- * NaN where tensor cores worked, since their operations are not counted, or counts are missing. */
-struct fp_flops {
-    double fp64, fp32, fp16;
-};
-struct fp_flops *fp_flops_find(const struct nl_trace *trace);
 
 /* The signature of a kernel: its function's own name, without what numbers instances. */
 void fp_kernel_signature(struct nl_buf *out, struct nl_str name);

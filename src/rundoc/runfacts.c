@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rundoc/gpupeaks.h"
+#include "work/gpupeaks.h"
 #include "rundoc/settingtext.h"
 #include "store/redact.h"
 

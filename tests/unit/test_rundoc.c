@@ -6,7 +6,7 @@
 #include "base/jsoncheck.h"
 #include "parse/jsonpull.h"
 #include "rundoc/doccheck.h"
-#include "rundoc/gpupeaks.h"
+#include "work/gpupeaks.h"
 
 #define MIB ((size_t)1 << 20)
 

@@ -1,5 +1,5 @@
 /* data/gpus.yaml into rows. The file is ours: what is wrong in it is a bug, found by the tests. */
-#include "rundoc/gpupeaks.h"
+#include "work/gpupeaks.h"
 
 #include <stdlib.h>
 #include <strings.h>

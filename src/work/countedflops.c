@@ -2,10 +2,11 @@
  * Operations per second from the counters of Nsight Compute's roofline: instructions per cycle, all
  * threads, times cycles per second; a fused multiply-add is two. The counters leave tensor cores out.
  */
+#include "work/countedflops.h"
+
 #include <math.h>
 
 #include "base/mem.h"
-#include "fingerprint/fingergather.h"
 
 #define PREFIX "smsp__sass_thread_inst_executed_op_"
 #define SUFFIX "_pred_on.sum.per_cycle_elapsed"
@@ -52,23 +53,24 @@ static double rate(const struct counts *counts, enum counter add)
     return isnan(v[2]) ? single : single + 2 * v[2];
 }
 
-static struct fp_flops flops_of(const struct counts *counts)
+static struct nl_counted_flops flops_of(const struct counts *counts)
 {
     const double *v = counts->values;
-    struct fp_flops none = {NL_NULL_F64, NL_NULL_F64, NL_NULL_F64};
+    struct nl_counted_flops none = {NL_NULL_F64, NL_NULL_F64, NL_NULL_F64};
     if (isnan(v[FP32_FMA]) || isnan(v[FP32_ADD]) || isnan(v[FP32_MUL]) || isnan(v[CYCLES]) ||
         isnan(v[TENSOR]) || v[TENSOR] > 0)
         return none;
-    return (struct fp_flops){rate(counts, FP64_ADD) * v[CYCLES], rate(counts, FP32_ADD) * v[CYCLES],
-                             rate(counts, FP16_ADD) * v[CYCLES]};
+    return (struct nl_counted_flops){rate(counts, FP64_ADD) * v[CYCLES],
+                                     rate(counts, FP32_ADD) * v[CYCLES],
+                                     rate(counts, FP16_ADD) * v[CYCLES]};
 }
 
-struct fp_flops *fp_flops_find(const struct nl_trace *trace)
+struct nl_counted_flops *nl_counted_flops_find(const struct nl_trace *trace)
 {
     const struct nl_metric_table *metric = &trace->metric;
     size_t rows = trace->measurement.rows;
     struct counts *counts = nl_alloc((rows + 1) * sizeof *counts);
-    struct fp_flops *flops = nl_alloc((rows + 1) * sizeof *flops);
+    struct nl_counted_flops *flops = nl_alloc((rows + 1) * sizeof *flops);
     uint32_t ids[COUNTERS];
     for (int c = 0; c < COUNTERS; c++)
         ids[c] = nl_dict_find(&trace->names, nl_str(names[c]));

@@ -1,0 +1,121 @@
+/* op_work: opwork.h as a table, one row per operator call, node, counted kernel or name of kernels. */
+#include "base/mem.h"
+#include "work/opwork.h"
+#include "sql/tablecells.h"
+
+static bool open_work(struct nl_tf_call *call, sqlite3_value **args)
+{
+    (void)args;
+    const struct nl_trace *trace = call->db->trace;
+    struct nl_op_works *works = nl_alloc(sizeof *works);
+    struct nl_owners owners;
+    struct nl_rangetree ops;
+    nl_owners_init(&owners, trace);
+    nl_rangetree_init(&ops, trace, NL_KIND_OP);
+    uint32_t *owner_of = nl_owners_op(&owners, &ops);
+    nl_op_works_init(works, trace, &owners, &ops, owner_of, NULL);
+    nl_free(owner_of);
+    nl_rangetree_release(&ops);
+    nl_owners_release(&owners);
+    call->state = works;
+    call->rows = works->count;
+    return true;
+}
+
+static void close_work(struct nl_tf_call *call)
+{
+    nl_op_works_release(call->state);
+    nl_free(call->state);
+}
+
+/* Counts that are whole as whole numbers. */
+static void show_whole(sqlite3_context *context, double value)
+{
+    if (value == value && value < 9e18)
+        nl_show_int(context, (int64_t)(value + 0.5));
+    else
+        nl_show_real(context, value);
+}
+
+static int64_t ordinal_of(const struct nl_trace *trace, uint32_t slice)
+{
+    uint32_t device = nl_slice_device(trace, slice);
+    return device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[device];
+}
+
+static void show_place(const struct nl_tf_call *call, const struct nl_op_work *row, int column,
+                       sqlite3_context *context)
+{
+    const struct nl_trace *trace = call->db->trace;
+    switch (column) {
+    case 8: nl_show_int(context, row->kernels); break;
+    case 9: nl_show_int(context, row->host_ns); break;
+    case 10: show_whole(context, row->flops_needed); break;
+    case 11: show_whole(context, row->counted_flops); break;
+    case 12: show_whole(context, row->counted_bytes); break;
+    case 13: nl_show_int(context, row->estimated); break;
+    case 14: nl_show_int(context, row->inside); break;
+    case 15: nl_show_int(context, nl_slice_rank(trace, row->first)); break;
+    case 16: nl_show_int(context, ordinal_of(trace, row->first)); break;
+    default: nl_show_int(context, row->matrix_ns); break;
+    }
+}
+
+static void work_column(const struct nl_tf_call *call, size_t index, int column,
+                        sqlite3_context *context)
+{
+    const struct nl_op_works *works = call->state;
+    const struct nl_op_work *row = &works->items[index];
+    switch (column) {
+    case 0: nl_show_row(context, row->slice); break;
+    case 1: nl_show_name(context, call, row->name); break;
+    case 2: nl_show_int(context, row->kernel_ns); break;
+    case 3: show_whole(context, row->flops); break;
+    case 4: show_whole(context, row->bytes); break;
+    case 5: nl_show_text(context, work_type_name((enum work_type)row->type)); break;
+    case 6: nl_show_text(context, work_family_name((enum work_family)row->family)); break;
+    case 7: nl_show_int(context, row->measured); break;
+    default: show_place(call, row, column, context); break;
+    }
+}
+
+const struct nl_table_function nl_tf_op_work = {
+    .name = "op_work",
+    .signature = "op_work",
+    .doc =
+        "What operators had to do: one row per operator call that launched kernels, per node of a "
+        "compiled model and per kernel with counters, and one per name of kernels in none of "
+        "these; kernel_ns adds up to the time of all kernels. FLOPs (a multiply-add is two) and "
+        "least bytes follow from recorded shapes and types, a compiler's cost analysis or "
+        "hardware counters; NULL where none tells. Nested operators count once. Without kernels "
+        "(CPU-only profiles) operators stand for their own work with host_ns. docs/work.md has "
+        "the formulas.",
+    .example =
+        "SELECT name, sum(flops) / sum(kernel_ns) / 1e3 AS tflops FROM op_work WHERE flops > 0 "
+        "GROUP BY name ORDER BY sum(kernel_ns) DESC",
+    .columns =
+        (const struct nl_tf_column[]){
+            {"op", "INTEGER", "operator, node or kernel (id in slices); NULL: kernels in none"},
+            {"name", "TEXT", "its name"},
+            {"kernel_ns", "INTEGER NS", "sum of the kernels it launched"},
+            {"flops", "INTEGER", "floating-point operations, causal attention in full"},
+            {"bytes", "INTEGER BYTES", "least bytes moved: inputs and outputs once"},
+            {"dtype", "TEXT", "element type that it computes in; tf32: FP32 on tensor cores"},
+            {"model", "TEXT", "family of the model: gemm, convolution, attention, …"},
+            {"measured", "INTEGER", "1: flops and bytes come from hardware counters"},
+            {"kernels", "INTEGER", "kernels launched"},
+            {"host_ns", "INTEGER NS", "its length, in profiles without kernels"},
+            {"flops_needed", "INTEGER", "flops without the half that a causal mask leaves out"},
+            {"counted_flops", "INTEGER", "by hardware counters, where there are any"},
+            {"counted_bytes", "INTEGER BYTES", "by hardware counters, where there are any"},
+            {"estimated", "INTEGER", "1: an assumption stands in for something not recorded"},
+            {"inside", "INTEGER", "1: its flops are counted at an operator inside it"},
+            {"rank", "INTEGER", "rank"},
+            {"device", "INTEGER", "device number within its rank"},
+            {"matrix_ns", "INTEGER NS", "of kernel_ns: GEMM, convolution, attention … by name"},
+            {0}},
+    .arguments = (const struct nl_tf_column[]){{0}},
+    .listed = true,
+    .open = open_work,
+    .column = work_column,
+    .close = close_work};

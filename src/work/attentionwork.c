@@ -1,0 +1,87 @@
+/*
+ * Attention: queries [Sq, D] by keys [Sk, D] and weights by values [Sk, Dv], for every query head:
+ * 2·B·H·Sq·Sk·(D + Dv). Backward with recomputed scores: 2·B·H·Sq·Sk·(3·D + 2·Dv), five products, as
+ * torch.utils.flop_counter counts it. A causal mask needs half of it when Sq = Sk; the full figure is
+ * kept beside. Least bytes: queries, keys, values and outputs once (flash); backward their gradients,
+ * too.
+ */
+#include "work/workmodel.h"
+
+struct heads {
+    double batch, heads, kv_heads, queries, keys, depth, value_depth;
+};
+
+enum { HEADS_FIRST, TOKENS_FIRST };
+
+static bool of_four(const struct work_tensor *q, const struct work_tensor *k,
+                    const struct work_tensor *v, int layout, struct heads *heads)
+{
+    int tokens = layout == HEADS_FIRST ? 2 : 1, head = layout == HEADS_FIRST ? 1 : 2;
+    *heads = (struct heads){.batch = (double)q->dims[0],
+                            .heads = (double)q->dims[head],
+                            .kv_heads = (double)k->dims[head],
+                            .queries = (double)q->dims[tokens],
+                            .keys = (double)k->dims[tokens],
+                            .depth = (double)q->dims[3],
+                            .value_depth = (double)v->dims[3]};
+    return true;
+}
+
+/* Sequences of various lengths in one row [tokens, heads, depth]: lengths are in the memory of the
+ * device, so all are taken to be as long as their mean. The true sum of squares is never below. */
+static bool of_three(const struct work_call *call, const struct work_tensor *q,
+                     const struct work_tensor *k, const struct work_tensor *v, int lengths,
+                     struct heads *heads)
+{
+    const struct work_tensor *ends =
+        lengths > 0 ? work_tensor_at(call->args, (unsigned)lengths, 1) : NULL;
+    if (!ends || ends->dims[0] < 2)
+        return false;
+    double batch = (double)(ends->dims[0] - 1);
+    *heads = (struct heads){.batch = batch,
+                            .heads = (double)q->dims[1],
+                            .kv_heads = (double)k->dims[1],
+                            .queries = (double)q->dims[0] / batch,
+                            .keys = (double)k->dims[0] / batch,
+                            .depth = (double)q->dims[2],
+                            .value_depth = (double)v->dims[2]};
+    return true;
+}
+
+static bool is_causal(const struct work_call *call, int index)
+{
+    int64_t number;
+    if (index < 0)
+        return false;
+    return work_true_at(call->args, (unsigned)index) ||
+           (work_integer_at(call->args, (unsigned)index, &number) && number > 0);
+}
+
+/* at: queries (keys and values follow), causal or -1, layout, 1 for backward, lengths or 0. */
+bool work_attention(const struct work_call *call, struct work_cost *cost)
+{
+    const signed char *at = call->model->at;
+    unsigned first = (unsigned)at[0];
+    const struct work_tensor *q = work_tensor_at(call->args, first, 0);
+    const struct work_tensor *k = work_tensor_at(call->args, first + 1, 0);
+    const struct work_tensor *v = work_tensor_at(call->args, first + 2, 0);
+    struct heads h;
+    if (!q || !k || !v || q->rank != k->rank || k->rank != v->rank)
+        return false;
+    if (q->rank == 3 ? !of_three(call, q, k, v, at[4], &h)
+                     : q->rank != 4 || !of_four(q, k, v, at[2], &h))
+        return false;
+    bool backward = at[3] == 1, causal = is_causal(call, at[1]);
+    double pairs = 2 * h.batch * h.heads * h.queries * h.keys;
+    double depth = backward ? 3 * h.depth + 2 * h.value_depth : h.depth + h.value_depth;
+    cost->flops = pairs * depth;
+    cost->flops_needed = causal && h.queries == h.keys ? cost->flops / 2 : cost->flops;
+    cost->matrix = true;
+    cost->estimated = q->rank == 3;
+    cost->type = call->args->inputs[first].type;
+    double output = h.batch * h.heads * h.queries * h.value_depth;
+    double all = work_elements(q) + work_elements(k) + work_elements(v) + output;
+    if (work_type_bits(cost->type))
+        cost->bytes = (backward ? 2 : 1) * all * work_type_bits(cost->type) / 8;
+    return h.queries > 0 && h.keys > 0;
+}

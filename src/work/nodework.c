@@ -1,0 +1,156 @@
+/*
+ * Work of nodes of compiled models: what XLA's cost analysis told, else by shapes (ONNX Runtime,
+ * TensorRT). Weights that the runtime has packed are missing among its shapes, so a product's inner
+ * size comes from the first input and the output.
+ */
+#include "work/opwork.h"
+
+#include <strings.h>
+
+struct kind {
+    const char *type;
+    enum work_family family;
+};
+
+/* Whole names of node types, of all runtimes. */
+static const struct kind kinds[] = {
+    {"Gemm", WORK_GEMM},
+    {"MatMul", WORK_GEMM},
+    {"FusedGemm", WORK_GEMM},
+    {"FusedMatMul", WORK_GEMM},
+    {"TransposeMatMul", WORK_GEMM},
+    {"MatMulInteger", WORK_GEMM},
+    {"QLinearMatMul", WORK_GEMM},
+    {"DynamicQuantizeMatMul", WORK_GEMM},
+    {"MatMulIntegerToFloat", WORK_GEMM},
+    {"MatrixMultiply", WORK_GEMM},
+    {"gemm", WORK_GEMM},
+    {"dot", WORK_GEMM},
+    {"Conv", WORK_CONVOLUTION},
+    {"FusedConv", WORK_CONVOLUTION},
+    {"NhwcFusedConv", WORK_CONVOLUTION},
+    {"ConvInteger", WORK_CONVOLUTION},
+    {"QLinearConv", WORK_CONVOLUTION},
+    {"Convolution", WORK_CONVOLUTION},
+    {"CaskConvolution", WORK_CONVOLUTION},
+    {"convolution", WORK_CONVOLUTION},
+    {"Attention", WORK_ATTENTION},
+    {"MultiHeadAttention", WORK_ATTENTION},
+    {"GroupQueryAttention", WORK_ATTENTION},
+    {"LayerNormalization", WORK_NORM},
+    {"SkipLayerNormalization", WORK_NORM},
+    {"BatchNormalization", WORK_NORM},
+    {"Softmax", WORK_SOFTMAX},
+    {"Gather", WORK_GATHER},
+    {"Concat", WORK_COPY},
+    {"Transpose", WORK_COPY},
+    {"Reshape", WORK_COPY},
+    {"Cast", WORK_COPY},
+    {"ReorderInput", WORK_COPY},
+    {"ReorderOutput", WORK_COPY},
+    {"Reformat", WORK_COPY},
+    {"copy", WORK_COPY},
+    {"transpose", WORK_COPY},
+    {"MaxPool", WORK_POOLING},
+    {"AveragePool", WORK_POOLING},
+    {"GlobalAveragePool", WORK_POOLING},
+};
+
+/* XLA: what an instruction was compiled from tells more than its kind, which may be a fusion. */
+static enum work_family family_of(struct nl_str type, struct nl_str operation)
+{
+    if (nl_str_contains(operation, "/dot_general"))
+        return WORK_GEMM;
+    if (nl_str_contains(operation, "/conv_general_dilated"))
+        return WORK_CONVOLUTION;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (nl_str_is(type, kinds[i].type))
+            return kinds[i].family;
+    return WORK_ELEMENTWISE;
+}
+
+/* Nodes whose time is that of the nodes inside them. */
+static bool is_container(struct nl_str type)
+{
+    static const char *const types[] = {"while", "conditional", "call",        "If",
+                                        "Loop",  "Scan",        "async-start", "async-done"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (nl_str_is(type, types[i]))
+            return true;
+    return false;
+}
+
+static void read_side(struct work_args *args, const struct nl_trace *trace, uint32_t shapes,
+                      uint32_t types)
+{
+    work_args_read(args, (struct work_texts){.shapes = nl_trace_name(trace, shapes),
+                                             .types = nl_trace_name(trace, types)});
+}
+
+/* Product: M·N of the output, K from the first input; convolution: all outputs by the filter. */
+static bool by_shapes(enum work_family family, const struct work_args *in,
+                      const struct work_args *out, struct work_cost *cost)
+{
+    const struct work_tensor *a = work_tensor_at(in, 0, 0), *y = work_tensor_at(out, 0, 0);
+    const struct work_tensor *w = work_tensor_at(in, 1, 0);
+    if (!a || !y || !a->rank || !y->rank)
+        return false;
+    double outputs = work_elements(y);
+    if (family == WORK_GEMM) {
+        double rows = 1;
+        for (unsigned i = 0; i + 1 < y->rank; i++)
+            rows *= (double)y->dims[i];
+        if (rows <= 0)
+            return false;
+        double k = work_elements(a) / rows;
+        if (a->rank == y->rank && a->rank > 2)
+            k = (double)a->dims[a->rank - 1];
+        cost->flops = 2 * outputs * k;
+    } else if (family == WORK_CONVOLUTION && w && w->rank == y->rank && w->dims[0] > 0) {
+        cost->flops = 2 * outputs * work_elements(w) / (double)w->dims[0];
+    } else {
+        return false;
+    }
+    cost->flops_needed = cost->flops;
+    cost->type = in->inputs[0].type;
+    return true;
+}
+
+static double sum_bytes(const struct nl_node_table *node, uint32_t row)
+{
+    if (node->bytes[row] != NL_NULL_U64)
+        return (double)node->bytes[row];
+    if (node->output_bytes[row] == NL_NULL_U64 || node->activation_bytes[row] == NL_NULL_U64)
+        return NAN;
+    uint64_t weights = node->parameter_bytes[row];
+    return (double)node->output_bytes[row] + (double)node->activation_bytes[row] +
+           (weights == NL_NULL_U64 ? 0 : (double)weights);
+}
+
+bool work_node_cost(const struct nl_trace *trace, uint32_t row, struct work_cost *cost,
+                    enum work_family *family, bool *recorded)
+{
+    const struct nl_node_table *node = &trace->node;
+    struct nl_str type = nl_trace_name(trace, node->type[row]);
+    struct work_args in, out;
+    *cost = (struct work_cost){.flops = NAN, .flops_needed = NAN, .bytes = NAN};
+    *family = family_of(type, nl_trace_name(trace, node->operation[row]));
+    *recorded = node->flops[row] != NL_NULL_U64;
+    if (is_container(type))
+        return false;
+    read_side(&in, trace, node->input_shapes[row], node->input_types[row]);
+    read_side(&out, trace, node->output_shapes[row], node->output_types[row]);
+    cost->matrix = work_family_is_matrix(*family);
+    cost->bytes = sum_bytes(node, row);
+    if (*recorded) {
+        cost->flops = cost->flops_needed = (double)node->flops[row];
+        cost->type = in.count ? in.inputs[0].type : WORK_TYPE_UNKNOWN;
+        if (cost->type == WORK_TYPE_UNKNOWN)
+            cost->type = work_type_of(nl_trace_name(trace, node->precision[row]));
+        return true;
+    }
+    if (cost->matrix)
+        return by_shapes(*family, &in, &out, cost) || cost->bytes == cost->bytes;
+    cost->type = in.count ? in.inputs[0].type : WORK_TYPE_UNKNOWN;
+    return cost->bytes == cost->bytes;
+}

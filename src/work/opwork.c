@@ -1,0 +1,455 @@
+/* opwork — see opwork.h. Names are matched with the table of models once each, sets of inputs are
+ * worked out once each; after that a call costs a look-up. */
+#include "work/opwork.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/sum.h"
+#include "store/kernelcategory.h"
+#include "work/countedflops.h"
+#include "work/workfollow.h"
+
+/* One set of inputs and what it costs. */
+struct known {
+    uint32_t name, shapes, types, values, parent;
+    uint8_t hint;
+    bool told;
+    struct work_cost cost;
+};
+
+struct run {
+    const struct nl_trace *trace;
+    const struct nl_owners *owners;
+    const struct nl_rangetree *ops;
+    const struct nl_work_scope *scope;
+    struct nl_op_works *works;
+    const struct work_model **models; /* per name */
+    uint8_t *asked;                   /* per name */
+    struct known *known;
+    size_t known_count, known_cap;
+    uint32_t *slots;
+    size_t slot_count;
+    uint32_t *row_of;   /* per operator: row of works + 1 */
+    uint32_t *node_of;  /* per slice: row of trace->node; NULL without nodes */
+    uint32_t *name_row; /* per name: row of kernels in no operator + 1 */
+    struct nl_counted_flops *counted;
+    struct work_args *args, *parent; /* room */
+};
+
+static const struct work_model *model_of(struct run *run, uint32_t name)
+{
+    if (!run->asked[name]) {
+        run->models[name] = work_model_find(nl_trace_name(run->trace, name));
+        run->asked[name] = 1;
+    }
+    return run->models[name];
+}
+
+static uint64_t mix(const struct known *key)
+{
+    uint64_t hash = key->name;
+    const uint32_t rest[] = {key->shapes, key->types, key->values, key->parent, key->hint};
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
+        hash = (hash ^ rest[i]) * 0x9E3779B97F4A7C15u + (hash >> 29);
+    return hash ^ (hash >> 32);
+}
+
+static bool same(const struct known *a, const struct known *b)
+{
+    return a->name == b->name && a->shapes == b->shapes && a->types == b->types &&
+           a->values == b->values && a->parent == b->parent && a->hint == b->hint;
+}
+
+static void put(struct run *run, uint32_t index)
+{
+    size_t slot = (size_t)mix(&run->known[index]) & (run->slot_count - 1);
+    while (run->slots[slot])
+        slot = (slot + 1) & (run->slot_count - 1);
+    run->slots[slot] = index + 1;
+}
+
+static void widen(struct run *run)
+{
+    if (run->known_count * 2 < run->slot_count)
+        return;
+    nl_free(run->slots);
+    run->slot_count = run->slot_count ? run->slot_count * 2 : 1024;
+    run->slots = nl_zalloc(run->slot_count * sizeof *run->slots);
+    for (size_t i = 0; i < run->known_count; i++)
+        put(run, (uint32_t)i);
+}
+
+static struct work_texts texts_of(const struct nl_trace *trace, uint32_t row)
+{
+    const struct nl_op_table *op = &trace->op;
+    return (struct work_texts){.shapes = nl_trace_name(trace, op->shapes[row]),
+                               .types = nl_trace_name(trace, op->dtypes[row]),
+                               .strides = nl_trace_name(trace, op->strides[row]),
+                               .values = nl_trace_name(trace, op->concrete_inputs[row])};
+}
+
+static struct known work_out(struct run *run, struct known key, const struct work_model *model,
+                             uint32_t row, uint32_t parent)
+{
+    struct work_call call = {.args = run->args, .hint = (enum work_type)key.hint};
+    work_args_read(run->args, texts_of(run->trace, row));
+    if (parent != NL_NULL_U32) {
+        work_args_read(run->parent, texts_of(run->trace, parent));
+        call.parent = run->parent;
+    }
+    key.told = work_model_cost(model, &call, &key.cost);
+    return key;
+}
+
+/* Row in table op of an operator's slice; NL_NULL_U32 when it has none. */
+static uint32_t op_row(const struct run *run, uint32_t range)
+{
+    return range == NL_NULL_ROW ? NL_NULL_U32 : run->trace->slice.detail[run->ops->slices[range]];
+}
+
+/* What the operator has to do; NULL when no model knows it or its inputs do not tell. */
+static const struct known *cost_of(struct run *run, uint32_t range, enum work_type hint)
+{
+    uint32_t slice = run->ops->slices[range], row = op_row(run, range);
+    uint32_t name = run->trace->slice.name[slice];
+    const struct work_model *model = model_of(run, name);
+    if (!model || !model->cost || row == NL_NULL_U32)
+        return NULL;
+    const struct nl_op_table *op = &run->trace->op;
+    uint32_t parent =
+        model->cost == work_convolution_part ? op_row(run, run->ops->parents[range]) : NL_NULL_U32;
+    struct known key = {.name = name,
+                        .shapes = op->shapes[row],
+                        .types = op->dtypes[row],
+                        .values = op->concrete_inputs[row],
+                        .parent = parent == NL_NULL_U32 ? 0 : op->shapes[parent],
+                        .hint = (uint8_t)hint};
+    widen(run);
+    size_t slot = (size_t)mix(&key) & (run->slot_count - 1);
+    for (; run->slots[slot]; slot = (slot + 1) & (run->slot_count - 1))
+        if (same(&run->known[run->slots[slot] - 1], &key))
+            break;
+    if (!run->slots[slot]) {
+        nl_grow(&run->known, &run->known_cap, run->known_count + 1);
+        run->known[run->known_count++] = work_out(run, key, model, row, parent);
+        run->slots[slot] = (uint32_t)run->known_count;
+    }
+    const struct known *found = &run->known[run->slots[slot] - 1];
+    return found->told ? found : NULL;
+}
+
+static struct nl_op_work *new_row(struct run *run, uint32_t slice, uint32_t name, uint32_t first)
+{
+    struct nl_op_works *works = run->works;
+    nl_grow(&works->items, &works->cap, works->count + 1);
+    struct nl_op_work *row = &works->items[works->count++];
+    *row = (struct nl_op_work){.slice = slice,
+                               .name = name,
+                               .first = first,
+                               .kernel_ns = NL_NULL_I64,
+                               .host_ns = NL_NULL_I64,
+                               .flops = NAN,
+                               .flops_needed = NAN,
+                               .bytes = NAN,
+                               .counted_flops = NAN,
+                               .counted_bytes = NAN};
+    return row;
+}
+
+static void take_cost(struct nl_op_work *row, const struct work_cost *cost)
+{
+    row->flops = cost->flops;
+    row->flops_needed = cost->flops_needed;
+    row->bytes = cost->bytes;
+    row->type = (uint8_t)cost->type;
+    row->matrix = cost->matrix;
+    row->estimated = cost->estimated;
+}
+
+static void take_node(struct run *run, struct nl_op_work *row, uint32_t slice)
+{
+    struct work_cost cost;
+    enum work_family family;
+    uint32_t node = run->node_of ? run->node_of[slice] : NL_NULL_ROW;
+    bool recorded;
+    if (node == NL_NULL_ROW)
+        return;
+    if (run->trace->node.operation[node])
+        row->name = run->trace->node.operation[node];
+    bool told = work_node_cost(run->trace, node, &cost, &family, &recorded);
+    row->family = (uint8_t)family;
+    if (!told)
+        return;
+    take_cost(row, &cost);
+    row->recorded = recorded;
+}
+
+/* The row of an operator, made when first met. */
+static struct nl_op_work *op_work(struct run *run, uint32_t range, enum work_type hint,
+                                  uint32_t first)
+{
+    if (run->row_of[range])
+        return &run->works->items[run->row_of[range] - 1];
+    uint32_t slice = run->ops->slices[range], name = run->trace->slice.name[slice];
+    const struct known *known = cost_of(run, range, hint);
+    struct nl_op_work *row = new_row(run, slice, name, first);
+    run->row_of[range] = (uint32_t)run->works->count;
+    if (model_of(run, name))
+        row->family = (uint8_t)model_of(run, name)->family;
+    struct work_cost cost = {.flops = NAN, .flops_needed = NAN, .bytes = NAN};
+    if (known)
+        take_cost(row, &known->cost);
+    else if (row->family == WORK_CONVOLUTION && work_follow(run->ops, range, &cost))
+        take_cost(row, &cost);
+    else
+        take_node(run, row, slice);
+    return row;
+}
+
+static bool has_node(const struct run *run, uint32_t range)
+{
+    return run->node_of && run->node_of[run->ops->slices[range]] != NL_NULL_ROW;
+}
+
+/* The innermost operator from `range` outwards that can be judged, else `range`. */
+static uint32_t judged(struct run *run, uint32_t range, enum work_type hint)
+{
+    for (uint32_t r = range; r != NL_NULL_ROW; r = run->ops->parents[r])
+        if (run->row_of[r] || has_node(run, r) || cost_of(run, r, hint))
+            return r;
+    return range;
+}
+
+static struct nl_op_work *kernel_alone(struct run *run, uint32_t slice)
+{
+    uint32_t name = run->trace->slice.name[slice];
+    if (run->node_of && run->node_of[slice] != NL_NULL_ROW) {
+        struct nl_op_work *row = new_row(run, slice, name, slice);
+        take_node(run, row, slice);
+        return row;
+    }
+    if (run->trace->kernel.measurement[run->trace->slice.detail[slice]] != NL_NULL_ROW)
+        return new_row(run, slice, name, slice);
+    if (!run->name_row[name]) {
+        (void)new_row(run, NL_NULL_ROW, name, slice);
+        run->name_row[name] = (uint32_t)run->works->count;
+    }
+    return &run->works->items[run->name_row[name] - 1];
+}
+
+static void add_known(double *sum, double value)
+{
+    if (value == value)
+        *sum = *sum == *sum ? *sum + value : value;
+}
+
+/* What counters of this kernel show, for its length here. */
+static void add_counted(struct run *run, struct nl_op_work *row, uint32_t kernel, int64_t ns)
+{
+    uint32_t m = run->trace->kernel.measurement[kernel];
+    if (m == NL_NULL_ROW)
+        return;
+    const struct nl_counted_flops *rate = &run->counted[m];
+    double seconds = (double)ns / 1e9;
+    add_known(&row->counted_flops, (rate->fp64 + rate->fp32 + rate->fp16) * seconds);
+    add_known(&row->counted_bytes, run->trace->measurement.dram_bytes_per_s[m] * seconds);
+    if (row->type == WORK_TYPE_UNKNOWN && rate->fp32 == rate->fp32)
+        row->type = rate->fp64 > rate->fp32 ? WORK_FP64 : WORK_FP32;
+}
+
+static void add_kernel(struct run *run, uint32_t work, const uint32_t *owner_of)
+{
+    const struct nl_trace *trace = run->trace;
+    uint32_t slice = run->owners->work[work], kernel = trace->slice.detail[slice];
+    int64_t ns = trace->slice.dur[slice];
+    if (ns == NL_NULL_I64 || kernel == NL_NULL_U32)
+        return;
+    enum work_type hint = work_type_of(nl_trace_name(trace, trace->kernel.dtype[kernel]));
+    uint32_t range = owner_of[work];
+    struct nl_op_work *row = range == NL_NULL_ROW
+                                 ? kernel_alone(run, slice)
+                                 : op_work(run, judged(run, range, hint), hint, slice);
+    if (row->kernel_ns == NL_NULL_I64)
+        row->kernel_ns = 0;
+    nl_sum_add(&row->kernel_ns, ns);
+    row->kernels++;
+    if (nl_category_is_matrix(trace->kernel.category[kernel]))
+        nl_sum_add(&row->matrix_ns, ns);
+    if (trace->kernel.class[kernel] == NL_CLASS_COMMUNICATION)
+        nl_sum_add(&row->comm_ns, ns);
+    row->tensor_cores |= trace->kernel.tensor_core[kernel] == NL_TENSORCORE_YES;
+    add_counted(run, row, kernel, ns);
+}
+
+static bool in_scope(const struct run *run, uint32_t slice)
+{
+    const struct nl_work_scope *scope = run->scope;
+    if (!scope)
+        return true;
+    int64_t ts = run->trace->slice.ts[slice];
+    return ts >= scope->start && ts < scope->end &&
+           (!scope->lanes || scope->lanes[run->trace->slice.lane[slice]]);
+}
+
+static bool add_kernels(struct run *run, const uint32_t *owner_of)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < run->owners->count; i++) {
+        uint32_t slice = run->owners->work[i];
+        if (run->trace->slice.kind[slice] != NL_KIND_KERNEL)
+            continue;
+        any = true;
+        if (in_scope(run, slice))
+            add_kernel(run, i, owner_of);
+    }
+    return any;
+}
+
+/* FLOPs of an operator around one that has its own are counted there. */
+static void drop_outer(struct run *run)
+{
+    for (uint32_t range = 0; range < run->ops->count; range++) {
+        uint32_t index = run->row_of[range];
+        if (!index || !run->works->items[index - 1].matrix)
+            continue;
+        for (uint32_t r = run->ops->parents[range]; r != NL_NULL_ROW; r = run->ops->parents[r]) {
+            struct nl_op_work *outer =
+                run->row_of[r] ? &run->works->items[run->row_of[r] - 1] : NULL;
+            if (!outer || outer->inside || !outer->matrix)
+                continue;
+            outer->inside = true;
+            outer->flops = outer->flops_needed = outer->bytes = NAN;
+        }
+    }
+}
+
+enum { BELOW_ANY = 1, BELOW_MATRIX = 2, WITHIN_MATRIX = 4, COUNTS = 8 };
+
+/* Marks what lies in a product that counts. */
+static void mark_within(struct run *run, uint8_t *marks)
+{
+    const struct nl_rangetree *ops = run->ops;
+    for (uint32_t r = 0; r < ops->count; r++) {
+        uint32_t parent = ops->parents[r];
+        if (parent == NL_NULL_ROW)
+            continue;
+        const struct known *outer =
+            marks[parent] & COUNTS ? cost_of(run, parent, WORK_TYPE_UNKNOWN) : NULL;
+        if ((marks[parent] & WITHIN_MATRIX) || (outer && outer->cost.matrix))
+            marks[r] |= WITHIN_MATRIX;
+    }
+}
+
+/* Marks the operators of a trace without kernels that stand for their own work: of products the
+ * innermost that can be judged, of others those in no product and around nothing that counts. */
+static uint8_t *mark_host(struct run *run)
+{
+    const struct nl_rangetree *ops = run->ops;
+    uint8_t *marks = nl_zalloc(ops->count + (size_t)1);
+    for (uint32_t r = ops->count; r-- > 0;) {
+        const struct known *known = cost_of(run, r, WORK_TYPE_UNKNOWN);
+        bool judge = known || has_node(run, r);
+        bool matrix = known && known->cost.matrix;
+        if (judge && !(marks[r] & (matrix ? BELOW_MATRIX : BELOW_ANY)))
+            marks[r] |= COUNTS;
+        if (ops->parents[r] == NL_NULL_ROW)
+            continue;
+        uint8_t below = marks[r] & (BELOW_ANY | BELOW_MATRIX);
+        if (marks[r] & COUNTS)
+            below |= matrix ? BELOW_MATRIX | BELOW_ANY : BELOW_ANY;
+        marks[ops->parents[r]] |= below;
+    }
+    mark_within(run, marks);
+    return marks;
+}
+
+static void add_host(struct run *run)
+{
+    const struct nl_trace *trace = run->trace;
+    uint8_t *marks = mark_host(run);
+    for (uint32_t r = 0; r < run->ops->count; r++) {
+        uint32_t slice = run->ops->slices[r];
+        const struct known *known = marks[r] & COUNTS ? cost_of(run, r, WORK_TYPE_UNKNOWN) : NULL;
+        bool matrix = known && known->cost.matrix;
+        if (!(marks[r] & COUNTS) || (!matrix && (marks[r] & WITHIN_MATRIX)) ||
+            trace->slice.dur[slice] == NL_NULL_I64 || !in_scope(run, slice))
+            continue;
+        op_work(run, r, WORK_TYPE_UNKNOWN, slice)->host_ns = trace->slice.dur[slice];
+    }
+    nl_free(marks);
+}
+
+static uint32_t *find_nodes(const struct nl_trace *trace)
+{
+    if (!trace->node.rows)
+        return NULL;
+    uint32_t *nodes = nl_no_rows(trace->slice.rows);
+    for (uint32_t row = 0; row < trace->node.rows; row++)
+        if (trace->node.slice[row] != NL_NULL_ROW && nodes[trace->node.slice[row]] == NL_NULL_ROW)
+            nodes[trace->node.slice[row]] = row;
+    return nodes;
+}
+
+/* Counted beats modelled where no model knows the operator. */
+static void settle(struct nl_op_works *works)
+{
+    for (size_t i = 0; i < works->count; i++) {
+        struct nl_op_work *row = &works->items[i];
+        if (row->type == WORK_FP32 && row->matrix && row->tensor_cores)
+            row->type = WORK_TF32;
+        if (row->flops == row->flops || row->bytes == row->bytes || row->inside)
+            continue;
+        row->flops = row->flops_needed = row->counted_flops;
+        row->bytes = row->counted_bytes;
+        row->measured = row->flops == row->flops || row->bytes == row->bytes;
+        if (row->measured)
+            row->family = WORK_COUNTED;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct nl_op_work *left = a, *right = b;
+    if (left->slice != right->slice)
+        return left->slice < right->slice ? -1 : 1;
+    return left->first < right->first ? -1 : left->first > right->first;
+}
+
+void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
+                      const struct nl_owners *owners, const struct nl_rangetree *ops,
+                      const uint32_t *owner_of, const struct nl_work_scope *scope)
+{
+    *works = (struct nl_op_works){.trace = trace};
+    struct run run = {.trace = trace, .owners = owners, .ops = ops, .scope = scope, .works = works};
+    run.models = nl_zalloc((trace->names.count + (size_t)1) * sizeof *run.models);
+    run.asked = nl_zalloc(trace->names.count + (size_t)1);
+    run.name_row = nl_zalloc((trace->names.count + (size_t)1) * sizeof *run.name_row);
+    run.row_of = nl_zalloc((ops->count + (size_t)1) * sizeof *run.row_of);
+    run.node_of = find_nodes(trace);
+    run.counted = nl_counted_flops_find(trace);
+    run.args = nl_alloc(sizeof *run.args);
+    run.parent = nl_alloc(sizeof *run.parent);
+    works->on_host = !add_kernels(&run, owner_of);
+    if (works->on_host)
+        add_host(&run);
+    drop_outer(&run);
+    settle(works);
+    qsort(works->items, works->count, sizeof *works->items, compare);
+    nl_free(run.models);
+    nl_free(run.asked);
+    nl_free(run.name_row);
+    nl_free(run.row_of);
+    nl_free(run.node_of);
+    nl_free(run.counted);
+    nl_free(run.args);
+    nl_free(run.parent);
+    nl_free(run.known);
+    nl_free(run.slots);
+}
+
+void nl_op_works_release(struct nl_op_works *works)
+{
+    nl_free(works->items);
+    *works = (struct nl_op_works){0};
+}

@@ -1,0 +1,72 @@
+/*
+ * opwork — what the operators of a trace had to do: one row per operator call that launched kernels,
+ * per node of a compiled model, per kernel with counters; and one per name of kernels that belong to
+ * none of these. Kernel times of all rows add up to those of all kernels in scope.
+ *
+ *     struct nl_op_works works;
+ *     nl_op_works_init(&works, trace, &owners, &ops, owner_of, scope);
+ *     for (size_t i = 0; i < works.count; i++) ... works.items[i] ...
+ *     nl_op_works_release(&works);
+ *
+ * Whose work it is: each kernel goes to the innermost operator around its launch that a model knows
+ * and can judge by its inputs, else to the innermost operator. FLOPs are counted once: an operator
+ * around another that has products of matrices of its own keeps its kernels' time, but no FLOPs. In a
+ * trace without kernels the operators themselves are the work, with their time on the host.
+ *
+ * Costs: a walk over kernels and a look-up per operator with a model; each different set of inputs is
+ * worked out once.
+ */
+#ifndef NL_OPWORK_H
+#define NL_OPWORK_H
+
+#include "timeline/owner.h"
+#include "work/workmodel.h"
+
+/* Which slices count: those that start in [start, end) on lanes that are not 0. */
+struct nl_work_scope {
+    int64_t start, end;
+    const uint8_t *lanes; /* per lane; NULL = all */
+};
+
+struct nl_op_work {
+    uint32_t slice; /* operator, node or kernel; NL_NULL_ROW: kernels of one name, in no operator */
+    uint32_t name;  /* dictionary id */
+    uint32_t first; /* first kernel, else the slice itself */
+    uint32_t kernels;  /* launched by it */
+    int64_t kernel_ns; /* sum of its kernels; NL_NULL_I64 without */
+    int64_t host_ns;   /* of an operator without kernels in a trace without: its length */
+    int64_t matrix_ns; /* of kernel_ns: kernels whose names say products of matrices */
+    int64_t comm_ns;   /* of kernel_ns: communication */
+    double flops, flops_needed, bytes;   /* as work_cost; NaN unknown */
+    double counted_flops, counted_bytes; /* by hardware counters; NaN unknown */
+    uint8_t type, family;                /* enum work_type, enum work_family */
+    bool matrix, estimated, tensor_cores;
+    bool recorded; /* FLOPs were told by the source: a compiler's cost analysis */
+    bool measured; /* FLOPs and bytes are those counted */
+    bool inside;   /* FLOPs are counted in an operator inside it */
+};
+
+struct nl_op_works {
+    const struct nl_trace *trace; /* borrowed */
+    struct nl_op_work *items;     /* by slice, then kernels in no operator */
+    size_t count, cap;
+    bool on_host; /* no kernels: times are the operators' own */
+};
+
+/* `owners`, `ops` and `owner_of` as nl_owners_op gives them. `scope` NULL: everything. */
+void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
+                      const struct nl_owners *owners, const struct nl_rangetree *ops,
+                      const uint32_t *owner_of, const struct nl_work_scope *scope);
+void nl_op_works_release(struct nl_op_works *works);
+
+/* Time that its work took: kernels, else host; NL_NULL_I64 unknown. */
+static inline int64_t nl_op_work_ns(const struct nl_op_work *work)
+{
+    return work->kernel_ns != NL_NULL_I64 ? work->kernel_ns : work->host_ns;
+}
+
+/* What a node (row of trace->node) has to do, recorded or by its shapes (nodework.c). */
+bool work_node_cost(const struct nl_trace *trace, uint32_t node, struct work_cost *cost,
+                    enum work_family *family, bool *recorded);
+
+#endif

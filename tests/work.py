@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Work of operators, peaks and rooflines, against figures of others.
+
+    tests/work.py [WORD...]     the parts whose name contains a WORD
+
+- FLOPs of real programs on the CPU: torch.utils.flop_counter (fixtures/record_flops.py).
+- FLOPs and bytes of operators of public GPU traces: AMD's TraceLens (../shared).
+- Bytes, nesting, lists and compiled kernels: traces made here, with figures worked out by hand.
+- XLA's own figures stay as they are.
+"""
+import ast
+import csv
+import glob
+import json
+import os
+import sys
+import tempfile
+
+from harness import FIXTURES, ROOT, Tally, neurolens
+
+SHARED = os.path.join(ROOT, "..", "shared", "samples")
+MATRIX = "model IN ('gemm', 'convolution', 'attention')"
+
+
+class Wrong(Exception):
+    pass
+
+
+def ask(*words, timeout=120):
+    result = neurolens([*words, "--format", "json", "--no-cache"], timeout=timeout)
+    if result.status:
+        raise Wrong(result.describe())
+    return json.loads(result.stdout)
+
+
+def rows(profile, query):
+    return [tuple(row) for row in ask("sql", profile, query)["result"]["rows"]]
+
+
+def op(name, ts, dur, dims, types=None, values=None, strides=None, **more):
+    args = {"Input Dims": dims}
+    if types is not None:
+        args["Input type"] = types
+    if values is not None:
+        args["Concrete Inputs"] = values
+    if strides is not None:
+        args["Input Strides"] = strides
+    args.update(more)
+    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur,
+            "args": args}
+
+
+def launched(name, ts, correlation, dur=10.0, launch=None, device=0):
+    """A launch at `launch` (µs) and its kernel at `ts`."""
+    return [
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+         "ts": launch if launch is not None else ts, "dur": 0.5,
+         "args": {"correlation": correlation}},
+        {"ph": "X", "cat": "kernel", "name": name, "pid": device, "tid": 7, "ts": ts, "dur": dur,
+         "args": {"device": device, "stream": 7, "correlation": correlation,
+                  "grid": [128, 1, 1], "block": [128, 1, 1]}}]
+
+
+def trace_of(events, device=None):
+    properties = [device] if device else []
+    return {"schemaVersion": 1, "deviceProperties": properties, "traceEvents": events}
+
+
+def write(folder, name, trace):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(trace, file)
+    return path
+
+
+# ---- FLOPs of real programs ----
+
+# nn.MultiheadAttention in inference is one fused operator that flop_counter does not look into: its
+# products are 24·96·32·2, twice 8·12·12·8·2 and 24·32·32·2.
+NOT_SEEN_BY_TORCH = {"transformer_infer": 147456 + 2 * 18432 + 49152}
+
+
+def against_torch(tally, folder):
+    with open(os.path.join(FIXTURES, "torch_cpu_flops.expected.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    got = dict(rows(os.path.join(FIXTURES, "torch_cpu_flops.json.gz"),
+                    "SELECT n.name, sum(w.flops) FROM nvtx n JOIN (SELECT w.*, s.ts FROM op_work w "
+                    "JOIN slices s ON s.id = w.op WHERE %s) w ON w.ts >= n.ts AND w.ts < n.ts + "
+                    "n.dur GROUP BY n.name" % MATRIX))
+    for name, flops in expected.items():
+        want = flops + NOT_SEEN_BY_TORCH.get(name, 0)
+        tally.check("torch counts as many FLOPs: " + name, got.get(name) == want,
+                    "%s, torch %s" % (got.get(name), want))
+
+
+# ---- TraceLens on public traces ----
+
+def tracelens_cases():
+    """(name, dims, types, values, FLOPs, bytes) of the operators whose model TraceLens has."""
+    seen = set()
+    for path in sorted(glob.glob(os.path.join(SHARED, "torch_oracle", "AMD*", "**",
+                                              "unified_perf_summary.csv"), recursive=True)):
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                key = (row["name"], row["Input Dims"], row["Input type"])
+                if not row["GFLOPS"] or key in seen or row["name"].startswith("pseudo"):
+                    continue
+                seen.add(key)
+                values = ast.literal_eval(row["Concrete Inputs"])
+                yield (row["name"], ast.literal_eval(row["Input Dims"]),
+                       ast.literal_eval(row["Input type"]), values,
+                       float(row["GFLOPS"]) * 1e9, row["Data Moved (MB)"])
+
+
+def size(dims):
+    product = 1
+    for dim in dims:
+        product *= dim
+    return product
+
+
+def bias_of(name, dims):
+    """What TraceLens adds for a bias: one operation per output element."""
+    if name == "aten::addmm":
+        return size(dims[1][:1]) * dims[2][1]
+    if name == "vllm::rocm_unquantized_gemm" and dims[2]:
+        return dims[0][0] * dims[1][0]
+    return 0
+
+
+def against_tracelens(tally, folder):
+    cases = list(tracelens_cases())
+    if not cases:
+        tally.skip("TraceLens", "no ../shared")
+        return
+    events = []
+    for i, (name, dims, types, values, _, _) in enumerate(cases):
+        events.append(op(name, 100 * i, 50, dims, list(types), list(values)))
+        events += launched("some_kernel", 100 * i + 20, i + 1, 10, 100 * i + 10)
+    path = write(folder, "tracelens.json", trace_of(events))
+    got = rows(path, "SELECT w.name, w.flops_needed, w.bytes, w.model, s.ts FROM op_work w JOIN "
+                     "slices s ON s.id = w.op ORDER BY s.ts")
+    wrong, compared, bytes_compared = [], 0, 0
+    for case, row in zip(cases, got):
+        name, dims, _, _, flops, moved = case
+        if row[3] not in ("gemm", "attention") or name.startswith("vllm::unified_attention"):
+            continue  # lengths of paged attention come from the name of a range there
+        compared += 1
+        if row[1] is None or abs(row[1] + bias_of(name, dims) - flops) > 1e-6 * flops + 1:
+            wrong.append("%s %s: %s FLOPs, TraceLens %s" % (name, dims, row[1], flops))
+        if moved and row[3] == "gemm":
+            bytes_compared += 1
+            if row[2] is None or abs(row[2] - float(moved) * 2**20) > 1e-6 * row[2] + 1:
+                wrong.append("%s %s: %s bytes, TraceLens %s" % (name, dims, row[2],
+                                                               float(moved) * 2**20))
+    tally.check("TraceLens' FLOPs of %d and bytes of %d products and attentions" %
+                (compared, bytes_compared), compared >= 10 and not wrong, "\n".join(wrong))
+
+
+# ---- by hand ----
+
+F, H = "float", "c10::BFloat16"
+# name, dims, types, values, FLOPs, bytes, dtype, model
+HAND = [
+    ("aten::mm", [[4, 8], [8, 16]], [H, H], None, 1024, 2 * (32 + 128 + 64), "bf16", "gemm"),
+    ("aten::bmm", [[2, 4, 8], [2, 8, 16]], [F, F], None, 2048, 4 * (64 + 256 + 128), "fp32", "gemm"),
+    ("aten::_scaled_mm", [[16, 32], [32, 64], [], [], [], [], []],
+     ["c10::Float8_e4m3fn"] * 2 + [F, F, "", "", "Scalar"], ["", "", "", "", "", "", "15"],
+     65536, 512 + 2048 + 2 * 1024, "fp8", "gemm"),
+    ("aten::_grouped_mm", [[10, 8], [3, 8, 4], [3]], [H, H, "int"], None,
+     2 * 10 * 8 * 4, 2 * (80 + 96) + 2 * 40, "bf16", "gemm"),
+    ("aten::convolution", [[1, 4, 9, 9], [8, 2, 3, 3], [8]] + [[]] * 6, [F] * 3 + [""] * 6,
+     ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "2"],
+     2 * 25 * 8 * 2 * 9, 4 * (324 + 144 + 200), "fp32", "convolution"),
+    ("aten::_flash_attention_forward", [[2, 16, 8, 64]] + [[2, 16, 2, 64]] * 2 + [[]] * 6,
+     [H] * 3 + [""] * 6, [""] * 8 + ["True"], 2 * 2 * 8 * 16 * 16 * 128,
+     2 * (2 * 16 * 8 * 64 * 2 + 2 * 2 * 16 * 2 * 64), "bf16", "attention"),
+    ("aten::_cudnn_rnn", [[5, 3, 8], [[16, 8], [16, 4], [16], [16]]], [F, "TensorList"], None,
+     2 * 5 * 3 * (128 + 64), 4 * (120 + 128 + 64 + 32), "fp32", "rnn"),
+    ("aten::add", [[4, 1, 8], [5, 8], []], [F, F, "Scalar"], None, 160, 4 * (32 + 40 + 160), "fp32",
+     "elementwise"),
+    ("aten::gt", [[100], []], [F, "Scalar"], None, 100, 400 + 100, "fp32", "elementwise"),
+    ("aten::copy_", [[8, 8], [8, 8], []], [H, F, "Scalar"], None, 0, 64 * 2 + 64 * 4, "fp32",
+     "copy"),
+    ("aten::fill_", [[64], []], [F, "Scalar"], None, 0, 256, "fp32", "fill"),
+    ("aten::native_layer_norm", [[4, 8], [], [8], [8], []], [H, "ScalarList", H, H, "Scalar"], None,
+     160, 2 * (32 + 8 + 8 + 32), "bf16", "norm"),
+    ("aten::embedding", [[1000, 16], [7]], [H, "long int"], None, 0, 2 * 2 * 7 * 16 + 56, "bf16",
+     "gather"),
+    ("aten::index_select", [[10, 20], [], [4]], [F, "Scalar", "long int"], ["", "1", ""], 0,
+     2 * 4 * 40 + 32, "fp32", "gather"),
+    ("triton_poi_fused_add_0", [[1000, 8], [4, 8], [4, 8], []], [F, F, F, "Scalar"],
+     ["", "", "", "32"], None, 3 * 32 * 4, "fp32", "compiled"),
+    ("aten::sum", [[32, 4], [], []], [F, "", ""], None, 128, 512, "fp32", "reduction"),
+    # Not enough told, or nonsense: unknown, never 0.
+    ("aten::mm", [[4, 8], [9, 16]], [H, H], None, None, None, None, "gemm"),
+    ("aten::mm", [], [], None, None, None, None, "gemm"),
+    ("vllm::unified_attention_with_output", [[32, 64, 64]] * 3, [H] * 3, None, None, None, None,
+     "attention"),
+    ("my::operator", [[4, 4]], [F], None, None, None, None, None),
+]
+
+
+def by_hand(tally, folder):
+    events = []
+    for i, (name, dims, types, values, *_) in enumerate(HAND):
+        events.append(op(name, 100 * i, 50, dims, types, values))
+        events += launched("some_kernel", 100 * i + 20, i + 1, 10, 100 * i + 10)
+    path = write(folder, "hand.json", trace_of(events))
+    got = rows(path, "SELECT w.name, w.flops, w.bytes, w.dtype, w.model, w.kernel_ns FROM op_work w "
+                     "JOIN slices s ON s.id = w.op ORDER BY s.ts")
+    for want, row in zip(HAND, got):
+        name, dims, _, _, flops, moved, dtype, model = want
+        tally.check("by hand: %s %s" % (name, dims),
+                    row == (name, flops, moved, dtype, model, 10000),
+                    "%s, by hand %s" % (row, want))
+    tally.check("by hand: all %d" % len(HAND), len(got) == len(HAND))
+
+
+def nesting(tally, folder):
+    """linear → addmm → kernel; a cast inside; a kernel of linear's own; a kernel without operator."""
+    events = [op("aten::linear", 0, 100, [[4, 8], [16, 8], [16]], [F, F, F]),
+              op("aten::to", 5, 10, [[4, 8]], [H]),
+              op("aten::copy_", 6, 8, [[4, 8], [4, 8]], [F, H]),
+              op("aten::addmm", 20, 50, [[16], [4, 8], [8, 16], [], []], [F, F, F, "", ""])]
+    events += launched("cast", 300, 1, 3, 7) + launched("gemm_kernel", 310, 2, 20, 30)
+    events += launched("splitk_reduce", 340, 3, 5, 40) + launched("extra", 350, 4, 7, 90)
+    events += launched("alone", 400, 5, 11, 200) + launched("alone", 420, 6, 2, 201)
+    path = write(folder, "nesting.json", trace_of(events))
+    got = rows(path, "SELECT name, kernel_ns, kernels, flops, inside FROM op_work ORDER BY kernel_ns")
+    tally.check("nested operators count once", got == [
+        ("aten::copy_", 3000, 1, 0, 0), ("aten::linear", 7000, 1, None, 1),
+        ("alone", 13000, 2, None, 0), ("aten::addmm", 25000, 2, 1024, 0)], got)
+    total = rows(path, "SELECT (SELECT sum(kernel_ns) FROM op_work), (SELECT sum(dur) FROM kernels)")
+    tally.check("kernel_ns adds up to all kernels", total[0][0] == total[0][1], total)
+
+
+def old_convolution(tally, folder):
+    """PyTorch 1.8 wrote shapes alone: the output comes from the operator that takes it."""
+    events = [op("aten::conv2d", 0, 50, [[2, 3, 8, 8], [4, 3, 3, 3], [], [], [], [], []]),
+              op("aten::cudnn_convolution", 5, 40, [[2, 3, 8, 8], [4, 3, 3, 3]] + [[]] * 7),
+              op("aten::batch_norm", 60, 10, [[2, 4, 4, 4], [4]])]
+    events += launched("cudnn", 100, 1, 10, 10)
+    path = write(folder, "old.json", trace_of(events))
+    got = rows(path, "SELECT name, flops, estimated FROM op_work")
+    tally.check("output of an old convolution", got == [
+        ("aten::cudnn_convolution", 2 * 2 * 16 * 4 * 27, 1)], got)
+
+
+def xla(tally, folder):
+    path = os.path.join(FIXTURES, "jax_cpu.xplane.pb")
+    got = rows(path, "SELECT n.id, n.flops, w.flops FROM (SELECT rowid AS id, slice, flops FROM nodes "
+                     "WHERE flops IS NOT NULL) n JOIN op_work w ON w.op = n.slice")
+    tally.check("XLA's figures stay equal (%d)" % len(got),
+                len(got) > 30 and all(a == b for _, a, b in got), got[:5])
+    with open(os.path.join(FIXTURES, "jax_cpu.flops.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    total = rows(path, "SELECT sum(flops) FROM op_work WHERE name LIKE 'jit(product)%'")[0][0]
+    tally.check("XLA's cost analysis of a product",
+                total == expected["flops"]["jit_product"] * expected["runs"], total)
+
+
+def onnx(tally, folder):
+    got = rows(os.path.join(FIXTURES, "ort_cpu_mlp.json.gz"),
+               "SELECT DISTINCT flops, model FROM op_work WHERE model = 'gemm' ORDER BY 1")
+    tally.check("ONNX Runtime: products from shapes with packed weights",
+                got == [(2 * 8 * 128 * 10, "gemm"), (2 * 8 * 64 * 128, "gemm")], got)
+
+
+def odd_inputs(tally, folder):
+    """Texts of any shape load, and what they do not tell stays unknown."""
+    odd = [[[-4, 8], [8, 16]], [[2**62, 2**62], [2**62, 3]], [[[[4]]], [8]], [["a", None], 3],
+           [[1] * 9, [1] * 9], [[0, 8], [8, 0]], "no list", {"a": 1}, [[4.5, 2], [2, 2]]]
+    events = []
+    for i, dims in enumerate(odd):
+        events.append(op("aten::mm", 100 * i, 50, dims, [F, F]))
+        events.append(op("aten::convolution", 100 * i + 5, 40, dims, [F, F], ["", "", "", "[0]"]))
+        events += launched("k", 100 * i + 20, 2 * i + 1, 10, 100 * i + 10)
+        events += launched("k", 100 * i + 60, 2 * i + 2, 10, 100 * i + 47)
+    path = write(folder, "odd.json", trace_of(events))
+    got = rows(path, "SELECT flops, bytes FROM op_work")
+    tally.check("odd shapes", all((f is None or f >= 0) and (b is None or b >= 0) for f, b in got),
+                got)
+
+
+# ---- coverage of real profiles ----
+
+def coverage(tally, folder):
+    """Of GEMM, convolution and attention kernels launched by operators with shapes, the share of time
+    with a model."""
+    seen = 0
+    for path in sorted(glob.glob(os.path.join(SHARED, "torch", "**", "*.json*"), recursive=True)):
+        try:
+            row = rows(path, "SELECT sum(w.matrix_ns), sum(iif(w.flops IS NOT NULL, w.matrix_ns, 0)), "
+                             "sum(w.kernel_ns), (SELECT sum(dur) FROM kernels) FROM op_work w JOIN "
+                             "ops o ON o.slice = w.op WHERE o.shapes IS NOT NULL")[0]
+        except Wrong:
+            continue
+        if not row[0]:
+            continue
+        seen += 1
+        tally.check("%s: %.1f %% of %.1f ms of matrix kernels have a model" % (
+            os.path.basename(path)[:40], 100.0 * row[1] / row[0], row[0] / 1e6),
+            row[1] >= 0.9 * row[0])
+    if not seen:
+        tally.skip("coverage", "no ../shared")
+
+
+PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
+         coverage]
+
+
+def main():
+    words = sys.argv[1:]
+    tally = Tally("work")
+    with tempfile.TemporaryDirectory() as folder:
+        for part in PARTS:
+            if words and not any(word in part.__name__ for word in words):
+                continue
+            try:
+                part(tally, folder)
+            except Wrong as wrong:
+                tally.fail(part.__name__, wrong)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
