@@ -6,7 +6,6 @@
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
 #include "cli/message.h"
-#include "cli/fingerhook.h"
 #include "cli/progress.h"
 #include "cli/settingwords.h"
 #include "ledger/runadd.h"
@@ -125,8 +124,6 @@ static bool add(struct nl_call *call, const char *folder, const char *cache,
                                      .rank = call->settings.rank,
                                      .join = call->settings.join.items,
                                      .join_count = call->settings.join.count,
-                                     .print = nl_print_hook,
-                                     .print_form = NL_PRINT_FORM,
                                      .command = call->line};
     struct nl_add_result *results = nl_zalloc((size_t)call->count * sizeof *results);
     bool done = nl_ledger_add(folder, (const char *const *)call->argument, (size_t)call->count,

@@ -9,12 +9,12 @@
 #include "cli/input.h"
 #include "cli/ledgercall.h"
 #include "cli/message.h"
-#include "cli/fingerhook.h"
 #include "cli/progress.h"
 #include "fingerprint/similar.h"
 #include "ingest/cache.h"
 #include "ledger/runlist.h"
 #include "ledger/runopen.h"
+#include "ledger/runprint.h"
 
 #define USUAL_RUNS 10
 
@@ -192,7 +192,7 @@ static bool update_one(struct similar *s, const struct nl_ledger_run *run, const
                nl_fail(err, NL_INTERRUPTED, "stopped on request");
     }
     nl_ledger_print_init(&print, NL_PRINT_FORM);
-    done = nl_print_hook(trace, &print, s->call->job, err) &&
+    done = nl_ledger_print_make(&print, trace, s->call->job, err) &&
            nl_ledger_print_keep(s->ledger, run->run, &print, err);
     nl_ledger_print_release(&print);
     nl_trace_free(trace);

@@ -13,7 +13,7 @@
 #ifndef NL_RUNADD_H
 #define NL_RUNADD_H
 
-#include "ledger/runprint.h"
+#include "ledger/ledger.h"
 
 struct nl_add_options {
     const struct nl_rundoc_setting *settings; /* given by a person, checked by the caller */
@@ -26,8 +26,6 @@ struct nl_add_options {
     const char *const *join; /* reports whose metrics go to the kernels of every run; they are files
                                 of the run like the others */
     size_t join_count;
-    nl_ledger_print_fn *print; /* makes fingerprints; NULL = none */
-    int64_t print_form;
     const char *command; /* the command line, for the provenance; secrets are removed here */
 };
 

@@ -210,13 +210,6 @@ static bool judge(struct nl_runload *load, struct nl_job *job, struct nl_err *er
     return load->findings != NULL;
 }
 
-static bool take_print(struct nl_runload *load, const struct nl_add_options *options,
-                       struct nl_job *job, struct nl_err *err)
-{
-    load->print.form = options->print_form;
-    return !options->print || options->print(load->trace, &load->print, job, err);
-}
-
 static bool read_profile(struct nl_runload *load, const struct nl_add_options *options,
                          struct nl_job *job, struct nl_err *err)
 {
@@ -225,7 +218,7 @@ static bool read_profile(struct nl_runload *load, const struct nl_add_options *o
         return false;
     find_used(load);
     return write_document(load, job, err) && (!add_yaml(load) || write_document(load, job, err)) &&
-           judge(load, job, err) && take_print(load, options, job, err);
+           judge(load, job, err) && nl_ledger_print_make(&load->print, load->trace, job, err);
 }
 
 /* ---- a document ---- */
@@ -256,7 +249,8 @@ static bool read_document_trace(struct nl_runload *load, const struct nl_add_opt
         !json_is_true(nl_runrows_value(load->document, "coverage.timeline_complete")))
         return true;
     load->trace = load_trace(load, options, job, err);
-    return load->trace && judge(load, job, err) && take_print(load, options, job, err);
+    return load->trace && judge(load, job, err) &&
+           nl_ledger_print_make(&load->print, load->trace, job, err);
 }
 
 static bool read_document(struct nl_runload *load, const struct nl_add_options *options,

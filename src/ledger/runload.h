@@ -15,6 +15,7 @@
 #include "ingest/inputs.h"
 #include "ledger/artefact.h"
 #include "ledger/runadd.h"
+#include "ledger/runprint.h"
 #include "ledger/runyaml.h"
 
 #define NL_DOCUMENT_MAX ((size_t)1 << 30)

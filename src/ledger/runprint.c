@@ -1,6 +1,7 @@
 /* Fingerprints: a row each. The walk over them is runlist.c's, which knows the filters. */
 #include "ledger/runprint.h"
 
+#include "fingerprint/fingerpack.h"
 #include "ledger/ledgerdb.h"
 
 #define PRINT_MAX ((size_t)16 << 20)
@@ -16,6 +17,18 @@ void nl_ledger_print_release(struct nl_ledger_print *print)
 {
     nl_buf_release(&print->items);
     nl_buf_release(&print->names);
+}
+
+bool nl_ledger_print_make(struct nl_ledger_print *print, const struct nl_trace *trace,
+                          struct nl_job *job, struct nl_err *err)
+{
+    struct nl_runprint *made = nl_runprint_new(trace, NULL, job, err);
+    if (!made)
+        return false;
+    print->form = NL_PRINT_FORM;
+    nl_print_pack(made, &print->items, &print->names);
+    nl_runprint_free(made);
+    return true;
 }
 
 bool nl_ledger_print_put(struct nl_ledger *ledger, int64_t run, const struct nl_ledger_print *print,

@@ -1,7 +1,7 @@
 /*
- * runprint — fingerprints of runs, as bytes that this room keeps and does not read: `items` are what is
- * compared, `names` what is shown of the few that are near. Who adds runs says how they are made
- * (nl_add_options.print); `form` is the number of the way, and what has another is as good as none.
+ * runprint — fingerprints of runs, as packed bytes (fingerprint/fingerpack.h): `items` are what is
+ * compared, `names` what is shown of the few that are near. `form` is the number of the way they are
+ * made; what has another is as good as none.
  */
 #ifndef NL_RUNPRINT_H
 #define NL_RUNPRINT_H
@@ -17,9 +17,9 @@ struct nl_ledger_print {
 void nl_ledger_print_init(struct nl_ledger_print *print, int64_t form);
 void nl_ledger_print_release(struct nl_ledger_print *print);
 
-/* Makes the fingerprint of a trace; false with err only when cancelled. */
-typedef bool nl_ledger_print_fn(const struct nl_trace *trace, struct nl_ledger_print *print,
-                                struct nl_job *job, struct nl_err *err);
+/* Makes the fingerprint of a trace, in the newest form; false with err only when cancelled. */
+NL_MUST_CHECK bool nl_ledger_print_make(struct nl_ledger_print *print, const struct nl_trace *trace,
+                                        struct nl_job *job, struct nl_err *err);
 
 /* Stores it in the place of the one that the run has; inside a transaction. */
 NL_MUST_CHECK bool nl_ledger_print_put(struct nl_ledger *ledger, int64_t run,

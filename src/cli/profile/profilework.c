@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "cli/folders.h"
 #include "cli/hostfacts.h"
-#include "cli/fingerhook.h"
 
 bool nl_profile_check_model(struct nl_profile_work *work, struct nl_err *err)
 {
@@ -85,8 +84,6 @@ static bool add_to(struct nl_profile_work *work, const char *folder, const char 
                                      .setting_count = count,
                                      .keep_source = settings->keep_source,
                                      .rank = NL_NULL_I64,
-                                     .print = nl_print_hook,
-                                     .print_form = NL_PRINT_FORM,
                                      .command = work->call->line};
     if (!nl_ledger_add(folder, &profile, 1, &options, &work->added, work->call->job, err))
         return false;
