@@ -23,6 +23,7 @@
 #include "cli/child.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
+#include "ledger/ledgercheck.h"
 #include "cli/progress.h"
 
 #define FOUND_TEXT     400
@@ -428,6 +429,30 @@ static bool free_space(const char *folder, uint64_t *bytes)
     return true;
 }
 
+/* The quick check of `ledger check`, in a few words. */
+static bool look_ledger_whole(struct nl_call *call, const char *folder, struct finding *finding,
+                              char *state, size_t size)
+{
+    const struct nl_ledger_check_options quick = {.quick = true};
+    struct nl_err err;
+    nl_err_clear(&err);
+    struct nl_ledger *ledger = nl_ledger_open(folder, NL_LEDGER_READ, &err);
+    struct nl_result *faults = ledger ? nl_ledger_check(ledger, &quick, call->job, &err) : NULL;
+    bool whole = faults && !faults->rows;
+    bool made = nl_is_folder(folder);
+    if (!faults)
+        snprintf(state, size, "%s", err.text);
+    else
+        snprintf(state, size, "%s", !made ? "not made yet" : faults->note);
+    if (!whole)
+        finding->unlock =
+            "`neurolens ledger check` lists what is wrong, `neurolens ledger rebuild` "
+            "makes a lost database again";
+    nl_result_free(faults);
+    nl_ledger_close(ledger);
+    return whole;
+}
+
 static void look_ledger(struct nl_call *call, struct finding *finding)
 {
     const uint64_t enough = (uint64_t)1 << 30;
@@ -441,8 +466,10 @@ static void look_ledger(struct nl_call *call, struct finding *finding)
         return;
     }
     bool told = free_space(folder, &bytes);
-    finding->good = told && bytes >= enough;
-    say(finding, "%.250s%s, %s free", folder, nl_ledger_exists(folder) ? "" : " (not made yet)",
+    char state[520];
+    bool whole = look_ledger_whole(call, folder, finding, state, sizeof state);
+    finding->good = whole && told && bytes >= enough;
+    say(finding, "%.180s: %.250s; %s free", folder, state,
         told ? nl_format_bytes(room, bytes) : "unknown");
     nl_free(folder);
 }

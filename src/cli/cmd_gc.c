@@ -21,13 +21,14 @@ struct sweeps {
 };
 
 /* Members of the answer in their order; the first four were there before the ledger had runs. */
-#define MEMBERS 9
+#define MEMBERS 11
 static void list_members(const struct sweeps *sweeps, uint64_t values[MEMBERS])
 {
     const uint64_t all[MEMBERS] = {
         sweeps->cache.removed,         sweeps->cache.removed_bytes, sweeps->cache.kept,
         sweeps->cache.kept_bytes,      sweeps->ledger.runs,         sweeps->ledger.artefacts,
-        sweeps->ledger.artefact_bytes, sweeps->ledger.kept,         sweeps->ledger.kept_bytes};
+        sweeps->ledger.artefact_bytes, sweeps->ledger.kept,         sweeps->ledger.kept_bytes,
+        sweeps->ledger.orphans,        sweeps->ledger.orphan_bytes};
     memcpy(values, all, sizeof all);
 }
 
@@ -41,6 +42,8 @@ static const struct nl_result_column members[MEMBERS] = {
     {"artefacts_removed_bytes", "Bytes removed", NL_MEANS_BYTES},
     {"artefacts_kept", "Artefacts kept", NL_MEANS_COUNT},
     {"artefacts_kept_bytes", "Bytes kept", NL_MEANS_BYTES},
+    {"orphans", "Without a run", NL_MEANS_COUNT},
+    {"orphans_bytes", "Bytes without a run", NL_MEANS_BYTES},
 };
 
 static void print_json(FILE *out, const char *folder, const struct sweeps *sweeps)
@@ -79,6 +82,13 @@ static void print_text(FILE *out, const char *folder, const struct sweeps *sweep
             nl_format_bytes(gone, sweeps->ledger.artefact_bytes),
             (unsigned long long)sweeps->ledger.kept,
             nl_format_bytes(kept, sweeps->ledger.kept_bytes));
+    if (sweeps->ledger.orphans)
+        fprintf(
+            out,
+            "%llu artefacts (%s) belong to no run and were kept: `neurolens ledger rebuild` makes "
+            "runs of them, gc --orphans removes them\n",
+            (unsigned long long)sweeps->ledger.orphans,
+            nl_format_bytes(kept, sweeps->ledger.orphan_bytes));
 }
 
 /* The same as a table of one row, for csv and md. */
@@ -131,17 +141,17 @@ static bool sweep_cache(const struct nl_call *call, const char *folder, struct s
     return true;
 }
 
-/* Only where there are runs: without the database nobody knows which artefacts are needed. */
+/* Read first: a ledger that was never made is not made now. */
 static bool sweep_ledger(const struct nl_call *call, struct sweeps *sweeps, struct nl_err *err)
 {
+    struct nl_ledger_sweep_options options = {.dry = sweeps->dry,
+                                              .orphans = call->settings.orphans};
     bool there;
-    struct nl_ledger *ledger = NULL;
     if (!nl_ledgercall_there(call, &there, err))
         return false;
-    if (!there)
-        return true;
-    ledger = nl_ledgercall_open(call, sweeps->dry ? NL_LEDGER_READ : NL_LEDGER_WRITE, err);
-    bool done = ledger && nl_ledger_sweep(ledger, sweeps->dry, &sweeps->ledger, err);
+    struct nl_ledger *ledger =
+        nl_ledgercall_open(call, sweeps->dry || !there ? NL_LEDGER_READ : NL_LEDGER_WRITE, err);
+    bool done = ledger && (!there || nl_ledger_sweep(ledger, &options, &sweeps->ledger, err));
     nl_ledger_close(ledger);
     return done;
 }
@@ -150,8 +160,8 @@ bool nl_cmd_gc(struct nl_call *call, struct nl_err *err)
 {
     struct sweeps sweeps = {.dry = call->settings.dry_run};
     char *folder = nl_cache_folder(call->settings.ledger, err);
-    bool done = folder && sweep_cache(call, folder, &sweeps, err) &&
-                sweep_ledger(call, &sweeps, err) && print(call, folder, &sweeps, err);
+    bool done = folder && sweep_ledger(call, &sweeps, err) &&
+                sweep_cache(call, folder, &sweeps, err) && print(call, folder, &sweeps, err);
     nl_free(folder);
     return done;
 }

@@ -1,13 +1,23 @@
 /* init: make .neurolens/, which the other commands then find from here and below. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/message.h"
 #include "cli/output.h"
+#include "ledger/ledgershare.h"
+
+const struct nl_option nl_init_options[] = {
+    {"shared", 0, NL_OPTION_FLAG, offsetof(struct nl_settings, shared), NULL,
+     "let the folder's group read and write it", NULL},
+    {.name = NULL},
+};
 
 /* Keeps the ledger out of the project's own version control. */
 static bool write_ignore(const char *folder, struct nl_err *err)
@@ -37,6 +47,20 @@ static bool make_ledger(const char *folder, bool *existed, struct nl_err *err)
     return nl_make_folders(folder, err) && write_ignore(folder, err);
 }
 
+/* A ledger that is named elsewhere wins over the folder that was just made. */
+static void warn_of_another(const struct nl_call *call, const char *folder)
+{
+    const char *named = getenv("NEUROLENS_LEDGER");
+    char *made = realpath(folder, NULL), *meant = named ? realpath(named, NULL) : NULL;
+    if (named && *named && !(made && meant && strcmp(made, meant) == 0))
+        nl_message_note(call,
+                        "$NEUROLENS_LEDGER is set to %s and wins over this ledger; unset it to use "
+                        "this one",
+                        named);
+    nl_free(made); /* realpath's memory is malloc's, as ours */
+    nl_free(meant);
+}
+
 bool nl_cmd_init(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
@@ -45,11 +69,15 @@ bool nl_cmd_init(struct nl_call *call, struct nl_err *err)
     nl_arena_init(&arena);
     const char *folder =
         nl_arena_format(&arena, "%s/.neurolens", call->count ? call->argument[0] : ".");
-    bool done = make_ledger(folder, &existed, err) && nl_output_open(&output, call, NULL, 0, err);
+    bool done = make_ledger(folder, &existed, err) &&
+                (!call->settings.shared || nl_ledger_share(folder, err)) &&
+                nl_output_open(&output, call, NULL, 0, err);
     if (done) {
-        fprintf(output.stream, "%s %s\n",
-                existed ? "there is already a ledger in" : "made the ledger", folder);
+        fprintf(output.stream, "%s %s%s\n",
+                existed ? "there is already a ledger in" : "made the ledger", folder,
+                call->settings.shared ? ", shared with its group" : "");
         done = nl_output_close(&output, call, true, err);
+        warn_of_another(call, folder);
     }
     nl_arena_free(&arena);
     return done;

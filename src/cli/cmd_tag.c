@@ -24,23 +24,64 @@ static bool say(const struct nl_call *call, const char *id, const char *did, siz
     return done;
 }
 
+static const char *const tag_words[] = {
+    [NL_TAG_ADD] = "added", [NL_TAG_MOVE] = "moved here", [NL_TAG_REMOVE] = "removed"};
+
+/* "1a2b3c4d: 2 tags added", and for a tag that meant another run before, which one it means now. */
+static bool tag_lines(const struct nl_call *call, struct nl_ledger *ledger, const char *id,
+                      enum nl_tag_how how, const struct nl_tag_change *changes, size_t *changed,
+                      struct nl_buf *line, struct nl_err *err)
+{
+    char before[NL_RUNDOC_ID], now[NL_RUNDOC_ID];
+    size_t count = (size_t)call->count - 1;
+    *changed = 0;
+    for (size_t i = 0; i < count; i++)
+        *changed += changes[i].changed;
+    nl_buf_format(line, "%s: %zu tag%s %s", id, *changed, *changed == 1 ? "" : "s", tag_words[how]);
+    for (size_t i = 0; i < count; i++) {
+        if (!changes[i].means_other)
+            continue;
+        if (!nl_ledger_short_id(ledger, changes[i].before, before, err) ||
+            (changes[i].now[0] && !nl_ledger_short_id(ledger, changes[i].now, now, err)))
+            return false;
+        nl_buf_format(line, "\n%s now means %s (it meant %s%s)", call->argument[i + 1],
+                      changes[i].now[0] ? now : "no run", before,
+                      how == NL_TAG_ADD ? ", which keeps it; --move takes it away" : "");
+    }
+    return true;
+}
+
+static bool tag(const struct nl_call *call, struct nl_ledger *ledger,
+                const struct nl_ledger_run *run, struct nl_tag_change *changes, struct nl_err *err)
+{
+    char id[NL_RUNDOC_ID];
+    size_t changed;
+    struct nl_buf line;
+    enum nl_tag_how how = call->settings.remove ? NL_TAG_REMOVE
+                          : call->settings.move ? NL_TAG_MOVE
+                                                : NL_TAG_ADD;
+    if (call->settings.remove && call->settings.move)
+        return nl_fail(err, NL_USAGE, "--remove and --move exclude each other");
+    nl_buf_init(&line, (size_t)1 << 20);
+    bool done =
+        nl_ledger_tag(ledger, run, (const char *const *)call->argument + 1, (size_t)call->count - 1,
+                      how, call->line, changes, err) &&
+        nl_ledger_short_id(ledger, run->id, id, err) &&
+        tag_lines(call, ledger, id, how, changes, &changed, &line, err) &&
+        say(call, run->id, how == NL_TAG_REMOVE ? "removed" : "added", changed, line.ptr, err);
+    nl_buf_release(&line);
+    return done;
+}
+
 bool nl_cmd_tag(struct nl_call *call, struct nl_err *err)
 {
     struct nl_ledger_run run;
-    char line[160], id[NL_RUNDOC_ID];
-    size_t changed;
-    bool remove = call->settings.remove;
     struct nl_ledger *ledger = nl_ledgercall_edit(call, &run, err);
-    bool done = ledger &&
-                nl_ledger_tag(ledger, &run, (const char *const *)call->argument + 1,
-                              (size_t)call->count - 1, remove, call->line, &changed, err) &&
-                nl_ledger_short_id(ledger, run.id, id, err);
+    struct nl_tag_change *changes = nl_zalloc((size_t)call->count * sizeof *changes);
+    bool done = ledger && tag(call, ledger, &run, changes, err);
+    nl_free(changes);
     nl_ledger_close(ledger);
-    if (!done)
-        return false;
-    snprintf(line, sizeof line, "%s: %zu tag%s %s", id, changed, changed == 1 ? "" : "s",
-             remove ? "removed" : "added");
-    return say(call, run.id, remove ? "removed" : "added", changed, line, err);
+    return done;
 }
 
 /* "1.2s" or "1.2s:1.5s", from the first event. */

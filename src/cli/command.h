@@ -39,7 +39,10 @@ struct nl_settings {
     const char *sort, *columns; /* ls */
     bool bin;                   /* ls */
     bool update;                /* similar */
-    bool remove, restore;       /* tag, trust, rm */
+    bool remove, move, restore; /* tag, trust, rm */
+    bool shared;                /* init */
+    bool orphans;               /* gc */
+    bool quick;                 /* ledger check */
     bool list;                  /* trust */
     const char *at;             /* note */
     const char *to;             /* export */
@@ -102,8 +105,9 @@ enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[] 
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
 /* Of single commands, in cmd_NAME.c. */
-extern const struct nl_option nl_diff_options[], nl_fingerprint_options[], nl_model_options[],
-    nl_similar_options[], nl_top_options[];
+extern const struct nl_option nl_diff_options[], nl_fingerprint_options[], nl_init_options[],
+    nl_ledger_options[], nl_model_options[], nl_similar_options[], nl_top_options[];
+extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
 /* The tables of all commands, NULL-terminated. */
 extern const struct nl_option *const nl_every_option[];
 
@@ -128,6 +132,7 @@ NL_MUST_CHECK bool nl_cmd_show(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_tag(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_note(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_rm(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_ledger(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_gc(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_fingerprint(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_similar(struct nl_call *call, struct nl_err *err);

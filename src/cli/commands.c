@@ -121,6 +121,7 @@ static const struct nl_option show_options[] = {
 
 static const struct nl_option tag_options[] = {
     {"remove", 0, NL_OPTION_FLAG, TARGET(remove), NULL, "take the tags away", NULL},
+    {"move", 0, NL_OPTION_FLAG, TARGET(move), NULL, "take the tags from all other runs", NULL},
     END,
 };
 
@@ -145,6 +146,9 @@ static const struct nl_option gc_options[] = {
     {"max", 0, NL_OPTION_SIZE, TARGET(max_bytes), "SIZE",
      "keep at most that much (default: the cache's own bound)", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "remove every cached profile", NULL},
+    {"orphans", 0, NL_OPTION_FLAG, TARGET(orphans), NULL,
+     "also artefacts that no run needs (`ledger check` lists them, `ledger rebuild` uses them)",
+     NULL},
     {"dry-run", 0, NL_OPTION_FLAG, TARGET(dry_run), NULL, "only say what would go", NULL},
     END,
 };
@@ -200,6 +204,8 @@ static const struct nl_option *const sql_tables[] = {sql_options, profile_option
                                                      nl_common_options, NULL};
 static const struct nl_option *const export_tables[] = {export_options, profile_options,
                                                         nl_common_options, NULL};
+static const struct nl_option *const init_tables[] = {nl_init_options, nl_common_options, NULL};
+static const struct nl_option *const ledger_tables[] = {nl_ledger_options, nl_common_options, NULL};
 static const struct nl_option *const gc_tables[] = {gc_options, nl_common_options, NULL};
 static const struct nl_option *const add_tables[] = {add_options, profile_options,
                                                      nl_common_options, NULL};
@@ -216,25 +222,14 @@ static const struct nl_option *const fingerprint_tables[] = {
     nl_fingerprint_options, profile_options, nl_common_options, NULL};
 static const struct nl_option *const similar_tables[] = {nl_similar_options, profile_options,
                                                          nl_common_options, NULL};
-const struct nl_option *const nl_every_option[] = {run_options,
-                                                   nl_top_options,
-                                                   nl_model_options,
-                                                   report_options,
-                                                   nl_diff_options,
-                                                   sql_options,
-                                                   export_options,
-                                                   gc_options,
-                                                   add_options,
-                                                   ls_options,
-                                                   tag_options,
-                                                   note_options,
-                                                   rm_options,
-                                                   profile_options,
-                                                   nl_fingerprint_options,
-                                                   nl_similar_options,
-                                                   trust_options,
-                                                   nl_common_options,
-                                                   NULL};
+const struct nl_option *const nl_every_option[] = {
+    run_options,        nl_top_options,    nl_model_options,
+    report_options,     nl_diff_options,   sql_options,
+    export_options,     gc_options,        add_options,
+    ls_options,         tag_options,       note_options,
+    rm_options,         profile_options,   nl_fingerprint_options,
+    nl_similar_options, nl_init_options,   nl_ledger_options,
+    trust_options,      nl_common_options, NULL};
 
 const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Ledger",
                                          "Share",  "Tools",      NULL};
@@ -373,10 +368,12 @@ const struct nl_command nl_commands[] = {
      .usage = "[FOLDER]",
      .least = 0,
      .most = 1,
-     .tables = plain_tables,
+     .tables = init_tables,
      .help = "Makes .neurolens/ in FOLDER (default: the current one). Commands run there or\n"
-             "below keep their runs and cached profiles in it.",
-     .examples = "neurolens init",
+             "below keep their runs and cached profiles in it. Others may not read it, except\n"
+             "with --shared: then the group that owns FOLDER can read and add runs.",
+     .examples = "neurolens init\n"
+                 "neurolens init --shared /srv/perf    # after chgrp perfteam /srv/perf",
      .run = nl_cmd_init},
     {.name = "trust",
      .group = "Ledger",
@@ -449,10 +446,12 @@ const struct nl_command nl_commands[] = {
      .least = 2,
      .most = -1,
      .tables = tag_tables,
-     .help =
-         "A tag names its run wherever a PROFILE stands; of several runs with one tag it means\n"
-         "the newest. Where a file is called so, the file is meant.",
+     .help = "A tag names its run wherever a PROFILE stands. Several runs may have one tag, for\n"
+             "`ls tag=nightly`; as a name it means the run that was given it last, and --move "
+             "takes it\n"
+             "from the others. A tag may be a branch: feature/x. A file of that name wins.",
      .examples = "neurolens tag @ baseline nightly\n"
+                 "neurolens tag @~5 baseline --move        # back to an older run\n"
                  "neurolens tag 1a2b3c4d --remove nightly",
      .run = nl_cmd_tag},
     {.name = "note",
@@ -490,10 +489,12 @@ const struct nl_command nl_commands[] = {
          "Removes the runs in the bin for good, with what the ledger kept of them; the least\n"
          "recently used cached profiles, and reports kept beside them, until the rest fits; and\n"
          "temporary files that an interrupted run left more than a day ago. What is cached is\n"
-         "made again when it is asked for.",
+         "made again when it is asked for. Artefacts that belong to no run stay: they may be all\n"
+         "that is left of a lost database. --orphans removes those older than a day.",
      .examples = "neurolens gc --dry-run\n"
                  "neurolens gc --max 2GiB",
      .run = nl_cmd_gc},
+#include "cli/ledgercommands.def"
     {.name = "validate",
      .group = "Ledger",
      .summary = "hold run documents against their schema",

@@ -31,7 +31,7 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-static bool is_folder(const char *path)
+bool nl_is_folder(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
@@ -43,7 +43,7 @@ char *nl_project_folder(void)
     char *found = NULL;
     while (here && !found) {
         char *path = join(strcmp(here, "/") == 0 ? "" : here, ".neurolens");
-        if (is_folder(path))
+        if (nl_is_folder(path))
             found = path;
         else
             nl_free(path);

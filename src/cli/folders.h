@@ -16,6 +16,8 @@
  * it in, for a ledger behind a URL, and for one that was found and is not trusted. */
 char *nl_ledger_folder(const char *given, struct nl_err *err);
 
+bool nl_is_folder(const char *path);
+
 /* The .neurolens of this folder or the nearest one above, whoever made it; NULL without one. */
 char *nl_project_folder(void);
 

@@ -1,15 +1,36 @@
 /* What the ledger's commands share. */
 #include "cli/ledgercall.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/folders.h"
+
+/* The user's own ledger is empty as long as nobody wrote into it; one that was named must be there. */
+static bool named_is_there(const struct nl_call *call, const char *folder, struct nl_err *err)
+{
+    const char *variable = getenv("NEUROLENS_LEDGER");
+    bool named = call->settings.ledger || (variable && *variable);
+    if (!named || access(folder, F_OK) == 0 || errno != ENOENT)
+        return true;
+    nl_err_at(err, folder, -1);
+    return nl_fail(
+        err, NL_IO,
+        "there is no ledger here; check %s, or `neurolens add` makes one with its first run",
+        call->settings.ledger ? "--ledger" : "$NEUROLENS_LEDGER");
+}
 
 struct nl_ledger *nl_ledgercall_open(const struct nl_call *call, enum nl_ledger_mode mode,
                                      struct nl_err *err)
 {
     char *folder = nl_ledger_folder(call->settings.ledger, err);
+    if (folder && mode == NL_LEDGER_READ && !named_is_there(call, folder, err)) {
+        nl_free(folder);
+        return NULL;
+    }
     struct nl_ledger *ledger = folder ? nl_ledger_open(folder, mode, err) : NULL;
     nl_free(folder);
     return ledger;

@@ -42,6 +42,9 @@ char *nl_artefact_path(const char *ledger, const char *sha256);
 /* Its content into a file that appears at once, or added to a buffer (which bounds it: NL_LIMIT). */
 NL_MUST_CHECK bool nl_artefact_unpack(const char *ledger, const char *sha256, const char *path,
                                       struct nl_job *job, struct nl_err *err);
+/* Reads it to its end: is the content what its name says? */
+NL_MUST_CHECK bool nl_artefact_verify(const char *ledger, const char *sha256, struct nl_job *job,
+                                      struct nl_err *err);
 NL_MUST_CHECK bool nl_artefact_read(const char *ledger, const char *sha256, struct nl_buf *out,
                                     struct nl_err *err);
 

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,8 +14,10 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "ledger/artefactwalk.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/ledgerours.h"
+#include "ledger/ledgershare.h"
 
 #define LEAST_HEX   6
 #define SHORT_ID    8
@@ -90,12 +93,35 @@ static const struct {
     {SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_DQS_DDL, 0},
 };
 
-static bool set_up(struct nl_ledger *ledger, bool writable, struct nl_err *err)
+/* What is left of a ledger whose database is gone is no empty ledger. */
+static bool database_lost(const char *folder, const char *how, struct nl_err *err)
+{
+    nl_err_at(err, folder, -1);
+    return nl_fail(
+        err, NL_FORMAT,
+        "ledger.db is %s, but artefacts of runs lie here: `neurolens ledger rebuild` makes "
+        "it again from them",
+        how);
+}
+
+static bool check_tables(struct nl_ledger *ledger, struct nl_err *err)
+{
+    int64_t tables;
+    if (!nl_ledgerdb_number(ledger, &tables, 0, err, "SELECT count(*) FROM sqlite_schema", ""))
+        return false;
+    return tables || !nl_artefact_any(ledger->folder) ||
+           database_lost(ledger->folder, "empty", err);
+}
+
+static bool set_up(struct nl_ledger *ledger, bool writable, enum nl_ledger_mode mode,
+                   struct nl_err *err)
 {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         sqlite3_db_config(ledger->db, settings[i].option, settings[i].value, NULL);
     sqlite3_extended_result_codes(ledger->db, 1);
     sqlite3_busy_timeout(ledger->db, NL_LEDGER_PATIENCE_MS);
+    if (mode != NL_LEDGER_REBUILD && !check_tables(ledger, err))
+        return false;
     if (writable && !set_wal(ledger, err))
         return false;
     /* FULL: a run that was reported as added survives a loss of power. */
@@ -113,32 +139,91 @@ static void make_private(const char *path)
         close(fd);
 }
 
+/* Which way to the database, by what is there and what may be done with it. */
+static int open_database(struct nl_ledger *ledger, const char *path, bool there, bool writable,
+                         enum nl_ledger_mode mode)
+{
+    if (!there && mode == NL_LEDGER_READ)
+        return sqlite3_open(":memory:", &ledger->db);
+    if (there && !writable && mode == NL_LEDGER_READ)
+        return open_unwritable(ledger, path);
+    if (!there)
+        make_private(path);
+    int code = sqlite3_open_v2(path, &ledger->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (!there)
+        nl_ledger_share_path(ledger->folder, path); /* its log and shared memory follow it */
+    return code;
+}
+
 static bool open_file(struct nl_ledger *ledger, enum nl_ledger_mode mode, struct nl_err *err)
 {
     char *path = database_path(ledger->folder, "");
     bool there = access(path, F_OK) == 0;
     bool writable = there && access(path, W_OK) == 0 && access(ledger->folder, W_OK) == 0;
-    bool memory = !there && mode == NL_LEDGER_READ;
-    int code;
-    if (!nl_ledger_files_ours(ledger->folder, err))
+    bool lost = !there && mode != NL_LEDGER_REBUILD && nl_artefact_any(ledger->folder);
+    if (!nl_ledger_files_ours(ledger->folder, err)) {
+        nl_free(path);
         return false;
-    if (!there && !memory)
-        make_private(path);
-    if (memory)
-        code = sqlite3_open(":memory:", &ledger->db);
-    else if (there && !writable && mode == NL_LEDGER_READ)
-        code = open_unwritable(ledger, path);
-    else
-        code = sqlite3_open_v2(path, &ledger->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    }
+    int code = lost ? SQLITE_OK : open_database(ledger, path, there, writable, mode);
     nl_free(path);
+    if (lost)
+        return database_lost(ledger->folder, "missing", err);
     if (code != SQLITE_OK)
         return nl_ledgerdb_fail(err, ledger, code);
-    return set_up(ledger, memory || writable || mode == NL_LEDGER_WRITE, err);
+    return set_up(ledger, !there || writable || mode != NL_LEDGER_READ, mode, err);
+}
+
+/* "alice", or the number of a user without a name. */
+static const char *owner_name(uid_t user, char text[64])
+{
+    struct passwd entry, *found = NULL;
+    char buffer[4096];
+    if (getpwuid_r(user, &entry, buffer, sizeof buffer, &found) == 0 && found)
+        snprintf(text, 64, "%.60s", found->pw_name);
+    else
+        snprintf(text, 64, "%lu", (unsigned long)user);
+    return text;
+}
+
+/* A ledger that cannot be looked at is not an empty one. */
+static bool check_folder(const char *folder, enum nl_ledger_mode mode, struct nl_err *err)
+{
+    struct stat info;
+    char owner[64];
+    if (stat(folder, &info) != 0) {
+        if (errno == ENOENT && mode == NL_LEDGER_READ)
+            return true;
+        nl_err_at(err, folder, -1);
+        return nl_fail(
+            err, NL_ENVIRONMENT,
+            "this ledger cannot be opened: %s; ask for permission or choose another with "
+            "--ledger",
+            strerror(errno));
+    }
+    char *database = database_path(folder, "");
+    bool is_folder = S_ISDIR(info.st_mode), readable = access(folder, R_OK | X_OK) == 0;
+    bool closed = readable && access(database, F_OK) == 0 && access(database, R_OK) != 0;
+    nl_free(database);
+    if (is_folder && readable && !closed)
+        return true;
+    nl_err_at(err, folder, -1);
+    if (!is_folder)
+        return nl_fail(err, NL_ENVIRONMENT,
+                       "this is a file, but a ledger is a folder; name one with --ledger or "
+                       "$NEUROLENS_LEDGER");
+    return nl_fail(
+        err, NL_ENVIRONMENT,
+        "you may not read this ledger of user %s (mode %04o); ask for access, choose another "
+        "with --ledger, or let its owner share it (`neurolens init --shared`)",
+        owner_name(info.st_uid, owner), (unsigned)info.st_mode & 07777);
 }
 
 struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, struct nl_err *err)
 {
-    if (mode == NL_LEDGER_WRITE && !nl_make_folders(folder, err))
+    if (mode != NL_LEDGER_READ && access(folder, F_OK) != 0 && !nl_make_folders(folder, err))
+        return NULL;
+    if (!check_folder(folder, mode, err))
         return NULL;
     struct nl_ledger *ledger = nl_zalloc(sizeof *ledger);
     ledger->folder = nl_strdup(folder);
@@ -170,6 +255,7 @@ void nl_ledger_close(struct nl_ledger *ledger)
     for (size_t i = 0; i < ledger->cached_count; i++)
         sqlite3_finalize(ledger->cached[i].statement);
     sqlite3_close(ledger->db);
+    nl_free(ledger->touched);
     nl_free(ledger->folder);
     nl_free(ledger);
 }
@@ -178,7 +264,7 @@ void nl_ledger_close(struct nl_ledger *ledger)
 
 bool nl_ledger_may_name(const char *word)
 {
-    return word[0] == '@' || (word[0] && word[0] != '-' && !strchr(word, '/'));
+    return word[0] == '@' || (word[0] && word[0] != '-' && word[0] != '/' && word[0] != '.');
 }
 
 bool nl_ledger_begins_id(const char *word)
@@ -228,8 +314,9 @@ static bool find_by_tag(struct nl_ledger *ledger, const char *word, bool binned,
     return take(ledger,
                 nl_ledgerdb_ask(ledger, err,
                                 "SELECT run, id, removed_ns IS NOT NULL FROM runs "
-                                "WHERE run IN (SELECT run FROM tags WHERE tag = ?1) "
-                                "AND (removed_ns IS NOT NULL) = ?2 ORDER BY run DESC LIMIT 1",
+                                "JOIN tags USING (run) WHERE tag = ?1 "
+                                "AND (removed_ns IS NOT NULL) = ?2 "
+                                "ORDER BY given DESC, run DESC LIMIT 1",
                                 "ti", word, (int64_t)binned),
                 run, found, err);
 }

@@ -2,6 +2,7 @@
  * ledger — the runs that were kept: one SQLite database and a folder of artefacts.
  *
  *     <ledger>/ledger.db                   rows (schema: ledgerschema.c)
+ *     <ledger>/runs/<id>.json              what the rows say of a run, to make them again (runcard.h)
  *     <ledger>/artefacts/ab/<sha256>.zst   files by the SHA-256 of their content (artefact.h)
  *     <ledger>/cache/                      opened traces; may be deleted at any time
  *
@@ -11,7 +12,8 @@
  * (store/redact.h) by whoever makes the rows.
  *
  * A ledger belongs to one thread. Verbs are in runadd.h (add), runlist.h (ls), runshow.h (show),
- * runedit.h (tag, note, rm), runopen.h (`@` as a profile) and ledgergc.h (gc).
+ * runedit.h (tag, note, rm), runopen.h (`@` as a profile), ledgergc.h (gc), ledgercheck.h,
+ * ledgerrebuild.h and ledgermerge.h (ledger check, rebuild, merge).
  *
  * Errors everywhere: NL_ENVIRONMENT (locked for too long, no permission, of a newer version),
  * NL_WRITE (disk full), NL_FORMAT (damaged), and what each function adds.
@@ -26,13 +28,16 @@
 #define NL_LEDGER_PATIENCE_MS 30000
 
 enum nl_ledger_mode {
-    NL_LEDGER_READ, /* a ledger that does not exist reads as an empty one */
-    NL_LEDGER_WRITE /* makes folder and database when they are not there */
+    NL_LEDGER_READ,   /* a folder that does not exist reads as an empty ledger */
+    NL_LEDGER_WRITE,  /* makes folder and database when they are not there */
+    NL_LEDGER_REBUILD /* the same, even when artefacts lie there and their database is lost */
 };
 
 struct nl_ledger;
 
-/* Brings an older database to the newest schema when it may be written. NULL with err otherwise. */
+/* Brings an older database to the newest schema when it may be written. NULL with err otherwise: what may
+ * not be read, or is no folder, is no empty ledger (NL_ENVIRONMENT), nor is one whose database is gone
+ * while its artefacts are there (NL_FORMAT). */
 struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, struct nl_err *err);
 /* Is there a database in that folder? */
 bool nl_ledger_exists(const char *folder);
@@ -50,7 +55,7 @@ struct nl_ledger_run {
 
 /*
  * The run that `word` names: `@` the newest, `@~3` three before it, 6 or more hex digits its id
- * begins with, or a tag (of several runs with it the newest). Tags win over ids. The bin is looked
+ * begins with, or a tag (of several runs the one that was given it last). Tags win over ids. The bin is looked
  * at only with `binned`, and then nothing else. NL_IO when nothing has that name; NL_USAGE when
  * several ids begin so (they are listed).
  */
@@ -60,7 +65,7 @@ NL_MUST_CHECK bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bo
 /* Are these hex digits, enough of them, that an id can begin with? */
 bool nl_ledger_begins_id(const char *word);
 
-/* Could the word be a run's name at all: `@…`, or something without a folder in it? */
+/* Could the word be a run's name at all: `@…`, or something that is no absolute or ./relative path? */
 bool nl_ledger_may_name(const char *word);
 
 /* The shortest beginning of an id, 8 digits or more, that no other run has. */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "ledger/runcard.h"
 
 int64_t nl_ledger_now_ns(void)
 {
@@ -46,10 +47,11 @@ bool nl_ledgerdb_fail(struct nl_err *err, struct nl_ledger *ledger, int code)
             says);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return nl_fail(err, NL_FORMAT,
-                       "ledger.db is damaged: %s; restore it, or move it away and add the runs "
-                       "again",
-                       says);
+        return nl_fail(
+            err, NL_FORMAT,
+            "ledger.db is damaged: %s; restore it, or `neurolens ledger rebuild` makes a "
+            "new one from the artefacts",
+            says);
     case SQLITE_NOMEM: return nl_fail(err, NL_MEMORY, "no memory for the ledger");
     case SQLITE_CONSTRAINT:
     case SQLITE_MISMATCH:
@@ -174,8 +176,30 @@ bool nl_ledgerdb_begin(struct nl_ledger *ledger, struct nl_err *err)
     return nl_ledgerdb_do(ledger, err, "BEGIN IMMEDIATE", "");
 }
 
+void nl_ledgerdb_touch(struct nl_ledger *ledger, int64_t run)
+{
+    for (size_t i = 0; i < ledger->touched_count; i++)
+        if (ledger->touched[i] == run)
+            return;
+    nl_grow(&ledger->touched, &ledger->touched_cap, ledger->touched_count + 1);
+    ledger->touched[ledger->touched_count++] = run;
+}
+
+/* Inside the transaction, so that nobody else writes the same card at the same time. A card that cannot
+ * be written loses nothing: the rows are there, and `ledger check` says so. */
+static void write_cards(struct nl_ledger *ledger, bool done)
+{
+    struct nl_err ignored;
+    nl_err_clear(&ignored);
+    for (size_t i = 0; done && i < ledger->touched_count; i++)
+        if (!nl_runcard_save(ledger, ledger->touched[i], &ignored))
+            break;
+    ledger->touched_count = 0;
+}
+
 bool nl_ledgerdb_end(struct nl_ledger *ledger, bool done, struct nl_err *err)
 {
+    write_cards(ledger, done);
     if (done && nl_ledgerdb_do(ledger, err, "COMMIT", ""))
         return true;
     /* A failure of the disk may have rolled back already. */

@@ -26,6 +26,9 @@ struct nl_ledger {
         sqlite3_stmt *statement;
     } cached[NL_LEDGERDB_STATEMENTS];
     size_t cached_count;
+    int64_t
+        *touched; /* runs that this transaction changed: their cards are written before it ends */
+    size_t touched_count, touched_cap;
 };
 
 /* What an SQLite result means, as an error of ours about this ledger. */
@@ -50,6 +53,9 @@ bool nl_ledgerdb_next(struct nl_err *err, struct nl_ledger *ledger, sqlite3_stmt
 /* The first column of the first row as a number; `absent` when there is no row or it is NULL. */
 NL_MUST_CHECK bool nl_ledgerdb_number(struct nl_ledger *ledger, int64_t *value, int64_t absent,
                                       struct nl_err *err, const char *sql, const char *types, ...);
+
+/* Remembers that the open transaction changes this run. */
+void nl_ledgerdb_touch(struct nl_ledger *ledger, int64_t run);
 
 /* A transaction that may write; waits for other writers. Commits when `done`, rolls back otherwise;
  * the result is whether everything is on the disk. */

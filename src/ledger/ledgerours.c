@@ -13,8 +13,10 @@
 static const struct {
     const char *name;
     mode_t type;
-} parts[] = {{"ledger.db", S_IFREG},         {"ledger.db-wal", S_IFREG}, {"ledger.db-shm", S_IFREG},
-             {"ledger.db-journal", S_IFREG}, {"artefacts", S_IFDIR},     {"cache", S_IFDIR}};
+} parts[] = {{"ledger.db", S_IFREG},     {"ledger.db-wal", S_IFREG},
+             {"ledger.db-shm", S_IFREG}, {"ledger.db-journal", S_IFREG},
+             {"artefacts", S_IFDIR},     {"cache", S_IFDIR},
+             {"runs", S_IFDIR}};
 
 /* The last bytes of a journal with the name of a super-journal (SQLite's file format, section 4.4:
  * transactions over several databases, which a ledger never has). */

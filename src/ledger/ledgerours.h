@@ -4,7 +4,7 @@
  * A ledger may have come with somebody else's files (a clone, an archive), so before SQLite opens it
  * its files are looked at, and after that its schema:
  *
- *   - ledger.db, its -wal, -shm and -journal, artefacts/ and cache/ are files and folders, no links;
+ *   - ledger.db, its -wal, -shm and -journal, artefacts/, runs/ and cache/ are files and folders, no links;
  *   - a -journal names no other file (SQLite deletes the super-journal that a journal names);
  *   - tables and indexes are those of ledgerschema.c to the letter: no view, trigger or expression of
  *     somebody else runs.

@@ -77,6 +77,11 @@ static const char *const steps[] = {
     "  form INTEGER NOT NULL," /* the way it was made and packed */
     "  items BLOB NOT NULL,"   /* what is compared; before the names, so that these are not read */
     "  names BLOB NOT NULL);",
+    /* 2 → 3 */
+    /* Of several runs with one tag the tag means the one that it was given last. */
+    "ALTER TABLE tags ADD COLUMN given INTEGER NOT NULL DEFAULT 0;"
+    /* Artefacts that a command let go of: gc removes these and no others. */
+    "CREATE TABLE released(sha256 TEXT PRIMARY KEY) WITHOUT ROWID;",
 };
 
 const struct nl_ledger_schema nl_ledger_schema = {steps, sizeof steps / sizeof *steps};

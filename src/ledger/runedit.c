@@ -3,26 +3,50 @@
 #include "ledger/runedit.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runkeep.h"
 #include "store/redact.h"
 
-#define TAG_MAX  64
+#define TAG_MAX  100 /* bytes */
 #define NOTE_MAX ((size_t)64 << 10)
+
+static bool is_utf8(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
+    while (at < end) {
+        size_t step = *at < 0x80 ? 1 : nl_utf8_length(at, (size_t)(end - at));
+        if (!step)
+            return false;
+        at += step;
+    }
+    return true;
+}
+
+/* Letters of any script, so that what names a branch can name a run. */
+static bool fits_tag(const char *tag)
+{
+    size_t len = strlen(tag);
+    unsigned char first = (unsigned char)tag[0];
+    bool fits = len >= 1 && len <= TAG_MAX && (isalnum(first) || first >= 0x80) && is_utf8(tag) &&
+                tag[len - 1] != '/' && !strstr(tag, "..") && !strstr(tag, "//");
+    for (size_t i = 0; fits && i < len; i++)
+        fits = isalnum((unsigned char)tag[i]) || (unsigned char)tag[i] >= 0x80 ||
+               strchr("._+:/#-", tag[i]);
+    return fits;
+}
 
 bool nl_ledger_tag_check(const char *tag, struct nl_err *err)
 {
     size_t len = strlen(tag);
-    bool fits = len >= 1 && len <= TAG_MAX && isalpha((unsigned char)tag[0]);
-    for (size_t i = 0; fits && i < len; i++)
-        fits = isalnum((unsigned char)tag[i]) || strchr("._+:-", tag[i]);
-    if (!fits)
+    if (!fits_tag(tag))
         return nl_fail(err, NL_USAGE,
-                       "'%s' is no tag: 1 to 64 letters, digits and . _ + : - beginning with a "
-                       "letter",
-                       tag);
+                       "'%s' is no tag: 1 to %d letters, digits and . _ + : / # - beginning with a "
+                       "letter or digit",
+                       tag, TAG_MAX);
     if (len >= 6 && strspn(tag, "0123456789abcdefABCDEF") == len)
         return nl_fail(err, NL_USAGE, "'%s' could be an id; add a letter after f to it", tag);
     return true;
@@ -45,11 +69,76 @@ static bool still_there(struct nl_ledger *ledger, const struct nl_ledger_run *ru
                             run->id);
 }
 
-bool nl_ledger_tag(struct nl_ledger *ledger, const struct nl_ledger_run *run,
-                   const char *const *tags, size_t count, bool remove, const char *command,
-                   size_t *changed, struct nl_err *err)
+/* Which run the tag means, or none. */
+static bool meaning(struct nl_ledger *ledger, const char *tag, struct nl_ledger_run *run,
+                    struct nl_err *err)
 {
-    *changed = 0;
+    bool ok = true;
+    *run = (struct nl_ledger_run){0};
+    sqlite3_stmt *rows = nl_ledgerdb_ask(
+        ledger, err,
+        "SELECT run, id FROM runs JOIN tags USING (run) WHERE tag = ?1 AND removed_ns IS NULL "
+        "ORDER BY given DESC, run DESC LIMIT 1",
+        "t", tag);
+    if (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
+        run->run = sqlite3_column_int64(rows, 0);
+        snprintf(run->id, sizeof run->id, "%s", (const char *)sqlite3_column_text(rows, 1));
+        sqlite3_reset(rows);
+    }
+    return rows && ok;
+}
+
+/* The runs that lose a tag are told so in their provenance and cards, too. */
+static bool take_from_others(struct nl_ledger *ledger, int64_t run, const char *tag,
+                             const char *command, struct nl_err *err)
+{
+    bool ok = true, done = true;
+    sqlite3_stmt *rows = nl_ledgerdb_ask(
+        ledger, err, "SELECT run FROM tags WHERE tag = ?1 AND run <> ?2", "ti", tag, run);
+    while (rows && done && nl_ledgerdb_next(err, ledger, rows, &ok))
+        done = nl_runkeep_event(ledger, sqlite3_column_int64(rows, 0), command, err);
+    if (rows)
+        sqlite3_reset(rows);
+    return rows && ok && done &&
+           nl_ledgerdb_do(ledger, err, "DELETE FROM tags WHERE tag = ?1 AND run <> ?2", "ti", tag,
+                          run);
+}
+
+static bool edit_tag(struct nl_ledger *ledger, int64_t run, const char *tag, enum nl_tag_how how,
+                     const char *command, struct nl_tag_change *change, struct nl_err *err)
+{
+    struct nl_ledger_run before, after;
+    int64_t had;
+    if (!meaning(ledger, tag, &before, err) ||
+        !nl_ledgerdb_number(ledger, &had, 0, err,
+                            "SELECT count(*) FROM tags WHERE tag = ?1 AND run = ?2", "ti", tag,
+                            run))
+        return false;
+    bool done = true;
+    if (how == NL_TAG_REMOVE)
+        done = nl_ledgerdb_do(ledger, err, "DELETE FROM tags WHERE tag = ?1 AND run = ?2", "ti",
+                              tag, run);
+    else if (before.run != run)
+        done = nl_ledgerdb_do(ledger, err,
+                              "INSERT OR REPLACE INTO tags(tag, run, given) VALUES(?1, ?2, "
+                              "(SELECT coalesce(max(given), 0) + 1 FROM tags))",
+                              "ti", tag, run);
+    if (done && how == NL_TAG_MOVE)
+        done = take_from_others(ledger, run, tag, command, err);
+    if (!done || !meaning(ledger, tag, &after, err))
+        return false;
+    change->changed = how == NL_TAG_REMOVE ? had > 0 : before.run != run;
+    change->means_other = before.run && before.run != after.run;
+    snprintf(change->before, sizeof change->before, "%s", before.id);
+    snprintf(change->now, sizeof change->now, "%s", after.id);
+    return true;
+}
+
+bool nl_ledger_tag(struct nl_ledger *ledger, const struct nl_ledger_run *run,
+                   const char *const *tags, size_t count, enum nl_tag_how how, const char *command,
+                   struct nl_tag_change *changes, struct nl_err *err)
+{
+    bool any = false;
     for (size_t i = 0; i < count; i++)
         if (!nl_ledger_tag_check(tags[i], err))
             return false;
@@ -57,13 +146,11 @@ bool nl_ledger_tag(struct nl_ledger *ledger, const struct nl_ledger_run *run,
         return false;
     bool done = still_there(ledger, run, err);
     for (size_t i = 0; done && i < count; i++) {
-        done = remove ? nl_ledgerdb_do(ledger, err, "DELETE FROM tags WHERE tag = ?1 AND run = ?2",
-                                       "ti", tags[i], run->run)
-                      : nl_ledgerdb_do(ledger, err, "INSERT OR IGNORE INTO tags VALUES(?1, ?2)",
-                                       "ti", tags[i], run->run);
-        *changed += done && sqlite3_changes(ledger->db) > 0;
+        changes[i] = (struct nl_tag_change){0};
+        done = edit_tag(ledger, run->run, tags[i], how, command, &changes[i], err);
+        any = any || changes[i].changed;
     }
-    done = done && (!*changed || nl_runkeep_event(ledger, run->run, command, err));
+    done = done && (!any || nl_runkeep_event(ledger, run->run, command, err));
     return nl_ledgerdb_end(ledger, done, err);
 }
 

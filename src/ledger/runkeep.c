@@ -77,7 +77,12 @@ void nl_runkept_release(struct nl_runkept *kept)
 static bool put_artefact(struct nl_ledger *ledger, int64_t run, const char *role, int64_t ordinal,
                          const struct nl_artefact *artefact, struct nl_err *err)
 {
+    /* What it replaces is let go of. */
     return nl_ledgerdb_do(ledger, err,
+                          "INSERT OR IGNORE INTO released SELECT sha256 FROM artefacts "
+                          "WHERE run = ?1 AND role = ?2 AND ordinal = ?3 AND sha256 <> ?4",
+                          "itit", run, role, ordinal, artefact->sha256) &&
+           nl_ledgerdb_do(ledger, err,
                           "INSERT OR REPLACE INTO artefacts VALUES(?1, ?2, ?3, ?4, ?5)", "ititi",
                           run, role, ordinal, artefact->sha256, (int64_t)artefact->bytes);
 }
@@ -137,6 +142,7 @@ bool nl_runkeep_event(struct nl_ledger *ledger, int64_t run, const char *command
     struct nl_buf safe;
     nl_buf_init(&safe, COMMAND_MAX);
     nl_redact_text(&safe, nl_str(command));
+    nl_ledgerdb_touch(ledger, run);
     bool done =
         nl_ledgerdb_do(ledger, err,
                        "INSERT INTO provenance(run, made_ns, command, version) "
