@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test bench bench-readers bench-overhead fuzz lint format install asan tsan test-frameworks docs clean
+.PHONY: all demo check test mutants bench bench-readers bench-overhead fuzz lint format install asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -30,6 +30,10 @@ check:
 
 test:
 	@tools/test.py
+
+# Changes one line at a time and counts what no test notices; takes about half a minute each.
+mutants:
+	@tools/mutants.py --keep docs/mutants.md
 
 bench: all
 	@python3 bench/bench.py
