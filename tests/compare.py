@@ -47,7 +47,7 @@ def diff(a, b):
         raise Wrong("not the envelope of a diff")
     answer = document["result"]
     verdict = answer["verdict"][0]["verdict"]
-    if (verdict == "cannot be compared") != (result.status == 3):
+    if (verdict == "cannot compare") != (result.status == 3):
         raise Wrong("status %d and %s" % (result.status, verdict))
     return answer
 
@@ -60,7 +60,8 @@ def value(row, what):
 # Numbers that are no quantities of a unit; everything else says its unit at the end of its name.
 PLAIN = {"ratio", "ratio_low", "ratio_high", "median_ratio", "base_samples", "new_samples",
          "base_discarded", "new_discarded", "rank", "device", "step", "base_calls", "new_calls",
-         "base_pieces", "new_pieces"}
+         "base_pieces", "new_pieces", "mean_ratio", "mean_ratio_low", "mean_ratio_high", "p95_ratio",
+         "base_slow", "new_slow", "base_captures", "new_captures", "captures_needed"}
 UNITS = ("_ns", "_share", "_count", "_spans", "_per_s", "_weight")
 OF_THE_ROW = {"counts": "unit", "counters": "unit", "recorded": "what"}  # a column says the unit
 
@@ -105,7 +106,7 @@ def check_sums(answer):
 
 def mirrored(rows):
     """Rows as they must be the other way round."""
-    swap = {"removed": "added", "added": "removed"}
+    swap = {"removed": "added", "added": "removed", "fused": "split", "split": "fused"}
     return sorted((row["part"], swap.get(row["match"], row["match"]),
                    row["base_name"] or row["name"], value(row, "new"), value(row, "base"),
                    None if value(row, "by_count") is None else -value(row, "by_count"))
@@ -203,7 +204,7 @@ def check_format(form, answer):
     parts = {row["part"]: row["change_ns"] for row in answer.get("parts", [])}
     lacks = form.lacks & LESS
     if lacks - {"copies", "fills"}:
-        if not answer["recorded"] and verdict["verdict"] != "cannot be compared":
+        if not answer["recorded"] and verdict["verdict"] != "cannot compare":
             raise Wrong("nothing is said to be missing")
         return
     if form.fill:  # the fills are kernels there

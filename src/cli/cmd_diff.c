@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "cli/input.h"
+#include "cli/captures.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "compare/diff.h"
@@ -17,14 +17,6 @@ const struct nl_option nl_diff_options[] = {
      "only this table, such as attribution or counts", nl_diff_sections},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
     {.name = NULL},
-};
-
-/* One of the two. */
-struct side {
-    struct nl_input_words words;
-    struct nl_trace *trace;
-    struct nl_diff_input input;
-    struct nl_profile *profile;
 };
 
 static bool check_section(const char *section, struct nl_err *err)
@@ -43,16 +35,20 @@ static bool check_section(const char *section, struct nl_err *err)
                    best ? "did you mean " : "the first is ", best ? best : nl_diff_sections[0]);
 }
 
+/* One of the two. */
+struct side {
+    char **words;
+    size_t count;
+    struct nl_captures captures;
+    struct nl_profile *profile;
+};
+
 static bool load(struct side *side, const char *coverage, const struct nl_call *call,
                  struct nl_err *err)
 {
-    side->trace = nl_input_load(&side->words, call, err);
-    if (!side->trace)
+    if (!nl_captures_load(&side->captures, side->words, side->count, call, err))
         return false;
-    side->input.trace = side->trace;
-    if (!nl_input_window(&side->words, side->trace, call, &side->input.window, err))
-        return false;
-    side->profile = nl_profile_new(side->trace, &side->input.window);
+    side->profile = nl_profile_new(side->captures.input.trace, &side->captures.input.window);
     side->profile->coverage->title = coverage;
     return true;
 }
@@ -77,12 +73,9 @@ static bool compare(struct side sides[2], struct nl_call *call, struct nl_output
                     struct nl_err *err)
 {
     bool comparable;
-    if (!load(&sides[0], "Coverage of A", call, err) ||
-        !load(&sides[1], "Coverage of B", call, err))
-        return false;
     nl_job_phase(call->job, "comparing", 0);
-    struct nl_report *report = nl_diff_new(&sides[0].input, &sides[1].input, call->settings.section,
-                                           &comparable, call->job, err);
+    struct nl_report *report = nl_diff_new(&sides[0].captures.input, &sides[1].captures.input,
+                                           call->settings.section, &comparable, call->job, err);
     nl_progress_quiet(call->progress);
     if (!report)
         return false;
@@ -92,37 +85,74 @@ static bool compare(struct side sides[2], struct nl_call *call, struct nl_output
     return done;
 }
 
-static bool open_output(struct side sides[2], const struct nl_call *call, struct nl_output *output,
-                        struct nl_err *err)
+/* Words before and after ":"; without one, two words. */
+static bool divide(struct side sides[2], const struct nl_call *call, struct nl_err *err)
 {
-    const char *paths[] = {sides[0].words.paths[0], sides[1].words.paths[0]};
-    return nl_output_open(output, call, paths, 2, err);
+    int colon = -1, colons = 0;
+    for (int i = 0; i < call->count; i++)
+        if (strcmp(call->argument[i], ":") == 0) {
+            colon = i;
+            colons++;
+        }
+    if (colons > 1 || colon == 0 || (colons && colon == call->count - 1))
+        return nl_fail(err, NL_USAGE, "one : stands between the captures of A and those of B");
+    if (!colons && call->count != 2)
+        return nl_fail(err, NL_USAGE,
+                       "%d profiles: put : between the captures of A and those of B, as in "
+                       "`neurolens diff A1,A2 : B1,B2`",
+                       call->count);
+    int first = colons ? colon : 1, second = colons ? colon + 1 : 1;
+    sides[0].words = call->argument;
+    sides[0].count = (size_t)first;
+    sides[1].words = call->argument + second;
+    sides[1].count = (size_t)(call->count - second);
+    return true;
+}
+
+static bool reads_input_twice(const struct nl_call *call)
+{
+    int count = 0;
+    for (int i = 0; i < call->count; i++)
+        count += strcmp(call->argument[i], "-") == 0;
+    return count > 1;
+}
+
+/* Every file that is read, for -o. */
+static bool open_output(const struct nl_call *call, struct nl_output *output, struct nl_err *err)
+{
+    struct nl_arena arena;
+    const char **paths = nl_alloc(((size_t)call->count + 1) * sizeof *paths * NL_CAPTURES_MOST);
+    size_t count = 0;
+    nl_arena_init(&arena);
+    for (int i = 0; i < call->count; i++) {
+        char **parts;
+        size_t n = nl_captures_split(&arena, call->argument[i], &parts);
+        for (size_t k = 0; k < n && k < NL_CAPTURES_MOST; k++)
+            paths[count++] = parts[k];
+    }
+    bool done = nl_output_open(output, call, paths, count, err);
+    nl_free(paths);
+    nl_arena_free(&arena);
+    return done;
 }
 
 bool nl_cmd_diff(struct nl_call *call, struct nl_err *err)
 {
     struct side sides[2] = {0};
     struct nl_output output;
-    if (!check_section(call->settings.section, err))
+    if (!check_section(call->settings.section, err) || !divide(sides, call, err))
         return false;
-    if (!strcmp(call->argument[0], "-") && !strcmp(call->argument[1], "-"))
+    if (reads_input_twice(call))
         return nl_fail(err, NL_USAGE, "the standard input can be one of the two; name a file");
-    bool done = true;
-    for (int i = 0; i < 2; i++) {
-        done = nl_input_read(&sides[i].words, call->argument + i, 1, err) && done;
-        sides[i].input.word = call->argument[i];
-    }
-    if (done && open_output(sides, call, &output, err)) {
-        done = compare(sides, call, &output, err);
+    bool done = open_output(call, &output, err);
+    if (done) {
+        done = load(&sides[0], "Coverage of A", call, err) &&
+               load(&sides[1], "Coverage of B", call, err) && compare(sides, call, &output, err);
         done = nl_output_close(&output, call, done, err);
-    } else {
-        done = false;
     }
     for (int i = 0; i < 2; i++) {
         nl_profile_free(sides[i].profile);
-        if (sides[i].trace)
-            nl_trace_free(sides[i].trace);
-        nl_input_release(&sides[i].words);
+        nl_captures_release(&sides[i].captures);
     }
     return done;
 }

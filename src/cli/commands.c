@@ -346,19 +346,22 @@ const struct nl_command nl_commands[] = {
     {.name = "diff",
      .group = "Compare",
      .summary = "what changed from A to B, how sure, and what it is made of",
-     .usage = "A B",
+     .usage = "A[,A…] [:] B[,B…]",
      .least = 2,
-     .most = 2,
+     .most = -1,
      .tables = diff_tables,
      .help =
-         "Compares two profiles: steady steps where both have them, else the time from first to\n"
-         "last device work, else sums. Says how much that changed, how sure it is, and divides "
-         "the\n"
-         "change among kernels, communication, copies and idle time, so that the parts add up to\n"
-         "it exactly. Ends with 3 when A and B cannot be compared.",
+         "Says what is faster or slower in B than in A, by how much, how sure that is, because of\n"
+         "what, and what to do. Compared are steady steps where both have them, else the time "
+         "from\n"
+         "first to last GPU operation, else sums. The change is divided among kernels,\n"
+         "communication, copies and idle time, so that the parts add up to it exactly.\n"
+         "Captures of one program differ by a percent or more: give several a side, joined with\n"
+         "commas or as tag:NAME, tag:NAME~5 (the newest 5) or branch:NAME~5, and the verdict\n"
+         "stands on how they differ. Ends with 3 when A and B cannot be compared.",
      .examples = "neurolens diff before.json.gz after.json.gz\n"
-                 "neurolens diff @~1 @                             # the newest run against the "
-                 "one before\n"
+                 "neurolens diff a1.json,a2.json,a3.json : b1.json,b2.json,b3.json\n"
+                 "neurolens diff tag:main~5 : @~2,@~1,@\n"
                  "neurolens diff 'run.sqlite[step=10:20]' 'run.sqlite[step=30:40]'\n"
                  "neurolens diff a.json b.json --format csv",
      .run = nl_cmd_diff},

@@ -9,9 +9,9 @@
 #include "compare/diffdoc.h"
 
 const char *const nl_diff_sections[] = {
-    "verdict",  "comparability", "pace",     "set_apart", "parts",  "attribution",
-    "devices",  "operators",     "modules",  "ranges",    "layers", "counts",
-    "counters", "facts",         "recorded", "next",      NULL};
+    "verdict", "comparability", "pace",    "set_apart", "parts",  "attribution",
+    "devices", "operators",     "modules", "ranges",    "layers", "cpu_operators",
+    "counts",  "counters",      "facts",   "recorded",  "next",   NULL};
 
 void diff_doc_add(struct diff_doc *doc, struct nl_result *result)
 {
@@ -41,6 +41,7 @@ static void add_pairs(struct diff_doc *doc, struct diff_parts *base, struct diff
 {
     struct diff_rows rows = {0};
     diff_pair(&rows, &doc->base, base, &doc->changed, changed, false);
+    diff_rows_judge(&rows, &doc->base, &doc->changed, &doc->noise);
     diff_doc_add(doc,
                  diff_rows_table(doc, name, title, &rows, doc->base.units, doc->changed.units));
     diff_rows_release(&rows);
@@ -68,22 +69,23 @@ static void add_lens(struct diff_doc *doc, enum diff_lens lens, const char *name
     diff_parts_release(&changed);
 }
 
-/* Layers of a compiled model beside a timeline: sums of their own. */
-static void add_layers(struct diff_doc *doc, const struct nl_diff_input *base,
-                       const struct nl_diff_input *changed)
+/* Another unit beside the one that is compared: sums of their own. */
+static void add_beside(struct diff_doc *doc, const struct nl_diff_input *base,
+                       const struct nl_diff_input *changed, enum diff_unit unit,
+                       const char *const name[2])
 {
     struct diff_side a, b;
     struct diff_parts a_parts = {0}, b_parts = {0};
     struct diff_rows rows = {0};
-    diff_side_open(&a, base->trace, &base->window);
-    diff_side_open(&b, changed->trace, &changed->window);
-    if (doc->base.unit != DIFF_BY_LAYER && diff_layers_allow(&a) && diff_layers_allow(&b)) {
-        if (diff_side_measure(&a, DIFF_BY_LAYER, &a_parts) &&
-            diff_side_measure(&b, DIFF_BY_LAYER, &b_parts))
-            diff_pair(&rows, &a, &a_parts, &b, &b_parts, false);
+    diff_team_open(&a, base);
+    diff_team_open(&b, changed);
+    if (doc->base.unit != unit && diff_sides_allow(&a, &b, unit) &&
+        (unit != DIFF_BY_HOST || diff_captures(&a)->host_kind == NL_KIND_OP) &&
+        diff_side_measure(&a, unit, &a_parts) && diff_side_measure(&b, unit, &b_parts)) {
+        diff_pair(&rows, &a, &a_parts, &b, &b_parts, false);
+        diff_rows_judge(&rows, &a, &b, &doc->noise);
     }
-    diff_doc_add(doc,
-                 diff_rows_table(doc, "layers", "By layer of the model", &rows, a.units, b.units));
+    diff_doc_add(doc, diff_rows_table(doc, name[0], name[1], &rows, a.units, b.units));
     diff_rows_release(&rows);
     diff_parts_release(&a_parts);
     diff_parts_release(&b_parts);
@@ -108,18 +110,20 @@ static bool measure(struct diff_doc *doc, enum diff_unit unit)
 static void compare(struct diff_doc *doc, const struct nl_diff_input *base,
                     const struct nl_diff_input *changed)
 {
-    diff_side_open(&doc->base, base->trace, &base->window);
-    diff_side_open(&doc->changed, changed->trace, &changed->window);
+    diff_team_open(&doc->base, base);
+    diff_team_open(&doc->changed, changed);
     enum diff_unit unit = choose_unit(&doc->base, &doc->changed);
     if (unit < DIFF_UNITS && measure(doc, unit))
         diff_pair(&doc->rows, &doc->base, &doc->base_parts, &doc->changed, &doc->changed_parts,
                   true);
+    if (unit < DIFF_UNITS)
+        diff_rows_judge(&doc->rows, &doc->base, &doc->changed, &base->noise);
     doc->has_ops = make_lens(doc, DIFF_BY_OPERATOR, &doc->base_ops, &doc->changed_ops);
-    diff_judge(
-        &doc->sureness,
-        &(struct diff_judged){&doc->base, &doc->base_parts, doc->has_ops ? &doc->base_ops : NULL},
-        &(struct diff_judged){&doc->changed, &doc->changed_parts,
-                              doc->has_ops ? &doc->changed_ops : NULL});
+    diff_judge(&doc->sureness,
+               &(struct diff_judged){&doc->base, &doc->base_parts,
+                                     doc->has_ops ? &doc->base_ops : NULL, base},
+               &(struct diff_judged){&doc->changed, &doc->changed_parts,
+                                     doc->has_ops ? &doc->changed_ops : NULL, changed});
     diff_pace_find(&doc->pace, &doc->base, &doc->changed, &doc->rows);
     if (doc->pace.other_work && doc->sureness.verdict == DIFF_UNKNOWN)
         doc->sureness.reason = "one side did less of the same work, and there are no steps to "
@@ -129,7 +133,9 @@ static void compare(struct diff_doc *doc, const struct nl_diff_input *base,
 static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
                          const struct nl_diff_input *changed)
 {
-    diff_headlines(doc);
+    struct nl_result *counts = diff_counts(&doc->base, &doc->changed);
+    struct nl_result *next = diff_next_table(doc);
+    diff_headlines(doc, counts, next);
     diff_doc_add(doc, diff_verdict_table(doc));
     diff_doc_add(doc, doc->sureness.facts);
     diff_doc_add(doc, diff_pace_table(doc));
@@ -139,12 +145,15 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
               "By operator that launched the work");
     add_lens(doc, DIFF_BY_MODULE, "modules", "By module that launched the work");
     add_lens(doc, DIFF_BY_RANGE, "ranges", "By range that launched the work");
-    add_layers(doc, base, changed);
-    diff_doc_add(doc, diff_counts(&doc->base, &doc->changed));
+    add_beside(doc, base, changed, DIFF_BY_LAYER,
+               (const char *[]){"layers", "By layer of the model"});
+    add_beside(doc, base, changed, DIFF_BY_HOST,
+               (const char *[]){"cpu_operators", "Operators on the CPU, self time"});
+    diff_doc_add(doc, counts);
     diff_doc_add(doc, diff_counters(&doc->base, &doc->changed));
     diff_doc_add(doc, diff_facts(&doc->base, &doc->changed));
     diff_doc_add(doc, diff_recorded_table(doc));
-    diff_doc_add(doc, diff_next_table(doc));
+    diff_doc_add(doc, next);
 }
 
 /* Leaves one table. */
@@ -182,6 +191,9 @@ struct nl_report *nl_diff_new(const struct nl_diff_input *base, const struct nl_
     doc->report = report;
     doc->base_word = base->word;
     doc->changed_word = changed->word;
+    doc->base_all = base->all ? base->all : base->word;
+    doc->changed_all = changed->all ? changed->all : changed->word;
+    doc->noise = base->noise;
     report->name = "diff";
     report->title = "Comparison";
     nl_arena_init(&report->arena);

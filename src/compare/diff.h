@@ -11,11 +11,23 @@
 #define NL_COMPARE_DIFF_H
 
 #include "answer/report.h"
+#include "compare/replicate.h"
+
+/* Something known of a run that its profile does not tell: "workload.batch_size" and "32". */
+struct nl_diff_fact {
+    const char *key, *value;
+};
 
 struct nl_diff_input {
     const struct nl_trace *trace; /* borrowed */
     struct nl_window window;
-    const char *word; /* what the user calls it, for commands to type next */
+    const char *word;                   /* what the user calls it, for commands to type next */
+    const char *all;                    /* the same of all captures of the side; NULL = `word` */
+    const struct nl_diff_input *others; /* further captures of the same side */
+    size_t other_count;
+    const struct nl_diff_fact *facts;
+    size_t fact_count;
+    struct nl_noise noise; /* how captures of this program differ, as far as history tells */
 };
 
 /* Tables of the report, NULL-terminated. */

@@ -8,6 +8,7 @@
 #include "tables/answer.h"
 #include "tables/lookup.h"
 #include "base/mem.h"
+#include "compare/diffinner.h"
 #include "compare/diffcounts.h"
 
 static const struct nl_result_column columns[] = {
@@ -46,18 +47,20 @@ static struct nl_result *ask(const struct diff_side *side)
     return nl_analysis_run(&nl_analysis_counters, side->trace, &side->options, NULL, &err);
 }
 
-static size_t take(struct row *rows, const struct nl_result *result, bool changed)
+static void take(struct row **rows, size_t *count, size_t *cap, const struct nl_result *result,
+                 bool changed)
 {
-    for (size_t i = 0; result && i < result->rows; i++)
-        rows[i] = (struct row){.name = nl_lookup_text(result, i, "name"),
-                               .unit = nl_lookup_text(result, i, "unit"),
-                               .rank = nl_lookup_i64(result, i, "rank"),
-                               .device = nl_lookup_i64(result, i, "device"),
-                               .count = nl_lookup_i64(result, i, "count"),
-                               .mean = nl_lookup_f64(result, i, "mean"),
-                               .max = nl_lookup_f64(result, i, "max"),
-                               .changed = changed};
-    return result ? result->rows : 0;
+    for (size_t i = 0; result && i < result->rows; i++) {
+        nl_grow(rows, cap, *count + 1);
+        (*rows)[(*count)++] = (struct row){.name = nl_lookup_text(result, i, "name"),
+                                           .unit = nl_lookup_text(result, i, "unit"),
+                                           .rank = nl_lookup_i64(result, i, "rank"),
+                                           .device = nl_lookup_i64(result, i, "device"),
+                                           .count = nl_lookup_i64(result, i, "count"),
+                                           .mean = nl_lookup_f64(result, i, "mean"),
+                                           .max = nl_lookup_f64(result, i, "max"),
+                                           .changed = changed};
+    }
 }
 
 static void put_row(struct nl_result *result, const struct row *rows, size_t count)
@@ -84,11 +87,15 @@ static void put_row(struct nl_result *result, const struct row *rows, size_t cou
 
 struct nl_result *diff_counters(struct diff_side *base, struct diff_side *changed)
 {
-    struct nl_result *a = ask(base), *b = ask(changed);
     struct nl_result *result = NL_ANSWER_NEW("counters", "Counters", columns);
-    struct row *rows = nl_alloc(((a ? a->rows : 0) + (b ? b->rows : 0) + 1) * sizeof *rows);
-    size_t count = take(rows, a, false);
-    count += take(rows + count, b, true);
+    struct row *rows = NULL;
+    struct nl_result **asked =
+        nl_alloc((diff_capture_count(base) + diff_capture_count(changed) + 1) * sizeof *asked);
+    size_t count = 0, cap = 0, asks = 0;
+    for (size_t i = 0; i < diff_capture_count(base); i++)
+        take(&rows, &count, &cap, asked[asks++] = ask(&diff_captures(base)[i]), false);
+    for (size_t i = 0; i < diff_capture_count(changed); i++)
+        take(&rows, &count, &cap, asked[asks++] = ask(&diff_captures(changed)[i]), true);
     if (count)
         qsort(rows, count, sizeof *rows, by_key);
     for (size_t i = 0, next; i < count; i = next) {
@@ -97,9 +104,9 @@ struct nl_result *diff_counters(struct diff_side *base, struct diff_side *change
         put_row(result, rows + i, next - i);
     }
     nl_free(rows);
-    if (a)
-        nl_result_free(a);
-    if (b)
-        nl_result_free(b);
+    for (size_t i = 0; i < asks; i++)
+        if (asked[i])
+            nl_result_free(asked[i]);
+    nl_free(asked);
     return result;
 }

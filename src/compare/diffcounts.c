@@ -1,4 +1,5 @@
 /* Counting, each table of a trace once; texts are the keys, since the sides share no ids. */
+#include "compare/diffinner.h"
 #include "compare/diffcounts.h"
 
 #include <stdio.h>
@@ -35,6 +36,7 @@ struct counting {
     struct nl_arena arena;
     struct diff_side *side;
     int which;
+    bool largest; /* of several captures the largest value counts, not their sum */
     struct nl_scope scope;
 };
 
@@ -56,6 +58,11 @@ static void put(struct counting *c, const char *what, const char *unit, enum nl_
 {
     struct count *item = count_of(c, what, unit, table);
     uint64_t *sum = &item->values[c->which];
+    if (c->largest) {
+        *sum = item->there[c->which] && *sum > value ? *sum : value;
+        item->there[c->which] = true;
+        return;
+    }
     *sum = *sum == NL_NULL_U64 || value == NL_NULL_U64 ? NL_NULL_U64 : *sum + value;
     item->there[c->which] = true;
 }
@@ -244,7 +251,9 @@ static void count_memory(struct counting *c)
     put(c, "allocations recorded", "bytes", NL_T_memory, bytes);
     if (!most)
         return;
+    c->largest = true;
     put(c, MOST_MEMORY, "bytes", NL_T_memory, most);
+    c->largest = false;
     count_of(c, MOST_MEMORY, "bytes", NL_T_memory)->level = true;
 }
 
@@ -269,14 +278,20 @@ static void count_side(struct counting *c, struct diff_side *side, int which)
 
 /* ---- rows ---- */
 
-/* Steps over all ranks: a rank's devices share theirs. */
+static void count_captures(struct counting *c, struct diff_side *side, int which)
+{
+    for (size_t i = 0; i < diff_capture_count(side); i++)
+        count_side(c, &diff_captures(side)[i], which);
+}
+
+/* Steps over all ranks: a rank's devices share theirs. Without steps, captures where there are several. */
 static uint64_t rank_steps(const struct diff_side *side)
 {
     uint64_t steps = 0;
     for (size_t i = 0; i < side->device_count; i++)
         if (diff_device_of_rank(side, side->devices[i].rank) == &side->devices[i])
             steps += side->devices[i].spans;
-    return side->by_step ? steps : 0;
+    return side->by_step ? steps : side->captures ? side->capture_count : 0;
 }
 
 static bool same_format(const struct diff_side *base, const struct diff_side *changed)
@@ -337,8 +352,8 @@ struct nl_result *diff_counts(struct diff_side *base, struct diff_side *changed)
     struct counting c = {0};
     struct nl_result *result = NL_ANSWER_NEW("counts", "What is counted", columns);
     nl_arena_init(&c.arena);
-    count_side(&c, base, 0);
-    count_side(&c, changed, 1);
+    count_captures(&c, base, 0);
+    count_captures(&c, changed, 1);
     for (size_t i = 0; i < c.count; i++)
         add_row(result, &c.items[i], base, changed);
     struct nl_cell *cells = result->cells;

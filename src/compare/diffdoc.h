@@ -16,7 +16,9 @@ struct diff_doc {
     struct diff_rows rows;
     struct diff_sureness sureness;
     struct diff_pace pace;
-    const char *base_word, *changed_word;
+    const char *base_word, *changed_word; /* of the first captures */
+    const char *base_all, *changed_all;
+    struct nl_noise noise;
     struct nl_report *report;
 };
 
@@ -41,8 +43,23 @@ struct nl_result *diff_rows_table(const struct diff_doc *doc, const char *name, 
                                   const struct diff_rows *rows, uint64_t base_units,
                                   uint64_t changed_units);
 
+/* ---- diffpattern.c ---- */
+
+/* Kernels that all changed by the same factor: clocks or power, not code. */
+struct diff_clocks {
+    bool found;
+    double ratio;        /* of the time a call takes, B/A */
+    size_t alike, names; /* kernels that changed so, of those on both sides */
+};
+struct diff_clocks diff_find_clocks(const struct diff_doc *doc);
+
+/* The row whose calls changed most though the step shows little of it; NULL none. */
+const struct diff_row *diff_find_hidden(const struct diff_doc *doc);
+
 /* ---- difftext.c ---- */
-void diff_headlines(struct diff_doc *doc);
+/* The sentences; `counts` and `next` are tables of the report. */
+void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
+                    const struct nl_result *next);
 struct nl_result *diff_next_table(const struct diff_doc *doc);
 
 #endif

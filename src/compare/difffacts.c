@@ -3,6 +3,7 @@
 
 #include "tables/answer.h"
 #include "base/mem.h"
+#include "compare/diffinner.h"
 #include "compare/diffcounts.h"
 #include "rundoc/runfacts.h"
 

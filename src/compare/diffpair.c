@@ -3,15 +3,18 @@
  * equal keys that have parts of both sides become a row.
  */
 #define _GNU_SOURCE
+#include "compare/diffinner.h"
 #include "compare/diffpair.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 
 __extension__ typedef __int128 wide_int;
 
-#define NAMES_SHOWN 3 /* of several parts that became one row */
+#define NAMES_SHOWN   3    /* of several parts that became one row */
+#define RENAMED_APART 0.05 /* of the time a call takes, as a logarithm */
 
 void diff_rows_release(struct diff_rows *rows)
 {
@@ -23,6 +26,7 @@ const char *diff_match_text(enum diff_match match)
 {
     static const char *const texts[DIFF_MATCHES] = {
         [DIFF_SAME] = "same",         [DIFF_RENAMED] = "renamed",
+        [DIFF_FUSED] = "fused",       [DIFF_SPLIT] = "split",
         [DIFF_REPLACED] = "replaced", [DIFF_REPLACED_CATEGORY] = "replaced, by category",
         [DIFF_REMOVED] = "removed",   [DIFF_ADDED] = "added"};
     return texts[match];
@@ -40,6 +44,7 @@ const char *diff_group_text(enum diff_group group)
 
 struct entry {
     const struct diff_part *part;
+    size_t index; /* of its side's parts */
     bool changed; /* side */
     bool taken;
 };
@@ -49,6 +54,7 @@ struct pairing {
     struct entry *entries;
     size_t count;
     uint64_t base_units, changed_units;
+    uint32_t *row_of[2]; /* per part of a side, row + 1 */
 };
 
 /* ---- orders ---- */
@@ -82,6 +88,33 @@ static int by_owner(const void *left, const void *right)
     return diff_text_order(a->owner, b->owner);
 }
 
+static int by_place(const void *left, const void *right)
+{
+    const struct diff_part *a = ((const struct entry *)left)->part,
+                           *b = ((const struct entry *)right)->part;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static int by_operator(const void *left, const void *right)
+{
+    const struct diff_part *a = ((const struct entry *)left)->part,
+                           *b = ((const struct entry *)right)->part;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return diff_text_order(a->owner, b->owner);
+}
+
+static int by_category(const void *left, const void *right)
+{
+    const struct diff_part *a = ((const struct entry *)left)->part,
+                           *b = ((const struct entry *)right)->part;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->category < b->category ? -1 : a->category > b->category;
+}
+
 /* Equal parts come base first, in the order of their names, so that rows do not depend on ids. */
 struct order {
     int (*compare)(const void *, const void *);
@@ -96,16 +129,22 @@ static int settled(const void *left, const void *right, void *context)
     return order ? order : diff_text_order(a->part->name, b->part->name);
 }
 
-static bool fits(enum diff_match match, const struct diff_part *part)
+/* What parts of a run have in common, and what that makes of a row. */
+enum key { BY_NAME, BY_SIGNATURE, BY_PLACE, BY_OPERATOR_CATEGORY, BY_OPERATOR, BY_CATEGORY };
+
+static bool fits(enum key key, const struct diff_part *part)
 {
     bool placed = part->category != NL_CATEGORY_UNKNOWN && part->category != NL_CATEGORY_OTHER;
-    switch (match) {
-    case DIFF_SAME: return true;
-    case DIFF_RENAMED: return part->group != DIFF_IDLE && part->folded.len > 0;
-    case DIFF_REPLACED: return part->group != DIFF_IDLE && part->owner.len > 0;
-    case DIFF_REPLACED_CATEGORY: return part->owner.len == 0 && placed;
-    default: return false;
+    bool idle = part->group == DIFF_IDLE;
+    switch (key) {
+    case BY_NAME: return true;
+    case BY_SIGNATURE: return !idle && part->folded.len > 0;
+    case BY_PLACE: return !idle && part->place;
+    case BY_OPERATOR_CATEGORY:
+    case BY_OPERATOR: return !idle && part->owner.len > 0;
+    case BY_CATEGORY: return !idle && placed;
     }
+    return false;
 }
 
 /* ---- rows ---- */
@@ -142,13 +181,13 @@ static void split(const struct pairing *pairing, struct diff_row *row)
 
 /* Several are named together: by what they fold to, or one after another. */
 static struct nl_str joined(struct pairing *pairing, const struct entry *entries, size_t count,
-                            enum diff_match match)
+                            enum key key)
 {
     struct nl_arena *arena = &pairing->rows->arena;
     const char *text = NULL;
     if (count == 1)
         return entries[0].part->name;
-    if (match == DIFF_RENAMED)
+    if (key == BY_SIGNATURE)
         return entries[0].part->folded;
     for (size_t i = 0; i < count && i < NAMES_SHOWN; i++) {
         struct nl_str name = entries[i].part->name;
@@ -165,27 +204,67 @@ static uint64_t add_counts(uint64_t a, uint64_t b)
     return a == NL_NULL_U64 || b == NL_NULL_U64 ? NL_NULL_U64 : a + b;
 }
 
+/* One for one, as often, and each call about as long: another name for the same. */
+static bool is_renamed(const struct pairing *pairing, const struct diff_row *row)
+{
+    double a = diff_call_ns(row->base_gross, row->base_count);
+    double b = diff_call_ns(row->changed_gross, row->changed_count);
+    if (row->base_parts != 1 || row->changed_parts != 1)
+        return false;
+    wide_int more = (wide_int)row->base_count * pairing->changed_units;
+    return more == (wide_int)row->changed_count * pairing->base_units &&
+           row->base_count != NL_NULL_U64 && !isnan(a) && !isnan(b) &&
+           fabs(log(b / a)) < RENAMED_APART;
+}
+
+static enum diff_match match_of(const struct pairing *pairing, const struct diff_row *row,
+                                enum key key)
+{
+    if (!row->base_parts || !row->changed_parts)
+        return row->base_parts ? DIFF_REMOVED : DIFF_ADDED;
+    if (key <= BY_SIGNATURE)
+        return key == BY_NAME ? DIFF_SAME : DIFF_RENAMED;
+    if (is_renamed(pairing, row))
+        return DIFF_RENAMED;
+    if (key == BY_CATEGORY)
+        return DIFF_REPLACED_CATEGORY;
+    if (row->changed_parts == 1)
+        return row->base_parts > 1 ? DIFF_FUSED : DIFF_REPLACED;
+    return row->base_parts == 1 ? DIFF_SPLIT : DIFF_REPLACED;
+}
+
 /* A run of equal keys: `base` of one side, then the rest. */
 static void add_row(struct pairing *pairing, struct entry *run, size_t base, size_t count,
-                    enum diff_match match)
+                    enum key key)
 {
     struct diff_rows *rows = pairing->rows;
     struct diff_row row = {.group = run[0].part->group,
-                           .match = match,
                            .owner = run[0].part->owner,
-                           .category = run[0].part->category};
+                           .category = run[0].part->category,
+                           .base_parts = base,
+                           .changed_parts = count - base,
+                           .low = NAN,
+                           .high = NAN,
+                           .p = NAN};
     if (base)
-        row.base = joined(pairing, run, base, match);
+        row.base = joined(pairing, run, base, key);
     if (count > base)
-        row.changed = joined(pairing, run + base, count - base, match);
+        row.changed = joined(pairing, run + base, count - base, key);
     for (size_t i = 0; i < count; i++) {
         const struct diff_part *part = run[i].part;
+        int64_t *blocks = i < base ? row.base_blocks : row.changed_blocks;
+        int64_t *gross = i < base ? &row.base_gross : &row.changed_gross;
         *(i < base ? &row.base_ns : &row.changed_ns) += part->mean;
+        *gross = diff_sum(*gross, part->gross);
+        for (size_t k = 0; k < DIFF_BLOCKS; k++)
+            blocks[k] = diff_sum(blocks[k], part->blocks[k]);
         uint64_t *sum = i < base ? &row.base_count : &row.changed_count;
         *sum = add_counts(*sum, part->count);
         run[i].taken = true;
+        pairing->row_of[run[i].changed][run[i].index] = (uint32_t)rows->count + 1;
     }
     split(pairing, &row);
+    row.match = match_of(pairing, &row, key);
     nl_grow(&rows->items, &rows->cap, rows->count + 1);
     rows->items[rows->count++] = row;
 }
@@ -199,7 +278,7 @@ static void drop_taken(struct pairing *pairing)
     pairing->count = kept;
 }
 
-static void pair_by(struct pairing *pairing, enum diff_match match,
+static void pair_by(struct pairing *pairing, enum key key,
                     int (*compare)(const void *, const void *))
 {
     struct order order = {compare};
@@ -209,8 +288,8 @@ static void pair_by(struct pairing *pairing, enum diff_match match,
         size_t base = 0;
         for (next = i; next < pairing->count && !compare(&entries[i], &entries[next]); next++)
             base += !entries[next].changed;
-        if (fits(match, entries[i].part) && base && base < next - i)
-            add_row(pairing, entries + i, base, next - i, match);
+        if (fits(key, entries[i].part) && base && base < next - i)
+            add_row(pairing, entries + i, base, next - i, key);
     }
     drop_taken(pairing);
 }
@@ -241,30 +320,62 @@ static int by_change(const void *left, const void *right)
     return order ? order : diff_text_order(a->changed, b->changed);
 }
 
+/* ---- places ---- */
+
+/* Between which rows the parts left over stand first in the order of launches. */
+static void find_places(const struct pairing *pairing, struct diff_parts *parts, int side)
+{
+    const uint32_t *row_of = pairing->row_of[side];
+    uint32_t next = 0;
+    uint32_t *after = nl_alloc((parts->order_count + 1) * sizeof *after);
+    for (size_t i = parts->order_count; i-- > 0;) {
+        next = row_of[parts->order[i]] ? row_of[parts->order[i]] : next;
+        after[i] = next;
+    }
+    uint32_t before = 0;
+    for (size_t i = 0; i < parts->order_count; i++) {
+        struct diff_part *part = &parts->items[parts->order[i]];
+        if (row_of[parts->order[i]])
+            before = row_of[parts->order[i]];
+        else if (!part->place && (before || after[i]))
+            part->place = (uint64_t)before << 32 | after[i];
+    }
+    nl_free(after);
+}
+
+static void add_entries(struct pairing *pairing, const struct diff_parts *parts, bool changed)
+{
+    pairing->row_of[changed] = nl_zalloc((parts->count + 1) * sizeof *pairing->row_of[changed]);
+    for (size_t i = 0; i < parts->count; i++)
+        pairing->entries[pairing->count++] =
+            (struct entry){.part = &parts->items[i], .index = i, .changed = changed};
+}
+
 void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_parts *base,
                struct diff_side *changed_side, struct diff_parts *changed, bool own)
 {
     struct pairing pairing = {
         .rows = rows, .base_units = base_side->units, .changed_units = changed_side->units};
     pairing.entries = nl_alloc((base->count + changed->count + 1) * sizeof *pairing.entries);
-    for (size_t i = 0; i < base->count; i++)
-        pairing.entries[pairing.count++] = (struct entry){.part = &base->items[i]};
-    for (size_t i = 0; i < changed->count; i++)
-        pairing.entries[pairing.count++] =
-            (struct entry){.part = &changed->items[i], .changed = true};
-    pair_by(&pairing, DIFF_SAME, by_name);
-    pair_by(&pairing, DIFF_RENAMED, by_folded);
+    add_entries(&pairing, base, false);
+    add_entries(&pairing, changed, true);
+    pair_by(&pairing, BY_NAME, by_name);
+    pair_by(&pairing, BY_SIGNATURE, by_folded);
     if (own && is_left(&pairing)) {
         diff_parts_own(base, base_side);
         diff_parts_own(changed, changed_side);
+        find_places(&pairing, base, 0);
+        find_places(&pairing, changed, 1);
     }
-    pair_by(&pairing, DIFF_REPLACED, by_owner);
-    pair_by(&pairing, DIFF_REPLACED_CATEGORY, by_owner);
-    for (size_t i = 0; i < pairing.count; i++) {
-        struct entry *entry = &pairing.entries[i];
-        add_row(&pairing, entry, !entry->changed, 1, entry->changed ? DIFF_ADDED : DIFF_REMOVED);
-    }
+    pair_by(&pairing, BY_PLACE, by_place);
+    pair_by(&pairing, BY_OPERATOR_CATEGORY, by_owner);
+    pair_by(&pairing, BY_OPERATOR, by_operator);
+    pair_by(&pairing, BY_CATEGORY, by_category);
+    for (size_t i = 0; i < pairing.count; i++)
+        add_row(&pairing, &pairing.entries[i], !pairing.entries[i].changed, 1, BY_NAME);
     nl_free(pairing.entries);
+    nl_free(pairing.row_of[0]);
+    nl_free(pairing.row_of[1]);
     if (rows->count)
         qsort(rows->items, rows->count, sizeof *rows->items, by_change);
 }

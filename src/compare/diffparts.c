@@ -6,7 +6,7 @@
 #include "tables/shortname.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "compare/diffside.h"
+#include "compare/diffinner.h"
 #include "compare/diffwork.h"
 #include "timeline/owner.h"
 
@@ -16,6 +16,7 @@ void diff_parts_release(struct diff_parts *parts)
 {
     nl_free(parts->items);
     nl_free(parts->fold);
+    nl_free(parts->order);
     nl_arena_free(&parts->arena);
 }
 
@@ -197,7 +198,7 @@ static void share_all(struct diff_side *side, const struct diff_sink *sink)
     }
 }
 
-bool diff_parts_make(struct diff_parts *parts, struct diff_side *side, enum diff_lens lens)
+bool diff_capture_parts(struct diff_parts *parts, struct diff_side *side, enum diff_lens lens)
 {
     struct finder *finder = nl_zalloc(sizeof *finder);
     uint32_t *owner = lens == DIFF_BY_NAME ? NULL : owner_names(side, lens_kinds[lens]);
@@ -214,8 +215,6 @@ bool diff_parts_make(struct diff_parts *parts, struct diff_side *side, enum diff
     if (shows) {
         struct diff_sink sink = {parts, owner ? part_of_owner : part_of_work, finder};
         share_all(side, &sink);
-        if (lens != DIFF_BY_NAME) /* the sum is not known before */
-            diff_parts_round(parts->items, parts->count, side->units, side->mean);
     }
     for (size_t class = 0; class < NL_WORK_CLASSES; class ++)
         nl_free(finder->by_name[class]);
@@ -252,7 +251,7 @@ static void take_owners(struct diff_parts *parts, const struct nl_trace *trace,
     }
 }
 
-void diff_parts_own(struct diff_parts *parts, struct diff_side *side)
+void diff_capture_own(struct diff_parts *parts, struct diff_side *side)
 {
     const struct nl_trace *trace = side->trace;
     uint32_t *owner = owner_names(side, NL_KIND_OP);

@@ -1,12 +1,10 @@
 /* What one profile can be compared by, and what of it is compared: see diffside.h. */
-#include "compare/diffside.h"
+#include "compare/diffinner.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "compare/diffwork.h"
-
-#define SUM_MOST (INT64_MAX / 2) /* so that differences of two sums are numbers, too */
 
 void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
                     const struct nl_window *window)
@@ -22,16 +20,23 @@ const struct nl_found_steps *diff_steps(const struct diff_side *side)
     return side->has_own ? &side->own : nl_memo_steps(side->memo);
 }
 
-static void drop_own_steps(struct diff_side *side)
+void diff_drop_own_steps(struct diff_side *side)
 {
     if (side->has_own)
         nl_steps_release(&side->own);
     side->has_own = false;
 }
 
+struct diff_side *diff_captures(struct diff_side *side)
+{
+    return side->captures ? side->captures : side;
+}
+
 void diff_side_release(struct diff_side *side)
 {
-    drop_own_steps(side);
+    for (size_t i = 0; i < side->capture_count; i++)
+        diff_side_release(&side->captures[i]);
+    diff_drop_own_steps(side);
     nl_free(side->lanes);
     nl_free(side->devices);
     nl_free(side->spans);
@@ -40,7 +45,9 @@ void diff_side_release(struct diff_side *side)
         nl_result_free(side->functions);
     if (side->idle)
         nl_idle_free(side->idle);
-    nl_memo_free(side->memo);
+    if (!side->captures)
+        nl_memo_free(side->memo);
+    nl_free(side->captures);
 }
 
 int64_t diff_mean(int64_t sum, uint64_t units)
@@ -191,7 +198,7 @@ static void find_ranks(struct diff_side *side)
     }
 }
 
-static bool has_steady(const struct diff_side *side, const struct nl_step_group *group)
+bool diff_has_steady(const struct diff_side *side, const struct nl_step_group *group)
 {
     const struct nl_found_steps *found = diff_steps(side);
     for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
@@ -201,110 +208,6 @@ static bool has_steady(const struct diff_side *side, const struct nl_step_group 
             return true;
     }
     return false;
-}
-
-static bool has_steady_steps(const struct diff_side *side)
-{
-    const struct nl_found_steps *found = diff_steps(side);
-    for (size_t g = 0; g < found->group_count; g++)
-        if (has_steady(side, &found->groups[g]))
-            return true;
-    return false;
-}
-
-/* ---- units ---- */
-
-static bool has_device_work(struct diff_side *side, enum diff_unit unit)
-{
-    size_t count;
-    const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (unit == DIFF_BY_WORK && rows[i].kernels + rows[i].copies + rows[i].memsets)
-            return true;
-        if (unit != DIFF_BY_WORK && !rows[i].laid_out && rows[i].wall_ns > 0)
-            return true;
-    }
-    return false;
-}
-
-/* Steady steps on a rank that has a device with times. */
-static bool has_device_steps(struct diff_side *side)
-{
-    size_t count;
-    const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
-    const struct nl_found_steps *found = diff_steps(side);
-    for (size_t i = 0; i < count; i++)
-        for (size_t g = 0; g < found->group_count && !rows[i].laid_out; g++)
-            if (found->groups[g].rank == rows[i].rank && has_steady(side, &found->groups[g]))
-                return true;
-    return false;
-}
-
-static bool by_launches(const struct diff_side *side)
-{
-    const struct nl_found_steps *found = diff_steps(side);
-    return found->group_count && found->groups[0].method == NL_STEPS_LAUNCHES;
-}
-
-static void find_by_launches(struct diff_side *side)
-{
-    if (by_launches(side))
-        return;
-    nl_steps_find_by(side->trace, 1u << NL_STEPS_LAUNCHES, &side->own);
-    side->has_own = true;
-}
-
-/* A step that a program marks and the period of its launches are not the same time: where one side
- * has no marks, launches are looked at on both. */
-static bool both_have_steps(struct diff_side *base, struct diff_side *changed)
-{
-    if (!has_device_steps(base) || !has_device_steps(changed))
-        return false;
-    if (by_launches(base) == by_launches(changed))
-        return true;
-    find_by_launches(base);
-    find_by_launches(changed);
-    if (has_device_steps(base) && has_device_steps(changed))
-        return true;
-    drop_own_steps(base);
-    drop_own_steps(changed);
-    return false;
-}
-
-/* Whether steps of one side are the same as of the other: a mean step and a whole run are not. */
-static bool alike_steps(const struct diff_side *base, const struct diff_side *changed)
-{
-    return has_steady_steps(base) && has_steady_steps(changed) &&
-           by_launches(base) == by_launches(changed);
-}
-
-/* The most telling kind of ranges that both have on threads. */
-static bool find_host_kind(struct diff_side *base, struct diff_side *changed)
-{
-    static const enum nl_kind kinds[] = {NL_KIND_OP,         NL_KIND_LAYER,   NL_KIND_PYTHON,
-                                         NL_KIND_COLLECTIVE, NL_KIND_NVTX,    NL_KIND_API,
-                                         NL_KIND_LIBRARY,    NL_KIND_GENERIC, NL_KIND_OSRT};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (nl_rangetree_any(base->trace, kinds[i]) && nl_rangetree_any(changed->trace, kinds[i])) {
-            base->host_kind = changed->host_kind = kinds[i];
-            return true;
-        }
-    return false;
-}
-
-bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit)
-{
-    switch (unit) {
-    case DIFF_BY_STEP: return both_have_steps(base, changed);
-    case DIFF_BY_WALL:
-    case DIFF_BY_WORK: return has_device_work(base, unit) && has_device_work(changed, unit);
-    case DIFF_BY_HOST:
-        base->no_steps = changed->no_steps = !alike_steps(base, changed);
-        return find_host_kind(base, changed);
-    case DIFF_BY_LAYER: return diff_layers_allow(base) && diff_layers_allow(changed);
-    case DIFF_BY_FUNCTION: return diff_functions_allow(base, changed);
-    default: return false;
-    }
 }
 
 /* ---- lengths ---- */
@@ -360,50 +263,59 @@ static void find_idle(struct diff_side *side)
     side->idle = nl_idle_new(side->trace, &window);
 }
 
+/* Which tenth of its device's steps each step lies in. */
+static void find_blocks(struct diff_side *side)
+{
+    if (!side->by_step)
+        return;
+    for (size_t d = 0; d < side->device_count; d++) {
+        const struct diff_device *device = &side->devices[d];
+        size_t blocks = device->spans < DIFF_BLOCKS ? device->spans : DIFF_BLOCKS;
+        for (size_t i = 0; i < device->spans; i++) {
+            struct diff_span *span = &side->spans[device->first_span + i];
+            span->block = (uint8_t)(i * blocks / device->spans);
+            side->blocks.units[span->block]++;
+        }
+        side->blocks.count = blocks > side->blocks.count ? blocks : side->blocks.count;
+    }
+}
+
 static void measure_devices(struct diff_side *side, struct diff_parts *parts)
 {
     side->by_step = side->unit == DIFF_BY_STEP;
     find_devices(side);
+    find_blocks(side);
     if (side->unit != DIFF_BY_WORK)
         find_idle(side);
     side->units = side->unit == DIFF_BY_STEP ? side->span_count : side->device_count;
-    diff_parts_make(parts, side, DIFF_BY_NAME);
+    (void)diff_capture_parts(parts, side, DIFF_BY_NAME);
 }
 
 static void measure_host(struct diff_side *side, struct diff_parts *parts)
 {
-    side->by_step = !side->no_steps && has_steady_steps(side);
+    side->by_step = !side->no_steps && diff_has_steady_steps(side);
     if (side->by_step)
         find_ranks(side);
+    find_blocks(side);
     side->units = side->by_step ? side->span_count : 1;
     diff_parts_host(parts, side);
 }
 
-bool diff_side_measure(struct diff_side *side, enum diff_unit unit, struct diff_parts *parts)
+void diff_capture_measure(struct diff_side *side, struct diff_parts *parts)
 {
-    side->unit = unit;
     side->units = 1;
-    if (unit <= DIFF_BY_WORK)
+    if (side->unit <= DIFF_BY_WORK)
         measure_devices(side, parts);
-    else if (unit == DIFF_BY_HOST)
+    else if (side->unit == DIFF_BY_HOST)
         measure_host(side, parts);
     else
         diff_parts_result(parts, side);
     side->sum = 0;
     for (size_t i = 0; i < parts->count; i++)
         side->sum = diff_sum(side->sum, parts->items[i].sum);
-    if (side->sum > SUM_MOST) {
-        side->too_long = true;
-        side->unit = DIFF_UNITS;
-        side->sum = 0;
-        parts->count = 0;
-        return false;
-    }
     side->mean = diff_mean(side->sum, side->units);
-    diff_parts_round(parts->items, parts->count, side->units, side->mean);
     if (side->by_step) {
         count_apart(side);
         take_lengths(side);
     }
-    return true;
 }

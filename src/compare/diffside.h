@@ -12,6 +12,9 @@
  *   layers    sums per layer of a compiled model
  *   functions self time or weight of functions
  *
+ * A side may be several captures of one program: then each is measured alone, and the side is their sum:
+ * its steps are all steps, a part's time is the sum over captures.
+ *
  * Sums of ns over all steps (`sum`) are exact. Means per step (`mean`) are whole ns: the time is
  * rounded half up, every part down, and what is left over goes, 1 ns each, to the parts with the
  * largest remainders, so that the parts of a side add up to its time.
@@ -19,6 +22,7 @@
 #ifndef NL_COMPARE_DIFFSIDE_H
 #define NL_COMPARE_DIFFSIDE_H
 
+#include "compare/diff.h"
 #include "timeline/fold.h"
 #include "tables/memo.h"
 #include "timeline/worksweep.h"
@@ -42,6 +46,9 @@ enum diff_group {
     DIFF_GROUPS
 };
 
+#define DIFF_ORDER_MOST 200000 /* of one step */
+#define DIFF_BLOCKS     10     /* of more captures, those beyond share the last */
+
 /* What parts are named after. */
 enum diff_lens { DIFF_BY_NAME, DIFF_BY_OPERATOR, DIFF_BY_MODULE, DIFF_BY_RANGE, DIFF_LENSES };
 
@@ -50,15 +57,27 @@ struct diff_part {
     struct nl_str name;   /* as recorded, or in the parts' arena */
     struct nl_str folded; /* without signature and numbers of instances */
     struct nl_str owner;  /* operator that most of it was launched from; empty = not known */
+    uint64_t place;       /* between which paired parts it stands; 0 = not known (diffpair.c) */
     uint8_t category;     /* enum nl_category of a kernel */
     bool nobody;          /* of another lens than name: work that nobody launched */
     uint64_t count;       /* pieces that began in the time compared; NL_NULL_U64 unknown */
+    int64_t gross; /* their whole lengths, whatever runs beside them; 0 where there are none */
     int64_t sum, mean;
+    int64_t
+        blocks[DIFF_BLOCKS]; /* of one capture: the sum, by tenths of its steps; else of captures */
+};
+
+/* Where the times of one part vary: stretches of the steps of one capture, or several captures. */
+struct diff_blocks {
+    size_t count;
+    uint64_t units[DIFF_BLOCKS]; /* what each block's sums are divided by */
 };
 
 struct diff_parts {
     struct diff_part *items;
     size_t count, cap;
+    uint32_t *order; /* parts as they begin in one step, of one capture: what stands beside what */
+    size_t order_count, order_cap;
     struct nl_arena arena;
     struct nl_fold_starts *fold; /* made with the first part */
 };
@@ -78,6 +97,7 @@ struct diff_span {
     int64_t index;      /* of the step */
     uint32_t again;     /* how many of its device had that index before */
     uint32_t device;    /* in diff_side.devices */
+    uint8_t block;      /* of its device's steps */
     int64_t sum;        /* what of it is compared */
 };
 
@@ -109,12 +129,24 @@ struct diff_side {
     struct nl_result *functions; /* of units layers and functions: the analysis they come from */
     struct nl_idle *idle;        /* of units step and wall */
     struct nl_analyze_options options;
+    struct diff_blocks blocks;
+    struct diff_side *captures; /* of several: a side each, which this one adds up; else NULL */
+    size_t capture_count;
 };
 
-/* Opens one side without a unit. */
+/* Opens one capture without a unit. */
 void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
                     const struct nl_window *window);
 void diff_side_release(struct diff_side *side);
+/* The same of a side as it was handed in, with all its captures. */
+void diff_team_open(struct diff_side *side, const struct nl_diff_input *input);
+
+/* The captures of a side: itself, when it is one. */
+struct diff_side *diff_captures(struct diff_side *side);
+static inline size_t diff_capture_count(const struct diff_side *side)
+{
+    return side->captures ? side->capture_count : 1;
+}
 
 /* Whether two sides can be compared by a unit; settles for both which kind of ranges, or which event
  * of samples, is meant. The order of the two does not matter. */
@@ -138,41 +170,5 @@ void diff_parts_own(struct diff_parts *parts, struct diff_side *side);
  * launches ends where the next begins, the last one only with the last work. */
 const struct nl_found_steps *diff_steps(const struct diff_side *side);
 size_t diff_whole_steps(const struct nl_step_group *group);
-
-/* ---- between the files of a side ---- */
-
-/* The span of a device (of a rank, when `device` is NULL the first that has the rank) at a moment;
- * SIZE_MAX none. */
-size_t diff_span_at(const struct diff_side *side, const struct diff_device *device, int64_t ts);
-const struct diff_device *diff_device_of_rank(const struct diff_side *side, int64_t rank);
-
-/* Adds a part; the pointer is good until the next. */
-struct diff_part *diff_part_add(struct diff_parts *parts, enum diff_group group,
-                                struct nl_str name);
-
-/* Sets the means so that they add up to `mean`, the rounded quotient of their sum and `units`. */
-void diff_parts_round(struct diff_part *items, size_t count, uint64_t units, int64_t mean);
-
-/* A sum that stays at the largest number instead of overflowing: damaged files have such times. */
-static inline int64_t diff_sum(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? -INT64_MAX : INT64_MAX) : sum;
-}
-
-/* By bytes: < 0, 0 or > 0. */
-int diff_text_order(struct nl_str a, struct nl_str b);
-
-/* sum / units, rounded half up; 0 units give 0. */
-int64_t diff_mean(int64_t sum, uint64_t units);
-
-/* ---- parts that do not come from device work (diffsums.c) ---- */
-
-/* Whether both have functions that can be compared; picks what was sampled. */
-bool diff_functions_allow(struct diff_side *base, struct diff_side *changed);
-/* Whether it has sums per layer of a compiled model. */
-bool diff_layers_allow(struct diff_side *side);
-void diff_parts_host(struct diff_parts *parts, struct diff_side *side);
-void diff_parts_result(struct diff_parts *parts, struct diff_side *side);
 
 #endif

@@ -7,7 +7,7 @@
 #include "tables/lookup.h"
 #include "tables/scope.h"
 #include "base/mem.h"
-#include "compare/diffside.h"
+#include "compare/diffinner.h"
 
 /* ---- ranges on threads ---- */
 
@@ -75,8 +75,11 @@ static void add_range(struct host *host, uint32_t slice, int64_t self)
     struct diff_part *part = &host->parts->items[host->by_name[name] - 1];
     part->count++;
     part->sum = diff_sum(part->sum, self);
-    if (span != SIZE_MAX)
-        host->side->spans[span].sum = diff_sum(host->side->spans[span].sum, self);
+    if (span == SIZE_MAX)
+        return;
+    struct diff_span *step = &host->side->spans[span];
+    step->sum = diff_sum(step->sum, self);
+    part->blocks[step->block] = diff_sum(part->blocks[step->block], self);
 }
 
 void diff_parts_host(struct diff_parts *parts, struct diff_side *side)

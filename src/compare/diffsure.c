@@ -1,4 +1,5 @@
 /* Facts that allow a comparison or forbid it, then the verdict: see diffsure.h. */
+#include "compare/diffinner.h"
 #include "compare/diffsure.h"
 
 #include <math.h>
@@ -6,27 +7,9 @@
 
 #include "tables/answer.h"
 #include "base/mem.h"
-#include "compare/shift.h"
+#include "compare/diffworkload.h"
 
-#define NORMAL_95  1.959963984540054
 #define LIST_BYTES ((size_t)1 << 12)
-
-static const struct nl_result_column columns[] = {
-    {"fact", NULL, NL_MEANS_TEXT},   {"base", "A", NL_MEANS_TEXT},     {"new", "B", NL_MEANS_TEXT},
-    {"agrees", NULL, NL_MEANS_TEXT}, {"decides", NULL, NL_MEANS_TEXT},
-};
-
-const char *diff_verdict_text(enum diff_verdict verdict)
-{
-    static const char *const texts[DIFF_VERDICTS] = {
-        [DIFF_SLOWER] = "slower",
-        [DIFF_FASTER] = "faster",
-        [DIFF_UNTOLD] = "no change that can be told",
-        [DIFF_UNKNOWN] = "cannot be told",
-        [DIFF_INCOMPARABLE] = "cannot be compared",
-    };
-    return texts[verdict];
-}
 
 const char *diff_unit_text(enum diff_unit unit)
 {
@@ -80,7 +63,7 @@ const char *diff_unit_words(const struct diff_side *side)
 
 struct judging {
     struct diff_sureness *sureness;
-    struct nl_buf against; /* facts that decide and disagree */
+    struct nl_buf *against; /* facts that decide and disagree */
 };
 
 static bool is_known(const char *value)
@@ -102,8 +85,8 @@ static void put_fact(struct judging *judging, const char *fact, const char *base
     cells[3] = nl_answer_static(!known ? "unknown" : agrees ? "yes" : "no");
     cells[4] = nl_answer_static(known && decides ? "yes" : "no");
     if (known && !agrees && decides)
-        nl_buf_format(&judging->against, "%s%s: %s and %s", judging->against.len ? "; " : "", fact,
-                      base, changed);
+        nl_buf_format(judging->against, "%s%s: A has %s, B has %s",
+                      judging->against->len ? "; " : "", fact, base, changed);
 }
 
 static void put_equal(struct judging *judging, const char *fact, const char *base,
@@ -136,48 +119,83 @@ static const char *joined(struct nl_arena *arena, struct nl_str *texts, size_t c
     return text;
 }
 
-static const char *models(const struct diff_side *side, struct nl_arena *arena)
+struct names {
+    struct nl_str *items;
+    size_t count, cap;
+};
+
+static void add_name(struct names *names, struct nl_str name)
 {
-    const struct nl_trace *trace = side->trace;
-    struct nl_str *texts = nl_zalloc((side->device_count + 1) * sizeof *texts);
-    size_t count = 0;
-    for (size_t i = 0; i < side->device_count; i++)
-        if (side->devices[i].device != NL_NULL_ROW)
-            texts[count++] = nl_trace_name(trace, trace->device.name[side->devices[i].device]);
-    const char *text = joined(arena, texts, count);
-    nl_free(texts);
+    nl_grow(&names->items, &names->cap, names->count + 1);
+    names->items[names->count++] = name;
+}
+
+static const char *text_of(struct names *names, struct nl_arena *arena)
+{
+    const char *text = joined(arena, names->items, names->count);
+    nl_free(names->items);
     return text;
 }
 
-static const char *types(const struct diff_side *side, struct nl_arena *arena)
+/* What a device that has no name is called: as the others, where these are of one name. */
+static struct nl_str common_name(const struct nl_trace *trace)
 {
-    const struct nl_trace *trace = side->trace;
+    struct nl_str common = {"", 0};
+    for (uint32_t row = 0; row < trace->device.rows; row++) {
+        struct nl_str name = nl_trace_name(trace, trace->device.name[row]);
+        if (common.len && name.len && !nl_str_eq(common, name))
+            return (struct nl_str){"", 0};
+        common = name.len ? name : common;
+    }
+    return common;
+}
+
+static const char *models(struct diff_side *side, struct nl_arena *arena)
+{
+    struct names names = {0};
+    for (size_t c = 0; c < diff_capture_count(side); c++) {
+        const struct diff_side *one = &diff_captures(side)[c];
+        for (size_t i = 0; i < one->device_count; i++) {
+            uint32_t row = one->devices[i].device;
+            struct nl_str name = {"", 0};
+            if (row != NL_NULL_ROW)
+                name = nl_trace_name(one->trace, one->trace->device.name[row]);
+            add_name(&names, name.len ? name : common_name(one->trace));
+        }
+    }
+    return text_of(&names, arena);
+}
+
+static void add_types(struct names *names, const struct nl_trace *trace)
+{
     uint8_t *seen = nl_zalloc(trace->names.count + (size_t)1);
-    struct nl_str *texts = NULL;
-    size_t count = 0, cap = 0;
     for (uint32_t row = 0; row < trace->kernel.rows; row++) {
         uint32_t id = trace->kernel.dtype[row];
         if (!id || seen[id])
             continue;
         seen[id] = 1;
-        nl_grow(&texts, &cap, count + 1);
-        texts[count++] = nl_trace_name(trace, id);
+        add_name(names, nl_trace_name(trace, id));
     }
-    const char *text = joined(arena, texts, count);
-    nl_free(texts);
     nl_free(seen);
-    return text;
 }
 
-static const char *formats(const struct diff_side *side, struct nl_arena *arena)
+static const char *types(struct diff_side *side, struct nl_arena *arena)
 {
-    const struct nl_source_table *source = &side->trace->source;
-    struct nl_str *texts = nl_zalloc((source->rows + (size_t)1) * sizeof *texts);
-    for (uint32_t row = 0; row < source->rows; row++)
-        texts[row] = nl_trace_name(side->trace, source->format[row]);
-    const char *text = joined(arena, texts, source->rows);
-    nl_free(texts);
-    return text;
+    struct names names = {0};
+    for (size_t c = 0; c < diff_capture_count(side); c++)
+        add_types(&names, diff_captures(side)[c].trace);
+    return text_of(&names, arena);
+}
+
+static const char *formats(struct diff_side *side, struct nl_arena *arena)
+{
+    struct names names = {0};
+    for (size_t c = 0; c < diff_capture_count(side); c++) {
+        const struct nl_trace *trace = diff_captures(side)[c].trace;
+        for (uint32_t row = 0; row < trace->source.rows; row++)
+            add_name(&names, nl_trace_name(trace, trace->source.format[row]));
+    }
+    return text_of(&names, arena);
 }
 
 static size_t ranks_of(const struct diff_side *side)
@@ -263,12 +281,32 @@ static void put_pieces(struct judging *judging, const struct diff_side *base,
     double a = pieces_of(base, base_parts), b = pieces_of(changed, changed_parts);
     double ratio = a < b ? a / b : b > 0 ? b / a : 1;
     put_fact(judging,
-             base->by_step ? "pieces of work in a step"
+             base->by_step ? "GPU operations in a step"
              : base->unit <= DIFF_BY_WORK && base->device_count + changed->device_count > 2
-                 ? "pieces of work of a device"
-                 : "pieces of work",
+                 ? "GPU operations of a device"
+                 : "calls and operations",
              isnan(a) ? NULL : nl_arena_format(arena, "%.6g", a),
              isnan(b) ? NULL : nl_arena_format(arena, "%.6g", b), ratio >= DIFF_WORK, true);
+}
+
+/* What the program was given to do, and with what: these decide where they are told. */
+static void put_workload(struct judging *judging, const struct diff_judged *a,
+                         const struct diff_judged *b)
+{
+    struct diff_workload workload;
+    diff_workload_find(&workload, a->side, a->facts, b->side, b->facts);
+    for (size_t i = 0; i < workload.count; i++) {
+        const struct diff_workload_fact *fact = &workload.items[i];
+        put_fact(judging, fact->name, fact->base, fact->changed, fact->agrees,
+                 fact->decides == DIFF_DECIDES);
+        struct nl_result *facts = judging->sureness->facts;
+        struct nl_cell *cells = facts->cells + (facts->rows - 1) * facts->column_count;
+        cells[0] = nl_cell_text(facts, nl_str(fact->name));
+        if (fact->decides == DIFF_DECIDES_IN_CHECK && is_known(fact->base) &&
+            is_known(fact->changed))
+            cells[4] = nl_answer_static("in check");
+    }
+    diff_workload_release(&workload);
 }
 
 static const char *steps_words(const struct diff_side *side, struct nl_arena *arena)
@@ -296,7 +334,7 @@ static void put_steps(struct judging *judging, const struct diff_side *base,
 static void put_facts(struct judging *judging, const struct diff_judged *a,
                       const struct diff_judged *b)
 {
-    const struct diff_side *base = a->side, *changed = b->side;
+    struct diff_side *base = a->side, *changed = b->side;
     struct nl_arena *arena = &judging->sureness->facts->arena;
     put_equal(judging, "compared by", diff_unit_text(base->unit), diff_unit_text(changed->unit),
               true);
@@ -311,76 +349,23 @@ static void put_facts(struct judging *judging, const struct diff_judged *a,
                   false);
     if (a->operators && b->operators)
         put_likeness(judging, "names of operators", a->operators, b->operators, true);
-    put_likeness(judging, "names of the work", a->parts, b->parts, !a->operators);
+    put_likeness(judging, "names of kernels and calls", a->parts, b->parts, !a->operators);
     put_pieces(judging, base, a->parts, changed, b->parts);
     put_steps(judging, base, changed);
+    put_workload(judging, a, b);
     put_equal(judging, "format", formats(base, arena), formats(changed, arena), false);
 }
 
-/* ---- verdict ---- */
+/* ---- in all ---- */
 
-static double *logarithms(const struct diff_side *side)
+void diff_find_facts(struct diff_sureness *sureness, const struct diff_judged *a,
+                     const struct diff_judged *b, struct nl_buf *against)
 {
-    double *logs = nl_alloc((side->length_count + 1) * sizeof *logs);
-    for (size_t i = 0; i < side->length_count; i++)
-        logs[i] = log(side->lengths[i]);
-    return logs;
-}
-
-static void judge_steps(struct diff_sureness *s, const struct diff_side *base,
-                        const struct diff_side *changed)
-{
-    double *a = logarithms(base), *b = logarithms(changed);
-    struct nl_shift shift = nl_shift_of(a, base->length_count, b, changed->length_count);
-    double spread = (shift.high - shift.low) / 2 / NORMAL_95;
-    double half = NORMAL_95 * sqrt(spread * spread + 2 * DIFF_NOISE * DIFF_NOISE);
-    s->ratio = exp(shift.point);
-    s->verdict = DIFF_UNTOLD;
-    s->low = exp(shift.point - half); /* NaN when the spread is not known */
-    s->high = exp(shift.point + half);
-    s->median_ratio =
-        exp(nl_median_f64(b, changed->length_count) - nl_median_f64(a, base->length_count));
-    if (s->low > 1)
-        s->verdict = DIFF_SLOWER;
-    else if (s->high < 1)
-        s->verdict = DIFF_FASTER;
-    if (isnan(s->low)) {
-        s->verdict = DIFF_UNKNOWN;
-        s->reason = nl_arena_format(
-            &s->facts->arena, "%zu and %zu steady steps are too few for an interval; 4 a side do",
-            base->length_count, changed->length_count);
-    } else if (s->verdict == DIFF_UNTOLD) {
-        s->reason = "the interval holds 1: both may take the same time";
-    }
-    nl_free(a);
-    nl_free(b);
-}
-
-void diff_judge(struct diff_sureness *sureness, const struct diff_judged *a,
-                const struct diff_judged *b)
-{
-    const struct diff_side *base = a->side, *changed = b->side;
-    struct judging judging = {.sureness = sureness};
-    *sureness = (struct diff_sureness){
-        .verdict = DIFF_UNKNOWN, .ratio = NAN, .low = NAN, .high = NAN, .median_ratio = NAN};
-    sureness->facts = NL_ANSWER_NEW("comparability", "Can they be compared?", columns);
-    nl_buf_init(&judging.against, LIST_BYTES);
-    if (base->unit < DIFF_UNITS)
+    struct judging judging = {.sureness = sureness, .against = against};
+    if (a->side->unit < DIFF_UNITS)
         put_facts(&judging, a, b);
-    else if (base->too_long || changed->too_long)
-        nl_buf_text(&judging.against, "times are too long to be added up");
+    else if (a->side->too_long || b->side->too_long)
+        nl_buf_text(against, "times are too long to be added up");
     else
-        nl_buf_text(&judging.against, "nothing was recorded on both sides that takes time");
-    if (base->sum > 0)
-        sureness->ratio = (double)changed->mean / (double)base->mean;
-    if (base->by_step && changed->by_step)
-        judge_steps(sureness, base, changed);
-    else
-        sureness->reason = "one measurement a side: how much it varies is not known";
-    if (judging.against.len) {
-        sureness->verdict = DIFF_INCOMPARABLE;
-        sureness->reason =
-            nl_arena_text(&sureness->facts->arena, judging.against.ptr, judging.against.len);
-    }
-    nl_buf_release(&judging.against);
+        nl_buf_text(against, "nothing was recorded on both sides that takes time");
 }

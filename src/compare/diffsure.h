@@ -1,39 +1,56 @@
 /*
  * diffsure — whether two sides can be compared at all, and how sure it is that one is slower.
  *
- * First facts: device models, number of devices and ranks, element types, how alike the names of the
- * work are (Jaccard) and how much work there is. Some decide: where they disagree, nothing is said
- * about slower or faster. Where operators are recorded, their names decide and those of kernels do not:
- * one kernel in another's place is a change to be judged, another program is none. Then the shift of the logarithms of the steps' lengths (Hodges–Lehmann,
- * compare/shift.h). Steps of one capture are no replicates: captures differ by about DIFF_NOISE for
- * reasons that no step shows, so the interval is widened by that on both sides,
- *     se² = se_steps² + 2 DIFF_NOISE²,
- * and a verdict needs the whole interval on one side of 1. Without steps, or with too few, there is
- * no interval and no verdict.
+ * First facts: device models, numbers of devices and ranks, workload (batch, shapes, precision), how
+ * alike the names of the work are (Jaccard) and how much work there is. Some decide: where they
+ * disagree, nothing is said about slower or faster. Where operators are recorded, their names decide and
+ * those of kernels do not: one kernel in another's place is a change to be judged, another program is
+ * none. Facts that decide "in check" stop the gate alone: who compares two versions of a framework by
+ * hand wants to see what that changed.
+ *
+ * Then the shift of the typical step (its median) and of the mean step between captures
+ * (compare/replicate.h). Slower or faster: the whole 95 % interval of the typical step lies on one side of
+ * 1; else that of the mean; else many more steps of one side are slow (Fisher's exact test,
+ * p < DIFF_TAIL_P) and the mean differs by DIFF_TAIL_MEAN. No change: the interval lies within
+ * ± DIFF_RESOLVED. Else the captures do not decide. Without steps there is one measurement a capture:
+ * with two captures or more on both sides these are judged alike; with fewer there is no interval.
  */
 #ifndef NL_COMPARE_DIFFSURE_H
 #define NL_COMPARE_DIFFSURE_H
 
 #include "compare/diffpair.h"
 
-#define DIFF_NOISE   0.01 /* standard deviation of one capture against the next */
-#define DIFF_JACCARD 0.5  /* least share of names that both have */
-#define DIFF_WORK    0.5  /* least ratio of the pieces of work */
+#define DIFF_JACCARD   0.5  /* least share of names that both have */
+#define DIFF_WORK      0.5  /* least ratio of the operations */
+#define DIFF_RESOLVED  0.05 /* an interval within this rules out a change that matters */
+#define DIFF_TAIL_P    0.01
+#define DIFF_TAIL_MEAN 0.02
 
 enum diff_verdict {
     DIFF_SLOWER,
     DIFF_FASTER,
-    DIFF_UNTOLD,  /* the interval holds 1 */
+    DIFF_NO_CHANGE,
+    DIFF_UNTOLD,  /* the interval is too wide */
     DIFF_UNKNOWN, /* no interval */
     DIFF_INCOMPARABLE,
     DIFF_VERDICTS
 };
 
+/* What a verdict of slower or faster stands on. */
+enum diff_basis { DIFF_BY_TYPICAL, DIFF_BY_MEAN, DIFF_BY_TAIL };
+
 struct diff_sureness {
     enum diff_verdict verdict;
-    double ratio;     /* of medians-like: Hodges–Lehmann; of means without steps; NaN unknown */
-    double low, high; /* 95 %; NaN unknown */
-    double median_ratio;     /* of the steps' medians; NaN without */
+    enum diff_basis basis;
+    double ratio;        /* of typical steps; of means without steps; NaN unknown */
+    double low, high;    /* 95 %; NaN unknown */
+    double median_ratio; /* of the medians of all steps; NaN without */
+    double mean_ratio, mean_low, mean_high; /* of mean steps */
+    double p95_ratio;                       /* of the captures' 95th percentiles */
+    size_t slow[2], steps[2];               /* steps over NL_SLOW_STEP medians of their capture */
+    struct nl_apart apart;                  /* of typical steps */
+    size_t more;             /* captures a side that would decide; SIZE_MAX unknown */
+    const char *outlying;    /* captures far from their side's others, or NULL */
     const char *reason;      /* why there is no verdict, or NULL; in the result's arena */
     struct nl_result *facts; /* table "comparability" */
 };
@@ -43,7 +60,12 @@ struct diff_sureness {
 struct diff_judged {
     struct diff_side *side;
     struct diff_parts *parts, *operators;
+    const struct nl_diff_input *facts; /* what is known of it besides */
 };
+
+/* The table of facts; `against` gets those that decide and disagree. */
+void diff_find_facts(struct diff_sureness *sureness, const struct diff_judged *base,
+                     const struct diff_judged *changed, struct nl_buf *against);
 
 void diff_judge(struct diff_sureness *sureness, const struct diff_judged *base,
                 const struct diff_judged *changed);

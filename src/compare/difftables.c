@@ -4,6 +4,7 @@
 
 #include "tables/answer.h"
 #include "base/mem.h"
+#include "compare/diffinner.h"
 #include "compare/diffdoc.h"
 
 /* ---- verdict ---- */
@@ -24,6 +25,17 @@ static const struct nl_result_column verdict_ns[] = {
     {"new_discarded", "B set apart", NL_MEANS_COUNT},
     {"compared", NULL, NL_MEANS_TEXT},
     {"reason", NULL, NL_MEANS_TEXT},
+    {"base_captures", "A captures", NL_MEANS_COUNT},
+    {"new_captures", "B captures", NL_MEANS_COUNT},
+    {"mean_ratio", "of means", NL_MEANS_NUMBER},
+    {"mean_ratio_low", "at least", NL_MEANS_NUMBER},
+    {"mean_ratio_high", "at most", NL_MEANS_NUMBER},
+    {"p95_ratio", "of p95", NL_MEANS_NUMBER},
+    {"base_slow", "A slow steps", NL_MEANS_COUNT},
+    {"new_slow", "B slow steps", NL_MEANS_COUNT},
+    {"basis", NULL, NL_MEANS_TEXT},
+    {"captures_needed", "captures needed", NL_MEANS_COUNT},
+    {"outlying", NULL, NL_MEANS_TEXT},
 };
 #define VERDICT_COLUMNS (sizeof verdict_ns / sizeof verdict_ns[0])
 
@@ -64,6 +76,27 @@ static struct nl_cell samples_of(const struct diff_side *side, size_t value)
     return side->by_step ? nl_answer_count(value) : (struct nl_cell){0};
 }
 
+static void put_captures(const struct diff_doc *doc, struct nl_result *result,
+                         struct nl_cell *cells)
+{
+    static const char *const bases[] = {[DIFF_BY_TYPICAL] = "typical step",
+                                        [DIFF_BY_MEAN] = "mean step",
+                                        [DIFF_BY_TAIL] = "slow steps"};
+    const struct diff_sureness *s = &doc->sureness;
+    bool judged = s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER;
+    cells[0] = nl_answer_count(diff_capture_count(&doc->base));
+    cells[1] = nl_answer_count(diff_capture_count(&doc->changed));
+    cells[2] = nl_cell_f64(s->mean_ratio);
+    cells[3] = nl_cell_f64(s->mean_low);
+    cells[4] = nl_cell_f64(s->mean_high);
+    cells[5] = nl_cell_f64(s->p95_ratio);
+    cells[6] = samples_of(&doc->base, s->slow[0]);
+    cells[7] = samples_of(&doc->changed, s->slow[1]);
+    cells[8] = nl_answer_static(judged ? bases[s->basis] : NULL);
+    cells[9] = s->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(s->more);
+    cells[10] = s->outlying ? nl_cell_text(result, nl_str(s->outlying)) : (struct nl_cell){0};
+}
+
 struct nl_result *diff_verdict_table(const struct diff_doc *doc)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
@@ -89,6 +122,7 @@ struct nl_result *diff_verdict_table(const struct diff_doc *doc)
     cells[11] = samples_of(a, a->warm_up + a->compile);
     cells[12] = samples_of(b, b->warm_up + b->compile);
     cells[14] = s->reason ? nl_cell_text(result, nl_str(s->reason)) : (struct nl_cell){0};
+    put_captures(doc, result, cells + 15);
     put_unit(doc, result, cells);
     return result;
 }
@@ -277,6 +311,11 @@ static const struct nl_result_column row_columns[] = {
     {"category", NULL, NL_MEANS_TEXT},
     {"base_count", "A count", NL_MEANS_COUNT},
     {"new_count", "B count", NL_MEANS_COUNT},
+    {"change_low_ns", "at least", NL_MEANS_CHANGE_NS},
+    {"change_high_ns", "at most", NL_MEANS_CHANGE_NS},
+    {"beyond_noise", "beyond noise", NL_MEANS_TEXT},
+    {"base_call_ns", "A, a call", NL_MEANS_NS},
+    {"new_call_ns", "B, a call", NL_MEANS_NS},
 };
 #define ROW_COLUMNS (sizeof row_columns / sizeof row_columns[0])
 
@@ -287,6 +326,13 @@ static struct nl_cell calls(bool there, uint64_t count, uint64_t units)
     return nl_cell_f64((double)count / (double)units);
 }
 
+/* The whole length of a call, rounded. */
+static struct nl_cell call_ns(int64_t gross, uint64_t count)
+{
+    double ns = diff_call_ns(gross, count);
+    return isnan(ns) ? (struct nl_cell){0} : nl_cell_i64(llround(ns));
+}
+
 static void put_row(const struct diff_doc *doc, struct nl_result *result,
                     const struct diff_row *row, uint64_t base_units, uint64_t changed_units)
 {
@@ -295,7 +341,7 @@ static void put_row(const struct diff_doc *doc, struct nl_result *result,
     struct nl_str name = b ? row->changed : row->base;
     cells[0] = nl_cell_text(result, name.len ? name : nl_str("(no name)"));
     if (a && b && !nl_str_eq(row->base, row->changed))
-        cells[7] = nl_cell_text(result, row->base);
+        cells[7] = nl_cell_text(result, row->base.len ? row->base : nl_str("(no name)"));
     cells[1] = nl_cell_i64(row->changed_ns - row->base_ns);
     cells[2] = nl_cell_i64(row->base_ns);
     cells[3] = nl_cell_i64(row->changed_ns);
@@ -309,6 +355,13 @@ static void put_row(const struct diff_doc *doc, struct nl_result *result,
     cells[12] = nl_answer_enum(NL_ENUM_category, row->category);
     cells[13] = a ? nl_answer_count(row->base_count) : (struct nl_cell){0};
     cells[14] = b ? nl_answer_count(row->changed_count) : (struct nl_cell){0};
+    if (!isnan(row->p)) {
+        cells[15] = nl_cell_i64(llround(row->low));
+        cells[16] = nl_cell_i64(llround(row->high));
+        cells[17] = nl_answer_static(row->flagged ? "yes" : "no");
+    }
+    cells[18] = call_ns(row->base_gross, row->base_count);
+    cells[19] = call_ns(row->changed_gross, row->changed_count);
     put_unit(doc, result, cells);
 }
 
@@ -352,11 +405,22 @@ static void put_apart(struct nl_result *result, const struct diff_side *side, co
     }
 }
 
+/* Captures of a side are A1, A2, … */
+static void put_all_apart(struct nl_result *result, const struct diff_side *side,
+                          const char *letter)
+{
+    if (!side->captures)
+        put_apart(result, side, letter);
+    for (size_t i = 0; i < side->capture_count; i++)
+        put_apart(result, &side->captures[i],
+                  nl_arena_format(&result->arena, "%s%zu", letter, i + 1));
+}
+
 struct nl_result *diff_apart_table(const struct diff_doc *doc)
 {
     struct nl_result *result = NL_ANSWER_NEW("set_apart", "Steps that are left out", apart_columns);
-    put_apart(result, &doc->base, "A");
-    put_apart(result, &doc->changed, "B");
+    put_all_apart(result, &doc->base, "A");
+    put_all_apart(result, &doc->changed, "B");
     return result;
 }
 
@@ -382,13 +446,20 @@ static bool tells(enum nl_table_id table)
     return false;
 }
 
+static uint64_t rows_of(const struct diff_side *side, enum nl_table_id table)
+{
+    uint64_t rows = side->captures ? 0 : nl_trace_rows(side->trace, table);
+    for (size_t i = 0; i < side->capture_count; i++)
+        rows += nl_trace_rows(side->captures[i].trace, table);
+    return rows;
+}
+
 struct nl_result *diff_recorded_table(const struct diff_doc *doc)
 {
     struct nl_result *result =
         NL_ANSWER_NEW("recorded", "Recorded on one side only", recorded_columns);
     for (enum nl_table_id table = 0; table < NL_TABLE_COUNT; table++) {
-        uint32_t a = nl_trace_rows(doc->base.trace, table),
-                 b = nl_trace_rows(doc->changed.trace, table);
+        uint64_t a = rows_of(&doc->base, table), b = rows_of(&doc->changed, table);
         if (!tells(table) || !a == !b)
             continue;
         struct nl_cell *cells = nl_result_row(result);

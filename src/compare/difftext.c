@@ -5,44 +5,17 @@
 #include <stdlib.h>
 
 #include "tables/answer.h"
+#include "tables/lookup.h"
 #include "tables/shortname.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "compare/diffdoc.h"
+#include "compare/diffwords.h"
 
-#define SENTENCE   ((size_t)1 << 12)
-#define NAME_WIDTH 60
-#define TOP_ROWS   3
-#define MEAN_APART 0.05 /* of the typical step: the mean says something else */
+#define MEAN_APART  0.05 /* of the typical step: the mean says something else */
+#define COUNT_APART 0.02
+#define MEAN_SAME   0.002 /* of the typical step: the mean need not be told beside it */
 
 /* ---- numbers ---- */
-
-/* A number of what is compared: a time, or a weight in its unit. */
-static void put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t value)
-{
-    char text[NL_UNIT_TEXT];
-    if (diff_doc_in_ns(doc)) {
-        nl_buf_text(out, nl_format_ns(text, value));
-        return;
-    }
-    nl_buf_format(out, "%s%s", value < 0 ? "-" : "",
-                  nl_format_count(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value));
-    if (doc->base.weight.len)
-        nl_buf_format(out, " %.*s", (int)doc->base.weight.len, doc->base.weight.ptr);
-}
-
-static void put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t change)
-{
-    if (change > 0)
-        nl_buf_char(out, '+');
-    put_value(doc, out, change);
-}
-
-static void put_percent(struct nl_buf *out, double share)
-{
-    char text[NL_UNIT_TEXT];
-    nl_buf_format(out, "%s%s", share > 0 ? "+" : "", nl_format_percent(text, share));
-}
 
 static void add_headline(struct diff_doc *doc, struct nl_buf *text)
 {
@@ -65,25 +38,24 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
     bool windows = doc->base.window.has_time || doc->changed.window.has_time;
     char share[NL_UNIT_TEXT];
     if (pace->same_length)
-        nl_buf_format(text,
-                      " Both %s are as long, so this time is theirs, not the program's: in it",
-                      windows ? "windows" : "recordings");
+        nl_buf_format(text, " Both %s span the same time: compare work per time, not total time:",
+                      windows ? "windows" : "captures");
     else
         nl_buf_text(text, " These times are of unequal amounts of work:");
     nl_buf_format(text, " B did %s %s of the same work", nl_format_percent(share, fabs(work)),
                   work < 0 ? "less" : "more");
-    nl_buf_format(text, " (%.6g and %.6g pieces%s, of the names that both have). ",
+    nl_buf_format(text, " (%.6g and %.6g operations%s, of the names that both have). ",
                   pace->base_pieces, pace->changed_pieces,
                   doc->base.unit <= DIFF_BY_WORK && doc->base.device_count > 1 ? " a device" : "");
-    nl_buf_text(text, "For each piece: ");
-    put_value(doc, text, llround(pace->base_piece_ns));
+    nl_buf_text(text, "Per operation: ");
+    diff_put_value(doc, text, llround(pace->base_piece_ns));
     nl_buf_text(text, " in A, ");
-    put_value(doc, text, llround(pace->changed_piece_ns));
+    diff_put_value(doc, text, llround(pace->changed_piece_ns));
     nl_buf_text(text, " in B (");
-    put_percent(text, pace->changed_piece_ns / pace->base_piece_ns - 1);
+    diff_put_percent(text, pace->changed_piece_ns / pace->base_piece_ns - 1);
     nl_buf_text(text, "). ");
     if (doc->base.unit == DIFF_BY_WALL)
-        nl_buf_format(text, "A second: %.4g and %.4g pieces. ", 1e9 / pace->base_piece_ns,
+        nl_buf_format(text, "Operations a second: %.4g and %.4g. ", 1e9 / pace->base_piece_ns,
                       1e9 / pace->changed_piece_ns);
     nl_buf_text(text,
                 "No steps to compare by: mark steps, or give windows of the same work, such as "
@@ -102,84 +74,163 @@ static void say_samples(const struct diff_doc *doc, struct nl_buf *text)
                     " Samples add up to more the longer was recorded: compare shares, not sums.");
 }
 
-static void say_change(struct diff_doc *doc, struct nl_buf *text)
+/* ---- faster or slower, by how much ---- */
+
+static void put_interval(struct nl_buf *text, double low, double high)
+{
+    nl_buf_text(text, " (95 %: ");
+    diff_put_percent(text, low - 1);
+    nl_buf_text(text, " to ");
+    diff_put_percent(text, high - 1);
+    nl_buf_char(text, ')');
+}
+
+/* "mean step 99.00 us → 139.0 us" */
+static void put_times(const struct diff_doc *doc, struct nl_buf *text)
 {
     int64_t a = doc->base.mean, b = doc->changed.mean;
-    if (doc->base.unit == DIFF_UNITS)
+    bool step = doc->base.by_step && doc->base.unit == DIFF_BY_STEP;
+    double mean = (double)b / (double)a;
+    nl_buf_format(text, "%s ", step ? "mean step" : diff_unit_words(&doc->base));
+    diff_put_value(doc, text, a);
+    if (a == b)
         return;
-    const char *words = diff_unit_words(&doc->base);
-    nl_buf_format(text, "%c%s: ", words[0] - 'a' + 'A', words + 1);
-    put_value(doc, text, a);
-    nl_buf_text(text, " in A, ");
-    put_value(doc, text, b);
-    nl_buf_text(text, " in B: ");
-    if (a == b) {
-        nl_buf_text(text, "no difference.");
-    } else {
-        put_change(doc, text, b - a);
-        if (a) {
-            nl_buf_text(text, " (");
-            put_percent(text, (double)(b - a) / (double)a);
-            nl_buf_char(text, ')');
-        }
-        nl_buf_char(text, '.');
+    nl_buf_text(text, " → ");
+    diff_put_value(doc, text, b);
+    if (a && !(fabs(mean - doc->sureness.ratio) < MEAN_SAME)) {
+        nl_buf_text(text, " (");
+        diff_put_percent(text, mean - 1);
+        nl_buf_char(text, ')');
     }
-    say_other_work(doc, text);
-    say_samples(doc, text);
-    add_headline(doc, text);
 }
 
-static void say_apart(const struct diff_doc *doc, struct nl_buf *text)
+static bool is_same(const struct diff_doc *doc)
 {
-    const struct diff_side *a = &doc->base, *b = &doc->changed;
-    if (a->warm_up + a->compile + b->warm_up + b->compile)
-        nl_buf_format(text, "; %zu and %zu warm-up or compile steps are left out",
-                      a->warm_up + a->compile, b->warm_up + b->compile);
+    for (size_t i = 0; i < doc->rows.count; i++) {
+        const struct diff_row *row = &doc->rows.items[i];
+        if (row->base_ns != row->changed_ns || row->match != DIFF_SAME)
+            return false;
+    }
+    return doc->base.mean == doc->changed.mean;
 }
 
-/* The mean follows single long steps, the shift does not: then the parts tell of those steps. */
-static void say_outliers(const struct diff_doc *doc, struct nl_buf *text)
+/* What makes it slower or faster: the typical step, the mean, or single steps. */
+static void say_by(const struct diff_doc *doc, struct nl_buf *text)
 {
     const struct diff_sureness *s = &doc->sureness;
-    if (!doc->base.by_step || !doc->changed.by_step || !doc->base.mean || !(s->ratio > 0))
+    double ratio = s->basis == DIFF_BY_TYPICAL ? s->ratio : s->mean_ratio;
+    nl_buf_format(text, "%s by ", s->verdict == DIFF_SLOWER ? "Slower" : "Faster");
+    char share[NL_UNIT_TEXT];
+    nl_buf_text(text, nl_format_percent(share, fabs(ratio - 1)));
+    if (s->basis == DIFF_BY_TYPICAL) {
+        put_interval(text, s->low, s->high);
+        nl_buf_text(text, ": ");
+        put_times(doc, text);
         return;
-    double mean = (double)doc->changed.mean / (double)doc->base.mean;
-    if (fabs(mean - s->ratio) <= MEAN_APART * fabs(s->ratio))
-        return;
-    nl_buf_text(text, " A typical step changes by ");
-    put_percent(text, s->ratio - 1);
-    nl_buf_text(text, ", the mean, which the parts add up to, by ");
-    put_percent(text, mean - 1);
-    nl_buf_text(text, ": single steps weigh much.");
+    }
+    nl_buf_text(text, " on average");
+    if (s->basis == DIFF_BY_MEAN)
+        put_interval(text, s->mean_low, s->mean_high);
+    nl_buf_format(text,
+                  ": %zu of %zu steps in A and %zu of %zu in B take over %.1f times the typical ",
+                  s->slow[0], s->steps[0], s->slow[1], s->steps[1], NL_SLOW_STEP);
+    nl_buf_text(text, "step, which changes by ");
+    diff_put_percent(text, s->ratio - 1);
 }
 
 static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
 {
     const struct diff_sureness *s = &doc->sureness;
-    const char *word = diff_verdict_text(s->verdict);
-    if (s->verdict != DIFF_UNKNOWN)
-        nl_buf_format(text, "%c%s", word[0] - 'a' + 'A', word + 1);
-    else if (doc->base.mean == doc->changed.mean)
-        nl_buf_text(text, "Whether another capture would differ cannot be told");
-    else
-        nl_buf_text(text, "Whether that is more than chance cannot be told");
-    if (!isnan(s->low)) {
-        nl_buf_text(text, s->verdict == DIFF_INCOMPARABLE ? "; " : ": ");
-        nl_buf_text(text, doc->base.unit == DIFF_BY_HOST ? "self time of a step: " : "steps take ");
-        put_percent(text, s->ratio - 1);
-        nl_buf_text(text, " (95 %: ");
-        put_percent(text, s->low - 1);
-        nl_buf_text(text, " to ");
-        put_percent(text, s->high - 1);
-        nl_buf_format(text, "), from %zu and %zu steps of one capture a side",
-                      doc->base.length_count, doc->changed.length_count);
-        say_apart(doc, text);
+    bool measured = doc->base.unit != DIFF_UNITS;
+    if (s->verdict == DIFF_INCOMPARABLE) {
+        nl_buf_format(text, "Cannot compare: %s", s->reason);
+        if (measured) {
+            nl_buf_text(text, ". As they are, ");
+            put_times(doc, text);
+        }
+    } else if (measured && is_same(doc)) {
+        nl_buf_text(text, "No difference: ");
+        put_times(doc, text);
+        nl_buf_text(text, ", and every part is the same");
+    } else if (s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) {
+        say_by(doc, text);
+    } else {
+        nl_buf_text(text,
+                    s->verdict == DIFF_NO_CHANGE ? "No significant change: " : "Inconclusive: ");
+        diff_put_percent(text, s->ratio - 1);
+        if (!isnan(s->low))
+            put_interval(text, s->low, s->high);
+        nl_buf_text(text, ": ");
+        put_times(doc, text);
+        if (isnan(s->low))
+            nl_buf_format(text, "; %s", s->reason);
     }
-    if (s->reason)
-        nl_buf_format(text, "%s %s", isnan(s->low) ? ":" : ";", s->reason);
     nl_buf_char(text, '.');
-    say_outliers(doc, text);
+    say_other_work(doc, text);
+    say_samples(doc, text);
     add_headline(doc, text);
+}
+
+/* ---- how sure ---- */
+
+static void say_needed(const struct diff_doc *doc, struct nl_buf *text)
+{
+    const struct diff_sureness *s = &doc->sureness;
+    char share[NL_UNIT_TEXT];
+    if (s->verdict != DIFF_UNTOLD)
+        return;
+    double change = fabs(s->ratio - 1) > 0.02 ? fabs(s->ratio - 1) : 0.02;
+    if (s->more == SIZE_MAX)
+        nl_buf_text(text, "; more captures would not decide soon: find out why they differ so");
+    else if (s->more)
+        nl_buf_format(text, "; %zu more captures a side would decide a change of %s", s->more,
+                      nl_format_percent(share, change));
+}
+
+static void say_sure(struct diff_doc *doc, struct nl_buf *text)
+{
+    const struct diff_side *a = &doc->base, *b = &doc->changed;
+    const struct diff_sureness *s = &doc->sureness;
+    size_t n = diff_capture_count(a), m = diff_capture_count(b);
+    if (isnan(s->low) || s->verdict == DIFF_INCOMPARABLE || is_same(doc))
+        return;
+    nl_buf_format(text, "Measured: %zu and %zu capture%s", n, m, n + m > 2 ? "s" : "");
+    if (a->by_step)
+        nl_buf_format(text, ", %zu and %zu steady steps", a->length_count, b->length_count);
+    if (a->warm_up + a->compile + b->warm_up + b->compile)
+        nl_buf_format(text, " (%zu and %zu excluded as warm-up or compile)",
+                      a->warm_up + a->compile, b->warm_up + b->compile);
+    double mean = (double)b->mean / (double)a->mean;
+    if (s->basis == DIFF_BY_TYPICAL && fabs(mean - s->ratio) > MEAN_APART * s->ratio) {
+        nl_buf_text(text, "; single steps weigh much: the typical step changes by ");
+        diff_put_percent(text, s->ratio - 1);
+        nl_buf_text(text, ", the mean by ");
+        diff_put_percent(text, mean - 1);
+    }
+    if (n < 2 || m < 2)
+        nl_buf_text(text,
+                    "; one capture a side: captures of one program differ by a percent or more");
+    if (s->outlying)
+        nl_buf_format(text, "; far from the others of its side: %s", s->outlying);
+    say_needed(doc, text);
+    nl_buf_char(text, '.');
+    add_headline(doc, text);
+}
+
+/* ---- because of what ---- */
+
+static void say_clocks(const struct diff_doc *doc, struct nl_buf *text)
+{
+    struct diff_clocks clocks = diff_find_clocks(doc);
+    char share[NL_UNIT_TEXT];
+    if (!clocks.found)
+        return;
+    nl_buf_format(
+        text,
+        " %s takes %s %s: clocks or power of the GPU, not the code (%zu of %zu kernels alike).",
+        clocks.alike == clocks.names ? "Every kernel" : "Nearly every kernel",
+        nl_format_percent(share, fabs(clocks.ratio - 1)), clocks.ratio > 1 ? "longer" : "less",
+        clocks.alike, clocks.names);
 }
 
 static void say_parts(struct diff_doc *doc, struct nl_buf *text)
@@ -195,82 +246,126 @@ static void say_parts(struct diff_doc *doc, struct nl_buf *text)
         if (!change[group])
             continue;
         if (!said++) {
-            put_change(doc, text, whole);
+            nl_buf_text(text, "Because: ");
+            diff_put_change(doc, text, whole);
             nl_buf_text(text, " = ");
         } else {
             nl_buf_text(text, ", ");
         }
         nl_buf_format(text, "%s ", diff_group_text((enum diff_group)group));
-        put_change(doc, text, change[group]);
+        diff_put_change(doc, text, change[group]);
     }
     if (said)
         nl_buf_char(text, '.');
+    say_clocks(doc, text);
     add_headline(doc, text);
 }
 
-static struct nl_str name_of(const struct diff_row *row)
+/* Names that changed where the time did not. */
+static void say_renamed(const struct diff_doc *doc, struct nl_buf *text, size_t said)
 {
-    return row->changed.ptr ? row->changed : row->base;
-}
-
-static struct nl_str brief(struct nl_buf *out, const struct diff_row *row)
-{
-    struct nl_str name = name_of(row);
-    nl_buf_clear(out);
-    nl_elide_name(out, name.len ? nl_short_kernel(name) : nl_str("(no name)"), NAME_WIDTH);
-    return (struct nl_str){out->ptr, out->len};
-}
-
-/* Whether another of the rows that sentences speak of would be called the same. */
-static bool has_namesake(const struct diff_doc *doc, const struct diff_row *row, struct nl_str name)
-{
-    struct nl_buf other;
-    bool found = false;
-    nl_buf_init(&other, SENTENCE);
-    for (size_t i = 0; i < doc->rows.count && i < TOP_ROWS && !found; i++) {
-        const struct diff_row *top = &doc->rows.items[i];
-        found = top != row && !nl_str_eq(name_of(top), name_of(row)) &&
-                nl_str_eq(brief(&other, top), name);
+    size_t count = 0;
+    const struct diff_row *first = NULL;
+    for (size_t i = 0; i < doc->rows.count; i++) {
+        const struct diff_row *row = &doc->rows.items[i];
+        bool renamed = row->match == DIFF_RENAMED && row->group != DIFF_IDLE &&
+                       !nl_str_eq(row->base, row->changed);
+        if (renamed && !first)
+            first = row;
+        count += renamed;
     }
-    nl_buf_release(&other);
-    return found;
+    if (!first)
+        return;
+    nl_buf_text(text, said ? ". Renamed, same time a call: " : "Renamed, same time a call: ");
+    nl_elide_name(text, nl_short_kernel(first->base), DIFF_NAME_WIDTH);
+    nl_buf_text(text, " → ");
+    nl_elide_name(text, nl_short_kernel(first->changed), DIFF_NAME_WIDTH);
+    if (count > 1)
+        nl_buf_format(text, " and %zu more", count - 1);
 }
 
-/* A short name, the whole one where the short one does not tell two apart. */
-static void put_name(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row)
+static void say_hidden(const struct diff_doc *doc, struct nl_buf *text, size_t said)
 {
-    struct nl_buf short_name;
-    nl_buf_init(&short_name, SENTENCE);
-    struct nl_str name = brief(&short_name, row);
-    if (row->group == DIFF_IDLE)
-        nl_buf_text(text, "idle, ");
-    nl_elide_name(text, has_namesake(doc, row, name) ? name_of(row) : name, SENTENCE / 4);
-    nl_buf_release(&short_name);
-    if (row->match != DIFF_SAME)
-        nl_buf_format(text, " (%s)", diff_match_text(row->match));
-}
-
-/* Whether the count or the time per call did most of it. */
-static const char *by_what(const struct diff_row *row)
-{
-    if (row->by_count == NL_NULL_I64 || row->group == DIFF_IDLE || !row->base.ptr ||
-        !row->changed.ptr)
-        return "";
-    return llabs(row->by_count) > llabs(row->by_time) ? ", by count" : ", by time per call";
+    const struct diff_row *row = diff_find_hidden(doc);
+    if (!row)
+        return;
+    nl_buf_text(text, said ? ". Hidden behind other work: " : "Hidden behind other work: ");
+    diff_put_name(doc, text, row);
+    diff_put_what(doc, text, row);
 }
 
 static void say_rows(struct diff_doc *doc, struct nl_buf *text)
 {
     size_t said = 0;
-    for (size_t i = 0; i < doc->rows.count && said < TOP_ROWS; i++) {
+    bool clocks = diff_find_clocks(doc).found;
+    for (size_t i = 0; i < doc->rows.count && said < (clocks ? 1 : DIFF_TOP_ROWS); i++) {
         const struct diff_row *row = &doc->rows.items[i];
+        bool noise = said && !isnan(row->p) && !row->flagged; /* the largest is told anyway */
         if (row->base_ns == row->changed_ns)
             break;
-        nl_buf_text(text, said++ ? "; " : "Most changed: ");
-        put_name(doc, text, row);
-        nl_buf_char(text, ' ');
-        put_change(doc, text, row->changed_ns - row->base_ns);
-        nl_buf_text(text, by_what(row));
+        if (noise || (row->match == DIFF_RENAMED && !row->flagged))
+            continue;
+        nl_buf_text(text, said++ ? "; " : "Most: ");
+        diff_put_row(doc, text, row);
+    }
+    say_renamed(doc, text, said);
+    say_hidden(doc, text, text->len);
+    if (text->len)
+        nl_buf_char(text, '.');
+    add_headline(doc, text);
+}
+
+/* ---- what is counted ---- */
+
+/* Counts whose change explains something, in this order. */
+static bool is_telling(struct nl_str what)
+{
+    static const char *const starts[] = {"most memory",
+                                         "kernels",
+                                         "copies",
+                                         "collective",
+                                         "calls that synchronise",
+                                         "calls that block",
+                                         "calls that allocate",
+                                         "compilations",
+                                         "operators"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (nl_str_starts(what, starts[i]))
+            return !nl_str_is(what, "kernels of graphs");
+    return false;
+}
+
+static void put_count(struct nl_buf *text, double value, bool bytes)
+{
+    char number[NL_UNIT_TEXT];
+    if (bytes)
+        nl_buf_text(text, nl_format_bytes(number, (uint64_t)value));
+    else
+        nl_buf_format(text, "%.6g", value);
+}
+
+static void say_counts(struct diff_doc *doc, struct nl_buf *text, const struct nl_result *counts)
+{
+    size_t said = 0;
+    for (size_t row = 0; row < counts->rows && said < DIFF_TOP_ROWS; row++) {
+        struct nl_str what = nl_lookup_text(counts, row, "what");
+        bool bytes = nl_str_is(nl_lookup_text(counts, row, "unit"), "bytes");
+        double a = nl_lookup_f64(counts, row, "base_per_step"),
+               b = nl_lookup_f64(counts, row, "new_per_step");
+        bool per = !isnan(a) && !isnan(b);
+        if (!per) {
+            a = nl_lookup_f64(counts, row, "base");
+            b = nl_lookup_f64(counts, row, "new");
+        }
+        if (!nl_str_is(nl_lookup_text(counts, row, "changed"), "yes") || !is_telling(what) ||
+            isnan(a) || isnan(b) || fabs(a - b) < COUNT_APART * fmax(a, b))
+            continue;
+        nl_buf_format(text, "%s%.*s%s ", said++ ? "; " : "Counts: ", (int)what.len, what.ptr,
+                      bytes && !nl_str_starts(what, "most") ? ", bytes" : "");
+        put_count(text, a, bytes);
+        nl_buf_text(text, " → ");
+        put_count(text, b, bytes);
+        nl_buf_text(text, per ? " a step" : "");
     }
     if (said)
         nl_buf_char(text, '.');
@@ -301,144 +396,31 @@ static void say_lacks(struct diff_doc *doc, struct nl_buf *text)
     add_headline(doc, text);
 }
 
-void diff_headlines(struct diff_doc *doc)
+/* ---- what to do ---- */
+
+static void say_next(struct diff_doc *doc, struct nl_buf *text, const struct nl_result *next)
+{
+    if (!next->rows || is_same(doc))
+        return;
+    struct nl_str action = nl_lookup_text(next, 0, "do"),
+                  verify = nl_lookup_text(next, 0, "verify");
+    nl_buf_format(text, "Next: %.*s", (int)action.len, action.ptr);
+    if (verify.len < DIFF_SENTENCE / 8) /* not a line of a hundred file names */
+        nl_buf_format(text, ": %.*s", (int)verify.len, verify.ptr);
+    add_headline(doc, text);
+}
+
+void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
+                    const struct nl_result *next)
 {
     struct nl_buf text;
-    nl_buf_init(&text, SENTENCE);
-    say_change(doc, &text);
+    nl_buf_init(&text, DIFF_SENTENCE);
     say_verdict(doc, &text);
     say_parts(doc, &text);
     say_rows(doc, &text);
+    say_next(doc, &text, next);
+    say_sure(doc, &text);
+    say_counts(doc, &text, counts);
     say_lacks(doc, &text);
     nl_buf_release(&text);
-}
-
-/* ---- what next ---- */
-
-static const struct nl_result_column next_columns[] = {
-    {"do", NULL, NL_MEANS_TEXT},
-    {"why", NULL, NL_MEANS_TEXT},
-    {"verify", NULL, NL_MEANS_TEXT},
-};
-
-/* A word as a shell takes it. */
-static const char *quoted(struct nl_arena *arena, const char *word)
-{
-    struct nl_buf text;
-    bool plain = word[0] != '\0';
-    for (const char *c = word; *c && plain; c++)
-        plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                strchr("@~./_-+:%,", *c);
-    if (plain)
-        return word;
-    nl_buf_init(&text, SENTENCE * 4);
-    nl_buf_char(&text, '\'');
-    for (const char *c = word; *c; c++)
-        nl_buf_text(&text, *c == '\'' ? "'\\''" : (char[]){*c, '\0'});
-    nl_buf_char(&text, '\'');
-    const char *out = nl_arena_text(arena, text.ptr, text.len);
-    nl_buf_release(&text);
-    return out;
-}
-
-/* The same with a window to be filled in, where it has none. */
-static const char *windowed(struct nl_arena *arena, const char *word)
-{
-    size_t len = strlen(word);
-    bool has = len && word[len - 1] == ']';
-    return quoted(arena, has ? word : nl_arena_format(arena, "%s[nvtx=NAME]", word));
-}
-
-static void put_next(struct nl_result *result, const char *action, const char *why,
-                     const char *verify)
-{
-    struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_text(result, nl_str(action));
-    cells[1] = nl_cell_text(result, nl_str(why));
-    cells[2] = nl_cell_text(result, nl_str(verify));
-}
-
-/* Which of `analyze`'s sections shows more of a part. */
-static const char *section_of(const struct diff_doc *doc, const struct diff_row *row)
-{
-    static const char *const sections[DIFF_GROUPS] = {[DIFF_COMPUTE] = "kernels",
-                                                      [DIFF_COMM] = "collectives",
-                                                      [DIFF_COPY] = "copies",
-                                                      [DIFF_IDLE] = "idle_causes"};
-    switch (doc->base.unit) {
-    case DIFF_BY_HOST: return doc->base.host_kind == NL_KIND_OP ? "ops" : NULL;
-    case DIFF_BY_LAYER: return "model_layers";
-    case DIFF_BY_FUNCTION:
-        return doc->base.functions && !strcmp(doc->base.functions->name, "cpu_samples")
-                   ? "cpu_samples"
-                   : "call_sums";
-    default: return sections[row->group];
-    }
-}
-
-static const char *words_of(const struct diff_doc *doc, struct nl_arena *arena,
-                            const struct diff_row *row)
-{
-    struct nl_buf text;
-    nl_buf_init(&text, SENTENCE);
-    put_name(doc, &text, row);
-    nl_buf_format(&text, " %s", row->match == DIFF_SAME ? "went" : "makes");
-    nl_buf_char(&text, ' ');
-    put_change(doc, &text, row->changed_ns - row->base_ns);
-    nl_buf_text(&text, by_what(row));
-    const char *out = nl_arena_text(arena, text.ptr, text.len);
-    nl_buf_release(&text);
-    return out;
-}
-
-static void next_for_rows(const struct diff_doc *doc, struct nl_result *result, const char *a,
-                          const char *b)
-{
-    bool seen[DIFF_GROUPS] = {false};
-    for (size_t i = 0; i < doc->rows.count && result->rows < TOP_ROWS; i++) {
-        const struct diff_row *row = &doc->rows.items[i];
-        const char *section = section_of(doc, row);
-        if (row->base_ns == row->changed_ns)
-            return;
-        if (seen[row->group] || !section)
-            continue;
-        seen[row->group] = true;
-        put_next(
-            result,
-            nl_arena_format(&result->arena, "look at %s on both sides",
-                            doc->base.unit > DIFF_BY_WORK ? section : diff_group_text(row->group)),
-            words_of(doc, &result->arena, row),
-            nl_arena_format(&result->arena,
-                            "neurolens analyze %s --section %s && "
-                            "neurolens analyze %s --section %s",
-                            a, section, b, section));
-    }
-}
-
-struct nl_result *diff_next_table(const struct diff_doc *doc)
-{
-    struct nl_result *result = NL_ANSWER_NEW("next", "What to do next", next_columns);
-    struct nl_arena *arena = &result->arena;
-    const char *a = quoted(arena, doc->base_word), *b = quoted(arena, doc->changed_word);
-    const struct diff_sureness *s = &doc->sureness;
-    if (s->verdict == DIFF_INCOMPARABLE)
-        put_next(result, "record both sides alike", s->reason ? s->reason : "",
-                 nl_arena_format(arena, "neurolens info %s && neurolens info %s", a, b));
-    if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
-        put_next(result, "mark steps on both sides, or give windows of the same work",
-                 "one side did less of the same work",
-                 nl_arena_format(arena, "neurolens diff %s %s", windowed(arena, doc->base_word),
-                                 windowed(arena, doc->changed_word)));
-    next_for_rows(doc, result, a, b);
-    if (s->verdict == DIFF_UNKNOWN && doc->pace.other_work)
-        return result;
-    if ((s->verdict == DIFF_UNTOLD || s->verdict == DIFF_UNKNOWN) &&
-        doc->base.sum != doc->changed.sum)
-        put_next(result, "record more steady steps, and more than one capture a side",
-                 s->reason ? s->reason : "", nl_arena_format(arena, "neurolens diff %s NEW", a));
-    else if (s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER)
-        put_next(result, "repeat both captures",
-                 "captures of one program differ by about 1 % for reasons no step shows",
-                 nl_arena_format(arena, "neurolens diff %s NEW", a));
-    return result;
 }

@@ -3,12 +3,18 @@
  * share; later ones wait in a queue and move up when one ends, so the cost is bounded whatever
  * overlaps.
  */
+#include "compare/diffinner.h"
 #include "compare/diffwork.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "tables/gaptext.h"
+#include "timeline/stepname.h"
+
+#define LATE_TEXT 256
+#define EDGE      "before the first or after the last GPU operation"
 
 struct piece {
     int64_t start, end;
@@ -31,8 +37,10 @@ struct sharing {
     size_t span;         /* the first that ends after now */
     int64_t first, last; /* of the device's work: outside, nothing waits for anything */
     const struct nl_idle_device *idle;
-    size_t gap;                                        /* the first that ends after now */
-    uint32_t gap_parts[NL_IDLE_CLASSES][NL_DID_COUNT]; /* part + 1 */
+    size_t gap;                                     /* the first that ends after now */
+    uint32_t gap_parts[NL_IDLE_CLASSES];            /* part + 1 */
+    uint32_t *late_parts, other_late[NL_DID_COUNT]; /* by name; by activity without one */
+    size_t told; /* the step whose order of work is kept; SIZE_MAX none */
     uint32_t edge_part;
 };
 
@@ -59,7 +67,10 @@ static void add(struct diff_device *device, struct diff_part *part, enum diff_gr
 
 static void give(struct sharing *s, enum diff_group group, uint32_t part, int64_t ns)
 {
-    add(s->device, &s->sink->parts->items[part], group, ns);
+    struct diff_part *to = &s->sink->parts->items[part];
+    uint8_t block = s->side->spans[s->device->first_span + s->span].block;
+    to->blocks[block] = diff_sum(to->blocks[block], ns);
+    add(s->device, to, group, ns);
 }
 
 static void give_class(struct sharing *s, enum nl_work_class class, int64_t ns)
@@ -88,24 +99,41 @@ static uint32_t idle_part(struct sharing *s, uint32_t *known, const char *text)
     return *known - 1;
 }
 
-static uint32_t part_of_gap(struct sharing *s, enum nl_idle_class class,
-                            enum nl_idle_activity activity)
+/* A gap that the CPU made goes under what the CPU was in: the culprit has a name there. */
+static uint32_t part_of_late(struct sharing *s, const struct nl_idle_gap *gap)
+{
+    const struct nl_trace *trace = s->side->trace;
+    struct nl_str name = nl_gap_activity(trace, gap->activity, gap->name);
+    uint32_t id = gap->name;
+    int64_t number;
+    bool plain = gap->activity == NL_DID_NOTHING || gap->activity == NL_DID_LAUNCH ||
+                 nl_step_rule_of(nl_trace_name(trace, id), &number) >= 0;
+    if (plain && gap->sync != NL_NULL_ROW) { /* the call that let the device run dry says more */
+        id = trace->slice.name[gap->sync];
+        name = nl_trace_name(trace, id);
+    }
+    uint32_t *known = id ? &s->late_parts[id] : &s->other_late[gap->activity];
+    if (*known)
+        return *known - 1;
+    char text[LATE_TEXT];
+    int width = (int)(name.len < LATE_TEXT - 32 ? name.len : LATE_TEXT - 32);
+    if (width)
+        snprintf(text, sizeof text, "host-bound: %.*s", width, name.ptr);
+    else
+        snprintf(text, sizeof text, "host-bound: %s",
+                 nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+    return idle_part(s, known, text);
+}
+
+static uint32_t part_of_gap(struct sharing *s, enum nl_idle_class class)
 {
     static const char *const texts[NL_IDLE_CLASSES] = {
-        [NL_IDLE_HOST_LATE] = "the CPU launched late",
-        [NL_IDLE_DEPENDENCY] = "waited for another stream",
-        [NL_IDLE_LAUNCH_LATENCY] = "launched, not yet begun",
-        [NL_IDLE_UNKNOWN] = "why was not recorded",
+        [NL_IDLE_DEPENDENCY] = "waits for another stream",
+        [NL_IDLE_LAUNCH_LATENCY] = "launch latency",
+        [NL_IDLE_UNKNOWN] = "cause not recorded",
         [NL_IDLE_SHORT] = "gaps under 1 us",
     };
-    char text[96];
-    if (class == NL_IDLE_HOST_LATE)
-        snprintf(text, sizeof text, "%s: %s", texts[class], nl_idle_activity_name(activity));
-    else
-        snprintf(text, sizeof text, "%s", texts[class]);
-    if (class != NL_IDLE_HOST_LATE)
-        activity = NL_DID_NOTHING;
-    return idle_part(s, &s->gap_parts[class][activity], text);
+    return idle_part(s, &s->gap_parts[class], texts[class]);
 }
 
 /* Idle time inside a span: to the gaps that it lies in. */
@@ -113,14 +141,12 @@ static void give_idle(struct sharing *s, int64_t from, int64_t to)
 {
     int64_t edge = later(from, earlier(to, s->first));
     if (edge > from) {
-        give(s, DIFF_IDLE, idle_part(s, &s->edge_part, "before the first or after the last work"),
-             edge - from);
+        give(s, DIFF_IDLE, idle_part(s, &s->edge_part, EDGE), edge - from);
         from = edge;
     }
     if (to > s->last && to > from) {
         int64_t begin = later(from, s->last);
-        give(s, DIFF_IDLE, idle_part(s, &s->edge_part, "before the first or after the last work"),
-             to - begin);
+        give(s, DIFF_IDLE, idle_part(s, &s->edge_part, EDGE), to - begin);
         to = begin;
     }
     const struct nl_idle_gap *gaps = s->idle ? s->side->idle->gaps + s->idle->first_gap : NULL;
@@ -131,14 +157,16 @@ static void give_idle(struct sharing *s, int64_t from, int64_t to)
         bool listed = s->gap < count && gaps[s->gap].start < to;
         int64_t begin = listed ? later(gaps[s->gap].start, from) : to;
         if (begin > from)
-            give(s, DIFF_IDLE, part_of_gap(s, NL_IDLE_SHORT, NL_DID_NOTHING), begin - from);
+            give(s, DIFF_IDLE, part_of_gap(s, NL_IDLE_SHORT), begin - from);
         if (!listed)
             return;
         int64_t end = earlier(gaps[s->gap].end, to);
-        uint32_t part = part_of_gap(s, (enum nl_idle_class)gaps[s->gap].class,
-                                    (enum nl_idle_activity)gaps[s->gap].activity);
+        const struct nl_idle_gap *gap = &gaps[s->gap];
+        uint32_t part = gap->class == NL_IDLE_HOST_LATE
+                            ? part_of_late(s, gap)
+                            : part_of_gap(s, (enum nl_idle_class)gap->class);
         give(s, DIFF_IDLE, part, end - begin);
-        s->sink->parts->items[part].count += begin == gaps[s->gap].start;
+        s->sink->parts->items[part].count += begin == gap->start;
         from = end;
     }
 }
@@ -224,8 +252,17 @@ static void begin_work(struct sharing *s, const struct nl_work *work)
 {
     uint32_t part = s->sink->part_of(s->sink->context, work);
     struct class_state *state = &s->classes[work->class];
-    if (diff_span_at(s->side, s->device, s->side->trace->slice.ts[work->slice]) != SIZE_MAX)
-        s->sink->parts->items[part].count++;
+    size_t at = diff_span_at(s->side, s->device, s->side->trace->slice.ts[work->slice]);
+    if (at != SIZE_MAX) {
+        struct diff_part *of = &s->sink->parts->items[part];
+        of->count++;
+        of->gross = diff_sum(of->gross, work->end - work->start);
+        if (at == s->told && s->sink->parts->order_count < DIFF_ORDER_MOST) {
+            struct diff_parts *parts = s->sink->parts;
+            nl_grow(&parts->order, &parts->order_cap, parts->order_count + 1);
+            parts->order[parts->order_count++] = part;
+        }
+    }
     if (work->end <= work->start || work->end <= s->now) /* nothing of it, or before all spans */
         return;
     struct piece piece = {work->start, work->end, part, s->side->trace->slice.name[work->slice]};
@@ -272,6 +309,9 @@ void diff_work_share(struct diff_side *side, struct diff_device *device,
     s->device = device;
     s->sink = sink;
     s->now = spans[0].start;
+    s->late_parts = nl_zalloc((side->trace->names.count + (size_t)1) * sizeof *s->late_parts);
+    /* The order of one step in the middle, of the first device, stands for all. */
+    s->told = device == side->devices ? device->first_span + device->spans / 2 : SIZE_MAX;
     s->idle = idle_of(side, device);
     s->first = s->idle ? s->idle->start_ns : INT64_MAX;
     s->last = s->idle ? s->idle->start_ns + s->idle->wall_ns : INT64_MAX;
@@ -285,6 +325,7 @@ void diff_work_share(struct diff_side *side, struct diff_device *device,
     nl_sweep_close(&sweep);
     for (size_t class = 0; class < NL_WORK_CLASSES; class ++)
         nl_free(s->classes[class].later);
+    nl_free(s->late_parts);
     nl_free(s);
 }
 
@@ -298,6 +339,8 @@ void diff_work_add(struct diff_side *side, struct diff_device *device, const str
         for (size_t i = 0; i < got; i++) {
             uint32_t part = sink->part_of(sink->context, &batch[i]);
             sink->parts->items[part].count++;
+            sink->parts->items[part].gross =
+                diff_sum(sink->parts->items[part].gross, batch[i].end - batch[i].start);
             add(device, &sink->parts->items[part], group_of[batch[i].class],
                 batch[i].end - batch[i].start);
         }

@@ -1,0 +1,136 @@
+/* What to do next: a table of commands. */
+#include <stdlib.h>
+
+#include "tables/answer.h"
+#include "base/mem.h"
+#include "compare/diffwords.h"
+
+static const struct nl_result_column next_columns[] = {
+    {"do", NULL, NL_MEANS_TEXT},
+    {"why", NULL, NL_MEANS_TEXT},
+    {"verify", NULL, NL_MEANS_TEXT},
+};
+
+/* A word as a shell takes it. */
+static const char *quoted(struct nl_arena *arena, const char *word)
+{
+    struct nl_buf text;
+    bool plain = word[0] != '\0';
+    for (const char *c = word; *c && plain; c++)
+        plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                strchr("@~./_-+:%,", *c);
+    if (plain)
+        return word;
+    nl_buf_init(&text, DIFF_SENTENCE * 4);
+    nl_buf_char(&text, '\'');
+    for (const char *c = word; *c; c++)
+        nl_buf_text(&text, *c == '\'' ? "'\\''" : (char[]){*c, '\0'});
+    nl_buf_char(&text, '\'');
+    const char *out = nl_arena_text(arena, text.ptr, text.len);
+    nl_buf_release(&text);
+    return out;
+}
+
+/* The same with a window to be filled in, where it has none. */
+static const char *windowed(struct nl_arena *arena, const char *word)
+{
+    size_t len = strlen(word);
+    bool has = len && word[len - 1] == ']';
+    return quoted(arena, has ? word : nl_arena_format(arena, "%s[nvtx=NAME]", word));
+}
+
+static void put_next(struct nl_result *result, const char *action, const char *why,
+                     const char *verify)
+{
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_cell_text(result, nl_str(action));
+    cells[1] = nl_cell_text(result, nl_str(why));
+    cells[2] = nl_cell_text(result, nl_str(verify));
+}
+
+/* Which of `analyze`'s sections shows more of a part. */
+static const char *section_of(const struct diff_doc *doc, const struct diff_row *row)
+{
+    static const char *const sections[DIFF_GROUPS] = {[DIFF_COMPUTE] = "kernels",
+                                                      [DIFF_COMM] = "collectives",
+                                                      [DIFF_COPY] = "copies",
+                                                      [DIFF_IDLE] = "idle_causes"};
+    switch (doc->base.unit) {
+    case DIFF_BY_HOST: return doc->base.host_kind == NL_KIND_OP ? "ops" : NULL;
+    case DIFF_BY_LAYER: return "model_layers";
+    case DIFF_BY_FUNCTION:
+        return doc->base.functions && !strcmp(doc->base.functions->name, "cpu_samples")
+                   ? "cpu_samples"
+                   : "call_sums";
+    default: return sections[row->group];
+    }
+}
+
+static const char *words_of(const struct diff_doc *doc, struct nl_arena *arena,
+                            const struct diff_row *row)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, DIFF_SENTENCE);
+    diff_put_name(doc, &text, row);
+    nl_buf_char(&text, ' ');
+    diff_put_change(doc, &text, row->changed_ns - row->base_ns);
+    diff_put_what(doc, &text, row);
+    const char *out = nl_arena_text(arena, text.ptr, text.len);
+    nl_buf_release(&text);
+    return out;
+}
+
+static void next_for_rows(const struct diff_doc *doc, struct nl_result *result, const char *a,
+                          const char *b)
+{
+    bool seen[DIFF_GROUPS] = {false};
+    for (size_t i = 0; i < doc->rows.count && result->rows < DIFF_TOP_ROWS; i++) {
+        const struct diff_row *row = &doc->rows.items[i];
+        const char *section = section_of(doc, row);
+        if (row->base_ns == row->changed_ns)
+            return;
+        if (seen[row->group] || !section)
+            continue;
+        seen[row->group] = true;
+        put_next(
+            result,
+            nl_arena_format(&result->arena, "look at %s on both sides",
+                            doc->base.unit > DIFF_BY_WORK ? section : diff_group_text(row->group)),
+            words_of(doc, &result->arena, row),
+            nl_arena_format(&result->arena,
+                            "neurolens analyze %s --section %s && "
+                            "neurolens analyze %s --section %s",
+                            a, section, b, section));
+    }
+}
+
+struct nl_result *diff_next_table(const struct diff_doc *doc)
+{
+    struct nl_result *result = NL_ANSWER_NEW("next", "What to do next", next_columns);
+    struct nl_arena *arena = &result->arena;
+    const char *a = quoted(arena, doc->base_word), *b = quoted(arena, doc->changed_word);
+    const struct diff_sureness *s = &doc->sureness;
+    if (s->verdict == DIFF_INCOMPARABLE)
+        put_next(result, "record both sides alike", s->reason ? s->reason : "",
+                 nl_arena_format(arena, "neurolens info %s && neurolens info %s", a, b));
+    if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
+        put_next(result, "mark steps on both sides, or give windows of the same work",
+                 "one side did less of the same work",
+                 nl_arena_format(arena, "neurolens diff %s %s", windowed(arena, doc->base_word),
+                                 windowed(arena, doc->changed_word)));
+    next_for_rows(doc, result, a, b);
+    if (s->verdict == DIFF_UNKNOWN && doc->pace.other_work)
+        return result;
+    if ((s->verdict == DIFF_UNTOLD || s->verdict == DIFF_UNKNOWN) &&
+        doc->base.sum != doc->changed.sum)
+        put_next(result, "record more captures of both", s->reason ? s->reason : "",
+                 nl_arena_format(arena, "neurolens diff %s,A2,A3 : %s,B2,B3",
+                                 quoted(arena, doc->base_all), quoted(arena, doc->changed_all)));
+    else if ((s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) &&
+             !(doc->base.captures && doc->changed.captures))
+        put_next(result, "repeat both captures",
+                 "captures of one program differ by a percent or more for reasons no step shows",
+                 nl_arena_format(arena, "neurolens diff %s,A2,A3 : %s,B2,B3",
+                                 quoted(arena, doc->base_all), quoted(arena, doc->changed_all)));
+    return result;
+}

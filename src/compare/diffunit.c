@@ -1,0 +1,181 @@
+/* By what two sides can be compared: every capture of both must have it. */
+#include "compare/diffinner.h"
+
+bool diff_has_steady_steps(const struct diff_side *side)
+{
+    const struct nl_found_steps *found = diff_steps(side);
+    for (size_t g = 0; g < found->group_count; g++)
+        if (diff_has_steady(side, &found->groups[g]))
+            return true;
+    return false;
+}
+
+/* ---- units ---- */
+
+static bool has_device_work(struct diff_side *side, enum diff_unit unit)
+{
+    size_t count;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (unit == DIFF_BY_WORK && rows[i].kernels + rows[i].copies + rows[i].memsets)
+            return true;
+        if (unit != DIFF_BY_WORK && !rows[i].laid_out && rows[i].wall_ns > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Steady steps on a rank that has a device with times. */
+static bool has_device_steps(struct diff_side *side)
+{
+    size_t count;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
+    const struct nl_found_steps *found = diff_steps(side);
+    for (size_t i = 0; i < count; i++)
+        for (size_t g = 0; g < found->group_count && !rows[i].laid_out; g++)
+            if (found->groups[g].rank == rows[i].rank && diff_has_steady(side, &found->groups[g]))
+                return true;
+    return false;
+}
+
+static bool by_launches(const struct diff_side *side)
+{
+    const struct nl_found_steps *found = diff_steps(side);
+    return found->group_count && found->groups[0].method == NL_STEPS_LAUNCHES;
+}
+
+static void find_by_launches(struct diff_side *side)
+{
+    if (by_launches(side))
+        return;
+    nl_steps_find_by(side->trace, 1u << NL_STEPS_LAUNCHES, &side->own);
+    side->has_own = true;
+}
+
+/* All captures of both sides, in one list. */
+struct all {
+    struct diff_side *items[2];
+    size_t counts[2];
+};
+
+static struct all all_of(struct diff_side *base, struct diff_side *changed)
+{
+    return (struct all){{diff_captures(base), diff_captures(changed)},
+                        {diff_capture_count(base), diff_capture_count(changed)}};
+}
+
+static struct diff_side *capture_at(const struct all *all, size_t i)
+{
+    return i < all->counts[0] ? &all->items[0][i] : &all->items[1][i - all->counts[0]];
+}
+
+static size_t all_count(const struct all *all)
+{
+    return all->counts[0] + all->counts[1];
+}
+
+/* How many of them know their steps by launches. */
+static size_t count_by_launches(const struct all *all)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < all_count(all); i++)
+        count += by_launches(capture_at(all, i));
+    return count;
+}
+
+static bool all_have_device_steps(const struct all *all)
+{
+    for (size_t i = 0; i < all_count(all); i++)
+        if (!has_device_steps(capture_at(all, i)))
+            return false;
+    return true;
+}
+
+/* A step that a program marks and the period of its launches are not the same time: where one capture
+ * has no marks, launches are looked at in all. */
+static bool all_have_steps(const struct all *all)
+{
+    if (!all_have_device_steps(all))
+        return false;
+    size_t launches = count_by_launches(all);
+    if (launches == 0 || launches == all_count(all))
+        return true;
+    for (size_t i = 0; i < all_count(all); i++)
+        find_by_launches(capture_at(all, i));
+    if (all_have_device_steps(all))
+        return true;
+    for (size_t i = 0; i < all_count(all); i++)
+        diff_drop_own_steps(capture_at(all, i));
+    return false;
+}
+
+/* Whether steps mean the same everywhere: a mean step and a whole run are not. */
+static bool alike_steps(const struct all *all)
+{
+    size_t launches = count_by_launches(all);
+    if (launches && launches < all_count(all))
+        return false;
+    for (size_t i = 0; i < all_count(all); i++)
+        if (!diff_has_steady_steps(capture_at(all, i)))
+            return false;
+    return true;
+}
+
+static bool all_have_kind(const struct all *all, enum nl_kind kind)
+{
+    for (size_t i = 0; i < all_count(all); i++)
+        if (!nl_rangetree_any(capture_at(all, i)->trace, kind))
+            return false;
+    return true;
+}
+
+/* The most telling kind of ranges that all have on threads. */
+static bool find_host_kind(const struct all *all)
+{
+    static const enum nl_kind kinds[] = {NL_KIND_OP,         NL_KIND_LAYER,   NL_KIND_PYTHON,
+                                         NL_KIND_COLLECTIVE, NL_KIND_NVTX,    NL_KIND_API,
+                                         NL_KIND_LIBRARY,    NL_KIND_GENERIC, NL_KIND_OSRT};
+    bool none = !alike_steps(all);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (!all_have_kind(all, kinds[i]))
+            continue;
+        for (size_t k = 0; k < all_count(all); k++) {
+            capture_at(all, k)->host_kind = kinds[i];
+            capture_at(all, k)->no_steps = none;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Functions are settled against the first capture of A. */
+static bool all_have_functions(const struct all *all)
+{
+    for (size_t i = 1; i < all_count(all); i++)
+        if (!diff_functions_allow(capture_at(all, 0), capture_at(all, i)))
+            return false;
+    return true;
+}
+
+static bool each_has(const struct all *all, enum diff_unit unit)
+{
+    for (size_t i = 0; i < all_count(all); i++)
+        if (unit == DIFF_BY_LAYER ? !diff_layers_allow(capture_at(all, i))
+                                  : !has_device_work(capture_at(all, i), unit))
+            return false;
+    return true;
+}
+
+bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit)
+{
+    struct all all = all_of(base, changed);
+    switch (unit) {
+    case DIFF_BY_STEP: return all_have_steps(&all);
+    case DIFF_BY_WALL:
+    case DIFF_BY_WORK:
+    case DIFF_BY_LAYER: return each_has(&all, unit);
+    case DIFF_BY_HOST: return find_host_kind(&all);
+    case DIFF_BY_FUNCTION: return all_have_functions(&all);
+    default: return false;
+    }
+}

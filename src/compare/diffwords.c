@@ -1,0 +1,123 @@
+/* See diffwords.h. */
+#include "compare/diffwords.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tables/shortname.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+#define CALL_APART 0.02 /* of the time a call takes, as a logarithm */
+
+void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t value)
+{
+    char text[NL_UNIT_TEXT];
+    if (diff_doc_in_ns(doc)) {
+        nl_buf_text(out, nl_format_ns(text, value));
+        return;
+    }
+    nl_buf_format(out, "%s%s", value < 0 ? "-" : "",
+                  nl_format_count(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value));
+    if (doc->base.weight.len)
+        nl_buf_format(out, " %.*s", (int)doc->base.weight.len, doc->base.weight.ptr);
+}
+
+void diff_put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t change)
+{
+    if (change > 0)
+        nl_buf_char(out, '+');
+    diff_put_value(doc, out, change);
+}
+
+void diff_put_percent(struct nl_buf *out, double share)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_format(out, "%s%s", share > 0 ? "+" : "", nl_format_percent(text, share));
+}
+
+static struct nl_str name_of(const struct diff_row *row)
+{
+    return row->changed.ptr ? row->changed : row->base;
+}
+
+static struct nl_str brief(struct nl_buf *out, const struct diff_row *row)
+{
+    struct nl_str name = name_of(row);
+    nl_buf_clear(out);
+    nl_elide_name(out, name.len ? nl_short_kernel(name) : nl_str("(no name)"),
+                  row->group == DIFF_IDLE ? 2 * DIFF_NAME_WIDTH : DIFF_NAME_WIDTH);
+    return (struct nl_str){out->ptr, out->len};
+}
+
+/* Whether another of the rows that sentences speak of would be called the same. */
+static bool has_namesake(const struct diff_doc *doc, const struct diff_row *row, struct nl_str name)
+{
+    struct nl_buf other;
+    bool found = false;
+    nl_buf_init(&other, DIFF_SENTENCE);
+    for (size_t i = 0; i < doc->rows.count && i < DIFF_TOP_ROWS && !found; i++) {
+        const struct diff_row *top = &doc->rows.items[i];
+        found = top != row && !nl_str_eq(name_of(top), name_of(row)) &&
+                nl_str_eq(brief(&other, top), name);
+    }
+    nl_buf_release(&other);
+    return found;
+}
+
+/* A short name, the whole one where the short one does not tell two apart. */
+void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row)
+{
+    struct nl_buf short_name;
+    nl_buf_init(&short_name, DIFF_SENTENCE);
+    struct nl_str name = brief(&short_name, row);
+    if (row->group == DIFF_IDLE)
+        nl_buf_text(text, "idle, ");
+    nl_elide_name(text, has_namesake(doc, row, name) ? name_of(row) : name, DIFF_SENTENCE / 4);
+    nl_buf_release(&short_name);
+    if (row->match != DIFF_SAME)
+        nl_buf_format(text, " (%s)", diff_match_text(row->match));
+}
+
+void diff_put_what(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row)
+{
+    double a = diff_call_ns(row->base_gross, row->base_count);
+    double b = diff_call_ns(row->changed_gross, row->changed_count);
+    double n = (double)row->base_count / (double)(doc->base.units ? doc->base.units : 1);
+    double m = (double)row->changed_count / (double)(doc->changed.units ? doc->changed.units : 1);
+    if (row->group == DIFF_IDLE || row->by_count == NL_NULL_I64 || !row->base.ptr ||
+        !row->changed.ptr)
+        return;
+    if (fabs(m - n) > 0.005 * (m + n))
+        nl_buf_format(text, ", calls %.4g → %.4g", n, m);
+    if (!isnan(a) && !isnan(b) && fabs(log(b / a)) > CALL_APART) {
+        nl_buf_text(text, ", a call ");
+        diff_put_value(doc, text, llround(a));
+        nl_buf_text(text, " → ");
+        diff_put_value(doc, text, llround(b));
+        nl_buf_text(text, " (");
+        diff_put_percent(text, b / a - 1);
+        nl_buf_char(text, ')');
+    } else if (llabs(row->by_count) <= llabs(row->by_time)) {
+        nl_buf_text(text, a > 0 ? ", less or more of it hidden" : ", by time per call");
+    }
+}
+
+/* "was X" for what goes under another name. */
+static void put_was(struct nl_buf *text, const struct diff_row *row)
+{
+    if (!row->base.ptr || !row->changed.ptr || nl_str_eq(row->base, row->changed))
+        return;
+    nl_buf_text(text, ", was ");
+    nl_elide_name(text, nl_short_kernel(row->base), DIFF_NAME_WIDTH);
+}
+
+void diff_put_row(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row)
+{
+    diff_put_name(doc, text, row);
+    nl_buf_char(text, ' ');
+    diff_put_change(doc, text, row->changed_ns - row->base_ns);
+    diff_put_what(doc, text, row);
+    if (row->match >= DIFF_FUSED && row->match <= DIFF_REPLACED_CATEGORY)
+        put_was(text, row);
+}

@@ -1,0 +1,27 @@
+/*
+ * diffwords — numbers and rows of a diff as sentences have them.
+ */
+#ifndef NL_COMPARE_DIFFWORDS_H
+#define NL_COMPARE_DIFFWORDS_H
+
+#include "compare/diffdoc.h"
+
+#define DIFF_SENTENCE   ((size_t)1 << 12)
+#define DIFF_NAME_WIDTH 44 /* of a name in a sentence */
+#define DIFF_TOP_ROWS   3  /* rows that sentences speak of */
+
+/* A number of what is compared: a time, or a weight in its unit; a change has its sign. */
+void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t value);
+void diff_put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t change);
+void diff_put_percent(struct nl_buf *out, double share);
+
+/* A short name, the whole one where the short one does not tell two apart; and how it was paired. */
+void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
+
+/* ", calls 1 → 2, a call 200 us → 220 us (+10.0 %)": what of a row changed. */
+void diff_put_what(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
+
+/* Name, change, and what of it changed. */
+void diff_put_row(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
+
+#endif

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Changes of a known kind must be told in the first five lines of `neurolens diff`."""
+import os
+import random
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Tally, neurolens  # noqa: E402
+from plantedsteps import Plant, write  # noqa: E402
+
+FUSED = (("gelu_kernel", "bias_add"), ("triton_fused_gelu_add", 110))
+SPLIT = ("flash_fwd", [("softmax_kernel", 140), ("bmm_kernel", 130)])
+
+# what, what B is made of, what the first five lines must say (all), what they must not (any), status
+CASES = [
+    ("nothing", {}, ["No significant change|Inconclusive: [-+]0"], ["Slower|Faster"], 0),
+    ("a kernel is renamed", {"names": {"flash_fwd": "flash_fwd_v3"}},
+     ["No significant change|Inconclusive: [-+]0", "Renamed.*flash_fwd → flash_fwd_v3"],
+     ["Slower|Faster", "added|removed"], 0),
+    ("one operator is 10 % slower", {"scale": {"sgemm_qkv": 1.1}},
+     ["Slower by 3", r"sgemm_qkv \+1[678].\.. us.*a call .*\+(9\.9|10\.[01])"], [], 0),
+    ("two kernels are fused", {"fuse": FUSED},
+     ["Faster by 7", r"triton_fused_gelu_add \(fused\) -42", "was .*gelu_kernel"],
+     ["added", "removed"], 0),
+    ("a kernel is split", {"split": SPLIT},
+     ["Slower", r"softmax_kernel.*\(split\).*\+41|\(split\) \+4[12]", "was flash_fwd"], ["added", "removed"], 0),
+    ("calls synchronise", {"sync": 6}, ["Slower", "idle, host-bound: cudaDeviceSynchronize"], [], 0),
+    ("data comes late", {"loader": 900}, ["Slower by 1", r"host-bound: enumerate\(DataLoader\)"], [],
+     0),
+    ("another batch", {"batch": 64, "scale": {"sgemm_qkv": 2, "sgemm_out": 2, "flash_fwd": 2}},
+     [r"Cannot compare: batch.*A has 32, B has 64"], ["Slower"], 3),
+    ("another GPU", {"device": "NVIDIA H100 80GB HBM3", "clock": 0.5},
+     ["Cannot compare: device model: A has NVIDIA A100.*B has NVIDIA H100"], ["Faster"], 3),
+    ("one step fewer", {"steps": 19}, ["No significant change|Inconclusive: [-+]0"],
+     ["Slower|Faster"], 0),
+    ("clocks are 5 % lower", {"clock": 1.05}, ["Slower by [45]", "Every kernel takes 5.*clocks"], [], 0),
+    ("a hidden all-reduce is 80 % slower", {"reduce": 1.8},
+     ["Hidden behind other work: ncclDevKernel.*a call 250.* → 450"], [], 0),
+    ("every tenth step is 50 % slower", {"slow_steps": {9: 1.5, 19: 1.5, 29: 1.5, 39: 1.5, 49: 1.5, 59: 1.5},
+                                         "steps": 60},
+     ["on average", "steps in B|in B take over 1.1"], ["No significant"], 0),
+    ("two of five steps are 20 % slower", {"slow_steps": {i: 1.2 for i in range(60) if i % 5 < 2},
+                                           "steps": 60}, ["Slower by [678].* on average|Slower"], ["No significant"], 0),
+]
+
+
+def captures(folder, name, changes, count, rng):
+    paths = []
+    for i in range(count):
+        path = os.path.join(folder, "%s%d.json" % (name, i))
+        write(path, Plant(**dict(changes, capture=rng.gauss(0, 0.004), seed=rng.random())))
+        paths.append(os.path.basename(path))
+    return ",".join(paths)
+
+
+def check(tally, folder, case, count):
+    what, changes, must, never, status = case
+    rng = random.Random(what)
+    steps = {"steps": changes["steps"]} if changes.get("steps", 20) > 20 else {}
+    a = captures(folder, "a", steps, count, rng)
+    b = captures(folder, "b", changes, count, rng)
+    result = neurolens(["diff", a, ":", b, "--no-cache", "--quiet"], cwd=folder)
+    lines = " ".join(line.strip() for line in result.stdout.splitlines()[:5])
+    wrong = ["not told: " + m for m in must if not re.search(m, lines)]
+    wrong += ["told: " + m for m in never if re.search(m, lines)]
+    if result.status != status:
+        wrong.append("status %d: %s" % (result.status, result.stderr))
+    tally.check("%s, %d captures a side" % (what, count), not wrong,
+                "\n    ".join(wrong + result.stdout.splitlines()[:8]))
+
+
+def main():
+    tally = Tally("planted")
+    with tempfile.TemporaryDirectory(prefix="neurolens-planted-") as folder:
+        for case in CASES:
+            check(tally, folder, case, 3)
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
