@@ -1,6 +1,6 @@
 /*
  * Any bytes as a file of one format: what its sniff says is within 0..100, loading fails only with a
- * message, and what was loaded can be finished. Built once per format of the list in meson.build, with
+ * message; what was loaded can be finished, passes the checks of trace files and answers what is asked of it. Built once per format of the list in meson.build, with
  * FUZZ_FORMAT = nl_format_NAME.
  */
 #define _GNU_SOURCE
@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "ingest/ingest.h"
+#include "store/tracecheck.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,7 +35,16 @@ static void load(const struct nl_format *format, const char *path, const uint8_t
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, input.name, format->name);
     if (format->load(builder, source, &input, &job, &err)) {
-        nl_trace_free(nl_builder_finish(builder, &err));
+        struct nl_trace *trace = nl_builder_finish(builder, &err);
+        if (trace) {
+            char what[NL_TRACECHECK_TEXT];
+            if (!nl_tracecheck(trace, 1, what)) {
+                fprintf(stderr, "%s\n", what);
+                abort();
+            }
+            answers_ask(trace, (unsigned)size + (size ? data[size / 2] : 0u));
+            nl_trace_free(trace);
+        }
         return;
     }
     if (err.code == NL_OK || !err.text[0])

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a .nlt file: opening refuses them or gives a trace in which every reference may be
- * followed.
+ * Any bytes as a .nlt file: opening refuses them or gives a trace that answers all that is asked
+ * of it (answers.h).
  *
  * An input that begins with 'P' is a list of patches {offset, value} for a sound small file, whose
  * checksums are then made right again: so the checks behind the checksums are reached as well.
@@ -16,6 +16,7 @@
 
 #include "../tests/unit/fabricate.h"
 
+#include "answers.h"
 #include "base/file.h"
 #include "store/tracefile.h"
 
@@ -129,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nl_trace *trace = nl_trace_open(path, size & 1, 1, &err);
     if (trace) {
         walk(trace);
+        answers_ask(trace, (unsigned)size + (size > 3 ? data[3] : 0u));
         nl_trace_free(trace);
     } else if (err.code != NL_FORMAT && err.code != NL_IO) {
         abort();

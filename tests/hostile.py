@@ -6,14 +6,15 @@
 A second account (uid 65534) is played by chown, so what needs one is skipped unless root runs this.
 """
 import glob
-import hashlib
 import os
 import shutil
 import sqlite3
 import struct
+import subprocess
 import sys
+import time
 
-from harness import PROGRAM, ROOT, Tally, neurolens, scratch
+from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
 
 KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
 OTHER = 65534
@@ -292,6 +293,78 @@ def second_account():
     tally.check("files of a ledger are the user's alone", modes and not any(modes.values()), modes)
 
 
+def traces_of(place):
+    """A cached and a kept trace file of some size, with the words that open it."""
+    big = place + "/big.json"
+    with open(big, "w") as file:
+        file.write('{"traceEvents":[' + ",".join(
+            '{"ph":"X","name":"op%d","cat":"cpu_op","pid":1,"tid":%d,"ts":%d,"dur":5}' % (i % 50, i % 4, i * 10)
+            for i in range(40000)) + "]}")
+    assert neurolens(["init", "-q", place]).status == 0
+    return big
+
+
+def shrinking():
+    """A file that becomes shorter while it is mapped: a message and 4, not SIGBUS."""
+    place = folder()
+    big = traces_of(place)
+    neurolens(["sql", "-q", big, "select 1"], cwd=place)
+    cached, = glob.glob(place + "/.neurolens/cache/*.nlt")
+    mapped = place + "/mapped.nlt"
+    shutil.copy(cached, mapped)
+    out = place + "/answer.csv"
+    command = [PROGRAM, "sql", "-q", "--no-cache", mapped, "--format", "csv", "-o", out]
+    child = subprocess.Popen(command, cwd=place, env=environment(scratch()), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    child.stdin.write(b"select 'first';\n")
+    child.stdin.flush()
+    for _ in range(200):
+        if glob.glob(out + ".*"):
+            break
+        time.sleep(0.02)
+    time.sleep(0.2)
+    os.truncate(mapped, 4096)
+    try:
+        _, said = child.communicate(b"select sum(dur), max(name), count(distinct parent) from slices;\n", timeout=30)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        said = b"timed out"
+    tally.check("a mapped file that becomes shorter", child.returncode == 4 and b"became shorter" in said
+                and mapped.encode() in said, "%s %s" % (child.returncode, said))
+    tally.check("no unfinished output is left of it", not glob.glob(out + "*"), glob.glob(out + "*"))
+
+
+def rot():
+    """A bit of a cached trace turns: the profile is read again, and the answer is what it was."""
+    place = folder()
+    big = traces_of(place)
+    words = ["sql", "-q", big, "select sum(ts), sum(dur), count(*), max(name), sum(parent), sum(lane) from slices", "--format",
+             "csv"]
+    want = neurolens(words, cwd=place)
+    cached, = glob.glob(place + "/.neurolens/cache/*.nlt")
+    with open(cached, "rb") as file:
+        sound = file.read()
+    said = []
+    for at in list(range(0, len(sound), len(sound) // 40)) + [len(sound) - 5]:
+        with open(cached, "wb") as file:
+            file.write(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1:])
+        got = neurolens(words, cwd=place)
+        if got.status != 0 or got.stdout != want.stdout:
+            said.append("byte %d: %s" % (at, got.describe()[:300]))
+    tally.check("a turned bit of a cached trace", want.status == 0 and not said, "\n".join(said[:5]))
+    neurolens(["add", "-q", big], cwd=place)
+    words[2] = "@"
+    want = neurolens(words, cwd=place)
+    cached = max(glob.glob(place + "/.neurolens/cache/*.nlt"), key=os.path.getmtime)
+    with open(cached, "r+b") as file:
+        file.seek(len(sound) // 2)
+        old = file.read(1)
+        file.seek(len(sound) // 2)
+        file.write(bytes([old[0] ^ 1]))
+    got = neurolens(words, cwd=place)
+    tally.check("a turned bit of a run's cached trace", got.status == 0 and got.stdout == want.stdout, got.describe())
+
+
 def outputs():
     place = folder()
     out = place + "/out.json"
@@ -313,7 +386,7 @@ def outputs():
 def main():
     wanted = sys.argv[1:]
     for part in (names_that_lead_elsewhere, digests_that_lead_elsewhere, links_inside, journals, schemas, rows,
-                 other_people, second_account, outputs):
+                 other_people, second_account, shrinking, rot, outputs):
         if not wanted or any(word in part.__name__ for word in wanted):
             part()
     tally.finish()

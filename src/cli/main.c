@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "cli/busguard.h"
 #include "cli/help.h"
 #include "cli/input.h"
 #include "cli/message.h"
@@ -192,6 +193,7 @@ int main(int argc, char **argv)
     struct nl_err err;
     nl_err_clear(&err);
     set_signals(&call);
+    nl_busguard_install();
     char *line = whole_line(&words);
     call.line = line;
     bool done = run_words(&call, &words, &err) && flush_output(&err);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cli/busguard.h"
 #include "cli/memguard.h"
 #include "cli/message.h"
 
@@ -210,6 +211,7 @@ void nl_progress_clear(struct nl_progress *progress)
 
 void nl_progress_temporary(struct nl_progress *progress, const char *path)
 {
+    nl_busguard_temporary(path);
     if (!progress)
         return;
     pthread_mutex_lock(&progress->lock);

@@ -7,7 +7,7 @@
 
 #include "store/build.h"
 
-#define NL_TIME_LIMIT ((int64_t)1 << 62)
+#define NL_TIME_LIMIT NL_TIME_MAX
 
 /* Under this many rows, starting threads costs more than it saves, and so do mapped patterns. */
 #define NL_FEW_ROWS 20000

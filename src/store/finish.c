@@ -85,21 +85,29 @@ static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
     return nl_build_instances(f, err);
 }
 
-/* slice.detail of every slice that a side table describes. */
+/* slice.detail of every slice that the side table of its kind describes. */
 static void point_to_details(struct nl_trace *t)
 {
     const struct {
+        enum nl_table_id table;
         const uint32_t *slices;
         uint32_t rows;
-    } sides[] = {{t->kernel.slice, t->kernel.rows}, {t->copy.slice, t->copy.rows},
-                 {t->memset.slice, t->memset.rows}, {t->sync.slice, t->sync.rows},
-                 {t->api.slice, t->api.rows},       {t->op.slice, t->op.rows},
-                 {t->layer.slice, t->layer.rows},   {t->nvtx.slice, t->nvtx.rows},
-                 {t->python.slice, t->python.rows}, {t->graph.slice, t->graph.rows}};
+    } sides[] = {{NL_T_kernel, t->kernel.slice, t->kernel.rows},
+                 {NL_T_copy, t->copy.slice, t->copy.rows},
+                 {NL_T_memset, t->memset.slice, t->memset.rows},
+                 {NL_T_sync, t->sync.slice, t->sync.rows},
+                 {NL_T_api, t->api.slice, t->api.rows},
+                 {NL_T_op, t->op.slice, t->op.rows},
+                 {NL_T_layer, t->layer.slice, t->layer.rows},
+                 {NL_T_nvtx, t->nvtx.slice, t->nvtx.rows},
+                 {NL_T_python, t->python.slice, t->python.rows},
+                 {NL_T_graph, t->graph.slice, t->graph.rows}};
     for (size_t s = 0; s < sizeof sides / sizeof sides[0]; s++)
-        for (uint32_t i = 0; i < sides[s].rows; i++)
-            if (sides[s].slices[i] != NL_NULL_ROW)
-                t->slice.detail[sides[s].slices[i]] = i;
+        for (uint32_t i = 0; i < sides[s].rows; i++) {
+            uint32_t slice = sides[s].slices[i];
+            if (slice != NL_NULL_ROW && nl_detail_table(t->slice.kind[slice]) == sides[s].table)
+                t->slice.detail[slice] = i;
+        }
 }
 
 /* Class, category, tensor-core use and element type of kernels, decided once per distinct name. */
@@ -212,7 +220,7 @@ static void report_coverage(struct nl_finish *f, uint64_t unlinked, uint64_t dup
 {
     cover(f, "slices without an end", f->unfinished, "clamped to the end of the trace");
     cover(f, "negative durations", f->negative, "set to 0");
-    cover(f, "times out of range", f->clamped_times, "clamped to +-146 years");
+    cover(f, "times out of range", f->clamped_times, "clamped to +-73 years");
     cover(f, "names redacted", f->b->names_redacted, "they held what looks like a secret");
     cover(f, "slices left un-nested", f->nest.unnested,
           "they overlap more than 64 others on one lane");

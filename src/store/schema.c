@@ -207,6 +207,18 @@ const struct nl_column_def nl_columns[] = {
      .array = offsetof(struct nl_##t##_table, c),                                                  \
      .field = offsetof(struct nl_##t##_row, c),                                                    \
      .size = sizeof(uint32_t)},
+#define NL_KEY(t, c, ta, d)                                                                        \
+    {.name = #c,                                                                                   \
+     .unit = "",                                                                                   \
+     .doc = d,                                                                                     \
+     .type = NL_TYPE_REF,                                                                          \
+     .key = true,                                                                                  \
+     .table = NL_T_##t,                                                                            \
+     .target = NL_T_##ta,                                                                          \
+     .storage = NL_T_##t,                                                                          \
+     .array = offsetof(struct nl_##t##_table, c),                                                  \
+     .field = offsetof(struct nl_##t##_row, c),                                                    \
+     .size = sizeof(uint32_t)},
 #define NL_VIA(t, c, h, ta, tc, u, d)                                                              \
     {.name = #c,                                                                                   \
      .unit = u,                                                                                    \
@@ -250,6 +262,23 @@ const struct nl_table_def nl_tables[NL_TABLE_COUNT] = {
 #include "store/schema.def"
 };
 
+enum nl_table_id nl_detail_table(unsigned kind)
+{
+    switch (kind) {
+    case NL_KIND_KERNEL: return NL_T_kernel;
+    case NL_KIND_MEMCPY: return NL_T_copy;
+    case NL_KIND_MEMSET: return NL_T_memset;
+    case NL_KIND_SYNC: return NL_T_sync;
+    case NL_KIND_API: return NL_T_api;
+    case NL_KIND_OP: return NL_T_op;
+    case NL_KIND_LAYER: return NL_T_layer;
+    case NL_KIND_PYTHON: return NL_T_python;
+    case NL_KIND_NVTX: return NL_T_nvtx;
+    case NL_KIND_GRAPH: return NL_T_graph;
+    default: return NL_TABLE_COUNT;
+    }
+}
+
 uint64_t nl_schema_hash(void)
 {
     uint64_t hash = 1;
@@ -258,7 +287,7 @@ uint64_t nl_schema_hash(void)
         if (column->hop != NL_HOP_NONE)
             continue;
         uint64_t part = nl_hash(column->name, strlen(column->name)) + column->table * 64u +
-                        column->type * 8u + column->target;
+                        column->type * 8u + column->target + (column->key ? 4096u : 0u);
         hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
     }
     for (unsigned e = 0; e < NL_ENUM_COUNT; e++)

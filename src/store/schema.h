@@ -6,7 +6,7 @@
  * everything unknown. nl_tables[] and nl_columns[] describe the same at run time.
  *
  * Unknown values: each type has one sentinel instead of a bit vector: a read is one load, and no
- * real value collides (times are below 2^62, sizes below 2^63). NULL in SQL, null in JSON.
+ * real value collides (times are at most 2^61, sizes below 2^63). NULL in SQL, null in JSON.
  */
 #ifndef NL_SCHEMA_H
 #define NL_SCHEMA_H
@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NL_TIME_MAX ((int64_t)1 << 61) /* times lie within +- this (73 years): twice a span fits */
 #define NL_NULL_I64 INT64_MIN
 #define NL_NULL_U64 UINT64_MAX
 #define NL_NULL_U32 UINT32_MAX
@@ -44,9 +45,7 @@ enum nl_enum_id {
     NL_ENUM_lanekind,
     NL_ENUM_COUNT
 };
-
 #include "store/enums.h"
-
 /* Text of a value of an enumeration; NULL for unknown or out of range. */
 const char *nl_enum_text(enum nl_enum_id id, unsigned value);
 /* Value for a text, -1 when there is none. */
@@ -180,6 +179,7 @@ struct nl_column_def {
     size_t array;                /* offset of the array pointer in struct nl_<storage>_table */
     size_t field;                /* offset in struct nl_<table>_row (stored columns only) */
     unsigned size;               /* bytes of a value */
+    bool key;                    /* REF: never unknown */
 };
 
 struct nl_table_def {
@@ -188,11 +188,11 @@ struct nl_table_def {
     size_t row_size;       /* sizeof(struct nl_T_row) */
     unsigned first, count; /* its columns in nl_columns[], stored and SQL-only, in SQL order */
 };
-
 extern const struct nl_table_def nl_tables[NL_TABLE_COUNT];
 extern const struct nl_column_def nl_columns[];
 extern const unsigned nl_column_count;
-
+/* The side table that slice.detail of that kind leads to, or NL_TABLE_COUNT. */
+enum nl_table_id nl_detail_table(unsigned kind);
 /* Version of the schema; changes whenever a stored table or column does. */
 uint64_t nl_schema_hash(void);
 

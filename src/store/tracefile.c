@@ -9,12 +9,13 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "base/crc.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "base/wide.h"
+#include "store/tracecheck.h"
 
 #define MAGIC      "NLTRACE\n"
 #define ALIGNMENT  64u
@@ -206,8 +207,8 @@ static bool take_chunk(struct reader *r, struct nl_trace *trace, const struct ch
         trace->last_ts = ((const struct facts *)cells)->last_ts;
         return true;
     case DICT_OFFSETS:
-        if (chunk->rows < 2)
-            return bad(r, chunk->offset, "an empty dictionary");
+        if (chunk->rows < 2 || chunk->rows > NL_FILLED)
+            return bad(r, chunk->offset, "an empty dictionary, or one of too many names");
         trace->names.offsets = cells;
         trace->names.count = (uint32_t)(chunk->rows - 1);
         return true;
@@ -230,10 +231,13 @@ static bool take_chunk(struct reader *r, struct nl_trace *trace, const struct ch
     const struct nl_column_def *column = &nl_columns[chunk->column];
     char *table = (char *)trace + nl_tables[column->table].offset;
     uint32_t *rows = (uint32_t *)(void *)table;
+    void **array = (void **)(void *)(table + column->array);
+    if (!chunk->rows || *array)
+        return bad(r, chunk->offset, "a column is empty or there twice");
     if (*rows && *rows != chunk->rows)
         return bad(r, chunk->offset, "columns of a table differ in length");
     *rows = (uint32_t)chunk->rows;
-    *(void **)(void *)(table + column->array) = cells;
+    *array = cells;
     return true;
 }
 
@@ -288,117 +292,47 @@ static bool check_texts(struct reader *r, const struct nl_trace *t)
     return true;
 }
 
-/* ---- references ---- */
+/* Of large files a part, another one each second: what rots is found by one of the next openings. */
+#define VERIFIED_BYTES ((uint64_t)96 << 20)
 
-struct check {
-    const struct nl_trace *trace;
-    atomic_int failed; /* column + 1 */
+struct crcs {
+    const struct reader *r;
+    uint32_t first;     /* the chunk to begin with */
+    atomic_uint failed; /* chunk + 1 */
 };
 
-/* True when every value plus `add` (which wraps) is below `limit`. With `add` 1, and `limit` one
- * more, NULL_ROW passes too. */
-NL_WIDE static bool all_below(const uint32_t *values, size_t count, uint32_t add, uint64_t limit)
-{
-    uint32_t most = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t value = values[i] + add;
-        most = value > most ? value : most;
-    }
-    return !count || most < limit;
-}
-
-NL_WIDE static bool all_below_u8(const uint8_t *values, size_t count, unsigned limit)
-{
-    uint8_t wrong = 0;
-    for (size_t i = 0; i < count; i++)
-        wrong |= (uint8_t)(values[i] >= limit);
-    return !wrong;
-}
-
-/* Names, or filled patterns, which only args have. */
-static bool are_texts(const struct nl_trace *t, const uint32_t *ids, size_t count)
-{
-    bool fine = true;
-    for (size_t i = 0; i < count; i++)
-        fine &= ids[i] < t->names.count ||
-                (ids[i] & NL_FILLED && (ids[i] & ~NL_FILLED) < t->filled.count);
-    return fine;
-}
-
-static void check_column(void *context, size_t index, unsigned worker)
+static void check_crc(void *context, size_t index, unsigned worker)
 {
     (void)worker;
-    struct check *check = context;
-    const struct nl_column_def *column = &nl_columns[index];
-    const struct nl_trace *t = check->trace;
-    size_t rows = nl_trace_rows(t, column->table);
-    if (column->hop != NL_HOP_NONE || !rows)
-        return;
-    const void *cells = nl_trace_column(t, column);
-    bool fine = true;
-    if (column->type == NL_TYPE_NAME)
-        fine = column->table == NL_T_arg ? are_texts(t, cells, rows)
-                                         : all_below(cells, rows, 0, t->names.count);
-    else if (column->type == NL_TYPE_REF)
-        fine = all_below(cells, rows, 1, (uint64_t)nl_trace_rows(t, column->target) + 1);
-    else if (column->type == NL_TYPE_ENUM)
-        fine = all_below_u8(cells, rows, nl_enum_count(column->enumeration));
-    if (!fine)
-        atomic_store(&check->failed, (int)index + 1);
+    struct crcs *crcs = context;
+    size_t place = (crcs->first + index) % crcs->r->count;
+    const struct chunk *chunk = &crcs->r->chunks[place];
+    if (nl_crc32c(crcs->r->bytes + chunk->offset, chunk->bytes) != chunk->crc)
+        atomic_store(&crcs->failed, (unsigned)place + 1);
 }
 
-/* Times within bounds, parents before their children. */
-NL_WIDE static bool settled(const struct nl_slice_table *slice)
+static bool verify_chunks(struct reader *r, bool all, unsigned threads)
 {
-    const int64_t limit = (int64_t)1 << 62;
-    const int64_t *ts = slice->ts, *dur = slice->dur;
-    const uint32_t *parent = slice->parent;
-    uint32_t wrong = 0;
-    for (uint32_t i = 0; i < slice->rows; i++)
-        wrong |= (uint32_t)(dur[i] < 0) | (uint32_t)(ts[i] > limit) | (uint32_t)(dur[i] > limit) |
-                 (uint32_t)(ts[i] < -limit) |
-                 ((uint32_t)(parent[i] >= i) & (uint32_t)(parent[i] != NL_NULL_ROW));
-    return !wrong;
-}
-
-/* What code relies on beyond single references: slices have lanes, lanes hold runs of slices,
- * durations are settled, parents come from the same lane. */
-static bool check_lanes(struct reader *r, const struct nl_trace *t)
-{
-    if (t->slice.rows && !all_below(t->slice.lane, t->slice.rows, 0, t->lane.rows))
-        return bad(r, 0, "a slice has no lane");
-    for (uint32_t l = 0; l < t->lane.rows; l++)
-        if (t->lane.first[l] > t->slice.rows || t->lane.count[l] > t->slice.rows - t->lane.first[l])
-            return bad(r, 0, "a lane points outside the slices");
-    uint32_t wrong = !settled(&t->slice);
-    for (uint32_t i = 0; i < t->stack.rows; i++)
-        wrong |=
-            (uint32_t)(t->stack.parent[i] >= i) & (uint32_t)(t->stack.parent[i] != NL_NULL_ROW);
-    if (wrong)
-        return bad(r, 0, "a slice has impossible times or an impossible parent");
-    return true;
-}
-
-static bool check_references(struct reader *r, struct nl_trace *trace, unsigned threads)
-{
-    struct check check = {.trace = trace};
-    nl_parallel(threads, nl_column_count, check_column, &check);
-    if (check.failed) {
-        const struct nl_column_def *column = &nl_columns[check.failed - 1];
-        char what[96];
-        snprintf(what, sizeof what, "%s.%s refers to a row that is not there",
-                 nl_tables[column->table].sql, column->name);
-        return bad(r, 0, what);
+    struct crcs crcs = {.r = r};
+    uint32_t count = r->count;
+    if (!all && r->size > VERIFIED_BYTES) {
+        uint64_t bytes = 0;
+        crcs.first = (uint32_t)((uint64_t)time(NULL) * 7919 % r->count);
+        for (count = 0; count < r->count; count++) {
+            bytes += r->chunks[(crcs.first + count) % r->count].bytes;
+            if (bytes > VERIFIED_BYTES)
+                break;
+        }
     }
-    return check_lanes(r, trace);
+    nl_parallel(threads, count, check_crc, &crcs);
+    return !crcs.failed ||
+           bad(r, r->chunks[crcs.failed - 1].offset, "the checksum of a chunk does not match");
 }
 
-static bool verify_chunks(struct reader *r)
+static bool check_rows(struct reader *r, const struct nl_trace *trace, unsigned threads)
 {
-    for (uint32_t i = 0; i < r->count; i++)
-        if (nl_crc32c(r->bytes + r->chunks[i].offset, r->chunks[i].bytes) != r->chunks[i].crc)
-            return bad(r, r->chunks[i].offset, "the checksum of a chunk does not match");
-    return true;
+    char what[NL_TRACECHECK_TEXT];
+    return nl_tracecheck(trace, threads, what) || bad(r, 0, what);
 }
 
 struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads, struct nl_err *err)
@@ -410,7 +344,7 @@ struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads, 
     struct reader r = {.bytes = map.bytes, .size = map.size, .err = err};
     struct nl_trace *trace = nl_zalloc(sizeof *trace);
     if (!read_contents(&r) || !place_chunks(&r, trace) || !check_texts(&r, trace) ||
-        !check_references(&r, trace, threads) || (verify && !verify_chunks(&r))) {
+        !verify_chunks(&r, verify, threads) || !check_rows(&r, trace, threads)) {
         nl_free(trace);
         nl_map_close(&map);
         return NULL;

@@ -8,9 +8,9 @@
  * The file is written front to back and never rewritten; the header's last 16 bytes point to the
  * newest table of contents, so a file can be appended to.
  *
- * Opening checks the contents (bounds, alignment, order, sizes against row counts), and every
- * reference and dictionary id against what it refers to, so a foreign or damaged file cannot
- * crash a reader. CRCs of the chunks are checked when `verify` is set.
+ * Opening checks the contents (bounds, alignment, order, sizes against row counts, every column once),
+ * and what code follows in the rows (tracecheck.h), so a foreign or damaged file cannot crash a reader. CRCs of the chunks are checked, too: of all when `verify` is set or the file has at
+ * most 96 MiB, else of 96 MiB of it, others at each opening.
  */
 #ifndef NL_TRACEFILE_H
 #define NL_TRACEFILE_H

@@ -1,5 +1,5 @@
 /*
- * reopen FOLDER PROFILE... — every report of every profile, computed and as it comes out of a .nla file
+ * reopen FOLDER PROFILE... — every trace of a reader must pass the checks of trace files; and every report of every profile, computed and as it comes out of a .nla file
  * (made in FOLDER), must look the same in every view: whole, under windows and one section of it, names
  * folded and not, all rows and few. One line per profile; tests/reopen.py says which profiles.
  */
@@ -8,6 +8,8 @@
 #include "answer/reportfile.h"
 #include "ingest/ingest.h"
 #include "shown.h"
+#include "store/tracecheck.h"
+#include "store/tracefile.h"
 
 static char path[4096];
 static size_t reports;
@@ -78,6 +80,23 @@ static bool check(const char *name, const struct nl_trace *trace, struct nl_err 
     return true;
 }
 
+/* What a reader made passes the checks of trace files, saved and opened again. */
+static bool check_file(const char *name, const struct nl_trace *trace, struct nl_err *err)
+{
+    char what[NL_TRACECHECK_TEXT] = "";
+    if (!nl_tracecheck(trace, 1, what)) {
+        printf("FAIL reopen: %s: %s\n", name, what);
+        return false;
+    }
+    struct nl_trace *again =
+        nl_trace_save(trace, path, err) ? nl_trace_open(path, true, 1, err) : NULL;
+    if (again)
+        nl_trace_free(again);
+    else
+        printf("FAIL reopen: %s: as a trace file: %s\n", name, err->text);
+    return again != NULL;
+}
+
 int main(int count, char **words)
 {
     size_t passed = 0, failed = 0;
@@ -92,7 +111,7 @@ int main(int count, char **words)
         struct nl_trace *trace = nl_ingest(paths, 1, &options, NULL, &err);
         if (!trace) /* what cannot be read is not this test's */
             continue;
-        bool good = check(words[i], trace, &err);
+        bool good = check_file(words[i], trace, &err) && check(words[i], trace, &err);
         *(good ? &passed : &failed) += 1;
         nl_trace_free(trace);
     }

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define TIME_MAX ((int64_t)1 << 62)
+#define TIME_MAX NL_TIME_MAX
 #define SPARSE   8
 
 void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t source,

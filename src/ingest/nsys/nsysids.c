@@ -342,7 +342,7 @@ uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbf
 
 /* ---- Times ---- */
 
-#define TIME_MAX ((int64_t)1 << 61)
+#define TIME_MAX NL_TIME_MAX
 
 bool nsys_times(struct nsys_worker *worker, dbfile_cells start, dbfile_cells end,
                 struct nl_slice_row *slice)

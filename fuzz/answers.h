@@ -1,0 +1,119 @@
+/*
+ * answers — what is asked of a trace that a fuzz target loaded: every report in a view, the run document,
+ * the fingerprint, a difference with itself, and every table in SQL. Whatever the profile says, nothing
+ * may end with NL_INTERNAL, which is for bugs of ours.
+ */
+#ifndef NL_FUZZ_ANSWERS_H
+#define NL_FUZZ_ANSWERS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "answer/report.h"
+#include "compare/diff.h"
+#include "fingerprint/fingerprint.h"
+#include "rundoc/rundoc.h"
+#include "sql/db.h"
+#include "view/view.h"
+
+#define ANSWERS_SLICES 4000 /* more of the same takes time and finds nothing */
+
+static inline void answers_fine(const char *what, const struct nl_err *err)
+{
+    if (err->code != NL_INTERNAL && (err->code == NL_OK || err->text[0]))
+        return;
+    fprintf(stderr, "%s: %s\n", what, err->text);
+    abort();
+}
+
+static inline void answers_report(const struct nl_trace *trace, const char *plan, unsigned variant,
+                                  FILE *out)
+{
+    struct nl_err err;
+    struct nl_analyze_options options = {.fold = variant & 1, .all = variant & 2};
+    nl_err_clear(&err);
+    if (variant & 4)
+        options.window = (struct nl_window){.has_time = true,
+                                            .start = trace->first_ts / 2 + trace->last_ts / 2,
+                                            .end = trace->last_ts};
+    struct nl_report *report = nl_report_new(trace, plan, &options, NULL, &err);
+    answers_fine(plan, &err);
+    if (!report)
+        return;
+    const struct nl_view_options how = {.width = 100, .all = options.all};
+    struct nl_profile *profile = nl_profile_new(trace, &options.window);
+    bool shown = nl_views[variant % 4]->render_report(out, profile, report, &how, &err);
+    answers_fine(shown ? "a view" : "a view that failed", &err);
+    nl_profile_free(profile);
+    nl_report_free(report);
+}
+
+static inline void answers_document(const struct nl_trace *trace)
+{
+    struct nl_err err;
+    struct nl_buf text;
+    struct nl_rundoc_source source = {
+        .name = "12_fuzz",
+        .sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"};
+    struct nl_rundoc_options options = {.sources = &source, .source_count = 1};
+    nl_err_clear(&err);
+    nl_buf_init(&text, (size_t)64 << 20);
+    bool done = nl_rundoc_write(trace, &options, NULL, &text, &err);
+    answers_fine(done ? "a document" : "a document that failed", &err);
+    nl_buf_release(&text);
+}
+
+static inline void answers_sql(const struct nl_trace *trace, FILE *out)
+{
+    struct nl_err err;
+    const struct nl_db_options options = {.time_limit_ms = 2000, .row_limit = 5000};
+    nl_err_clear(&err);
+    struct nl_db *db = nl_db_open(trace, &options, NULL, &err);
+    answers_fine("SQL", &err);
+    for (int table = 0; db && table < NL_TABLE_COUNT; table++) {
+        char query[128];
+        snprintf(query, sizeof query, "SELECT * FROM %s", nl_tables[table].sql);
+        nl_err_clear(&err);
+        struct nl_result *rows = nl_db_query(db, query, &err);
+        answers_fine(query, &err);
+        const struct nl_view_options how = {.width = 100, .all = true};
+        if (rows && !nl_view_csv.render_result(out, NULL, rows, &how, &err))
+            answers_fine("csv", &err);
+        nl_result_free(rows);
+    }
+    nl_db_close(db);
+}
+
+static inline void answers_compare(const struct nl_trace *trace)
+{
+    struct nl_err err;
+    struct nl_diff_input side = {.trace = trace, .word = "12_fuzz"};
+    bool comparable;
+    nl_err_clear(&err);
+    struct nl_report *report = nl_diff_new(&side, &side, NULL, &comparable, NULL, &err);
+    answers_fine("a difference", &err);
+    nl_report_free(report);
+    const struct nl_window window = {0};
+    struct nl_runprint *print = nl_runprint_new(trace, &window, NULL, &err);
+    answers_fine("a fingerprint", &err);
+    nl_runprint_free(print);
+}
+
+/* Asks a part of it, which `variant` picks. */
+static inline void answers_ask(const struct nl_trace *trace, unsigned variant)
+{
+    static FILE *out;
+    if (!out)
+        out = fopen("/dev/null", "w");
+    if (!out || trace->slice.rows > ANSWERS_SLICES)
+        return;
+    switch (variant % 5) {
+    case 0: answers_report(trace, "analyze", variant / 5, out); break;
+    case 1: answers_report(trace, "info", variant / 5, out); break;
+    case 2: answers_document(trace); break;
+    case 3: answers_sql(trace, out); break;
+    default: answers_compare(trace); break;
+    }
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* Everything the handler calls is async-signal-safe: open, read, write, unlink, _exit. */
+#define _GNU_SOURCE
+#include "cli/busguard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+#define LINE_BYTES 4400 /* of /proc/self/maps: numbers and a path */
+
+static const char *volatile unfinished;
+
+void nl_busguard_temporary(const char *path)
+{
+    unfinished = path;
+}
+
+static const char *read_hex(const char *at, uintptr_t *value)
+{
+    *value = 0;
+    for (;; at++) {
+        unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
+                         : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a' + 10)
+                                                    : 16;
+        if (digit == 16)
+            return at;
+        *value = *value * 16 + digit;
+    }
+}
+
+/* The path of "from-to perms offset dev inode   path" when `address` is in it; NULL otherwise. */
+static char *path_in(char *line, uintptr_t address)
+{
+    uintptr_t from, to;
+    const char *at = read_hex(line, &from);
+    if (*at++ != '-')
+        return NULL;
+    at = read_hex(at, &to);
+    if (address < from || address >= to)
+        return NULL;
+    return strchr(at, '/');
+}
+
+/* Reads the table of mappings line by line. */
+static char *find_mapping(char room[LINE_BYTES], uintptr_t address)
+{
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    size_t len = 0;
+    ssize_t got;
+    while (fd >= 0 && (got = read(fd, room + len, LINE_BYTES - 1 - len)) > 0) {
+        len += (size_t)got;
+        room[len] = '\0';
+        char *line = room;
+        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            char *path = path_in(line, address);
+            if (path) {
+                close(fd);
+                return path;
+            }
+        }
+        len -= (size_t)(line - room);
+        memmove(room, line, len);
+        if (len == LINE_BYTES - 1)
+            len = 0; /* no path is that long */
+    }
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
+static void say(const char *text)
+{
+    size_t len = strlen(text);
+    while (len) {
+        ssize_t done = write(STDERR_FILENO, text, len);
+        if (done <= 0 && errno != EINTR)
+            return;
+        text += done > 0 ? done : 0;
+        len -= done > 0 ? (size_t)done : 0;
+    }
+}
+
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    char room[LINE_BYTES];
+    (void)context;
+    char *path = find_mapping(room, (uintptr_t)info->si_addr);
+    if (!path) {
+        signal(number, SIG_DFL); /* it comes again */
+        return;
+    }
+    if (unfinished)
+        unlink(unfinished);
+    for (char *c = path; *c; c++)
+        if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
+            *c = '?';
+    say("neurolens: ");
+    say(path);
+    say(": became shorter while it was read, or its disk failed; wait until it is written, or copy "
+        "it, and run the command again\n");
+    _exit(nl_err_exit_status(NL_IO));
+}
+
+void nl_busguard_install(void)
+{
+    struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}

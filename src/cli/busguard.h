@@ -1,0 +1,17 @@
+/*
+ * busguard — a mapped input that becomes shorter while it is read ends the command with a message.
+ *
+ * Profiles are mapped. When their writer cuts one meanwhile, or its disk fails, touching the lost pages
+ * raises SIGBUS. The handler finds the file among the mappings, removes the unfinished output, says what
+ * happened and ends with the status of NL_IO. A SIGBUS of another kind stays what it was.
+ */
+#ifndef NL_BUSGUARD_H
+#define NL_BUSGUARD_H
+
+/* Once, from main. */
+void nl_busguard_install(void);
+
+/* The temporary file of -o, to be removed in that case; it must live until NULL is given. */
+void nl_busguard_temporary(const char *path);
+
+#endif
