@@ -27,7 +27,7 @@ ROOMS = [
     {"fingerprint": ()},
     {"ledger": (), "compare": ()},
     {"view": ()},
-    {"tui": ()},
+    {"tui": ("export",), "export": ("tui",)},
     {"cli": ()},
 ]
 

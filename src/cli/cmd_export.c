@@ -1,209 +1,164 @@
-/* export: load the profile, make the form that --to names, write it at once. */
+/* export: load the profile, write it in the format that --to names, list what that cannot hold. */
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/stream.h"
 #include "base/units.h"
-#include "base/mem.h"
-#include "cli/input.h"
+#include "cli/exportrun.h"
+#include "cli/message.h"
+#include "cli/outfolder.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/record/runsources.h"
-#include "cli/settingwords.h"
+#include "export/export.h"
 
-struct export_call {
-    const struct nl_call *call;
-    struct nl_input_words *input;
-    const struct nl_trace *trace;
-    FILE *out;
+#define RUN_DOCUMENT   "run.json"
+#define TARGET(member) offsetof(struct nl_settings, member)
+
+/* Names that --to takes, for completion. */
+static const char *const export_names[] = {"run.json",
+#define NL_EXPORTER(identifier, name, ending, shape, doc) name,
+#include "export/exporters.def"
+#undef NL_EXPORTER
+                                           NULL};
+
+const struct nl_option nl_export_options[] = {
+    {"to", 0, NL_OPTION_TEXT, TARGET(to), "FORMAT",
+     "what to write (export --help lists the formats)", export_names},
+    {"table", 0, NL_OPTION_TEXT, TARGET(table), "NAME",
+     "only this table, such as kernels, as one file", NULL},
+    {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
+     "list at most N events in the timeline, or all (default 20000)", NULL},
+    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
+     "a fact the profile does not tell, such as batch_size=32; may be repeated", NULL},
+    {.name = NULL},
 };
 
-/* ---- options ---- */
+/* ---- which format ---- */
 
-static bool read_events(const struct nl_settings *settings, uint64_t *limit, struct nl_err *err)
+static bool unknown_format(const char *name, struct nl_err *err)
 {
-    int64_t number;
-    *limit = 0;
-    if (!settings->events)
-        return true;
-    if (strcmp(settings->events, "all") == 0) {
-        *limit = UINT64_MAX;
-        return true;
-    }
-    if (!nl_parse_i64(nl_str(settings->events), &number) || number < 1)
-        return nl_fail(err, NL_USAGE, "--events: '%s' is not a number over 0 nor all",
-                       settings->events);
-    *limit = (uint64_t)number;
-    return true;
-}
-
-/* ---- run.json ---- */
-
-static bool write_run(const struct export_call *export, const struct nl_run_sources *sources,
-                      struct nl_err *err)
-{
-    const struct nl_settings *settings = &export->call->settings;
-    struct nl_rundoc_options options = {.sources = sources->items,
-                                        .source_count = sources->count,
-                                        .setting_count = settings->set.count};
-    struct nl_rundoc_setting *facts;
-    struct nl_arena arena;
-    struct nl_buf text;
-    nl_arena_init(&arena);
-    nl_buf_init(&text, export->call->job->memory_bytes);
-    nl_job_phase(export->call->job, "writing", 0);
-    bool done = read_events(settings, &options.event_limit, err) &&
-                nl_setting_words(&settings->set, &facts, &arena, err);
-    options.settings = done ? facts : NULL;
-    done = done && nl_rundoc_write(export->trace, &options, export->call->job, &text, err);
-    nl_progress_quiet(export->call->progress);
-    if (done)
-        fwrite(text.ptr, 1, text.len, export->out);
-    nl_buf_release(&text);
-    nl_arena_free(&arena);
-    return done;
-}
-
-/* A document is handed on as it is: the run that it is of, with the id that it has. One that is not
- * valid is a profile like others, of which is written what can be read. */
-static bool read_document(const struct nl_input_words *input, struct nl_buf *text, bool *valid,
-                          struct nl_err *err)
-{
-    struct nl_rundoc_faults faults;
-    const char *path = input->paths[0];
-    *valid = false;
-    if (input->count != 1 || strcmp(path, "-") == 0 || !nl_rundoc_recognise(path))
-        return true;
-    struct nl_err damage;
-    nl_err_clear(&damage);
-    if (!nl_stream_read_all(text, path, &damage)) {
-        if (damage.code == NL_FORMAT)
-            return true;
-        *err = damage;
-        return false;
-    }
-    *valid = nl_rundoc_check(text->ptr ? text->ptr : "", text->len, &faults);
-    nl_rundoc_faults_release(&faults);
-    return true;
-}
-
-/* A run of the ledger has its document, and a document is one. */
-static bool export_stored(const struct export_call *export, bool *stored, struct nl_err *err)
-{
-    const struct nl_settings *settings = &export->call->settings;
-    struct nl_buf text;
-    nl_buf_init(&text, export->call->job->memory_bytes);
-    bool done = nl_input_document(export->input, export->call, &text, stored, err);
-    if (done && !*stored)
-        done = read_document(export->input, &text, stored, err);
-    if (done && *stored && (settings->events || settings->set.count))
-        done = nl_fail(err, NL_USAGE,
-                       "a run document is written as it is; leave --events and --set out, or set "
-                       "facts with `add --set`");
-    if (done && *stored)
-        fwrite(text.ptr, 1, text.len, export->out);
-    nl_buf_release(&text);
-    return done;
-}
-
-/* Joined reports are files of the run like the others. */
-static bool export_run(const struct export_call *export, struct nl_err *err)
-{
-    struct nl_run_sources sources;
-    const struct nl_texts *join = &export->call->settings.join;
-    size_t count = export->input->count;
-    const char **paths = nl_alloc((count + join->count) * sizeof *paths);
-    memcpy(paths, export->input->paths, count * sizeof *paths);
-    for (size_t i = 0; i < join->count; i++)
-        paths[count++] = join->items[i];
-    bool done =
-        nl_run_sources_find(&sources, paths, count, export->trace, export->call->job, err) &&
-        write_run(export, &sources, err);
-    nl_run_sources_release(&sources);
-    nl_free(paths);
-    return done;
-}
-
-/* ---- the forms ---- */
-
-struct form {
-    const char *name;
-    bool (*write)(const struct export_call *export, struct nl_err *err);
-    /* Writes it without a trace when it is there already; NULL = it never has. */
-    bool (*write_stored)(const struct export_call *export, bool *stored, struct nl_err *err);
-};
-
-static const struct form forms[] = {{"run.json", export_run, export_stored}};
-#define FORM_COUNT (sizeof forms / sizeof forms[0])
-
-static const struct form *find_form(const char *name, struct nl_err *err)
-{
-    char list[160] = "";
-    for (size_t i = 0; i < FORM_COUNT; i++) {
-        if (name && strcmp(forms[i].name, name) == 0)
-            return &forms[i];
+    struct nl_nearest nearest;
+    char list[320] = RUN_DOCUMENT;
+    nl_nearest_init(&nearest, name ? name : "");
+    nl_nearest_offer(&nearest, RUN_DOCUMENT);
+    for (const struct nl_exporter *exporter = nl_exporters; exporter->name; exporter++) {
         size_t len = strlen(list);
-        snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", forms[i].name);
+        snprintf(list + len, sizeof list - len, ", %s", exporter->name);
+        nl_nearest_offer(&nearest, exporter->name);
     }
-    if (name)
-        (void)nl_fail(err, NL_USAGE, "--to: no form '%s'; there is %s", name, list);
-    else
-        (void)nl_fail(err, NL_USAGE, "--to is missing; there is %s", list);
-    return NULL;
+    if (!name)
+        return nl_fail(err, NL_USAGE, "--to is missing; formats are %s", list);
+    const char *best = nl_nearest_best(&nearest);
+    if (best)
+        return nl_fail(err, NL_USAGE, "--to: unknown format '%s'; did you mean %s?", name, best);
+    return nl_fail(err, NL_USAGE, "--to: unknown format '%s'; formats are %s", name, list);
 }
 
-/* A wrong option is told before a profile is loaded for minutes. */
-static bool check_options(const struct nl_settings *settings, struct nl_err *err)
+/* *exporter is NULL for run.json. */
+static bool find_format(const struct nl_settings *settings, const struct nl_exporter **exporter,
+                        struct nl_err *err)
 {
-    struct nl_rundoc_setting *facts;
-    struct nl_arena arena;
-    uint64_t limit;
-    nl_arena_init(&arena);
-    bool good =
-        read_events(settings, &limit, err) && nl_setting_words(&settings->set, &facts, &arena, err);
-    nl_arena_free(&arena);
-    return good;
+    const char *name = settings->to;
+    bool run = name && strcmp(name, RUN_DOCUMENT) == 0;
+    *exporter = name && !run ? nl_exporter_find(name) : NULL;
+    if (!run && !*exporter)
+        return unknown_format(name, err);
+    if (run)
+        return settings->table ? nl_fail(err, NL_USAGE, "--table: run.json has no tables")
+                               : nl_export_run_options(settings, err);
+    if (settings->events || settings->set.count)
+        return nl_fail(err, NL_USAGE, "--events and --set are for --to run.json");
+    if (settings->table && (*exporter)->shape != NL_EXPORT_TABLES)
+        return nl_fail(err, NL_USAGE, "--table: %s is one file of events, not of tables", name);
+    return true;
 }
 
-static bool no_window(const struct nl_input_words *input, struct nl_err *err)
+/* A table alone is a file; all of them are a folder. */
+static bool wants_folder(const struct nl_exporter *exporter, const struct nl_settings *settings)
 {
-    struct nl_window_words none = {0};
-    if (memcmp(&input->window, &none, sizeof none) == 0)
-        return true;
-    return nl_fail(err, NL_USAGE, "export writes the whole profile; leave the window out");
+    return exporter && exporter->shape == NL_EXPORT_TABLES && !settings->table;
 }
 
-static bool load_and_write(const struct form *form, struct export_call *export, struct nl_err *err)
+static bool check_output(const struct nl_exporter *exporter, const struct nl_call *call,
+                         struct nl_err *err)
 {
-    bool stored = false;
-    if (form->write_stored && !form->write_stored(export, &stored, err))
+    const char *output = call->settings.output;
+    if (wants_folder(exporter, &call->settings) && (!output || strcmp(output, "-") == 0))
+        return nl_fail(err, NL_USAGE,
+                       "%s writes a folder with a file per table: name it with -o FOLDER, or one "
+                       "table with --table NAME",
+                       exporter->name);
+    return true;
+}
+
+/* ---- writing ---- */
+
+static void tell_lost(const struct nl_call *call, const struct nl_exporter *exporter,
+                      const struct nl_export *export)
+{
+    char count[NL_UNIT_TEXT];
+    for (size_t i = 0; i < export->lost_count; i++)
+        nl_message_note(call, "not in %s: %s %s", exporter->name,
+                        nl_format_count(count, export->lost[i].count), export->lost[i].what);
+}
+
+static bool load_and_write(const struct nl_call *call, const struct nl_exporter *exporter,
+                           struct nl_input_words *input, FILE *out, const char *folder,
+                           struct nl_err *err)
+{
+    struct nl_window window;
+    struct nl_export export;
+    struct nl_trace *trace = nl_input_load(input, call, err);
+    if (!trace)
         return false;
-    if (stored)
-        return true;
-    struct nl_trace *trace = nl_input_load(export->input, export->call, err);
-    export->trace = trace;
-    bool done = trace && form->write(export, err);
-    if (trace)
-        nl_trace_free(trace);
+    bool done = nl_input_window(input, trace, call, &window, err);
+    if (done) {
+        nl_export_init(&export, trace, &window, call->job);
+        const char *name = strrchr(input->paths[0], '/');
+        export.title = name && name[1] ? name + 1 : input->paths[0];
+        export.out = out;
+        export.folder = folder;
+        export.table = call->settings.table;
+        done = exporter->write(&export, err);
+        nl_progress_quiet(call->progress);
+        if (done)
+            tell_lost(call, exporter, &export);
+        nl_export_release(&export);
+    }
+    nl_trace_free(trace);
     return done;
+}
+
+static bool write_folder(const struct nl_call *call, const struct nl_exporter *exporter,
+                         struct nl_input_words *input, struct nl_err *err)
+{
+    struct nl_outfolder folder;
+    return nl_outfolder_open(&folder, call->settings.output, err) &&
+           nl_outfolder_close(
+               &folder, load_and_write(call, exporter, input, NULL, folder.temporary, err), err);
+}
+
+static bool write_file(const struct nl_call *call, const struct nl_exporter *exporter,
+                       struct nl_input_words *input, struct nl_err *err)
+{
+    struct nl_output output;
+    if (!nl_output_open(&output, call, input->paths, input->count, err))
+        return false;
+    bool done = exporter ? load_and_write(call, exporter, input, output.stream, NULL, err)
+                         : nl_export_run(call, input, output.stream, err);
+    return nl_output_close(&output, call, done, err);
 }
 
 bool nl_cmd_export(struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
-    struct nl_output output;
-    const struct form *form = find_form(call->settings.to, err);
-    if (!form || !check_options(&call->settings, err))
+    const struct nl_exporter *exporter;
+    if (!find_format(&call->settings, &exporter, err) || !check_output(exporter, call, err))
         return false;
-    bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
-                no_window(&input, err) &&
-                nl_output_open(&output, call, input.paths, input.count, err);
-    if (done) {
-        struct export_call export = {.call = call, .input = &input, .out = output.stream};
-        done = load_and_write(form, &export, err);
-        done = nl_output_close(&output, call, done, err);
-    }
+    bool done = nl_input_read(&input, call->argument, (size_t)call->count, err);
+    if (done)
+        done = wants_folder(exporter, &call->settings) ? write_folder(call, exporter, &input, err)
+                                                       : write_file(call, exporter, &input, err);
     nl_input_release(&input);
     return done;
 }

@@ -47,6 +47,7 @@ struct nl_settings {
     const char *at;             /* note */
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
+    const char *table;          /* export */
     struct nl_texts set;        /* export, add, profile: key=value */
     /* run */
     int policy; /* enum nl_rec_policy */
@@ -105,8 +106,9 @@ enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[] 
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
 /* Of single commands, in cmd_NAME.c. */
-extern const struct nl_option nl_diff_options[], nl_fingerprint_options[], nl_init_options[],
-    nl_ledger_options[], nl_model_options[], nl_similar_options[], nl_top_options[];
+extern const struct nl_option nl_diff_options[], nl_export_options[], nl_fingerprint_options[],
+    nl_init_options[], nl_ledger_options[], nl_model_options[], nl_similar_options[],
+    nl_top_options[];
 extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
 /* The tables of all commands, NULL-terminated. */
 extern const struct nl_option *const nl_every_option[];

@@ -80,15 +80,6 @@ static const struct nl_option sql_options[] = {
     END,
 };
 
-static const struct nl_option export_options[] = {
-    {"to", 0, NL_OPTION_TEXT, TARGET(to), "NAME", "what to write: run.json", NULL},
-    {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
-     "list at most N events in the timeline, or all (default 20000)", NULL},
-    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
-     "a fact the profile does not tell, such as batch_size=32; may be repeated", NULL},
-    END,
-};
-
 static const struct nl_option add_options[] = {
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
      "a fact about the runs, such as batch_size=32; may be repeated", NULL},
@@ -202,7 +193,7 @@ static const struct nl_option *const diff_tables[] = {nl_diff_options, profile_o
                                                       nl_common_options, NULL};
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
                                                      nl_common_options, NULL};
-static const struct nl_option *const export_tables[] = {export_options, profile_options,
+static const struct nl_option *const export_tables[] = {nl_export_options, profile_options,
                                                         nl_common_options, NULL};
 static const struct nl_option *const init_tables[] = {nl_init_options, nl_common_options, NULL};
 static const struct nl_option *const ledger_tables[] = {nl_ledger_options, nl_common_options, NULL};
@@ -225,7 +216,7 @@ static const struct nl_option *const similar_tables[] = {nl_similar_options, pro
 const struct nl_option *const nl_every_option[] = {
     run_options,        nl_top_options,    nl_model_options,
     report_options,     nl_diff_options,   sql_options,
-    export_options,     gc_options,        add_options,
+    nl_export_options,  gc_options,        add_options,
     ls_options,         tag_options,       note_options,
     rm_options,         profile_options,   nl_fingerprint_options,
     nl_similar_options, nl_init_options,   nl_ledger_options,
@@ -513,24 +504,7 @@ const struct nl_command nl_commands[] = {
                  "neurolens validate --format json runs/*.json",
      .run = nl_cmd_validate},
 #include "cli/comparecommands.def"
-    {.name = "export",
-     .group = "Share",
-     .summary = "write a profile in another form",
-     .usage = "PROFILE… --to NAME",
-     .least = 1,
-     .most = -1,
-     .tables = export_tables,
-     .help =
-         "NAME is run.json: the strict document of a run (`neurolens schema run`), with\n"
-         "provenance, hardware, software, workload, breakdowns, statistics, derived metrics,\n"
-         "coverage and the timeline. It is checked against its schema before anything is\n"
-         "written. Facts that the profile does not tell are given with --set. A run.json comes\n"
-         "out as it is.",
-     .examples = "neurolens export trace.json.gz --to run.json -o run.json\n"
-                 "neurolens export run.sqlite --to run.json --events all -o run.json\n"
-                 "neurolens export run.sqlite --to run.json --set workload.batch_size=32 \\\n"
-                 "    --set workload.precision=bf16 -o run.json",
-     .run = nl_cmd_export},
+#include "cli/sharecommands.def"
     {.name = "doctor",
      .group = "Tools",
      .summary = "what works here, and how to get what is missing",

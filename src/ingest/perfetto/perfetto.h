@@ -148,6 +148,8 @@ uint32_t perfetto_track_of(struct perfetto_load *load, uint64_t uuid);
 uint32_t perfetto_thread_track(struct perfetto_load *load, int64_t pid, int64_t tid, bool sched);
 uint32_t perfetto_named_track(struct perfetto_load *load, const char *scope, uint64_t number,
                               struct nl_str name);
+/* Device and stream of a track by the names of it and of the track above. */
+void perfetto_find_device(struct perfetto_load *load, struct perfetto_track *track);
 void perfetto_descriptor(struct perfetto_load *load, const struct wire_field *data);
 void perfetto_process_tree(struct perfetto_load *load, const struct wire_field *data);
 void perfetto_thread_descriptor(struct perfetto_load *load, struct perfetto_sequence *sequence,

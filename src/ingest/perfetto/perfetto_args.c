@@ -2,6 +2,8 @@
  * Debug annotations → one JSON object per event. Dictionaries and lists may nest: they are walked with
  * a stack of our own, of bounded depth.
  */
+#include <stddef.h>
+
 #include "base/json.h"
 #include "base/units.h"
 #include "ingest/perfetto/perfetto.h"
@@ -16,38 +18,63 @@ struct level {
 };
 
 /* Numbers that have a column of their own. rocprofv3 tells only how many work-items a group and a grid
- * have, over all dimensions. */
+ * have, over all dimensions; our own export (and others of its kind) tell columns by their names. */
+static const struct {
+    const char *name;
+    size_t offset;
+    bool wide; /* uint64_t, else uint32_t */
+} known[] = {
+#define WIDE(name, member)                                                                         \
+    {                                                                                              \
+        name, offsetof(struct perfetto_launch, member), true                                       \
+    }
+#define NARROW(name, member)                                                                       \
+    {                                                                                              \
+        name, offsetof(struct perfetto_launch, member), false                                      \
+    }
+    WIDE("corr_id", correlation),
+    WIDE("correlation_id", correlation),
+    WIDE("correlation", correlation),
+    WIDE("correlationId", correlation),
+    WIDE("bytes", bytes),
+    WIDE("size", bytes),
+    WIDE("copy_bytes", bytes),
+    WIDE("graph", graph),
+    WIDE("graph_node", graph_node),
+    NARROW("workgroup_size", group_items),
+    NARROW("grid_size", grid_items),
+    NARROW("group_segment_size", shared_bytes),
+    NARROW("static_shared_bytes", shared_bytes),
+    NARROW("dynamic_shared_bytes", dynamic_shared_bytes),
+    NARROW("registers", registers),
+    NARROW("grid_x", grid[0]),
+    NARROW("grid_y", grid[1]),
+    NARROW("grid_z", grid[2]),
+    NARROW("block_x", block[0]),
+    NARROW("block_y", block[1]),
+    NARROW("block_z", block[2]),
+#undef WIDE
+#undef NARROW
+};
+
 static void note_launch(struct nl_str name, const struct wire_field *value,
                         struct perfetto_launch *launch)
 {
-    enum { CORRELATION, BYTES, GROUP, GRID, SHARED };
-    static const struct {
-        const char *name;
-        int what;
-    } known[] = {{"corr_id", CORRELATION},
-                 {"correlation_id", CORRELATION},
-                 {"correlation", CORRELATION},
-                 {"correlationId", CORRELATION},
-                 {"bytes", BYTES},
-                 {"size", BYTES},
-                 {"copy_bytes", BYTES},
-                 {"workgroup_size", GROUP},
-                 {"grid_size", GRID},
-                 {"group_segment_size", SHARED}};
     uint64_t number = value->value;
+    if (value->number == 5 && nl_str_is(name, "occupancy"))
+        launch->occupancy = wire_f64(value);
+    if (value->number == 6 && nl_str_is(name, "kind"))
+        launch->direction = (uint8_t)gpurows_copy_kind(wire_str(value));
     if (!wire_is_varint(value))
         return;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (!nl_str_is(name, known[i].name))
             continue;
         uint32_t count = number < NL_NULL_U32 ? (uint32_t)number : NL_NULL_U32;
-        switch (known[i].what) {
-        case CORRELATION: launch->correlation = number; break;
-        case BYTES: launch->bytes = number; break;
-        case GROUP: launch->group_items = count; break;
-        case GRID: launch->grid_items = count; break;
-        default: launch->shared_bytes = count; break;
-        }
+        if (known[i].wide)
+            memcpy((char *)launch + known[i].offset, &number, sizeof number);
+        else
+            memcpy((char *)launch + known[i].offset, &count, sizeof count);
     }
 }
 

@@ -49,7 +49,15 @@ static enum perfetto_role role_of(struct nl_str category)
                  {"marker_api", ROLE_RANGE},
                  {"rocm_marker_api", ROLE_RANGE},
                  {"user_annotation", ROLE_RANGE},
-                 {"cpu_op", ROLE_OPERATOR}};
+                 {"cpu_op", ROLE_OPERATOR},
+                 {"gpu_memset", ROLE_FILL},
+                 {"cuda_sync", ROLE_WAIT},
+                 {"gpu_user_annotation", ROLE_DEVICE_RANGE},
+                 {"graph_launch", ROLE_GRAPH},
+                 {"python_function", ROLE_PYTHON},
+                 {"nn_module", ROLE_LAYER},
+                 {"overhead", ROLE_OVERHEAD},
+                 {"mark", ROLE_MARK}};
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
         if (nl_str_is(category, roles[i].category))
             return roles[i].role;
@@ -351,7 +359,7 @@ void perfetto_event(struct perfetto_load *load, const struct perfetto_packet *pa
     struct perfetto_launch launch = perfetto_no_launch();
     record.args = perfetto_args(load, packet->sequence, wire_inside(data), &event.tag,
                                 record.role ? &launch : NULL);
-    if (record.role == ROLE_COPY)
+    if (record.role == ROLE_COPY && !launch.direction)
         launch.direction = (uint8_t)gpurows_copy_kind(event.name);
     if (record.role && record.type != PERFETTO_END)
         record.launch = add_launch(load, &launch);

@@ -15,8 +15,21 @@ struct pairing {
 };
 
 static const enum nl_kind kinds[] = {
-    [ROLE_SLICE] = NL_KIND_GENERIC, [ROLE_KERNEL] = NL_KIND_KERNEL, [ROLE_COPY] = NL_KIND_MEMCPY,
-    [ROLE_CALL] = NL_KIND_API,      [ROLE_RANGE] = NL_KIND_NVTX,    [ROLE_OPERATOR] = NL_KIND_OP};
+    [ROLE_SLICE] = NL_KIND_GENERIC,     [ROLE_KERNEL] = NL_KIND_KERNEL,
+    [ROLE_COPY] = NL_KIND_MEMCPY,       [ROLE_CALL] = NL_KIND_API,
+    [ROLE_RANGE] = NL_KIND_NVTX,        [ROLE_OPERATOR] = NL_KIND_OP,
+    [ROLE_FILL] = NL_KIND_MEMSET,       [ROLE_WAIT] = NL_KIND_SYNC,
+    [ROLE_GRAPH] = NL_KIND_GRAPH,       [ROLE_PYTHON] = NL_KIND_PYTHON,
+    [ROLE_LAYER] = NL_KIND_LAYER,       [ROLE_DEVICE_RANGE] = NL_KIND_GPU_ANNOTATION,
+    [ROLE_OVERHEAD] = NL_KIND_OVERHEAD, [ROLE_MARK] = NL_KIND_MARK};
+
+/* Lanes of what does not lie on a thread's or process's own track, or on a stream. */
+static const enum nl_lanekind lane_kinds[] = {[ROLE_RANGE] = NL_LANE_ANNOTATION,
+                                              [ROLE_WAIT] = NL_LANE_SYNC,
+                                              [ROLE_DEVICE_RANGE] = NL_LANE_GPU_ANNOTATION,
+                                              [ROLE_PYTHON] = NL_LANE_PYTHON,
+                                              [ROLE_LAYER] = NL_LANE_PYTHON,
+                                              [ROLE_OVERHEAD] = NL_LANE_OVERHEAD};
 
 void perfetto_add(struct perfetto_load *load, const struct perfetto_record *record)
 {
@@ -50,8 +63,34 @@ static void add_kernel(struct perfetto_load *load, uint32_t slice,
         gpurows_work_items(&row, (uint32_t[]){launch->grid_items, NL_NULL_U32, NL_NULL_U32},
                            (uint32_t[]){launch->group_items, NL_NULL_U32, NL_NULL_U32});
     row.static_shared_bytes = launch->shared_bytes;
+    row.dynamic_shared_bytes = launch->dynamic_shared_bytes;
+    row.registers = launch->registers;
+    row.graph = launch->graph;
+    row.graph_node = launch->graph_node;
+    row.occupancy = launch->occupancy;
     nl_stage_kernel(load->stage, &row);
 }
+
+static void add_copy(struct perfetto_load *load, uint32_t slice,
+                     const struct perfetto_launch *launch)
+{
+    struct nl_copy_row row = nl_copy_row();
+    row.slice = slice;
+    row.correlation = launch->correlation;
+    row.bytes = launch->bytes;
+    row.kind = launch->direction;
+    row.graph_node = launch->graph_node;
+    nl_stage_copy(load->stage, &row);
+}
+
+/* Rows that hold the slice and the id of its call. */
+#define ADD_ROW(load, table, slice_, correlation_)                                                 \
+    do {                                                                                           \
+        struct nl_##table##_row row_ = nl_##table##_row();                                         \
+        row_.slice = slice_;                                                                       \
+        row_.correlation = correlation_;                                                           \
+        nl_stage_##table((load)->stage, &row_);                                                    \
+    } while (0)
 
 static void add_side_row(struct perfetto_load *load, const struct perfetto_record *record,
                          uint32_t slice)
@@ -59,23 +98,20 @@ static void add_side_row(struct perfetto_load *load, const struct perfetto_recor
     const struct perfetto_launch none = perfetto_no_launch();
     const struct perfetto_launch *launch =
         record->launch ? &load->launches[record->launch - 1] : &none;
-    struct nl_copy_row copy = nl_copy_row();
-    struct nl_api_row call = nl_api_row();
     struct nl_nvtx_row range = nl_nvtx_row();
     struct nl_op_row op = nl_op_row();
+    struct nl_memset_row fill = nl_memset_row();
     switch ((enum perfetto_role)record->role) {
     case ROLE_KERNEL: add_kernel(load, slice, launch); break;
-    case ROLE_COPY:
-        copy.slice = slice;
-        copy.correlation = launch->correlation;
-        copy.bytes = launch->bytes;
-        copy.kind = launch->direction;
-        nl_stage_copy(load->stage, &copy);
-        break;
-    case ROLE_CALL:
-        call.slice = slice;
-        call.correlation = launch->correlation;
-        nl_stage_api(load->stage, &call);
+    case ROLE_COPY: add_copy(load, slice, launch); break;
+    case ROLE_CALL: ADD_ROW(load, api, slice, launch->correlation); break;
+    case ROLE_WAIT: ADD_ROW(load, sync, slice, launch->correlation); break;
+    case ROLE_GRAPH: ADD_ROW(load, graph, slice, launch->correlation); break;
+    case ROLE_FILL:
+        fill.slice = slice;
+        fill.correlation = launch->correlation;
+        fill.bytes = launch->bytes;
+        nl_stage_memset(load->stage, &fill);
         break;
     case ROLE_RANGE:
         range.slice = slice;
@@ -106,9 +142,15 @@ static void add_slice(struct perfetto_load *load, const struct perfetto_record *
 {
     struct perfetto_track *track = &load->tracks[record->track];
     struct nl_slice_row row = nl_slice_row();
-    bool device_role = record->role == ROLE_KERNEL || record->role == ROLE_COPY;
-    if (device_role && track->device != NL_NULL_I64)
-        track->on_device = true;
+    static const bool device_roles[ROLE_MARK + 1] = {
+        [ROLE_KERNEL] = true, [ROLE_COPY] = true,         [ROLE_FILL] = true,
+        [ROLE_WAIT] = true,   [ROLE_DEVICE_RANGE] = true, [ROLE_GRAPH] = true};
+    if (device_roles[record->role] && !track->on_device) {
+        perfetto_find_device(load, track);
+        track->on_device = track->device != NL_NULL_I64;
+    }
+    if (record->role < sizeof lane_kinds / sizeof lane_kinds[0] && !track->lane_kind)
+        track->lane_kind = (uint8_t)lane_kinds[record->role];
     row.ts = record->ts;
     row.dur = dur;
     row.name = record->name;

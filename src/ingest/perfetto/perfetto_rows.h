@@ -29,6 +29,14 @@ enum perfetto_role {
     ROLE_CALL,
     ROLE_RANGE,
     ROLE_OPERATOR,
+    ROLE_FILL,
+    ROLE_WAIT,
+    ROLE_DEVICE_RANGE,
+    ROLE_GRAPH,
+    ROLE_PYTHON,
+    ROLE_LAYER,
+    ROLE_OVERHEAD,
+    ROLE_MARK,
 };
 
 struct perfetto_record {
@@ -48,8 +56,11 @@ struct perfetto_launch {
     uint64_t correlation, bytes;
     uint32_t grid[3], block[3];       /* 0 in front = not told */
     uint32_t grid_items, group_items; /* over all dimensions; NL_NULL_U32 = not told */
-    uint32_t shared_bytes;            /* likewise */
-    uint8_t direction;                /* of a copy: enum nl_copykind */
+    uint32_t shared_bytes;            /* likewise; so do the next */
+    uint32_t dynamic_shared_bytes, registers;
+    uint64_t graph, graph_node;
+    double occupancy;
+    uint8_t direction; /* of a copy: enum nl_copykind */
 };
 
 /* The correlation id of an event: a number, or a text. */
@@ -70,6 +81,7 @@ struct perfetto_track {
     int64_t queue;
     double last;
     uint32_t lane, series; /* NL_NULL_ROW until resolved */
+    uint8_t lane_kind;     /* enum nl_lanekind of what lies on it; 0 = by what the track is */
     bool described, counter, incremental, sched, on_device;
 };
 
@@ -107,7 +119,12 @@ static inline struct perfetto_launch perfetto_no_launch(void)
                                     .bytes = NL_NULL_U64,
                                     .grid_items = NL_NULL_U32,
                                     .group_items = NL_NULL_U32,
-                                    .shared_bytes = NL_NULL_U32};
+                                    .shared_bytes = NL_NULL_U32,
+                                    .dynamic_shared_bytes = NL_NULL_U32,
+                                    .registers = NL_NULL_U32,
+                                    .graph = NL_NULL_U64,
+                                    .graph_node = NL_NULL_U64,
+                                    .occupancy = NL_NULL_F64};
 }
 
 #endif

@@ -126,6 +126,47 @@ static void find_queue(struct perfetto_track *track)
     track->queue = numbers[1];
 }
 
+/* The number behind a word at the start of a text, or behind the last such word; NL_NULL_I64 none. */
+static int64_t number_after(struct nl_str text, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; i + len < text.len; i++) {
+        if (memcmp(text.ptr + i, word, len) != 0 || (i && text.ptr[i - 1] != ' '))
+            continue;
+        int64_t number = 0;
+        size_t k = i + len;
+        for (; k < text.len && k < i + len + 9 && text.ptr[k] >= '0' && text.ptr[k] <= '9'; k++)
+            number = number * 10 + (text.ptr[k] - '0');
+        return k > i + len ? number : NL_NULL_I64;
+    }
+    return NL_NULL_I64;
+}
+
+/* "stream 7" below "GPU 0: NVIDIA H100": names that our own export gives. */
+void perfetto_find_device(struct perfetto_load *load, struct perfetto_track *track)
+{
+    uint32_t row = track->parent ? id_index_get(&load->track_index, track->parent) : ID_INDEX_NONE;
+    if (track->device != NL_NULL_I64 || row == ID_INDEX_NONE ||
+        memcmp(load->tracks[row].text.len > 4 ? load->tracks[row].text.ptr : "none", "GPU ", 4))
+        return;
+    track->device = number_after(load->tracks[row].text, "GPU ");
+    track->queue = number_after(track->text, "stream ");
+    if (track->device != NL_NULL_I64 && load->tracks[row].parent) /* below a process */
+        nl_builder_correlation_per_process(load->builder, load->source);
+}
+
+/* "rank 3: python" tells the rank. */
+static void name_process(struct perfetto_load *load, uint32_t process, struct nl_str name)
+{
+    int64_t rank = nl_str_starts(name, "rank ") ? number_after(name, "rank ") : NL_NULL_I64;
+    const char *colon = rank == NL_NULL_I64 ? NULL : memchr(name.ptr, ':', name.len);
+    if (colon && (size_t)(colon - name.ptr) + 2 < name.len) {
+        nl_builder_process_rank(load->builder, process, rank);
+        name = (struct nl_str){colon + 2, name.len - (size_t)(colon - name.ptr) - 2};
+    }
+    nl_builder_process_name(load->builder, process, name);
+}
+
 void perfetto_descriptor(struct perfetto_load *load, const struct wire_field *data)
 {
     struct wire wire = wire_inside(data);
@@ -260,12 +301,25 @@ static void find_place(struct perfetto_load *load, struct perfetto_track *track,
     }
     key->process = nl_builder_process(load->builder, load->source, pid);
     if (process && process->process_name.len)
-        nl_builder_process_name(load->builder, key->process, process->process_name);
+        name_process(load, key->process, process->process_name);
     if (!thread)
         return;
     key->thread = nl_builder_thread(load->builder, key->process, thread->tid);
     if (thread->thread_name.len)
         nl_builder_thread_name(load->builder, key->thread, thread->thread_name);
+}
+
+/* What kind of lane a track is: by what lies on it, else by what it belongs to. */
+static enum nl_lanekind kind_of_lane(const struct perfetto_track *track)
+{
+    bool own_thread = track->tid != NL_NULL_I64, own_process = track->pid != NL_NULL_I64;
+    if (track->on_device && !track->lane_kind)
+        return track->queue == NL_NULL_I64 ? NL_LANE_DEVICE : NL_LANE_STREAM;
+    if (track->sched && !track->on_device)
+        return NL_LANE_SCHED;
+    if (track->lane_kind && (track->on_device || (!own_thread && !own_process)))
+        return (enum nl_lanekind)track->lane_kind;
+    return own_thread ? NL_LANE_THREAD : own_process ? NL_LANE_PROCESS : NL_LANE_ASYNC;
 }
 
 uint32_t perfetto_lane(struct perfetto_load *load, uint32_t row)
@@ -286,11 +340,8 @@ uint32_t perfetto_lane(struct perfetto_load *load, uint32_t row)
         (void)snprintf(text, sizeof text, "track %llu", (unsigned long long)track->uuid);
         name = nl_str(text);
     }
-    key.kind = own_thread ? NL_LANE_THREAD : own_process ? NL_LANE_PROCESS : NL_LANE_ASYNC;
-    if (track->sched)
-        key.kind = NL_LANE_SCHED;
+    key.kind = kind_of_lane(track);
     if (track->on_device) {
-        key.kind = track->queue == NL_NULL_I64 ? NL_LANE_DEVICE : NL_LANE_STREAM;
         key.device = nl_builder_device(load->builder, load->source, track->device, track->device);
         key.stream = track->queue;
     }

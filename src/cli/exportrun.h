@@ -1,0 +1,18 @@
+/*
+ * exportrun — export --to run.json.
+ */
+#ifndef NL_EXPORTRUN_H
+#define NL_EXPORTRUN_H
+
+#include <stdio.h>
+
+#include "cli/input.h"
+
+/* A wrong option is told before a profile is loaded for minutes. */
+NL_MUST_CHECK bool nl_export_run_options(const struct nl_settings *settings, struct nl_err *err);
+
+/* Loads the profile unless its document is stored, and writes that to `out`. A window is refused. */
+NL_MUST_CHECK bool nl_export_run(const struct nl_call *call, struct nl_input_words *input,
+                                 FILE *out, struct nl_err *err);
+
+#endif
