@@ -4,7 +4,7 @@
  */
 #include "answer/devicewords.h"
 #include "base/units.h"
-#include "tables/fold.h"
+#include "timeline/fold.h"
 #include "tables/lookup.h"
 #include "tables/memo.h"
 
