@@ -1,19 +1,21 @@
 /* phase — see phase.h. */
 #include "account/phase.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "account/devicesteps.h"
+#include "account/startup.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "timeline/apirole.h"
-#include "timeline/worksweep.h"
-
-#define LOADING_SHARE  0.3
-#define COLD_LAUNCH_NS 1000000 /* a launch call of this length that loads code first */
-#define LEAST_STEPS    4       /* fewer have no usual length */
-#define OUTLIER_TIMES  1.5     /* the median, at least */
-#define MOST_Z         3.5     /* Iglewicz and Hoaglin 1993, as stepphase.c */
-#define PAUSE_TIMES    2.0     /* the median step: a pause this long belongs to no step */
+#define LEAST_STEPS   4   /* fewer have no usual length */
+#define OUTLIER_TIMES 1.5 /* the median, at least */
+#define MOST_Z        3.5 /* Iglewicz and Hoaglin 1993, as stepphase.c */
+#define MOST_OUTLIERS 0.1 /* of the steps: more are no outliers but how the run is */
+#define ALIKE         0.2 /* of the median length: such a step is no warm-up, however even the rest is */
+#define PAUSE_TIMES                                                                                \
+    2.0 /* the median time from step to step: a pause this long belongs to no step */
 
 const char *nl_phase_name(enum nl_phase phase)
 {
@@ -46,8 +48,9 @@ static struct nl_phase_group *add_group(struct nl_phases *phases, int64_t rank)
 /* ---- With steps ---- */
 
 struct usual {
-    int64_t median; /* 0: too few to tell */
-    double most;
+    double most;   /* longest length that is no outlier */
+    double pause;  /* longest usual pause between two steps */
+    double median; /* of all lengths */
 };
 
 static int64_t middle_of(int64_t *values, size_t count)
@@ -56,25 +59,46 @@ static int64_t middle_of(int64_t *values, size_t count)
     return values[count / 2];
 }
 
-static struct usual usual_length(const struct nl_found_step *steps, size_t count)
+/* Over how long a step is an outlier; INFINITY where there are too few to tell, or too many. */
+static double most_length(const struct nl_found_step *steps, size_t count, int64_t *values)
 {
-    struct usual usual = {0, 0};
-    int64_t *values = nl_alloc((count + 1) * sizeof *values);
-    size_t kept = 0;
+    size_t kept = 0, over = 0;
     for (size_t i = 0; i < count; i++)
         if (steps[i].phase == NL_STEP_STEADY)
             values[kept++] = steps[i].end - steps[i].start;
-    if (kept) {
-        usual.median = middle_of(values, kept);
-        for (size_t i = 0; i < kept; i++)
-            values[i] = llabs(values[i] - usual.median);
-        double spread = 1.4826 * (double)middle_of(values, kept);
-        double least = OUTLIER_TIMES * (double)usual.median;
-        usual.most = (double)usual.median + MOST_Z * spread;
-        usual.most = usual.most > least ? usual.most : least;
-    }
     if (kept < LEAST_STEPS)
-        usual.most = 0;
+        return INFINITY;
+    int64_t median = middle_of(values, kept);
+    for (size_t i = 0; i < kept; i++)
+        values[i] = llabs(values[i] - median);
+    double most = (double)median + MOST_Z * 1.4826 * (double)middle_of(values, kept);
+    most = most > OUTLIER_TIMES * (double)median ? most : OUTLIER_TIMES * (double)median;
+    for (size_t i = 0; i < count; i++)
+        over += steps[i].phase == NL_STEP_STEADY && (double)(steps[i].end - steps[i].start) > most;
+    return (double)over > 1 + MOST_OUTLIERS * (double)kept ? INFINITY : most;
+}
+
+static double most_pause(const struct nl_found_step *steps, size_t count, int64_t *values)
+{
+    if (count < 2)
+        return INFINITY;
+    for (size_t i = 0; i + 1 < count; i++)
+        values[i] = steps[i + 1].start - steps[i].start;
+    return PAUSE_TIMES * (double)middle_of(values, count - 1);
+}
+
+static double median_length(const struct nl_found_step *steps, size_t count, int64_t *values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = steps[i].end - steps[i].start;
+    return count ? (double)middle_of(values, count) : 0;
+}
+
+static struct usual usual_of(const struct nl_found_step *steps, size_t count)
+{
+    int64_t *values = nl_alloc((count + 1) * sizeof *values);
+    struct usual usual = {most_length(steps, count, values), most_pause(steps, count, values),
+                          median_length(steps, count, values)};
     nl_free(values);
     return usual;
 }
@@ -82,182 +106,64 @@ static struct usual usual_length(const struct nl_found_step *steps, size_t count
 static enum nl_phase phase_of(const struct nl_found_step *step, const struct usual *usual,
                               bool warm)
 {
-    if (step->phase != NL_STEP_STEADY)
+    double length = (double)(step->end - step->start);
+    bool alike = fabs(length - usual->median) <= ALIKE * usual->median;
+    if (step->phase == NL_STEP_COMPILE || (step->phase == NL_STEP_WARM_UP && !alike))
         return warm ? NL_OUTLIER : NL_WARMUP;
-    if (usual->most > 0 && (double)(step->end - step->start) > usual->most)
-        return NL_OUTLIER;
-    return NL_STEADY;
+    return length > usual->most ? NL_OUTLIER : NL_STEADY;
 }
 
-static void cut_by_steps(struct nl_phases *phases, const struct nl_step_group *steps)
+/* The steps as the devices ran them. What stepfind took for warm-up by their lengths on the CPU is judged
+ * again: a CPU that fills a queue first is fast. */
+static struct nl_found_step *as_run(const struct nl_phases *phases, const struct nl_trace *trace,
+                                    const struct nl_step_group *group)
 {
-    struct nl_phase_group *group = add_group(phases, steps->rank);
-    const struct nl_found_step *items = phases->steps->items + steps->first;
-    struct usual usual = usual_length(items, steps->count);
+    struct nl_found_step *steps = nl_alloc((group->count + 1) * sizeof *steps);
+    memcpy(steps, phases->steps->items + group->first, group->count * sizeof *steps);
+    if (group->method == NL_STEPS_LAUNCHES ||
+        !nl_steps_move(trace, group->rank, steps, group->count))
+        return steps;
+    for (size_t i = 0; i < group->count; i++)
+        steps[i].phase = NL_STEP_STEADY;
+    nl_steps_set_phases(steps, group->count);
+    return steps;
+}
+
+static void cut_by_steps(struct nl_phases *phases, const struct nl_trace *trace,
+                         const struct nl_step_group *found)
+{
+    struct nl_phase_group *group = add_group(phases, found->rank);
+    struct nl_found_step *steps = as_run(phases, trace, found);
+    struct usual usual = usual_of(steps, found->count);
     bool warm = false;
-    group->step_first = steps->first;
-    group->step_count = steps->count;
+    group->step_first = found->first;
+    group->step_count = found->count;
     add_cut(phases, INT64_MIN, NL_STARTUP);
-    for (size_t i = 0; i < steps->count; i++) {
-        enum nl_phase phase = phase_of(&items[i], &usual, warm);
+    for (size_t i = 0; i < found->count; i++) {
+        enum nl_phase phase = phase_of(&steps[i], &usual, warm);
         warm |= phase == NL_STEADY;
         group->steps[phase]++;
-        add_cut(phases, items[i].start, phase);
-        if (i + 1 == steps->count)
-            add_cut(phases, items[i].end, NL_TAIL);
-        else if (usual.median > 0 &&
-                 (double)(items[i + 1].start - items[i].end) > PAUSE_TIMES * (double)usual.median)
-            add_cut(phases, items[i].end, NL_OUTLIER);
+        add_cut(phases, steps[i].start, phase);
+        if (i + 1 == found->count)
+            add_cut(phases, steps[i].end, NL_TAIL);
+        else if ((double)(steps[i + 1].start - steps[i].end) > usual.pause)
+            add_cut(phases, steps[i].end, NL_OUTLIER);
     }
+    nl_free(steps);
 }
 
 /* ---- Without ---- */
 
-struct busy_span {
-    int64_t rank, start, end; /* of the device work of a rank */
-};
-
-static struct busy_span *add_span(struct busy_span *spans, size_t *count, int64_t rank)
-{
-    for (size_t i = 0; i < *count; i++)
-        if (spans[i].rank == rank)
-            return &spans[i];
-    spans[*count] = (struct busy_span){rank, INT64_MAX, INT64_MIN};
-    return &spans[(*count)++];
-}
-
-static int by_span_rank(const void *left, const void *right)
-{
-    const struct busy_span *a = left, *b = right;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
-
-/* Ranks of lanes, with the span of their device work; nl_free it. */
-static struct busy_span *spans_of_ranks(const struct nl_trace *trace, size_t *count)
-{
-    struct busy_span *spans = nl_alloc(((size_t)trace->lane.rows + 2) * sizeof *spans);
-    *count = 0;
-    add_span(spans, count, NL_NULL_I64);
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        add_span(spans, count, nl_lane_rank(trace, lane));
-    struct nl_work_lane *lanes;
-    size_t lane_count = nl_work_lanes(trace, NULL, &lanes);
-    for (size_t i = 0; i < lane_count; i++) {
-        struct busy_span *span = add_span(spans, count, lanes[i].rank);
-        uint32_t first = trace->lane.first[lanes[i].lane];
-        uint32_t last = first + trace->lane.count[lanes[i].lane];
-        if (trace->slice.ts[first] < span->start)
-            span->start = trace->slice.ts[first];
-        for (uint32_t row = first; row < last; row++)
-            if (nl_slice_end(trace, row) > span->end)
-                span->end = nl_slice_end(trace, row);
-    }
-    nl_free(lanes);
-    qsort(spans, *count, sizeof *spans, by_span_rank);
-    return spans;
-}
-
-struct load {
-    int64_t rank, start, end;
-};
-
-struct loads {
-    struct load *items;
-    size_t count, cap;
-};
-
-/* A launch that takes long and whose work begins as soon as it returns loaded its code; while a queue is
- * full the work begins much later. */
-static bool is_cold_launch(const struct nl_trace *trace, uint32_t slice)
-{
-    int64_t dur = trace->slice.dur[slice];
-    uint32_t work = trace->slice.link[slice];
-    if (dur < COLD_LAUNCH_NS || work == NL_NULL_ROW)
-        return false;
-    return trace->slice.ts[work] <= nl_slice_end(trace, slice) + dur / 10 &&
-           trace->slice.ts[work] >= trace->slice.ts[slice] + dur / 2;
-}
-
-static bool loads_code(const struct nl_trace *trace, const struct nl_api_roles *roles,
-                       uint32_t slice)
-{
-    switch (nl_api_slice_role(roles, trace, slice)) {
-    case NL_API_MODULE:
-    case NL_API_GRAPH_BUILD: return true;
-    case NL_API_LAUNCH: return is_cold_launch(trace, slice);
-    default: return false;
-    }
-}
-
-static void add_load(struct loads *loads, const struct nl_trace *trace, uint32_t slice)
-{
-    if (trace->slice.dur[slice] == NL_NULL_I64 || trace->slice.dur[slice] <= 0)
-        return;
-    nl_grow(&loads->items, &loads->cap, loads->count + 1);
-    loads->items[loads->count++] =
-        (struct load){nl_lane_rank(trace, trace->slice.lane[slice]), trace->slice.ts[slice],
-                      nl_slice_end(trace, slice)};
-}
-
-static int by_start(const void *left, const void *right)
-{
-    const struct load *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
-}
-
-/* Of all ranks, by rank and start. */
-static struct loads list_loads(const struct nl_trace *trace)
-{
-    struct loads loads = {0};
-    struct nl_api_roles roles;
-    nl_api_roles_init(&roles, trace);
-    for (uint32_t row = 0; row < trace->api.rows; row++) {
-        uint32_t slice = trace->api.slice[row];
-        if (slice != NL_NULL_ROW && loads_code(trace, &roles, slice))
-            add_load(&loads, trace, slice);
-    }
-    nl_api_roles_release(&roles);
-    if (loads.count)
-        qsort(loads.items, loads.count, sizeof *loads.items, by_start);
-    return loads;
-}
-
-/* Start-up goes on while loading takes its share of the time since `start`. */
-static int64_t startup_end(const struct loads *loads, const struct busy_span *span)
-{
-    int64_t start = span->start, last = span->end;
-    int64_t end = start, covered = start, loading = 0;
-    for (size_t i = 0; i < loads->count; i++) {
-        if (loads->items[i].rank != span->rank)
-            continue;
-        int64_t from = loads->items[i].start > covered ? loads->items[i].start : covered;
-        int64_t to = loads->items[i].end < last ? loads->items[i].end : last;
-        if (to <= from)
-            continue;
-        loading += to - from;
-        covered = to;
-        if ((double)loading >= LOADING_SHARE * (double)(to - start))
-            end = to;
-    }
-    return end;
-}
-
-static void cut_by_work(struct nl_phases *phases, const struct loads *loads,
-                        const struct busy_span *span)
+static void cut_by_work(struct nl_phases *phases, const struct nl_startup *span)
 {
     add_group(phases, span->rank);
     if (span->start >= span->end) {
         add_cut(phases, INT64_MIN, NL_STEADY);
         return;
     }
-    int64_t end = startup_end(loads, span);
     add_cut(phases, INT64_MIN, NL_STARTUP);
-    if (end < span->end)
-        add_cut(phases, end, NL_STEADY);
+    if (span->steady < span->end)
+        add_cut(phases, span->steady, NL_STEADY);
     add_cut(phases, span->end, NL_TAIL);
 }
 
@@ -273,17 +179,15 @@ void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
                     const struct nl_found_steps *steps)
 {
     size_t count;
-    struct busy_span *spans = spans_of_ranks(trace, &count);
-    struct loads loads = list_loads(trace);
+    struct nl_startup *spans = nl_startups(trace, &count);
     *phases = (struct nl_phases){.steps = steps};
     for (size_t i = 0; i < count; i++) {
         const struct nl_step_group *group = steps_of(steps, spans[i].rank);
         if (group)
-            cut_by_steps(phases, group);
+            cut_by_steps(phases, trace, group);
         else
-            cut_by_work(phases, &loads, &spans[i]);
+            cut_by_work(phases, &spans[i]);
     }
-    nl_free(loads.items);
     nl_free(spans);
 }
 

@@ -8,9 +8,9 @@
  *   outlier   a later step that compiles or takes unusually long, and a long pause between two steps
  *   tail      after the last step
  *
- * Without steps, start-up lasts until the first device work of the rank, and on to the end of the last
- * call that loads or compiles code while such calls take at least LOADING_SHARE of the time since; tail
- * begins where its device work ends. A rank without device work is steady throughout.
+ * Steps are taken as the devices ran them (account/devicesteps.h), not as the CPU queued them. Without steps
+ * account/startup.h says when start-up is over, and tail begins where the rank's device work ends. A rank
+ * without device work is then steady throughout.
  *
  * Phases belong to the whole trace, whatever the window.
  */

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "timeline/coldlaunch.h"
 #include "timeline/stepcheck.h"
 #include "timeline/stepdetect.h"
 #include "timeline/stepname.h"
@@ -292,16 +293,21 @@ static struct nl_step_group *group_of(struct nl_found_steps *found, int64_t rank
 
 static void count_loads(const struct nl_trace *trace, struct nl_found_steps *found)
 {
-    enum { UNSEEN, OTHER, LOADS };
+    enum { UNSEEN, OTHER, LOADS, LAUNCHES };
     uint8_t *calls = nl_zalloc(trace->names.count);
     for (uint32_t row = 0; row < trace->slice.rows; row++) {
         uint8_t kind = trace->slice.kind[row];
         if (kind != NL_KIND_API && kind != NL_KIND_COMPILE)
             continue;
         uint8_t *call = &calls[trace->slice.name[row]];
-        if (*call == UNSEEN)
-            *call = is_loading_call(nl_trace_name(trace, trace->slice.name[row])) ? LOADS : OTHER;
-        if ((kind == NL_KIND_API && *call != LOADS) || trace->slice.dur[row] == NL_NULL_I64)
+        if (*call == UNSEEN) {
+            struct nl_str name = nl_trace_name(trace, trace->slice.name[row]);
+            *call = is_loading_call(name) ? LOADS : OTHER;
+            if (*call == OTHER && nl_api_role_of(name, NULL) == NL_API_LAUNCH)
+                *call = LAUNCHES;
+        }
+        bool loads = *call == LOADS || (*call == LAUNCHES && nl_is_cold_launch(trace, row));
+        if ((kind == NL_KIND_API && !loads) || trace->slice.dur[row] == NL_NULL_I64)
             continue;
         const struct nl_step_group *group =
             group_of(found, nl_lane_rank(trace, trace->slice.lane[row]));
