@@ -112,6 +112,7 @@ struct nl_account_maker *nl_account_begin(const struct nl_trace *trace,
         maker->is_step[steps->items[i].name] = 1;
     for (uint32_t row = 0; row < trace->step.rows; row++)
         maker->is_step[trace->step.name[row]] = 1;
+    nl_account_comm_init(&maker->comm, trace);
     nl_fold_init(&maker->fold, trace, NL_FOLD_INSTANCES);
     nl_account_rows_init(&maker->rows, trace->names.count);
     add_groups(maker);
@@ -135,6 +136,7 @@ void nl_account_abandon(struct nl_account_maker *maker)
     nl_free(maker->is_step);
     nl_free(maker->first_of);
     nl_fold_release(&maker->fold);
+    nl_account_comm_release(&maker->comm);
     nl_free(maker);
 }
 
@@ -157,9 +159,9 @@ static int by_rank(const void *left, const void *right)
 
 static int by_names(const struct nl_account_row *a, const struct nl_account_row *b)
 {
-    const uint32_t x[] = {a->name, a->op, a->range, a->wait};
-    const uint32_t y[] = {b->name, b->op, b->range, b->wait};
-    for (size_t i = 0; i < 4; i++)
+    const uint32_t x[] = {a->name, a->op, a->range, a->wait, a->group};
+    const uint32_t y[] = {b->name, b->op, b->range, b->wait, b->group};
+    for (size_t i = 0; i < 5; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;
     return 0;

@@ -6,6 +6,7 @@
 #define NL_ACCOUNTMAKE_H
 
 #include "account/account.h"
+#include "account/accountcomm.h"
 #include "timeline/worksweep.h"
 
 #define NL_ACCOUNT_MOST_ROWS 20000 /* per account; of later ones operator and range are left out */
@@ -37,6 +38,7 @@ struct nl_account_maker {
     size_t group_count, group_cap, last_group;
     struct nl_account_rows rows;
     struct nl_idle_sink sink;
+    struct nl_account_comm comm;
     struct nl_fold fold;
     uint32_t *first_of; /* per id of the fold: the first name that became it */
     size_t first_cap;

@@ -20,6 +20,7 @@ struct nl_account_row nl_account_key(size_t group, enum nl_account_part part)
                                    .op = NL_NO_NAME,
                                    .range = NL_NO_NAME,
                                    .wait = NL_NO_NAME,
+                                   .group = NL_NO_NAME,
                                    .late = NL_NULL_I64,
                                    .bytes = NL_NULL_U64};
 }
@@ -28,8 +29,9 @@ static inline bool is_key(const struct nl_account_row *a, const struct nl_accoun
 {
     return a->name == b->name && a->device == b->device && a->phase == b->phase &&
            a->part == b->part && a->op == b->op && a->range == b->range && a->wait == b->wait &&
-           a->late == b->late && a->kind == b->kind && a->activity == b->activity &&
-           a->class == b->class && a->elsewhere == b->elsewhere && a->inside == b->inside;
+           a->late == b->late && a->group == b->group && a->kind == b->kind &&
+           a->activity == b->activity && a->class == b->class && a->elsewhere == b->elsewhere &&
+           a->inside == b->inside;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -45,7 +47,7 @@ static uint64_t hash_of(const struct nl_account_row *key)
                      (uint64_t)key->elsewhere << 17 | (uint64_t)key->inside << 16 | key->kind;
     uint64_t hash = mix(small, (uint64_t)key->name << 32 | key->op);
     hash = mix(hash, (uint64_t)key->range << 32 | key->wait);
-    return mix(hash, (uint64_t)key->late ^ (uint64_t)key->device << 40);
+    return mix(hash, (uint64_t)key->late ^ (uint64_t)key->device << 40 ^ (uint64_t)key->group << 8);
 }
 
 static void place(struct nl_account_rows *rows, uint32_t index)

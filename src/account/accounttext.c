@@ -116,6 +116,10 @@ void nl_account_culprit(const struct nl_account *account, const struct nl_accoun
         add_name(account, row->name, out);
     else
         nl_buf_text(out, nl_account_kind(row, room));
+    if (row->group != NL_NO_NAME) {
+        nl_buf_text(out, ", group ");
+        add_work(account, row->group, out);
+    }
     if (row->part == NL_BOOKED_COMM_WAIT && row->late != NL_NULL_I64)
         nl_buf_format(out, ", waiting for rank %lld", (long long)row->late);
 }

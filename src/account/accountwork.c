@@ -143,6 +143,47 @@ static void set_kind(const struct nl_trace *trace, uint32_t slice, struct nl_acc
 
 /* ---- The sweep ---- */
 
+/* What a collective is called, and where waiting for the last rank ends. */
+static int64_t set_collective(const struct booker *booker, uint32_t slice,
+                              struct nl_account_row *key)
+{
+    const struct nl_account_comm *comm = &booker->maker->comm;
+    uint32_t kernel = booker->trace->slice.detail[slice];
+    if (!comm->row || booker->trace->slice.kind[slice] != NL_KIND_KERNEL ||
+        comm->row[kernel] == NL_NULL_ROW)
+        return NL_NULL_I64;
+    const struct nl_collective_table *table = &booker->trace->collective;
+    uint32_t row = comm->row[kernel];
+    key->group = table->group_name[row];
+    if (table->operation[row])
+        key->name = table->operation[row];
+    key->bytes = table->bytes[row];
+    if (!comm->transfer || comm->transfer[kernel] == NL_NULL_I64)
+        return NL_NULL_I64;
+    key->late = comm->late[kernel];
+    return nl_slice_end(booker->trace, slice) - comm->transfer[kernel];
+}
+
+/* Waiting for the last rank, then the transfer. */
+static void book_collective(struct booker *booker, uint32_t slice, struct nl_account_row key,
+                            int64_t from, int64_t to)
+{
+    int64_t split = set_collective(booker, slice, &key);
+    if (!key.count)
+        key.bytes = NL_NULL_U64;
+    if (split == NL_NULL_I64) {
+        nl_account_book(booker->maker, booker->group, key, from, to);
+        return;
+    }
+    struct nl_account_row wait = key;
+    wait.part = NL_BOOKED_COMM_WAIT;
+    wait.bytes = NL_NULL_U64;
+    key.part = NL_BOOKED_COMM_TRANSFER;
+    key.late = NL_NULL_I64;
+    nl_account_book(booker->maker, booker->group, wait, from, split < to ? split : to);
+    nl_account_book(booker->maker, booker->group, key, split > from ? split : from, to);
+}
+
 static void book(struct booker *booker, enum sort sort, struct waiting *item, int64_t from,
                  int64_t to)
 {
@@ -154,6 +195,10 @@ static void book(struct booker *booker, enum sort sort, struct waiting *item, in
     if (item->booked)
         key.bytes = NL_NULL_U64;
     item->booked = true;
+    if (sort == COMM) {
+        book_collective(booker, item->slice, key, from, to);
+        return;
+    }
     nl_account_book(booker->maker, booker->group, key, from, to);
 }
 
