@@ -16,7 +16,8 @@
  *                         call without which the CPU could have run ahead through that time
  *
  * A process without device work gets the same account of its main thread: `compute` is what it worked
- * on, `idle` where it waited, was off the processors or nothing was recorded; device is unknown.
+ * on, `idle` where it waited, was off the processors or nothing was recorded; device is unknown. Where there
+ * are only CPU samples in ns, or sums of functions, those of the heaviest thread are booked.
  *
  *     maker = nl_account_begin(trace, window, &steps);
  *     idle = nl_idle_new_into(trace, window, nl_account_sink(maker));   (the table of idle time, too)

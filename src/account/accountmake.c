@@ -236,6 +236,7 @@ struct nl_account *nl_account_finish(struct nl_account_maker *maker,
     for (size_t i = 0; i < devices; i++)
         nl_account_work(maker, i, owners);
     nl_account_cpu(maker);
+    nl_account_samples(maker);
     settle(maker, account);
     account->fold = maker->fold;
     maker->fold = (struct nl_fold){0};

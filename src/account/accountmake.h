@@ -75,5 +75,7 @@ void nl_account_work(struct nl_account_maker *maker, size_t group,
                      const struct nl_account_owners *owners);
 /* Adds groups for processes without device work and books them (accountcpu.c). */
 void nl_account_cpu(struct nl_account_maker *maker);
+/* Books CPU samples or sums of functions where there is nothing else (accountsample.c). */
+void nl_account_samples(struct nl_account_maker *maker);
 
 #endif

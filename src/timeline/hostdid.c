@@ -18,6 +18,7 @@ static const char *const activity_names[NL_DID_COUNT] = {
     [NL_DID_GC] = "garbage collection",
     [NL_DID_COMPILE] = "compilation",
     [NL_DID_OVERHEAD] = "overhead",
+    [NL_DID_FUNCTION] = "function",
     [NL_DID_OTHER] = "other",
     [NL_DID_OFF] = "off-CPU",
     [NL_DID_WAITING] = "off-CPU (waiting)",

@@ -39,6 +39,7 @@ enum nl_idle_activity {
     NL_DID_GC,
     NL_DID_COMPILE,
     NL_DID_OVERHEAD,
+    NL_DID_FUNCTION, /* a function, by CPU samples or sums */
     NL_DID_OTHER,
     NL_DID_OFF,     /* off the processors, why was not recorded */
     NL_DID_WAITING, /* off the processors, or in a system call that only waits */
