@@ -90,7 +90,8 @@ static void add_groups(struct nl_account_maker *maker)
                                       ? NL_NULL_I64
                                       : trace->device.ordinal[lanes->device],
                        .start = INT64_MAX,
-                       .end = INT64_MIN},
+                       .end = INT64_MIN,
+                       .work_start = INT64_MIN},
             .phases = nl_phases_of(&maker->phases, rank),
             .lane_first = i,
             .lane_count = next - i};
@@ -182,12 +183,23 @@ static int by_time(const void *left, const void *right)
     return by_names(a, b);
 }
 
+/* Takes out what has nothing to do in the window: lanes of nothing but waits, or outside it. */
+static void drop_empty(struct nl_account_maker *maker)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < maker->group_count; i++) {
+        maker->groups[i].cut = i; /* from here on: its number while rows were booked */
+        if (maker->groups[i].device.work_start != INT64_MIN)
+            maker->groups[kept++] = maker->groups[i];
+    }
+    maker->group_count = kept;
+}
+
 /* Hands devices and rows over, in order. */
 static void settle(struct nl_account_maker *maker, struct nl_account *account)
 {
     uint32_t *place = nl_alloc((maker->group_count + 1) * sizeof *place);
-    for (size_t i = 0; i < maker->group_count; i++)
-        maker->groups[i].cut = i; /* from here on: its number while rows were booked */
+    drop_empty(maker);
     if (maker->group_count)
         qsort(maker->groups, maker->group_count, sizeof *maker->groups, by_rank);
     account->devices = nl_zalloc((maker->group_count + 1) * sizeof *account->devices);

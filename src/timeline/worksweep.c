@@ -23,7 +23,7 @@ static const unsigned char kind_class[UINT8_MAX + 1] = {
 static const unsigned char kernel_class[UINT8_MAX + 1] = {
     [NL_CLASS_UNKNOWN] = NL_IS_COMPUTE,    [NL_CLASS_COMPUTE] = NL_IS_COMPUTE,
     [NL_CLASS_COMMUNICATION] = NL_IS_COMM, [NL_CLASS_COPY] = NL_IS_COPY,
-    [NL_CLASS_MEMSET] = NL_IS_COPY,
+    [NL_CLASS_MEMSET] = NL_IS_COPY,        [NL_CLASS_WAIT] = NL_IS_NO_WORK,
 };
 
 static inline enum nl_work_class work_class(const struct nl_trace *trace, uint32_t row,

@@ -295,6 +295,26 @@ static void books_threads(void)
     nl_trace_free(trace);
 }
 
+/* ---- Waits among kernels ---- */
+
+static void ignores_waiting_kernels(void)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    gputrace_kernel(&make, 7, "fc", 0, 5, 10, 20);
+    gputrace_kernel(&make, 8, "event_wait-dtype_Float", 6, 2, 20, 60);
+    gputrace_kernel(&make, 7, "fc", 70, 5, 80, 20);
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_account *account = nl_account_new(trace, NULL);
+    REQUIRE(account->device_count == 1);
+    check_identities(trace, account, &(struct nl_window){0});
+    CHECK_INT(sum_part(account, 0, NL_BOOKED_COMPUTE), 40000);
+    CHECK_INT(sum_part(account, 0, NL_BOOKED_IDLE), 50000);
+    nl_account_free(account);
+    nl_trace_free(trace);
+}
+
 /* ---- Several ranks ---- */
 
 /* Two all-reduces, to both of which rank 1 comes 30 us late; the compute kernel hides nothing of them. */
@@ -381,5 +401,5 @@ static void tells_phases(void)
 
 CHECK_MAIN("account", {"books steps", books_steps},
            {"agrees with single nanoseconds", agrees_with_single_nanoseconds}, {"adds up", adds_up},
-           {"books threads", books_threads}, {"splits collectives", splits_collectives},
-           {"tells phases", tells_phases})
+           {"books threads", books_threads}, {"ignores waiting kernels", ignores_waiting_kernels},
+           {"splits collectives", splits_collectives}, {"tells phases", tells_phases})
