@@ -168,6 +168,24 @@ def shares(python):
     return share_problem(path, json.loads(done.stdout.splitlines()[-1]))
 
 
+def crowded(python):
+    """A program that has half a processor: running samples weigh its processor time, not the time that it wanted one."""
+    path, done = record([python, program("crowded.py"), "2"], ["--sample-rate", "400"])
+    if done.status != 0:
+        return done.describe()
+    took = json.loads(done.stdout.splitlines()[-1])
+    total, want = 0, sum(took.values())
+    shares = {}
+    for name in took:
+        shares[name] = inside(path, name, "s.event = 'python'")[1] / 1e9
+        total += shares[name]
+    print("    %.3f s sampled of %.3f s on the processor, heavy %.3f of them, truly %.3f" % (
+        total, want, shares["heavy"] / max(total, 1e-9), took["heavy"] / want))
+    if not 0.9 * want < total < 1.05 * want:
+        return "%.3f s of samples that ran, %.3f s on the processor" % (total, want)
+    return None if abs(shares["heavy"] / total - took["heavy"] / want) < 0.08 else "shares %s, want %s" % (shares, took)
+
+
 def kinds(python, version):
     part = 0.4
     path, done = record([python, program("kinds.py"), str(part)], ["--sample-rate", "400"])
@@ -516,6 +534,7 @@ def main():
             tally.skip("%s: the rest" % label, "the oldest and the newest do; NEUROLENS_EVERY_PYTHON=1 or tools/test_frameworks.sh")
             continue
         check("%s: shares" % label, shares, python)
+        check("%s: a shared processor" % label, crowded, python)
         check("%s: kinds" % label, kinds, python, version)
         check("%s: deep" % label, deep, python)
         check("%s: churn" % label, churn, python)

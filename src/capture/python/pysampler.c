@@ -69,15 +69,31 @@ static bool slurp(int64_t pid, uint32_t tid, const char *name, char *text, size_
     return got > 0;
 }
 
-/* How often it was given a processor; 0 = not known. */
-static uint64_t turns_of(int64_t pid, uint32_t tid)
+/* How often it was given a processor, and for how long in all; false = not known. */
+static bool read_schedstat(int64_t pid, uint32_t tid, uint64_t *turns, uint64_t *run_ns)
 {
     char text[128];
-    unsigned long long turns;
-    if (!slurp(pid, tid, "schedstat", text, sizeof text) ||
-        sscanf(text, "%*u %*u %llu", &turns) != 1)
-        return 0;
-    return turns;
+    unsigned long long run, times;
+    if (!tid || !slurp(pid, tid, "schedstat", text, sizeof text) ||
+        sscanf(text, "%llu %*u %llu", &run, &times) != 2)
+        return false;
+    *turns = times;
+    *run_ns = run;
+    return times > 0;
+}
+
+/* Of the time since the last sample, what the thread spent on a processor. The scheduler counts a running
+ * thread at its ticks: what it counts too late belongs to the next sample, so that sums are right. */
+static uint64_t ran_since(struct pystack_note *note, uint64_t run_ns, uint64_t since)
+{
+    if (!note->met) {
+        note->met = true;
+        note->run_ns = run_ns > since ? run_ns - since : 0;
+    }
+    uint64_t ran = run_ns > note->run_ns ? run_ns - note->run_ns : 0;
+    ran = ran < since ? ran : since;
+    note->run_ns += ran;
+    return ran;
 }
 
 /* Running or about to; false when it sleeps. Where the kernel does not say, it runs. */
@@ -123,34 +139,63 @@ static void keep_torn(struct pysampler *sampler, struct pysampler_process *proce
     process->torn[process->torn_count++] = *sample;
 }
 
-/* Note of a thread: turns << 1 | it slept when they were counted. */
+/* The part of a sample that ran, and the part that waited. */
+static void queue_parts(struct pysampler *sampler, struct pysampler_process *process,
+                        const struct pysampler_sample *sample, uint64_t ran,
+                        const char *const *frames)
+{
+    struct pysampler_sample part = *sample;
+    part.weight = ran;
+    part.waiting = false;
+    if (ran)
+        queue(sampler, process, &part, frames);
+    part.weight = sample->weight - ran;
+    part.waiting = true;
+    if (part.weight)
+        queue(sampler, process, &part, frames);
+}
+
+/* False: the stack could not be read. It is not read again of a thread that has not run since. */
+static bool read_frames(struct pysampler_process *process, struct pystack_thread *thread,
+                        uint64_t turns, struct pysampler_sample *sample,
+                        struct pystack_frames *frames)
+{
+    struct pystack_note *note = pystack_note(thread);
+    if (turns && note->turns == (turns << 1 | 1)) {
+        pystack_again(thread, frames);
+        sample->waiting = true;
+        return true;
+    }
+    sample->waiting = !is_running(process->pid, sample->thread);
+    bool done = pystack_read(process->stack, thread, frames);
+    note->turns = done ? turns << 1 | sample->waiting : 0;
+    return done;
+}
+
 static void sample_thread(struct pysampler *sampler, struct pysampler_process *process,
                           struct pystack_thread *thread, struct pysampler_sample *sample)
 {
     struct pystack_frames frames;
-    uint64_t *note = pystack_note(thread), turns;
+    uint64_t turns = 0, run_ns = 0;
     sample->thread = pystack_tid(thread);
-    turns = sample->thread ? turns_of(process->pid, sample->thread) : 0;
-    if (turns && *note == (turns << 1 | 1)) {
-        pystack_again(thread, &frames);
-        sample->waiting = true;
-    } else {
-        sample->waiting = !is_running(process->pid, sample->thread);
-        bool done = pystack_read(process->stack, thread, &frames);
-        *note = done ? turns << 1 | sample->waiting : 0;
-        if (!done) {
-            sample->count = 0;
-            sample->cut = false;
-            keep_torn(sampler, process, sample);
-            return;
-        }
+    bool counted = read_schedstat(process->pid, sample->thread, &turns, &run_ns);
+    bool done = read_frames(process, thread, turns, sample, &frames);
+    uint64_t ran = counted ? ran_since(pystack_note(thread), run_ns, sample->weight)
+                           : (sample->waiting ? 0 : sample->weight);
+    if (!done) {
+        struct pysampler_sample torn = *sample;
+        torn.count = 0;
+        torn.cut = false;
+        torn.weight = torn.waiting ? sample->weight : ran;
+        keep_torn(sampler, process, &torn);
+        return;
     }
     sample->count = frames.count;
     sample->cut = frames.cut;
     if (!frames.count)
         return; /* no Python runs there */
     tell_torn(sampler, process);
-    queue(sampler, process, sample, frames.texts);
+    queue_parts(sampler, process, sample, ran, frames.texts);
 }
 
 static void look(struct pysampler_process *process, int64_t now)

@@ -9,7 +9,10 @@
  *     pysampler_stop(sampler, &sums)
  *
  * Moments are spread: one at a random time within each period, so that programs with a rhythm of their own
- * are sampled truly. A sample's weight is the time since the one before.
+ * are sampled truly.
+ *
+ * Weights add up to the time since the sample before. What the thread spent on a processor since then (as the
+ * scheduler counts it) is a sample that runs; the rest, asleep or in the queue for a processor, one that waits.
  */
 #ifndef PYSAMPLER_H
 #define PYSAMPLER_H

@@ -36,7 +36,8 @@ struct reading {
 };
 
 struct pystack_thread {
-    uint64_t address, ident, note, seen;
+    uint64_t address, ident, seen;
+    struct pystack_note note;
     uint32_t tid;
     uint64_t lines[LINES_MOST];
     size_t line_count;
@@ -301,7 +302,7 @@ uint32_t pystack_tid(const struct pystack_thread *thread)
     return thread->tid;
 }
 
-uint64_t *pystack_note(struct pystack_thread *thread)
+struct pystack_note *pystack_note(struct pystack_thread *thread)
 {
     return &thread->note;
 }

@@ -46,8 +46,13 @@ uint32_t pystack_version(const struct pystack *stack); /* PY_VERSION_HEX */
 /* Threads that the interpreter knows. False: the process is gone, or ends. */
 bool pystack_list(struct pystack *stack, struct pystack_thread *const **threads, size_t *count);
 uint32_t pystack_tid(const struct pystack_thread *thread); /* 0 = cannot be told */
-/* A word of the caller's per thread, 0 at first. */
-uint64_t *pystack_note(struct pystack_thread *thread);
+/* What the caller notes of a thread between two samples; 0 at first. */
+struct pystack_note {
+    uint64_t turns;  /* turns on a processor << 1 | it slept when they were counted */
+    uint64_t run_ns; /* of its processor time, what samples stand for so far */
+    bool met;        /* run_ns is known */
+};
+struct pystack_note *pystack_note(struct pystack_thread *thread);
 /* The thread of that number as of the last list; NULL when it runs no Python. */
 struct pystack_thread *pystack_thread(struct pystack *stack, uint32_t tid);
 
