@@ -33,6 +33,7 @@ BUILDS = {  # program: source, flags
     "work": ("work.c", []),
     "plugin.so": ("plugin.c", ["-shared", "-fPIC"]),
     "names": ("names.cc", []),
+    "deep": ("deep.c", ["-fomit-frame-pointer"]),
 }
 SECOND = 10**9
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -222,6 +223,24 @@ def interpreters():
     return found
 
 
+def cut_stacks():
+    """Frames beyond the copied part of a stack: each such stack is counted as cut; a larger copy holds all."""
+    small = Run([program("deep"), "300", "0.8"], ["--sample-rate", "300"])
+    large = Run([program("deep"), "300", "0.8"], ["--sample-rate", "300", "--stack-size", "65528"])
+    for run, whole in ((small, False), (large, True)):
+        stacks = [s.stack for s in run.within("bottom")]
+        reach = [stack for stack in stacks if stack[-1] in ("_start", "__libc_start_main", "__libc_start_main_impl")]
+        cut = run.coverage.get("cut: call stacks without their outermost frames", 0)
+        print("    %d stacks, %d reach the start, %d counted as cut" % (len(stacks), len(reach), cut))
+        if len(stacks) < 20 or (len(reach) < 0.95 * len(stacks) if whole else reach):
+            return "%d of %d stacks reach the start" % (len(reach), len(stacks))
+        if cut < len(stacks) - len(reach):
+            return "%d stacks do not reach the start, %d are counted as cut" % (len(stacks) - len(reach), cut)
+        if whole and max(stack.count("rec") for stack in stacks) != 301:
+            return "%d frames of rec, want 301" % max(stack.count("rec") for stack in stacks)
+    return None
+
+
 def trampolines(python):
     """PYTHONPERFSUPPORT: Python functions within the native stacks, which reach from the innermost C function to _start."""
     def test():
@@ -327,8 +346,10 @@ def families():
     run = Run([program("many"), "fork", "0.3", "work", "0.2", "exec", "0.3"], ["--sample-rate", "997"])
     child = run.within("work_in_child")
     pids = {s.pid for s in child}
-    if len(pids) != 1 or {s.pid for s in run.samples if s.pid in pids and "main" in s.stack and s not in child}:
-        return "the child's samples are not its own: %s" % pids
+    # The child passes through main before and after its work: a sample in a hundred may meet it there.
+    beside = [s for s in run.samples if s.pid in pids and "main" in s.stack and s not in child]
+    if len(pids) != 1 or len(beside) > 0.05 * len(child):
+        return "the child's samples are not its own: %s, %d of %d beside" % (pids, len(beside), len(child))
     parent = [s for s in run.samples if s.pid not in pids and "work" in s.stack]
     return (wrong_time(child, 0.3, "child") or wrong_time(parent, 0.5, "parent before and after exec"))
 
@@ -481,7 +502,7 @@ def main():
         tally.finish()
     tests = [("by frame pointers", lambda: shares("fp", "fp")), ("by DWARF", lambda: shares("nofp", "dwarf")),
              ("frame pointers by DWARF", lambda: shares("fp", "dwarf")), ("callers by frame pointers", frame_pointers),
-             ("--stacks off", no_stacks), ("source lines", lines), ("a stripped program", stripped),
+             ("cut stacks", cut_stacks), ("--stacks off", no_stacks), ("source lines", lines), ("a stripped program", stripped),
              ("no build id", no_build_id), ("a program that changed", changed), ("threads", threads),
              ("short threads", short_threads), ("a sleep", sleeps), ("fork and exec", families),
              ("libraries that come and go", plugins), ("a static program", static), ("a window", window),

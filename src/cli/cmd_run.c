@@ -36,6 +36,9 @@
 #define LEAST_BYTES   ((uint64_t)1 << 20)
 #define MOST_BYTES    ((uint64_t)1 << 36)
 #define NATIVE_HZ     99u /* out of step with what programs do 100 times a second */
+#define STACK_BYTES   8192
+#define STACK_LEAST   512
+#define STACK_MOST    65528
 #define MOST_HZ       20000
 
 /* ---- where things are ---- */
@@ -127,6 +130,10 @@ static bool read_rates(const struct nl_settings *settings, struct source_options
     if (given && (rate < 0 || rate > MOST_HZ))
         return nl_fail(err, NL_USAGE, "--sample-rate: from 0 (none) to %d a second", MOST_HZ);
     asked->stacks = (enum perf_stacks)settings->stacks;
+    asked->stack_bytes = (uint32_t)(settings->stack_bytes ? settings->stack_bytes : STACK_BYTES);
+    if (settings->stack_bytes > STACK_MOST || asked->stack_bytes < STACK_LEAST)
+        return nl_fail(err, NL_USAGE, "--stack-size: from %d to %d bytes", STACK_LEAST, STACK_MOST);
+    asked->stack_bytes &= ~7u; /* as the kernel wants it */
     asked->switches = (enum nl_switches)settings->switches;
     asked->cpu_hz = given ? (uint32_t)rate : NATIVE_HZ;
     asked->sample_ns = nl_run_python_period((enum nl_run_python)settings->python, rate);

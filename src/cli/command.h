@@ -60,11 +60,12 @@ struct nl_settings {
     bool paused;
     int python; /* enum nl_run_python */
     bool shapes, python_heap;
-    int64_t sample_rate; /* a second, of both kinds of samples; NL_NULL_I64 = not given */
-    int64_t pid;         /* to attach to; 0 = not given */
-    int native;          /* 1 = off */
-    int stacks;          /* enum perf_stacks */
-    int switches;        /* enum nl_switches */
+    int64_t sample_rate;  /* a second, of both kinds of samples; NL_NULL_I64 = not given */
+    int64_t pid;          /* to attach to; 0 = not given */
+    int native;           /* 1 = off */
+    int stacks;           /* enum perf_stacks */
+    uint64_t stack_bytes; /* copied of a stack per sample; 0 = not given */
+    int switches;         /* enum nl_switches */
     /* profile */
     struct nl_texts inputs, dims, providers;
     const char *library, *trtexec, *python_program;
@@ -109,7 +110,7 @@ extern const struct nl_option nl_common_options[];
 /* Of single commands, in cmd_NAME.c. */
 extern const struct nl_option nl_diff_options[], nl_export_options[], nl_fingerprint_options[],
     nl_init_options[], nl_ledger_options[], nl_model_options[], nl_similar_options[],
-    nl_top_options[];
+    nl_run_options[], nl_top_options[];
 extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
 /* The tables of all commands, NULL-terminated. */
 extern const struct nl_option *const nl_every_option[];

@@ -28,7 +28,6 @@
 #define PAGES_ALL   16384u /* of all rings together */
 #define PAGES_USUAL 128u
 #define PAGES_LEAST 8u
-#define STACK_BYTES 8192u
 #define SLACK_NS    1000000 /* between a record's time and when it can be seen in the ring */
 #define PARANOID    "/proc/sys/kernel/perf_event_paranoid"
 
@@ -104,7 +103,7 @@ static struct perf_event_attr sampler(const struct perfring *ring,
     attr.enable_on_exec = !options->asleep;
     attr.sample_regs_user = ring->layout.registers;
     if (options->stacks == PERF_STACKS_DWARF)
-        attr.sample_stack_user = STACK_BYTES;
+        attr.sample_stack_user = options->stack_bytes;
     return attr;
 }
 

@@ -24,8 +24,9 @@ enum perf_stacks { PERF_STACKS_DWARF, PERF_STACKS_FP, PERF_STACKS_OFF };
 struct perfring_options {
     uint32_t hz; /* samples a second of each thread while it runs; 0 = none */
     enum perf_stacks stacks;
-    bool switches; /* when threads get a processor and leave it */
-    bool asleep;   /* sampling waits for perfring_gate */
+    uint32_t stack_bytes; /* of a thread's stack copied for DWARF: a multiple of 8, 65528 at most */
+    bool switches;        /* when threads get a processor and leave it */
+    bool asleep;          /* sampling waits for perfring_gate */
 };
 
 struct perfring;

@@ -332,6 +332,7 @@ static bool start(struct source_run *run)
     const struct source_options *options = run->options;
     struct perfring_options asked = {.hz = options->cpu_hz,
                                      .stacks = options->stacks,
+                                     .stack_bytes = options->stack_bytes,
                                      .switches = options->switches != NL_SWITCHES_OFF,
                                      .asleep = !parts_control(run->parts)->gate};
     if (!asked.hz && !asked.switches) {

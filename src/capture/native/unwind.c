@@ -200,8 +200,9 @@ static void set_registers(struct cfivalue_state *state, const struct perf_record
     state->stack_len = record->stack_len;
 }
 
-/* One register of the caller. */
-static void find_register(const struct cfivalue_state *now, Dwarf_Frame *row, unsigned number,
+/* One register of the caller. False: the tables say where it is, and it cannot be had from there (it lies
+ * beyond the copy of the stack); that is another thing than tables that say it has none. */
+static bool find_register(const struct cfivalue_state *now, Dwarf_Frame *row, unsigned number,
                           struct cfivalue_state *caller)
 {
     Dwarf_Op room[3], *ops = NULL;
@@ -210,16 +211,17 @@ static void find_register(const struct cfivalue_state *now, Dwarf_Frame *row, un
     bool is_value;
     caller->known[number] = false;
     if (dwarf_frame_register(row, (int)number, room, &ops, &count) != 0)
-        return;
-    if (!count) { /* unchanged, or gone */
+        return false;
+    if (!count) { /* unchanged, or undefined */
         caller->known[number] = !ops && now->known[number];
-        return;
+        return ops || now->known[number];
     }
     if (!cfivalue_of(now, ops, count, &value, &is_value) ||
         (!is_value && !cfivalue_memory(now, value, &value)))
-        return;
+        return false;
     caller->registers[number] = value;
     caller->known[number] = true;
+    return true;
 }
 
 /* From a frame to its caller's; false: the stack cannot be followed any further. */
@@ -232,15 +234,18 @@ static bool step(struct cfivalue_state *state, Dwarf_Frame *row)
         !cfivalue_of(state, ops, count, &state->cfa, &is_value))
         return false;
     struct cfivalue_state caller = *state;
-    for (unsigned i = 0; i < CFIVALUE_REGISTERS; i++)
-        find_register(state, row, i, &caller);
+    bool whence = true;
+    for (unsigned i = 0; i < CFIVALUE_REGISTERS; i++) {
+        bool found = find_register(state, row, i, &caller);
+        whence = i == RETURN ? found : whence;
+    }
     if (!caller.known[STACK_POINTER]) {
         caller.registers[STACK_POINTER] = state->cfa;
         caller.known[STACK_POINTER] = true;
     }
     bool upwards = caller.registers[STACK_POINTER] > state->registers[STACK_POINTER];
     *state = caller;
-    return upwards;
+    return upwards && whence;
 }
 
 /*

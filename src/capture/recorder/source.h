@@ -22,6 +22,7 @@ struct source_options {
     int64_t sample_ns; /* between samples of Python threads; 0 = none */
     uint32_t cpu_hz;   /* CPU samples a second of each running thread; 0 = none */
     enum perf_stacks stacks;
+    uint32_t stack_bytes; /* copied of a thread's stack per sample */
     enum nl_switches switches;
 };
 

@@ -224,8 +224,9 @@ static void tell_nameless(struct rec_samples *samples)
 void rec_samples_finish(struct rec_samples *samples)
 {
     tell_nameless(samples);
-    cpuprofile_cover(&samples->profile, "cut: call stacks without their outermost frames",
-                     samples->cut, "deeper than is recorded, or unwinding stopped");
+    cpuprofile_cover(
+        &samples->profile, "cut: call stacks without their outermost frames", samples->cut,
+        "deeper than what is copied of a stack (run --stack-size), or unwinding stopped");
     cpuprofile_cover(&samples->profile, "samples without a call stack", samples->unknown, NULL);
 }
 
