@@ -15,16 +15,32 @@ static const char *scaled(char out[NL_UNIT_TEXT], double value, const char *unit
     return out;
 }
 
+/* "8 min 56 s", "2 h 13 min": nobody reads decimal minutes. */
+static const char *minutes(char out[NL_UNIT_TEXT], int64_t ns)
+{
+    const char *sign = ns < 0 ? "-" : "";
+    long long seconds = llabs((long long)round((double)ns / 1e9));
+    if (seconds < 3600)
+        snprintf(out, NL_UNIT_TEXT, "%s%lld min %lld s", sign, seconds / 60, seconds % 60);
+    else if (seconds < 100 * 86400LL)
+        snprintf(out, NL_UNIT_TEXT, "%s%lld h %lld min", sign, seconds / 3600, seconds / 60 % 60);
+    else
+        snprintf(out, NL_UNIT_TEXT, "%s%lld days", sign, seconds / 86400);
+    return out;
+}
+
 const char *nl_format_ns(char out[NL_UNIT_TEXT], int64_t ns)
 {
     static const struct {
         double size;
         const char *unit;
-    } steps[] = {{3.6e12, "h"}, {6e10, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+    } steps[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}};
     if (ns == INT64_MIN) {
         snprintf(out, NL_UNIT_TEXT, "-");
         return out;
     }
+    if (fabs((double)ns) >= 119.95e9)
+        return minutes(out, ns);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         if (fabs((double)ns) >= steps[i].size)
             return scaled(out, (double)ns / steps[i].size, steps[i].unit);

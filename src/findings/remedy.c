@@ -21,8 +21,7 @@ enum {
     ORT = 1 << NL_FRAMEWORK_ORT,
     TRT = 1 << NL_FRAMEWORK_TENSORRT,
     NONE = 1 << NL_FRAMEWORK_NONE,
-    OWN = TORCH | NONE,
-    EVERY = OWN | XLA | ORT | TRT
+    EVERY = TORCH | NONE | XLA | ORT | TRT
 };
 
 static const struct {
@@ -176,6 +175,9 @@ static enum nl_framework framework_of(const struct nl_trace *trace)
         {"pickle", NL_FRAMEWORK_TORCH},    {"xplane", NL_FRAMEWORK_XLA},
         {"onnxruntime", NL_FRAMEWORK_ORT}, {"tensorrt", NL_FRAMEWORK_TENSORRT},
         {"trt", NL_FRAMEWORK_TENSORRT}};
+    static const struct sign kernels[] = {{"at::native", NL_FRAMEWORK_TORCH},
+                                          {"triton_", NL_FRAMEWORK_TORCH},
+                                          {"tensorflow::", NL_FRAMEWORK_XLA}};
     static const struct sign operators[] = {{"aten::", NL_FRAMEWORK_TORCH},
                                             {"autograd::", NL_FRAMEWORK_TORCH},
                                             {"ProfilerStep#", NL_FRAMEWORK_TORCH},
@@ -191,6 +193,9 @@ static enum nl_framework framework_of(const struct nl_trace *trace)
     for (uint32_t i = 0; framework < 0 && i < trace->nvtx.rows && i < ROWS_LOOK; i++)
         framework =
             READ(nl_trace_name(trace, trace->slice.name[trace->nvtx.slice[i]]), operators, false);
+    for (uint32_t i = 0; framework < 0 && i < trace->kernel.rows && i < ROWS_LOOK; i++)
+        framework =
+            READ(nl_trace_name(trace, trace->slice.name[trace->kernel.slice[i]]), kernels, true);
     return framework >= 0 ? (enum nl_framework)framework : NL_FRAMEWORK_NONE;
 }
 
