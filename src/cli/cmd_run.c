@@ -23,6 +23,7 @@
 #include "base/units.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/record/provenance.h"
 #include "cli/record/recordjson.h"
 #include "cli/record/runpython.h"
 #include "cli/record/runreport.h"
@@ -349,6 +350,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     if (!recorder)
         return false;
     nl_err_at(err, "", -1);
+    nl_provenance_begin(folder, call->argument, call->count);
     char **argv = nl_arena_alloc(arena, ((size_t)call->count + 1) * sizeof *argv);
     memcpy(argv, call->argument, (size_t)call->count * sizeof *argv);
     bool ran = call->settings.pid ? run_attached(call, recorder, &report, err)
@@ -358,6 +360,8 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
         parts_remove(folder);
         return err->code == NL_OK; /* told already, with its status */
     }
+    if (!call->settings.pid)
+        nl_provenance_end(folder, report.wait_status);
     if (!keep(call, &report, folder, path, err)) {
         nl_message_error(err, call->settings.verbose);
         nl_err_clear(err);

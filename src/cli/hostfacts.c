@@ -23,6 +23,25 @@ static const char *cpu_model(struct nl_arena *arena)
     return model;
 }
 
+/* "Debian GNU/Linux 12 (bookworm)" of /etc/os-release, or NULL. */
+static const char *system_name(struct nl_arena *arena)
+{
+    static const char key[] = "PRETTY_NAME=";
+    char line[512];
+    const char *name = NULL;
+    FILE *file = fopen("/etc/os-release", "r");
+    while (file && !name && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, sizeof key - 1) != 0)
+            continue;
+        const char *value = line + sizeof key - 1;
+        value += *value == '"';
+        name = nl_arena_text(arena, value, strcspn(value, "\"\n"));
+    }
+    if (file)
+        fclose(file);
+    return name;
+}
+
 size_t nl_host_facts(struct nl_rundoc_setting settings[NL_HOST_FACTS], struct nl_arena *arena)
 {
     const char *model = cpu_model(arena);
@@ -40,7 +59,10 @@ size_t nl_host_facts(struct nl_rundoc_setting settings[NL_HOST_FACTS], struct nl
             nl_arena_format(arena, "%lld", (long long)pages * sysconf(_SC_PAGESIZE))};
     if (uname(&system) == 0)
         settings[count++] = (struct nl_rundoc_setting){
-            "hardware.os",
+            "hardware.kernel",
             nl_arena_format(arena, "%s %s %s", system.sysname, system.release, system.machine)};
+    const char *name = system_name(arena);
+    if (name && *name)
+        settings[count++] = (struct nl_rundoc_setting){"hardware.os", name};
     return count;
 }

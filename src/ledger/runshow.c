@@ -105,15 +105,25 @@ static struct nl_cell stored_cell(struct nl_ledger *ledger, const char *sha256)
 }
 
 /* A value of columns (key, value, …, unit) as people write it, with its unit. */
+/* A point in time, not how long something took. */
+static bool is_time(const char *name)
+{
+    static const char ending[] = "_epoch_ns";
+    size_t len = name ? strlen(name) : 0;
+    return len >= sizeof ending - 1 && strcmp(name + len - (sizeof ending - 1), ending) == 0;
+}
+
 static struct nl_cell eyes_cell(struct nl_result *result, sqlite3_stmt *rows, int i)
 {
-    char text[NL_UNIT_TEXT];
+    char text[NL_UNIT_TEXT], date[NL_DATE_TEXT];
     const char *plain = (const char *)sqlite3_column_text(rows, i);
     const char *unit = (const char *)sqlite3_column_text(rows, sqlite3_column_count(rows) - 1);
     double number = sqlite3_column_double(rows, i);
     int type = sqlite3_column_type(rows, i);
     if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
         return nl_cell_text(result, nl_str(plain));
+    if (is_time((const char *)sqlite3_column_text(rows, 0)))
+        return nl_cell_text(result, nl_str(nl_runfield_date(date, (int64_t)number)));
     switch (number < 0 ? NL_MEANS_ANY
                        : nl_runfield_meaning((const char *)sqlite3_column_text(rows, 0), unit)) {
     case NL_MEANS_NS: nl_format_ns(text, (int64_t)llround(number)); break;

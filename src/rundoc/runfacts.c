@@ -223,6 +223,42 @@ static void find_sources(const struct find *find)
     }
 }
 
+/* ---- the framework of a recording ---- */
+
+static bool has_operator(const struct nl_trace *trace, const char *beginning)
+{
+    for (uint32_t row = 0; row < trace->slice.rows; row++)
+        if (trace->slice.kind[row] == NL_KIND_OP &&
+            nl_str_starts(nl_trace_name(trace, trace->slice.name[row]), beginning))
+            return true;
+    return false;
+}
+
+static struct nl_str metadata(const struct nl_trace *trace, const char *key)
+{
+    for (uint32_t row = 0; row < trace->meta.rows; row++)
+        if (nl_str_is(nl_trace_name(trace, trace->meta.key[row]), key))
+            return nl_trace_name(trace, trace->meta.value[row]);
+    return (struct nl_str){NULL, 0};
+}
+
+/* Which one ran is told by its operators; its version by the packages of the Python that ran. */
+static void find_framework(const struct find *find)
+{
+    static const struct {
+        const char *operator, * framework, *package;
+    } rows[] = {{"aten::", "PyTorch", "package torch"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct nl_str version = metadata(find->trace, rows[i].package);
+        if (!version.len || !has_operator(find->trace, rows[i].operator))
+            continue;
+        if (!run_fact(find->facts, "software.framework"))
+            set(find, "software.framework", nl_str(rows[i].framework));
+        if (!run_fact(find->facts, "software.framework_version"))
+            set(find, "software.framework_version", version);
+    }
+}
+
 /* ---- devices: what all that are described share ---- */
 
 static uint32_t common_name(const uint32_t *ids, uint32_t rows)
@@ -299,5 +335,6 @@ void run_facts_find(struct run_facts *facts, const struct doc_schema *schema,
     find_sources(&find);
     find_metadata(&find);
     find_devices(&find, busy_devices);
+    find_framework(&find);
     find_own(&find);
 }

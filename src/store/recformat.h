@@ -26,6 +26,10 @@
 
 #include <stdint.h>
 
+/* File beside the parts of a run with its circumstances, a line "key<TAB>value" each: keys are members of
+ * the run document, or names of metadata. */
+#define NL_REC_FACTS ".facts"
+
 #define NL_REC_MAGIC       "NLREC\r\n\x1a"
 #define NL_REC_VERSION     1u
 #define NL_REC_HEAD_BYTES  4096u

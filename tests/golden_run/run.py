@@ -91,26 +91,26 @@ def joined(tally):
     tally.check("joined: again, with the document", more.stdout.split()[-1] == "6,1", more.describe())
 
 
-def older(tally):
-    """Documents of version 1 are still valid, by their own schema, and read as before."""
-    schema = json.loads(neurolens(["schema", "run-1"]).stdout)
+def older(tally, version):
+    """Documents of older versions are still valid, by their own schema, and read as before."""
+    schema = json.loads(neurolens(["schema", "run-%d" % version]).stdout)
     wanted = {}
     schema_structures(schema, schema, "", wanted)
-    for name in sorted(os.listdir(os.path.join(HERE, "v1"))):
-        path, found = os.path.join(HERE, "v1", name), {}
+    for name in sorted(os.listdir(os.path.join(HERE, "v%d" % version))):
+        path, found = os.path.join(HERE, "v%d" % version, name), {}
         valid = neurolens(["validate", path])
-        tally.check("version 1, %s: valid" % name, valid.status == 0, valid.stdout)
+        tally.check("version %d, %s: valid" % (version, name), valid.status == 0, valid.stdout)
         with open(path, encoding="utf-8") as file:
             text = file.read()
         structures(json.loads(text), "", found)
-        tally.check("version 1, %s: of its schema" % name,
+        tally.check("version %d, %s: of its schema" % (version, name),
                     not [p for p, members in found.items() if members != wanted.get(p)])
-        newer = neurolens(["validate", "-"], stdin=text.replace("neurolens.run/1", "neurolens.run/2").encode())
-        tally.check("version 1, %s: not as version 2" % name, newer.status == 1, newer.describe())
+        newer = neurolens(["validate", "-"], stdin=text.replace("neurolens.run/%d" % version, "neurolens.run/3").encode())
+        tally.check("version %d, %s: not as version 3" % (version, name), newer.status == 1, newer.describe())
         again = neurolens(["export", path, "--to", "run.json"])
-        tally.check("version 1, %s: exported as it is" % name, again.stdout == text, again.stderr)
+        tally.check("version %d, %s: exported as it is" % (version, name), again.stdout == text, again.stderr)
         read = neurolens(["sql", "--no-cache", path, "SELECT count(*) FROM slices", "--format", "csv"])
-        tally.check("version 1, %s: read" % name, read.stdout.split()[-1:] ==
+        tally.check("version %d, %s: read" % (version, name), read.stdout.split()[-1:] ==
                     [str(len(json.loads(text)["timeline"]["events"]))], read.describe())
 
 
@@ -146,7 +146,8 @@ def main():
                 for n in PROFILES}
     tally.check("six backends", len(backends - {None}) >= 6, backends)
     joined(tally)
-    older(tally)
+    older(tally, 1)
+    older(tally, 2)
     tally.finish()
 
 

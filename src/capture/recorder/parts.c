@@ -88,7 +88,7 @@ void parts_remove(const char *folder)
         return;
     for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries)) {
         size_t len = strlen(entry->d_name), tail = sizeof ENDING - 1;
-        if (strcmp(entry->d_name, ".control") == 0 ||
+        if (strcmp(entry->d_name, ".control") == 0 || strcmp(entry->d_name, NL_REC_FACTS) == 0 ||
             (len > tail && strcmp(entry->d_name + len - tail, ENDING) == 0))
             (void)unlinkat(dirfd(entries), entry->d_name, 0);
     }

@@ -162,6 +162,8 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     nl_stage_begin(load.stage, source, 0);
     nl_err_at(err, input->path, -1);
     bool done = load_file(&load, err);
+    if (done)
+        rec_facts_tell(&load, input->path);
     rec_blocks_release(&load);
     rec_clock_release(&load.clock);
     whole_file_close(&load.file);

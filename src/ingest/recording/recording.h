@@ -166,4 +166,7 @@ static inline void rec_cover(struct rec_load *load, const char *item, uint64_t c
         nl_builder_coverage(load->builder, load->source, item, (int64_t)count, detail);
 }
 
+/* The facts that `run` wrote beside the parts, as metadata of the first part. */
+void rec_facts_tell(struct rec_load *load, const char *path);
+
 #endif

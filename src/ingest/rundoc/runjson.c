@@ -11,7 +11,8 @@
 #include <stdio.h>
 
 #define MARK    "\"neurolens.run/"
-#define VERSION "neurolens.run/2"
+#define VERSION "neurolens.run/3"
+#define BETWEEN "neurolens.run/2"
 #define OLDER   "neurolens.run/1"
 
 static int sniff(const struct nl_input *input, const char **why)
@@ -106,7 +107,8 @@ static void take_version(struct runjson *load, struct jsonpull *reader)
 {
     load->version_seen = true;
     load->newer = jsonpull_next(reader) != JSONPULL_STRING ||
-                  (!nl_str_is(reader->text, VERSION) && !nl_str_is(reader->text, OLDER));
+                  (!nl_str_is(reader->text, VERSION) && !nl_str_is(reader->text, BETWEEN) &&
+                   !nl_str_is(reader->text, OLDER));
     jsonpull_skip(reader);
 }
 
@@ -147,7 +149,7 @@ static bool check(const struct runjson *load, struct nl_err *err)
                        load->problem ? ": " : "", load->problem ? load->problem : "");
     if (load->newer)
         return nl_fail(err, NL_FORMAT,
-                       "a run document of another version than " OLDER " and " VERSION
+                       "a run document of another version than " OLDER " to " VERSION
                        "; read it with the program that wrote it");
     if (!load->parts[RUNJSON_EVENTS].ptr && load->problem)
         return nl_fail(err, NL_FORMAT,

@@ -1,0 +1,199 @@
+/* Each fact from where the system keeps it; nothing is asked over a network. */
+#define _GNU_SOURCE
+#include "cli/record/provenance.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "cli/hostfacts.h"
+#include "cli/record/gitfacts.h"
+#include "cli/record/pythonfacts.h"
+#include "store/recformat.h"
+#include "store/redact.h"
+
+#define TEXT_MAX 4096
+
+static void put(FILE *out, const char *key, const char *value)
+{
+    struct nl_buf safe;
+    if (!value || !*value)
+        return;
+    nl_buf_init(&safe, (size_t)1 << 20);
+    nl_redact_text(&safe, nl_str(value));
+    for (size_t i = 0; i < safe.len; i++)
+        if ((unsigned char)safe.ptr[i] < ' ')
+            safe.ptr[i] = ' ';
+    fprintf(out, "%s\t%.*s\n", key, (int)(safe.len < TEXT_MAX ? safe.len : TEXT_MAX),
+            safe.ptr ? safe.ptr : "");
+    nl_buf_release(&safe);
+}
+
+/* Words as a shell would take them. */
+static void put_command(FILE *out, char *const *argv, int count)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+    struct nl_buf line;
+    nl_buf_init(&line, (size_t)1 << 16);
+    for (int i = 0; i < count; i++) {
+        bool bare = argv[i][0] && argv[i][strspn(argv[i], plain)] == '\0';
+        nl_buf_text(&line, i ? " " : "");
+        if (bare) {
+            nl_buf_text(&line, argv[i]);
+            continue;
+        }
+        nl_buf_char(&line, '\'');
+        for (const char *c = argv[i]; *c; c++)
+            *c == '\'' ? nl_buf_text(&line, "'\\''") : nl_buf_char(&line, *c);
+        nl_buf_char(&line, '\'');
+    }
+    put(out, "run.command", line.ptr);
+    nl_buf_release(&line);
+}
+
+/* The first of these that is set, with a second one appended where the first is a beginning. */
+static const struct {
+    const char *key, *variable, *before, *middle_variable, *middle, *end_variable;
+} variables[] = {
+    {"run.scheduler_job", "SLURM_JOB_ID", "slurm ", NULL, NULL, NULL},
+    {"run.scheduler_job", "PBS_JOBID", "pbs ", NULL, NULL, NULL},
+    {"run.scheduler_job", "LSB_JOBID", "lsf ", NULL, NULL, NULL},
+    {"run.scheduler_job", "FLUX_JOB_ID", "flux ", NULL, NULL, NULL},
+    {"run.ci_url", "GITHUB_SERVER_URL", "", "GITHUB_REPOSITORY", "/actions/runs/", "GITHUB_RUN_ID"},
+    {"run.ci_url", "CI_JOB_URL", "", NULL, NULL, NULL},
+    {"run.ci_url", "BUILD_URL", "", NULL, NULL, NULL},
+    {"run.ci_url", "BUILDKITE_BUILD_URL", "", NULL, NULL, NULL},
+    {"run.ci_url", "CIRCLE_BUILD_URL", "", NULL, NULL, NULL},
+    {"run.image", "NEUROLENS_IMAGE", "", NULL, NULL, NULL},
+    {"run.image", "CI_JOB_IMAGE", "", NULL, NULL, NULL},
+};
+
+static void put_variables(FILE *out)
+{
+    char text[TEXT_MAX];
+    const char *done = "";
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i].variable), *middle = "", *end = "";
+        if (!value || !*value || strcmp(done, variables[i].key) == 0)
+            continue;
+        if (variables[i].middle_variable) {
+            middle = getenv(variables[i].middle_variable);
+            end = getenv(variables[i].end_variable);
+            if (!middle || !end)
+                continue;
+        }
+        snprintf(text, sizeof text, "%s%.1000s%s%.500s%s%.200s", variables[i].before, value,
+                 *middle ? "/" : "", middle, *middle ? variables[i].middle : "", end);
+        put(out, variables[i].key, text);
+        done = variables[i].key;
+    }
+}
+
+/* The first line of a small file, without its end. */
+static const char *first_line(const char *path, char text[TEXT_MAX])
+{
+    FILE *file = fopen(path, "re");
+    bool got = file && fgets(text, TEXT_MAX, file);
+    if (file)
+        fclose(file);
+    if (!got)
+        return NULL;
+    text[strcspn(text, "\r\n")] = '\0';
+    return text;
+}
+
+static void put_container(FILE *out)
+{
+    static const struct {
+        const char *path, *name;
+    } marks[] = {{"/.dockerenv", "docker"},
+                 {"/run/.containerenv", "podman"},
+                 {"/singularity", "singularity"},
+                 {"/.singularity.d", "apptainer"}};
+    const char *pod = getenv("KUBERNETES_SERVICE_HOST");
+    if (pod && *pod) {
+        put(out, "run.container", "kubernetes");
+        return;
+    }
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        if (access(marks[i].path, F_OK) == 0) {
+            put(out, "run.container", marks[i].name);
+            return;
+        }
+}
+
+static void put_machine(FILE *out)
+{
+    struct nl_rundoc_setting host[NL_HOST_FACTS];
+    struct nl_arena arena;
+    struct passwd entry, *user = NULL;
+    char text[TEXT_MAX], name[256] = "", folder[TEXT_MAX];
+    nl_arena_init(&arena);
+    size_t count = nl_host_facts(host, &arena);
+    for (size_t i = 0; i < count; i++)
+        put(out, host[i].key, host[i].value);
+    if (gethostname(name, sizeof name - 1) == 0)
+        put(out, "hardware.host_name", name);
+    put(out, "hardware.driver_version", first_line("/sys/module/nvidia/version", text));
+    put(out, "hardware.driver_version", first_line("/sys/module/amdgpu/version", text));
+    if (getpwuid_r(getuid(), &entry, text, sizeof text, &user) == 0 && user)
+        put(out, "run.user", user->pw_name);
+    if (getcwd(folder, sizeof folder))
+        put(out, "run.working_folder", folder);
+    nl_arena_free(&arena);
+}
+
+static FILE *open_facts(const char *parts, int flags)
+{
+    struct nl_arena arena;
+    nl_arena_init(&arena);
+    int fd = open(nl_arena_format(&arena, "%s/%s", parts, NL_REC_FACTS),
+                  O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+    nl_arena_free(&arena);
+    return fd >= 0 ? fdopen(fd, "a") : NULL;
+}
+
+void nl_provenance_begin(const char *parts, char *const *argv, int count)
+{
+    FILE *out = open_facts(parts, O_CREAT | O_EXCL);
+    if (!out)
+        return;
+    if (count)
+        put_command(out, argv, count);
+    put_machine(out);
+    put_variables(out);
+    put_container(out);
+    struct git_facts git;
+    nl_git_facts(&git);
+    put(out, "run.git_commit", git.commit);
+    put(out, "run.git_branch", git.branch);
+    put(out, "run.git_dirty", git.dirty < 0 ? NULL : git.dirty ? "true" : "false");
+    if (count)
+        nl_python_facts(out, argv[0]);
+    fclose(out);
+}
+
+void nl_provenance_end(const char *parts, int wait_status)
+{
+    char text[32];
+    FILE *out = open_facts(parts, 0);
+    if (!out)
+        return;
+    if (WIFEXITED(wait_status)) {
+        snprintf(text, sizeof text, "%d", WEXITSTATUS(wait_status));
+        put(out, "run.exit_status", text);
+    } else if (WIFSIGNALED(wait_status)) {
+        const char *name = sigabbrev_np(WTERMSIG(wait_status));
+        snprintf(text, sizeof text, "SIG%.20s", name ? name : "?");
+        put(out, "run.exit_signal", text);
+    }
+    fclose(out);
+}

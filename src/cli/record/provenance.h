@@ -1,0 +1,20 @@
+/*
+ * provenance — under what circumstances a program is recorded: the command, where, by whom, which commit,
+ * on which machine, in which container and job. Gathered before the program starts and written beside the
+ * parts, so that a recording whose recorder was killed has it, too. Members are those of the run document
+ * (schema/run.schema.json); what looks like a secret is taken out first.
+ */
+#ifndef NL_PROVENANCE_H
+#define NL_PROVENANCE_H
+
+#include "base/job.h"
+#include "base/mem.h"
+
+/* Writes <parts>/.facts (store/recformat.h: NL_REC_FACTS). What cannot be found out or written is left
+ * out: a recording without it is still one. */
+void nl_provenance_begin(const char *parts, char *const *argv, int count);
+
+/* Adds how the program ended (as waitpid tells it). */
+void nl_provenance_end(const char *parts, int wait_status);
+
+#endif
