@@ -319,7 +319,38 @@ def tags():
         call(ledger, "tag", "@", wrong, status=2)
 
 
-TESTS = [lost, moved_away, orphans, superseded, checked, merged, unreadable, shared, init_warns, tags]
+def labels():
+    ledger, files = place("labels"), copies(place("labels-files"), 3)
+    for i, path in enumerate(files):
+        call(ledger, "add", path, "--no-cache", "--set", "labels.pr=%d" % (10 + i), "--set",
+             "labels.team=%s" % "ABC"[i], "--set", "batch_size=%d" % (16 << i), "--set",
+             "device_name=NVIDIA A100 %d" % i, "--set", "git_branch=feature/%d" % i)
+
+    def found(*filters):
+        return [row["run.git_branch"][-1] for row in
+                answer(ledger, "ls", *filters, "-c", "git_branch")]
+    for filters, wanted in ((["labels.pr=11"], "1"), (["labels.pr>10"], "21"), (["pr=10|12"], "20"),
+                            (["team=A|C"], "20"), (["team!=A|C"], "1"), (["batch_size=16..32"], "10"),
+                            (["batch_size!=16..32"], "2"), (["device_name=*a100*"], "210"),
+                            (["device_name~a100 1|a100 2"], "21"), (["git_branch=feature/*"], "210"),
+                            (["added=today"], "210"), (["added>-1h"], "210"), (["added<-1h"], ""),
+                            (["added=yesterday"], ""), (["added=-2d..today"], "210"),
+                            (["added=2020-01-01..2020-12-31"], "")):
+        got = found(*filters)
+        tally.check("ls " + " ".join(filters), got == list(wanted), (got, wanted))
+    call(ledger, "add", files[0], "--no-cache", "--set", "labels.pr=99")
+    tally.check("a label can be changed", found("pr=99") == ["0"] and found("team=A") == ["0"])
+    lose(ledger, "empty")
+    call(ledger, "ledger", "rebuild")
+    tally.check("labels survive a rebuild", found("pr=99") == ["0"])
+    document = json.loads(call(ledger, "export", "@", "--to", "run.json").stdout)
+    tally.check("no document has them", "labels" not in document)
+    call(ledger, "add", files[0], "--set", "labels.=x", status=2)
+    call(ledger, "add", files[0], "--set", "labels.a b=x", status=2)
+    call(ledger, "ls", "added=soon", status=2)
+
+
+TESTS = [lost, moved_away, orphans, superseded, checked, merged, unreadable, shared, init_warns, tags, labels]
 
 for test in TESTS:
     if len(sys.argv) < 2 or any(word in test.__name__ for word in sys.argv[1:]):

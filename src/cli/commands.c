@@ -16,7 +16,8 @@ const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
-static const char *const schema_names[] = {"sql", "run", "run-1", "metrics", "analyses", NULL};
+static const char *const schema_names[] = {"sql",     "run",      "run-2", "run-1",
+                                           "metrics", "analyses", NULL};
 
 const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",
@@ -378,8 +379,10 @@ const struct nl_command nl_commands[] = {
          "Lists the runs, the newest first. FILTER is KEY=VALUE, or with != > >= < <= or ~\n"
          "(contains); all of them must hold. KEY is id, name, added, tag, finding, or a name\n"
          "that `neurolens show` lists, of which the last part is enough: batch_size=32. A value\n"
-         "with * is a pattern; numbers take units: 'mean_step_ns>200ms'. Quote > and <.",
-     .examples = "neurolens ls tag=nightly 'added>2026-11-01'\n"
+         "with * is a pattern; numbers take units: 'mean_step_ns>200ms'; 'a|b' is one of several,\n"
+         "16..64 a range; `added` takes today and -7d. Quote > < and |.",
+     .examples = "neurolens ls tag=nightly 'added>-7d' git_branch=main\n"
+                 "neurolens ls 'model=llama*|qwen*' batch_size=16..64\n"
                  "neurolens ls 'device_name=*H100*' 'mean_step_ns>200ms' --sort -mean_step_ns\n"
                  "neurolens ls --columns id,name,idle_share --format csv",
      .run = nl_cmd_ls},
@@ -436,22 +439,6 @@ const struct nl_command nl_commands[] = {
      .examples = "neurolens rm @\n"
                  "neurolens rm --restore 1a2b3c4d",
      .run = nl_cmd_rm},
-    {.name = "gc",
-     .group = "Ledger",
-     .summary = "empty the bin and remove what is not needed",
-     .usage = "",
-     .least = 0,
-     .most = 0,
-     .tables = gc_tables,
-     .help =
-         "Removes the runs in the bin for good, with what the ledger kept of them; the least\n"
-         "recently used cached profiles, and reports kept beside them, until the rest fits; and\n"
-         "temporary files that an interrupted run left more than a day ago. What is cached is\n"
-         "made again when it is asked for. Artefacts that belong to no run stay: they may be all\n"
-         "that is left of a lost database. --orphans removes those older than a day.",
-     .examples = "neurolens gc --dry-run\n"
-                 "neurolens gc --max 2GiB",
-     .run = nl_cmd_gc},
 #include "cli/ledgercommands.def"
     {.name = "validate",
      .group = "Ledger",

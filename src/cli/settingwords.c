@@ -14,7 +14,8 @@ bool nl_setting_words(const struct nl_texts *words, struct nl_rundoc_setting **s
         const char *word =
             nl_arena_text(arena, words->items[i], (size_t)(equals - words->items[i]));
         (*settings)[i] = (struct nl_rundoc_setting){nl_rundoc_setting_key(word, arena), equals + 1};
-        if (!nl_rundoc_setting_check(&(*settings)[i], err))
+        if (!nl_rundoc_is_label((*settings)[i].key) &&
+            !nl_rundoc_setting_check(&(*settings)[i], err))
             return false;
     }
     return true;

@@ -140,6 +140,36 @@ static bool parse_date(const char *text, int64_t *ns)
     return false;
 }
 
+/* "today", "yesterday", "-7d", "-12h", "-30m": back from now. */
+static bool parse_relative(const char *text, int64_t *ns)
+{
+    static const struct {
+        char unit;
+        int64_t ns;
+    } units[] = {{'m', 60000000000}, {'h', 3600000000000}, {'d', NL_DAY_NS}, {'w', 7 * NL_DAY_NS}};
+    int64_t now = nl_ledger_now_ns(), count;
+    size_t len = strlen(text);
+    if (strcmp(text, "today") == 0 || strcmp(text, "yesterday") == 0) {
+        *ns = now - now % NL_DAY_NS - (text[0] == 'y' ? NL_DAY_NS : 0);
+        return true;
+    }
+    if (text[0] != '-' || len < 3 || len > 8 ||
+        !nl_parse_i64((struct nl_str){text + 1, len - 2}, &count) || count < 0)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (units[i].unit == text[len - 1])
+            return !__builtin_mul_overflow(count, -units[i].ns, ns) &&
+                   !__builtin_add_overflow(*ns, now, ns);
+    return false;
+}
+
+bool nl_runfield_is_day(const struct nl_field *field, const char *text)
+{
+    int64_t ns;
+    return field->kind == NL_FIELD_ADDED && text[0] != '-' && !strchr(text, ':') &&
+           (parse_date(text, &ns) || parse_relative(text, &ns));
+}
+
 static bool parse_plain(const char *text, double *number, int64_t *whole, bool *is_whole)
 {
     char *end;
@@ -155,7 +185,7 @@ bool nl_runfield_number(const struct nl_field *field, const char *text, double *
     size_t len = strlen(text);
     *number = 0;
     if (field->kind == NL_FIELD_ADDED)
-        return *is_whole = parse_date(text, whole);
+        return *is_whole = parse_date(text, whole) || parse_relative(text, whole);
     if (parse_plain(text, number, whole, is_whole))
         return true;
     if (field->meaning == NL_MEANS_NS)

@@ -36,6 +36,10 @@ NL_MUST_CHECK bool nl_runfield_find(struct nl_ledger *ledger, const char *name,
 bool nl_runfield_number(const struct nl_field *field, const char *text, double *number,
                         int64_t *whole, bool *is_whole);
 
+/* Does it name a whole day of `added`: 2026-11-20, today, yesterday? */
+#define NL_DAY_NS INT64_C(86400000000000)
+bool nl_runfield_is_day(const struct nl_field *field, const char *text);
+
 /* What a fact's numbers mean: by the unit that came with it (may be NULL), else by its name's end. */
 enum nl_meaning nl_runfield_meaning(const char *name, const char *unit);
 

@@ -188,11 +188,11 @@ static bool write_rows(struct nl_ledger *ledger, int64_t run, const struct nl_ru
                        const struct nl_runkept *kept, const char *command, struct nl_err *err)
 {
     bool fresh = run == 0;
-    return (!fresh || make_run(ledger, &run, load, err)) &&
+    return (!fresh || make_run(ledger, &run, load, err)) && put_settings(ledger, run, load, err) &&
            nl_runrows_document(ledger, run, load->document, err) &&
            (!load->findings || nl_runrows_findings(ledger, run, load->findings, err)) &&
            (!load->print.items.len || nl_ledger_print_put(ledger, run, &load->print, err)) &&
-           put_artefacts(ledger, run, kept, err) && put_settings(ledger, run, load, err) &&
+           put_artefacts(ledger, run, kept, err) &&
            (!fresh || put_sources(ledger, run, load, err)) &&
            nl_ledgerdb_do(ledger, err, "UPDATE runs SET removed_ns = NULL WHERE run = ?1", "i",
                           run) &&

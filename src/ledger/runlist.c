@@ -1,6 +1,5 @@
 /*
- * ls: filters become conditions on run numbers, each answered from an index of its own. Values of columns are looked up for
- * the rows that are shown, not for all.
+ * ls: values of columns are looked up for the rows that are shown, not for all.
  */
 #define _GNU_SOURCE
 #include "ledger/runlist.h"
@@ -10,14 +9,11 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "ledger/runfield.h"
+#include "ledger/runfilter.h"
 #include "ledger/runprint.h"
 
-#define SQL_MAX     ((size_t)64 << 10)
-#define FILTERS_MAX 32
+#define SQL_MAX     NL_FILTER_SQL
 #define COLUMNS_MAX 40
-#define FEW         2000  /* rows that a filter matches and that are listed without a thought */
-#define BROAD       30000 /* rows over which listing costs more than walking the runs */
 #define COUNTED     10000 /* runs beyond the limit */
 
 /* Shown when nothing else is asked for; columns that no run has a value for are left out of text. */
@@ -26,29 +22,10 @@ static const char usual_columns[] =
     "workload.model,workload.precision,workload.batch_size,metrics.mean_step_ns,"
     "timeline.duration_ns,hardware.device_name,findings";
 
-struct value {
-    enum nl_cell_type type;
-    int64_t i64;
-    double f64;
-    const char *text;
-};
-
-/* A condition on rows of another table than runs. */
-struct inner {
-    const char *table, *sql;
-    bool without;  /* the run has no such row */
-    size_t mark;   /* where it belongs in the whole */
-    int64_t count; /* rows that match, at most BROAD */
-};
-
 struct list {
     struct nl_ledger *ledger;
     const struct nl_list_options *options;
-    struct nl_buf where; /* conditions, "… AND …" */
-    struct value values[FILTERS_MAX];
-    size_t value_count;
-    struct inner inners[FILTERS_MAX];
-    size_t inner_count;
+    struct nl_runfilter filter;
     struct nl_field columns[COLUMNS_MAX];
     bool column_known[COLUMNS_MAX];
     size_t column_count;
@@ -56,243 +33,6 @@ struct list {
     bool sorts, descends;
     struct nl_arena arena;
 };
-
-/* ---- filters ---- */
-
-/* In the order in which they are looked for: longer ones first. */
-enum op { OP_NOT, OP_LEAST, OP_MOST, OP_EQUAL, OP_MORE, OP_LESS, OP_CONTAINS };
-static const struct {
-    const char *text, *sql;
-    enum op op;
-} ops[] = {
-    {"!=", "<>", OP_NOT}, {">=", ">=", OP_LEAST}, {"<=", "<=", OP_MOST},    {"=", "=", OP_EQUAL},
-    {">", ">", OP_MORE},  {"<", "<", OP_LESS},    {"~", NULL, OP_CONTAINS},
-};
-#define OPS (sizeof ops / sizeof ops[0])
-
-static void bind_value(struct list *list, struct value value)
-{
-    list->values[list->value_count++] = value;
-}
-
-static void bind_text(struct list *list, const char *text)
-{
-    bind_value(list, (struct value){.type = NL_CELL_TEXT, .text = text});
-}
-
-static bool has_pattern(const char *text)
-{
-    return strpbrk(text, "*?[") != NULL;
-}
-
-/* "column OP ?" for a text. */
-static void text_condition(struct list *list, struct nl_buf *where, const char *column, size_t op,
-                           const char *text)
-{
-    bool equality = ops[op].op == OP_EQUAL || ops[op].op == OP_NOT;
-    if (ops[op].op == OP_CONTAINS)
-        nl_buf_format(where, "instr(lower(%s), lower(?)) > 0", column);
-    else if (equality && has_pattern(text))
-        nl_buf_format(where, "%s %sGLOB ?", column, ops[op].op == OP_NOT ? "NOT " : "");
-    else
-        nl_buf_format(where, "%s %s ?", column, ops[op].sql);
-    bind_text(list, text);
-}
-
-static bool number_condition(struct list *list, struct nl_buf *where, const struct nl_field *field,
-                             const char *column, size_t op, const char *text)
-{
-    struct value value = {.type = NL_CELL_I64};
-    bool is_whole;
-    if (ops[op].op == OP_CONTAINS ||
-        !nl_runfield_number(field, text, &value.f64, &value.i64, &is_whole))
-        return false;
-    if (!is_whole)
-        value.type = NL_CELL_F64;
-    nl_buf_format(where, "%s %s ?", column, ops[op].sql);
-    bind_value(list, value);
-    return true;
-}
-
-/* Compiles a statement with the values from `first` on. */
-static sqlite3_stmt *prepare(struct list *list, const char *sql, size_t first, struct nl_err *err)
-{
-    sqlite3_stmt *rows = NULL;
-    int code = sqlite3_prepare_v2(list->ledger->db, sql, -1, &rows, NULL);
-    if (code != SQLITE_OK) {
-        nl_ledgerdb_fail(err, list->ledger, code);
-        return NULL;
-    }
-    for (size_t i = first; i < list->value_count; i++) {
-        const struct value *value = &list->values[i];
-        int place = (int)(i - first) + 1;
-        if (value->type == NL_CELL_I64)
-            sqlite3_bind_int64(rows, place, value->i64);
-        else if (value->type == NL_CELL_F64)
-            sqlite3_bind_double(rows, place, value->f64);
-        else
-            sqlite3_bind_text(rows, place, value->text, -1, SQLITE_STATIC);
-    }
-    return rows;
-}
-
-/* How many rows of `table` the condition matches; counting stops at BROAD. Its values are those from
- * `first` on. */
-static bool count_matches(struct list *list, const char *table, const struct nl_buf *inner,
-                          size_t first, int64_t *count, struct nl_err *err)
-{
-    struct nl_buf sql;
-    nl_buf_init(&sql, SQL_MAX);
-    nl_buf_format(&sql, "SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s LIMIT %d)", table,
-                  inner->ptr, BROAD);
-    sqlite3_stmt *rows = prepare(list, sql.ptr, first, err);
-    nl_buf_release(&sql);
-    if (!rows)
-        return false;
-    int code = sqlite3_step(rows);
-    *count = code == SQLITE_ROW ? sqlite3_column_int64(rows, 0) : 0;
-    sqlite3_finalize(rows);
-    return code == SQLITE_ROW || nl_ledgerdb_fail(err, list->ledger, code);
-}
-
-/* Remembers a condition on rows of `table` for the end, when it is known which filter matches least. */
-static bool add_inner(struct list *list, const char *table, const struct nl_buf *inner,
-                      size_t first, bool without, struct nl_err *err)
-{
-    struct inner *place = &list->inners[list->inner_count++];
-    *place = (struct inner){.table = table,
-                            .sql = nl_arena_text(&list->arena, inner->ptr, inner->len),
-                            .without = without,
-                            .mark = list->where.len};
-    return count_matches(list, table, inner, first, &place->count, err);
-}
-
-/* A fact: by its number when such facts are numbers, else by its text. */
-static bool fact_condition(struct list *list, const struct nl_field *field, size_t op,
-                           const char *text, struct nl_err *err)
-{
-    struct nl_buf inner;
-    size_t first = list->value_count;
-    int64_t numeric;
-    if (!nl_ledgerdb_number(list->ledger, &numeric, 0, err,
-                            "SELECT count(*) FROM (SELECT 1 FROM facts WHERE key = ?1 AND number "
-                            "IS NOT NULL LIMIT 1)",
-                            "i", field->key))
-        return false;
-    nl_buf_init(&inner, SQL_MAX);
-    nl_buf_format(&inner, "key = %" PRId64 " AND ", field->key);
-    bool by_text = !numeric || ops[op].op == OP_CONTAINS || has_pattern(text);
-    bool done = true;
-    if (by_text)
-        text_condition(list, &inner, "text", op, text);
-    else if (!number_condition(list, &inner, field, "number", op, text))
-        done = nl_fail(err, NL_USAGE, "%s: '%s' is no number of its unit", field->name, text);
-    done = done && add_inner(list, "facts", &inner, first, false, err);
-    nl_buf_release(&inner);
-    return done;
-}
-
-/* Runs with a row of that text in a table of their own; "!=" are those without. */
-static bool set_condition(struct list *list, const char *table, const char *column, size_t op,
-                          const char *text, struct nl_err *err)
-{
-    struct nl_buf inner;
-    size_t first = list->value_count;
-    bool without = ops[op].op == OP_NOT;
-    nl_buf_init(&inner, SQL_MAX);
-    text_condition(list, &inner, column, without ? OP_EQUAL : op, text);
-    bool done = add_inner(list, table, &inner, first, without, err);
-    nl_buf_release(&inner);
-    return done;
-}
-
-static bool condition(struct list *list, const struct nl_field *field, size_t op, const char *text,
-                      struct nl_err *err)
-{
-    struct nl_buf *where = &list->where;
-    switch (field->kind) {
-    case NL_FIELD_ID:
-        if (ops[op].op == OP_EQUAL || ops[op].op == OP_NOT)
-            text = nl_runfield_id(text, &list->arena);
-        text_condition(list, where, "r.id", op, text);
-        return true;
-    case NL_FIELD_NAME: text_condition(list, where, "r.name", op, text); return true;
-    case NL_FIELD_TAG: return set_condition(list, "tags", "tag", op, text, err);
-    case NL_FIELD_FINDING: return set_condition(list, "findings", "cause", op, text, err);
-    case NL_FIELD_FACT: return fact_condition(list, field, op, text, err);
-    case NL_FIELD_ADDED:
-        return number_condition(list, where, field, "r.added_ns", op, text) ||
-               nl_fail(err, NL_USAGE,
-                       "added: '%s' is no date such as 2026-11-20 or 2026-11-20T09:05", text);
-    }
-    NL_BUG("field of an unknown kind");
-}
-
-static bool add_filter(struct list *list, const char *filter, struct nl_err *err)
-{
-    struct nl_field field;
-    bool known;
-    size_t at = strcspn(filter, "!=<>~"), op = 0;
-    while (op < OPS && strncmp(filter + at, ops[op].text, strlen(ops[op].text)) != 0)
-        op++;
-    if (op == OPS || at == 0)
-        return nl_fail(err, NL_USAGE, "'%s' is no filter; write key=value, or key>value in quotes",
-                       filter);
-    char *name = nl_arena_text(&list->arena, filter, at);
-    const char *value = filter + at + strlen(ops[op].text);
-    if (!nl_runfield_find(list->ledger, name, &field, &known, &list->arena, err))
-        return false;
-    nl_buf_text(&list->where, " AND ");
-    if (known)
-        return condition(list, &field, op, value, err);
-    nl_buf_text(&list->where, "0");
-    return true;
-}
-
-static void put_inner(struct nl_buf *where, const struct inner *inner, bool as_list)
-{
-    const char *negation = inner->without ? "NOT " : "";
-    if (as_list)
-        nl_buf_format(where, "r.run %sIN (SELECT run FROM %s WHERE %s)", negation, inner->table,
-                      inner->sql);
-    else
-        nl_buf_format(where, "%sEXISTS (SELECT 1 FROM %s WHERE run = r.run AND %s)", negation,
-                      inner->table, inner->sql);
-}
-
-/* The runs of the filter that matches least are listed and looked up; they are asked for the others one
- * by one. Filters that match few rows are cheap to list in any case. When all are broad, runs are
- * walked in their order, which ends early as only the first of them are wanted. */
-static void place_inners(struct list *list)
-{
-    struct nl_buf whole;
-    size_t least = 0, at = 0;
-    for (size_t i = 1; i < list->inner_count; i++)
-        if (!list->inners[i].without && list->inners[i].count < list->inners[least].count)
-            least = i;
-    nl_buf_init(&whole, SQL_MAX);
-    for (size_t i = 0; i < list->inner_count; i++) {
-        const struct inner *inner = &list->inners[i];
-        nl_buf_add(&whole, list->where.ptr + at, inner->mark - at);
-        at = inner->mark;
-        put_inner(&whole, inner, inner->count < FEW || (i == least && inner->count < BROAD));
-    }
-    nl_buf_add(&whole, list->where.ptr + at, list->where.len - at);
-    nl_buf_release(&list->where);
-    list->where = whole;
-}
-
-static bool add_filters(struct list *list, struct nl_err *err)
-{
-    nl_buf_format(&list->where, "r.removed_ns IS %sNULL", list->options->bin ? "NOT " : "");
-    if (list->options->filter_count > FILTERS_MAX)
-        return nl_fail(err, NL_USAGE, "more than %d filters", FILTERS_MAX);
-    for (size_t i = 0; i < list->options->filter_count; i++)
-        if (!add_filter(list, list->options->filters[i], err))
-            return false;
-    place_inners(list);
-    return true;
-}
 
 /* ---- columns and order ---- */
 
@@ -481,8 +221,8 @@ static bool count_rest(struct list *list, struct nl_result *result, struct nl_er
     char count[NL_UNIT_TEXT];
     nl_buf_init(&sql, SQL_MAX);
     nl_buf_format(&sql, "SELECT count(*) FROM (SELECT 1 FROM runs r WHERE %s LIMIT %zu)",
-                  list->where.ptr, result->rows + COUNTED + 1);
-    sqlite3_stmt *rows = prepare(list, sql.ptr, 0, err);
+                  list->filter.where.ptr, result->rows + COUNTED + 1);
+    sqlite3_stmt *rows = nl_runfilter_prepare(&list->filter, sql.ptr, 0, err);
     bool done = rows && sqlite3_step(rows) == SQLITE_ROW;
     uint64_t rest = done ? (uint64_t)sqlite3_column_int64(rows, 0) - result->rows : 0;
     sqlite3_finalize(rows);
@@ -504,11 +244,11 @@ static bool fill(struct list *list, struct nl_result *result, struct nl_err *err
     if (list->sorts && list->sort.kind == NL_FIELD_FACT)
         nl_buf_format(&sql, " LEFT JOIN facts s ON s.run = r.run AND s.key = %" PRId64,
                       list->sort.key);
-    nl_buf_format(&sql, " WHERE %s", list->where.ptr);
+    nl_buf_format(&sql, " WHERE %s", list->filter.where.ptr);
     add_order(list, &sql);
     if (limit)
         nl_buf_format(&sql, " LIMIT %llu", (unsigned long long)limit);
-    sqlite3_stmt *rows = prepare(list, sql.ptr, 0, err);
+    sqlite3_stmt *rows = nl_runfilter_prepare(&list->filter, sql.ptr, 0, err);
     nl_buf_release(&sql);
     bool done = rows != NULL;
     int code = SQLITE_DONE;
@@ -520,19 +260,25 @@ static bool fill(struct list *list, struct nl_result *result, struct nl_err *err
     return done && (!limit || result->rows < limit || count_rest(list, result, err));
 }
 
+static bool add_filters(struct list *list, struct nl_err *err)
+{
+    return nl_runfilter_add(&list->filter, list->options->filters, list->options->filter_count,
+                            list->options->bin, err);
+}
+
 static struct list *list_new(struct nl_ledger *ledger, const struct nl_list_options *options)
 {
     struct list *list = nl_zalloc(sizeof *list);
     list->ledger = ledger;
     list->options = options;
     nl_arena_init(&list->arena);
-    nl_buf_init(&list->where, SQL_MAX);
+    nl_runfilter_init(&list->filter, ledger);
     return list;
 }
 
 static void list_free(struct list *list)
 {
-    nl_buf_release(&list->where);
+    nl_runfilter_release(&list->filter);
     nl_arena_free(&list->arena);
     nl_free(list);
 }
@@ -563,8 +309,8 @@ static bool see_all(struct list *list, int64_t form, nl_ledger_print_see *see, v
     nl_buf_format(&sql,
                   "SELECT r.run, r.id, f.items FROM runs r LEFT JOIN fingerprints f "
                   "ON f.run = r.run AND f.form = %" PRId64 " WHERE %s ORDER BY r.run DESC",
-                  form, list->where.ptr);
-    sqlite3_stmt *rows = prepare(list, sql.ptr, 0, err);
+                  form, list->filter.where.ptr);
+    sqlite3_stmt *rows = nl_runfilter_prepare(&list->filter, sql.ptr, 0, err);
     nl_buf_release(&sql);
     bool done = rows != NULL;
     int code = SQLITE_DONE;

@@ -97,6 +97,17 @@ static void gather_settings(struct nl_runload *load, const struct nl_add_options
 }
 
 /* What only neurolens.yaml tells is taken from there. True when there is something. */
+/* Those that are the document's: all but labels. The array is nl_free'd by the caller. */
+static struct nl_rundoc_setting *without_labels(const struct nl_runload *load, size_t *count)
+{
+    struct nl_rundoc_setting *settings = nl_alloc((load->setting_count + 1) * sizeof *settings);
+    *count = 0;
+    for (size_t i = 0; i < load->setting_count; i++)
+        if (!nl_rundoc_is_label(load->settings[i].key))
+            settings[(*count)++] = load->settings[i];
+    return settings;
+}
+
 static bool add_yaml(struct nl_runload *load)
 {
     size_t before = load->setting_count;
@@ -191,14 +202,17 @@ static bool write_document(struct nl_runload *load, struct nl_job *job, struct n
     struct nl_rundoc_source *sources = nl_alloc(load->used_count * sizeof *sources);
     for (size_t i = 0; i < load->used_count; i++)
         sources[i] = load->sources[load->used[i]];
+    size_t setting_count;
+    struct nl_rundoc_setting *settings = without_labels(load, &setting_count);
     struct nl_rundoc_options options = {.sources = sources,
                                         .source_count = load->used_count,
-                                        .settings = load->settings,
-                                        .setting_count = load->setting_count};
+                                        .settings = settings,
+                                        .setting_count = setting_count};
     nl_buf_clear(&load->text);
     bool done = nl_rundoc_id(load->id, sources, load->used_count, err) &&
                 nl_rundoc_write(load->trace, &options, job, &load->text, err) &&
                 parse_written(load, err);
+    nl_free(settings);
     nl_free(sources);
     return done;
 }
@@ -262,10 +276,13 @@ static bool read_document(struct nl_runload *load, const struct nl_add_options *
         return false;
     const json_t *id = nl_runrows_value(load->document, "run.id");
     snprintf(load->id, sizeof load->id, "%s", json_string_value(id));
-    bool more = add_yaml(load) || load->setting_count;
-    if (more &&
-        (!nl_runpatch(load->document, load->settings, load->setting_count, &load->text, err) ||
-         !parse_text(load, err)))
+    size_t count;
+    (void)add_yaml(load);
+    struct nl_rundoc_setting *settings = without_labels(load, &count);
+    bool done = !count || (nl_runpatch(load->document, settings, count, &load->text, err) &&
+                           parse_text(load, err));
+    nl_free(settings);
+    if (!done)
         return false;
     nl_err_at(err, "", -1);
     find_used(load);

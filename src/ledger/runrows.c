@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ledger/ledgerdb.h"
 #include "store/redact.h"
 
@@ -193,13 +194,34 @@ static bool put_ops(struct nl_ledger *ledger, int64_t run, const json_t *aggrega
     return true;
 }
 
+/* Labels are the ledger's: no member of the document is called so. */
+static bool put_labels(struct nl_ledger *ledger, int64_t run, struct nl_err *err)
+{
+    bool ok = true, done = true;
+    sqlite3_stmt *rows = nl_ledgerdb_ask(
+        ledger, err, "SELECT key, value FROM settings WHERE run = ?1 AND key GLOB '" NL_LABELS "*'",
+        "i", run);
+    while (rows && done && nl_ledgerdb_next(err, ledger, rows, &ok)) {
+        const char *name = (const char *)sqlite3_column_text(rows, 0);
+        const char *label = (const char *)sqlite3_column_text(rows, 1);
+        int64_t number;
+        json_t *value =
+            nl_parse_i64(nl_str(label), &number) ? json_integer(number) : json_string(label);
+        done = put_fact(ledger, run, name, NULL, value, err);
+        json_decref(value);
+    }
+    if (rows && !done)
+        sqlite3_reset(rows);
+    return rows && ok && done;
+}
+
 bool nl_runrows_document(struct nl_ledger *ledger, int64_t run, const json_t *document,
                          struct nl_err *err)
 {
     return nl_ledgerdb_do(ledger, err, "DELETE FROM facts WHERE run = ?1", "i", run) &&
            nl_ledgerdb_do(ledger, err, "DELETE FROM steps WHERE run = ?1", "i", run) &&
            nl_ledgerdb_do(ledger, err, "DELETE FROM ops WHERE run = ?1", "i", run) &&
-           put_objects(ledger, run, document, err) &&
+           put_objects(ledger, run, document, err) && put_labels(ledger, run, err) &&
            put_metrics(ledger, run, json_object_get(document, "metrics"), err) &&
            put_steps(ledger, run, json_object_get(document, "steps"), err) &&
            put_ops(ledger, run, json_object_get(document, "aggregates"), err);

@@ -26,6 +26,8 @@ struct nl_rundoc_source {
 
 /* Metadata given by a person: `key` is a member of the document's hardware, software, workload or
  * run object in dotted form ("workload.batch_size"), `value` its text ("32", "bf16", "null"). */
+#define NL_LABELS                                                                                  \
+    "labels." /* keys that begin so are anybody's own; a ledger keeps them, no document does */
 struct nl_rundoc_setting {
     const char *key, *value;
 };
@@ -64,6 +66,9 @@ const char *nl_rundoc_setting_key(const char *word, struct nl_arena *arena);
 NL_MUST_CHECK bool nl_rundoc_setting_check(const struct nl_rundoc_setting *setting,
                                            struct nl_err *err);
 
+/* Is the key "labels.NAME", with letters, digits and . _ - in the name? */
+bool nl_rundoc_is_label(const char *key);
+
 /* Writes the document of `trace` into `out` (an initialised buffer whose max bounds it: NL_LIMIT),
  * checked. `job` may be NULL. */
 NL_MUST_CHECK bool nl_rundoc_write(const struct nl_trace *trace,
@@ -78,7 +83,7 @@ void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
 /* Is this file a run document, packed or not? It says so in its first line or two. */
 bool nl_rundoc_recognise(const char *path);
 
-/* A schema as text: "run", the one that is written, or "run-1", that of documents of version 1; NULL when
+/* A schema as text: "run", the one that is written, or "run-1", "run-2" of older documents; NULL when
  * there is none of that name. */
 const char *nl_rundoc_schema(const char *name);
 

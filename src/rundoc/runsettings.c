@@ -108,6 +108,14 @@ static const char *nearest_key(const struct doc_schema *schema, const char *want
     return nl_nearest_best(&nearest);
 }
 
+bool nl_rundoc_is_label(const char *key)
+{
+    size_t start = strlen(NL_LABELS);
+    return strncmp(key, NL_LABELS, start) == 0 && key[start] &&
+           key[start + strspn(key + start, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789._-")] == '\0';
+}
+
 bool nl_rundoc_setting_check(const struct nl_rundoc_setting *setting, struct nl_err *err)
 {
     struct doc_schema schema;

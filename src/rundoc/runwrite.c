@@ -224,6 +224,8 @@ static bool apply_settings(struct run_parts *parts, struct nl_err *err)
     bool good = true;
     for (size_t i = 0; good && i < parts->options->setting_count; i++) {
         const struct nl_rundoc_setting *setting = &parts->options->settings[i];
+        if (nl_rundoc_is_label(setting->key))
+            continue;
         struct nl_str value = nl_str(setting->value);
         good = nl_rundoc_setting_check(setting, err);
         if (!good)
