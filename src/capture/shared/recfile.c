@@ -120,9 +120,13 @@ static struct nl_rec_block *pop_free(struct recfile *file)
         if (!block)
             return NULL; /* somebody else wrote to the file */
         uint32_t next = __atomic_load_n(&block->next, __ATOMIC_RELAXED);
-        if (__atomic_compare_exchange_n(stack, &head, retag(head, next), true, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_ACQUIRE))
-            return block;
+        if (!__atomic_compare_exchange_n(stack, &head, retag(head, next), true, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_ACQUIRE))
+            continue;
+        /* The thread that filled it released its state; the recorder, another process, moved it from one stack
+         * to the other. Within this process that state is what orders the two threads. */
+        (void)__atomic_load_n(&block->state, __ATOMIC_ACQUIRE);
+        return block;
     }
     return NULL;
 }
