@@ -3,13 +3,31 @@
  */
 #include "tables/selftime.h"
 
+/* What the recorder's hooks say when functions reached the limit of calls (--python trace). */
+#define LIMIT_REACHED "Python calls"
+
+static bool limit_was_reached(const struct nl_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->coverage.rows; row++)
+        if (nl_str_contains(nl_trace_name(trace, trace->coverage.item[row]), LIMIT_REACHED) ||
+            nl_str_contains(nl_trace_name(trace, trace->coverage.detail[row]), LIMIT_REACHED))
+            return true;
+    return false;
+}
+
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
                              struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
     const struct nl_nest nest = {.slices = trace->python.slice, .rows = trace->python.rows};
-    return nl_self_answer(trace, options, &nest);
+    struct nl_result *result = nl_self_answer(trace, options, &nest);
+    if (result && limit_was_reached(trace))
+        result->note =
+            "Calls beyond the first 10,000 of a function (NEUROLENS_PYTHON_CALLS) were not "
+            "recorded: "
+            "its count is a lower bound, and its time is in the self time of its callers";
+    return result;
 }
 
 const struct nl_analysis nl_analysis_python = {
