@@ -264,7 +264,9 @@ def every_model(version, library):
         tally.check(label + ": nodes, counts, version", NODES[name] <= names and
                     latency[1]["count"] == 50 and facts["backend version"] == version and
                     all(row["count"] == 50 for row in operators if row["node"] in NODES[name]) and
-                    abs(sum(row["share"] for row in operators) - 1) < 1e-9,
+                    abs(sum(row["share"] for row in operators) - 1) < 1e-9 and
+                    all(abs(row["share"] * sum(o["median_ns"] * o["count"] for o in operators) - row["median_ns"] * row["count"]) <
+                        1e-6 * sum(o["median_ns"] * o["count"] for o in operators) for row in operators),
                     "%s %s" % (operators, facts))
         check_document(facts["run"], label, {"backend": "onnxruntime", "backend_version": version})
 

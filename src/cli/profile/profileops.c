@@ -80,6 +80,8 @@ struct group {
     uint32_t node;
     size_t first, count; /* of its executions in `durs` */
     int64_t total;
+    struct nl_median_range range; /* of one execution */
+    int64_t typical; /* median times count: one execution that lost its processor does not count */
 };
 
 struct grouping {
@@ -91,7 +93,7 @@ struct grouping {
     struct group *groups;
     size_t group_count;
     int64_t *durs;
-    int64_t total;
+    int64_t typical; /* of all groups */
 };
 
 static int by_start(const void *x, const void *y)
@@ -181,8 +183,13 @@ static void find_groups(struct grouping *grouping)
         group = &grouping->groups[grouping->group_count - 1];
         group->count++;
         group->total += part->dur;
-        grouping->total += part->dur;
         grouping->durs[i] = part->dur;
+    }
+    for (size_t i = 0; i < grouping->group_count; i++) {
+        struct group *group = &grouping->groups[i];
+        group->range = nl_median_range_of(grouping->durs + group->first, group->count);
+        group->typical = group->range.median * (int64_t)group->count;
+        grouping->typical += group->typical;
     }
 }
 
@@ -200,11 +207,11 @@ static struct nl_median_range inside_of(const struct grouping *grouping)
     return range;
 }
 
-static int by_total(const void *x, const void *y)
+static int by_typical(const void *x, const void *y)
 {
     const struct group *a = x, *b = y;
-    if (a->total != b->total)
-        return a->total > b->total ? -1 : 1;
+    if (a->typical != b->typical)
+        return a->typical > b->typical ? -1 : 1;
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
@@ -213,7 +220,7 @@ static void add_group(struct nl_result *table, const struct grouping *grouping,
 {
     const struct nl_trace *trace = grouping->trace;
     const struct nl_node_table *node = &trace->node;
-    struct nl_median_range range = nl_median_range_of(grouping->durs + group->first, group->count);
+    struct nl_median_range range = group->range;
     struct nl_cell *cell = nl_result_row(table);
     cell[0] = nl_cell_text(table, nl_trace_name(trace, node->name[group->node]));
     if (node->type[group->node] != NL_NO_NAME)
@@ -223,8 +230,8 @@ static void add_group(struct nl_result *table, const struct grouping *grouping,
     cell[2] = nl_cell_i64((int64_t)group->count);
     cell[3] = nl_cell_i64(range.median);
     cell[4] = nl_cell_f64((double)group->total / (double)group->count);
-    if (grouping->total)
-        cell[5] = nl_cell_f64((double)group->total / (double)grouping->total);
+    if (grouping->typical)
+        cell[5] = nl_cell_f64((double)group->typical / (double)grouping->typical);
     cell[6] = nl_cell_i64(range.low);
     cell[7] = nl_cell_i64(range.high);
 }
@@ -248,7 +255,7 @@ struct nl_result *nl_profile_operators(const struct nl_trace *trace,
     find_spans(&grouping, outcome);
     find_parts(&grouping);
     find_groups(&grouping);
-    qsort(grouping.groups, grouping.group_count, sizeof *grouping.groups, by_total);
+    qsort(grouping.groups, grouping.group_count, sizeof *grouping.groups, by_typical);
     for (size_t i = 0; i < grouping.group_count; i++)
         add_group(table, &grouping, &grouping.groups[i]);
     *inside = inside_of(&grouping);
