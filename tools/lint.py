@@ -27,7 +27,7 @@ ROOMS = [
     {"fingerprint": ()},
     {"ledger": (), "compare": ()},
     {"view": ()},
-    {"tui": ("export",), "export": ("tui",)},
+    {"tui": ("export", "report"), "export": ("tui", "report"), "report": ("tui", "export")},
     {"cli": ()},
 ]
 

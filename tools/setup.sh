@@ -3,6 +3,7 @@
 #
 #   tools/setup.sh          what `make test` needs
 #   tools/setup.sh build    what `make` needs
+#   tools/setup.sh web      what tests of pages in a browser need, too; then `npm ci` in web/
 #
 # On Debian and Ubuntu the packages come from apt (through sudo when not root). On other systems it
 # lists what to install and exits with 5. When nothing is missing it does nothing.
@@ -65,6 +66,11 @@ need test python3 has python3
 need test python3-jsonschema schema_validator
 need test clang-format has clang-format
 need test pmccabe has pmccabe
+if [ "$level" = web ]; then
+    need test chromium has chromium
+    need test nodejs has node
+    need test npm has npm
+fi
 if has clang; then
     need test "libclang-rt-$(clang_major)-dev" clang_runtime
 fi

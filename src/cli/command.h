@@ -28,7 +28,6 @@ struct nl_settings {
     uint64_t memory_bytes;
     int64_t threads;
     bool no_cache, absolute, all;
-    bool full, no_pager;  /* analyze */
     int64_t rank;         /* NL_NULL_I64 = not given */
     struct nl_texts join; /* reports whose metrics go to the profile's kernels */
     int64_t limit;
@@ -46,6 +45,7 @@ struct nl_settings {
     bool quick;                 /* ledger check */
     bool list;                  /* trust */
     const char *at;             /* note */
+    const char *by, *base;      /* flame */
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
     const char *table;          /* export */
@@ -111,6 +111,7 @@ extern const struct nl_option nl_common_options[];
 extern const struct nl_option nl_diff_options[], nl_export_options[], nl_fingerprint_options[],
     nl_init_options[], nl_ledger_options[], nl_model_options[], nl_similar_options[],
     nl_run_options[], nl_top_options[];
+extern const struct nl_option nl_page_options[], nl_flame_options[];
 extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
 /* The tables of all commands, NULL-terminated. */
 extern const struct nl_option *const nl_every_option[];
@@ -125,6 +126,8 @@ NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_diff(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_page(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_flame(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_export(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_validate(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_profile(struct nl_call *call, struct nl_err *err);

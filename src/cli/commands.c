@@ -23,7 +23,7 @@ const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",
      "text (for eyes, may change), json, csv or md", nl_format_names},
     {"output", 'o', NL_OPTION_TEXT, TARGET(output), "FILE",
-     "write the answer to FILE, all at once or not at all", NULL},
+     "write the answer to FILE, all at once or not at all; F.html makes a page", NULL},
     {"color", 0, NL_OPTION_CHOICE, TARGET(color), "WHEN", "auto, always or never", color_names},
     {"progress", 0, NL_OPTION_CHOICE, TARGET(progress), "HOW",
      "auto (a bar on a terminal), json (lines on stderr) or never", progress_names},
@@ -63,14 +63,6 @@ static const struct nl_option report_options[] = {
     {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME",
      "only this analysis, such as kernels (help sections)", section_names},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
-    END,
-};
-
-static const struct nl_option page_options[] = {
-    {"full", 0, NL_OPTION_FLAG, TARGET(full), NULL, "the whole report: every table and finding",
-     NULL},
-    {"no-pager", 0, NL_OPTION_FLAG, TARGET(no_pager), NULL,
-     "do not pipe into $PAGER (default: less) on a terminal", NULL},
     END,
 };
 
@@ -150,12 +142,14 @@ static const struct nl_option gc_options[] = {
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
 static const struct nl_option *const report_tables[] = {report_options, profile_options,
                                                         nl_common_options, NULL};
-static const struct nl_option *const analyze_tables[] = {page_options, report_options,
-                                                         profile_options, nl_common_options, NULL};
 static const struct nl_option *const diff_tables[] = {nl_diff_options, profile_options,
                                                       nl_common_options, NULL};
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
                                                      nl_common_options, NULL};
+static const struct nl_option *const page_tables[] = {nl_page_options, profile_options,
+                                                      nl_common_options, NULL};
+static const struct nl_option *const flame_tables[] = {nl_flame_options, profile_options,
+                                                       nl_common_options, NULL};
 static const struct nl_option *const export_tables[] = {nl_export_options, profile_options,
                                                         nl_common_options, NULL};
 static const struct nl_option *const init_tables[] = {nl_init_options, nl_common_options, NULL};
@@ -176,17 +170,32 @@ static const struct nl_option *const fingerprint_tables[] = {
     nl_fingerprint_options, profile_options, nl_common_options, NULL};
 static const struct nl_option *const similar_tables[] = {nl_similar_options, profile_options,
                                                          nl_common_options, NULL};
-const struct nl_option *const nl_every_option[] = {
-    nl_run_options,     nl_top_options,    nl_model_options,
-    report_options,     nl_diff_options,   sql_options,
-    nl_export_options,  gc_options,        add_options,
-    ls_options,         tag_options,       note_options,
-    rm_options,         profile_options,   nl_fingerprint_options,
-    nl_similar_options, nl_init_options,   nl_ledger_options,
-    trust_options,      nl_common_options, NULL};
+const struct nl_option *const nl_every_option[] = {nl_run_options,
+                                                   nl_top_options,
+                                                   nl_model_options,
+                                                   report_options,
+                                                   nl_diff_options,
+                                                   sql_options,
+                                                   nl_export_options,
+                                                   gc_options,
+                                                   add_options,
+                                                   ls_options,
+                                                   tag_options,
+                                                   note_options,
+                                                   rm_options,
+                                                   profile_options,
+                                                   nl_fingerprint_options,
+                                                   nl_similar_options,
+                                                   nl_init_options,
+                                                   nl_ledger_options,
+                                                   trust_options,
+                                                   nl_page_options,
+                                                   nl_flame_options,
+                                                   nl_common_options,
+                                                   NULL};
 
-const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Ledger",
-                                         "Share",  "Tools",      NULL};
+const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Look",
+                                         "Ledger", "Share",      "Tools",   NULL};
 
 const struct nl_command nl_commands[] = {
     {.name = "run",
@@ -267,18 +276,16 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_info},
     {.name = "analyze",
      .group = "Understand",
-     .summary = "what limits the program, with the evidence",
+     .summary = "where the time goes, with the evidence",
      .usage = "PROFILE…",
      .least = 1,
      .most = -1,
-     .tables = analyze_tables,
-     .help = "Says in one sentence what limits the program, who is to blame and what could be\n"
-             "saved, and shows on one screen the time of every device, up to three findings and\n"
-             "the two tables that the answer is about. --full shows everything: all findings\n"
-             "with evidence, and the tables of kernels, copies, operators, ranges, launches and\n"
-             "steps. What was not recorded is named, with the way to record it.",
+     .tables = report_tables,
+     .help = "Breaks the time of every device and rank into compute, exposed communication,\n"
+             "exposed copies and idle (they add up to the wall time exactly), and lists the\n"
+             "kernels, copies, operators, ranges, launches and steps behind it. What was not\n"
+             "recorded is named, with the way to record it.",
      .examples = "neurolens analyze trace.json.gz\n"
-                 "neurolens analyze trace.json.gz --full        # everything, in a pager\n"
                  "neurolens analyze 'run.sqlite[1.2s:1.5s]'     # a window of time\n"
                  "neurolens analyze 'ranks/[step=10:20,rank=3]' # some steps of one rank\n"
                  "neurolens analyze run.sqlite --format json -o run.json\n"
@@ -455,6 +462,7 @@ const struct nl_command nl_commands[] = {
                  "neurolens validate --format json runs/*.json",
      .run = nl_cmd_validate},
 #include "cli/comparecommands.def"
+#include "cli/pagecommands.def"
 #include "cli/sharecommands.def"
     {.name = "doctor",
      .group = "Tools",

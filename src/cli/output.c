@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cli/progress.h"
+#include "report/page.h"
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -103,6 +104,13 @@ static unsigned terminal_width(void)
     return columns >= 20 && columns <= 1000 ? (unsigned)columns : 0;
 }
 
+bool nl_output_is_page(const struct nl_call *call)
+{
+    const char *path = call->settings.output;
+    size_t len = path ? strlen(path) : 0;
+    return call->settings.format == NL_FORMAT_TEXT && len > 5 && !strcmp(path + len - 5, ".html");
+}
+
 bool nl_output_open(struct nl_output *output, const struct nl_call *call, const char *const *inputs,
                     size_t count, struct nl_err *err)
 {
@@ -111,6 +119,8 @@ bool nl_output_open(struct nl_output *output, const struct nl_call *call, const 
                                  .color = wants_color(call),
                                  .width = terminal_width()};
     const char *given = call->settings.output;
+    if (nl_output_is_page(call))
+        output->view = &nl_view_html;
     if (!given || strcmp(given, "-") == 0)
         return true;
     char *path = realpath(given, NULL); /* NULL: not there yet, or a link to nowhere */
@@ -138,26 +148,10 @@ static bool finish_stream(FILE *stream, bool close, const char *name, struct nl_
     return nl_fail(err, NL_WRITE, "cannot write: %s", strerror(failure));
 }
 
-void nl_output_page(struct nl_output *output, const struct nl_call *call)
-{
-    const char *pager = getenv("PAGER");
-    if (call->settings.no_pager || call->settings.output || output->stream != stdout ||
-        output->view != &nl_view_text || !isatty(STDOUT_FILENO) || (pager && !*pager))
-        return;
-    fflush(stdout);
-    output->pager = popen(pager ? pager : "less -FRX", "we");
-    if (output->pager)
-        output->stream = output->pager;
-}
-
 bool nl_output_close(struct nl_output *output, const struct nl_call *call, bool done,
                      struct nl_err *err)
 {
     nl_progress_temporary(call->progress, NULL);
-    if (output->pager) {
-        pclose(output->pager);
-        return done;
-    }
     if (output->atomic) {
         if (done)
             return nl_out_commit(&output->file, err);

@@ -6,7 +6,7 @@
 #include "view/plot.h"
 
 #define DEFAULT_WIDTH 80
-#define MOST_LABEL    32
+#define MOST_LABEL    44
 #define NUMBER_WIDTH  11
 #define SHARE_WIDTH   8
 

@@ -1,0 +1,217 @@
+/* report and flame: what is in a profile as a file to look at, by the ending of -o. */
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "cli/kept.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "report/flame.h"
+#include "report/page.h"
+
+#define TARGET(member) offsetof(struct nl_settings, member)
+
+const struct nl_option nl_page_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table of F.md",
+     NULL},
+    {.name = NULL},
+};
+
+static const char *const source_names[] = {"device", "samples", "host", "waiting", "memory", NULL};
+
+const struct nl_option nl_flame_options[] = {
+    {"by", 0, NL_OPTION_TEXT, TARGET(by), "WHAT",
+     "device, samples, host, waiting or memory (default: the first that the profile has)",
+     source_names},
+    {"base", 0, NL_OPTION_TEXT, TARGET(base), "PROFILE",
+     "draw what changed from PROFILE to this one", NULL},
+    {.name = NULL},
+};
+
+/* ---- what both do ---- */
+
+enum ending { ENDING_HTML, ENDING_MD, ENDING_JSON, ENDING_SVG, ENDING_FOLDED, ENDING_OTHER };
+
+static enum ending ending_of(const char *path)
+{
+    static const struct {
+        const char *text;
+        enum ending ending;
+    } endings[] = {{".html", ENDING_HTML}, {".htm", ENDING_HTML}, {".md", ENDING_MD},
+                   {".json", ENDING_JSON}, {".svg", ENDING_SVG},  {".folded", ENDING_FOLDED},
+                   {".txt", ENDING_FOLDED}};
+    size_t len = path ? strlen(path) : 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t end = strlen(endings[i].text);
+        if (len > end && !strcmp(path + len - end, endings[i].text))
+            return endings[i].ending;
+    }
+    return ENDING_OTHER;
+}
+
+/* "trace.json.gz", "8 files": what a page is called. */
+static const char *title_of(const struct nl_profile *profile, struct nl_arena *arena)
+{
+    const struct nl_result *files = profile->files;
+    if (profile->file_count != 1 || !files->rows ||
+        nl_result_cell(files, 0, 0)->type != NL_CELL_TEXT)
+        return nl_arena_format(arena, "%u files", profile->file_count);
+    struct nl_str name = nl_result_cell(files, 0, 0)->text;
+    for (size_t i = name.len; i-- > 0;)
+        if (name.ptr[i] == '/') {
+            name = (struct nl_str){name.ptr + i + 1, name.len - i - 1};
+            break;
+        }
+    return nl_arena_text(arena, name.ptr, name.len);
+}
+
+typedef bool write_function(const struct nl_call *call, const struct nl_input_words *input,
+                            const struct nl_trace *trace, struct nl_output *output,
+                            struct nl_err *err);
+
+/* Opens, loads, writes, closes. */
+static bool with_profile(struct nl_call *call, write_function *write, struct nl_err *err)
+{
+    struct nl_input_words input;
+    struct nl_output output;
+    struct nl_trace *trace = NULL;
+    bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
+                nl_output_open(&output, call, input.paths, input.count, err);
+    if (done) {
+        trace = nl_input_load(&input, call, err);
+        done = trace && write(call, &input, trace, &output, err);
+        done = nl_output_close(&output, call, done, err);
+    }
+    if (trace)
+        nl_trace_free(trace);
+    nl_input_release(&input);
+    return done;
+}
+
+/* ---- report ---- */
+
+static bool write_report(const struct nl_call *call, const struct nl_input_words *input,
+                         const struct nl_trace *trace, struct nl_output *output, struct nl_err *err)
+{
+    enum ending ending = ending_of(call->settings.output);
+    struct nl_analyze_options options = {.fold = ending != ENDING_JSON};
+    struct nl_view_options view = {0};
+    if (!nl_input_window(input, trace, call, &options.window, err))
+        return false;
+    nl_job_phase(call->job, "analyzing", 0);
+    nl_expect_arrays(nl_trace_bytes(trace) / 2);
+    struct nl_report *answer = nl_kept_report(input, trace, "analyze", &options, call, err);
+    if (!answer)
+        return false;
+    struct nl_profile *profile = nl_profile_new(trace, &options.window);
+    struct nl_page page = {
+        .kind = "analyze", .title = title_of(profile, &answer->arena), .command = call->line};
+    nl_progress_quiet(call->progress);
+    bool done = ending == ENDING_MD ? nl_page_markdown(output->stream, trace, profile, answer,
+                                                       (size_t)call->settings.limit, err)
+                : ending == ENDING_JSON
+                    ? nl_view_json.render_report(output->stream, profile, answer, &view, err)
+                    : nl_page_report(output->stream, &page, trace, profile, answer, err);
+    nl_profile_free(profile);
+    nl_report_free(answer);
+    return done;
+}
+
+bool nl_cmd_page(struct nl_call *call, struct nl_err *err)
+{
+    if (!call->settings.output)
+        return nl_fail(err, NL_USAGE, "report writes a file: give it with -o, as -o report.html");
+    if (ending_of(call->settings.output) > ENDING_JSON)
+        return nl_fail(err, NL_USAGE, "the ending of '%s' names no form; use .html, .md or .json",
+                       call->settings.output);
+    return with_profile(call, write_report, err);
+}
+
+/* ---- flame ---- */
+
+static const struct nl_flame_source *choose_source(const struct nl_call *call,
+                                                   const struct nl_trace *trace, struct nl_err *err)
+{
+    const char *by = call->settings.by;
+    for (const struct nl_flame_source *source = nl_flame_sources; source->name; source++)
+        if ((!by || !strcmp(by, source->name)) && source->has(trace))
+            return source;
+    if (!by)
+        (void)nl_fail(err, NL_INCOMPARABLE,
+                      "the profile has no stacks, ranges or device work to draw");
+    else if (!nl_flame_source(by))
+        (void)nl_fail(
+            err, NL_USAGE,
+            "--by: '%s' is no kind of stack; it is device, samples, host, waiting or memory", by);
+    else
+        (void)nl_fail(err, NL_INCOMPARABLE,
+                      "the profile has nothing to draw by '%s': %s were not recorded", by,
+                      nl_flame_source(by)->doc);
+    return NULL;
+}
+
+/* Adds the profile of --base. */
+static bool add_base(struct nl_flame *flame, const struct nl_call *call, struct nl_err *err)
+{
+    struct nl_input_words input;
+    struct nl_window window = {0};
+    char *words[] = {nl_strdup(call->settings.base)};
+    struct nl_trace *trace = NULL;
+    bool done = nl_input_read(&input, words, 1, err);
+    if (done) {
+        trace = nl_input_load(&input, call, err);
+        done = trace && nl_input_window(&input, trace, call, &window, err);
+    }
+    if (done)
+        nl_flame_add(flame, trace, &window, true);
+    if (trace)
+        nl_trace_free(trace);
+    nl_input_release(&input);
+    nl_free(words[0]);
+    return done;
+}
+
+static bool write_flame(const struct nl_call *call, const struct nl_input_words *input,
+                        const struct nl_trace *trace, struct nl_output *output, struct nl_err *err)
+{
+    struct nl_window window = {0};
+    struct nl_flame flame;
+    struct nl_arena arena;
+    const struct nl_flame_source *source = choose_source(call, trace, err);
+    if (!source || !nl_input_window(input, trace, call, &window, err))
+        return false;
+    nl_job_phase(call->job, "drawing", 0);
+    nl_flame_init(&flame, source);
+    if (call->settings.base && !add_base(&flame, call, err)) {
+        nl_flame_release(&flame);
+        return false;
+    }
+    nl_flame_add(&flame, trace, &window, false);
+    nl_flame_finish(&flame);
+    nl_arena_init(&arena);
+    struct nl_profile *profile = nl_profile_new(trace, &window);
+    struct nl_page page = {
+        .kind = "flame", .title = title_of(profile, &arena), .command = call->line};
+    const char *heading = nl_arena_format(&arena, "%s · %s", source->title, page.title);
+    nl_progress_quiet(call->progress);
+    bool done = true;
+    switch (ending_of(call->settings.output)) {
+    case ENDING_SVG: nl_flame_svg(output->stream, &flame, heading); break;
+    case ENDING_HTML: done = nl_page_flame(output->stream, &page, &flame, err); break;
+    default: nl_flame_folded(output->stream, &flame); break;
+    }
+    nl_profile_free(profile);
+    nl_arena_free(&arena);
+    nl_flame_release(&flame);
+    return done;
+}
+
+bool nl_cmd_flame(struct nl_call *call, struct nl_err *err)
+{
+    enum ending ending = ending_of(call->settings.output);
+    bool stdout_too = !call->settings.output || !strcmp(call->settings.output, "-");
+    if (!stdout_too && (ending == ENDING_OTHER || ending == ENDING_MD || ending == ENDING_JSON))
+        return nl_fail(err, NL_USAGE,
+                       "the ending of '%s' names no form; use .html, .svg or .folded",
+                       call->settings.output);
+    return with_profile(call, write_flame, err);
+}

@@ -1,0 +1,177 @@
+/*
+ * flame — the tree. A node is made before those below it, so totals are one walk backwards; children are found
+ * through a table of (parent, name) pairs.
+ */
+#include "report/flame.h"
+
+#include "base/mem.h"
+#include "view/celltext.h"
+
+#define FIRST_SLOTS  1024
+#define MOST_NODES   2000000 /* then further names become one: growth from input has a ceiling */
+#define MOST_TEXT    400
+#define DROPPED_NAME "(further frames)"
+
+void nl_flame_init(struct nl_flame *flame, const struct nl_flame_source *source)
+{
+    *flame = (struct nl_flame){.source = source, .meaning = source->meaning, .count = 1};
+    nl_grow(&flame->nodes, &flame->cap, (size_t)64);
+    flame->nodes[0] = (struct nl_flame_node){0};
+    nl_dict_init(&flame->names);
+}
+
+void nl_flame_release(struct nl_flame *flame)
+{
+    nl_dict_release(&flame->names);
+    nl_free(flame->nodes);
+    nl_free(flame->slots);
+}
+
+static size_t slot_of(const struct nl_flame *flame, uint32_t parent, uint32_t name)
+{
+    uint64_t hash = ((uint64_t)parent << 32 | name) * 0x9E3779B97F4A7C15u;
+    return (size_t)(hash ^ hash >> 32) & (flame->slot_count - 1);
+}
+
+/* Doubles the table of children when it is half full. */
+static void make_room(struct nl_flame *flame)
+{
+    if ((size_t)flame->count * 2 < flame->slot_count)
+        return;
+    flame->slot_count = flame->slot_count ? flame->slot_count * 2 : FIRST_SLOTS;
+    nl_free(flame->slots);
+    flame->slots = nl_zalloc(flame->slot_count * sizeof *flame->slots);
+    for (uint32_t id = 1; id < flame->count; id++) {
+        size_t slot = slot_of(flame, flame->nodes[id].parent, flame->nodes[id].name);
+        while (flame->slots[slot])
+            slot = (slot + 1) & (flame->slot_count - 1);
+        flame->slots[slot] = id;
+    }
+}
+
+uint32_t nl_flame_below(struct nl_flame *flame, uint32_t parent, struct nl_str text)
+{
+    bool full = flame->count >= MOST_NODES;
+    uint32_t name = nl_dict_add(&flame->names, full ? nl_str(DROPPED_NAME) : text);
+    make_room(flame);
+    size_t slot = slot_of(flame, parent, name);
+    for (; flame->slots[slot]; slot = (slot + 1) & (flame->slot_count - 1)) {
+        const struct nl_flame_node *node = &flame->nodes[flame->slots[slot]];
+        if (node->parent == parent && node->name == name)
+            return flame->slots[slot];
+    }
+    if (full && parent && flame->nodes[parent].name == name)
+        return parent;
+    nl_grow(&flame->nodes, &flame->cap, (size_t)flame->count + 1);
+    flame->nodes[flame->count] = (struct nl_flame_node){.parent = parent, .name = name};
+    flame->slots[slot] = flame->count;
+    return flame->count++;
+}
+
+void nl_flame_weigh(struct nl_flame *flame, uint32_t node, int64_t weight)
+{
+    struct nl_flame_node *at = &flame->nodes[node];
+    if (flame->base) {
+        at->base_self += weight;
+    } else {
+        at->self += weight;
+        at->count++;
+    }
+}
+
+void nl_flame_add(struct nl_flame *flame, const struct nl_trace *trace,
+                  const struct nl_window *window, bool base)
+{
+    flame->base = base;
+    flame->compares |= base;
+    flame->source->build(flame, trace, window);
+    flame->base = false;
+}
+
+void nl_flame_finish(struct nl_flame *flame)
+{
+    for (uint32_t id = flame->count; id-- > 0;) {
+        struct nl_flame_node *node = &flame->nodes[id], *parent = &flame->nodes[node->parent];
+        node->self = node->self > 0 ? node->self : 0;
+        node->base_self = node->base_self > 0 ? node->base_self : 0;
+        node->total += node->self;
+        node->base_total += node->base_self;
+        if (id) {
+            parent->total += node->total;
+            parent->base_total += node->base_total;
+        }
+    }
+}
+
+void nl_flame_text(struct nl_buf *out, const struct nl_flame *flame, uint32_t node)
+{
+    struct nl_str text = nl_dict_text(&flame->names, flame->nodes[node].name);
+    struct nl_buf safe;
+    nl_buf_init(&safe, (size_t)1 << 20);
+    nl_celltext_safe(&safe, text.len ? text : nl_str("(no name)"));
+    nl_celltext_elide(out, (struct nl_str){safe.ptr, safe.len}, MOST_TEXT);
+    nl_buf_release(&safe);
+}
+
+/* What a node is drawn by: the larger of both sides. */
+static int64_t weight_of(const struct nl_flame *flame, uint32_t node)
+{
+    const struct nl_flame_node *at = &flame->nodes[node];
+    return at->total > at->base_total ? at->total : at->base_total;
+}
+
+/* Stable merge of two lists linked through next[]. */
+static uint32_t merge(const struct nl_flame *flame, uint32_t *next, uint32_t a, uint32_t b)
+{
+    uint32_t head = 0, *tail = &head;
+    while (a && b) {
+        uint32_t *least = weight_of(flame, b) > weight_of(flame, a) ? &b : &a;
+        *tail = *least;
+        tail = &next[*least];
+        *least = next[*least];
+    }
+    *tail = a ? a : b;
+    return head;
+}
+
+static uint32_t sort_list(const struct nl_flame *flame, uint32_t *next, uint32_t list)
+{
+    uint32_t bins[32] = {0}; /* bins[i]: a sorted list of 2^i nodes */
+    while (list) {
+        uint32_t one = list;
+        list = next[one];
+        next[one] = 0;
+        size_t bin = 0;
+        for (; bin < 31 && bins[bin]; bin++) {
+            one = merge(flame, next, bins[bin], one);
+            bins[bin] = 0;
+        }
+        bins[bin] = one;
+    }
+    uint32_t all = 0;
+    for (size_t bin = 0; bin < 32; bin++)
+        if (bins[bin])
+            all = all ? merge(flame, next, bins[bin], all) : bins[bin];
+    return all;
+}
+
+void nl_flame_order(const struct nl_flame *flame, uint32_t **first, uint32_t **next)
+{
+    *first = nl_zalloc(flame->count * sizeof **first);
+    *next = nl_zalloc(flame->count * sizeof **next);
+    for (uint32_t id = flame->count; id-- > 1;) {
+        uint32_t parent = flame->nodes[id].parent;
+        (*next)[id] = (*first)[parent];
+        (*first)[parent] = id;
+    }
+    for (uint32_t id = 0; id < flame->count; id++)
+        (*first)[id] = sort_list(flame, *next, (*first)[id]);
+}
+
+const struct nl_flame_source *nl_flame_source(const char *name)
+{
+    for (const struct nl_flame_source *source = nl_flame_sources; source->name; source++)
+        if (!strcmp(source->name, name))
+            return source;
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/*
+ * page — an answer as one HTML file that needs nothing else: no network, no other file, no server.
+ *
+ * The file holds the answer twice: as plain HTML (headline and findings: what a mail preview or a browser without
+ * scripts shows) and as two JSON documents that the script draws from. The first, id "answer", is to the byte what
+ * `--format json` prints, with tables cut to what a page can show; the second, id "page", has what only pictures need
+ * (pagepart.h). Script and style are the bundle of web/, named by hash in the Content-Security-Policy: nothing else
+ * runs, whatever a profile's names say.
+ */
+#ifndef NL_PAGE_H
+#define NL_PAGE_H
+
+#include "view/view.h"
+
+struct nl_page {
+    const char *kind;    /* "analyze", "diff", "flame", …: what the script draws */
+    const char *title;   /* of the window; untrusted text */
+    const char *command; /* the command line that makes it again */
+};
+
+/* The page of a report of plan "analyze", with pictures. */
+NL_MUST_CHECK bool nl_page_report(FILE *out, const struct nl_page *page,
+                                  const struct nl_trace *trace, const struct nl_profile *profile,
+                                  const struct nl_report *report, struct nl_err *err);
+
+/* A view like those of view.h: sentences, findings and tables of any answer as a page. */
+extern const struct nl_view nl_view_html;
+
+struct nl_flame;
+/* A page with one flame graph. */
+NL_MUST_CHECK bool nl_page_flame(FILE *out, const struct nl_page *page,
+                                 const struct nl_flame *flame, struct nl_err *err);
+
+/* The same report as Markdown with plots as text; `rows` of each table (0 = 12). */
+NL_MUST_CHECK bool nl_page_markdown(FILE *out, const struct nl_trace *trace,
+                                    const struct nl_profile *profile,
+                                    const struct nl_report *report, size_t rows,
+                                    struct nl_err *err);
+
+#endif

@@ -1,0 +1,165 @@
+/* page: the report as Markdown — the answer, then pictures made of text, then the tables. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "report/page.h"
+#include "tables/memo.h"
+#include "tables/shortname.h"
+#include "view/finish.h"
+#include "view/plot.h"
+
+#define WIDTH        96
+#define MOST_STEPS   4000
+#define MOST_DEVICES 16
+#define MOST_BARS    12
+
+static const struct nl_plot_style style = {.width = WIDTH, .height = 10};
+
+static void begin(FILE *out, const char *title)
+{
+    fprintf(out, "\n## %s\n\n```text\n", title);
+}
+
+static void end(FILE *out, struct nl_buf *plot)
+{
+    if (plot->len)
+        fwrite(plot->ptr, 1, plot->len, out);
+    fputs("```\n", out);
+    nl_buf_clear(plot);
+}
+
+static void put_devices(FILE *out, struct nl_memo *memo, struct nl_buf *plot)
+{
+    static const struct nl_plot_part legend[] = {{NULL, 0, NL_INK_compute},
+                                                 {NULL, 0, NL_INK_comm},
+                                                 {NULL, 0, NL_INK_copy},
+                                                 {NULL, 0, NL_INK_idle}};
+    size_t count = 0, shown = 0;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(memo, &count);
+    for (size_t i = 0; i < count && shown < MOST_DEVICES; i++) {
+        struct nl_device_breakdown row = nl_breakdown_shown(&rows[i]);
+        const struct nl_plot_part parts[] = {{NULL, (double)row.compute_ns, NL_INK_compute},
+                                             {NULL, (double)row.exposed_comm_ns, NL_INK_comm},
+                                             {NULL, (double)row.exposed_copy_ns, NL_INK_copy},
+                                             {NULL, (double)row.idle_ns, NL_INK_idle}};
+        char label[64];
+        if (row.wall_ns <= 0)
+            continue;
+        if (!shown++)
+            begin(out, "Where the time goes");
+        if (row.rank == NL_NULL_I64)
+            snprintf(label, sizeof label, "device %" PRId64, row.ordinal);
+        else
+            snprintf(label, sizeof label, "rank %" PRId64 " device %" PRId64, row.rank,
+                     row.ordinal);
+        nl_buf_format(plot, "%-20s ", label);
+        nl_plot_stack(plot, parts, 4, WIDTH - 36, &style);
+        nl_buf_text(plot, "  ");
+        nl_plot_number(plot, (double)row.wall_ns, NL_MEANS_NS, &style);
+        nl_buf_char(plot, '\n');
+    }
+    if (shown) {
+        nl_plot_legend(plot, legend, 4, &style);
+        end(out, plot);
+    }
+}
+
+static void put_steps(FILE *out, struct nl_memo *memo, const struct nl_window *window,
+                      struct nl_buf *plot)
+{
+    const struct nl_found_steps *found = nl_memo_steps(memo);
+    double *lengths = nl_alloc(MOST_STEPS * sizeof *lengths);
+    size_t count = 0;
+    const struct nl_step_group *group = found->group_count ? &found->groups[0] : NULL;
+    for (size_t i = 0; group && i < group->count && count < MOST_STEPS; i++) {
+        const struct nl_found_step *step = &found->items[group->first + i];
+        if (nl_step_in_window(group, step, window))
+            lengths[count++] = (double)(step->end - step->start);
+    }
+    if (count >= 3) {
+        struct nl_plot_series series = {NULL, NULL, lengths, count, NL_INK_compute};
+        begin(out, group->rank == NL_NULL_I64 ? "Step times" : "Step times of the first rank");
+        nl_plot_lines(plot, &series, 1,
+                      &(struct nl_plot_axis){.label = "step", .meaning = NL_MEANS_COUNT},
+                      &(struct nl_plot_axis){.meaning = NL_MEANS_NS}, &style);
+        end(out, plot);
+    }
+    nl_free(lengths);
+}
+
+static ptrdiff_t column_of(const struct nl_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->column_count; i++)
+        if (!strcmp(result->columns[i].name, name))
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+/* The first rows of a table as bars: texts of `names` (joined), values of `value`. */
+static void put_bars(FILE *out, const struct nl_report *report, const char *table,
+                     const char *names, const char *value, enum nl_ink ink, struct nl_buf *plot)
+{
+    const struct nl_result *result = nl_report_result(report, table);
+    struct nl_plot_part parts[MOST_BARS];
+    size_t count = 0;
+    ptrdiff_t name = result ? column_of(result, names) : -1;
+    ptrdiff_t number = result ? column_of(result, value) : -1;
+    struct nl_arena arena;
+    if (name < 0 || number < 0 || result->rows < 2)
+        return;
+    nl_arena_init(&arena);
+    for (size_t row = 0; row < result->rows && count < MOST_BARS; row++) {
+        const struct nl_cell *text = nl_result_cell(result, row, (size_t)name);
+        const struct nl_cell *cell = nl_result_cell(result, row, (size_t)number);
+        if (text->type == NL_CELL_TEXT && cell->type == NL_CELL_I64) {
+            struct nl_str shorter = nl_short_kernel(text->text);
+            parts[count++] = (struct nl_plot_part){nl_arena_text(&arena, shorter.ptr, shorter.len),
+                                                   (double)cell->i64, ink};
+        }
+    }
+    if (count > 1) {
+        begin(out, result->title);
+        for (size_t i = 0; i < count; i++) /* no name ends the block of code */
+            for (char *at = strchr((char *)(uintptr_t)parts[i].name, '`'); at; at = strchr(at, '`'))
+                *at = '\'';
+        nl_plot_bars(plot, parts, count, NL_MEANS_NS, &style);
+        end(out, plot);
+    }
+    nl_arena_free(&arena);
+}
+
+bool nl_page_markdown(FILE *out, const struct nl_trace *trace, const struct nl_profile *profile,
+                      const struct nl_report *report, size_t rows, struct nl_err *err)
+{
+    struct nl_view_options options = {.rows = rows};
+    struct nl_report answer = *report;
+    struct nl_profile bare = *profile;
+    struct nl_result *none = nl_result_new("coverage", "Coverage", NULL, 0);
+    struct nl_memo *memo = nl_memo_new(trace, &profile->window);
+    struct nl_buf plot;
+    nl_buf_init(&plot, (size_t)1 << 22);
+    answer.result_count = 0;
+    bare.coverage = none;
+    bool done = nl_view_md.render_report(out, &bare, &answer, &options, err);
+    put_devices(out, memo, &plot);
+    put_steps(out, memo, &profile->window, &plot);
+    put_bars(out, report, "kernels", "name", "total_ns", NL_INK_compute, &plot);
+    put_bars(out, report, "idle_causes", "name", "total_ns", NL_INK_idle, &plot);
+    for (size_t i = 0; done && i < report->result_count; i++) {
+        const struct nl_result *result = report->results[i];
+        if (!result->rows || nl_view_is_series(result))
+            continue;
+        putc('\n', out);
+        options.rows = rows ? rows : 12;
+        done = nl_view_md.render_result(out, profile, result, &options, err);
+    }
+    if (done && profile->coverage->rows) {
+        putc('\n', out);
+        done = nl_view_md.render_result(out, profile, profile->coverage, &options, err);
+    }
+    nl_buf_release(&plot);
+    nl_memo_free(memo);
+    nl_result_free(none);
+    return done && nl_view_finish(out, err);
+}

@@ -1,0 +1,47 @@
+/*
+ * pagepart — inside the room: what a page shows beside the answer's tables, made from the trace. Each adds one
+ * member to an open JSON object, small enough for a page whatever the size of the trace: series keep the least
+ * and the largest value of every pixel, the timeline is one step, histograms are counts. Times are ns from the
+ * profile's first event.
+ */
+#ifndef NL_PAGEPART_H
+#define NL_PAGEPART_H
+
+#include "base/json.h"
+#include "tables/memo.h"
+
+struct nl_page_source {
+    const struct nl_trace *trace;
+    const struct nl_window *window;
+    struct nl_memo *memo;
+};
+
+/* What a lane is called: "stream 7", "thread 4711 · annotation". */
+void nl_page_lane_label(struct nl_buf *out, const struct nl_trace *trace, uint32_t lane);
+
+/* "timeline": the slices of one typical step on every lane, or of the window that was asked for. */
+void nl_page_timeline(struct nl_json *json, const struct nl_page_source *source);
+
+/* "steps": start and length of every step of every rank. */
+void nl_page_steps(struct nl_json *json, const struct nl_page_source *source);
+
+/* "busy": how much of each part of the time each device worked. */
+void nl_page_busy(struct nl_json *json, const struct nl_page_source *source);
+
+/* "kernels": how long the instances of the kernels took that take most time. */
+void nl_page_kernels(struct nl_json *json, const struct nl_page_source *source);
+
+/* "memory": allocated and reserved bytes over time; "counters": values over time. */
+void nl_page_memory(struct nl_json *json, const struct nl_page_source *source);
+void nl_page_counters(struct nl_json *json, const struct nl_page_source *source);
+
+/* A series of points (ts ascending), thinned to about `most`: of each part of the time the least and the largest.
+ * Members "t" (ns from the first event) and "v". */
+struct nl_page_point {
+    int64_t ts;
+    double value;
+};
+void nl_page_points(struct nl_json *json, const struct nl_page_point *points, size_t count,
+                    size_t most, int64_t first_ts);
+
+#endif

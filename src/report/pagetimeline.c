@@ -1,0 +1,419 @@
+/*
+ * pagetimeline — one typical step as a timeline: all slices that overlap it, on their lanes, with launches linked
+ * to the work they launched. The step is the one of median length among the steady ones of the first rank that has
+ * any. Where there are no steps it is the middle of the device work, or of everything, as long as what fits.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "report/pagepart.h"
+#include "tables/scope.h"
+#include "tables/shortname.h"
+
+#define MOST_SLICES 30000
+#define MOST_LANES  96
+#define LEAST_PARTS                                                                                \
+    20000 /* first bound: slices under 1/20000 of the window go first when there are too many */
+
+struct view {
+    const struct nl_trace *trace;
+    struct nl_scope scope;
+    int64_t start, end, least; /* least: length of what is shown; shorter slices are counted */
+    uint32_t *lanes;           /* shown, in order */
+    uint32_t lane_count, lanes_left_out;
+    uint64_t shown, left_out;
+    uint32_t *numbers; /* per slice of the trace in shown order, only of device work and launches */
+    char reason[160];
+};
+
+/* ---- which window ---- */
+
+static int by_length(const void *a, const void *b)
+{
+    const struct nl_found_step *left = *(const struct nl_found_step *const *)a;
+    const struct nl_found_step *right = *(const struct nl_found_step *const *)b;
+    int64_t x = left->end - left->start, y = right->end - right->start;
+    return x < y ? -1 : x > y ? 1 : left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* The steady step of median length that starts in the scope; NULL when there is none. */
+static const struct nl_found_step *typical_step(const struct nl_found_steps *found,
+                                                const struct nl_window *window, int64_t *rank,
+                                                size_t *of)
+{
+    const struct nl_found_step **steps = nl_alloc((found->count + 1) * sizeof *steps), *best = NULL;
+    for (size_t group = 0; group < found->group_count && !best; group++) {
+        const struct nl_step_group *at = &found->groups[group];
+        size_t count = 0;
+        for (size_t i = at->first; i < at->first + at->count; i++)
+            if (found->items[i].phase == NL_STEP_STEADY &&
+                nl_step_in_window(at, &found->items[i], window))
+                steps[count++] = &found->items[i];
+        qsort(steps, count, sizeof *steps, by_length);
+        if (count) {
+            best = steps[(count - 1) / 2];
+            *rank = at->rank;
+            *of = count;
+        }
+    }
+    nl_free(steps);
+    return best;
+}
+
+static void choose_window(struct view *view, const struct nl_page_source *source)
+{
+    const struct nl_trace *trace = source->trace;
+    const struct nl_window *window = source->window;
+    const struct nl_found_steps *found = nl_memo_steps(source->memo);
+    int64_t rank = NL_NULL_I64;
+    size_t of = 0;
+    const struct nl_found_step *step = typical_step(found, window, &rank, &of);
+    view->start = trace->first_ts;
+    view->end = trace->last_ts;
+    if (step && of >= 2) {
+        view->start = step->start;
+        view->end = step->end;
+        snprintf(view->reason, sizeof view->reason,
+                 "step %" PRId64 ": the median of %zu steady steps", step->index, of);
+        if (rank != NL_NULL_I64)
+            snprintf(view->reason, sizeof view->reason,
+                     "step %" PRId64 " of rank %" PRId64 ": the median of %zu steady steps",
+                     step->index, rank, of);
+    } else if (window->has_time) {
+        view->start = window->start;
+        view->end = window->end;
+        snprintf(view->reason, sizeof view->reason, "the window that was asked for");
+    } else {
+        snprintf(view->reason, sizeof view->reason, "the whole profile (it has no steps)");
+    }
+    if (view->end <= view->start)
+        view->end = view->start + 1;
+}
+
+static bool overlaps(const struct view *view, uint32_t slice)
+{
+    int64_t ts = view->trace->slice.ts[slice];
+    return ts < view->end && nl_slice_end(view->trace, slice) >= view->start;
+}
+
+/* For bounds: what has no known length counts as none. */
+static int64_t length_of(const struct view *view, uint32_t slice)
+{
+    int64_t dur = view->trace->slice.dur[slice];
+    return dur > 0 ? dur : 0;
+}
+
+static uint64_t count_slices(const struct view *view)
+{
+    uint64_t count = 0;
+    for (uint32_t slice = 0; slice < view->trace->slice.rows; slice++)
+        count +=
+            overlaps(view, slice) && nl_scope_lane(&view->scope, view->trace->slice.lane[slice]);
+    return count;
+}
+
+/* Without steps a long profile is halved around the middle of its device work until it fits. */
+static void narrow(struct view *view, const struct nl_page_source *source)
+{
+    size_t count = 0;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(source->memo, &count);
+    int64_t middle = view->start + (view->end - view->start) / 2;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].kernels && rows[i].wall_ns > 0) {
+            middle = rows[i].start_ns + rows[i].wall_ns / 2;
+            break;
+        }
+    if (count_slices(view) <= MOST_SLICES)
+        return;
+    for (int64_t half = (view->end - view->start) / 2; half > 1000; half /= 2) {
+        view->start = middle - half;
+        view->end = middle + half;
+        if (count_slices(view) <= MOST_SLICES)
+            break;
+    }
+    char length[NL_UNIT_TEXT];
+    snprintf(view->reason, sizeof view->reason, "%s in the middle (the profile has no steps)",
+             nl_format_ns(length, view->end - view->start));
+}
+
+/* A step with too many slices loses the shortest, which are counted. */
+static void bound_lengths(struct view *view)
+{
+    view->least = 0;
+    for (int64_t least = (view->end - view->start) / LEAST_PARTS + 1;; least *= 2) {
+        uint64_t count = 0;
+        for (uint32_t slice = 0; slice < view->trace->slice.rows; slice++)
+            count += overlaps(view, slice) && length_of(view, slice) >= view->least &&
+                     nl_scope_lane(&view->scope, view->trace->slice.lane[slice]);
+        if (count <= MOST_SLICES)
+            break;
+        view->least = least;
+    }
+}
+
+/* ---- which lanes ---- */
+
+/* Streams of a device first, then threads; sub-lanes beside their lane. */
+static int lane_order(unsigned kind)
+{
+    switch (kind) {
+    case NL_LANE_DEVICE: return 0;
+    case NL_LANE_STREAM: return 1;
+    case NL_LANE_GPU_ANNOTATION: return 2;
+    case NL_LANE_SYNC: return 3;
+    case NL_LANE_NVTX: return 4;
+    case NL_LANE_ANNOTATION: return 5;
+    case NL_LANE_PYTHON: return 6;
+    case NL_LANE_THREAD: return 7;
+    default: return 8;
+    }
+}
+
+struct lane_key {
+    int64_t rank, ordinal;
+    int order;
+    uint32_t lane;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct lane_key *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->ordinal != y->ordinal)
+        return x->ordinal < y->ordinal ? -1 : 1;
+    if (x->order != y->order)
+        return x->order - y->order;
+    return x->lane < y->lane ? -1 : x->lane > y->lane;
+}
+
+static uint64_t shown_of_lane(const struct view *view, uint32_t lane)
+{
+    const struct nl_trace *trace = view->trace;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < trace->lane.count[lane]; i++) {
+        uint32_t slice = trace->lane.first[lane] + i;
+        count += overlaps(view, slice) && length_of(view, slice) >= view->least;
+    }
+    return count;
+}
+
+static void choose_lanes(struct view *view)
+{
+    const struct nl_trace *trace = view->trace;
+    struct lane_key *keys = nl_alloc((trace->lane.rows + 1) * sizeof *keys);
+    uint32_t count = 0;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        if (!trace->lane.count[lane] || !nl_scope_lane(&view->scope, lane) ||
+            !shown_of_lane(view, lane))
+            continue;
+        int64_t ordinal = nl_lane_ordinal(trace, lane);
+        keys[count++] = (struct lane_key){nl_lane_rank(trace, lane),
+                                          ordinal == NL_NULL_I64 ? INT64_MAX : ordinal,
+                                          lane_order(trace->lane.kind[lane]), lane};
+    }
+    qsort(keys, count, sizeof *keys, by_place);
+    view->lane_count = count < MOST_LANES ? count : MOST_LANES;
+    view->lanes_left_out = count - view->lane_count;
+    view->lanes = nl_alloc((view->lane_count + 1) * sizeof *view->lanes);
+    for (uint32_t i = 0; i < view->lane_count; i++)
+        view->lanes[i] = keys[i].lane;
+    nl_free(keys);
+}
+
+/* ---- names ---- */
+
+/* Names of the view, each with the kind of the slices it stands for. */
+struct names {
+    uint64_t *keys; /* kind << 32 | name id of the trace */
+    uint32_t count;
+    size_t cap;
+    uint32_t *slots;
+    size_t slot_count;
+};
+
+static unsigned kind_code(const struct nl_trace *trace, uint32_t slice)
+{
+    unsigned kind = trace->slice.kind[slice];
+    uint32_t row = trace->slice.detail[slice];
+    if (kind == NL_KIND_KERNEL && row < trace->kernel.rows)
+        return 32u + trace->kernel.class[row];
+    return kind == NL_KIND_MEMCPY   ? 32u + NL_CLASS_COPY
+           : kind == NL_KIND_MEMSET ? 32u + NL_CLASS_MEMSET
+                                    : kind;
+}
+
+static uint32_t number_of(struct names *names, uint64_t key)
+{
+    if ((size_t)names->count * 2 >= names->slot_count) {
+        names->slot_count = names->slot_count ? names->slot_count * 2 : 1024;
+        nl_free(names->slots);
+        names->slots = nl_zalloc(names->slot_count * sizeof *names->slots);
+        for (uint32_t i = 0; i < names->count; i++) {
+            size_t slot = nl_hash(&names->keys[i], sizeof names->keys[i]) & (names->slot_count - 1);
+            while (names->slots[slot])
+                slot = (slot + 1) & (names->slot_count - 1);
+            names->slots[slot] = i + 1;
+        }
+    }
+    size_t slot = nl_hash(&key, sizeof key) & (names->slot_count - 1);
+    for (; names->slots[slot]; slot = (slot + 1) & (names->slot_count - 1))
+        if (names->keys[names->slots[slot] - 1] == key)
+            return names->slots[slot] - 1;
+    nl_grow(&names->keys, &names->cap, (size_t)names->count + 1);
+    names->keys[names->count] = key;
+    names->slots[slot] = ++names->count;
+    return names->count - 1;
+}
+
+/* ---- writing ---- */
+
+static void put_label(struct nl_json *json, const struct nl_trace *trace, uint32_t lane)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, 4096);
+    nl_page_lane_label(&text, trace, lane);
+    nl_json_put_text(json, "label", text.ptr);
+    nl_buf_release(&text);
+}
+
+enum column { COLUMN_START, COLUMN_LENGTH, COLUMN_NAME, COLUMN_DEPTH, COLUMN_LINK };
+
+static int64_t value_of(struct view *view, struct names *names, uint32_t slice, enum column column,
+                        int64_t *last)
+{
+    const struct nl_slice_table *table = &view->trace->slice;
+    uint32_t link = table->link[slice];
+    int64_t start = table->ts[slice] - view->start, before = *last;
+    switch (column) {
+    case COLUMN_START: *last = start; return start - before;
+    case COLUMN_LENGTH: return table->dur[slice] == NL_NULL_I64 ? -1 : table->dur[slice];
+    case COLUMN_NAME:
+        return number_of(names, (uint64_t)kind_code(view->trace, slice) << 32 | table->name[slice]);
+    case COLUMN_DEPTH: return table->depth[slice];
+    case COLUMN_LINK:
+        return link == NL_NULL_ROW || view->numbers[link] == NL_NULL_ROW
+                   ? -1
+                   : (int64_t)view->numbers[link];
+    }
+    return 0;
+}
+
+static void put_column(struct nl_json *json, const char *key, struct view *view,
+                       struct names *names, uint32_t lane, enum column column)
+{
+    const struct nl_trace *trace = view->trace;
+    int64_t last = 0;
+    nl_json_key(json, key);
+    nl_json_open(json, '[');
+    for (uint32_t i = 0; i < trace->lane.count[lane]; i++) {
+        uint32_t slice = trace->lane.first[lane] + i;
+        if (view->numbers[slice] != NL_NULL_ROW)
+            nl_json_i64(json, value_of(view, names, slice, column, &last));
+    }
+    nl_json_close(json, ']');
+}
+
+/* Numbers the slices of the lanes in the order in which they are written. */
+static void number_slices(struct view *view)
+{
+    const struct nl_trace *trace = view->trace;
+    view->numbers = nl_no_rows(trace->slice.rows + 1u);
+    for (uint32_t i = 0; i < view->lane_count; i++)
+        for (uint32_t j = 0; j < trace->lane.count[view->lanes[i]]; j++) {
+            uint32_t slice = trace->lane.first[view->lanes[i]] + j;
+            if (!overlaps(view, slice))
+                continue;
+            if (length_of(view, slice) < view->least)
+                view->left_out++;
+            else
+                view->numbers[slice] = (uint32_t)view->shown++;
+        }
+}
+
+static void put_lane(struct nl_json *json, struct view *view, struct names *names, uint32_t lane)
+{
+    const struct nl_trace *trace = view->trace;
+    uint32_t process = trace->lane.process[lane];
+    bool host = trace->lane.device[lane] == NL_NULL_ROW;
+    nl_json_open(json, '{');
+    put_label(json, trace, lane);
+    nl_json_put_text(json, "kind", nl_enum_text(NL_ENUM_lanekind, trace->lane.kind[lane]));
+    nl_json_put_i64(json, "rank", nl_lane_rank(trace, lane),
+                    nl_lane_rank(trace, lane) != NL_NULL_I64);
+    nl_json_put_i64(json, "device", nl_lane_ordinal(trace, lane),
+                    nl_lane_ordinal(trace, lane) != NL_NULL_I64);
+    nl_json_put_i64(json, "pid", process == NL_NULL_ROW ? 0 : trace->process.pid[process],
+                    process != NL_NULL_ROW && trace->process.pid[process] != NL_NULL_I64);
+    nl_json_key(json, "host");
+    nl_json_bool(json, host);
+    put_column(json, "t", view, names, lane, COLUMN_START);
+    put_column(json, "d", view, names, lane, COLUMN_LENGTH);
+    put_column(json, "n", view, names, lane, COLUMN_NAME);
+    if (trace->lane.depth[lane] > 1)
+        put_column(json, "y", view, names, lane, COLUMN_DEPTH);
+    put_column(json, "l", view, names, lane, COLUMN_LINK);
+    nl_json_close(json, '}');
+}
+
+static void put_names(struct nl_json *json, const struct nl_trace *trace, const struct names *names)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, (size_t)1 << 16);
+    nl_json_key(json, "names");
+    nl_json_open(json, '[');
+    for (uint32_t i = 0; i < names->count; i++) {
+        nl_buf_clear(&text);
+        nl_elide_name(&text, nl_trace_name(trace, (uint32_t)names->keys[i]), 300);
+        nl_json_str(json, (struct nl_str){text.ptr ? text.ptr : "", text.len});
+    }
+    nl_json_close(json, ']');
+    nl_json_key(json, "kinds");
+    nl_json_open(json, '[');
+    for (uint32_t i = 0; i < names->count; i++)
+        nl_json_u64(json, names->keys[i] >> 32);
+    nl_json_close(json, ']');
+    nl_buf_release(&text);
+}
+
+void nl_page_timeline(struct nl_json *json, const struct nl_page_source *source)
+{
+    struct view view = {.trace = source->trace};
+    struct nl_window place = *source->window;
+    struct names names = {0};
+    place.has_time = false;
+    nl_json_key(json, "timeline");
+    if (!source->trace->slice.rows) {
+        nl_json_null(json);
+        return;
+    }
+    nl_scope_init(&view.scope, source->trace, &place);
+    choose_window(&view, source);
+    if (view.start == source->trace->first_ts && view.end == source->trace->last_ts)
+        narrow(&view, source);
+    bound_lengths(&view);
+    choose_lanes(&view);
+    number_slices(&view);
+    nl_json_open(json, '{');
+    nl_json_put_i64(json, "start_ns", view.start - source->trace->first_ts, true);
+    nl_json_put_i64(json, "dur_ns", view.end - view.start, true);
+    nl_json_put_text(json, "reason", view.reason);
+    nl_json_put_u64(json, "slices", view.shown, true);
+    nl_json_put_u64(json, "left_out", view.left_out, true);
+    nl_json_put_i64(json, "least_ns", view.least, true);
+    nl_json_put_u64(json, "lanes_left_out", view.lanes_left_out, true);
+    nl_json_key(json, "lanes");
+    nl_json_open(json, '[');
+    for (uint32_t i = 0; i < view.lane_count; i++)
+        put_lane(json, &view, &names, view.lanes[i]);
+    nl_json_close(json, ']');
+    put_names(json, source->trace, &names);
+    nl_json_close(json, '}');
+    nl_free(names.keys);
+    nl_free(names.slots);
+    nl_free(view.numbers);
+    nl_free(view.lanes);
+    nl_scope_release(&view.scope);
+}

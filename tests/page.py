@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Pages of `report` and `flame`: whole without a network, the same answer as the command line, deaf to hostile names.
+
+Structure is checked without a browser, always. With node, web/dist is built anew and compared. With Chromium and
+web/node_modules (npm ci in web/), web/test/browser.mjs opens pages of every family of samples at widths from 400 to
+2560, dark and light: no message on the console, no accessibility fault that axe-core calls serious, keys and
+search work, and names full of markup and script stay text.
+"""
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from harness import FIXTURES, PROGRAM, ROOT, Tally, environment
+
+tally = Tally("page")
+WEB = os.path.join(ROOT, "web")
+SAMPLES = os.path.normpath(os.path.join(ROOT, "..", "shared", "samples"))
+MOST_BYTES = 3 << 20
+MOST_GZIP = 60 << 10
+
+# One of each family, as small as shows something.
+FAMILIES = {
+    "kineto": ["torch/facebookresearch+HolisticTraceAnalysis/tests/data/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz"],
+    "ranks": ["torch/facebookresearch+HolisticTraceAnalysis/tests/data/trace_filter/sampled_rank-0.json.gz",
+              "torch/facebookresearch+HolisticTraceAnalysis/tests/data/trace_filter/sampled_rank-1.json.gz"],
+    "nsys": ["nsys/GindaChen+nsys-ai__tests__fixtures__mfu_2gpu_before.sqlite"],
+    "cpu": ["torch/facebookresearch+HolisticTraceAnalysis/tests/data/rank_non_gpu/rank_non_gpu.json.gz"],
+    "memory": ["torch_mem/silmont2000+assignment2-systems/769df2d4__memory_forward_fp32_128.pickle"],
+    "perf": ["perf/jrfonseca+gprof2dot/tests/perf/xwax.perf"],
+    "ort": ["ort/recorded_by_us/py1.23_cpu_mnist_2026-11-20_04-54-43.json"],
+    "xplane": ["xplane/AMD-AGI+TraceLens/tests/traces/mi300/jax_conv_minimal_08/tw003.xplane.pb"],
+    "ncu": ["ncu/MgMap+Hyper-Spec-M/4cbb0cd9__profile.ncu-rep"],
+    "rocprof": ["rocprof/AMD-AGI+TraceLens/tests/rocprof/908_results.json.gz"],
+    "tensorrt": ["tensorrt/NVIDIA+TensorRT/tools/experimental/trt-engine-explorer/examples/pytorch/resnet/A100/fp32/a8480d31__resnet.onnx.engine.timing.json"],
+    "collapsed": ["collapsed/jlfwong+speedscope/sample/profiles/stackcollapse/perf-vertx-stacks-01-collapsed-all.txt"],
+}
+
+HOSTILE = [
+    "<script>window.hacked=1</script>", "</script><script>window.hacked=1</script>", "<img src=x onerror=window.hacked=1>",
+    "\"><svg onload=window.hacked=1>", "javascript:window.hacked=1", "<!--<script>", "]]><script>window.hacked=1</script>",
+    "' onmouseover='window.hacked=1", "<iframe srcdoc='<script>parent.hacked=1</script>'>", "{{constructor.constructor('window.hacked=1')()}}",
+    "\u202egnirts\u2066", "</style><script>window.hacked=1</script>", "&lt;script&gt;window.hacked=1&lt;/script&gt;", "\u2028window.hacked=1\u2029",
+    "</title><script>window.hacked=1</script>", "\\u003cscript>window.hacked=1",
+]
+
+
+def run(words, home, timeout=120):
+    done = subprocess.run([PROGRAM] + words, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=timeout, stdin=subprocess.DEVNULL)
+    return done
+
+
+def document(page, name):
+    found = re.search(r'<script type="application/json" id="%s">(.*?)</script>' % name, page, re.S)
+    return json.loads(found.group(1)) if found else None
+
+
+def hash_of(text):
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def structure(name, page):
+    """What must hold of any page."""
+    faults = []
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    styles = re.findall(r"<style>(.*?)</style>", page, re.S)
+    if not policy:
+        faults.append("no Content-Security-Policy")
+        return faults
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.group(1).split(";"))
+    if rules.get("default-src") != "'none'" or "unsafe" in policy.group(1) or "http" in policy.group(1):
+        faults.append("policy is open: " + policy.group(1))
+    if len(scripts) != 1 or rules.get("script-src") != "'%s'" % hash_of(scripts[0]):
+        faults.append("%d scripts, or not the one that the policy names" % len(scripts))
+    if len(styles) != 1 or rules.get("style-src") != "'%s'" % hash_of(styles[0]):
+        faults.append("%d styles, or not the one that the policy names" % len(styles))
+    bare = page
+    for text in scripts + styles:
+        bare = bare.replace(text, "")
+    bare = re.sub(r'(<script type="application/json" id="\w+">)(.*?)(</script>)',
+                  lambda m: m.group(1) + ("BAD" if "<" in m.group(2) else "") + m.group(3), bare, flags=re.S)
+    if "BAD" in re.findall(r'id="\w+">(BAD)?</script>', bare):
+        faults.append("markup inside a JSON document")
+    for pattern in (r"<(?:img|iframe|object|embed|svg|base|form|video|audio)\b", r"\son\w+\s*=\s*[\"']", r"src\s*=",
+                    r"href=\"(?!data:,)[^#\"]", r"@import", r"url\("):
+        for text in [bare] + styles:
+            hit = re.search(pattern, text)
+            if hit:
+                faults.append("%s: …%s…" % (pattern, text[max(0, hit.start() - 40):hit.end() + 40]))
+    if len(page.encode()) > MOST_BYTES:
+        faults.append("%d bytes" % len(page.encode()))
+    for tag in ("<html lang=", "<title>", 'name="viewport"', "<h1>", "<noscript>"):
+        if tag not in page:
+            faults.append("no " + tag)
+    return faults
+
+
+def same_answer(page, told):
+    """The page's answer against that of `analyze --format json`: equal, but for cut tables and folded names."""
+    answer, faults = document(page, "answer"), []
+    for key in ("schema", "profile", "coverage"):
+        if answer[key] != told[key]:
+            faults.append("%s differs" % key)
+    for key in ("headline", "answer", "findings", "abstained", "breakdown", "account", "kernels", "steps", "copies", "idle", "step_summary"):
+        here, there = answer["result"].get(key), told["result"].get(key)
+        if isinstance(there, list) and isinstance(here, list) and key not in ("headline", "findings", "abstained"):
+            there = there[:len(here)] if len(there) > 200 else there
+        if here != there:
+            faults.append("%s differs" % key)
+    missing = [key for key in told["result"] if key not in answer["result"] and key != "truncated"]
+    if missing:
+        faults.append("tables that are not there: %s" % missing)
+    return faults
+
+
+def pages(home):
+    """A page of every family; returns {name: path}."""
+    made = {}
+    for name, samples in FAMILIES.items():
+        paths = [os.path.join(SAMPLES, sample) for sample in samples]
+        if not all(os.path.exists(path) for path in paths):
+            tally.skip(name, "no ../shared")
+            continue
+        out = os.path.join(home, name + ".html")
+        done = run(["report", "-q", "--no-cache"] + paths + ["-o", out], home)
+        if done.returncode != 0:
+            tally.fail(name, done.stderr.decode())
+            continue
+        page = open(out, encoding="utf-8").read()
+        faults = structure(name, page)
+        told = run(["analyze", "-q", "--no-cache", "--format", "json"] + paths, home)
+        faults += same_answer(page, json.loads(told.stdout))
+        tally.check("%s: one file, one script, the same answer (%d KiB)" % (name, len(page) >> 10), not faults, "\n".join(faults))
+        made[name] = out
+    return made
+
+
+def hostile_trace(path):
+    """A small trace whose every text is markup."""
+    events = [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": HOSTILE[0]}},
+              {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": HOSTILE[1]}}]
+    for i in range(200):
+        name = HOSTILE[i % len(HOSTILE)]
+        events.append({"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": i * 100, "dur": 90, "args": {"External id": i + 1, name: name}})
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": i * 100 + 5, "dur": 5, "args": {"correlation": i + 1, "External id": i + 1}})
+        events.append({"ph": "X", "cat": "kernel", "name": name + str(i % 3), "pid": 0, "tid": 7, "ts": i * 100 + 20, "dur": 60,
+                       "args": {"device": 0, "stream": 7, "correlation": i + 1, "External id": i + 1}})
+        events.append({"ph": "C", "name": name, "pid": 1, "ts": i * 100, "args": {name: i}})
+    for step in range(10):
+        events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "pid": 1, "tid": 1, "ts": step * 2000, "dur": 1999})
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": HOSTILE[3]}], "traceName": HOSTILE[2], "traceEvents": events}, file)
+
+
+def xss(home):
+    """Names full of markup: data in the page, never markup."""
+    folder = os.path.join(home, "<img src=x onerror=hacked=1>")
+    os.mkdir(folder)
+    trace = os.path.join(folder, "'\"><script>hacked=1.json")
+    hostile_trace(trace)
+    made = {}
+    for name, words in {"hostile": ["report", trace], "hostile_flame": ["flame", trace], "hostile_diff": ["diff", trace, trace]}.items():
+        out = os.path.join(home, name + ".html")
+        done = run(words + ["-q", "--no-cache", "-o", out], home)
+        if done.returncode not in (0, 3) or not os.path.exists(out):
+            tally.fail(name, done.stderr.decode())
+            continue
+        page = open(out, encoding="utf-8").read()
+        faults = structure(name, page)
+        texts = json.dumps([document(page, "answer"), document(page, "page")])
+        if name != "hostile_diff" and "onerror" not in texts:
+            faults.append("the hostile names are not in the data: the test tests nothing")
+        tally.check("%s names are data" % name, not faults, "\n".join(faults))
+        made[name] = out
+    svg = os.path.join(home, "hostile.svg")
+    done = run(["flame", trace, "-q", "--no-cache", "-o", svg], home)
+    text = open(svg, encoding="utf-8").read() if done.returncode == 0 else ""
+    import xml.dom.minidom
+    good = text and not re.search(r"<script|<img|onerror=\"|<foreignObject", text)
+    try:
+        xml.dom.minidom.parseString(text.encode())
+    except Exception as fault:  # noqa: BLE001 - whatever is wrong with it
+        good = False
+        text = str(fault)
+    tally.check("flame as SVG is well-formed and has no markup of names", good, text[:2000])
+    return made
+
+
+def flames(home):
+    """Folded lines: sums against SQL, and what --base adds."""
+    trace = os.path.join(SAMPLES, FAMILIES["nsys"][0])
+    if not os.path.exists(trace):
+        tally.skip("flame", "no ../shared")
+        return
+    folded = run(["flame", trace, "-q", "--no-cache"], home).stdout.decode()
+    total = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+    want = run(["sql", "-q", "--no-cache", "--format", "csv", trace,
+                "SELECT (SELECT sum(dur) FROM kernels) + coalesce((SELECT sum(dur) FROM copies), 0) + coalesce((SELECT sum(dur) FROM memsets), 0)"], home)
+    want = int(want.stdout.decode().splitlines()[1])
+    tally.check("flame by device has all device time", total == want, "%d, SQL has %d" % (total, want))
+    host = run(["flame", trace, "--by", "host", "-q", "--no-cache"], home).stdout.decode()
+    total = sum(int(line.rsplit(" ", 1)[1]) for line in host.splitlines())
+    roots = run(["sql", "-q", "--no-cache", "--format", "csv", trace,
+                 "SELECT sum(dur) FROM slices JOIN lanes ON lanes.id = slices.lane WHERE parent IS NULL AND lanes.device IS NULL "
+                 "AND lanes.kind IN ('thread', 'annotation', 'python', 'nvtx', 'process', 'generic')"], home)
+    lines = roots.stdout.decode().splitlines()
+    tally.check("flame by host has the time of outermost slices", len(lines) > 1 and total == int(lines[1]), "%d, SQL: %s %s" % (total, lines, roots.stderr.decode()))
+    both = run(["flame", trace, "--base", trace, "-q", "--no-cache"], home).stdout.decode()
+    same = all(line.rsplit(" ", 2)[1] == line.rsplit(" ", 2)[2] for line in both.splitlines())
+    tally.check("a profile against itself has not changed", both and same, both[:500])
+    none = run(["flame", trace, "--by", "samples", "-q", "--no-cache"], home)
+    tally.check("what was not recorded is named", none.returncode == 3 and b"samples" in none.stderr, none.stderr.decode())
+    samples = os.path.join(SAMPLES, FAMILIES["collapsed"][0])
+    given = {}
+    for line in open(samples, encoding="utf-8"):
+        stack, _, weight = line.rstrip("\n").rpartition(" ")
+        stack = stack.rstrip("; ")  # one ends in a frame that is a blank
+        given[stack] = given.get(stack, 0) + int(weight)
+    read = {}
+    for line in run(["flame", samples, "--by", "samples", "-q", "--no-cache"], home).stdout.decode().splitlines():
+        stack, _, weight = line.rpartition(" ")
+        read[stack] = read.get(stack, 0) + int(weight)
+    tally.check("folded stacks come back as they were (%d)" % len(given), read == given,
+                "%d stacks of %d, weights %d of %d" % (len(read), len(given), sum(read.values()), sum(given.values())))
+
+
+def markdown(home):
+    trace = os.path.join(FIXTURES, "torch_cpu_train.json.gz")
+    out = os.path.join(home, "r.md")
+    done = run(["report", trace, "-q", "--no-cache", "-o", out], home)
+    text = open(out, encoding="utf-8").read() if done.returncode == 0 else done.stderr.decode()
+    tally.check("Markdown has the answer, plots and tables", text.startswith("# ") and "```text" in text and "\n|---" in text
+                and text.count("```") % 2 == 0, text[:1500])
+    plain = run(["report", trace, "-q", "--no-cache", "-o", os.path.join(home, "r.json")], home)
+    told = run(["analyze", trace, "-q", "--no-cache", "--format", "json"], home)
+    same = plain.returncode == 0 and open(os.path.join(home, "r.json"), "rb").read() == told.stdout
+    tally.check("F.json is what analyze prints", same)
+    for words, why in ((["report", trace], b"-o report.html"), (["report", trace, "-o", "x.pdf"], b".html, .md or .json"),
+                       (["flame", trace, "-o", "x.png"], b".svg"), (["flame", trace, "--by", "smell"], b"smell")):
+        done = run(words + ["--no-cache"], home)
+        tally.check("usage: %s" % " ".join(words[0:1] + words[2:]), done.returncode == 2 and why in done.stderr, done.stderr.decode())
+
+
+def bundle():
+    """web/dist is what web/src makes: by digest always, byte for byte where node is."""
+    digest = hashlib.sha256()
+    source = os.path.join(WEB, "src")
+    for name in sorted(os.listdir(source)):
+        digest.update((name + "\n").encode())
+        digest.update(open(os.path.join(source, name), "rb").read())
+    for name in ("neurolens.js", "neurolens.css"):
+        first = open(os.path.join(WEB, "dist", name), encoding="utf-8").readline()
+        tally.check("web/dist/%s is of these sources" % name, digest.hexdigest() in first, "run `npm ci && npm run build` in web/")
+    import gzip
+    size = sum(len(gzip.compress(open(os.path.join(WEB, "dist", name), "rb").read(), 9)) for name in ("neurolens.js", "neurolens.css"))
+    tally.check("the bundle is %d bytes of gzip, at most %d" % (size, MOST_GZIP), size <= MOST_GZIP)
+    for name in os.listdir(source):
+        text = open(os.path.join(source, name), encoding="utf-8").read()
+        bad = re.search(r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|new Function|fetch|XMLHttpRequest|WebSocket|sendBeacon)\b\s*[(=]", text)
+        if bad:
+            tally.fail("web/src/%s makes elements from text only and calls nobody" % name, bad.group(0))
+    if not shutil.which("node") or not os.path.isdir(os.path.join(WEB, "node_modules", "esbuild")):
+        tally.skip("web/dist, built anew", "no node or no web/node_modules (npm ci in web/)")
+        return
+    done = subprocess.run(["node", "build.mjs", "--check"], cwd=WEB, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    tally.check("web/dist, built anew, is the same", done.returncode == 0, done.stdout.decode())
+    tsc = os.path.join(WEB, "node_modules", ".bin", "tsc")
+    done = subprocess.run([tsc, "--noEmit", "-p", WEB], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    tally.check("web/src passes tsc --strict", done.returncode == 0, done.stdout.decode())
+
+
+def browser(made, home):
+    chromium = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
+    if not chromium or not shutil.which("node") or not os.path.isdir(os.path.join(WEB, "node_modules", "playwright-core")):
+        tally.skip("in a browser", "no chromium, node or web/node_modules (tools/setup.sh web; npm ci in web/)")
+        return
+    done = subprocess.run(["node", os.path.join(WEB, "test", "browser.mjs"), chromium, json.dumps(made)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=570, env=dict(os.environ, HOME=home))
+    lines = [line for line in done.stdout.decode().splitlines() if line.startswith("{")]
+    for line in lines:
+        told = json.loads(line)
+        tally.check(told["name"], told["ok"], told.get("details", ""))
+    if done.returncode or not lines:
+        tally.fail("the browser test ran to its end", done.stderr.decode()[-3000:])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as home:
+        bundle()
+        markdown(home)
+        flames(home)
+        made = pages(home)
+        made.update(xss(home))
+        browser(made, home)
+    tally.finish()
+
+
+main()

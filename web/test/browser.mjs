@@ -1,0 +1,153 @@
+// browser.mjs CHROMIUM '{"name": "page.html", …}': opens pages in a real browser and prints a JSON line per check.
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const [executablePath, given] = process.argv.slice(2);
+const pages = JSON.parse(given);
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const shots = process.env.NEUROLENS_SHOTS; // a folder: keep a picture of each page
+if (shots) mkdirSync(shots, { recursive: true });
+
+const say = (name, ok, details = "") => console.log(JSON.stringify({ name, ok: Boolean(ok), details: String(details).slice(0, 3000) }));
+
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+
+async function open(path, options) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, bypassCSP: false, ...options });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) faults.push(message.text()); });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("request", (request) => { if (!/^(file|data):/.test(request.url())) faults.push("asks for " + request.url()); });
+  page.on("dialog", (dialog) => { faults.push("dialog " + dialog.message()); void dialog.dismiss(); });
+  await page.goto("file://" + path);
+  await page.waitForSelector("main#content", { timeout: 15000 });
+  await page.waitForTimeout(150);
+  return { context, page, faults };
+}
+
+for (const [name, path] of Object.entries(pages)) {
+  const bad = [];
+  for (const [width, colorScheme] of [[400, "light"], [768, "dark"], [1280, "light"], [2560, "dark"]]) {
+    const { context, page, faults } = await open(path, { viewport: { width, height: 900 }, colorScheme });
+    // Closed sections draw when they are opened.
+    await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+    await page.waitForTimeout(200);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (wide > 0) {
+      const who = await page.evaluate(() => [...document.querySelectorAll("main *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".table-scroll, .lanes")).slice(0, 3).map((one) => one.outerHTML.slice(0, 160)));
+      bad.push(`${width} px: ${wide} px too wide: ${who.join(" | ")}`);
+    }
+    if (await page.evaluate(() => typeof window.hacked !== "undefined")) bad.push("a name was run");
+    bad.push(...faults.map((fault) => `${width} px ${colorScheme}: ${fault}`));
+    if (shots && (width === 400 || width === 1280)) await page.screenshot({ path: `${shots}/${name}-${width}.png`, fullPage: true });
+    await context.close();
+  }
+  say(`${name}: draws at 400 to 2560 px, dark and light, with a silent console`, bad.length === 0, bad.join("\n"));
+}
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const name of ["kineto", "ranks", "cpu", "memory", "hostile_flame", "hostile_diff"]) {
+    if (!pages[name]) continue;
+    const { context, page } = await open(pages[name], { colorScheme, bypassCSP: true });
+    await page.addScriptTag({ content: axeSource });
+    const told = await page.evaluate(async () => {
+      const found = await window.axe.run(document, { resultTypes: ["violations"] });
+      return found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) => `${one.id}: ${one.nodes.length} × ${one.nodes[0].html.slice(0, 160)} ${one.nodes[0].failureSummary ?? ""}`);
+    });
+    say(`${name}, ${colorScheme}: axe-core finds no serious fault`, told.length === 0, told.join("\n"));
+    await context.close();
+  }
+}
+
+if (pages.kineto) {
+  const { context, page, faults } = await open(pages.kineto, {});
+  const timeline = page.locator("#timeline");
+  const canvas = timeline.locator("canvas[role=application]");
+  await canvas.focus();
+  await page.keyboard.press(".");
+  const first = await timeline.locator(".slice h4").textContent();
+  await page.keyboard.press(".");
+  const second = await timeline.locator(".slice dl").textContent();
+  await page.keyboard.press("f");
+  say("timeline: period selects slices one after another", first && second, `${first} / ${second}`);
+  const live = await page.locator("[aria-live=polite]").first().textContent();
+  say("timeline: the selection is announced", live && live.length > 5, live);
+  await page.keyboard.press("0");
+  await page.keyboard.press("w");
+  await page.keyboard.press("/");
+  await page.keyboard.type("conv");
+  const status = await timeline.locator(".tools .status").textContent();
+  say("timeline: / searches and counts", /\d+ match/.test(status ?? ""), status);
+  await page.keyboard.press("Enter");
+  const found = await timeline.locator(".slice h4").textContent();
+  say("timeline: Enter goes to a match", /conv/i.test(found ?? ""), found);
+  await page.locator("#timeline input[type=search]").fill("cudaLaunchKernel");
+  await canvas.focus();
+  let launch = "";
+  let work = "";
+  for (let tries = 0; tries < 100 && launch === work; tries++) { // the work of some lies behind this window
+    await page.keyboard.press("Enter");
+    launch = (await timeline.locator(".slice h4").textContent()) ?? "";
+    await page.keyboard.press("]");
+    work = (await timeline.locator(".slice h4").textContent()) ?? "";
+  }
+  await page.keyboard.press("[");
+  const back = await timeline.locator(".slice h4").textContent();
+  say("timeline: ] follows a launch to its work, [ back", launch !== work && back === launch, `${launch} → ${work} → ${back}`);
+  await timeline.getByRole("button", { name: "View as table" }).click();
+  const rows = await timeline.locator(".sums tbody tr").count();
+  say("timeline: what is in view is a table on request", rows > 3, rows);
+  const box = await canvas.boundingBox();
+  await page.mouse.move(box.x + 600, box.y + 100);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -400);
+  await page.keyboard.up("Control");
+  const flame = page.locator("#flame");
+  await flame.locator("input[type=search]").first().fill("aten::");
+  const share = await flame.locator(".tools .status").first().textContent();
+  say("flame: search sums what matches", /%/.test(share ?? ""), share);
+  const table = page.locator("#kernels .table").first();
+  const head = table.locator("th", { hasText: "count" }).locator("button");
+  await head.click();
+  const sorted = await table.locator("tbody tr").evaluateAll((list) => list.map((row) => row.children[3]?.textContent ?? ""));
+  const numbers = sorted.map((text) => Number(text.replace(/\D/g, "")));
+  say("table: a heading sorts", numbers.length > 2 && numbers.every((value, at) => at === 0 || value <= numbers[at - 1]), sorted.join(" "));
+  await table.locator("input[type=search]").fill("gemm");
+  const left = await table.locator("tbody tr").evaluateAll((list) => list.map((row) => row.textContent ?? ""));
+  say("table: filter", left.length > 0 && left.every((text) => text.includes("gemm")), left.length);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => {});
+  await page.locator(".finding .copy").first().click();
+  await page.waitForTimeout(100);
+  say("copy buttons say that they copied", /Copied/.test((await page.locator(".finding .copy").first().textContent()) ?? ""), await page.locator(".finding .copy").first().textContent());
+  await page.locator("button.theme").click();
+  say("the theme changes", (await page.evaluate(() => document.documentElement.dataset.theme)) === "dark");
+  const pixels = await page.evaluate(() => {
+    const found = document.querySelector("#timeline canvas");
+    const pen = found.getContext("2d");
+    const data = pen.getImageData(200, 20, found.width - 210, found.height - 30).data;
+    const seen = new Set();
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 200) seen.add(`${data[at]},${data[at + 1]},${data[at + 2]}`);
+    return seen.size;
+  });
+  say("timeline: the canvas has many colours", pixels > 10, pixels);
+  say("nothing of that was an error", faults.length === 0, faults.join("\n"));
+  const pdf = await page.pdf({ format: "A4", printBackground: true });
+  say("prints to PDF", pdf.length > 50000 && pdf.subarray(0, 4).toString() === "%PDF", pdf.length);
+  await context.close();
+}
+
+if (pages.kineto) {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto("file://" + pages.kineto);
+  const text = await page.locator("main").textContent();
+  say("without scripts the answer and the findings are there", /Findings/.test(text ?? "") && (text ?? "").length > 300, text?.slice(0, 300));
+  await context.close();
+}
+
+await browser.close();
