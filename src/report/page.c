@@ -8,8 +8,8 @@
 #include "view/finish.h"
 #include "view/palette.h"
 
-#define MOST_ROWS      200
-#define MOST_STEP_ROWS 1500
+#define MOST_ROWS       200
+#define MOST_DRAWN_ROWS 1500
 
 extern const char nl_page_script[], nl_page_style[]; /* web/dist, embedded by the build */
 
@@ -197,6 +197,13 @@ struct shorter {
     size_t *rows;
 };
 
+/* Tables whose rows are drawn, and add up. */
+static bool is_drawn(const char *name)
+{
+    return !strcmp(name, "step_breakdown") || !strcmp(name, "account") ||
+           !strcmp(name, "attribution");
+}
+
 static void cut_tables(struct shorter *shorter, const struct nl_report *report)
 {
     size_t count = report->result_count;
@@ -207,8 +214,7 @@ static void cut_tables(struct shorter *shorter, const struct nl_report *report)
     shorter->report.results = shorter->places;
     for (size_t i = 0; i < count; i++) {
         struct nl_result *result = &shorter->results[i];
-        size_t most =
-            strcmp(report->results[i]->name, "step_breakdown") ? MOST_ROWS : MOST_STEP_ROWS;
+        size_t most = is_drawn(report->results[i]->name) ? MOST_DRAWN_ROWS : MOST_ROWS;
         *result = *report->results[i];
         shorter->places[i] = result;
         shorter->rows[i] = result->rows;

@@ -57,7 +57,7 @@ function headline(answer: Answer | null): HTMLElement | null {
   if (!answer || !Array.isArray(lines) || !lines.length) return null;
   const [first, ...rest] = lines as string[];
   return h("section", { class: "answer", "aria-label": "The answer" }, h("div", { class: "verdicts" }, ...verdict(answer)),
-    h("p", { class: "lead" }, first ?? ""), ...rest.map((line) => h("p", {}, line)));
+    h("p", { class: (first ?? "").length > 170 ? "lead wordy" : "lead" }, first ?? ""), ...rest.map((line) => h("p", {}, line)));
 }
 
 function idleShare(answer: Answer | null): HTMLElement | null {

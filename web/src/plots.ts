@@ -1,6 +1,7 @@
 // Plots as SVG: they print, scale and can be read aloud. Each is drawn anew when its width changes.
 
 import { h, svg, onWidth, showTip, hideTip } from "./dom";
+import { elide } from "./table";
 import { byteTicks, number, ticks } from "./format";
 
 export interface Series {
@@ -264,7 +265,7 @@ export function waterfall(title: string, parts: readonly Part[], endName: string
     const bar = h("i", { class: `fill-${ink}` });
     bar.style.left = `${((Math.min(a, b) - least) / span) * 100}%`;
     bar.style.width = `max(2px, ${(Math.abs(b - a) / span) * 100}%)`;
-    rows.push(h("li", {}, h("span", { class: "fall-name", title: name }, name), h("span", { class: "fall-value" }, number(value, meaning)),
+    rows.push(h("li", {}, h("span", { class: "fall-name", title: name }, elide(name)), h("span", { class: "fall-value" }, number(value, meaning)),
       h("span", { class: "fall-note" }, note ?? ""), h("span", { class: "fall-track", "aria-hidden": "true" }, bar)));
   };
   if (start) line(start.name, start.value, 0, start.value, "idle");
@@ -274,7 +275,7 @@ export function waterfall(title: string, parts: readonly Part[], endName: string
     at += part.value;
   }
   line(endName, at, 0, at, "total");
-  return h("figure", { class: "plot" }, h("figcaption", {}, title), h("ol", { class: "fall" }, ...rows));
+  return h("figure", { class: "plot" }, h("figcaption", {}, title), h("ol", { class: parts.some((part) => part.note) ? "fall" : "fall bare" }, ...rows));
 }
 
 /** Counts in bins whose edges are `edges` (one more than bins), logarithmic. */

@@ -37,7 +37,7 @@ export function reportBlocks(answer: Answer | null, page: Page): Block[] {
   };
   add("findings", "Findings", findings(answer));
   add("change", "What the change is made of", attribution(answer));
-  add("time", "Where the time goes", breakdown(answer), busy(page), account(answer));
+  add("time", "Where the time goes", breakdown(answer), busy(page), account(answer, sections.get("account")));
   add("steps", "Steps", steps(page), rankHeat(page), stepParts(answer), tableOf(answer, sections.get("step_summary"), 8));
   add("idle", "Why devices were idle", idle(answer), tableOf(answer, sections.get("idle_causes"), 10));
   add("timeline", "Timeline of a typical step", page.timeline?.slices ? timelineView(page.timeline) : null);
@@ -174,7 +174,8 @@ function busy(page: Page): HTMLElement | null {
 }
 
 /** Every nanosecond booked once, where the profile's account is there. */
-function account(answer: Answer | null): HTMLElement | null {
+function account(answer: Answer | null, section: Section | undefined): HTMLElement | null {
+  const cut = (section?.rows ?? 0) > rowsOf(answer, "account").length;
   const rows = rowsOf(answer, "account").filter((row) => row["inside"] !== 0 && numberOf(row, "ns") > 0);
   if (rows.length < 2) return null;
   const groups = new Map<string, Part>();
@@ -186,6 +187,9 @@ function account(answer: Answer | null): HTMLElement | null {
     groups.set(name, { name, value: (known?.value ?? 0) + numberOf(row, "ns"), ink: inkOfPart(part) });
   }
   const parts = [...groups.values()].sort((a, b) => b.value - a.value);
+  const wall = rowsOf(answer, "breakdown").reduce((sum, row) => sum + (numberOf(row, "wall_ns") || 0), 0);
+  const left = wall - parts.reduce((sum, part) => sum + part.value, 0);
+  if (cut && left > 0) parts.push({ name: "rows that are not in this file", value: left, ink: "idle" });
   const shown = parts.slice(0, 14);
   const rest = parts.slice(14).reduce((sum, part) => sum + part.value, 0);
   if (rest > 0) shown.push({ name: `${parts.length - 14} smaller ones`, value: rest, ink: "idle" });

@@ -13,11 +13,12 @@ export interface TableOptions {
 }
 
 const FIRST = 12;
-const LONG = 84;
+const LONG = 66;
 
 /** Long names lose their middle: what tells kernels apart is often at the end. The title and the CSV have all of it. */
 export function elide(text: string): string {
-  return text.length <= LONG ? text : `${text.slice(0, 56)}…${text.slice(-27)}`;
+  const bare = text.replace(/^void (?=\S)/, "");
+  return bare.length <= LONG ? bare : `${bare.slice(0, 40)}…${bare.slice(-25)}`;
 }
 
 function isNumeric(column: Column, rows: readonly Row[]): boolean {
