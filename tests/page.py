@@ -247,6 +247,28 @@ def markdown(home):
         tally.check("usage: %s" % " ".join(words[0:1] + words[2:]), done.returncode == 2 and why in done.stderr, done.stderr.decode())
 
 
+def site(home):
+    """The ledger as a folder of pages."""
+    ledger, folder = os.path.join(home, "ledger"), os.path.join(home, "site")
+    for name in ("torch_cpu_train.json.gz", "ort_cpu_mlp.json.gz"):
+        done = run(["add", "-q", "--ledger", ledger, os.path.join(FIXTURES, name)], home)
+        if done.returncode:
+            tally.fail("site", done.stderr.decode())
+            return
+    done = run(["report", "@", "--ledger", ledger, "--site", folder], home)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    faults = [] if len(names) == 3 and "index.html" in names else ["files: %s %s" % (names, done.stderr.decode())]
+    for name in names:
+        faults += structure(name, open(os.path.join(folder, name), encoding="utf-8").read())
+    rows = document(open(os.path.join(folder, "index.html"), encoding="utf-8").read(), "answer")["result"]["runs"] if not faults else []
+    if not faults and sorted(row["page"] for row in rows) != [name for name in names if name != "index.html"]:
+        faults.append("the index names %s" % [row["page"] for row in rows])
+    again = run(["report", "@", "--ledger", ledger, "--site", folder], home)
+    if b"0 pages written, 2 were there" not in again.stderr:
+        faults.append(again.stderr.decode())
+    tally.check("a ledger becomes a folder of pages with an index", not faults, "\n".join(faults))
+
+
 def bundle():
     """web/dist is what web/src makes: by digest always, byte for byte where node is."""
     digest = hashlib.sha256()
@@ -295,6 +317,7 @@ def main():
         bundle()
         markdown(home)
         flames(home)
+        site(home)
         made = pages(home)
         made.update(xss(home))
         browser(made, home)

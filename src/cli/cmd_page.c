@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/kept.h"
 #include "cli/output.h"
+#include "cli/pagecall.h"
 #include "cli/progress.h"
 #include "report/flame.h"
 #include "report/page.h"
@@ -13,6 +14,8 @@
 const struct nl_option nl_page_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table of F.md",
      NULL},
+    {"site", 0, NL_OPTION_TEXT, TARGET(site), "FOLDER",
+     "a page of every run of the ledger, and an index, into FOLDER", NULL},
     {.name = NULL},
 };
 
@@ -116,8 +119,17 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     return done;
 }
 
+bool nl_page_write(const struct nl_call *call, const struct nl_input_words *input,
+                   const struct nl_trace *trace, FILE *out, struct nl_err *err)
+{
+    struct nl_output output = {.stream = out};
+    return write_report(call, input, trace, &output, err);
+}
+
 bool nl_cmd_page(struct nl_call *call, struct nl_err *err)
 {
+    if (call->settings.site)
+        return nl_cmd_site(call, err);
     if (!call->settings.output)
         return nl_fail(err, NL_USAGE, "report writes a file: give it with -o, as -o report.html");
     if (ending_of(call->settings.output) > ENDING_JSON)

@@ -46,6 +46,7 @@ struct nl_settings {
     bool list;                  /* trust */
     const char *at;             /* note */
     const char *by, *base;      /* flame */
+    const char *site;           /* report */
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
     const char *table;          /* export */

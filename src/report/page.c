@@ -282,6 +282,13 @@ bool nl_page_report(FILE *out, const struct nl_page *page, const struct nl_trace
     return done;
 }
 
+bool nl_page_tables(FILE *out, const struct nl_page *page, const struct nl_report *report,
+                    struct nl_err *err)
+{
+    struct nl_view_options options = {0};
+    return put_page(out, page, NULL, NULL, report, &options, err);
+}
+
 static bool render_report(FILE *out, const struct nl_profile *profile,
                           const struct nl_report *report, const struct nl_view_options *options,
                           struct nl_err *err)

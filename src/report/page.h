@@ -23,6 +23,10 @@ NL_MUST_CHECK bool nl_page_report(FILE *out, const struct nl_page *page,
                                   const struct nl_trace *trace, const struct nl_profile *profile,
                                   const struct nl_report *report, struct nl_err *err);
 
+/* Sentences and tables about no single profile. In a column `page`, names of files beside this one are links. */
+NL_MUST_CHECK bool nl_page_tables(FILE *out, const struct nl_page *page,
+                                  const struct nl_report *report, struct nl_err *err);
+
 /* A view like those of view.h: sentences, findings and tables of any answer as a page. */
 extern const struct nl_view nl_view_html;
 

@@ -414,7 +414,7 @@ export function tableBlocks(answer: Answer | null, page: Page): Block[] {
   if (change) blocks.push({ id: "change", title: "What the change is made of", body: [change] });
   if (list && Array.isArray(answer?.result["findings"])) blocks.push({ id: "findings", title: "Findings", body: [list] });
   for (const section of page.sections ?? []) {
-    const made = tableOf(answer, section, 20);
+    const made = tableOf(answer, section, page.kind === "site" ? 200 : 20);
     if (made) blocks.push({ id: `t-${section.name}`, title: section.title || section.name, body: [made] });
   }
   if (answer?.coverage) blocks.push({ id: "coverage", title: "Coverage", body: [coverage(answer)] });

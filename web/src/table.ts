@@ -82,6 +82,11 @@ export function table(options: TableOptions): HTMLElement {
         bar.style.width = `${Math.max(0, Math.min(1, value)) * 100}%`;
         cell.append(bar);
       }
+      // Only names of files beside this page become links: a name from elsewhere cannot lead anywhere else.
+      if (column.name === "page" && typeof value === "string" && /^[0-9a-f][\w.-]*\.html$/.test(value)) {
+        cell.append(h("a", { href: value }, "open"));
+        return cell;
+      }
       cell.append(h("span", text.length > LONG ? { class: "long", title: text } : {}, elide(text)));
       return cell;
     }))));
