@@ -57,8 +57,9 @@ struct nl_account_row {
     uint16_t kind;    /* of device work: category of the kernel; copies: below */
     uint32_t
         name; /* dictionary ids, NL_NO_NAME none: kernel, collective, copy, or what the CPU did */
-    uint32_t op;    /* operator that launched the work */
-    uint32_t range; /* module, else NVTX range or annotation, around the launch */
+    uint32_t op; /* operator that launched the work */
+    uint32_t
+        range; /* module, else NVTX range or annotation, around the launch, or around what the CPU did */
     uint32_t wait;  /* idle: see above */
     uint32_t group; /* exposed_comm: name of the process group, where recorded */
     int64_t late;   /* exposed_comm_wait: rank that came last, NL_NULL_I64 unknown */

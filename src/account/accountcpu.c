@@ -22,6 +22,9 @@ static bool has_work(const struct nl_account_maker *maker, uint32_t process)
     for (size_t i = 0; i < maker->lane_count; i++)
         if (maker->lanes[i].process == process)
             return true;
+    for (size_t i = 0; i < maker->group_count; i++)
+        if (maker->groups[i].lane_count && maker->groups[i].host == process)
+            return true;
     return false;
 }
 
@@ -37,6 +40,7 @@ static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
         key.activity = did.activity;
         key.elsewhere = did.elsewhere;
         key.name = nl_account_plain(maker, did.name);
+        key.range = nl_account_range(maker, &did);
         key.count = 1;
         nl_account_book(maker, group, key, now, until);
     }

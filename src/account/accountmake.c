@@ -4,6 +4,7 @@
 #include "account/accountmake.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/feeder.h"
 
 /* ---- Idle time comes in through the sink ---- */
 
@@ -36,6 +37,14 @@ uint32_t nl_account_plain(struct nl_account_maker *maker, uint32_t name)
     return maker->first_of[id];
 }
 
+uint32_t nl_account_range(struct nl_account_maker *maker, const struct nl_did *did)
+{
+    if (did->range == NL_NULL_ROW || did->range == did->slice)
+        return NL_NO_NAME;
+    uint32_t name = maker->trace->slice.name[did->range];
+    return maker->is_step[name] ? NL_NO_NAME : nl_account_plain(maker, name);
+}
+
 static void take_idle(void *context, const struct nl_idle_segment *segment)
 {
     static const uint8_t parts[] = {[NL_IDLE_INSIDE] = NL_BOOKED_IDLE,
@@ -47,6 +56,7 @@ static void take_idle(void *context, const struct nl_idle_segment *segment)
     key.activity = segment->did.activity;
     key.elsewhere = segment->did.elsewhere;
     key.name = nl_account_plain(maker, segment->did.name);
+    key.range = nl_account_range(maker, &segment->did);
     key.count = 1;
     if (segment->where == NL_IDLE_INSIDE)
         key.class = segment->gap ? segment->gap->class : NL_IDLE_SHORT;
@@ -61,11 +71,29 @@ static void tell_span(void *context, const struct nl_work_lane *lanes, size_t co
     struct nl_account_maker *maker = context;
     size_t group = group_of(maker, lanes);
     nl_account_span(maker, lanes, count, start, end);
+    int64_t from, to;
+    if (maker->groups[group].host != NL_NULL_ROW &&
+        nl_account_host_span(maker, maker->groups[group].host, &from, &to)) {
+        *start = from < *start ? from : *start;
+        *end = to > *end ? to : *end;
+    }
     maker->groups[group].device.start = *start;
     maker->groups[group].device.end = *end;
 }
 
 /* ---- Making ---- */
+
+/* Some files do not say whose a device's work is, or say it differently from whose the calls are; launches
+ * tell. */
+static uint32_t feeding_process(const struct nl_account_maker *maker, size_t first, size_t count)
+{
+    uint32_t thread = nl_feeder(maker->trace, maker->lanes + first, count);
+    uint32_t process = thread == NL_NULL_ROW ? NL_NULL_ROW : maker->trace->thread.process[thread];
+    for (size_t i = first; i < first + count; i++)
+        if (maker->lanes[i].process == process)
+            return NL_NULL_ROW;
+    return process;
+}
 
 static void add_groups(struct nl_account_maker *maker)
 {
@@ -94,7 +122,8 @@ static void add_groups(struct nl_account_maker *maker)
                        .work_start = INT64_MIN},
             .phases = nl_phases_of(&maker->phases, rank),
             .lane_first = i,
-            .lane_count = next - i};
+            .lane_count = next - i,
+            .host = feeding_process(maker, i, next - i)};
     }
 }
 

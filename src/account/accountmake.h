@@ -25,6 +25,8 @@ struct nl_account_group {
     struct nl_account_device device;
     const struct nl_phase_group *phases;
     size_t lane_first, lane_count;
+    uint32_t
+        host;   /* process whose threads feed it, where it is none of its lanes'; or NL_NULL_ROW */
     size_t cut; /* hint for nl_phase_find */
 };
 
@@ -52,6 +54,9 @@ void nl_account_book(struct nl_account_maker *maker, size_t group, struct nl_acc
 
 /* The name that stands for all that differ from it only in the number of an instance. */
 uint32_t nl_account_plain(struct nl_account_maker *maker, uint32_t name);
+
+/* Name of the range around what the CPU did, unless it is a step or the very thing. */
+uint32_t nl_account_range(struct nl_account_maker *maker, const struct nl_did *did);
 
 /* A key with nothing in it. */
 struct nl_account_row nl_account_key(size_t group, enum nl_account_part part);

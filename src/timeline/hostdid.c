@@ -71,7 +71,8 @@ static struct nl_did did_at(struct nl_hostdid *host, uint32_t thread, uint32_t s
                             int64_t *until)
 {
     struct nl_did did = {activity_of(host, slice), false,
-                         slice == NL_NULL_ROW ? NL_NO_NAME : host->trace->slice.name[slice], slice};
+                         slice == NL_NULL_ROW ? NL_NO_NAME : host->trace->slice.name[slice], slice,
+                         NL_NULL_ROW};
     switch (nl_offcpu_at(&host->off, thread, now, until)) {
     case NL_CPU_UNKNOWN:
         if (nl_offcpu_is_wait(&host->off, slice))
@@ -91,6 +92,7 @@ struct nl_did nl_hostdid_at(struct nl_hostdid *host, uint32_t thread, int64_t no
 {
     uint32_t slice = nl_host_at(&host->host, thread, now, until);
     struct nl_did did = did_at(host, thread, slice, now, until);
+    uint32_t range = did.range = nl_host_range(&host->host, thread);
     if (did.activity == NL_DID_READY)
         return did;
     uint32_t other = nl_waitfor_slice(&host->waits, thread, slice, now, until);
@@ -100,6 +102,7 @@ struct nl_did nl_hostdid_at(struct nl_hostdid *host, uint32_t thread, int64_t no
     did = did_at(host, host->trace->lane.thread[lane], other, now, until);
     did.elsewhere = true;
     did.slice = slice;
+    did.range = range;
     return did;
 }
 

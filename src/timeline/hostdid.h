@@ -58,6 +58,7 @@ struct nl_did {
     bool elsewhere;   /* not the thread itself did that, but one it waited for */
     uint32_t name;    /* dictionary id of the slice, NL_NO_NAME none */
     uint32_t slice;   /* of the thread itself, NL_NULL_ROW nothing recorded */
+    uint32_t range; /* NVTX range, annotation or module around it on the thread, NL_NULL_ROW none */
 };
 
 struct nl_hostdid {

@@ -6,6 +6,8 @@
  */
 #include "timeline/hosttime.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 /* The row is the latest that began by the last question, or `first`; its times are kept, so that
@@ -19,7 +21,8 @@ struct nl_host_run {
 struct nl_host_lane {
     struct nl_host_run *runs;
     uint32_t run_count, found;
-    unsigned rank; /* how telling it is */
+    unsigned rank;     /* how telling it is */
+    bool holds_ranges; /* some of its slices are ranges or modules */
     int64_t from, until;
 };
 
@@ -68,7 +71,9 @@ static struct nl_host_run *add_runs(struct nl_host_lane *entry, const struct nl_
                                     uint32_t lane, struct nl_host_run *runs)
 {
     uint32_t row = trace->lane.first[lane], last = row + trace->lane.count[lane];
-    *entry = (struct nl_host_lane){.runs = runs, .from = INT64_MAX};
+    *entry = (struct nl_host_lane){.runs = runs, .found = NL_NULL_ROW, .from = INT64_MAX};
+    entry->holds_ranges = memchr(trace->slice.kind + row, NL_KIND_NVTX, last - row) ||
+                          memchr(trace->slice.kind + row, NL_KIND_LAYER, last - row);
     while (row < last) {
         uint32_t end = depth_end(trace, row, last, trace->slice.depth[row]);
         struct nl_host_run *run = &entry->runs[entry->run_count++];
@@ -77,6 +82,22 @@ static struct nl_host_run *add_runs(struct nl_host_lane *entry, const struct nl_
         row = end;
     }
     return runs + entry->run_count;
+}
+
+/* What PyTorch records as operators, but calls as its users do: "enumerate(DataLoader)#…__next__",
+ * "Optimizer.step#Adam.step". NULL when there is none. */
+static uint8_t *find_range_names(const struct nl_trace *trace)
+{
+    uint8_t *found = NULL;
+    for (uint32_t id = 1; id < trace->names.count && trace->op.rows; id++) {
+        struct nl_str name = nl_trace_name(trace, id);
+        if (!nl_str_starts(name, "enumerate(DataLoader)") && !nl_str_starts(name, "Optimizer."))
+            continue;
+        if (!found)
+            found = nl_zalloc((size_t)trace->names.count + 1);
+        found[id] = 1;
+    }
+    return found;
 }
 
 void nl_host_init(struct nl_host *host, const struct nl_trace *trace)
@@ -88,7 +109,7 @@ void nl_host_init(struct nl_host *host, const struct nl_trace *trace)
         lane_count++;
         run_count += (size_t)trace->lane.depth[lane] + 1;
     }
-    *host = (struct nl_host){.trace = trace};
+    *host = (struct nl_host){.trace = trace, .range_names = find_range_names(trace)};
     host->threads = nl_zalloc(((size_t)trace->thread.rows + 1) * sizeof *host->threads);
     host->lanes = nl_zalloc((lane_count + 1) * sizeof *host->lanes);
     host->runs = nl_zalloc((run_count + 1) * sizeof *host->runs);
@@ -106,7 +127,9 @@ void nl_host_init(struct nl_host *host, const struct nl_trace *trace)
         if (!is_host_lane(trace, lane))
             continue;
         struct nl_host_thread *thread = &host->threads[trace->lane.thread[lane]];
-        free_run = add_runs(&thread->lanes[thread->lane_count++], trace, lane, free_run);
+        struct nl_host_lane *entry = &thread->lanes[thread->lane_count++];
+        free_run = add_runs(entry, trace, lane, free_run);
+        entry->holds_ranges |= host->range_names && trace->lane.kind[lane] == NL_LANE_THREAD;
     }
 }
 
@@ -115,6 +138,7 @@ void nl_host_release(struct nl_host *host)
     nl_free(host->threads);
     nl_free(host->lanes);
     nl_free(host->runs);
+    nl_free(host->range_names);
     *host = (struct nl_host){0};
 }
 
@@ -206,6 +230,36 @@ uint32_t nl_host_at(struct nl_host *host, uint32_t thread, int64_t ts, int64_t *
             best = slice;
             most = rank;
         }
+    }
+    return best;
+}
+
+/* Ranges lie on lanes of their own or among operators; modules lie among the Python frames inside which
+ * they run. */
+static uint32_t range_among(const struct nl_host *host, uint32_t slice)
+{
+    const struct nl_trace *trace = host->trace;
+    while (slice != NL_NULL_ROW && trace->slice.kind[slice] != NL_KIND_NVTX &&
+           trace->slice.kind[slice] != NL_KIND_LAYER &&
+           !(host->range_names && host->range_names[trace->slice.name[slice]]))
+        slice = trace->slice.parent[slice];
+    return slice;
+}
+
+uint32_t nl_host_range(const struct nl_host *host, uint32_t thread)
+{
+    const struct nl_trace *trace = host->trace;
+    uint32_t best = NL_NULL_ROW;
+    if (thread >= trace->thread.rows)
+        return NL_NULL_ROW;
+    const struct nl_host_thread *it = &host->threads[thread];
+    for (uint32_t i = 0; i < it->lane_count; i++) {
+        if (!it->lanes[i].holds_ranges || it->lanes[i].found == NL_NULL_ROW)
+            continue;
+        uint32_t slice = range_among(host, it->lanes[i].found);
+        if (slice != NL_NULL_ROW &&
+            (best == NL_NULL_ROW || trace->slice.ts[slice] > trace->slice.ts[best]))
+            best = slice;
     }
     return best;
 }

@@ -23,6 +23,8 @@ struct nl_host {
     struct nl_host_thread *threads;
     struct nl_host_lane *lanes;
     struct nl_host_run *runs;
+    uint8_t
+        *range_names; /* per name: stands for a range though its kind does not say so; or NULL */
 };
 
 void nl_host_init(struct nl_host *host, const struct nl_trace *trace);
@@ -31,5 +33,9 @@ void nl_host_release(struct nl_host *host);
 /* The slice that says what `thread` (a row) does at `ts`; NL_NULL_ROW when nothing was recorded.
  * The answer holds until *until, which is later than `ts`. */
 uint32_t nl_host_at(struct nl_host *host, uint32_t thread, int64_t ts, int64_t *until);
+
+/* The innermost NVTX range, annotation or module of the thread at the moment of the last nl_host_at about
+ * it; NL_NULL_ROW none. It holds as long as that answer. */
+uint32_t nl_host_range(const struct nl_host *host, uint32_t thread);
 
 #endif

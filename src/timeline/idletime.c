@@ -77,7 +77,7 @@ static uint64_t sum_hash(uint8_t class, struct nl_did did)
 static void place_sum(struct finder *finder, size_t index)
 {
     const struct nl_idle_sum *sum = &finder->idle->sums[index];
-    struct nl_did did = {sum->activity, sum->elsewhere, sum->name, NL_NULL_ROW};
+    struct nl_did did = {sum->activity, sum->elsewhere, sum->name, NL_NULL_ROW, NL_NULL_ROW};
     size_t at = sum_hash(sum->class, did) >> 32 & (finder->slot_count - 1);
     while (finder->slots[at])
         at = (at + 1) & (finder->slot_count - 1);
@@ -254,7 +254,7 @@ static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thre
         now = until;
     }
     static const struct nl_did queued = {
-        .activity = NL_DID_QUEUED, .name = NL_NO_NAME, .slice = NL_NULL_ROW};
+        .activity = NL_DID_QUEUED, .name = NL_NO_NAME, .slice = NL_NULL_ROW, .range = NL_NULL_ROW};
     if (now < gap->end) {
         touch(finder, gap->class, queued, gap->end - now);
         tell(finder, gap, queued, now, gap->end);
@@ -262,7 +262,7 @@ static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thre
 }
 
 static const struct nl_did unknown = {
-    .activity = NL_DID_UNKNOWN, .name = NL_NO_NAME, .slice = NL_NULL_ROW};
+    .activity = NL_DID_UNKNOWN, .name = NL_NO_NAME, .slice = NL_NULL_ROW, .range = NL_NULL_ROW};
 
 static uint32_t feeder_of(struct finder *finder)
 {
