@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "cli/options.h"
+#include "timeline/stepfind.h"
 
 #define SHOWN(text) (int)((text).len < 60 ? (text).len : 60), (text).ptr
 
@@ -184,6 +185,28 @@ static bool rank_matches(const struct nl_window *window, const struct nl_trace *
     return process != NL_NULL_ROW && trace->process.rank[process] == window->rank;
 }
 
+/* Steps that the program did not mark, numbered from 0 as table detected_steps shows them. */
+static void add_detected(const struct nl_window_words *words, const struct nl_trace *trace,
+                         const struct nl_window *window, struct span *span, int64_t *least,
+                         int64_t *most)
+{
+    struct nl_found_steps found;
+    nl_steps_find(trace, &found);
+    for (size_t g = 0; g < found.group_count; g++) {
+        const struct nl_step_group *group = &found.groups[g];
+        if (window->has_rank && group->rank != window->rank)
+            continue;
+        for (size_t i = group->first; i < group->first + group->count; i++) {
+            const struct nl_found_step *step = &found.items[i];
+            *least = step->index < *least ? step->index : *least;
+            *most = step->index > *most ? step->index : *most;
+            if (step->index >= words->first_step && step->index < words->end_step)
+                span_add(span, step->start, step->end);
+        }
+    }
+    nl_steps_release(&found);
+}
+
 static bool find_steps(const struct nl_window_words *words, const struct nl_trace *trace,
                        struct nl_window *window, struct nl_err *err)
 {
@@ -201,8 +224,10 @@ static bool find_steps(const struct nl_window_words *words, const struct nl_trac
             span_add(&span, steps->ts[i], steps->ts[i] + dur);
     }
     if (least > most)
+        add_detected(words, trace, window, &span, &least, &most);
+    if (least > most)
         return nl_fail(err, NL_USAGE,
-                       "window: the profile has no numbered steps; use times or nvtx=");
+                       "window: the profile has no steps, marked or detected; use times or nvtx=");
     if (!span.matches)
         return nl_fail(err, NL_USAGE,
                        "window: no such step; the profile has %" PRId64 " to %" PRId64, least,

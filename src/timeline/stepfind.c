@@ -12,12 +12,14 @@
 #include "base/sort.h"
 #include "timeline/coldlaunch.h"
 #include "timeline/stepcheck.h"
+#include "timeline/stepcycle.h"
 #include "timeline/stepdetect.h"
 #include "timeline/stepname.h"
 #include "timeline/stepranges.h"
 #include "timeline/worksweep.h"
 
 #define MARKED_CONFIDENCE 1.0
+#define CYCLE_CONFIDENCE  0.6
 #define LEAST_CONFIDENCE  0.5
 #define NOT_TOLD          0.8 /* times: nothing on the host says that it is not layers */
 
@@ -112,6 +114,24 @@ static bool find_ranges(const struct nl_trace *trace, const struct nl_step_range
                                         .name = trace->slice.name[range->slice]});
     }
     return true;
+}
+
+/* ---- parts of a loop that come round ---- */
+
+static bool find_cycle(const struct nl_trace *trace, int64_t rank, struct nl_found_steps *found)
+{
+    struct nl_step_cycle cycle = nl_step_cycle(trace, rank);
+    struct nl_step_group *group = NULL;
+    if (cycle.count)
+        group = add_group(found, rank, NL_STEPS_RANGES, CYCLE_CONFIDENCE);
+    for (size_t i = 0; i < cycle.count; i++)
+        add_step(found, group,
+                 (struct nl_found_step){.index = (int64_t)i,
+                                        .start = cycle.starts[i],
+                                        .end = cycle.starts[i + 1],
+                                        .name = cycle.name});
+    nl_free(cycle.starts);
+    return group != NULL;
 }
 
 /* ---- launches ---- */
@@ -347,7 +367,8 @@ static void find_of_rank(const struct nl_trace *trace, const struct nl_step_rang
 {
     if (methods & 1u << NL_STEPS_MARKED && find_marked(trace, rank, found))
         return;
-    if (methods & 1u << NL_STEPS_RANGES && find_ranges(trace, ranges, rank, found))
+    if (methods & 1u << NL_STEPS_RANGES &&
+        (find_ranges(trace, ranges, rank, found) || find_cycle(trace, rank, found)))
         return;
     if (methods & 1u << NL_STEPS_LAUNCHES)
         find_launches(trace, rank, found);

@@ -2,7 +2,8 @@
  * stepfind — the iterations of a profile, however they can be known, per rank:
  *
  *   marked     rows of table step (ProfilerStep#N and what else the reader took for a step)
- *   ranges     NVTX ranges and annotations whose text stands for an iteration (stepname.def)
+ *   ranges     NVTX ranges and annotations whose text stands for an iteration (stepname.def); without
+ *              device work also ranges that come round in turn (stepcycle.h)
  *   launches   nothing marked: the launch sequence of the busiest device repeats (stepdetect.h)
  *
  * The first of them that answers is taken. Steps of a rank are in order of time and do not

@@ -29,31 +29,38 @@ static int by_place(const void *left, const void *right)
     return a->slice < b->slice ? -1 : a->slice > b->slice;
 }
 
+static void take(struct nl_step_ranges *ranges, const struct nl_trace *trace, uint8_t *rules,
+                 uint32_t slice)
+{
+    uint32_t name = trace->slice.name[slice], lane = trace->slice.lane[slice];
+    int64_t number;
+    if (trace->slice.dur[slice] == NL_NULL_I64 || trace->slice.dur[slice] == 0 ||
+        rules[name] == RULE_NONE)
+        return;
+    int rule = nl_step_rule_of(nl_trace_name(trace, name), &number);
+    rules[name] = rule < 0 ? RULE_NONE : RULE_FIRST;
+    if (rule < 0)
+        return;
+    nl_grow(&ranges->items, &ranges->cap, ranges->count + 1);
+    ranges->items[ranges->count++] = (struct nl_step_range){.rank = nl_lane_rank(trace, lane),
+                                                            .start = trace->slice.ts[slice],
+                                                            .end = nl_slice_end(trace, slice),
+                                                            .number = number,
+                                                            .slice = slice,
+                                                            .thread = trace->lane.thread[lane],
+                                                            .rule = rule};
+}
+
+/* NVTX ranges and annotations; in traces without any, which say no kinds, all slices of threads. */
 static void collect(struct nl_step_ranges *ranges, const struct nl_trace *trace)
 {
     uint8_t *rules = nl_zalloc(trace->names.count);
-    for (uint32_t row = 0; row < trace->nvtx.rows; row++) {
-        uint32_t slice = trace->nvtx.slice[row];
-        if (slice == NL_NULL_ROW || trace->slice.dur[slice] == NL_NULL_I64 ||
-            trace->slice.dur[slice] == 0)
-            continue;
-        uint32_t name = trace->slice.name[slice], lane = trace->slice.lane[slice];
-        int64_t number;
-        if (rules[name] == RULE_NONE)
-            continue;
-        int rule = nl_step_rule_of(nl_trace_name(trace, name), &number);
-        rules[name] = rule < 0 ? RULE_NONE : RULE_FIRST;
-        if (rule < 0)
-            continue;
-        nl_grow(&ranges->items, &ranges->cap, ranges->count + 1);
-        ranges->items[ranges->count++] = (struct nl_step_range){.rank = nl_lane_rank(trace, lane),
-                                                                .start = trace->slice.ts[slice],
-                                                                .end = nl_slice_end(trace, slice),
-                                                                .number = number,
-                                                                .slice = slice,
-                                                                .thread = trace->lane.thread[lane],
-                                                                .rule = rule};
-    }
+    for (uint32_t row = 0; row < trace->nvtx.rows; row++)
+        if (trace->nvtx.slice[row] != NL_NULL_ROW)
+            take(ranges, trace, rules, trace->nvtx.slice[row]);
+    for (uint32_t row = 0; row < trace->slice.rows && !trace->nvtx.rows; row++)
+        if (trace->slice.kind[row] == NL_KIND_GENERIC)
+            take(ranges, trace, rules, row);
     nl_free(rules);
 }
 

@@ -183,6 +183,35 @@ static void takes_ranges_by_their_text(void)
     nl_trace_free(trace);
 }
 
+/* Nobody marks the loop, but its parts come round; a layer loop inside device work is none. */
+static void takes_parts_that_come_round(void)
+{
+    for (int device = 0; device < 2; device++) {
+        struct site site;
+        struct nl_found_steps found;
+        open_site(&site);
+        add_range(&site, "setup", 0, 50);
+        for (int i = 0; i < 6; i++) {
+            int64_t from = 1000 + 1000 * i;
+            add_range(&site, "read", from, 300);
+            add_range(&site, "backbone", from + 310, 400);
+            add_range(&site, "head", from + 720, 100);
+        }
+        add_range(&site, "read", 7000, 300);
+        for (int i = 0; i < 3 * device; i++)
+            add_kernel(&site, "kernel", 10, 700);
+        struct nl_trace *trace = close_site(&site);
+        nl_steps_find(trace, &found);
+        REQUIRE(device ? found.count == 0 : found.count == 6);
+        for (size_t i = 0; i < found.count; i++)
+            CHECK_INT(found.items[i].start, 1000 + 1000 * (int64_t)i);
+        for (size_t i = 0; i < found.count; i++)
+            CHECK_INT(found.items[i].end, 2000 + 1000 * (int64_t)i);
+        nl_steps_release(&found);
+        nl_trace_free(trace);
+    }
+}
+
 /* Cases of repeating launches: how many steps, and how sure at least. */
 static void detects_repeating_launches(void)
 {
@@ -432,6 +461,7 @@ static void scales(void)
 }
 
 CHECK_MAIN("stepfind", {"takes marked steps", takes_marked_steps},
+           {"takes parts that come round", takes_parts_that_come_round},
            {"takes ranges by their text", takes_ranges_by_their_text},
            {"detects repeating launches", detects_repeating_launches}, {"finds none", finds_none},
            {"reads texts", reads_texts}, {"tells phases", tells_phases},
