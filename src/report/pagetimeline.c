@@ -72,15 +72,18 @@ static void choose_window(struct view *view, const struct nl_page_source *source
     const struct nl_found_step *step = typical_step(found, window, &rank, &of);
     view->start = trace->first_ts;
     view->end = trace->last_ts;
-    if (step && of >= 2) {
+    if (step) {
+        char place[40] = "";
+        if (rank != NL_NULL_I64)
+            snprintf(place, sizeof place, " of rank %" PRId64, rank);
         view->start = step->start;
         view->end = step->end;
-        snprintf(view->reason, sizeof view->reason,
-                 "step %" PRId64 ": the median of %zu steady steps", step->index, of);
-        if (rank != NL_NULL_I64)
+        if (of == 1)
+            snprintf(view->reason, sizeof view->reason, "step %" PRId64 "%s, the only steady one",
+                     step->index, place);
+        else
             snprintf(view->reason, sizeof view->reason,
-                     "step %" PRId64 " of rank %" PRId64 ": the median of %zu steady steps",
-                     step->index, rank, of);
+                     "step %" PRId64 "%s, the median of %zu steady ones", step->index, place, of);
     } else if (window->has_time) {
         view->start = window->start;
         view->end = window->end;

@@ -40,7 +40,7 @@ export function reportBlocks(answer: Answer | null, page: Page): Block[] {
   add("time", "Where the time goes", breakdown(answer), busy(page), account(answer, sections.get("account")));
   add("steps", "Steps", steps(page), rankHeat(page), stepParts(answer), tableOf(answer, sections.get("step_summary"), 8));
   add("idle", "Why devices were idle", idle(answer), tableOf(answer, sections.get("idle_causes"), 10));
-  add("timeline", "Timeline of a typical step", page.timeline?.slices ? timelineView(page.timeline) : null);
+  add("timeline", page.timeline?.reason.startsWith("step ") ? "Timeline of a typical step" : "Timeline", page.timeline?.slices ? timelineView(page.timeline) : null);
   add("flame", "Flame graphs", flames(page));
   add("kernels", "Kernels", tableOf(answer, sections.get("kernels"), 15), distributions(page));
   add("roofline", "Roofline", roofline(answer));

@@ -176,7 +176,7 @@ export function timelineView(timeline: Timeline): HTMLElement {
 function coverage(timeline: Timeline): HTMLElement {
   const left = timeline.left_out ? ` ${count(timeline.left_out)} slices shorter than ${ns(timeline.least_ns)} are left out of this file.` : "";
   const lanes = timeline.lanes_left_out ? ` ${count(timeline.lanes_left_out)} lanes are left out.` : "";
-  return h("p", { class: "note" }, `Shown: ${timeline.reason}; ${count(timeline.slices)} slices over ${ns(timeline.dur_ns)}.${left}${lanes}`);
+  return h("p", { class: "note" }, `Shown: ${timeline.reason}; ${count(timeline.slices)} ${timeline.slices === 1 ? "slice" : "slices"} over ${ns(timeline.dur_ns)}.${left}${lanes}`);
 }
 
 export function keys(): HTMLElement {
