@@ -50,7 +50,7 @@ enum nl_account_part {
 struct nl_account_row {
     uint32_t device; /* index in nl_account.devices */
     uint8_t phase, part;
-    bool inside;
+    bool inside;      /* in devices with laid_out it means nothing */
     bool elsewhere;   /* idle: another thread did that, for which the launching one waited */
     uint8_t activity; /* enum nl_idle_activity; of device work NL_DID_COUNT */
     uint8_t class;    /* idle: enum nl_idle_class, else NL_IDLE_CLASSES */

@@ -14,6 +14,7 @@
 #define MOST_Z        3.5 /* Iglewicz and Hoaglin 1993, as stepphase.c */
 #define MOST_OUTLIERS 0.1 /* of the steps: more are no outliers but how the run is */
 #define ALIKE         0.2 /* of the median length: such a step is no warm-up, however even the rest is */
+#define MOST_TAIL     0.5 /* of the device work's span */
 #define PAUSE_TIMES                                                                                \
     2.0 /* the median time from step to step: a pause this long belongs to no step */
 
@@ -129,11 +130,10 @@ static struct nl_found_step *as_run(const struct nl_phases *phases, const struct
     return steps;
 }
 
-static void cut_by_steps(struct nl_phases *phases, const struct nl_trace *trace,
-                         const struct nl_step_group *found)
+static void cut_by_steps(struct nl_phases *phases, const struct nl_step_group *found,
+                         const struct nl_found_step *steps)
 {
     struct nl_phase_group *group = add_group(phases, found->rank);
-    struct nl_found_step *steps = as_run(phases, trace, found);
     struct usual usual = usual_of(steps, found->count);
     bool warm = false;
     group->step_first = found->first;
@@ -149,7 +149,6 @@ static void cut_by_steps(struct nl_phases *phases, const struct nl_trace *trace,
         else if ((double)(steps[i + 1].start - steps[i].end) > usual.pause)
             add_cut(phases, steps[i].end, NL_OUTLIER);
     }
-    nl_free(steps);
 }
 
 /* ---- Without ---- */
@@ -175,19 +174,38 @@ static const struct nl_step_group *steps_of(const struct nl_found_steps *steps, 
     return NULL;
 }
 
+/* Whether the rank's work is in its steps, or before them. Steps after which most of the work comes are those
+ * of something else: another host of one file, a part of the program. `end` is the last one's. */
+static bool stand_for(int64_t end, const struct nl_startup *span)
+{
+    return span->start >= span->end ||
+           (double)(span->end - end) <= MOST_TAIL * (double)(span->end - span->start);
+}
+
+/* False when the rank has no steps that stand for its work. */
+static bool cut_by_any_steps(struct nl_phases *phases, const struct nl_trace *trace,
+                             const struct nl_startup *span)
+{
+    const struct nl_step_group *group = steps_of(phases->steps, span->rank);
+    if (!group)
+        return false;
+    struct nl_found_step *steps = as_run(phases, trace, group);
+    bool use = stand_for(steps[group->count - 1].end, span);
+    if (use)
+        cut_by_steps(phases, group, steps);
+    nl_free(steps);
+    return use;
+}
+
 void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
                     const struct nl_found_steps *steps)
 {
     size_t count;
     struct nl_startup *spans = nl_startups(trace, &count);
     *phases = (struct nl_phases){.steps = steps};
-    for (size_t i = 0; i < count; i++) {
-        const struct nl_step_group *group = steps_of(steps, spans[i].rank);
-        if (group)
-            cut_by_steps(phases, trace, group);
-        else
+    for (size_t i = 0; i < count; i++)
+        if (!cut_by_any_steps(phases, trace, &spans[i]))
             cut_by_work(phases, &spans[i]);
-    }
     nl_free(spans);
 }
 

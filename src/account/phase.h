@@ -8,7 +8,7 @@
  *   outlier   a later step that compiles or takes unusually long, and a long pause between two steps
  *   tail      after the last step
  *
- * Steps are taken as the devices ran them (account/devicesteps.h), not as the CPU queued them. Without steps
+ * Steps after which more than half of the device work's span comes are not used. Steps are taken as the devices ran them (account/devicesteps.h), not as the CPU queued them. Without steps
  * account/startup.h says when start-up is over, and tail begins where the rank's device work ends. A rank
  * without device work is then steady throughout.
  *

@@ -89,7 +89,7 @@ static void account_column(const struct nl_tf_call *call, size_t index, int colu
     case 5: nl_show_int(context, row->ns); break;
     case 6: nl_show_int(context, nl_account_per_step(account, row)); break;
     case 7: show_share(row->ns, nl_account_total(device), context); break;
-    case 8: nl_show_int(context, row->inside); break;
+    case 8: nl_show_int(context, device->laid_out ? NL_NULL_I64 : row->inside); break;
     case 9: sqlite3_result_null(context); break;
     case 10: show_share(row->ns, device->phase_ns[row->phase], context); break;
     default: more_columns(call, row, column, context); break;
@@ -121,8 +121,9 @@ const struct nl_table_function nl_tf_account = {
             {"ns", "INTEGER NS", "time booked"},
             {"ns_per_step", "INTEGER NS", "over the steps of the phase; NULL without steps"},
             {"share", "REAL", "of all time of the device's account"},
-            {"inside", "INTEGER", "1 between the device's first and last work"},
-            {"finding", "TEXT", "finding that claims the time"},
+            {"inside", "INTEGER",
+             "1 between the device's first and last work; NULL where the file has no start times"},
+            {"finding", "TEXT", "finding that claims the time; NULL as long as none does"},
             {"phase_share", "REAL", "of the device's time in that phase"},
             {"kind", "TEXT",
              "category of the kernel, kind of copy, or what the CPU did: operator, …"},

@@ -399,7 +399,51 @@ static void tells_phases(void)
     nl_trace_free(trace);
 }
 
+/* The CPU marks steps of 10 us each and is done before the device has begun the second. */
+static void follows_the_device(void)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    for (int64_t i = 0; i < 5; i++) {
+        gputrace_step(&make, 100 + 10 * i, 10);
+        gputrace_kernel(&make, 7, "gemm", 101 + 10 * i, 5, 110 + 200 * i, 200);
+    }
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_account *account = nl_account_new(trace, NULL);
+    REQUIRE(account->device_count == 1);
+    const struct nl_account_device *device = &account->devices[0];
+    CHECK_INT(device->steps[NL_STEADY], 5);
+    CHECK_INT(booked(account, NL_STEADY, NL_BOOKED_COMPUTE, "gemm"), 1000000);
+    CHECK_INT(device->phase_ns[NL_TAIL], 0);
+    nl_account_free(account);
+    nl_trace_free(trace);
+}
+
+/* Without steps: uploads, a long pause on the CPU, then kernels. */
+static void starts_up_without_steps(void)
+{
+    static const struct gputrace_copy upload = {NL_COPY_HTOD, NL_MEMORY_PAGEABLE, 1000, NULL};
+    struct gputrace make;
+    gputrace_open(&make);
+    gputrace_copy(&make, 7, upload, 0, 50, 10, 40);
+    gputrace_op(&make, "import", 50, 900);
+    for (int64_t i = 0; i < 3; i++)
+        gputrace_kernel(&make, 7, i ? "relu" : "gemm", 960 + 10 * i, 5, 1000 + 100 * i, 80);
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_account *account = nl_account_new(trace, NULL);
+    REQUIRE(account->device_count == 1);
+    CHECK_INT(account->devices[0].phase_ns[NL_STARTUP], 1000000);
+    CHECK_INT(booked(account, NL_STARTUP, NL_BOOKED_IDLE, "import"), 900000);
+    CHECK_INT(booked(account, NL_STEADY, NL_BOOKED_COMPUTE, ""), 240000);
+    nl_account_free(account);
+    nl_trace_free(trace);
+}
+
 CHECK_MAIN("account", {"books steps", books_steps},
            {"agrees with single nanoseconds", agrees_with_single_nanoseconds}, {"adds up", adds_up},
            {"books threads", books_threads}, {"ignores waiting kernels", ignores_waiting_kernels},
-           {"splits collectives", splits_collectives}, {"tells phases", tells_phases})
+           {"splits collectives", splits_collectives}, {"tells phases", tells_phases},
+           {"follows the device", follows_the_device},
+           {"starts up without steps", starts_up_without_steps})
