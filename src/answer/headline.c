@@ -172,21 +172,6 @@ static void tell_devices(const struct story *story)
     put_rest(story->out, breakdown);
 }
 
-static void tell_kernels(const struct story *story)
-{
-    const struct nl_result *kernels = part(story, "kernels");
-    if (!kernels)
-        return;
-    nl_buf_text(story->out, "Top kernel: ");
-    put_name(story->out, nl_short_kernel(nl_lookup_text(kernels, 0, "name")));
-    put_percent(story->out, ", ", nl_lookup_f64(kernels, 0, "share"));
-    put_ns(story->out, " of ", nl_lookup_sum(kernels, "total_ns"));
-    put_count(story->out, " kernel time (", nl_lookup_i64(kernels, 0, "count"), "call", "calls");
-    put_ns(story->out, ", median ", nl_lookup_i64(kernels, 0, "median_ns"));
-    put_count(story->out, "); ", nl_lookup_sum(kernels, "count"), "kernel", "kernels");
-    put_count(story->out, " of ", (int64_t)kernels->rows, "name.", "names.");
-}
-
 /* "… (from the launches that repeat, confidence 0.72; 2 more set apart)." */
 static void tell_how_steps_are_known(const struct story *story, const struct nl_result *steps,
                                      size_t row)
@@ -227,190 +212,6 @@ static void tell_steps(const struct story *story)
         put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
     }
     tell_how_steps_are_known(story, steps, slowest);
-}
-
-static void tell_communication(const struct story *story)
-{
-    const struct nl_result *overlap = part(story, "overlap");
-    int64_t communication = nl_lookup_sum(overlap, "comm_ns");
-    if (!communication)
-        return;
-    double hidden = (double)nl_lookup_sum(overlap, "overlap_ns") / (double)communication;
-    put_ns(story->out, "Communication runs ", communication);
-    put_percent(story->out, ", ", hidden);
-    nl_buf_text(story->out, " of it hidden behind compute.");
-}
-
-/* The direction that takes most time, over all devices. */
-static void tell_copies(const struct story *story)
-{
-    const struct nl_result *copies = part(story, "copies");
-    char text[NL_UNIT_TEXT];
-    if (!copies)
-        return;
-    struct nl_str kind = nl_lookup_text(copies, 0, "kind");
-    int64_t bytes = 0, ns = 0;
-    for (size_t row = 0; row < copies->rows; row++) {
-        int64_t size = nl_lookup_i64(copies, row, "bytes");
-        if (!nl_str_eq(nl_lookup_text(copies, row, "kind"), kind) || size == NL_NULL_I64)
-            continue;
-        bytes += size;
-        nl_sum_add(&ns, nl_lookup_i64(copies, row, "total_ns"));
-    }
-    put_count(story->out, "", nl_lookup_sum(copies, "count"), "copy takes", "copies take");
-    put_ns(story->out, " ", nl_lookup_sum(copies, "total_ns"));
-    if (ns > 0 && kind.len) {
-        nl_buf_format(story->out, "; most of it %.*s", (int)kind.len, kind.ptr);
-        nl_buf_format(story->out, ", %s", nl_format_bytes(text, (uint64_t)bytes));
-        nl_buf_format(story->out, " at %s", nl_format_rate(text, (double)bytes * 1e9 / (double)ns));
-    }
-    nl_buf_char(story->out, '.');
-}
-
-/* Sums of layers, or of functions and kernels, where there is no timeline. */
-static bool tell_sums(const struct story *story)
-{
-    static const struct {
-        const char *part, *name, *time, *one, *many;
-    } sums[] = {{"model_layers", "layer", "total_ns", "layer", "layers"},
-                {"call_sums", "name", "self_ns", "function or kernel", "functions and kernels"}};
-    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
-        const struct nl_result *result = part(story, sums[i].part);
-        if (!result || !result->rows || story->trace->sample.rows)
-            continue;
-        put_count(story->out, "Times of ", (int64_t)result->rows, sums[i].one, sums[i].many);
-        nl_buf_text(story->out, ", no timeline; the longest is ");
-        put_name(story->out, nl_lookup_text(result, 0, sums[i].name));
-        put_ns(story->out, ", ", nl_lookup_i64(result, 0, sums[i].time));
-        put_percent(story->out, ", ", nl_lookup_f64(result, 0, "share"));
-        struct nl_str place = nl_lookup_text(result, 0, "place");
-        nl_buf_text(story->out, " of ");
-        put_name(story->out, place.len ? place : nl_str("all"));
-        nl_buf_char(story->out, '.');
-        return true;
-    }
-    return false;
-}
-
-/* What there is of a profile without slices and without sums. */
-static const char *rest_of(const struct nl_trace *trace)
-{
-    if (trace->sample.rows)
-        return "CPU samples, no timeline of calls.";
-    if (trace->node.rows)
-        return "The nodes of a model, without times.";
-    if (trace->counter.rows)
-        return "Counters over time, no timeline of events.";
-    if (trace->memory.rows)
-        return "Allocations of memory, no timeline of events.";
-    if (trace->meta.rows || trace->device.rows)
-        return "Nothing with a length was recorded, only facts (table metadata).";
-    return "Nothing with a length was recorded.";
-}
-
-static void tell_cpu_only(const struct story *story)
-{
-    const struct nl_result *threads = part(story, "threads");
-    if (part(story, "breakdown"))
-        return;
-    if (!story->trace->slice.rows) {
-        if (!tell_sums(story))
-            nl_buf_text(story->out, rest_of(story->trace));
-        return;
-    }
-    nl_buf_text(story->out, "No device work was recorded: CPU side only");
-    put_ns(story->out, ", ", story->trace->last_ts - story->trace->first_ts);
-    if (threads)
-        put_count(story->out, " on ", (int64_t)threads->rows, "thread", "threads");
-    nl_buf_char(story->out, '.');
-}
-
-/* The row with the most self time that the program itself caused: not the profiler's own overhead. Tables
- * are sorted by one time or another; the first of equals counts. */
-static size_t top_own_row(const struct nl_result *result)
-{
-    size_t top = result->rows;
-    int64_t most = -1;
-    for (size_t row = 0; row < result->rows; row++) {
-        int64_t self = nl_lookup_i64(result, row, "self_ns");
-        if (self <= most || nl_str_is(nl_lookup_text(result, row, "kind"), "overhead"))
-            continue;
-        most = self;
-        top = row;
-    }
-    return top;
-}
-
-/* Of logs and dumps of communication: the operation with the most time, or how many there are. */
-static void tell_operations(const struct story *story)
-{
-    const struct nl_result *operations = part(story, "collectives");
-    if (!operations)
-        return;
-    int64_t whole = nl_lookup_sum(operations, "total_ns");
-    put_count(story->out, "", nl_lookup_sum(operations, "count"), "communication operation",
-              "communication operations");
-    if (whole > 0) {
-        nl_buf_text(story->out, "; most time in ");
-        put_name(story->out, nl_lookup_text(operations, 0, "operation"));
-        put_ns(story->out, ", ", nl_lookup_i64(operations, 0, "total_ns"));
-        put_ns(story->out, " of ", whole);
-    }
-    nl_buf_char(story->out, '.');
-}
-
-/* Whatever the CPU's time is best told by. */
-static void tell_cpu_top(const struct story *story)
-{
-    static const struct {
-        const char *name, *what;
-    } tables[] = {{"ops", "operator"},
-                  {"layers", "layer"},
-                  {"nvtx", "range"},
-                  {"python", "Python function"},
-                  {"others", "slice"}};
-    if (part(story, "breakdown"))
-        return;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        const struct nl_result *result = part(story, tables[i].name);
-        size_t row = result ? top_own_row(result) : 0;
-        int64_t whole = result ? nl_lookup_sum(result, "self_ns") : 0;
-        if (!result || row == result->rows || whole <= 0)
-            continue;
-        /* Pauses of a garbage collector and the like are no summary of what was sampled. */
-        if (!strcmp(tables[i].name, "others") && part(story, "cpu_samples"))
-            continue;
-        nl_buf_format(story->out, "Top %s by self time: ", tables[i].what);
-        put_name(story->out, nl_lookup_text(result, row, "name"));
-        put_percent(story->out, ", ", nl_lookup_f64(result, row, "share"));
-        put_ns(story->out, " of ", whole);
-        put_count(story->out, " (", nl_lookup_i64(result, row, "count"), "call).", "calls).");
-        return;
-    }
-    tell_operations(story);
-}
-
-/* Of profiles that have no calls, only samples: the function most of them were taken in. */
-static void tell_samples(const struct story *story)
-{
-    const struct nl_result *samples = part(story, "cpu_samples");
-    if (!samples || part(story, "breakdown"))
-        return;
-    size_t row = 0; /* V8 counts a thread that does nothing as well */
-    while (row + 1 < samples->rows && nl_str_is(nl_lookup_text(samples, row, "function"), "(idle)"))
-        row++;
-    struct nl_str place = nl_lookup_text(samples, row, "place");
-    nl_buf_text(story->out, "Most samples: ");
-    put_name(story->out, nl_lookup_text(samples, row, "function"));
-    if (place.len) {
-        nl_buf_text(story->out, " in ");
-        put_name(story->out, place);
-    }
-    put_percent(story->out, ", ", nl_lookup_f64(samples, row, "share"));
-    struct nl_str event = nl_lookup_text(samples, row, "event");
-    nl_buf_text(story->out, event.len ? " of " : " of the weight of all ");
-    put_name(story->out, event.len ? event : nl_str("samples"));
-    nl_buf_char(story->out, '.');
 }
 
 /* What there is most: slices, or what a profile without a timeline has. */
@@ -485,47 +286,25 @@ static void tell_finding(const struct story *story)
     nl_buf_text(story->out, ").");
 }
 
-/* Silence is not health: how much could not be judged is said. */
-static void tell_no_finding(const struct story *story)
-{
-    const struct nl_findings *findings = story->report->findings;
-    if (!findings || top_finding(story) || !part(story, "breakdown"))
-        return;
-    nl_buf_text(story->out, "No cause found that costs 0.5 % of the time or more");
-    if (findings->abstained_count)
-        put_count(story->out, "; ", (int64_t)findings->abstained_count, "cause", "causes");
-    nl_buf_text(story->out,
-                findings->abstained_count ? " could not be judged (--all says why)." : ".");
-}
-
-static void tell_proof(const struct story *story)
-{
-    const struct nl_finding *top = top_finding(story);
-    if (!top)
-        return;
-    nl_buf_text(story->out, "Because: ");
-    for (size_t i = 0; i < top->evidence_count && i < 2; i++)
-        nl_buf_format(story->out, "%s%s", i ? "; " : "", top->evidence[i].says);
-    nl_buf_char(story->out, '.');
-}
-
-static void tell_action(const struct story *story)
-{
-    const struct nl_finding *top = top_finding(story);
-    if (top && top->suggestions && top->suggestions[0].action)
-        nl_buf_format(story->out, "First thing to try: %s.", top->suggestions[0].action);
-}
-
 typedef void tell_fn(const struct story *story);
 
-static tell_fn *const analyze_story[] = {
-    tell_finding,       tell_proof,   tell_action,  tell_devices, tell_no_finding,
-    tell_cpu_only,      tell_kernels, tell_cpu_top, tell_samples, tell_steps,
-    tell_communication, tell_copies,  NULL};
+static tell_fn *const analyze_story[] = {tell_finding, tell_steps, tell_devices, NULL};
 static tell_fn *const info_story[] = {tell_contents, tell_coverage, NULL};
+
+/* The verdict and its notes come first. */
+static void add_verdict(struct nl_report *report)
+{
+    const struct nl_verdict_words *verdict = report->verdict;
+    if (!verdict)
+        return;
+    report->headlines[report->headline_count++] = verdict->sentence;
+    for (size_t i = 0; i < verdict->note_count; i++)
+        report->headlines[report->headline_count++] = verdict->notes[i];
+}
 
 void nl_headlines(struct nl_report *report, const struct nl_trace *trace)
 {
+    add_verdict(report);
     tell_fn *const *story = report->findings ? analyze_story : info_story;
     for (size_t i = 0; story[i] && report->headline_count < NL_HEADLINES_MAX; i++) {
         struct nl_buf out;

@@ -5,6 +5,7 @@
 
 #include "findings/advice.h"
 #include "answer/headline.h"
+#include "answer/verdict.h"
 #include "tables/memo.h"
 #include "base/pool.h"
 
@@ -182,6 +183,8 @@ static bool run_tasks(struct report_run *run, struct nl_err *err)
     nl_job_phase(run->job, "analyzing", tasks - 1);
     nl_parallel(nl_job_threads(run->job), tasks, run_task, run);
     bool done = all_done(run, err);
+    if (done && run->plan->has_findings && !run->options.section)
+        nl_verdict_make(run->report, run->trace, &run->options);
     nl_free(run->errs);
     nl_free(run->order);
     nl_memo_free(run->options.memo);

@@ -7,9 +7,10 @@
 #ifndef NL_REPORT_H
 #define NL_REPORT_H
 
+#include "answer/verdict.h"
 #include "findings/finding.h"
 
-#define NL_HEADLINES_MAX 7
+#define NL_HEADLINES_MAX 8
 
 struct nl_report {
     const char *name;  /* "analyze": schema neurolens.analyze/1 */
@@ -18,6 +19,7 @@ struct nl_report {
     size_t headline_count;
     struct nl_result **results; /* every analysis of the plan, also those without rows */
     size_t result_count;
+    const struct nl_verdict_words *verdict; /* NULL in reports without; JSON gets "answer" */
     struct nl_findings *findings; /* NULL in reports without; JSON gets "findings", "abstained" */
     struct nl_arena arena;
 };

@@ -12,7 +12,7 @@
 #include "base/file.h"
 
 #define MAGIC     "NLREPORT"
-#define FORMAT    1u
+#define FORMAT    2u
 #define MOST_BODY ((size_t)256 << 20)
 #define TEXTS(n)  ((n) * sizeof(uint64_t)) /* bytes that n texts take at least: their lengths */
 
@@ -282,6 +282,32 @@ static void put_findings(struct tape *tape, struct nl_findings *findings)
 
 /* ---- Reports ---- */
 
+static void put_verdict(struct tape *tape, struct nl_report *report)
+{
+    struct nl_arena *arena = &report->arena;
+    struct nl_verdict_words verdict = {0};
+    bool has = report->verdict != NULL;
+    put_flag(tape, &has);
+    if (!has)
+        return;
+    if (tape->out)
+        verdict = *report->verdict;
+    verdict.class = (enum nl_verdict_class)put_small(tape, verdict.class, NL_VERDICT_CLASSES);
+    put_text(tape, &verdict.sentence, arena);
+    put_remark(tape, &verdict.culprit, arena);
+    put_remark(tape, &verdict.phase, arena);
+    put_i64(tape, &verdict.saving_ns);
+    put_i64(tape, &verdict.saving_ns_per_step);
+    put_count(tape, &verdict.note_count, TEXTS(1), NL_VERDICT_NOTES);
+    for (size_t i = 0; i < verdict.note_count; i++)
+        put_text(tape, &verdict.notes[i], arena);
+    if (tape->out)
+        return;
+    struct nl_verdict_words *kept = nl_arena_alloc(arena, sizeof *kept);
+    *kept = verdict;
+    report->verdict = kept;
+}
+
 static void put_report(struct tape *tape, struct nl_report *report)
 {
     bool judged = report->findings != NULL;
@@ -290,6 +316,7 @@ static void put_report(struct tape *tape, struct nl_report *report)
     put_count(tape, &report->headline_count, TEXTS(1), NL_HEADLINES_MAX);
     for (size_t i = 0; i < report->headline_count; i++)
         put_text(tape, &report->headlines[i], &report->arena);
+    put_verdict(tape, report);
     put_flag(tape, &judged);
     if (judged && !tape->out) {
         report->findings = nl_zalloc(sizeof *report->findings);

@@ -4,16 +4,46 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 
+/* What the user called the profile, so that a shell reads it as the same words; nl_free it. */
+static char *quoted(const struct nl_call *call)
+{
+    struct nl_buf out;
+    nl_buf_init(&out, 4096);
+    for (int i = 0; i < call->count && i < 4; i++) {
+        const char *word = call->argument[i];
+        bool plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "@%+=:,./-_~") == strlen(word);
+        nl_buf_text(&out, i ? " " : "");
+        nl_buf_text(&out, plain ? "" : "'");
+        for (const char *at = word; *at; at++)
+            if (*at == '\'')
+                nl_buf_text(&out, "'\\''");
+            else
+                nl_buf_char(&out, *at);
+        nl_buf_text(&out, plain ? "" : "'");
+    }
+    nl_buf_text(&out, call->count > 4 ? " …" : "");
+    char *text = nl_strdup(out.len ? out.ptr : "");
+    nl_buf_release(&out);
+    return text;
+}
+
 static bool show(const struct nl_call *call, struct nl_output *output,
                  const struct nl_profile *profile, const struct nl_report *report,
                  struct nl_err *err)
 {
+    char *input = quoted(call);
     struct nl_view_options options = {.section = call->settings.section,
                                       .width = output->width,
                                       .color = output->color,
                                       .all = call->settings.all,
+                                      .brief = !call->settings.full && !call->settings.limit,
+                                      .input = input,
                                       .rows = (size_t)call->settings.limit};
-    return output->view->render_report(output->stream, profile, report, &options, err);
+    nl_output_page(output, call);
+    bool done = output->view->render_report(output->stream, profile, report, &options, err);
+    nl_free(input);
+    return done;
 }
 
 /* From the loaded trace to the last line. */

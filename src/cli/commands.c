@@ -66,6 +66,14 @@ static const struct nl_option report_options[] = {
     END,
 };
 
+static const struct nl_option page_options[] = {
+    {"full", 0, NL_OPTION_FLAG, TARGET(full), NULL, "the whole report: every table and finding",
+     NULL},
+    {"no-pager", 0, NL_OPTION_FLAG, TARGET(no_pager), NULL,
+     "do not pipe into $PAGER (default: less) on a terminal", NULL},
+    END,
+};
+
 static const struct nl_option sql_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows of each answer", NULL},
     {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME", "stop a statement after, say, 30s",
@@ -142,6 +150,8 @@ static const struct nl_option gc_options[] = {
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
 static const struct nl_option *const report_tables[] = {report_options, profile_options,
                                                         nl_common_options, NULL};
+static const struct nl_option *const analyze_tables[] = {page_options, report_options,
+                                                         profile_options, nl_common_options, NULL};
 static const struct nl_option *const diff_tables[] = {nl_diff_options, profile_options,
                                                       nl_common_options, NULL};
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
@@ -276,16 +286,18 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_info},
     {.name = "analyze",
      .group = "Understand",
-     .summary = "where the time goes, with the evidence",
+     .summary = "what limits the program, with the evidence",
      .usage = "PROFILE…",
      .least = 1,
      .most = -1,
-     .tables = report_tables,
-     .help = "Breaks the time of every device and rank into compute, exposed communication,\n"
-             "exposed copies and idle (they add up to the wall time exactly), and lists the\n"
-             "kernels, copies, operators, ranges, launches and steps behind it. What was not\n"
-             "recorded is named, with the way to record it.",
+     .tables = analyze_tables,
+     .help = "Says in one sentence what limits the program, who is to blame and what could be\n"
+             "saved, and shows on one screen the time of every device, up to three findings and\n"
+             "the two tables that the answer is about. --full shows everything: all findings\n"
+             "with evidence, and the tables of kernels, copies, operators, ranges, launches and\n"
+             "steps. What was not recorded is named, with the way to record it.",
      .examples = "neurolens analyze trace.json.gz\n"
+                 "neurolens analyze trace.json.gz --full        # everything, in a pager\n"
                  "neurolens analyze 'run.sqlite[1.2s:1.5s]'     # a window of time\n"
                  "neurolens analyze 'ranks/[step=10:20,rank=3]' # some steps of one rank\n"
                  "neurolens analyze run.sqlite --format json -o run.json\n"

@@ -148,10 +148,26 @@ static bool finish_stream(FILE *stream, bool close, const char *name, struct nl_
     return nl_fail(err, NL_WRITE, "cannot write: %s", strerror(failure));
 }
 
+void nl_output_page(struct nl_output *output, const struct nl_call *call)
+{
+    const char *pager = getenv("PAGER");
+    if (call->settings.no_pager || call->settings.output || output->stream != stdout ||
+        output->view != &nl_view_text || !isatty(STDOUT_FILENO) || (pager && !*pager))
+        return;
+    fflush(stdout);
+    output->pager = popen(pager ? pager : "less -FRX", "we");
+    if (output->pager)
+        output->stream = output->pager;
+}
+
 bool nl_output_close(struct nl_output *output, const struct nl_call *call, bool done,
                      struct nl_err *err)
 {
     nl_progress_temporary(call->progress, NULL);
+    if (output->pager) {
+        pclose(output->pager);
+        return done;
+    }
     if (output->atomic) {
         if (done)
             return nl_out_commit(&output->file, err);

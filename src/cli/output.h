@@ -17,10 +17,15 @@ struct nl_output {
     /* private */
     struct nl_out file;
     bool atomic, direct;
+    FILE *pager;
 };
 
 /* Whether the answer is to be a page: -o ends in .html, and --format says nothing else. */
 bool nl_output_is_page(const struct nl_call *call);
+
+/* Long text on a terminal goes through $PAGER, else `less -FRX`, which ends by itself when all fits one
+ * screen. Nothing happens with another format, with -o, in a pipe, or with an empty $PAGER. */
+void nl_output_page(struct nl_output *output, const struct nl_call *call);
 
 /* `inputs` are the files, folders and patterns that are read. NL_USAGE when -o names one of them,
  * NL_WRITE when it cannot be written. */

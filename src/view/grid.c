@@ -1,6 +1,7 @@
 /* grid — see grid.h. */
 #include "view/grid.h"
 
+#include "tables/readname.h"
 #include "tables/shortname.h"
 #include "base/sort.h"
 #include "view/celltext.h"
@@ -24,23 +25,30 @@ static bool has_value(const struct nl_result *result, size_t column)
     return false;
 }
 
-/* A cell for a table: kernels by their short names. */
-static struct nl_cell short_cell(const struct nl_result_column *column, struct nl_cell cell)
+/* A cell for a table: kernels by their readable names, which live in the grid. */
+static struct nl_cell short_cell(struct nl_grid *grid, const struct nl_result_column *column,
+                                 struct nl_cell cell)
 {
-    if (cell.type == NL_CELL_TEXT && column->head && !strcmp(column->head, "kernel"))
-        cell.text = nl_short_kernel(cell.text);
+    if (cell.type != NL_CELL_TEXT || !column->head || strcmp(column->head, "kernel") != 0)
+        return cell;
+    struct nl_buf read;
+    nl_buf_init(&read, CELL_BYTES);
+    nl_read_kernel(&read, cell.text);
+    if (read.len)
+        cell.text = (struct nl_str){nl_arena_text(&grid->arena, read.ptr, read.len), read.len};
+    nl_buf_release(&read);
     return cell;
 }
 
-/* Marks the rows whose kernel another kernel of the column is called like, but for its parameters:
- * they are shown with them. */
-static void mark_namesakes(const struct nl_grid *grid, size_t source, bool *whole)
+/* Marks the rows whose kernel another kernel of the column reads like: they are shown with templates, without
+ * parameters. */
+static void mark_namesakes(struct nl_grid *grid, size_t source, bool *whole)
 {
     const struct nl_result_column *def = &grid->result->columns[source];
     struct nl_keyed *keys = nl_alloc(2 * (grid->rows + 1) * sizeof *keys);
     size_t count = 0;
     for (size_t row = 0; row < grid->rows; row++) {
-        struct nl_cell cell = short_cell(def, *nl_result_cell(grid->result, row, source));
+        struct nl_cell cell = short_cell(grid, def, *nl_result_cell(grid->result, row, source));
         if (cell.type == NL_CELL_TEXT)
             keys[count++] = (struct nl_keyed){nl_hash(cell.text.ptr, cell.text.len), (uint32_t)row};
     }
@@ -56,6 +64,14 @@ static void mark_namesakes(const struct nl_grid *grid, size_t source, bool *whol
     nl_free(keys);
 }
 
+static struct nl_cell namesake_cell(struct nl_cell cell)
+{
+    struct nl_str plain = nl_short_kernel(cell.text);
+    if (plain.len && plain.ptr[plain.len - 1] == '>')
+        cell.text = plain;
+    return cell;
+}
+
 static void fill_column(struct nl_grid *grid, struct nl_grid_column *column)
 {
     const struct nl_result *result = grid->result;
@@ -69,7 +85,8 @@ static void fill_column(struct nl_grid *grid, struct nl_grid_column *column)
     column->width = nl_celltext_width(nl_str(nl_grid_heading(def)));
     for (size_t row = 0; row < grid->rows; row++) {
         const struct nl_cell *full = nl_result_cell(result, row, column->source);
-        const struct nl_cell cell = whole[row] ? *full : short_cell(def, *full);
+        const struct nl_cell cell =
+            whole[row] ? namesake_cell(*full) : short_cell(grid, def, *full);
         nl_buf_clear(&text);
         const struct nl_result_column shown = nl_celltext_column(result, row, column->source);
         nl_celltext_eyes(&text, &shown, &cell);

@@ -221,6 +221,21 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
     return end(&json, out, err);
 }
 
+static void put_answer(struct nl_json *json, const struct nl_verdict_words *verdict)
+{
+    nl_json_key(json, "answer");
+    nl_json_open(json, '{');
+    nl_json_put_text(json, "class", nl_verdict_class_name(verdict->class));
+    nl_json_put_text(json, "sentence", verdict->sentence);
+    nl_json_put_text(json, "culprit", verdict->culprit);
+    nl_json_put_i64(json, "saving_ns", verdict->saving_ns, verdict->saving_ns != INT64_MIN);
+    nl_json_put_i64(json, "saving_ns_per_step", verdict->saving_ns_per_step,
+                    verdict->saving_ns_per_step != INT64_MIN);
+    nl_json_put_text(json, "phase", verdict->phase);
+    put_texts(json, "notes", verdict->notes, verdict->note_count);
+    nl_json_close(json, '}');
+}
+
 static bool render_report(FILE *out, const struct nl_profile *profile,
                           const struct nl_report *report, const struct nl_view_options *options,
                           struct nl_err *err)
@@ -229,6 +244,8 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
     begin(&json, out, report->name, profile, options);
     nl_json_open(&json, '{');
     put_texts(&json, "headline", report->headlines, report->headline_count);
+    if (report->verdict)
+        put_answer(&json, report->verdict);
     if (report->findings)
         nl_findings_json(&json, report->findings);
     for (size_t i = 0; i < report->result_count; i++) {

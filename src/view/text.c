@@ -2,6 +2,7 @@
  * text — answers for eyes: the sentences first, then tables that fit the screen. Free to change;
  * scripts read json or csv.
  */
+#include "view/brief.h"
 #include "view/celltext.h"
 #include "view/findings.h"
 #include "view/finish.h"
@@ -336,6 +337,11 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
     struct page page;
     size_t rows = options->all ? SIZE_MAX : options->rows ? options->rows : REPORT_ROWS;
     page_open(&page, out, profile, options);
+    if (options->brief && report->verdict && profile && !options->section && !options->all) {
+        nl_brief_page(&page.line, profile, report, options);
+        flush(&page, NULL);
+        return page_close(&page, err);
+    }
     for (size_t i = 0; i < report->headline_count; i++) {
         nl_celltext_safe(&page.line, nl_str(report->headlines[i]));
         put_wrapped(&page, i ? NULL : BOLD);

@@ -31,12 +31,14 @@ struct nl_view_options {
     /* The report holds one section, this one: shown even when empty, without anything else. csv:
      * NULL = "kernels", or the first with rows. */
     const char *section;
-    bool matrix;    /* JSON: rows as arrays (SQL) instead of objects */
-    unsigned width; /* columns of the screen (text only); 0 = 100 */
-    bool color;     /* ANSI emphasis (text only); meaning never hangs on it */
-    bool all;       /* text and md: every row and every empty section */
-    size_t rows;    /* text and md: rows shown per table; 0 = 12 in reports, all for results */
-    bool compact;   /* JSON on one line */
+    bool matrix;       /* JSON: rows as arrays (SQL) instead of objects */
+    unsigned width;    /* columns of the screen (text only); 0 = 100 */
+    bool color;        /* ANSI emphasis (text only); meaning never hangs on it */
+    bool all;          /* text and md: every row and every empty section */
+    bool brief;        /* text: a report with an answer on one screen (view/brief.h) */
+    const char *input; /* what the user called the profile, quoted for a shell; NULL = PROFILE */
+    size_t rows;       /* text and md: rows shown per table; 0 = 12 in reports, all for results */
+    bool compact;      /* JSON on one line */
     /* Of a comparison: what `profile` is held against. JSON gets "base": {"profile", "coverage"}; text
      * and md call it A, and the other B. */
     const struct nl_profile *base;

@@ -1,0 +1,321 @@
+/* devicewords — see devicewords.h. */
+#include "answer/devicewords.h"
+
+#include "tables/answer.h"
+#include "tables/lookup.h"
+
+#define WORTH_SAYING 0.02 /* of the time */
+
+/* "GPU 0", "Rank 3 GPU 0", "GPU 0 (1 of 2)". */
+static void put_place(struct nl_device_case *it, struct nl_buf *out)
+{
+    const char *word = nl_answer_device_word(it->judged->trace, it->row.device);
+    if (it->row.rank != NL_NULL_I64)
+        nl_buf_format(out, "rank %lld ", (long long)it->row.rank);
+    if (it->row.ordinal == NL_NULL_I64)
+        nl_buf_text(out, "the device");
+    else
+        nl_buf_format(out, "%s %lld", word, (long long)it->row.ordinal);
+}
+
+/* "630 ms of 1.01 s (63 %)". */
+static void put_of(struct nl_buf *out, const char *before, int64_t ns, int64_t whole)
+{
+    nl_tell_time(out, before, ns);
+    nl_tell_time(out, " of ", whole);
+    nl_tell_ratio(out, " (", ns, whole);
+    nl_buf_char(out, ')');
+}
+
+/* "cudaLaunchKernel 104 ms (in aten::addmm), aten::mm 45 ms". */
+static void put_names(struct nl_device_case *it, struct nl_buf *out, const char *before,
+                      enum nl_time_what what, size_t most)
+{
+    const struct nl_time_name *names = it->parts.parts[what].names;
+    for (size_t i = 0; i < most && i < NL_TIME_NAMES && names[i].name; i++) {
+        nl_tell_name(out, i ? ", " : before, nl_str(names[i].name));
+        nl_tell_time(out, " ", names[i].ns);
+        if (names[i].inside)
+            nl_tell_name(out, " in ", nl_str(names[i].inside));
+    }
+}
+
+static const char *first_name(const struct nl_device_case *it, enum nl_time_what what)
+{
+    return it->parts.parts[what].names[0].name;
+}
+
+static void close_sentence(struct nl_device_case *it, struct nl_buf *out, const char *culprit)
+{
+    nl_buf_char(out, '.');
+    nl_tell_end(it->judged, &it->judged->verdict->sentence);
+    if (culprit)
+        it->judged->verdict->culprit = culprit;
+}
+
+/* ---- computing ---- */
+
+static void put_kernels(struct nl_device_case *it, struct nl_buf *out, const char *before,
+                        size_t most)
+{
+    const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
+    int64_t whole = kernels ? nl_lookup_sum(kernels, "total_ns") : 0;
+    for (size_t i = 0; kernels && i < most && i < kernels->rows; i++) {
+        nl_tell_kernel(out, i ? ", " : before, nl_lookup_text(kernels, i, "name"));
+        nl_tell_ratio(out, " ", nl_lookup_i64(kernels, i, "total_ns"), whole);
+    }
+}
+
+/* "; by kind: gemm 60 %, attention 20 %" where the names tell for most of the time. */
+static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char *before)
+{
+    const struct nl_result *kinds = nl_judged_part(it->judged, "kernel_categories");
+    int64_t whole = kinds ? nl_lookup_sum(kinds, "sum_ns") : 0;
+    size_t said = 0;
+    for (size_t i = 0; kinds && i < kinds->rows && said < 3; i++) {
+        struct nl_str name = nl_lookup_text(kinds, i, "category");
+        int64_t ns = nl_lookup_i64(kinds, i, "sum_ns");
+        if (!name.len || nl_str_is(name, "other") || ns * 20 < whole)
+            continue;
+        nl_buf_text(out, said++ ? ", " : before);
+        for (size_t at = 0; at < name.len; at++)
+            nl_buf_char(out, name.ptr[at] == '_' ? ' ' : name.ptr[at]);
+        nl_tell_ratio(out, " ", ns, whole);
+    }
+}
+
+void nl_device_tell_compute(struct nl_device_case *it, int64_t ns)
+{
+    const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Compute-bound: ");
+    put_place(it, out);
+    put_of(out, " computes ", ns, it->parts.total);
+    put_kernels(it, out, "; most in ", 2);
+    close_sentence(it, out,
+                   kernels ? nl_keep_kernel(it->judged, nl_lookup_text(kernels, 0, "name")) : NULL);
+    out = nl_tell_begin(it->judged);
+    put_kinds(it, out, "Kernel time by kind: ");
+    const struct nl_result *ops = nl_judged_part(it->judged, "op_gpu");
+    for (size_t i = 0, said = 0; ops && i < ops->rows && said < 2; i++) {
+        struct nl_str name = nl_lookup_text(ops, i, "name");
+        if (!name.len || name.ptr[0] == '[')
+            continue;
+        nl_tell_name(out, said++ ? ", " : out->len ? "; by operator: " : "By operator: ", name);
+    }
+    if (out->len)
+        nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+}
+
+/* ---- communication ---- */
+
+const char *nl_device_top_collective(struct nl_judged *judged)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "collectives");
+    return rows ? nl_keep_name(judged, nl_lookup_text(rows, 0, "operation")) : NULL;
+}
+
+/* In which a rank waits least: who comes last waits for nobody. */
+void nl_device_put_last_rank(struct nl_judged *judged, struct nl_buf *out, const char *before)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "overlap");
+    size_t least = 0;
+    int64_t sum = nl_lookup_sum(rows, "comm_ns");
+    if (!rows || rows->rows < 2)
+        return;
+    for (size_t i = 1; i < rows->rows; i++)
+        if (nl_lookup_i64(rows, i, "comm_ns") < nl_lookup_i64(rows, least, "comm_ns"))
+            least = i;
+    int64_t own = nl_lookup_i64(rows, least, "comm_ns"), rank = nl_lookup_i64(rows, least, "rank");
+    int64_t others = (sum - own) / (int64_t)(rows->rows - 1);
+    if (rank == NL_NULL_I64 || own * 2 > others)
+        return;
+    nl_buf_format(out, "%srank %lld arrives last: ", before, (long long)rank);
+    nl_tell_time(out, "its collectives take ", own);
+    nl_tell_time(out, ", on the others ", others);
+    nl_buf_text(out, " on average, which is waiting for it");
+}
+
+void nl_device_tell_comm(struct nl_device_case *it, int64_t ns)
+{
+    const struct nl_result *rows = nl_judged_part(it->judged, "collectives");
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Communication-bound: ");
+    put_place(it, out);
+    put_of(out, " spends ", ns, it->parts.total);
+    nl_buf_text(out, " in exposed communication");
+    if (rows)
+        nl_tell_name(out, ", most in ", nl_lookup_text(rows, 0, "operation"));
+    nl_device_put_last_rank(it->judged, out, "; ");
+    close_sentence(it, out, nl_device_top_collective(it->judged));
+}
+
+/* ---- the CPU is late ---- */
+
+void nl_device_tell_launch(struct nl_device_case *it, int64_t ns)
+{
+    const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
+    int64_t count = nl_lookup_sum(kernels, "count"), total = nl_lookup_sum(kernels, "total_ns");
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Launch-bound: ");
+    put_place(it, out);
+    put_of(out, " waits for the CPU to launch work ", ns, it->parts.total);
+    if (count > 0) {
+        nl_tell_number(out, "; ", count, "kernel", "kernels");
+        nl_tell_time(out, " of ", total / count);
+        nl_buf_text(out, " on average");
+    }
+    put_names(it, out, "; the CPU is in ", NL_TIME_DISPATCH, 3);
+    close_sentence(it, out, first_name(it, NL_TIME_DISPATCH));
+}
+
+void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
+{
+    const char *name = first_name(it, NL_TIME_INPUT);
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Input-bound: ");
+    put_place(it, out);
+    put_of(out, " waits for input data ", ns, it->parts.total);
+    if (name)
+        nl_tell_name(out, ", while the launching thread is in ", nl_str(name));
+    if (it->steps >= 3) {
+        nl_tell_time(out, "; ", ns / it->steps);
+        nl_tell_time(out, " of each step of ", it->step_ns);
+    }
+    close_sentence(it, out, name);
+}
+
+void nl_device_tell_sync(struct nl_device_case *it, int64_t ns)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Synchronisation: ");
+    put_place(it, out);
+    put_of(out, " is idle ", ns, it->parts.total);
+    nl_buf_text(out, " while the CPU still sits in a blocking call");
+    put_names(it, out, ": ", NL_TIME_SYNC, 2);
+    close_sentence(it, out, first_name(it, NL_TIME_SYNC));
+}
+
+static void put_nothing(struct nl_device_case *it, struct nl_buf *out, const char *before)
+{
+    nl_tell_time(out, before, it->parts.largest_nothing);
+    nl_buf_text(out, " in one gap with nothing recorded on the launching thread");
+    if (it->parts.nothing_ended_by)
+        nl_tell_name(out, ", until ", nl_str(it->parts.nothing_ended_by));
+    else if (it->parts.gap_before)
+        nl_tell_name(out, ", until ", nl_str(it->parts.gap_before));
+}
+
+void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
+{
+    const struct nl_time_part *first = &it->parts.parts[NL_TIME_FIRST];
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    put_of(out, "Start-up: ", ns, it->parts.total);
+    nl_buf_text(out, " go to first-time work");
+    put_names(it, out, ": ", NL_TIME_FIRST, 3);
+    if (it->parts.largest_nothing * 10 > ns)
+        put_nothing(it, out, first->names[0].name ? "; " : ": ");
+    const char *culprit =
+        first->ns >= it->parts.largest_nothing ? first->names[0].name : it->parts.nothing_ended_by;
+    close_sentence(it, out, culprit ? culprit : first->names[0].name);
+}
+
+void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
+{
+    enum nl_time_what what = first_name(it, NL_TIME_HOST) ? NL_TIME_HOST : NL_TIME_FIRST;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Host-bound: ");
+    put_place(it, out);
+    put_of(out, " waits ", ns, it->parts.total);
+    put_names(it, out, " for the CPU: ", what, 3);
+    if (it->parts.after * 2 > ns)
+        nl_tell_time(out, "; the CPU goes on after the last work of the device for ",
+                     it->parts.after);
+    close_sentence(it, out, first_name(it, what));
+}
+
+void nl_device_tell_idle(struct nl_device_case *it, int64_t ns)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    put_place(it, out);
+    put_of(out, " is idle ", ns, it->parts.total);
+    if (it->parts.parts[NL_TIME_UNKNOWN].ns * 2 > ns) {
+        nl_buf_text(out, "; why is not in the file: launches were not recorded");
+        nl_tell_time(out, "; the longest gap takes ", it->parts.longest_gap);
+        if (it->parts.gap_before)
+            nl_tell_name(out, ", before ", nl_str(it->parts.gap_before));
+    } else {
+        put_nothing(it, out, "; ");
+    }
+    close_sentence(it, out, it->parts.nothing_ended_by);
+}
+
+/* ---- notes ---- */
+
+static void put_share_of(struct nl_buf *out, const char *word, int64_t ns, int64_t whole)
+{
+    if ((double)ns < WORTH_SAYING * (double)whole)
+        return;
+    nl_tell_ratio(out, out->len && out->ptr[out->len - 1] != ':' ? ", " : " ", ns, whole);
+    nl_buf_format(out, " %s", word);
+}
+
+static void tell_steady(struct nl_device_case *it)
+{
+    int64_t whole = it->steady[NL_PART_WALL];
+    if (it->steps < 3 || whole <= 0 || it->step_ns <= 0)
+        return;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_number(out, "Steady: ", it->steps, "step", "steps");
+    nl_tell_time(out, ", median ", it->step_ns);
+    nl_buf_char(out, ':');
+    put_share_of(out, "computing", it->steady[NL_PART_COMPUTE], whole);
+    put_share_of(out, "exposed communication", it->steady[NL_PART_COMM], whole);
+    put_share_of(out, "exposed copies", it->steady[NL_PART_COPY], whole);
+    put_share_of(out, "idle", it->steady[NL_PART_IDLE], whole);
+    nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+}
+
+/* What else takes time, beside the class. */
+static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
+{
+    const struct nl_time_part *parts = it->parts.parts;
+    int64_t whole = it->parts.total;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Also:");
+    size_t before = out->len;
+    if (class != NL_VERDICT_COMPUTE)
+        put_share_of(out, "computing", parts[NL_TIME_COMPUTE].ns, whole);
+    if (class != NL_VERDICT_COMMUNICATION)
+        put_share_of(out, "exposed communication", parts[NL_TIME_COMM].ns, whole);
+    if (class != NL_VERDICT_COPY)
+        put_share_of(out, "exposed copies", parts[NL_TIME_COPY].ns, whole);
+    if (class != NL_VERDICT_STARTUP)
+        put_share_of(out, "first-time calls", parts[NL_TIME_FIRST].ns, whole);
+    if (class != NL_VERDICT_LAUNCH)
+        put_share_of(out, "short waits for launches",
+                     parts[NL_TIME_DISPATCH].ns + parts[NL_TIME_QUEUED].ns, whole);
+    if (class != NL_VERDICT_HOST && class != NL_VERDICT_INPUT)
+        put_share_of(out, "long CPU work", parts[NL_TIME_HOST].ns, whole);
+    if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_IDLE)
+        put_share_of(out, "nothing recorded", parts[NL_TIME_NOTHING].ns, whole);
+    if (out->len == before)
+        return;
+    nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+}
+
+void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
+{
+    tell_steady(it);
+    tell_others(it, class);
+    if (class == NL_VERDICT_COMMUNICATION || it->devices < 2)
+        return;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_device_put_last_rank(it->judged, out, "In collectives ");
+    if (out->len)
+        nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+}

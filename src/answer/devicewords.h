@@ -1,0 +1,47 @@
+/*
+ * devicewords — the sentences about timelines with device work, one function per class. Private to the
+ * room: verdictdevice.c chooses, these say it.
+ */
+#ifndef NL_DEVICEWORDS_H
+#define NL_DEVICEWORDS_H
+
+#include "answer/timeparts.h"
+#include "tables/steptime.h"
+
+struct nl_device_case {
+    struct nl_judged *judged;
+    struct nl_time_parts parts;
+    struct nl_device_breakdown row; /* of the device that the parts are about */
+    size_t devices;
+    int64_t steps;                 /* steady ones, on that device */
+    int64_t steady[NL_STEP_PARTS]; /* ns over them */
+    int64_t step_ns;               /* median */
+    int64_t first, last;           /* store time: start of the first steady step, end of the last */
+    bool in_steps;                 /* the parts are about the steady steps alone */
+};
+
+/* Each writes sentence and culprit about `ns` of the device's time. */
+void nl_device_tell_compute(struct nl_device_case *it, int64_t ns);
+void nl_device_tell_comm(struct nl_device_case *it, int64_t ns);
+void nl_device_tell_copy(struct nl_device_case *it, int64_t ns);
+void nl_device_tell_launch(struct nl_device_case *it, int64_t ns);
+void nl_device_tell_input(struct nl_device_case *it, int64_t ns);
+void nl_device_tell_sync(struct nl_device_case *it, int64_t ns);
+void nl_device_tell_startup(struct nl_device_case *it, int64_t ns);
+void nl_device_tell_host(struct nl_device_case *it, int64_t ns);
+void nl_device_tell_idle(struct nl_device_case *it, int64_t ns);
+
+/* Whether most of the time is the capture of a graph; then that is the answer. */
+bool nl_device_tell_capture(struct nl_device_case *it);
+
+/* Notes: what the device does otherwise, how the steady steps look. */
+void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class);
+
+/* "rank 3 arrives last …" when one rank waits least in collectives by far; nothing otherwise. */
+void nl_device_put_last_rank(struct nl_judged *judged, struct nl_buf *out, const char *before);
+const char *nl_device_top_collective(struct nl_judged *judged);
+
+/* Whether there are too few events to judge; then that is the answer, with what the file holds. */
+bool nl_device_tell_few(struct nl_judged *judged);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * timeparts — where the time of the device that says most went, in the words of an answer: from the first
+ * activity of the thread that feeds it to the last, or over its steady steps.
+ *
+ * The idle time of the device and the time before its first work are divided by what the feeding thread did
+ * (timeline/idletime.h). A piece that lasts 1 ms or more inside one call or range, and does not come back in
+ * every step, is a first-time cost of start-up or a single pause; the many short ones are dispatch.
+ */
+#ifndef NL_TIMEPARTS_H
+#define NL_TIMEPARTS_H
+
+#include "answer/judge.h"
+
+enum nl_time_what {
+    NL_TIME_COMPUTE,
+    NL_TIME_COMM,
+    NL_TIME_COPY,
+    NL_TIME_DISPATCH, /* many short gaps while operators, Python and launches run */
+    NL_TIME_FIRST, /* calls that set things up: first launches, allocation, loading, compilation, capture */
+    NL_TIME_INPUT,   /* fetching data */
+    NL_TIME_SYNC,    /* the thread sits in a blocking call */
+    NL_TIME_HOST,    /* long stretches inside one operator, range, function or system call */
+    NL_TIME_NOTHING, /* long stretches in which nothing was recorded */
+    NL_TIME_QUEUED,  /* launched, but not begun */
+    NL_TIME_UNKNOWN, /* the launch is not in the file */
+    NL_TIMES
+};
+
+#define NL_TIME_NAMES 3
+
+struct nl_time_name {
+    const char *name, *inside; /* of the call; operator or range around it, NULL none */
+    int64_t ns;
+    uint64_t count;
+};
+
+struct nl_time_part {
+    int64_t ns;
+    struct nl_time_name names[NL_TIME_NAMES]; /* longest first */
+};
+
+struct nl_time_parts {
+    size_t device;         /* row of the breakdown that it is about */
+    int64_t start, end;    /* store time of what was divided */
+    int64_t total;         /* end - start */
+    int64_t before, after; /* of it, outside the device's first and last work */
+    int64_t queued;        /* between the first launch and the first work: not in the total */
+    int64_t longest_gap, longest_start; /* of the device; 0 none */
+    const char *gap_after, *gap_before; /* the work on either side of it, readable */
+    struct nl_time_part parts[NL_TIMES];
+    int64_t largest_nothing;      /* longest single stretch without a record */
+    bool early_nothing;           /* less than a tenth of the device's work came before it */
+    const char *nothing_ended_by; /* operator or call that ended it */
+    int64_t busy_before;          /* device work before the longest gap */
+};
+
+/* False when no device has a timeline. Texts live in the report's arena. */
+bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts);
+
+/* The same device between `start` and `end` alone, of which `busy` (compute, exposed communication, exposed
+ * copies) is known: every gap counts whole under what the thread mostly did in it. */
+void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts, int64_t start,
+                          int64_t end, const int64_t busy[3]);
+
+#endif

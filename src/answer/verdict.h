@@ -1,0 +1,62 @@
+/*
+ * verdict — what an expert says first about a profile: one class, one sentence with the culprit and the
+ * numbers, what could be won, and a few sentences more. Every kind of profile has a judge of its own
+ * (verdict*.c); the first that knows its kind answers:
+ *
+ *   hang              dumps of a flight recorder: which rank the others wait for
+ *   memory            allocator snapshots: whose memory it is at the peak
+ *   counters          hardware counters and telemetry: what limits, how much is used
+ *   device            timelines with device work: what takes the steady part, or the phase that dominates
+ *   cpu               timelines, samples and sums of the CPU
+ *   nothing           what is missing, and how it is recorded
+ *
+ * A verdict is made from the report's own results, its findings and the trace, so it cannot disagree with the
+ * tables. Texts live in the report's arena.
+ */
+#ifndef NL_VERDICT_H
+#define NL_VERDICT_H
+
+#include "tables/analyze.h"
+
+enum nl_verdict_class {
+    NL_VERDICT_NONE,
+    NL_VERDICT_COMPUTE,
+    NL_VERDICT_MEMORY,
+    NL_VERDICT_COMMUNICATION,
+    NL_VERDICT_COPY,
+    NL_VERDICT_LAUNCH,
+    NL_VERDICT_INPUT,
+    NL_VERDICT_SYNC,
+    NL_VERDICT_STARTUP,
+    NL_VERDICT_HOST,
+    NL_VERDICT_IDLE,
+    NL_VERDICT_CPU_ONLY,
+    NL_VERDICT_HANG,
+    NL_VERDICT_MEMORY_SNAPSHOT,
+    NL_VERDICT_COUNTERS,
+    NL_VERDICT_CLASSES
+};
+
+#define NL_VERDICT_NOTES 4
+
+struct nl_verdict_words {
+    enum nl_verdict_class class;
+    const char *sentence; /* the answer; never NULL once it was made */
+    const char *culprit;  /* name of what it is about, or NULL */
+    const char *phase; /* startup, warmup, steady, tail, outlier; NULL where there are no phases */
+    int64_t saving_ns; /* at most, over the profile; NL_NULL_I64 unknown */
+    int64_t saving_ns_per_step;
+    const char *notes[NL_VERDICT_NOTES]; /* more sentences, the most important first */
+    size_t note_count;
+};
+
+/* "compute", "memory-snapshot". */
+const char *nl_verdict_class_name(enum nl_verdict_class class);
+
+struct nl_report;
+
+/* Fills report->verdict. `options` are those of the report, with its memo. */
+void nl_verdict_make(struct nl_report *report, const struct nl_trace *trace,
+                     const struct nl_analyze_options *options);
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * verdictcounters — hardware counters of kernels (Nsight Compute, rocprof, CUPTI ranges) and telemetry of GPUs: what
+ * limits the kernel that takes most, how much of the machine is used.
+ */
+#include "answer/judge.h"
+#include "base/units.h"
+#include "tables/lookup.h"
+#include "tables/readname.h"
+
+#define NAMED 3
+
+/* ---- kernels with measurements ---- */
+
+static void put_limits(struct nl_buf *out, const struct nl_result *rows, size_t row)
+{
+    double sm = nl_lookup_f64(rows, row, "sm_throughput");
+    double memory = nl_lookup_f64(rows, row, "memory_throughput");
+    double occupancy = nl_lookup_f64(rows, row, "achieved_occupancy");
+    struct nl_str limiter = nl_lookup_text(rows, row, "limiter");
+    if (sm == sm)
+        nl_tell_share(out, ": SM ", sm);
+    if (memory == memory)
+        nl_tell_share(out, sm == sm ? ", memory " : ": memory ", memory);
+    if (sm == sm || memory == memory)
+        nl_buf_text(out, " of peak");
+    if (limiter.len)
+        nl_buf_format(out, ", limited by %.*s", (int)limiter.len, limiter.ptr);
+    if (occupancy == occupancy)
+        nl_tell_share(out, ", occupancy ", occupancy);
+}
+
+static bool tell_measured(struct nl_judged *judged)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "kernel_counters");
+    int64_t whole = rows ? nl_lookup_sum(rows, "total_ns") : 0;
+    bool laid_out = nl_lookup_i64(nl_judged_part(judged, "breakdown"), 0, "wall_ns") == NL_NULL_I64;
+    if (!rows || !laid_out)
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_kernel(out, "Kernel counters: ", nl_lookup_text(rows, 0, "name"));
+    nl_tell_time(out, " takes ", nl_lookup_i64(rows, 0, "total_ns"));
+    nl_tell_time(out, " of ", whole);
+    nl_tell_ratio(out, " (", nl_lookup_i64(rows, 0, "total_ns"), whole);
+    nl_buf_text(out, ")");
+    put_limits(out, rows, 0);
+    nl_buf_char(out, '.');
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->culprit = nl_keep_kernel(judged, nl_lookup_text(rows, 0, "name"));
+    for (size_t row = 1; row < rows->rows && row < NAMED; row++) {
+        out = nl_tell_begin(judged);
+        nl_tell_kernel(out, "", nl_lookup_text(rows, row, "name"));
+        nl_tell_time(out, ": ", nl_lookup_i64(rows, row, "total_ns"));
+        put_limits(out, rows, row);
+        nl_buf_char(out, '.');
+        nl_tell_note(judged);
+    }
+    return true;
+}
+
+/* ---- single counters of dispatches, without throughputs ---- */
+
+struct sum {
+    uint32_t kernel, metric; /* dictionary ids */
+    int64_t ns;
+    double value, whole;
+};
+
+/* Time of the kernel with most, and its part of the metric that is recorded most often. */
+static bool sum_metrics(const struct nl_trace *trace, struct sum *sum)
+{
+    int64_t *ns = nl_zalloc((size_t)trace->names.count * sizeof *ns);
+    sum->metric = 0;
+    for (uint32_t i = 0; i < trace->metric.rows && !sum->metric; i++)
+        if (trace->metric.value[i] == trace->metric.value[i])
+            sum->metric = trace->metric.name[i];
+    for (uint32_t i = 0; i < trace->kernel.rows; i++) {
+        uint32_t slice = trace->kernel.slice[i];
+        if (slice == NL_NULL_ROW || trace->slice.dur[slice] == NL_NULL_I64)
+            continue;
+        uint32_t name = trace->slice.name[slice];
+        ns[name] += trace->slice.dur[slice];
+        if (ns[name] > ns[sum->kernel])
+            sum->kernel = name;
+    }
+    sum->ns = ns[sum->kernel];
+    nl_free(ns);
+    for (uint32_t i = 0; i < trace->metric.rows; i++) {
+        double value = trace->metric.value[i];
+        if (trace->metric.name[i] != sum->metric || value != value ||
+            trace->metric.slice[i] == NL_NULL_ROW)
+            continue;
+        sum->whole += value;
+        if (trace->slice.name[trace->metric.slice[i]] == sum->kernel)
+            sum->value += value;
+    }
+    return sum->metric && sum->ns > 0;
+}
+
+static bool tell_dispatches(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    struct sum sum = {0};
+    const struct nl_result *kernels = nl_judged_part(judged, "kernels");
+    if (!trace->metric.rows || !kernels || trace->op.rows || trace->api.rows ||
+        !sum_metrics(trace, &sum))
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_kernel(out, "Kernel counters: ", nl_trace_name(trace, sum.kernel));
+    nl_tell_ratio(out, " takes ", sum.ns, nl_lookup_sum(kernels, "total_ns"));
+    nl_tell_time(out, " of ", nl_lookup_sum(kernels, "total_ns"));
+    nl_tell_number(out, " kernel time (", trace->kernel.rows, "dispatch", "dispatches");
+    if (sum.whole > 0) {
+        nl_tell_share(out, ") and ", sum.value / sum.whole);
+        nl_tell_name(out, " of all ", nl_trace_name(trace, sum.metric));
+    } else {
+        nl_buf_char(out, ')');
+    }
+    nl_buf_char(out, '.');
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->culprit = nl_keep_kernel(judged, nl_trace_name(trace, sum.kernel));
+    out = nl_tell_begin(judged);
+    nl_buf_text(out, "Counter collection runs kernels one by one, so the time between them says "
+                     "nothing of the program.");
+    nl_tell_note(judged);
+    return true;
+}
+
+/* ---- ranges of the CUPTI range profiler ---- */
+
+static bool tell_ranges(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    uint32_t ranges = 0;
+    if (trace->kernel.rows || trace->copy.rows)
+        return false;
+    for (uint32_t i = 0; i < trace->slice.rows; i++)
+        ranges += trace->slice.kind[i] == NL_KIND_DEVICE_OTHER;
+    if (!ranges)
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Hardware counters: ", ranges, "range", "ranges");
+    nl_buf_text(out, " of the CUPTI range profiler, and no timeline of kernels or copies. The "
+                     "lengths of the ranges are "
+                     "those of replayed passes, not of kernels.");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    out = nl_tell_begin(judged);
+    nl_buf_text(out, "Counter collection slows every launch down, so CPU times are inflated. For "
+                     "times, record again "
+                     "without counters.");
+    nl_tell_note(judged);
+    judged->verdict->culprit = "CUPTI range profiler";
+    return true;
+}
+
+/* ---- telemetry ---- */
+
+static bool is_unnamed(const struct nl_result *rows)
+{
+    for (size_t i = 0; i < rows->rows; i++)
+        if (!nl_str_starts(nl_lookup_text(rows, i, "name"), "column "))
+            return false;
+    return true;
+}
+
+/* By what a reader asks first. */
+static int interest(struct nl_str name)
+{
+    static const char *const words[] = {"util", "sm_active", "gr_engine", "busy", "memory.used",
+                                        "mem",  "power",     "temp",      "clock"};
+    for (int i = 0; i < (int)(sizeof words / sizeof words[0]); i++)
+        if (nl_str_find_nocase(name, words[i]) >= 0)
+            return i;
+    return 100;
+}
+
+static void put_number(struct nl_buf *out, const char *before, double value)
+{
+    double size = value < 0 ? -value : value;
+    nl_buf_format(out, size >= 100 || value == (double)(int64_t)value ? "%s%.0f" : "%s%.1f", before,
+                  value);
+}
+
+static void put_counter(struct nl_buf *out, const struct nl_result *rows, size_t row)
+{
+    struct nl_str unit = nl_lookup_text(rows, row, "unit");
+    double least = nl_lookup_f64(rows, row, "min"), most = nl_lookup_f64(rows, row, "max");
+    nl_tell_name(out, "", nl_lookup_text(rows, row, "name"));
+    if (least == most) {
+        put_number(out, " always ", most);
+    } else {
+        put_number(out, " ", least);
+        put_number(out, "–", most);
+        put_number(out, ", mean ", nl_lookup_f64(rows, row, "mean"));
+    }
+    if (unit.len)
+        nl_buf_format(out, " %.*s", (int)unit.len, unit.ptr);
+}
+
+static void put_counters(struct nl_buf *out, const struct nl_result *rows, size_t most)
+{
+    uint8_t *said = nl_zalloc(rows->rows + 1);
+    for (size_t i = 0; i < most && i < rows->rows; i++) {
+        size_t best = rows->rows;
+        for (size_t row = 0; row < rows->rows; row++)
+            if (!said[row] &&
+                (best == rows->rows || interest(nl_lookup_text(rows, row, "name")) <
+                                           interest(nl_lookup_text(rows, best, "name"))))
+                best = row;
+        said[best] = 1;
+        nl_buf_text(out, i ? "; " : "");
+        put_counter(out, rows, best);
+    }
+    nl_free(said);
+}
+
+static bool tell_telemetry(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    const struct nl_result *rows = nl_judged_part(judged, "counters");
+    if (!rows || trace->slice.rows || trace->sample.rows || trace->memory.rows)
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Telemetry: ", (int64_t)rows->rows, "counter", "counters");
+    nl_tell_time(out, " over ", trace->last_ts - trace->first_ts);
+    if (is_unnamed(rows)) {
+        nl_buf_text(out, "; the file has no header, so what its columns mean is not certain "
+                         "(utilisation, memory, "
+                         "temperature …): ");
+        put_counters(out, rows, 4);
+    } else {
+        nl_buf_text(out, ": ");
+        put_counters(out, rows, 4);
+        judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, 0, "name"));
+    }
+    nl_buf_char(out, '.');
+    nl_tell_end(judged, &judged->verdict->sentence);
+    return true;
+}
+
+bool nl_judge_counters(struct nl_judged *judged)
+{
+    if (!tell_measured(judged) && !tell_dispatches(judged) && !tell_ranges(judged) &&
+        !tell_telemetry(judged))
+        return false;
+    judged->verdict->class = NL_VERDICT_COUNTERS;
+    return true;
+}

@@ -1,0 +1,303 @@
+/*
+ * verdictcpu — the answer for timelines without device work: what takes the time of the CPU, whether the main thread
+ * waits instead, whether start-up or one slow step dominates.
+ */
+#include "answer/devicewords.h"
+#include "answer/waitname.h"
+#include "tables/lookup.h"
+
+#define MOSTLY        0.5
+#define STARTUP_SHARE 0.2 /* steps that cover less of the profile: start-up dominates */
+#define LEAST_TOLD    0.2 /* of all samples in functions with a name */
+#define OUTLIER       2.0 /* times the median */
+
+struct cpu_case {
+    struct nl_judged *judged;
+    const struct nl_result *rows; /* the table that tells most, by self time */
+    const char *what;             /* what its rows are */
+    int64_t whole, span;
+    uint64_t
+        *async; /* hashes of names on lanes of asynchronous events: states, which nobody works on */
+    size_t async_count, async_cap;
+};
+
+static void find_async(struct cpu_case *it)
+{
+    const struct nl_trace *trace = it->judged->trace;
+    uint8_t *seen = nl_zalloc((size_t)trace->names.count + 1);
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        uint8_t mark = trace->lane.kind[lane] == NL_LANE_ASYNC ? 1 : 2;
+        uint32_t end = trace->lane.first[lane] + trace->lane.count[lane];
+        for (uint32_t row = trace->lane.first[lane]; row < end; row++)
+            seen[trace->slice.name[row]] |= mark;
+    }
+    for (uint32_t name = 1; name < trace->names.count; name++) {
+        struct nl_str text = nl_trace_name(trace, name);
+        if (seen[name] != 1)
+            continue;
+        nl_grow(&it->async, &it->async_cap, it->async_count + 1);
+        it->async[it->async_count++] = nl_hash(text.ptr, text.len);
+    }
+    nl_free(seen);
+}
+
+static bool is_work(const struct cpu_case *it, const struct nl_result *rows, size_t row)
+{
+    struct nl_str name = nl_lookup_text(rows, row, "name");
+    uint64_t hash = nl_hash(name.ptr, name.len);
+    for (size_t i = 0; i < it->async_count; i++)
+        if (it->async[i] == hash)
+            return false;
+    return !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
+}
+
+static const struct {
+    const char *part, *what;
+} tables[] = {{"ops", "operators"},
+              {"python", "Python functions"},
+              {"layers", "layers"},
+              {"nvtx", "ranges"},
+              {"others", "slices"}};
+
+/* The profiler's own overhead is no answer. */
+static size_t top_row(const struct cpu_case *it, const struct nl_result *rows, size_t rank)
+{
+    size_t best = rows->rows;
+    int64_t below = INT64_MAX;
+    for (size_t found = 0; found <= rank; found++) {
+        int64_t most = -1;
+        best = rows->rows;
+        for (size_t row = 0; row < rows->rows; row++) {
+            int64_t self = nl_lookup_i64(rows, row, "self_ns");
+            if (self > most && self < below && is_work(it, rows, row)) {
+                most = self;
+                best = row;
+            }
+        }
+        if (best == rows->rows)
+            return best;
+        below = most;
+    }
+    return best;
+}
+
+/* The table of the most telling kind that covers a tenth of what the largest does. */
+static bool find_table(struct cpu_case *it)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        const struct nl_result *rows = nl_judged_part(it->judged, tables[i].part);
+        int64_t sum = rows ? nl_lookup_sum(rows, "self_ns") : 0;
+        most = sum > most ? sum : most;
+    }
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        const struct nl_result *rows = nl_judged_part(it->judged, tables[i].part);
+        int64_t sum = rows ? nl_lookup_sum(rows, "self_ns") : 0;
+        if (sum <= 0 || sum * 10 < most || top_row(it, rows, 0) == rows->rows)
+            continue;
+        it->rows = rows;
+        it->what = tables[i].what;
+        it->whole = sum;
+        return true;
+    }
+    return false;
+}
+
+static void put_row(struct cpu_case *it, struct nl_buf *out, const char *before, size_t row)
+{
+    int64_t self = nl_lookup_i64(it->rows, row, "self_ns");
+    nl_tell_name(out, before, nl_lookup_text(it->rows, row, "name"));
+    nl_tell_time(out, " ", self);
+    nl_tell_ratio(out, " (", self, it->whole);
+    nl_tell_number(out, ", ", nl_lookup_i64(it->rows, row, "count"), "call)", "calls)");
+}
+
+static void put_head(struct cpu_case *it, struct nl_buf *out, const char *before)
+{
+    const struct nl_result *threads = nl_judged_part(it->judged, "threads");
+    nl_tell_time(out, before, it->span);
+    if (threads)
+        nl_tell_number(out, " on ", (int64_t)threads->rows, "thread", "threads");
+}
+
+/* "Conv 85 %, Gemm 9 %" of compiled models. */
+static bool put_node_types(struct cpu_case *it, struct nl_buf *out)
+{
+    const struct nl_result *types = nl_judged_part(it->judged, "node_types");
+    int64_t whole = types ? nl_lookup_sum(types, "total_ns") : 0;
+    if (whole <= 0 || strcmp(it->what, "operators") != 0)
+        return false;
+    for (size_t row = 0; row < types->rows && row < 3; row++) {
+        nl_tell_name(out,
+                     row ? ", " : "; by kind of operator: ", nl_lookup_text(types, row, "type"));
+        nl_tell_ratio(out, " ", nl_lookup_i64(types, row, "total_ns"), whole);
+    }
+    nl_tell_time(out, " of ", whole);
+    it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(types, 0, "type"));
+    return true;
+}
+
+static bool judge_waiting(struct cpu_case *it)
+{
+    size_t top = top_row(it, it->rows, 0);
+    struct nl_str name = nl_lookup_text(it->rows, top, "name");
+    int64_t self = nl_lookup_i64(it->rows, top, "self_ns");
+    if (!nl_is_wait_name(name) || (double)self < MOSTLY * (double)it->whole)
+        return false;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Waiting: the program does nothing for ");
+    nl_tell_time(out, "", self);
+    nl_tell_time(out, " of ", it->whole);
+    nl_tell_ratio(out, " (", self, it->whole);
+    nl_tell_name(out, "), in ", name);
+    nl_tell_number(out, " (", nl_lookup_i64(it->rows, top, "count"), "call)", "calls)");
+    size_t next = top_row(it, it->rows, 1);
+    if (next < it->rows->rows)
+        put_row(it, out, "; of the rest most in ", next);
+    nl_buf_char(out, '.');
+    nl_tell_end(it->judged, &it->judged->verdict->sentence);
+    it->judged->verdict->class = NL_VERDICT_IDLE;
+    it->judged->verdict->culprit = nl_keep_name(it->judged, name);
+    return true;
+}
+
+/* Steps that are marked and take little of the profile: what was before them. */
+static bool judge_startup(struct cpu_case *it)
+{
+    const struct nl_result *steps = nl_judged_part(it->judged, "steps");
+    const struct nl_result *ranges = nl_judged_part(it->judged, "nvtx");
+    int64_t sum = steps ? nl_lookup_sum(steps, "dur_ns") : 0;
+    int64_t first = steps ? nl_lookup_i64(steps, 0, "start_ns") : 0;
+    if (!steps || sum <= 0 || (double)sum > STARTUP_SHARE * (double)it->span ||
+        (double)first < MOSTLY * (double)it->span)
+        return false;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_time(out, "Start-up: the first step begins after ", first);
+    nl_tell_time(out, " of ", it->span);
+    nl_tell_ratio(out, " (", first, it->span);
+    nl_buf_text(out, "), spent on loading and initialisation");
+    for (size_t row = 0, said = 0; ranges && row < ranges->rows && said < 2; row++) {
+        if (nl_lookup_i64(ranges, row, "self_ns") * 20 < it->span ||
+            nl_lookup_i64(ranges, row, "count") > 2)
+            continue;
+        nl_tell_name(out, said++ ? ", " : ": ", nl_lookup_text(ranges, row, "name"));
+        nl_tell_time(out, " ", nl_lookup_i64(ranges, row, "self_ns"));
+    }
+    nl_tell_number(out, "; ", (int64_t)steps->rows, "step takes", "steps take");
+    nl_tell_time(out, " ", sum);
+    nl_buf_char(out, '.');
+    nl_tell_end(it->judged, &it->judged->verdict->sentence);
+    it->judged->verdict->class = NL_VERDICT_STARTUP;
+    it->judged->verdict->phase = "startup";
+    it->judged->verdict->culprit = "loading and initialisation";
+    return true;
+}
+
+/* One or a few steps far over the median: what the mean hides. */
+static void tell_outliers(struct cpu_case *it)
+{
+    const struct nl_result *steps = nl_judged_part(it->judged, "steps");
+    const struct nl_result *summary = nl_judged_part(it->judged, "step_summary");
+    double median = summary ? nl_lookup_f64(summary, 0, "p50_ns") : 0;
+    size_t slow = 0, slowest = 0;
+    for (size_t row = 0; steps && median > 0 && row < steps->rows; row++) {
+        int64_t ns = nl_lookup_i64(steps, row, "dur_ns");
+        slow += (double)ns > OUTLIER * median;
+        if (ns > nl_lookup_i64(steps, slowest, "dur_ns"))
+            slowest = row;
+    }
+    if (!slow || !steps)
+        return;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_number(out, "Outliers: ", (int64_t)slow, "step takes", "steps take");
+    nl_tell_time(out, " more than twice the median of ", (int64_t)median);
+    nl_buf_format(out, "; the slowest, step %lld",
+                  (long long)nl_lookup_i64(steps, slowest, "index"));
+    nl_tell_time(out, ", takes ", nl_lookup_i64(steps, slowest, "dur_ns"));
+    nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+}
+
+static void tell_busy(struct cpu_case *it)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    put_head(it, out, "CPU-only profile, ");
+    size_t top = top_row(it, it->rows, 0);
+    it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(it->rows, top, "name"));
+    if (!put_node_types(it, out)) {
+        nl_buf_format(out, "; of the self time of %s: ", it->what);
+        for (size_t i = 0; i < 3; i++) {
+            size_t row = top_row(it, it->rows, i);
+            if (row < it->rows->rows)
+                put_row(it, out, i ? ", " : "", row);
+        }
+    }
+    nl_buf_char(out, '.');
+    nl_tell_end(it->judged, &it->judged->verdict->sentence);
+    it->judged->verdict->class = NL_VERDICT_CPU_ONLY;
+}
+
+/* Functions that hold most of the time together with what they call: where to look first. */
+static void tell_inclusive(struct cpu_case *it)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    size_t said = 0;
+    for (size_t row = 0; row < it->rows->rows && row < 40 && said < 3; row++) {
+        int64_t total = nl_lookup_i64(it->rows, row, "total_ns");
+        int64_t self = nl_lookup_i64(it->rows, row, "self_ns");
+        if (!is_work(it, it->rows, row) || total * 10 < it->whole * 3 ||
+            total * 10 > it->whole * 97 || self * 2 > total)
+            continue;
+        nl_tell_name(
+            out, said++ ? ", " : "With what they call: ", nl_lookup_text(it->rows, row, "name"));
+        nl_tell_ratio(out, " ", total, it->whole);
+    }
+    if (said)
+        nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+}
+
+/* Samples without slices of the program's own, unless nearly all of them are of a thread that does nothing. */
+static bool samples_say_more(const struct cpu_case *it)
+{
+    const struct nl_result *samples = nl_judged_part(it->judged, "cpu_samples");
+    const struct nl_trace *trace = it->judged->trace;
+    double told = 0;
+    for (size_t row = 0; samples && row < samples->rows; row++) {
+        struct nl_str name = nl_lookup_text(samples, row, "function");
+        double share = nl_lookup_f64(samples, row, "share");
+        if (share == share && name.len && name.ptr[0] != '(')
+            told += share;
+    }
+    return samples && !trace->op.rows && !trace->python.rows && told > LEAST_TOLD;
+}
+
+/* What is said of a timeline whose table is known. */
+static bool judge_timeline(struct cpu_case *it)
+{
+    if (nl_device_tell_few(it->judged))
+        return true;
+    if (samples_say_more(it))
+        return false;
+    if (judge_waiting(it) || judge_startup(it))
+        return true;
+    tell_busy(it);
+    tell_inclusive(it);
+    tell_outliers(it);
+    return true;
+}
+
+bool nl_judge_cpu(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    struct cpu_case it = {.judged = judged, .span = trace->last_ts - trace->first_ts};
+    bool timeline = trace->op.rows || trace->python.rows || trace->nvtx.rows || trace->layer.rows;
+    for (uint32_t i = 0; i < trace->slice.rows && !timeline; i++)
+        timeline = trace->slice.kind[i] == NL_KIND_GENERIC;
+    if (!timeline || nl_judged_part(judged, "breakdown"))
+        return false;
+    find_async(&it);
+    bool judged_it = find_table(&it) && judge_timeline(&it);
+    nl_free(it.async);
+    return judged_it;
+}

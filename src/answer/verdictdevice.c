@@ -1,0 +1,303 @@
+/*
+ * verdictdevice — the answer for timelines with device work. Classes follow from where the time of the
+ * device went (timeparts.h): the largest part that is not computing, when it is larger than computing or at
+ * least a quarter of the time beside less than three quarters of computing; else computing.
+ */
+#include <stdlib.h>
+
+#include "answer/devicewords.h"
+#include "base/units.h"
+#include "tables/answer.h"
+#include "tables/lookup.h"
+#include "tables/memo.h"
+
+#define WEIGHTY      0.25 /* of the time: a cause beside computing */
+#define MOST_COMPUTE 0.75
+#define MOST_STARTUP 0.8 /* of the time: then start-up is the answer, whatever the steps are like */
+#define STEPS        5   /* that make a steady part */
+#define IN_STEPS     0.9 /* of the device's work: then one marked step is enough */
+#define FEW_SLICES   50
+#define TEST_NS      1000 /* whole profiles shorter than that are made up */
+
+struct group {
+    enum nl_verdict_class class;
+    int64_t ns;
+};
+
+static int64_t finding_ns(const struct nl_judged *judged, const char *cause)
+{
+    const struct nl_findings *findings = judged->report->findings;
+    for (size_t i = 0; findings && i < findings->count; i++)
+        if (!strcmp(findings->items[i].cause, cause))
+            return findings->items[i].cost_ns;
+    return 0;
+}
+
+/* Calls that are slow in every step are no start-up. */
+static bool comes_back(const struct nl_device_case *it)
+{
+    return it->steps >= 3 && it->parts.parts[NL_TIME_FIRST].names[0].count >= (uint64_t)it->steps;
+}
+
+static int64_t part(const struct nl_device_case *it, enum nl_time_what what)
+{
+    return it->parts.parts[what].ns;
+}
+
+/* Fetching holds operators of its own, which the division by innermost slices gives to themselves. */
+static int64_t input_ns(const struct nl_device_case *it)
+{
+    int64_t named = part(it, NL_TIME_INPUT), found = finding_ns(it->judged, "dataloader_stall");
+    return named > found ? named : found;
+}
+
+static struct group largest(const struct nl_device_case *it)
+{
+    int64_t input = input_ns(it), inside = input - part(it, NL_TIME_INPUT);
+    int64_t dispatch = part(it, NL_TIME_DISPATCH) + part(it, NL_TIME_QUEUED);
+    int64_t host = part(it, NL_TIME_HOST), nothing = part(it, NL_TIME_NOTHING);
+    int64_t of_host = inside < host ? inside : host;
+    host -= of_host;
+    dispatch -= inside - of_host < dispatch ? inside - of_host : dispatch;
+    int64_t startup = comes_back(it) ? 0 : part(it, NL_TIME_FIRST);
+    if (comes_back(it))
+        host += part(it, NL_TIME_FIRST);
+    bool early = it->parts.early_nothing && it->parts.largest_nothing * 2 > nothing;
+    const struct group groups[] = {
+        {NL_VERDICT_COMMUNICATION, part(it, NL_TIME_COMM)},
+        {NL_VERDICT_COPY, part(it, NL_TIME_COPY)},
+        {NL_VERDICT_LAUNCH, dispatch},
+        {NL_VERDICT_INPUT, input},
+        {NL_VERDICT_SYNC, part(it, NL_TIME_SYNC)},
+        {NL_VERDICT_STARTUP, startup + (early ? nothing : 0)},
+        {NL_VERDICT_HOST, host},
+        {NL_VERDICT_IDLE, part(it, NL_TIME_UNKNOWN) + (early ? 0 : nothing)},
+    };
+    struct group best = groups[0];
+    for (size_t i = 1; i < sizeof groups / sizeof groups[0]; i++)
+        if (groups[i].ns > best.ns)
+            best = groups[i];
+    /* A cause with a name that is nearly as large says more than many small gaps. */
+    if (best.class == NL_VERDICT_LAUNCH && input * 5 > it->parts.total && input * 2 > best.ns)
+        best = (struct group){NL_VERDICT_INPUT, input};
+    return best;
+}
+
+/* Time that the device waits for the CPU, whatever that does. */
+static int64_t cpu_late(const struct nl_device_case *it)
+{
+    return part(it, NL_TIME_DISPATCH) + part(it, NL_TIME_QUEUED) + part(it, NL_TIME_FIRST) +
+           part(it, NL_TIME_INPUT) + part(it, NL_TIME_SYNC) + part(it, NL_TIME_HOST);
+}
+
+static struct group choose(const struct nl_device_case *it)
+{
+    struct group best = largest(it);
+    int64_t compute = part(it, NL_TIME_COMPUTE), total = it->parts.total;
+    int64_t ns = best.class == NL_VERDICT_COPY || best.class == NL_VERDICT_COMMUNICATION ||
+                         best.class == NL_VERDICT_IDLE
+                     ? best.ns
+                     : cpu_late(it);
+    bool weighty = best.class != NL_VERDICT_IDLE && (double)ns >= WEIGHTY * (double)total &&
+                   (double)compute < MOST_COMPUTE * (double)total;
+    if (compute >= best.ns && !weighty)
+        return (struct group){NL_VERDICT_COMPUTE, compute};
+    return best;
+}
+
+/* ---- profiles that cannot be judged ---- */
+
+static uint64_t device_rows(const struct nl_trace *trace)
+{
+    return (uint64_t)trace->kernel.rows + trace->copy.rows + trace->memset.rows + trace->graph.rows;
+}
+
+/* Work that names its launch, of all. */
+static double linked(const struct nl_judged *judged)
+{
+    const struct nl_owners *owners = nl_memo_owners(judged->options->memo);
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < owners->count; i++)
+        known += owners->launch[i] != NL_NULL_ROW;
+    return owners->count ? (double)known / owners->count : 0;
+}
+
+static bool is_cut(const struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    int64_t span = trace->last_ts - trace->first_ts;
+    if (judged->options->window.has_time || trace->slice.rows >= FEW_SLICES)
+        return false;
+    return span < TEST_NS || (device_rows(trace) && device_rows(trace) <= 2) ||
+           trace->slice.rows < (device_rows(trace) ? 20 : 30) ||
+           (trace->api.rows && linked(judged) < 0.5);
+}
+
+static void put_longest(struct nl_judged *judged, struct nl_buf *out)
+{
+    static const char *const tables[] = {"nvtx", "ops", "others"};
+    size_t said = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        const struct nl_result *rows = nl_judged_part(judged, tables[i]);
+        for (size_t row = 0; rows && row < rows->rows && row < 3; row++) {
+            nl_tell_name(out, said++ ? ", " : "The longest: ", nl_lookup_text(rows, row, "name"));
+            nl_tell_time(out, " ", nl_lookup_i64(rows, row, "total_ns"));
+        }
+    }
+    if (said)
+        nl_buf_char(out, '.');
+}
+
+bool nl_device_tell_few(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    if (!is_cut(judged))
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Too few events for a verdict: ", trace->slice.rows, "event", "events");
+    nl_tell_time(out, " over ", trace->last_ts - trace->first_ts);
+    if (trace->kernel.rows)
+        nl_tell_number(out, ", ", trace->kernel.rows, "kernel", "kernels");
+    if (trace->copy.rows)
+        nl_tell_number(out, ", ", trace->copy.rows, "copy", "copies");
+    nl_buf_text(out, trace->last_ts - trace->first_ts < TEST_NS
+                         ? ". Such lengths are test data."
+                         : ". The file is cut, filtered, or a small example.");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = NL_VERDICT_NONE;
+    out = nl_tell_begin(judged);
+    put_longest(judged, out);
+    nl_tell_note(judged);
+    return true;
+}
+
+/* Kernels of communication and nothing else: what the devices did beside is not in the file. */
+static bool judge_filtered(struct nl_judged *judged)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "breakdown");
+    if (nl_lookup_sum(rows, "compute_ns") || nl_lookup_sum(rows, "exposed_copy_ns") ||
+        !nl_lookup_sum(rows, "exposed_comm_ns") || judged->trace->op.rows ||
+        judged->trace->api.rows)
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Communication only: ", nl_lookup_sum(rows, "kernels"), "kernel",
+                   "kernels of collectives");
+    nl_tell_time(out, ", ", nl_lookup_sum(rows, "exposed_comm_ns"));
+    nl_tell_number(out, " on ", (int64_t)rows->rows, "device", "devices");
+    nl_buf_text(out, ", nothing else is in the file");
+    nl_device_put_last_rank(judged, out, "; ");
+    nl_buf_char(out, '.');
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = NL_VERDICT_COMMUNICATION;
+    judged->verdict->culprit = nl_device_top_collective(judged);
+    return true;
+}
+
+/* ---- phases ---- */
+
+static void regard_steps(struct nl_device_case *it)
+{
+    const struct nl_device_breakdown *row = &it->row;
+    const struct nl_step_times *times = nl_memo_step_times(it->judged->options->memo);
+    for (size_t i = 0; i < times->count; i++) {
+        const struct nl_step_time *step = &times->items[i];
+        if (step->rank != row->rank || step->ordinal != row->ordinal ||
+            step->step->phase != NL_STEP_STEADY)
+            continue;
+        it->steps++;
+        it->first = it->steps == 1 ? step->step->start : it->first;
+        it->last = step->step->end;
+        for (size_t part = 0; part < NL_STEP_PARTS; part++)
+            it->steady[part] += step->parts[part];
+    }
+    int64_t busy = row->wall_ns - row->idle_ns;
+    int64_t inside = it->steady[NL_PART_WALL] - it->steady[NL_PART_IDLE];
+    if (it->steps && inside * 2 < busy && it->last < row->start_ns + row->wall_ns / 2)
+        it->steps = 0; /* marks of launching: the work comes later */
+    if (!it->steps)
+        return;
+    const struct nl_result *rows = nl_judged_part(it->judged, "step_summary");
+    it->step_ns = rows ? (int64_t)nl_lookup_f64(rows, 0, "p50_ns") : NL_NULL_I64;
+}
+
+/* The answer is about the steady steps, unless start-up outweighs all. */
+static void narrow(struct nl_device_case *it)
+{
+    const struct nl_time_part *parts = it->parts.parts;
+    int64_t busy = it->row.wall_ns - it->row.idle_ns;
+    int64_t inside = it->steady[NL_PART_WALL] - it->steady[NL_PART_IDLE];
+    bool most = (double)inside >= IN_STEPS * (double)busy;
+    int64_t startup =
+        parts[NL_TIME_FIRST].ns + (it->parts.early_nothing ? parts[NL_TIME_NOTHING].ns : 0);
+    if (!it->steps ||
+        (it->steps < STEPS && (!most || it->steady[NL_PART_WALL] * 3 > it->parts.total * 2)) ||
+        it->last <= it->first ||
+        (it->steps >= STEPS && (double)startup >= MOST_STARTUP * (double)it->parts.total))
+        return;
+    /* Steps may lie apart: what is between them is not theirs. */
+    if ((it->last - it->first) * 10 > it->steady[NL_PART_WALL] * 11)
+        return;
+    const int64_t times[3] = {it->steady[NL_PART_COMPUTE], it->steady[NL_PART_COMM],
+                              it->steady[NL_PART_COPY]};
+    nl_time_parts_within(it->judged, &it->parts, it->first, it->last, times);
+    it->in_steps = true;
+}
+
+static void put_saving(struct nl_device_case *it, int64_t ns)
+{
+    struct nl_verdict_words *verdict = it->judged->verdict;
+    verdict->saving_ns = ns;
+    bool counted =
+        it->in_steps || (it->steps >= 3 && it->steady[NL_PART_WALL] * 2 > it->parts.total);
+    verdict->saving_ns_per_step =
+        counted && verdict->class != NL_VERDICT_STARTUP ? ns / it->steps : NL_NULL_I64;
+}
+
+static void put_phase(struct nl_device_case *it)
+{
+    struct nl_verdict_words *verdict = it->judged->verdict;
+    verdict->phase = verdict->class == NL_VERDICT_STARTUP ? "startup" : "steady";
+}
+
+typedef void tell_fn(struct nl_device_case *it, int64_t ns);
+
+static tell_fn *const tellers[NL_VERDICT_CLASSES] = {
+    [NL_VERDICT_COMPUTE] = nl_device_tell_compute, [NL_VERDICT_COMMUNICATION] = nl_device_tell_comm,
+    [NL_VERDICT_COPY] = nl_device_tell_copy,       [NL_VERDICT_LAUNCH] = nl_device_tell_launch,
+    [NL_VERDICT_INPUT] = nl_device_tell_input,     [NL_VERDICT_SYNC] = nl_device_tell_sync,
+    [NL_VERDICT_STARTUP] = nl_device_tell_startup, [NL_VERDICT_HOST] = nl_device_tell_host,
+    [NL_VERDICT_IDLE] = nl_device_tell_idle,
+};
+
+static bool judge_timeline(struct nl_judged *judged)
+{
+    size_t count;
+    struct nl_device_case it = {.judged = judged};
+    if (!nl_time_parts(judged, &it.parts))
+        return false;
+    it.row = nl_memo_breakdown(judged->options->memo, &count)[it.parts.device];
+    it.devices = count;
+    regard_steps(&it);
+    narrow(&it);
+    struct group group = choose(&it);
+    judged->verdict->class = group.class;
+    if (group.class == NL_VERDICT_LAUNCH && nl_device_tell_capture(&it))
+        return true;
+    if ((group.class == NL_VERDICT_HOST || group.class == NL_VERDICT_IDLE ||
+         group.class == NL_VERDICT_STARTUP) &&
+        nl_device_tell_capture(&it))
+        return true;
+    tellers[group.class](&it, group.ns);
+    if (group.class != NL_VERDICT_COMPUTE)
+        put_saving(&it, group.ns);
+    put_phase(&it);
+    nl_device_tell_rest(&it, group.class);
+    return true;
+}
+
+bool nl_judge_device(struct nl_judged *judged)
+{
+    if (!nl_judged_part(judged, "breakdown"))
+        return false;
+    return nl_device_tell_few(judged) || judge_filtered(judged) || judge_timeline(judged);
+}

@@ -1,0 +1,304 @@
+/*
+ * verdictmemory — snapshots and timelines of an allocator: how much memory is live at the peak, and whose it is.
+ * Owners are the innermost frames of the program's own Python files; where a category is recorded
+ * (memory timelines), that.
+ */
+#include <stdlib.h>
+
+#include <stdio.h>
+
+#include "answer/judge.h"
+#include "base/units.h"
+
+#define MOST_OWNERS 256
+#define MOST_DEEP   200
+#define NAMED       4
+
+struct owner {
+    char *name;
+    int64_t bytes;
+};
+
+struct event {
+    int64_t ts;
+    uint64_t address;
+    uint32_t row;
+};
+
+struct snapshot {
+    struct nl_judged *judged;
+    const struct nl_trace *trace;
+    struct event *events; /* allocations and frees, by time */
+    size_t count, peak;   /* events up to the peak */
+    int64_t above, net;   /* highest running sum; sum of all */
+    int64_t end, reserved;
+    struct owner owners[MOST_OWNERS];
+    size_t owner_count;
+    bool categories;
+};
+
+static bool kind_is(const struct snapshot *it, uint32_t row, const char *kind)
+{
+    return nl_str_is(nl_trace_name(it->trace, it->trace->memory.kind[row]), kind);
+}
+
+static bool is_event(const struct snapshot *it, uint32_t row)
+{
+    int64_t bytes = it->trace->memory.bytes[row];
+    if (bytes == NL_NULL_I64 || !bytes)
+        return false;
+    struct nl_str kind = nl_trace_name(it->trace, it->trace->memory.kind[row]);
+    return it->categories || !nl_str_starts(kind, "snapshot");
+}
+
+static int by_ts(const void *left, const void *right)
+{
+    const struct event *a = left, *b = right;
+    if (a->ts != b->ts)
+        return a->ts < b->ts ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct event *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return by_ts(left, right);
+}
+
+static void gather(struct snapshot *it)
+{
+    const struct nl_trace *trace = it->trace;
+    it->events = nl_alloc(((size_t)trace->memory.rows + 1) * sizeof *it->events);
+    for (uint32_t row = 0; row < trace->memory.rows; row++) {
+        if (kind_is(it, row, "snapshot segments"))
+            it->reserved += trace->memory.bytes[row];
+        else if (kind_is(it, row, "snapshot blocks"))
+            it->end += trace->memory.bytes[row];
+        if (is_event(it, row))
+            it->events[it->count++] =
+                (struct event){trace->memory.ts[row], trace->memory.address[row], row};
+    }
+    if (it->count)
+        qsort(it->events, it->count, sizeof *it->events, by_ts);
+    int64_t running = 0;
+    for (size_t i = 0; i < it->count; i++) {
+        running += trace->memory.bytes[it->events[i].row];
+        if (running > it->above) {
+            it->above = running;
+            it->peak = i + 1;
+        }
+    }
+    it->net = running;
+}
+
+/* ---- owners ---- */
+
+static void add_owner(struct snapshot *it, const char *name, int64_t bytes)
+{
+    size_t i = 0;
+    while (i < it->owner_count && strcmp(it->owners[i].name, name) != 0)
+        i++;
+    if (i == MOST_OWNERS)
+        return;
+    if (i == it->owner_count)
+        it->owners[it->owner_count++] =
+            (struct owner){nl_arena_text(&it->judged->report->arena, name, strlen(name)), 0};
+    it->owners[i].bytes += bytes;
+}
+
+static bool is_library(struct nl_str file)
+{
+    static const char *const parts[] = {"site-packages", "dist-packages", "/lib/python",
+                                        "<frozen",       "/torch/",       "torch\\",
+                                        "<eval_with_key"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (nl_str_contains(file, parts[i]))
+            return true;
+    return false;
+}
+
+/* Snapshots have "file.py:12" for the module of a frame. */
+static struct nl_str file_of(const struct nl_trace *trace, uint32_t frame)
+{
+    struct nl_str file = nl_trace_name(trace, trace->stack.file[frame]);
+    return file.len ? file : nl_trace_name(trace, trace->stack.module[frame]);
+}
+
+static struct nl_str base_name(struct nl_str file)
+{
+    while (file.len && ((file.ptr[file.len - 1] >= '0' && file.ptr[file.len - 1] <= '9') ||
+                        file.ptr[file.len - 1] == ':'))
+        file.len--;
+    size_t at = file.len;
+    while (at && file.ptr[at - 1] != '/' && file.ptr[at - 1] != '\\')
+        at--;
+    return (struct nl_str){file.ptr + at, file.len - at};
+}
+
+/* The innermost frame of the program's own Python code, else of any, else the innermost frame. */
+static uint32_t own_frame(const struct nl_trace *trace, uint32_t stack)
+{
+    uint32_t python = NL_NULL_ROW, frame = stack;
+    for (int deep = 0; frame != NL_NULL_ROW && deep < MOST_DEEP;
+         frame = trace->stack.parent[frame], deep++) {
+        struct nl_str file = file_of(trace, frame);
+        if (!nl_str_contains(file, ".py"))
+            continue;
+        if (!is_library(file))
+            return frame;
+        python = python == NL_NULL_ROW ? frame : python;
+    }
+    return python == NL_NULL_ROW ? stack : python;
+}
+
+static void own_by_stack(struct snapshot *it, uint32_t row, int64_t bytes)
+{
+    char text[400];
+    uint32_t stack = it->trace->memory.stack[row];
+    if (stack == NL_NULL_ROW) {
+        add_owner(it, "(no stack)", bytes);
+        return;
+    }
+    uint32_t frame = own_frame(it->trace, stack);
+    struct nl_str name = nl_trace_name(it->trace, it->trace->stack.name[frame]);
+    struct nl_str file = base_name(file_of(it->trace, frame));
+    snprintf(text, sizeof text, file.len ? "%.*s (%.*s)" : "%.*s",
+             (int)(name.len < 150 ? name.len : 150), name.ptr,
+             (int)(file.len < 150 ? file.len : 150), file.ptr);
+    add_owner(it, text, bytes);
+}
+
+/* Blocks that were allocated before the peak and not freed until then. */
+static void own_live(struct snapshot *it)
+{
+    struct event *upto = nl_alloc((it->peak + 1) * sizeof *upto);
+    memcpy(upto, it->events, it->peak * sizeof *upto);
+    if (it->peak)
+        qsort(upto, it->peak, sizeof *upto, by_address);
+    for (size_t i = 0; i < it->peak; i++) {
+        int64_t bytes = it->trace->memory.bytes[upto[i].row];
+        bool last = i + 1 == it->peak || upto[i + 1].address != upto[i].address;
+        if (last && bytes > 0)
+            own_by_stack(it, upto[i].row, bytes);
+    }
+    nl_free(upto);
+}
+
+static void own_categories(struct snapshot *it)
+{
+    for (size_t i = 0; i < it->peak; i++) {
+        char text[100];
+        uint32_t row = it->events[i].row;
+        struct nl_str kind = nl_trace_name(it->trace, it->trace->memory.kind[row]);
+        size_t len = kind.len < sizeof text ? kind.len : sizeof text - 1;
+        for (size_t at = 0; at < len; at++)
+            text[at] = kind.ptr[at] == '_' ? ' '
+                       : kind.ptr[at] >= 'A' && kind.ptr[at] <= 'Z'
+                           ? (char)(kind.ptr[at] - 'A' + 'a')
+                           : kind.ptr[at];
+        text[len] = '\0';
+        add_owner(it, len ? text : "unknown", it->trace->memory.bytes[row]);
+    }
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct owner *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* ---- words ---- */
+
+static void put_owners(struct snapshot *it, struct nl_buf *out, const char *before, int64_t whole)
+{
+    for (size_t i = 0, said = 0; i < it->owner_count && said < NAMED; i++) {
+        if (it->owners[i].bytes * 100 < whole)
+            break;
+        nl_buf_format(out, "%s%s", said++ ? ", " : before, it->owners[i].name);
+        nl_tell_size(out, " ", (uint64_t)it->owners[i].bytes);
+        if (it->categories)
+            nl_tell_ratio(out, " (", it->owners[i].bytes, whole);
+        nl_buf_text(out, it->categories ? ")" : "");
+    }
+}
+
+static void tell(struct snapshot *it)
+{
+    struct nl_verdict_words *verdict = it->judged->verdict;
+    int64_t base = it->end > it->net ? it->end - it->net : 0;
+    base = it->categories ? 0 : base;
+    int64_t peak = base + it->above;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_size(out, "Memory: at the peak ", (uint64_t)peak);
+    nl_buf_text(out, " are live");
+    if (it->reserved)
+        nl_tell_size(out, ", of ", (uint64_t)it->reserved);
+    nl_buf_text(out, it->reserved ? " reserved" : "");
+    if (base) {
+        nl_tell_size(out, ": ", (uint64_t)base);
+        nl_tell_ratio(out, " (", base, peak);
+        nl_buf_text(out, ") from before the recording, such as weights");
+    }
+    put_owners(it, out, base ? "; allocated since then by " : ": ",
+               it->categories ? peak : it->above);
+    nl_buf_char(out, '.');
+    nl_tell_end(it->judged, &verdict->sentence);
+    verdict->class = NL_VERDICT_MEMORY_SNAPSHOT;
+    if (base * 2 > peak && base > it->above)
+        verdict->culprit = "weights and other memory from before the recording";
+    else
+        verdict->culprit = it->owner_count ? it->owners[0].name : NULL;
+}
+
+static void tell_more(struct snapshot *it)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    if (it->reserved > it->end && it->end) {
+        nl_tell_size(out, "At the end ", (uint64_t)it->end);
+        nl_tell_size(out, " are live and ", (uint64_t)(it->reserved - it->end));
+        nl_tell_ratio(out, " (", it->reserved - it->end, it->reserved);
+        nl_buf_text(out, " of what is reserved) lie unused in the allocator's cache.");
+        nl_tell_note(it->judged);
+    }
+    out = nl_tell_begin(it->judged);
+    if (it->net > 0 && !it->categories) {
+        nl_tell_size(out, "Of what was allocated while recording, ", (uint64_t)it->net);
+        nl_buf_text(out, " are still live at the end.");
+    } else if (!it->categories) {
+        nl_buf_text(out, "Everything that was allocated while recording was freed again.");
+    } else {
+        nl_tell_size(out, "At the end ", it->net > 0 ? (uint64_t)it->net : 0);
+        nl_buf_text(out, " are left.");
+    }
+    nl_tell_note(it->judged);
+}
+
+static bool is_about_memory(const struct nl_trace *trace)
+{
+    return trace->memory.rows && !trace->kernel.rows && !trace->op.rows && !trace->api.rows &&
+           !trace->python.rows && !trace->layer.rows && trace->slice.rows < 100;
+}
+
+bool nl_judge_memory(struct nl_judged *judged)
+{
+    if (!is_about_memory(judged->trace))
+        return false;
+    struct snapshot it = {.judged = judged, .trace = judged->trace};
+    it.categories = judged->trace->source.rows &&
+                    nl_str_is(nl_trace_name(judged->trace, judged->trace->source.format[0]),
+                              "torch-memory-timeline");
+    gather(&it);
+    if (it.categories)
+        own_categories(&it);
+    else
+        own_live(&it);
+    qsort(it.owners, it.owner_count, sizeof *it.owners, by_bytes);
+    tell(&it);
+    tell_more(&it);
+    nl_free(it.events);
+    return true;
+}

@@ -1,0 +1,377 @@
+/*
+ * verdictsums — the answer for samples, sums per function or layer, and for profiles that hold nothing to judge: what
+ * takes most, or what is missing and how it is recorded.
+ */
+#include "answer/judge.h"
+#include "answer/waitname.h"
+#include "base/units.h"
+#include "findings/advice.h"
+#include "tables/lookup.h"
+
+#define MOSTLY      0.5
+#define LEAST_SHARE 0.01
+#define MOST_DEEP   256
+
+/* ---- samples ---- */
+
+/* Weight per function of the innermost frames of one lane. */
+struct leaves {
+    uint32_t lane, stack; /* stack: one of the function with most */
+    int64_t whole, most;
+    uint32_t name;
+};
+
+static int64_t weight_of(const struct nl_trace *trace, uint32_t row)
+{
+    int64_t weight = trace->sample.weight[row];
+    return weight == NL_NULL_I64 ? 1 : weight;
+}
+
+static bool is_main(const struct nl_trace *trace, uint32_t lane)
+{
+    uint32_t thread = trace->lane.thread[lane];
+    struct nl_str name = nl_trace_name(trace, trace->lane.name[lane]);
+    struct nl_str of_thread = thread == NL_NULL_ROW
+                                  ? (struct nl_str){NULL, 0}
+                                  : nl_trace_name(trace, trace->thread.name[thread]);
+    return nl_str_find_nocase(name, "mainthread") >= 0 ||
+           nl_str_find_nocase(name, "main thread") >= 0 ||
+           nl_str_find_nocase(of_thread, "mainthread") >= 0 ||
+           nl_str_find_nocase(of_thread, "main thread") >= 0;
+}
+
+/* The main thread by its name, else the lane with most weight. */
+static bool main_leaves(const struct nl_trace *trace, struct leaves *leaves)
+{
+    int64_t *lanes = nl_zalloc(((size_t)trace->lane.rows + 1) * sizeof *lanes);
+    int64_t *names = nl_zalloc((size_t)trace->names.count * sizeof *names);
+    bool any = false;
+    for (uint32_t i = 0; i < trace->sample.rows; i++)
+        if (trace->sample.lane[i] != NL_NULL_ROW)
+            lanes[trace->sample.lane[i]] += weight_of(trace, i);
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        bool better =
+            lanes[lane] > 0 && (!any || is_main(trace, lane) > is_main(trace, leaves->lane) ||
+                                (is_main(trace, lane) == is_main(trace, leaves->lane) &&
+                                 lanes[lane] > lanes[leaves->lane]));
+        if (better)
+            leaves->lane = lane;
+        any |= better;
+    }
+    for (uint32_t i = 0; any && i < trace->sample.rows; i++) {
+        uint32_t stack = trace->sample.stack[i];
+        if (trace->sample.lane[i] != leaves->lane || stack == NL_NULL_ROW)
+            continue;
+        uint32_t name = trace->stack.name[stack];
+        leaves->whole += weight_of(trace, i);
+        names[name] += weight_of(trace, i);
+        if (names[name] > leaves->most) {
+            leaves->most = names[name];
+            leaves->name = name;
+            leaves->stack = stack;
+        }
+    }
+    nl_free(lanes);
+    nl_free(names);
+    return any && leaves->whole > 0;
+}
+
+static bool is_library(struct nl_str file)
+{
+    return nl_str_contains(file, "site-packages") || nl_str_contains(file, "/lib/python") ||
+           nl_str_contains(file, "cpython") || nl_str_contains(file, "<frozen") || !file.len;
+}
+
+/* Frames on the way out: the call that waits for something, and the program's own function. */
+static void put_callers(const struct nl_trace *trace, struct nl_buf *out, uint32_t stack)
+{
+    uint32_t frame = trace->stack.parent[stack];
+    for (int deep = 0, said = 0; frame != NL_NULL_ROW && deep < MOST_DEEP && said < 3;
+         frame = trace->stack.parent[frame], deep++) {
+        struct nl_str file = nl_trace_name(trace, trace->stack.file[frame]);
+        bool own = !is_library(file.len ? file : nl_trace_name(trace, trace->stack.module[frame]));
+        if (said >= 1 && !own)
+            continue;
+        nl_tell_name(out, said++ ? ", from " : ", called by ",
+                     nl_trace_name(trace, trace->stack.name[frame]));
+        if (own)
+            return;
+    }
+}
+
+static bool judge_waiting(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    struct leaves leaves = {0};
+    if (!main_leaves(trace, &leaves) || (double)leaves.most < MOSTLY * (double)leaves.whole ||
+        !nl_is_wait_name(nl_trace_name(trace, leaves.name)))
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_ratio(out, "Waiting: the main thread spends ", leaves.most, leaves.whole);
+    nl_tell_name(out, " of its samples in ", nl_trace_name(trace, leaves.name));
+    put_callers(trace, out, leaves.stack);
+    nl_buf_text(out, ": what it waits for is not in this thread.");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = NL_VERDICT_IDLE;
+    judged->verdict->culprit = nl_keep_name(judged, nl_trace_name(trace, leaves.name));
+    return true;
+}
+
+static void put_function(struct nl_buf *out, const char *before, const struct nl_result *rows,
+                         size_t row, const char *share)
+{
+    const char *column = nl_lookup_column(rows, "function") >= 0 ? "function" : "name";
+    struct nl_str place = nl_lookup_text(rows, row, "place");
+    size_t at = place.len;
+    while (at && place.ptr[at - 1] != '/' && place.ptr[at - 1] != '\\')
+        at--;
+    nl_tell_name(out, before, nl_lookup_text(rows, row, column));
+    if (place.len > at)
+        nl_tell_name(out, " in ", (struct nl_str){place.ptr + at, place.len - at});
+    nl_tell_share(out, " ", nl_lookup_f64(rows, row, share));
+}
+
+/* V8 counts a thread that does nothing as well, perf what no frame is known of. */
+static bool says_nothing(struct nl_str name)
+{
+    return !name.len || nl_str_is(name, "(idle)") || nl_str_is(name, "(root)") ||
+           nl_str_is(name, "(program)") || nl_str_starts(name, "[unknown]");
+}
+
+/* Functions that hold much together with what they call. */
+static void tell_callers(struct nl_judged *judged, const struct nl_result *rows)
+{
+    struct nl_buf *out = nl_tell_begin(judged);
+    size_t told = 0;
+    for (size_t row = 0; row < rows->rows && row < 60 && told < 4; row++) {
+        double with = nl_lookup_f64(rows, row, "total_share"),
+               self = nl_lookup_f64(rows, row, "share");
+        if (with < 0.1 || with > 0.95 || self * 2 > with)
+            continue;
+        put_function(out, told++ ? ", " : "With what they call: ", rows, row, "total_share");
+    }
+    if (told)
+        nl_buf_char(out, '.');
+    nl_tell_note(judged);
+}
+
+static bool judge_samples(struct nl_judged *judged)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "cpu_samples");
+    if (!rows)
+        return false;
+    if (judge_waiting(judged))
+        return true;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_buf_text(out, "CPU-only profile, samples: ");
+    size_t said = 0;
+    for (size_t row = 0; row < rows->rows && said < 3; row++) {
+        bool other =
+            !nl_str_eq(nl_lookup_text(rows, row, "event"), nl_lookup_text(rows, 0, "event"));
+        if (other || says_nothing(nl_lookup_text(rows, row, "function")) ||
+            (said && nl_lookup_f64(rows, row, "share") < LEAST_SHARE))
+            continue;
+        if (!said)
+            judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, row, "function"));
+        put_function(out, said++ ? ", " : "most time in ", rows, row, "share");
+    }
+    nl_buf_char(out, '.');
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = NL_VERDICT_CPU_ONLY;
+    tell_callers(judged, rows);
+    return true;
+}
+
+/* ---- sums ---- */
+
+static bool judge_layers(struct nl_judged *judged)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "model_layers");
+    int64_t whole = rows ? nl_lookup_sum(rows, "total_ns") : 0;
+    if (whole <= 0)
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Computing, by sums per layer: ", (int64_t)rows->rows, "layer", "layers");
+    nl_tell_time(out, ", ", whole);
+    for (size_t row = 0; row < rows->rows && row < 3; row++) {
+        nl_tell_name(out, row ? ", " : "; the longest ", nl_lookup_text(rows, row, "layer"));
+        nl_tell_ratio(out, " ", nl_lookup_i64(rows, row, "total_ns"), whole);
+    }
+    nl_buf_char(out, '.');
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = NL_VERDICT_COMPUTE;
+    judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, 0, "layer"));
+    out = nl_tell_begin(judged);
+    nl_tell_time(out, "A layer takes ", whole / (int64_t)rows->rows);
+    nl_tell_ratio(out, " on average, the longest ", nl_lookup_i64(rows, 0, "total_ns"), whole);
+    nl_buf_text(out, "; what ran when, and gaps between layers, are not in the file.");
+    nl_tell_note(judged);
+    return true;
+}
+
+static bool has_device_sums(const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->source.rows; i++) {
+        struct nl_str format = nl_trace_name(trace, trace->source.format[i]);
+        if (nl_str_starts(format, "rocprof") || nl_str_starts(format, "nvprof") ||
+            nl_str_starts(format, "nsys"))
+            return true;
+    }
+    return false;
+}
+
+static bool judge_calls(struct nl_judged *judged)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "call_sums");
+    bool device = has_device_sums(judged->trace);
+    if (!rows)
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_buf_text(out, device ? "Kernel sums: " : "CPU-only profile, sums per function: ");
+    struct nl_str place = nl_lookup_text(rows, 0, "place");
+    for (size_t row = 0; row < rows->rows && row < 3; row++) {
+        struct nl_str name = nl_lookup_text(rows, row, "name");
+        const char *before = row ? ", " : "most time in ";
+        if (device && !nl_str_eq(nl_lookup_text(rows, row, "place"), place))
+            continue;
+        if (device)
+            nl_tell_kernel(out, before, name);
+        else
+            nl_tell_name(out, before, name);
+        nl_tell_time(out, " ", nl_lookup_i64(rows, row, "self_ns"));
+        nl_tell_share(out, " (", nl_lookup_f64(rows, row, "share"));
+        nl_buf_char(out, ')');
+    }
+    nl_buf_char(out, '.');
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = device ? NL_VERDICT_COMPUTE : NL_VERDICT_CPU_ONLY;
+    struct nl_str top = nl_lookup_text(rows, 0, "name");
+    judged->verdict->culprit = device ? nl_keep_kernel(judged, top) : nl_keep_name(judged, top);
+    out = nl_tell_begin(judged);
+    nl_buf_text(out, "Sums only, no timeline: gaps, overlap and the CPU side are not in the file.");
+    nl_tell_note(judged);
+    return true;
+}
+
+bool nl_judge_sums(struct nl_judged *judged)
+{
+    return judge_samples(judged) || judge_layers(judged) || judge_calls(judged);
+}
+
+/* ---- nothing ---- */
+
+/* "aten::empty 1,590, …": the most frequent operators of a graph without times. */
+static void put_node_counts(struct nl_judged *judged, struct nl_buf *out)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "node_types");
+    const struct nl_trace *trace = judged->trace;
+    uint32_t *counts = nl_zalloc((size_t)trace->names.count * sizeof *counts);
+    (void)rows;
+    for (uint32_t i = 0; i < trace->node.rows; i++)
+        counts[trace->node.name[i]]++;
+    for (int said = 0; said < 4; said++) {
+        uint32_t best = 0;
+        for (uint32_t name = 1; name < trace->names.count; name++)
+            if (counts[name] > counts[best] || !best)
+                best = name;
+        if (!best || !counts[best])
+            break;
+        nl_tell_name(out, said ? ", " : "; most often ", nl_trace_name(trace, best));
+        nl_buf_format(out, " %u", counts[best]);
+        counts[best] = 0;
+    }
+    nl_free(counts);
+}
+
+static void tell_graph(struct nl_judged *judged)
+{
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Execution trace: a graph of ", judged->trace->node.rows, "node", "nodes");
+    nl_buf_text(out, " without times");
+    put_node_counts(judged, out);
+    nl_buf_char(out, '.');
+    nl_tell_end(judged, &judged->verdict->sentence);
+    out = nl_tell_begin(judged);
+    nl_buf_text(out, "For times, load it together with the Kineto trace of the same run.");
+    nl_tell_note(judged);
+}
+
+/* What there is although it cannot be judged. */
+static void put_kinds(const struct nl_trace *trace, struct nl_buf *out)
+{
+    uint32_t system = 0, overhead = 0;
+    for (uint32_t i = 0; i < trace->slice.rows; i++) {
+        system += trace->slice.kind[i] == NL_KIND_OSRT;
+        overhead += trace->slice.kind[i] == NL_KIND_OVERHEAD;
+    }
+    if (trace->api.rows)
+        nl_tell_number(out, ", ", trace->api.rows, "CUDA/HIP call", "CUDA/HIP calls");
+    if (system)
+        nl_tell_number(out, ", ", system, "system call", "system calls");
+    if (overhead)
+        nl_tell_number(out, ", ", overhead, "record of profiler overhead",
+                       "records of profiler overhead");
+    if (trace->counter.rows)
+        nl_tell_number(out, ", ", trace->counter.rows, "counter value", "counter values");
+}
+
+/* Logs of communication libraries: which operations, on how much data; when they ended is not told. */
+static void tell_collectives(struct nl_judged *judged)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "collectives");
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Communication log: ", judged->trace->collective.rows, "operation",
+                   "operations");
+    for (size_t row = 0; rows && row < rows->rows && row < 3; row++) {
+        int64_t bytes = nl_lookup_i64(rows, row, "bytes");
+        nl_tell_name(out, row ? ", " : "; ", nl_lookup_text(rows, row, "operation"));
+        nl_buf_format(out, " %lld", (long long)nl_lookup_i64(rows, row, "count"));
+        if (bytes > 0)
+            nl_tell_size(out, " of ", (uint64_t)bytes);
+    }
+    nl_buf_text(out, "; how long they took is not in the file.");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = NL_VERDICT_COMMUNICATION;
+    judged->verdict->culprit =
+        rows ? nl_keep_name(judged, nl_lookup_text(rows, 0, "operation")) : NULL;
+}
+
+bool nl_judge_nothing(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    judged->verdict->class = NL_VERDICT_NONE;
+    if (trace->node.rows && !trace->slice.rows) {
+        tell_graph(judged);
+        return true;
+    }
+    if (trace->collective.rows) {
+        tell_collectives(judged);
+        return true;
+    }
+    struct nl_buf *out = nl_tell_begin(judged);
+    if (!trace->slice.rows && !trace->counter.rows && (trace->meta.rows || trace->device.rows)) {
+        nl_buf_text(
+            out,
+            "No event was recorded: no kernel, copy, call or range is in this file, only facts "
+            "(table metadata).");
+    } else if (!trace->slice.rows && !trace->counter.rows) {
+        nl_buf_text(out, "No event was recorded: no kernel, copy, call or range is in this file.");
+    } else {
+        nl_buf_text(out, "No verdict: no kernel and no copy in this file");
+        put_kinds(trace, out);
+        if (trace->last_ts > trace->first_ts)
+            nl_tell_time(out, ", over ", trace->last_ts - trace->first_ts);
+        nl_buf_char(out, '.');
+    }
+    nl_tell_end(judged, &judged->verdict->sentence);
+    const char *record = nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL});
+    out = nl_tell_begin(judged);
+    if (record && trace->slice.rows)
+        nl_buf_format(out,
+                      "The recording was stopped, or its buffers were lost, before device work "
+                      "came in; to have it, "
+                      "record with: %s.",
+                      record);
+    nl_tell_note(judged);
+    return true;
+}

@@ -1,0 +1,80 @@
+/* waitname — see waitname.h. The last word of a dotted or scoped name decides. */
+#include "answer/waitname.h"
+
+#include <ctype.h>
+
+static const char *const waits[] = {"poll",
+                                    "epoll",
+                                    "ppoll",
+                                    "select",
+                                    "pselect",
+                                    "epoll_wait",
+                                    "sleep",
+                                    "nanosleep",
+                                    "usleep",
+                                    "clock_nanosleep",
+                                    "join",
+                                    "wait",
+                                    "wait4",
+                                    "waitpid",
+                                    "acquire",
+                                    "recv",
+                                    "_recv",
+                                    "recv_bytes",
+                                    "futex",
+                                    "futex_wait",
+                                    "sem_wait",
+                                    "sem_timedwait",
+                                    "pthread_cond_wait",
+                                    "pthread_cond_timedwait",
+                                    "pthread_join",
+                                    "accept",
+                                    "_wait_for_tstate_lock",
+                                    "WaitForSingleObject",
+                                    "WaitForMultipleObjects",
+                                    "NtWaitForSingleObject",
+                                    "_poll",
+                                    "kevent",
+                                    "get_events",
+                                    "wait_for"};
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* End of the last word before arguments, places and templates. */
+static size_t plain_end(struct nl_str name)
+{
+    size_t end = 0;
+    while (end < name.len && name.ptr[end] != ' ' && name.ptr[end] != '(' && name.ptr[end] != '<')
+        end++;
+    return end;
+}
+
+/* Of "<method 'acquire' of '_thread.lock' objects>". */
+static size_t method_end(struct nl_str name)
+{
+    size_t from = 0;
+    while (from < name.len && name.ptr[from] != '\'' && name.ptr[from] != '.')
+        from++;
+    size_t end = from + 1;
+    while (end < name.len && in_word(name.ptr[end]))
+        end++;
+    return end < name.len ? end : name.len;
+}
+
+bool nl_is_wait_name(struct nl_str name)
+{
+    size_t end = plain_end(name);
+    if (!end && name.len)
+        end = method_end(name);
+    size_t start = end;
+    while (start && in_word(name.ptr[start - 1]))
+        start--;
+    struct nl_str word = {name.ptr + start, end - start};
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
+        if (nl_str_is(word, waits[i]))
+            return true;
+    return false;
+}

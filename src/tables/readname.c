@@ -1,0 +1,226 @@
+/*
+ * readname — see readname.h. The telling argument of a template is found by how libraries name things:
+ * functors end in Functor or Ops, PyTorch's lambdas sit in NAME_kernel_cuda or NAME_kernel, CUTLASS and
+ * CK wrap one type in a generic Kernel.
+ */
+#include "tables/readname.h"
+
+#include <ctype.h>
+
+#include "store/kernelname.h"
+#include "tables/shortname.h"
+
+#define NAME_MOST 4096
+#define ONE_TYPE  48 /* longer arguments of one-argument templates are cut */
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool ends_with(struct nl_str text, const char *end)
+{
+    size_t len = strlen(end);
+    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
+}
+
+static struct nl_str cut_end(struct nl_str text, const char *end)
+{
+    if (ends_with(text, end))
+        text.len -= strlen(end);
+    return text;
+}
+
+/* The next identifier from *at on; empty at the end. */
+static struct nl_str next_word(struct nl_str text, size_t *at)
+{
+    while (*at < text.len && !in_word(text.ptr[*at]))
+        ++*at;
+    size_t start = *at;
+    while (*at < text.len && in_word(text.ptr[*at]))
+        ++*at;
+    return (struct nl_str){text.ptr + start, *at - start};
+}
+
+/* Wrappers of functors say nothing themselves. */
+static bool is_wrapper(struct nl_str word)
+{
+    static const char *const wrappers[] = {"BinaryFunctor",
+                                           "AUnaryFunctor",
+                                           "BUnaryFunctor",
+                                           "UnaryFunctor",
+                                           "ReduceOp",
+                                           "BinaryOpScalarFunctor",
+                                           "UnaryOpFunctor",
+                                           "PointwiseOpScalarFunctor",
+                                           "BinaryOpListAlphaFunctor",
+                                           "TensorListScalarListMetadata",
+                                           "func_wrapper_t"};
+    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++)
+        if (nl_str_is(word, wrappers[i]))
+            return true;
+    return false;
+}
+
+/* "CUDAFunctor_add" → "add", "FillFunctor" → "Fill", "MeanOps" → "Mean", "direct_copy_kernel_cuda" →
+ * "direct_copy"; empty when the word is no functor. */
+static struct nl_str functor_of(struct nl_str word)
+{
+    static const char *const ends[] = {"Functor",      "_functor",          "Ops",
+                                       "_kernel_cuda", "_kernel_cuda_impl", "_kernel",
+                                       "_kernel_impl"};
+    if (is_wrapper(word))
+        return (struct nl_str){NULL, 0};
+    if (nl_str_starts(word, "CUDAFunctor") || nl_str_starts(word, "CUDAFunctorOn")) {
+        ptrdiff_t mark = nl_str_find_nocase(word, "_");
+        if (mark > 0)
+            return (struct nl_str){word.ptr + mark + 1, word.len - (size_t)mark - 1};
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (ends_with(word, ends[i]) && word.len > strlen(ends[i]))
+            return cut_end(word, ends[i]);
+    if (nl_str_is(word, "plus") || nl_str_is(word, "multiplies") || nl_str_is(word, "minus"))
+        return word;
+    return (struct nl_str){NULL, 0};
+}
+
+/* The innermost functor among a template's arguments. */
+static struct nl_str telling(struct nl_str arguments)
+{
+    struct nl_str best = {NULL, 0};
+    for (size_t at = 0; at < arguments.len;) {
+        struct nl_str found = functor_of(next_word(arguments, &at));
+        if (found.len)
+            best = found;
+    }
+    return best;
+}
+
+/* Position of the '<' that belongs to the last '>' of the text, or -1. */
+static ptrdiff_t template_start(struct nl_str text)
+{
+    ptrdiff_t depth = 0;
+    for (size_t i = text.len; i-- > 0;) {
+        depth += text.ptr[i] == '>';
+        depth -= text.ptr[i] == '<';
+        if (depth == 0)
+            return (ptrdiff_t)i;
+    }
+    return -1;
+}
+
+static struct nl_str last_part(struct nl_str function)
+{
+    size_t at = function.len;
+    while (at && (in_word(function.ptr[at - 1]) || function.ptr[at - 1] == '~'))
+        at--;
+    if (at == function.len)
+        return function;
+    return (struct nl_str){function.ptr + at, function.len - at};
+}
+
+/* Kernel<the type that says it all>. */
+static bool is_shell(struct nl_str function)
+{
+    return nl_str_is(function, "Kernel") || nl_str_is(function, "Kernel2") ||
+           nl_str_is(function, "device_kernel") || nl_str_is(function, "kentry");
+}
+
+static struct nl_str longest_word(struct nl_str text)
+{
+    struct nl_str best = {NULL, 0};
+    for (size_t at = 0; at < text.len;) {
+        struct nl_str word = next_word(text, &at);
+        if (word.len > best.len)
+            best = word;
+    }
+    return best;
+}
+
+/* The first argument when it is short and says more than a number. */
+static struct nl_str first_argument(struct nl_str arguments)
+{
+    size_t end = 0;
+    while (end < arguments.len && !strchr(",<(", arguments.ptr[end]))
+        end++;
+    struct nl_str first = last_part((struct nl_str){arguments.ptr, end});
+    bool word = first.len && !isdigit((unsigned char)first.ptr[0]) &&
+                nl_str_find_nocase(first, "traits") < 0 && nl_str_find_nocase(first, "params") < 0;
+    return word && end < ONE_TYPE ? first : (struct nl_str){NULL, 0};
+}
+
+static void put_template(struct nl_buf *out, struct nl_str function, struct nl_str arguments)
+{
+    struct nl_str told = telling(arguments);
+    if (!told.len && is_shell(function)) {
+        struct nl_str type = longest_word(arguments);
+        nl_buf_add(out, type.len ? type.ptr : function.ptr, type.len ? type.len : function.len);
+        return;
+    }
+    if (!told.len)
+        told = first_argument(arguments);
+    nl_buf_add(out, function.ptr, function.len);
+    if (!told.len)
+        return;
+    nl_buf_char(out, '<');
+    nl_buf_add(out, told.ptr, told.len);
+    nl_buf_char(out, '>');
+}
+
+/* Tensile: what the kernel multiplies is in its macro tile. */
+static bool put_tensile(struct nl_buf *out, struct nl_str name)
+{
+    ptrdiff_t tile = nl_str_find_nocase(name, "_MT");
+    if (!nl_str_starts(name, "Cijk_") || tile < 0)
+        return false;
+    size_t at = (size_t)tile + 1, end = at;
+    while (end < name.len && name.ptr[end] != '_')
+        end++;
+    nl_buf_text(out, "Cijk…");
+    nl_buf_add(out, name.ptr + at, end - at);
+    return true;
+}
+
+/* ROCm's code objects add these. */
+static struct nl_str without_marks(struct nl_str name)
+{
+    return cut_end(cut_end(name, " [clone .kd]"), ".kd");
+}
+
+static void put_readable(struct nl_buf *out, struct nl_str name)
+{
+    struct nl_str whole = nl_short_kernel(without_marks(name));
+    if (put_tensile(out, whole))
+        return;
+    while (whole.len && whole.ptr[whole.len - 1] == ' ')
+        whole.len--;
+    if (!whole.len || whole.ptr[whole.len - 1] != '>') {
+        struct nl_str function = nl_str_contains(whole, "::") ? last_part(whole) : whole;
+        nl_buf_add(out, function.ptr, function.len);
+        return;
+    }
+    ptrdiff_t open = template_start(whole);
+    if (open <= 0) {
+        nl_buf_add(out, whole.ptr, whole.len);
+        return;
+    }
+    struct nl_str function = last_part((struct nl_str){whole.ptr, (size_t)open});
+    struct nl_str arguments = {whole.ptr + open + 1, whole.len - (size_t)open - 2};
+    put_template(out, function, arguments);
+}
+
+void nl_read_kernel(struct nl_buf *out, struct nl_str name)
+{
+    if (nl_str_starts(name, "_Z")) {
+        struct nl_buf base;
+        nl_buf_init(&base, NAME_MOST);
+        nl_kernel_name_form(&base, name, NL_NAME_BASE);
+        if (base.len)
+            nl_buf_add(out, base.ptr, base.len);
+        else
+            nl_buf_add(out, name.ptr, name.len);
+        nl_buf_release(&base);
+        return;
+    }
+    put_readable(out, name);
+}

@@ -1,0 +1,20 @@
+/*
+ * readname — a kernel's name as people say it: the function, and of its template the one argument that
+ * tells it from its siblings.
+ *
+ *     void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>(int, …)
+ *         → vectorized_elementwise_kernel<add>
+ *     void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x64_32x6_nn_align4>(…)
+ *         → cutlass_80_tensorop_s1688gemm_128x64_32x6_nn_align4
+ *     Cijk_Ailk_Bljk_SB_MT128x64x16_MI32x32x2x1_SE_…  → Cijk…MT128x64x16
+ *
+ * For eyes only: two kernels may read alike. Numbers are grouped by the whole name.
+ */
+#ifndef NL_READNAME_H
+#define NL_READNAME_H
+
+#include "base/str.h"
+
+void nl_read_kernel(struct nl_buf *out, struct nl_str name);
+
+#endif

@@ -1,0 +1,54 @@
+/* Readable names of kernels, and names of functions that only wait. */
+#include "answer/waitname.h"
+#include "tables/readname.h"
+#include "check.h"
+
+static void reads_kernels(void)
+{
+    static const struct {
+        const char *name, *want;
+    } cases[] = {
+        {"gemm", "gemm"},
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+         "at::detail::Array<char*, 3> >(int, at::native::CUDAFunctor_add<float>, "
+         "at::detail::Array<char*, 3>)",
+         "vectorized_elementwise_kernel<add>"},
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, "
+         "float, "
+         "float, at::native::MulFunctor<float> > >(int)",
+         "vectorized_elementwise_kernel<Mul>"},
+        {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+         "at::native::MeanOps<float, float>, unsigned int, float, 4> >(int)",
+         "reduce_kernel<Mean>"},
+        {"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x64_32x6_nn_align4>(Params)",
+         "cutlass_80_tensorop_s1688gemm_128x64_32x6_nn_align4"},
+        {"Cijk_Ailk_Bljk_SB_MT128x64x16_MI32x32x2x1_SE_K1", "Cijk…MT128x64x16"},
+        {"_ZN2at6native29vectorized_elementwise_kernelILi4EEEvi", "vectorized_elementwise_kernel"},
+        {"gemm_fusion_dot.kd", "gemm_fusion_dot"},
+        {"void f<>(int)", "f"},
+        {"", ""},
+        {">", ">"},
+        {"<", "<"},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_buf out;
+        nl_buf_init(&out, 1000);
+        nl_read_kernel(&out, nl_str(cases[i].name));
+        CHECK_STR(((struct nl_str){out.len ? out.ptr : "", out.len}), cases[i].want);
+        nl_buf_release(&out);
+    }
+}
+
+static void knows_waiting(void)
+{
+    CHECK(nl_is_wait_name(nl_str("select.epoll.poll")));
+    CHECK(nl_is_wait_name(nl_str("join (threading.py:1053)")));
+    CHECK(nl_is_wait_name(nl_str("<method 'acquire' of '_thread.lock' objects>")));
+    CHECK(nl_is_wait_name(nl_str("nanosleep")));
+    CHECK(!nl_is_wait_name(nl_str("str.join_all")));
+    CHECK(!nl_is_wait_name(nl_str("matmul")));
+    CHECK(!nl_is_wait_name(nl_str("<module>")));
+    CHECK(!nl_is_wait_name(nl_str("")));
+}
+
+CHECK_MAIN("readname", {"reads kernels", reads_kernels}, {"knows waiting", knows_waiting})
