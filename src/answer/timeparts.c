@@ -344,6 +344,21 @@ static size_t busiest(const struct nl_device_breakdown *rows, size_t count)
     return dense;
 }
 
+/* Whether less than a tenth of the device's kernels begin before its longest gap. */
+static bool is_early(const struct division *division)
+{
+    const struct nl_trace *trace = division->trace;
+    uint64_t before = 0, all = 0;
+    for (uint32_t i = 0; i < trace->kernel.rows; i++) {
+        uint32_t slice = trace->kernel.slice[i];
+        if (slice == NL_NULL_ROW || nl_slice_device(trace, slice) != division->device->device)
+            continue;
+        all++;
+        before += trace->slice.ts[slice] < division->parts->longest_start;
+    }
+    return before * 10 < all;
+}
+
 static void divide(struct division *division, const struct nl_device_breakdown *row)
 {
     struct nl_time_parts *parts = division->parts;
@@ -355,7 +370,7 @@ static void divide(struct division *division, const struct nl_device_breakdown *
     divide_idle(division);
     regard_thread(division, row->start_ns, row->start_ns + row->wall_ns);
     parts->total = parts->end - parts->start - parts->queued;
-    parts->early_nothing = parts->longest_start - row->start_ns < row->wall_ns / 2;
+    parts->early_nothing = is_early(division);
     name_parts(division);
 }
 

@@ -49,7 +49,7 @@ struct nl_time_parts {
     const char *gap_after, *gap_before; /* the work on either side of it, readable */
     struct nl_time_part parts[NL_TIMES];
     int64_t largest_nothing;      /* longest single stretch without a record */
-    bool early_nothing;           /* less than a tenth of the device's work came before it */
+    bool early_nothing;           /* less than a tenth of the kernels began before it */
     const char *nothing_ended_by; /* operator or call that ended it */
     int64_t busy_before;          /* device work before the longest gap */
 };

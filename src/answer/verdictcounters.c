@@ -23,7 +23,9 @@ static void put_limits(struct nl_buf *out, const struct nl_result *rows, size_t 
         nl_tell_share(out, sm == sm ? ", memory " : ": memory ", memory);
     if (sm == sm || memory == memory)
         nl_buf_text(out, " of peak");
-    if (limiter.len)
+    if (nl_str_is(limiter, "balanced"))
+        nl_buf_text(out, ", limited by compute and memory alike");
+    else if (limiter.len)
         nl_buf_format(out, ", limited by %.*s", (int)limiter.len, limiter.ptr);
     if (occupancy == occupancy)
         nl_tell_share(out, ", occupancy ", occupancy);
@@ -165,8 +167,11 @@ static bool is_unnamed(const struct nl_result *rows)
 /* By what a reader asks first. */
 static int interest(struct nl_str name)
 {
-    static const char *const words[] = {"util", "sm_active", "gr_engine", "busy", "memory.used",
-                                        "mem",  "power",     "temp",      "clock"};
+    static const char *const words[] = {
+        "gpu_util",    "utilization.gpu", "sm_active", "gr_engine", "util", "busy",
+        "memory.used", "fb_used",         "power",     "temp",      "mem",  "clock"};
+    if (nl_str_find_nocase(name, "enc_util") >= 0 || nl_str_find_nocase(name, "dec_util") >= 0)
+        return 99;
     for (int i = 0; i < (int)(sizeof words / sizeof words[0]); i++)
         if (nl_str_find_nocase(name, words[i]) >= 0)
             return i;
@@ -182,15 +187,28 @@ static void put_number(struct nl_buf *out, const char *before, double value)
 
 static void put_counter(struct nl_buf *out, const struct nl_result *rows, size_t row)
 {
-    struct nl_str unit = nl_lookup_text(rows, row, "unit");
+    struct nl_str unit = nl_lookup_text(rows, row, "unit"),
+                  name = nl_lookup_text(rows, row, "name");
     double least = nl_lookup_f64(rows, row, "min"), most = nl_lookup_f64(rows, row, "max");
-    nl_tell_name(out, "", nl_lookup_text(rows, row, "name"));
+    double mean = 0;
+    size_t devices = 0;
+    for (size_t i = 0; i < rows->rows; i++) {
+        if (!nl_str_eq(nl_lookup_text(rows, i, "name"), name))
+            continue;
+        devices++;
+        mean += nl_lookup_f64(rows, i, "mean");
+        least = nl_lookup_f64(rows, i, "min") < least ? nl_lookup_f64(rows, i, "min") : least;
+        most = nl_lookup_f64(rows, i, "max") > most ? nl_lookup_f64(rows, i, "max") : most;
+    }
+    nl_tell_name(out, "", name);
+    if (devices > 1)
+        nl_buf_format(out, " (%zu devices)", devices);
     if (least == most) {
         put_number(out, " always ", most);
     } else {
         put_number(out, " ", least);
         put_number(out, "–", most);
-        put_number(out, ", mean ", nl_lookup_f64(rows, row, "mean"));
+        put_number(out, ", mean ", mean / (double)devices);
     }
     if (unit.len)
         nl_buf_format(out, " %.*s", (int)unit.len, unit.ptr);
@@ -206,7 +224,11 @@ static void put_counters(struct nl_buf *out, const struct nl_result *rows, size_
                 (best == rows->rows || interest(nl_lookup_text(rows, row, "name")) <
                                            interest(nl_lookup_text(rows, best, "name"))))
                 best = row;
-        said[best] = 1;
+        if (best == rows->rows)
+            break;
+        for (size_t row = 0; row < rows->rows; row++)
+            said[row] |=
+                nl_str_eq(nl_lookup_text(rows, row, "name"), nl_lookup_text(rows, best, "name"));
         nl_buf_text(out, i ? "; " : "");
         put_counter(out, rows, best);
     }

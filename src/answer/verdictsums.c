@@ -155,6 +155,27 @@ static void tell_callers(struct nl_judged *judged, const struct nl_result *rows)
     nl_tell_note(judged);
 }
 
+/* What the weights count: time, memory, or waiting for locks. */
+static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct nl_result *rows)
+{
+    struct nl_str unit = nl_lookup_text(rows, 0, "unit"), event = nl_lookup_text(rows, 0, "event");
+    bool memory = nl_str_is(unit, "bytes") || nl_str_find_nocase(event, "alloc") >= 0 ||
+                  nl_str_find_nocase(event, "inuse") >= 0 ||
+                  nl_str_find_nocase(event, "space") >= 0;
+    bool locks = nl_str_find_nocase(event, "contention") >= 0 ||
+                 nl_str_find_nocase(event, "delay") >= 0 ||
+                 nl_str_find_nocase(event, "mutex") >= 0 || nl_str_find_nocase(event, "block") >= 0;
+    if (memory) {
+        judged->verdict->class = NL_VERDICT_MEMORY_SNAPSHOT;
+        nl_buf_text(out, "Heap profile, bytes by where they were allocated: ");
+    } else if (locks) {
+        judged->verdict->class = NL_VERDICT_IDLE;
+        nl_buf_text(out, "Contention profile, waiting for locks by where: ");
+    } else {
+        nl_buf_text(out, "CPU-only profile, samples: ");
+    }
+}
+
 static bool judge_samples(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "cpu_samples");
@@ -163,7 +184,8 @@ static bool judge_samples(struct nl_judged *judged)
     if (judge_waiting(judged))
         return true;
     struct nl_buf *out = nl_tell_begin(judged);
-    nl_buf_text(out, "CPU-only profile, samples: ");
+    judged->verdict->class = NL_VERDICT_CPU_ONLY;
+    put_kind(judged, out, rows);
     size_t said = 0;
     for (size_t row = 0; row < rows->rows && said < 3; row++) {
         bool other =
@@ -173,11 +195,10 @@ static bool judge_samples(struct nl_judged *judged)
             continue;
         if (!said)
             judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, row, "function"));
-        put_function(out, said++ ? ", " : "most time in ", rows, row, "share");
+        put_function(out, said++ ? ", " : "most in ", rows, row, "share");
     }
-    nl_buf_char(out, '.');
+    nl_buf_text(out, said ? "." : "no frame has a name.");
     nl_tell_end(judged, &judged->verdict->sentence);
-    judged->verdict->class = NL_VERDICT_CPU_ONLY;
     tell_callers(judged, rows);
     return true;
 }
@@ -244,7 +265,13 @@ static bool judge_calls(struct nl_judged *judged)
     }
     nl_buf_char(out, '.');
     nl_tell_end(judged, &judged->verdict->sentence);
-    judged->verdict->class = device ? NL_VERDICT_COMPUTE : NL_VERDICT_CPU_ONLY;
+    struct nl_str first = nl_lookup_text(rows, 0, "name");
+    bool copies = nl_str_starts_nocase(first, "copy") ||
+                  nl_str_starts_nocase(first, "[cuda memcpy") ||
+                  nl_str_starts_nocase(first, "memcpy");
+    judged->verdict->class = !device  ? NL_VERDICT_CPU_ONLY
+                             : copies ? NL_VERDICT_COPY
+                                      : NL_VERDICT_COMPUTE;
     struct nl_str top = nl_lookup_text(rows, 0, "name");
     judged->verdict->culprit = device ? nl_keep_kernel(judged, top) : nl_keep_name(judged, top);
     out = nl_tell_begin(judged);
@@ -322,9 +349,16 @@ static void tell_collectives(struct nl_judged *judged)
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_number(out, "Communication log: ", judged->trace->collective.rows, "operation",
                    "operations");
-    for (size_t row = 0; rows && row < rows->rows && row < 3; row++) {
+    size_t said = 0;
+    for (size_t row = 0; rows && row < rows->rows && said < 3; row++) {
         int64_t bytes = nl_lookup_i64(rows, row, "bytes");
-        nl_tell_name(out, row ? ", " : "; ", nl_lookup_text(rows, row, "operation"));
+        struct nl_str name = nl_lookup_text(rows, row, "operation");
+        bool seen = !name.len;
+        for (size_t i = 0; i < row && !seen; i++)
+            seen = nl_str_eq(nl_lookup_text(rows, i, "operation"), name);
+        if (seen)
+            continue;
+        nl_tell_name(out, said++ ? ", " : "; ", name);
         nl_buf_format(out, " %lld", (long long)nl_lookup_i64(rows, row, "count"));
         if (bytes > 0)
             nl_tell_size(out, " of ", (uint64_t)bytes);

@@ -73,6 +73,10 @@ bool nl_is_wait_name(struct nl_str name)
     while (start && in_word(name.ptr[start - 1]))
         start--;
     struct nl_str word = {name.ptr + start, end - start};
+    bool socket = nl_str_find_nocase((struct nl_str){name.ptr, end}, "socket.") >= 0;
+    if (socket && (nl_str_is(word, "read") || nl_str_is(word, "connect") ||
+                   nl_str_is(word, "do_handshake") || nl_str_is(word, "recv_into")))
+        return true;
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
         if (nl_str_is(word, waits[i]))
             return true;

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""Answers of `analyze`: planted traces, one cause each with confounders, whose class, culprit and possible saving
+are known by construction; metamorphic changes (shifted, shuffled, renamed) that must not change the class;
+the limits of the page; and, where ../shared is there, the verdicts that experts wrote about real profiles.
+
+    tests/answers.py [build/neurolens]
+"""
+import glob
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+TESTS = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else os.path.join(TESTS, "..", "build", "neurolens")
+SHARED = os.path.join(TESTS, "..", "..", "shared")
+passed = failed = skipped = 0
+
+
+def check(good, what, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print("%s answers: %s%s" % ("ok" if good else "FAIL", what, "" if good else ": " + str(detail)))
+    return good
+
+
+def run(paths, *words, columns=100):
+    env = dict(os.environ, COLUMNS=str(columns), NO_COLOR="1", NEUROLENS_LEDGER=tempfile.mkdtemp())
+    done = subprocess.run([PROGRAM, "analyze", "-q", "--no-cache", *words, *paths], capture_output=True, env=env,
+                          timeout=120)
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+class Trace:
+    """A Kineto trace under construction; times in microseconds."""
+
+    def __init__(self):
+        self.events, self.next = [], 1
+
+    def slice(self, cat, name, ts, dur, tid=7, pid=1, **args):
+        self.events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args})
+
+    def launch(self, ts, dur, start, length, kernel="gemm_kernel", call="cudaLaunchKernel", stream=7, device=0,
+               cat="kernel", **args):
+        self.slice("cuda_runtime", call, ts, dur, correlation=self.next)
+        self.slice(cat, kernel, start, length, tid=stream, pid=device, correlation=self.next, device=device,
+                   stream=stream, **args)
+        self.next += 1
+
+    def write(self, folder, name="trace.json", shuffle=False, shift=0):
+        events = [dict(event, ts=event["ts"] + shift) for event in self.events]
+        if shuffle:
+            random.Random(1).shuffle(events)
+        path = os.path.join(folder, name)
+        with open(path, "w") as file:
+            json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}],
+                       "traceEvents": events}, file)
+        return path
+
+
+def launched(trace, count, gap, length, begin=1000, op="aten::mm", kernel="gemm_kernel"):
+    """`count` operators, each launching a kernel of `length`; the next begins `gap` after the launch."""
+    now = begin
+    for _ in range(count):
+        trace.slice("cpu_op", op, now, gap - 2)
+        trace.launch(now + gap - 10, 5, now + gap, length, kernel)
+        now += gap
+    return now
+
+
+def compute_bound():
+    trace = Trace()
+    start = 1100
+    for i in range(200):
+        trace.slice("cpu_op", "aten::mm", 1000 + 20 * i, 15)
+        trace.launch(1002 + 20 * i, 5, start, 1000, "big_gemm_kernel")
+        start += 1002
+    trace.slice("cuda_runtime", "cudaDeviceSynchronize", 5100, start - 5000)
+    return trace, "compute", "big_gemm_kernel"
+
+
+def launch_bound():
+    trace = Trace()
+    launched(trace, 500, 60, 3, op="aten::add")
+    return trace, "launch", "aten::add|cudaLaunchKernel"
+
+
+def first_calls():
+    trace = Trace()
+    now = launched(trace, 50, 100, 60)
+    trace.slice("cpu_op", "aten::conv2d", now, 400100)
+    trace.launch(now + 10, 400000, now + 400020, 500, "conv_kernel")
+    launched(trace, 50, 100, 60, begin=now + 400200)
+    return trace, "startup", "cudaLaunchKernel"
+
+
+def loader_stall():
+    trace = Trace()
+    now = 1000
+    for step in range(10):
+        trace.slice("user_annotation", "ProfilerStep#%d" % step, now, 20000)
+        trace.slice("cpu_op", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", now + 10, 9000)
+        for i in range(20):
+            trace.slice("cpu_op", "aten::mm", now + 9100 + 20 * i, 18)
+            trace.launch(now + 9105 + 20 * i, 5, now + 9200 + 500 * i, 498)
+        trace.slice("cuda_runtime", "cudaDeviceSynchronize", now + 9600, 9650)
+        now += 20000
+    return trace, "input", "DataLoader"
+
+
+def copies():
+    trace = Trace()
+    now = 1000
+    for _ in range(20):
+        trace.slice("cpu_op", "aten::copy_", now, 9000)
+        trace.launch(now + 2, 8990, now + 20, 8900, "Memcpy HtoD (Pageable -> Device)", "cudaMemcpyAsync",
+                     cat="gpu_memcpy", bytes=100 << 20)
+        trace.launch(now + 9000, 5, now + 9010, 900)
+        now += 10000
+    return trace, "copy", "aten::copy_|host-to-device"
+
+
+def communication():
+    trace = Trace()
+    now = 1000
+    for _ in range(30):
+        trace.slice("cpu_op", "aten::mm", now, 40)
+        trace.launch(now + 5, 5, now + 50, 300)
+        trace.launch(now + 20, 5, now + 352, 3000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", stream=9)
+        now += 3400
+    return trace, "communication", "all_?reduce"
+
+
+def slow_host():
+    trace = Trace()
+    now = 1000
+    for _ in range(20):
+        trace.slice("user_annotation", "write_results", now, 8000)
+        now += 8010
+        for i in range(4):
+            trace.launch(now + 6 * i, 4, now + 10 + 500 * i, 498)
+        now += 2010
+    return trace, "host", "write_results"
+
+
+def one_pause():
+    trace = Trace()
+    now = launched(trace, 300, 500, 490)
+    now = launched(trace, 100, 500, 490, begin=now + 400000)
+    return trace, "idle", ""
+
+
+def cpu_only():
+    trace = Trace()
+    for i in range(200):
+        trace.slice("cpu_op", "aten::convolution", 1000 + i * 1000, 800)
+        trace.slice("cpu_op", "aten::relu", 1800 + i * 1000, 100)
+    return trace, "cpu-only", "aten::convolution"
+
+
+def few():
+    trace = Trace()
+    launched(trace, 3, 100, 50)
+    return trace, "none", ""
+
+
+PLANTED = [compute_bound, launch_bound, first_calls, loader_stall, copies, communication, slow_host, one_pause, cpu_only, few]
+
+
+def planted(folder):
+    for plant in PLANTED:
+        trace, wanted, culprit = plant()
+        name = plant.__name__
+        path = trace.write(folder, name + ".json")
+        code, text = run([path], "--format", "json")
+        if not check(code == 0, name + " is answered", code):
+            continue
+        result = json.loads(text)["result"]
+        answer = result["answer"]
+        check(answer["class"] == wanted, name + ": class " + wanted, "%s — %s" % (answer["class"], answer["sentence"]))
+        if culprit:
+            check(re.search(culprit, (answer["culprit"] or "") + answer["sentence"]), name + ": culprit", answer)
+        bounds(name, result)
+        for change in ({"shuffle": True}, {"shift": 123456789}):
+            moved = json.loads(run([trace.write(folder, name + "-moved.json", **change)], "--format", "json")[1])
+            other = moved["result"]["answer"]
+            same = all(other[key] == answer[key] for key in ("class", "saving_ns", "culprit"))
+            check(same, "%s: the same when %s" % (name, " ".join(change)), other["sentence"])
+
+
+def bounds(name, result):
+    """A saving is no more than the time in which no kernel runs."""
+    answer, rows = result["answer"], result["breakdown"]
+    if answer["saving_ns"] is None or not rows:
+        return
+    # The first and last moment of the trace bound the time that was looked at.
+    compute = max(row["compute_ns"] for row in rows)
+    check(0 < answer["saving_ns"], name + ": the saving is positive", answer)
+    span = max(row["start_ns"] + row["wall_ns"] for row in rows)
+    check(answer["saving_ns"] <= span - compute, name + ": the saving leaves the computing", answer)
+
+
+def savings(folder):
+    """What is promised can be had: the trace without the cause is shorter by no less than half of it, and by no more."""
+    for gap, length in ((60, 3), (100, 40), (200, 20)):
+        trace = Trace()
+        end = launched(trace, 400, gap, length)
+        answer = json.loads(run([trace.write(folder, "slow.json")], "--format", "json")[1])["result"]["answer"]
+        least = 400 * length  # back to back
+        gain = (end - 1000 - least) * 1000
+        check(answer["saving_ns"] is not None and 0.5 * gain <= answer["saving_ns"] <= 1.02 * gain,
+              "launches of %d µs every %d µs: the saving is what back-to-back kernels gain" % (length, gap),
+              (answer["saving_ns"], gain))
+
+
+def pages(folder):
+    for plant in PLANTED:
+        path = plant()[0].write(folder, "page.json")
+        for columns in (80, 100, 120, 200):
+            code, text = run([path], columns=columns)
+            lines = text.rstrip("\n").split("\n")
+            wide = [line for line in lines if len(line) > columns and " " in line.strip()]
+            most = 45 if columns >= 100 else 60
+            if not (code == 0 and len(lines) <= most and not [l for l in wide if "neurolens" not in l]):
+                check(False, "%s fits %d columns" % (plant.__name__, columns), (len(lines), wide[:1]))
+                break
+        else:
+            check(True, "%s fits a page at 80 to 200 columns" % plant.__name__)
+    path = launch_bound()[0].write(folder, "full.json")
+    brief, full = run([path])[1], run([path], "--full")[1]
+    check(len(full.split("\n")) > 2 * len(brief.split("\n")), "--full prints more")
+    check(brief.split("\n")[0][:20] == full.split("\n")[0][:20], "both begin with the answer")
+
+
+def corrected(verdict):
+    """Verdicts that the contract of the command line overrules, with the reason."""
+    # A file that cannot be read ends with status 4 and a message on stderr, not with a report (docs: exit statuses).
+    return verdict["file"].endswith("test_xplanes/tpu_inference_2.xplane.pb")
+
+
+def verdicts():
+    global skipped
+    path = os.path.join(SHARED, "oracles", "verdicts.jsonl")
+    if not os.path.exists(path):
+        print("skipped: no ../shared")
+        skipped += 1
+        return
+    with open(path) as file:
+        rows = [json.loads(line) for line in file]
+    for verdict in rows:
+        if "same_as" in verdict or verdict.get("sure", 1) < 0.5:
+            continue
+        where = os.path.join(SHARED, "samples", verdict["file"])
+        paths = [where] if os.path.exists(where) else sorted(glob.glob(where))
+        if not paths:
+            continue
+        code, text = run(paths)
+        if corrected(verdict):
+            check(code == 4, "unreadable: " + verdict["file"], code)
+            continue
+        faults = ["exit %d" % code] if code else []
+        lines = text.split("\n")
+        flat = re.sub(r"\s+", " ", " ".join(lines[:12]))
+        if verdict.get("culprit") and not any(re.search(p, flat, re.I) for p in verdict["culprit"]):
+            faults.append("culprit not named")
+        flat = re.sub(r"\s+", " ", " ".join(lines[:45]))
+        faults += ["says /%s/" % p for p in verdict.get("must_not_say") or [] if re.search(p, flat, re.I)]
+        answer = json.loads(run(paths, "--format", "json")[1])["result"]["answer"]
+        if answer["class"] not in [verdict["class"], *verdict.get("also_ok", [])]:
+            faults.append("class " + answer["class"])
+        check(not faults, verdict["file"], "; ".join(faults))
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    planted(scratch)
+    savings(scratch)
+    pages(scratch)
+verdicts()
+print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
+sys.exit(failed > 0)
