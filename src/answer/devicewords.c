@@ -4,6 +4,7 @@
 #include "tables/answer.h"
 #include "tables/lookup.h"
 
+#define UNLIKE       0.05 /* of the time */
 #define WORTH_SAYING 0.02 /* of the time */
 
 /* "GPU 0", "Rank 3 GPU 0", "GPU 0 (1 of 2)". */
@@ -66,7 +67,24 @@ static void put_kernels(struct nl_device_case *it, struct nl_buf *out, const cha
     }
 }
 
-/* "; by kind: gemm 60 %, attention 20 %" where the names tell for most of the time. */
+static int64_t kind_ns(const struct nl_result *kinds, struct nl_str kind)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < kinds->rows; i++)
+        if (nl_str_eq(nl_lookup_text(kinds, i, "category"), kind))
+            sum += nl_lookup_i64(kinds, i, "sum_ns");
+    return sum;
+}
+
+static bool is_first(const struct nl_result *kinds, size_t row)
+{
+    for (size_t i = 0; i < row; i++)
+        if (nl_str_eq(nl_lookup_text(kinds, i, "category"), nl_lookup_text(kinds, row, "category")))
+            return false;
+    return true;
+}
+
+/* "gemm 60 %, attention 20 %" over all devices, where names tell. */
 static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char *before)
 {
     const struct nl_result *kinds = nl_judged_part(it->judged, "kernel_categories");
@@ -74,8 +92,8 @@ static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char 
     size_t said = 0;
     for (size_t i = 0; kinds && i < kinds->rows && said < 3; i++) {
         struct nl_str name = nl_lookup_text(kinds, i, "category");
-        int64_t ns = nl_lookup_i64(kinds, i, "sum_ns");
-        if (!name.len || nl_str_is(name, "other") || ns * 20 < whole)
+        int64_t ns = kind_ns(kinds, name);
+        if (!name.len || nl_str_is(name, "other") || ns * 20 < whole || !is_first(kinds, i))
             continue;
         nl_buf_text(out, said++ ? ", " : before);
         for (size_t at = 0; at < name.len; at++)
@@ -261,6 +279,14 @@ static void put_share_of(struct nl_buf *out, const char *word, int64_t ns, int64
     nl_buf_format(out, " %s", word);
 }
 
+/* Whether steps look unlike the whole: else the bars say it. */
+static bool differs(const struct nl_device_case *it)
+{
+    double steady = (double)it->steady[NL_PART_COMPUTE] / (double)it->steady[NL_PART_WALL];
+    double whole = (double)it->row.compute_ns / (double)it->row.wall_ns;
+    return steady - whole > UNLIKE || whole - steady > UNLIKE;
+}
+
 static void tell_steady(struct nl_device_case *it)
 {
     int64_t whole = it->steady[NL_PART_WALL];
@@ -269,6 +295,11 @@ static void tell_steady(struct nl_device_case *it)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_tell_number(out, "Steady: ", it->steps, "step", "steps");
     nl_tell_time(out, ", median ", it->step_ns);
+    if (!differs(it)) {
+        nl_buf_char(out, '.');
+        nl_tell_note(it->judged);
+        return;
+    }
     nl_buf_char(out, ':');
     put_share_of(out, "computing", it->steady[NL_PART_COMPUTE], whole);
     put_share_of(out, "exposed communication", it->steady[NL_PART_COMM], whole);
@@ -278,7 +309,7 @@ static void tell_steady(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
-/* What else takes time, beside the class. */
+/* What else takes time, beside the class and what bars show. */
 static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
 {
     const struct nl_time_part *parts = it->parts.parts;
@@ -286,12 +317,6 @@ static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Also:");
     size_t before = out->len;
-    if (class != NL_VERDICT_COMPUTE)
-        put_share_of(out, "computing", parts[NL_TIME_COMPUTE].ns, whole);
-    if (class != NL_VERDICT_COMMUNICATION)
-        put_share_of(out, "exposed communication", parts[NL_TIME_COMM].ns, whole);
-    if (class != NL_VERDICT_COPY)
-        put_share_of(out, "exposed copies", parts[NL_TIME_COPY].ns, whole);
     if (class != NL_VERDICT_STARTUP)
         put_share_of(out, "first-time calls", parts[NL_TIME_FIRST].ns, whole);
     if (class != NL_VERDICT_LAUNCH)

@@ -135,7 +135,7 @@ static bool is_cut(const struct nl_judged *judged)
 
 static void put_longest(struct nl_judged *judged, struct nl_buf *out)
 {
-    static const char *const tables[] = {"nvtx", "ops", "others"};
+    static const char *const tables[] = {"nvtx", "ops", "others", "api", "kernels"};
     size_t said = 0;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const struct nl_result *rows = nl_judged_part(judged, tables[i]);

@@ -29,7 +29,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     double hidden = (double)scene->parts->overlap_ns / (double)all;
     claim(scene, &finding->where);
     nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);
-    nl_title(scene, finding, "Communication is not hidden: %s of %s on %s",
+    nl_title(scene, finding,
+             "Communication is exposed (not overlapped with compute): %s of %s on %s",
              nl_say_ns(scene, exposed), nl_say_ns(scene, scene->wall_ns), nl_scene_name(scene));
     struct nl_evidence *evidence = nl_evidence(
         finding,

@@ -62,7 +62,7 @@ static const char *meaning_of(enum nl_idle_class class)
         [NL_IDLE_DEPENDENCY] = "the next work waited for an event of another stream",
         [NL_IDLE_LAUNCH_LATENCY] = "the next work was launched but had not started",
         [NL_IDLE_UNKNOWN] = "the launch of the next work was not recorded",
-        [NL_IDLE_SHORT] = "in gaps under 1 us between back-to-back work",
+        [NL_IDLE_SHORT] = "in gaps under 1 µs between back-to-back work",
     };
     return texts[class];
 }

@@ -153,7 +153,7 @@ enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_findi
     nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);
     finding->confidence = finding->confidence > 0.97 ? 0.97 : finding->confidence;
     nl_title(scene, finding,
-             "%s copies are not hidden: %s of %s on %s is waiting for %s of %s data",
+             "%s copies are exposed (not overlapped with compute): %s of %s on %s, %s of %s data",
              kind[0] == 'H' ? "Host-to-device" : "Device-to-host", nl_say_ns(scene, exposed),
              nl_say_ns(scene, scene->wall_ns), nl_scene_name(scene),
              nl_say_bytes(scene, sums.bytes), memory_of(&sums));

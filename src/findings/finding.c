@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "findings/advice.h"
+#include "findings/culprit.h"
 #include "tables/memo.h"
 #include "findings/remedy.h"
 #include "findings/scene.h"
@@ -55,7 +56,8 @@ static void place_finding(const struct nl_scene *scene, struct nl_finding *findi
 }
 
 /* Asks one cause about every device and keeps the device that loses most. */
-static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, size_t number)
+static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
+                  const struct nl_account *account, size_t number)
 {
     const struct nl_cause *cause = causes[number].cause;
     struct nl_finding best = {0};
@@ -91,6 +93,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes, 
         nl_remedies(best.remedies ? best.remedies : cause->id,
                     nl_setting_of(scenes->items[worst].trace, scenes->items[worst].device->device),
                     &findings->arena);
+    nl_culprit_name(&best, &scenes->items[worst], account);
     best.devices = found;
     best.of_devices = scenes->count;
     nl_intervals_normalise(&best.where);
@@ -202,6 +205,7 @@ static struct nl_findings *find(const struct nl_trace *trace,
     struct nl_scenes scenes;
     nl_arena_init(&findings->arena);
     nl_scenes_init(&scenes, trace, options, &findings->arena);
+    const struct nl_account *account = nl_memo_account(options->memo);
     bool cancelled = false;
     for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
         const struct nl_cause *cause = causes[i].cause;
@@ -214,7 +218,7 @@ static struct nl_findings *find(const struct nl_trace *trace,
             abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
                     nl_advice_record(trace, need));
         else
-            judge(findings, &scenes, i);
+            judge(findings, &scenes, account, i);
     }
     nl_scenes_release(&scenes);
     if (cancelled) {

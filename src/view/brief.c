@@ -246,12 +246,20 @@ static void put_finding(struct brief *brief, const struct nl_finding *finding, s
     }
 }
 
+/* The general finding of an idle device says what the answer has just said. */
+static bool repeats(const struct brief *brief, const struct nl_finding *finding)
+{
+    enum nl_verdict_class class = brief->report->verdict->class;
+    return !strcmp(finding->cause, "gpu_idle") && class != NL_VERDICT_COMPUTE &&
+           class != NL_VERDICT_COPY && class != NL_VERDICT_COMMUNICATION;
+}
+
 static void put_findings(struct brief *brief, size_t most)
 {
     const struct nl_findings *findings = brief->report->findings;
     size_t shown = 0;
     for (size_t i = 0; findings && i < findings->count && shown < most; i++)
-        if (!findings->items[i].explained_by)
+        if (!findings->items[i].explained_by && !repeats(brief, &findings->items[i]))
             put_finding(brief, &findings->items[i], ++shown);
     if (findings && findings->count > shown && shown) {
         nl_buf_format(&brief->line, "… %zu more finding%s (--section findings)",

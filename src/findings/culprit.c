@@ -1,0 +1,173 @@
+/* culprit — see culprit.h. One row per cause: which rows of the account it is about, and how the name is put. */
+#include "findings/culprit.h"
+
+#include <string.h>
+
+#define MOSTLY    0.3 /* of the rows' time: less is no culprit */
+#define NAME_MOST 60
+#define MOST_SEEN 64
+
+enum about {
+    ABOUT_HTOD,
+    ABOUT_DTOH,
+    ABOUT_COPIES,
+    ABOUT_COMM,
+    ABOUT_WAITS,
+    ABOUT_OPS,
+    ABOUT_ALLOCATION,
+    ABOUT_CODE
+};
+
+/* What of the device's time a cause can save at most. */
+enum bound { BOUND_IDLE, BOUND_COPIES, BOUND_COMM, BOUND_WAITS, BOUND_NONE };
+
+static const struct {
+    const char *cause;
+    enum about about;
+    const char *words; /* before the name; NULL: the title stays as it is */
+    enum bound bound;
+} rows[] = {
+    {"h2d_in_critical_path", ABOUT_HTOD, ", copied by ", BOUND_COPIES},
+    {"d2h_in_critical_path", ABOUT_DTOH, ", copied by ", BOUND_COPIES},
+    {"pageable_memcpy", ABOUT_COPIES, ", by ", BOUND_NONE},
+    {"sync_memcpy", ABOUT_COPIES, ", by ", BOUND_WAITS},
+    {"many_small_copies", ABOUT_COPIES, ", by ", BOUND_NONE},
+    {"exposed_communication", ABOUT_COMM, ", most in ", BOUND_COMM},
+    {"sync_calls", ABOUT_WAITS, ": ", BOUND_WAITS},
+    {"item_scalar_readback", ABOUT_WAITS, ": ", BOUND_WAITS},
+    {"cpu_dispatch_overhead", ABOUT_OPS, ", most in ", BOUND_IDLE},
+    {"launch_bound_small_kernels", ABOUT_OPS, ", most in ", BOUND_IDLE},
+    {"cuda_graph_absent", ABOUT_OPS, NULL, BOUND_IDLE},
+    {"allocator_churn", ABOUT_ALLOCATION, ": ", BOUND_IDLE},
+    {"jit_compile_in_loop", ABOUT_CODE, ": ", BOUND_IDLE},
+    {"launch_api_slow", ABOUT_OPS, NULL, BOUND_IDLE},
+    {"launch_latency_gap", ABOUT_OPS, NULL, BOUND_IDLE},
+    {"gpu_idle", ABOUT_OPS, NULL, BOUND_IDLE},
+    {"dataloader_stall", ABOUT_OPS, NULL, BOUND_IDLE},
+};
+
+enum field { FIELD_PLACE, FIELD_WAIT, FIELD_NAME };
+
+#define BIT(n) (1u << (n))
+
+/* Rows of the account by part and activity (0: any), and which of their names counts. */
+static const struct {
+    unsigned parts, activities;
+    enum field field;
+} abouts[] = {
+    [ABOUT_HTOD] = {BIT(NL_BOOKED_COPY), 0, FIELD_PLACE},
+    [ABOUT_DTOH] = {BIT(NL_BOOKED_COPY), 0, FIELD_PLACE},
+    [ABOUT_COPIES] = {BIT(NL_BOOKED_COPY), 0, FIELD_PLACE},
+    [ABOUT_COMM] = {BIT(NL_BOOKED_COMM) | BIT(NL_BOOKED_COMM_WAIT) | BIT(NL_BOOKED_COMM_TRANSFER),
+                    0, FIELD_PLACE},
+    [ABOUT_WAITS] = {BIT(NL_BOOKED_IDLE), 0, FIELD_WAIT},
+    [ABOUT_OPS] = {BIT(NL_BOOKED_IDLE),
+                   BIT(NL_DID_OP) | BIT(NL_DID_PYTHON) | BIT(NL_DID_RANGE) | BIT(NL_DID_LAYER) |
+                       BIT(NL_DID_LAUNCH),
+                   FIELD_NAME},
+    [ABOUT_ALLOCATION] = {BIT(NL_BOOKED_IDLE), BIT(NL_DID_ALLOCATE), FIELD_NAME},
+    [ABOUT_CODE] = {BIT(NL_BOOKED_IDLE),
+                    BIT(NL_DID_MODULE) | BIT(NL_DID_COMPILE) | BIT(NL_DID_GRAPH_BUILD), FIELD_NAME},
+};
+
+/* The name that a row is booked to in these terms; 0 when it is not about that. */
+static uint32_t name_of(const struct nl_account_row *row, enum about about)
+{
+    enum nl_copykind wanted = about == ABOUT_HTOD ? NL_COPY_HTOD : NL_COPY_DTOH;
+    bool direction = about == ABOUT_HTOD || about == ABOUT_DTOH;
+    if (!(abouts[about].parts & BIT(row->part)) ||
+        (abouts[about].activities && !(abouts[about].activities & BIT(row->activity))) ||
+        (direction && nl_account_copykind(row) != wanted))
+        return 0;
+    switch (abouts[about].field) {
+    case FIELD_PLACE: return row->range ? row->range : row->op;
+    case FIELD_WAIT: return row->wait;
+    case FIELD_NAME: break;
+    }
+    return row->name;
+}
+
+/* Operators that are what a copy is called say nothing about who copies. */
+static bool says_copy(struct nl_str name)
+{
+    return nl_str_is(name, "aten::copy_") || nl_str_is(name, "aten::to") ||
+           nl_str_is(name, "aten::_to_copy");
+}
+
+struct share {
+    uint32_t name;
+    int64_t ns;
+};
+
+/* The name with most time; *whole is that of all with a name. */
+static struct share largest(const struct nl_account *account,
+                            const struct nl_account_device *device, enum about about,
+                            int64_t *whole)
+{
+    struct share shares[MOST_SEEN] = {{0, 0}}, best = {0, 0};
+    size_t count = 0;
+    *whole = 0;
+    for (size_t i = 0; i < device->rows; i++) {
+        const struct nl_account_row *row = &account->rows[device->first_row + i];
+        uint32_t name = row->inside ? name_of(row, about) : 0;
+        size_t at = 0;
+        if (!name)
+            continue;
+        *whole += row->ns;
+        while (at < count && shares[at].name != name)
+            at++;
+        if (at == MOST_SEEN)
+            continue;
+        count = at == count ? count + 1 : count;
+        shares[at].name = name;
+        shares[at].ns += row->ns;
+        if (shares[at].ns > best.ns)
+            best = shares[at];
+    }
+    return best;
+}
+
+static const struct nl_account_device *device_of(const struct nl_account *account,
+                                                 const struct nl_scene *scene)
+{
+    for (size_t i = 0; i < account->device_count; i++)
+        if (account->devices[i].device == scene->device->device &&
+            account->devices[i].rank == scene->device->rank &&
+            account->devices[i].ordinal == scene->device->ordinal)
+            return &account->devices[i];
+    return NULL;
+}
+
+static int64_t bound_of(const struct nl_scene *scene, const struct nl_account *account,
+                        const struct nl_account_device *device, enum bound bound)
+{
+    int64_t waits;
+    switch (bound) {
+    case BOUND_IDLE: return scene->parts->idle_ns;
+    case BOUND_COPIES: return scene->parts->exposed_copy_ns;
+    case BOUND_COMM: return scene->parts->exposed_comm_ns;
+    case BOUND_WAITS: (void)largest(account, device, ABOUT_WAITS, &waits); return waits;
+    case BOUND_NONE: break;
+    }
+    return INT64_MAX;
+}
+
+void nl_culprit_name(struct nl_finding *finding, const struct nl_scene *scene,
+                     const struct nl_account *account)
+{
+    const struct nl_account_device *device = device_of(account, scene);
+    size_t i = 0;
+    while (i < sizeof rows / sizeof rows[0] && strcmp(rows[i].cause, finding->cause) != 0)
+        i++;
+    if (i == sizeof rows / sizeof rows[0] || !device)
+        return;
+    int64_t whole, bound = bound_of(scene, account, device, rows[i].bound);
+    for (size_t end = 0; end < 2; end++)
+        finding->saving_ns[end] = finding->saving_ns[end] < bound ? finding->saving_ns[end] : bound;
+    struct share best = largest(account, device, rows[i].about, &whole);
+    struct nl_str name = best.name ? nl_account_name(account, best.name) : (struct nl_str){"", 0};
+    if (!rows[i].words || !name.len || says_copy(name) || (double)best.ns < MOSTLY * (double)whole)
+        return;
+    finding->title = nl_say(scene, "%s%s%.*s", finding->title, rows[i].words,
+                            (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr);
+}
