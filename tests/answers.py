@@ -161,6 +161,34 @@ def cpu_only():
     return trace, "cpu-only", "aten::convolution"
 
 
+def kinds(copies, elementwise):
+    """A device that is busy all the time, with so many kernels of these kinds beside 200 products."""
+    trace, start = Trace(), 1100
+    names = {"copy": "void at::native::elementwise_kernel<128, 4, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>(int)",
+             "add": "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)",
+             "mm": "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_nn"}
+    work = ["mm"] * 200 + ["copy"] * copies + ["add"] * elementwise
+    random.Random(2).shuffle(work)
+    for i, kind in enumerate(work):
+        trace.launch(1000 + 8 * i, 5, start, 100, names[kind])
+        start += 100
+    return trace
+
+
+def causes(folder):
+    """Causes that are read off kinds of kernels: there when planted, absent below the threshold and when another has the time."""
+    for copies, elementwise, wanted in ((100, 0, {"d2d_copy_or_cast_excess"}), (15, 0, set()), (10, 20, set()),
+                                        (0, 150, {"non_fused_elementwise"}), (0, 50, set()),
+                                        (100, 150, {"d2d_copy_or_cast_excess", "non_fused_elementwise"})):
+        path = kinds(copies, elementwise).write(folder, "kinds.json")
+        findings = json.loads(run([path], "--format", "json")[1])["result"]["findings"]
+        found = {f["cause"]: f for f in findings if f["cause"] in ("d2d_copy_or_cast_excess", "non_fused_elementwise")}
+        check(set(found) == wanted, "%d copies and %d elementwise kernels beside 200 products" % (copies, elementwise), set(found))
+        for cause, count in (("d2d_copy_or_cast_excess", copies), ("non_fused_elementwise", elementwise)):
+            if cause in wanted and cause in found:
+                check(found[cause]["cost_ns"] == count * 100000, cause + " costs what its kernels take", found[cause]["cost_ns"])
+
+
 def few():
     trace = Trace()
     launched(trace, 3, 100, 50)
@@ -277,6 +305,7 @@ def verdicts():
 with tempfile.TemporaryDirectory() as scratch:
     planted(scratch)
     savings(scratch)
+    causes(scratch)
     pages(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))

@@ -155,6 +155,18 @@ void nl_device_put_last_rank(struct nl_judged *judged, struct nl_buf *out, const
     nl_buf_text(out, " on average, which is waiting for it");
 }
 
+/* Where collectives have no name of their own: the kernel. */
+static void put_comm_kernel(struct nl_device_case *it, struct nl_buf *out)
+{
+    const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
+    for (size_t row = 0; kernels && row < kernels->rows; row++) {
+        if (!nl_str_is(nl_lookup_text(kernels, row, "class"), "communication"))
+            continue;
+        nl_tell_kernel(out, ", most in ", nl_lookup_text(kernels, row, "name"));
+        return;
+    }
+}
+
 void nl_device_tell_comm(struct nl_device_case *it, int64_t ns)
 {
     const struct nl_result *rows = nl_judged_part(it->judged, "collectives");
@@ -163,8 +175,10 @@ void nl_device_tell_comm(struct nl_device_case *it, int64_t ns)
     put_place(it, out);
     put_of(out, " spends ", ns, it->parts.total);
     nl_buf_text(out, " in exposed communication");
-    if (rows)
+    if (rows && nl_lookup_text(rows, 0, "operation").len)
         nl_tell_name(out, ", most in ", nl_lookup_text(rows, 0, "operation"));
+    else
+        put_comm_kernel(it, out);
     nl_device_put_last_rank(it->judged, out, "; ");
     close_sentence(it, out, nl_device_top_collective(it->judged));
 }

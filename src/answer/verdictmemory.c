@@ -137,7 +137,34 @@ static struct nl_str base_name(struct nl_str file)
     return (struct nl_str){file.ptr + at, file.len - at};
 }
 
-/* The innermost frame of the program's own Python code, else of any, else the innermost frame. */
+/* Frames of the allocator and of what unwinds stacks. */
+static bool is_machinery(struct nl_str name)
+{
+    static const char *const starts[] = {"torch::unwind", "torch::Captured",   "torch::cuda",
+                                         "c10::",         "at::detail",        "at::(anonymous",
+                                         "at::_ops",      "at::native::empty", "torch::Profiler"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (nl_str_starts(name, starts[i]))
+            return true;
+    return !name.len;
+}
+
+/* Of a stack without Python: the function of autograd's pass, else the first outside the allocator. */
+static uint32_t native_frame(const struct nl_trace *trace, uint32_t stack)
+{
+    uint32_t first = NL_NULL_ROW, frame = stack;
+    for (int deep = 0; frame != NL_NULL_ROW && deep < MOST_DEEP;
+         frame = trace->stack.parent[frame], deep++) {
+        struct nl_str name = nl_trace_name(trace, trace->stack.name[frame]);
+        if (nl_str_contains(name, "autograd::generated") || nl_str_contains(name, "AccumulateGrad"))
+            return frame;
+        if (first == NL_NULL_ROW && !is_machinery(name))
+            first = frame;
+    }
+    return first == NL_NULL_ROW ? stack : first;
+}
+
+/* The innermost frame of the program's own Python code, else of any, else of native code. */
 static uint32_t own_frame(const struct nl_trace *trace, uint32_t stack)
 {
     uint32_t python = NL_NULL_ROW, frame = stack;
@@ -150,7 +177,7 @@ static uint32_t own_frame(const struct nl_trace *trace, uint32_t stack)
             return frame;
         python = python == NL_NULL_ROW ? frame : python;
     }
-    return python == NL_NULL_ROW ? stack : python;
+    return python == NL_NULL_ROW ? native_frame(trace, stack) : python;
 }
 
 static void own_by_stack(struct snapshot *it, uint32_t row, int64_t bytes)
@@ -164,7 +191,13 @@ static void own_by_stack(struct snapshot *it, uint32_t row, int64_t bytes)
     uint32_t frame = own_frame(it->trace, stack);
     struct nl_str name = nl_trace_name(it->trace, it->trace->stack.name[frame]);
     struct nl_str file = base_name(file_of(it->trace, frame));
-    snprintf(text, sizeof text, file.len ? "%.*s (%.*s)" : "%.*s",
+    if (nl_str_starts(name, "void "))
+        name = (struct nl_str){name.ptr + 5, name.len - 5};
+    size_t open = 0; /* without template and parameters of native functions */
+    while (open < name.len && name.ptr[open] != '(' && name.ptr[open] != '<')
+        open++;
+    name.len = open ? open : name.len;
+    snprintf(text, sizeof text, nl_str_contains(file, ".py") ? "%.*s (%.*s)" : "%.*s",
              (int)(name.len < 150 ? name.len : 150), name.ptr,
              (int)(file.len < 150 ? file.len : 150), file.ptr);
     add_owner(it, text, bytes);

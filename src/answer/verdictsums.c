@@ -370,6 +370,21 @@ static void tell_collectives(struct nl_judged *judged)
         rows ? nl_keep_name(judged, nl_lookup_text(rows, 0, "operation")) : NULL;
 }
 
+/* How device work would come into the file. Where calls were traced the option was there. */
+static void tell_how(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    const char *record = nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL});
+    struct nl_buf *out = nl_tell_begin(judged);
+    if (trace->api.rows)
+        nl_buf_text(out, "Calls were traced, device work was not delivered or is in another file: "
+                         "record until the "
+                         "program has ended, and see what the profiler says about its buffers.");
+    else if (record && trace->slice.rows)
+        nl_buf_format(out, "To have device work, record with: %s.", record);
+    nl_tell_note(judged);
+}
+
 bool nl_judge_nothing(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
@@ -398,14 +413,6 @@ bool nl_judge_nothing(struct nl_judged *judged)
         nl_buf_char(out, '.');
     }
     nl_tell_end(judged, &judged->verdict->sentence);
-    const char *record = nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL});
-    out = nl_tell_begin(judged);
-    if (record && trace->slice.rows)
-        nl_buf_format(out,
-                      "The recording was stopped, or its buffers were lost, before device work "
-                      "came in; to have it, "
-                      "record with: %s.",
-                      record);
-    nl_tell_note(judged);
+    tell_how(judged);
     return true;
 }

@@ -186,10 +186,13 @@ static void put_device(struct brief *brief, const struct nl_result *rows, size_t
     }
     nl_buf_format(&words, " of %s", nl_format_ns(text, wall));
     size_t room = brief->width > place + BAR + 3 ? brief->width - place - BAR - 3 : 0;
-    if (nl_celltext_width((struct nl_str){words.ptr, words.len}) > room)
-        nl_buf_format(brief->out, "\n%*s %s\n", (int)place, "", words.ptr);
-    else
+    if (nl_celltext_width((struct nl_str){words.ptr, words.len}) <= room) {
         nl_buf_format(brief->out, " %s\n", words.ptr);
+    } else {
+        nl_buf_char(brief->out, '\n');
+        nl_buf_format(&brief->line, "%*s %s", (int)place, "", words.ptr);
+        put_line(brief, "", place + 1);
+    }
     nl_buf_release(&words);
 }
 
@@ -406,6 +409,8 @@ static void put_missing(struct brief *brief)
 {
     const struct nl_result *missing = nl_report_result(brief->report, "missing");
     size_t shown = 0;
+    if (brief->report->verdict->class == NL_VERDICT_NONE)
+        return;
     for (size_t row = 0; missing && row < missing->rows && shown < MISSING; row++) {
         struct nl_str what = nl_lookup_text(missing, row, "missing");
         struct nl_str record = nl_lookup_text(missing, row, "record");

@@ -1,0 +1,49 @@
+/* kernelkinds — see kernelkinds.h. */
+#include "findings/kernelkinds.h"
+
+struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category)
+{
+    const struct nl_trace *trace = scene->trace;
+    struct nl_kind_facts facts = {0};
+    int64_t *lengths = nl_alloc((scene->kernel_count + 1) * sizeof *lengths);
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t kernel = scene->kernels[i];
+        if (trace->kernel.category[kernel] != category)
+            continue;
+        lengths[facts.count++] = trace->slice.dur[trace->kernel.slice[kernel]];
+        facts.total_ns += lengths[facts.count - 1];
+    }
+    facts.median_ns = nl_median(lengths, facts.count);
+    nl_free(lengths);
+    return facts;
+}
+
+int64_t nl_kind_busy(const struct nl_scene *scene)
+{
+    return scene->wall_ns - scene->parts->idle_ns;
+}
+
+void nl_kind_tell(struct nl_scene *scene, struct nl_finding *finding,
+                  const struct nl_kind_facts *facts, const char *category, const char *threshold)
+{
+    const char *from = nl_say(scene, "FROM kernels WHERE category = '%s' AND %s", category,
+                              nl_scene_on(scene, ""));
+    double share = (double)facts->total_ns / (double)nl_kind_busy(scene);
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = nl_say(scene, "%s_kernel_ns", category),
+                    .says = nl_say(scene, "%s in such kernels: %s of the busy time",
+                                   nl_say_ns(scene, facts->total_ns), nl_say_share(scene, share)),
+                    .threshold = threshold,
+                    .query = nl_say(scene, "SELECT sum(dur) %s", from),
+                    .meaning = NL_MEANS_NS,
+                    .value = (double)facts->total_ns});
+    nl_evidence(finding,
+                (struct nl_evidence){.metric = nl_say(scene, "%s_kernels", category),
+                                     .says = nl_say(scene, "%s kernels, median %s",
+                                                    nl_say_count(scene, facts->count),
+                                                    nl_say_ns(scene, (int64_t)facts->median_ns)),
+                                     .query = nl_say(scene, "SELECT count(*) %s", from),
+                                     .meaning = NL_MEANS_COUNT,
+                                     .value = (double)facts->count});
+}
