@@ -87,7 +87,7 @@ def structure(name, page):
                   lambda m: m.group(1) + ("BAD" if "<" in m.group(2) else "") + m.group(3), bare, flags=re.S)
     if "BAD" in re.findall(r'id="\w+">(BAD)?</script>', bare):
         faults.append("markup inside a JSON document")
-    for pattern in (r"<(?:img|iframe|object|embed|svg|base|form|video|audio)\b", r"\son\w+\s*=\s*[\"']", r"src\s*=",
+    for pattern in (r"<(?:img|iframe|object|embed|svg|base|form|video|audio)\b", r"\son\w+\s*=\s*[\"']", r"<[^>]*\bsrc\s*=",
                     r"href=\"(?!data:,)[^#\"]", r"@import", r"url\("):
         for text in [bare] + styles:
             hit = re.search(pattern, text)
