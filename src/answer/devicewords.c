@@ -255,7 +255,11 @@ void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
 
 void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
 {
-    enum nl_time_what what = first_name(it, NL_TIME_HOST) ? NL_TIME_HOST : NL_TIME_FIRST;
+    const struct nl_time_part *parts = it->parts.parts;
+    enum nl_time_what what =
+        parts[NL_TIME_FIRST].ns > parts[NL_TIME_HOST].ns && first_name(it, NL_TIME_FIRST)
+            ? NL_TIME_FIRST
+            : NL_TIME_HOST;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Host-bound: ");
     put_place(it, out);
@@ -331,7 +335,7 @@ static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Also:");
     size_t before = out->len;
-    if (class != NL_VERDICT_STARTUP)
+    if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_HOST)
         put_share_of(out, "first-time calls", parts[NL_TIME_FIRST].ns, whole);
     if (class != NL_VERDICT_LAUNCH)
         put_share_of(out, "short waits for launches",
