@@ -154,6 +154,8 @@ static const struct nl_option *const analyze_tables[] = {page_options, report_op
                                                          profile_options, nl_common_options, NULL};
 static const struct nl_option *const diff_tables[] = {nl_diff_options, profile_options,
                                                       nl_common_options, NULL};
+static const struct nl_option *const check_tables[] = {nl_check_options, profile_options,
+                                                       nl_common_options, NULL};
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
                                                      nl_common_options, NULL};
 static const struct nl_option *const page_tables[] = {nl_page_options, profile_options,
@@ -180,29 +182,13 @@ static const struct nl_option *const fingerprint_tables[] = {
     nl_fingerprint_options, profile_options, nl_common_options, NULL};
 static const struct nl_option *const similar_tables[] = {nl_similar_options, profile_options,
                                                          nl_common_options, NULL};
-const struct nl_option *const nl_every_option[] = {nl_run_options,
-                                                   nl_top_options,
-                                                   nl_model_options,
-                                                   report_options,
-                                                   nl_diff_options,
-                                                   sql_options,
-                                                   nl_export_options,
-                                                   gc_options,
-                                                   add_options,
-                                                   ls_options,
-                                                   tag_options,
-                                                   note_options,
-                                                   rm_options,
-                                                   profile_options,
-                                                   nl_fingerprint_options,
-                                                   nl_similar_options,
-                                                   nl_init_options,
-                                                   nl_ledger_options,
-                                                   trust_options,
-                                                   nl_page_options,
-                                                   nl_flame_options,
-                                                   nl_common_options,
-                                                   NULL};
+const struct nl_option *const nl_every_option[] = {
+    nl_check_options,   nl_run_options,   nl_top_options,    nl_model_options,
+    report_options,     nl_diff_options,  sql_options,       nl_export_options,
+    gc_options,         add_options,      ls_options,        tag_options,
+    note_options,       rm_options,       profile_options,   nl_fingerprint_options,
+    nl_similar_options, nl_init_options,  nl_ledger_options, trust_options,
+    nl_page_options,    nl_flame_options, nl_common_options, NULL};
 
 const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Look",
                                          "Ledger", "Share",      "Tools",   NULL};
@@ -318,28 +304,6 @@ const struct nl_command nl_commands[] = {
                  "neurolens sql run.sqlite --format csv < question.sql\n"
                  "neurolens sql run.sqlite                      # a shell",
      .run = nl_cmd_sql},
-    {.name = "diff",
-     .group = "Compare",
-     .summary = "what changed from A to B, how sure, and what it is made of",
-     .usage = "A[,A…] [:] B[,B…]",
-     .least = 2,
-     .most = -1,
-     .tables = diff_tables,
-     .help =
-         "Says what is faster or slower in B than in A, by how much, how sure that is, because of\n"
-         "what, and what to do. Compared are steady steps where both have them, else the time "
-         "from\n"
-         "first to last GPU operation, else sums. The change is divided among kernels,\n"
-         "communication, copies and idle time, so that the parts add up to it exactly.\n"
-         "Captures of one program differ by a percent or more: give several a side, joined with\n"
-         "commas or as tag:NAME, tag:NAME~5 (the newest 5) or branch:NAME~5, and the verdict\n"
-         "stands on how they differ. Ends with 3 when A and B cannot be compared.",
-     .examples = "neurolens diff before.json.gz after.json.gz\n"
-                 "neurolens diff a1.json,a2.json,a3.json : b1.json,b2.json,b3.json\n"
-                 "neurolens diff tag:main~5 : @~2,@~1,@\n"
-                 "neurolens diff 'run.sqlite[step=10:20]' 'run.sqlite[step=30:40]'\n"
-                 "neurolens diff a.json b.json --format csv",
-     .run = nl_cmd_diff},
     {.name = "init",
      .group = "Ledger",
      .summary = "make a ledger folder here",

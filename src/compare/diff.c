@@ -107,9 +107,14 @@ static bool measure(struct diff_doc *doc, enum diff_unit unit)
     return false;
 }
 
-static void compare(struct diff_doc *doc, const struct nl_diff_input *base,
-                    const struct nl_diff_input *changed)
+void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
+                      const struct nl_diff_input *changed)
 {
+    doc->base_word = base->word;
+    doc->changed_word = changed->word;
+    doc->base_all = base->all ? base->all : base->word;
+    doc->changed_all = changed->all ? changed->all : changed->word;
+    doc->noise = base->noise;
     diff_team_open(&doc->base, base);
     diff_team_open(&doc->changed, changed);
     enum diff_unit unit = choose_unit(&doc->base, &doc->changed);
@@ -170,7 +175,7 @@ static void keep_section(struct nl_report *report, const char *section)
     report->headline_count = 0;
 }
 
-static void release(struct diff_doc *doc)
+void diff_doc_release(struct diff_doc *doc)
 {
     diff_rows_release(&doc->rows);
     diff_parts_release(&doc->base_parts);
@@ -189,21 +194,16 @@ struct nl_report *nl_diff_new(const struct nl_diff_input *base, const struct nl_
     struct diff_doc *doc = nl_zalloc(sizeof *doc);
     struct nl_report *report = nl_zalloc(sizeof *report);
     doc->report = report;
-    doc->base_word = base->word;
-    doc->changed_word = changed->word;
-    doc->base_all = base->all ? base->all : base->word;
-    doc->changed_all = changed->all ? changed->all : changed->word;
-    doc->noise = base->noise;
     report->name = "diff";
     report->title = "Comparison";
     nl_arena_init(&report->arena);
     report->results =
         nl_arena_alloc(&report->arena, sizeof nl_diff_sections / sizeof nl_diff_sections[0] *
                                            sizeof *report->results);
-    compare(doc, base, changed);
+    diff_doc_compare(doc, base, changed);
     write_report(doc, base, changed);
     *comparable = doc->sureness.verdict != DIFF_INCOMPARABLE;
-    release(doc);
+    diff_doc_release(doc);
     if (section)
         keep_section(report, section);
     if (!nl_job_cancelled(job))

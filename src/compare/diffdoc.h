@@ -22,6 +22,12 @@ struct diff_doc {
     struct nl_report *report;
 };
 
+/* Compares two sides; `doc` is zeroed. Facts of `sureness` are the caller's to free or to add. The release
+ * frees `doc`, too. */
+void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
+                      const struct nl_diff_input *changed);
+void diff_doc_release(struct diff_doc *doc);
+
 /* Takes the result. */
 void diff_doc_add(struct diff_doc *doc, struct nl_result *result);
 

@@ -8,7 +8,8 @@
  *
  *   three captures or more   s² = (d0 s0² + Σ (x - mean)²) / (d0 + d), d = captures - 2: what the
  *                            captures show, moderated by what is known of noise beforehand (Smyth,
- *                            Stat. Appl. Genet. Mol. Biol. 3, 2004); degrees of freedom d0 + d
+ *                            Stat. Appl. Genet. Mol. Biol. 3, 2004), unless they refute it (4 times
+ *                            its variance: d0 = 0); degrees of freedom d0 + d
  *   one a side               s0² a capture and the error within each; degrees of freedom by Welch and
  *                            Satterthwaite
  *
@@ -25,7 +26,7 @@
 
 #define NL_NOISE_SEVERAL 0.01  /* of a capture against the next, when nothing is known */
 #define NL_NOISE_SINGLE  0.015 /* the same where no side shows it */
-#define NL_NOISE_DF      4.0   /* how firmly that is believed with several captures */
+#define NL_NOISE_DF      2.0   /* how firmly that is believed with several captures */
 #define NL_NOISE_DF_ONE  8.0
 
 /* What is known beforehand of how captures differ; zeroed = the defaults above. */

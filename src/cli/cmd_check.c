@@ -1,0 +1,272 @@
+/* check: rules over new captures, against a baseline or budgets; what CI stops at. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/captures.h"
+#include "cli/ledgercall.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "compare/gate.h"
+#include "compare/gatenoise.h"
+#include "view/gatefiles.h"
+
+#define TARGET(member) offsetof(struct nl_settings, member)
+#define RULES_FILE     "neurolens-check.yaml"
+#define FILE_MOST      ((size_t)64 << 20)
+
+const struct nl_option nl_check_options[] = {
+    {"baseline", 'b', NL_OPTION_LIST, TARGET(baseline), "REF",
+     "what to hold against: files, runs, tag:NAME~5, joined with commas (may be repeated)", NULL},
+    {"rules", 0, NL_OPTION_TEXT, TARGET(rules), "FILE",
+     "rules file (default: " RULES_FILE " here, if there is one)", NULL},
+    {"fail-on", 0, NL_OPTION_LIST, TARGET(fail_on), "RULE",
+     "a rule, such as 'step.p50 > +3%' or 'mfu < 40%' (may be repeated)", NULL},
+    {"allow", 0, NL_OPTION_LIST, TARGET(allow), "FACT",
+     "a fact that may differ, such as driver, or all (may be repeated)", NULL},
+    {"junit", 0, NL_OPTION_TEXT, TARGET(junit), "FILE", "write JUnit XML as well", NULL},
+    {"sarif", 0, NL_OPTION_TEXT, TARGET(sarif), "FILE", "write SARIF as well", NULL},
+    {"markdown", 0, NL_OPTION_TEXT, TARGET(markdown), "FILE",
+     "write Markdown for a pull request as well", NULL},
+    {"self-test", 0, NL_OPTION_FLAG, TARGET(self_test), NULL,
+     "simulate how often the gate fails with and without a change, for the baseline's noise", NULL},
+    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME", "only this table, such as rules",
+     nl_gate_sections},
+    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
+    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
+    {.name = NULL},
+};
+
+/* ---- rules ---- */
+
+static bool read_rules_file(struct nl_rules *rules, const char *path, struct nl_err *err)
+{
+    struct nl_map map;
+    if (!nl_map_open(&map, path, err))
+        return false;
+    nl_err_at(err, path, -1);
+    bool done = nl_rules_read(rules, map.size ? (const char *)map.bytes : "", map.size, err);
+    nl_map_close(&map);
+    if (done)
+        nl_err_at(err, "", -1);
+    return done;
+}
+
+static bool read_rules(struct nl_rules *rules, const struct nl_call *call, struct nl_err *err)
+{
+    const struct nl_settings *s = &call->settings;
+    const char *file = s->rules ? s->rules : access(RULES_FILE, F_OK) == 0 ? RULES_FILE : NULL;
+    if (file && !read_rules_file(rules, file, err))
+        return false;
+    for (size_t i = 0; i < s->fail_on.count; i++)
+        if (!nl_rules_add(rules, s->fail_on.items[i], err))
+            return false;
+    for (size_t i = 0; i < s->allow.count && rules->allow_count < NL_ALLOW_MOST; i++)
+        rules->allow[rules->allow_count++] = s->allow.items[i];
+    return true;
+}
+
+/* ---- answers ---- */
+
+static bool write_file(const char *path, const struct nl_buf *text, struct nl_err *err)
+{
+    struct nl_out out;
+    if (!nl_out_open(&out, path, err))
+        return false;
+    fwrite(text->ptr, 1, text->len, out.stream);
+    return nl_out_commit(&out, err);
+}
+
+static bool write_files(const struct nl_call *call, const struct nl_report *report,
+                        struct nl_err *err)
+{
+    const struct nl_settings *s = &call->settings;
+    const char *rules = s->rules ? s->rules : RULES_FILE;
+    struct nl_buf text;
+    bool done = true;
+    nl_buf_init(&text, FILE_MOST);
+    if (s->junit) {
+        nl_gate_junit(&text, report);
+        done = write_file(s->junit, &text, err);
+    }
+    nl_buf_clear(&text);
+    if (done && s->sarif) {
+        nl_gate_sarif(&text, report, rules);
+        done = write_file(s->sarif, &text, err);
+    }
+    nl_buf_clear(&text);
+    if (done && s->markdown) {
+        nl_gate_markdown(&text, report);
+        done = write_file(s->markdown, &text, err);
+    }
+    nl_buf_release(&text);
+    return done;
+}
+
+static void keep_section(struct nl_report *report, const char *section)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < report->result_count; i++) {
+        if (strcmp(report->results[i]->name, section) == 0)
+            report->results[kept++] = report->results[i];
+        else
+            nl_result_free(report->results[i]);
+    }
+    report->result_count = kept;
+    report->headline_count = 0;
+}
+
+static bool show(const struct nl_call *call, struct nl_output *output, struct nl_report *report,
+                 const struct nl_profile *base, const struct nl_profile *changed,
+                 struct nl_err *err)
+{
+    const struct nl_settings *s = &call->settings;
+    struct nl_view_options options = {.section = s->section,
+                                      .width = output->width,
+                                      .color = output->color,
+                                      .all = s->all,
+                                      .rows = (size_t)s->limit,
+                                      .base = base};
+    if (strcmp(output->view->name, "md") == 0 && !s->section) {
+        struct nl_buf text;
+        nl_buf_init(&text, FILE_MOST);
+        nl_gate_markdown(&text, report);
+        fwrite(text.ptr, 1, text.len, output->stream);
+        nl_buf_release(&text);
+        return true;
+    }
+    if (strcmp(output->view->name, "csv") == 0 && !s->section)
+        options.section = "rules";
+    if (s->section)
+        keep_section(report, s->section);
+    nl_report_cut(report, (size_t)s->limit);
+    return output->view->render_report(output->stream, changed, report, &options, err);
+}
+
+/* ---- one check ---- */
+
+struct check {
+    struct nl_captures base, changed;
+    struct nl_rules rules;
+    bool has_base;
+};
+
+static bool load(struct check *check, const struct nl_call *call, struct nl_err *err)
+{
+    const struct nl_settings *s = &call->settings;
+    check->has_base = s->baseline.count > 0;
+    if (check->has_base && !nl_captures_load(&check->base, (char *const *)s->baseline.items,
+                                             s->baseline.count, call, err))
+        return false;
+    if (!nl_captures_load(&check->changed, call->argument, (size_t)call->count, call, err))
+        return false;
+    if (check->rules.count)
+        return true;
+    if (!check->has_base)
+        return nl_fail(err, NL_USAGE,
+                       "no --baseline and no rules: name runs to hold against, or a budget such as "
+                       "--fail-on 'step.p50 > 120ms'");
+    return nl_rules_default(&check->rules, nl_gate_has_steps(&check->changed.input), err);
+}
+
+static bool judge(struct check *check, struct nl_call *call, struct nl_output *output,
+                  struct nl_err *err)
+{
+    nl_job_phase(call->job, "comparing", 0);
+    struct nl_report *report =
+        nl_gate_new(check->has_base ? &check->base.input : NULL, &check->changed.input,
+                    &check->rules, &call->status, call->job, err);
+    nl_progress_quiet(call->progress);
+    if (!report)
+        return false;
+    const struct nl_diff_input *b = &check->changed.input, *a = &check->base.input;
+    struct nl_profile *changed = nl_profile_new(b->trace, &b->window);
+    struct nl_profile *base = check->has_base ? nl_profile_new(a->trace, &a->window) : NULL;
+    bool done = write_files(call, report, err) && show(call, output, report, base, changed, err);
+    nl_profile_free(changed);
+    if (base)
+        nl_profile_free(base);
+    nl_report_free(report);
+    return done;
+}
+
+static bool self_test(struct check *check, const struct nl_call *call, struct nl_err *err)
+{
+    struct nl_noise noise = {0};
+    size_t base = check->has_base ? check->base.count : 3;
+    size_t changed = check->changed.count ? check->changed.count : 3;
+    double sd = check->has_base ? nl_gate_noise(&check->base.input) : NAN;
+    bool known = !isnan(sd);
+    if (!known)
+        sd = NL_NOISE_SEVERAL;
+    nl_message_note(call, "captures differ by %.2f %% (%s); %zu and %zu captures", 100 * sd,
+                    known ? "as the baseline's do" : "assumed: no baseline of two captures or more",
+                    base, changed);
+    struct nl_result *result = nl_gate_simulate(sd, base, changed, check->rules.tolerance, &noise);
+    bool done = nl_ledgercall_print(call, result, NULL, err);
+    nl_result_free(result);
+    return done;
+}
+
+static bool write_template(const struct nl_call *call, struct nl_err *err)
+{
+    const char *path = call->count > 1 ? call->argument[1] : RULES_FILE;
+    struct nl_buf text;
+    if (access(path, F_OK) == 0) {
+        nl_err_at(err, path, -1);
+        return nl_fail(err, NL_USAGE, "there is one already; edit it, or name another file");
+    }
+    nl_buf_init(&text, FILE_MOST);
+    nl_buf_text(&text, nl_gate_template);
+    bool done = write_file(path, &text, err);
+    nl_buf_release(&text);
+    if (done)
+        nl_message_note(call, "wrote %s; `neurolens check NEW --baseline REF` reads it", path);
+    return done;
+}
+
+static bool run(struct check *check, struct nl_call *call, struct nl_err *err)
+{
+    struct nl_output output;
+    if (!read_rules(&check->rules, call, err))
+        return false;
+    if (call->settings.self_test && !call->count && !call->settings.baseline.count)
+        return self_test(check, call, err);
+    if (call->settings.self_test) {
+        const struct nl_settings *s = &call->settings;
+        check->has_base = s->baseline.count > 0;
+        if (check->has_base && !nl_captures_load(&check->base, (char *const *)s->baseline.items,
+                                                 s->baseline.count, call, err))
+            return false;
+        if (call->count &&
+            !nl_captures_load(&check->changed, call->argument, (size_t)call->count, call, err))
+            return false;
+        return self_test(check, call, err);
+    }
+    if (!call->count)
+        return nl_fail(err, NL_USAGE, "which captures? as in `neurolens check NEW --baseline REF`");
+    if (!nl_output_open(&output, call, (const char *const *)call->argument, (size_t)call->count,
+                        err))
+        return false;
+    bool done = load(check, call, err) && judge(check, call, &output, err);
+    return nl_output_close(&output, call, done, err);
+}
+
+bool nl_cmd_check(struct nl_call *call, struct nl_err *err)
+{
+    struct check check = {0};
+    if (call->count && call->count <= 2 && strcmp(call->argument[0], "init") == 0 &&
+        access("init", F_OK) != 0)
+        return write_template(call, err);
+    nl_rules_init(&check.rules);
+    bool done = run(&check, call, err);
+    nl_rules_release(&check.rules);
+    nl_captures_release(&check.base);
+    nl_captures_release(&check.changed);
+    return done;
+}

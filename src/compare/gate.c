@@ -1,0 +1,407 @@
+/* Rules judged one by one, then the verdict over all, and the report around it. */
+#include "compare/gate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "compare/diffcounts.h"
+#include "compare/diffinner.h"
+#include "compare/diffwords.h"
+#include "compare/gatejudge.h"
+#include "tables/answer.h"
+#include "tables/lookup.h"
+
+#define STATUS_PASS         0
+#define STATUS_REGRESSION   1
+#define STATUS_INCONCLUSIVE 3
+
+const char *const nl_gate_sections[] = {"gate",        "rules",  "comparability", "parts",
+                                        "attribution", "counts", "next",          NULL};
+
+static const struct nl_result_column gate_columns[] = {
+    {"verdict", NULL, NL_MEANS_TEXT},
+    {"exit_status", "exit", NL_MEANS_INTEGER},
+    {"rules", NULL, NL_MEANS_COUNT},
+    {"passed", NULL, NL_MEANS_COUNT},
+    {"failed", NULL, NL_MEANS_COUNT},
+    {"inconclusive", NULL, NL_MEANS_COUNT},
+    {"unknown", NULL, NL_MEANS_COUNT},
+    {"base_captures", "A captures", NL_MEANS_COUNT},
+    {"new_captures", "B captures", NL_MEANS_COUNT},
+    {"reason", NULL, NL_MEANS_TEXT},
+};
+
+static const struct nl_result_column rule_columns[] = {
+    {"status", NULL, NL_MEANS_TEXT},
+    {"rule", NULL, NL_MEANS_TEXT},
+    {"metric", NULL, NL_MEANS_TEXT},
+    {"base", "A", NL_MEANS_WEIGHT},
+    {"new", "B", NL_MEANS_WEIGHT},
+    {"unit", NULL, NL_MEANS_UNIT},
+    {"change_share", "change", NL_MEANS_CHANGE_SHARE},
+    {"change_low_share", "at least", NL_MEANS_CHANGE_SHARE},
+    {"change_high_share", "at most", NL_MEANS_CHANGE_SHARE},
+    {"limit", NULL, NL_MEANS_TEXT},
+    {"captures_needed", "captures needed", NL_MEANS_COUNT},
+    {"why", NULL, NL_MEANS_TEXT},
+};
+
+struct gate {
+    struct diff_doc *doc;
+    struct nl_report *report;
+    const struct nl_diff_input *base, *changed; /* base NULL = budgets alone */
+    const struct nl_rules *rules;
+    struct nl_gate_answer *answers;
+    size_t counts[NL_GATE_UNKNOWN + 1];
+    const char *against; /* why they cannot be compared, or NULL */
+    const char *verdict;
+    int status;
+};
+
+/* ---- values ---- */
+
+static const struct nl_diff_input *input_at(const struct nl_diff_input *side, size_t i)
+{
+    return i ? &side->others[i - 1] : side;
+}
+
+static struct nl_metric_value *values_of(const struct nl_metric *metric, struct diff_side *side,
+                                         const struct nl_diff_input *input, size_t *count)
+{
+    *count = input ? diff_capture_count(side) : 0;
+    struct nl_metric_value *values = nl_alloc((*count + 1) * sizeof *values);
+    for (size_t i = 0; i < *count; i++)
+        values[i] = nl_metric_of(metric, &diff_captures(side)[i], input_at(input, i));
+    return values;
+}
+
+static void judge_rules(struct gate *gate)
+{
+    for (size_t i = 0; i < gate->rules->count; i++) {
+        const struct nl_rule *rule = &gate->rules->items[i];
+        struct nl_gate_values v;
+        v.base = values_of(&rule->metric, &gate->doc->base, gate->base, &v.base_count);
+        v.changed = values_of(&rule->metric, &gate->doc->changed, gate->changed, &v.changed_count);
+        gate->answers[i] = nl_gate_judge(rule, &v, gate->rules->tolerance, &gate->doc->noise);
+        if (gate->against && rule->relative)
+            gate->answers[i].status = NL_GATE_UNKNOWN;
+        if (gate->against && rule->relative)
+            gate->answers[i].why = "the captures cannot be compared";
+        gate->counts[gate->answers[i].status]++;
+        nl_free(v.base);
+        nl_free(v.changed);
+    }
+}
+
+/* ---- comparability ---- */
+
+static bool is_allowed(const struct nl_rules *rules, struct nl_str fact)
+{
+    for (size_t i = 0; i < rules->allow_count; i++)
+        if (nl_str_is(fact, rules->allow[i]) || strcmp(rules->allow[i], "all") == 0)
+            return true;
+    return false;
+}
+
+/* Facts that disagree and that the rules do not allow to. */
+static void find_against(struct gate *gate)
+{
+    const struct nl_result *facts = gate->doc->sureness.facts;
+    struct nl_buf text;
+    nl_buf_init(&text, DIFF_SENTENCE);
+    for (size_t i = 0; gate->base && i < facts->rows; i++) {
+        struct nl_str fact = nl_lookup_text(facts, i, "fact");
+        struct nl_str a = nl_lookup_text(facts, i, "base"), b = nl_lookup_text(facts, i, "new");
+        bool decides = !nl_str_is(nl_lookup_text(facts, i, "decides"), "no");
+        if (!nl_str_is(nl_lookup_text(facts, i, "agrees"), "no") || !decides ||
+            is_allowed(gate->rules, fact))
+            continue;
+        nl_buf_format(&text, "%s%.*s: A has %.*s, B has %.*s", text.len ? "; " : "", (int)fact.len,
+                      fact.ptr, (int)a.len, a.ptr, (int)b.len, b.ptr);
+    }
+    if (gate->base && !text.len && gate->doc->base.unit == DIFF_UNITS)
+        nl_buf_text(&text, "nothing was recorded on both sides that takes time");
+    if (text.len)
+        gate->against = nl_arena_text(&gate->report->arena, text.ptr, text.len);
+    nl_buf_release(&text);
+}
+
+/* ---- words ---- */
+
+static void put_number(struct nl_buf *out, double value, enum nl_meaning meaning)
+{
+    char text[NL_UNIT_TEXT];
+    if (isnan(value))
+        nl_buf_text(out, "unknown");
+    else if (meaning == NL_MEANS_NS)
+        nl_buf_text(out, nl_format_ns(text, llround(value)));
+    else if (meaning == NL_MEANS_BYTES)
+        nl_buf_text(out, nl_format_bytes(text, (uint64_t)llround(value)));
+    else if (meaning == NL_MEANS_SHARE)
+        nl_buf_text(out, nl_format_percent(text, value));
+    else
+        nl_buf_format(out, "%.6g", value);
+}
+
+/* "+2 %" or "120 ms": what is allowed. */
+static void put_limit(struct nl_buf *out, const struct nl_rule *rule,
+                      const struct nl_gate_answer *answer)
+{
+    char text[NL_UNIT_TEXT];
+    if (rule->relative && answer->limit >= 0)
+        nl_buf_char(out, '+');
+    if (rule->relative && rule->percent) {
+        nl_buf_text(out, nl_format_percent(text, answer->limit));
+        return;
+    }
+    if (answer->limit < 0)
+        nl_buf_char(out, '-');
+    put_number(out, fabs(answer->limit), rule->metric.meaning);
+}
+
+static const char *rule_name(const struct nl_rule *rule)
+{
+    return rule->name ? rule->name : rule->metric.text;
+}
+
+/* "step.p50 +5.2 % (95 %: +3.1 % to +7.4 %; allowed +2 %): 4.97 ms → 5.22 ms" */
+static void put_answer(struct nl_buf *out, const struct nl_rule *rule,
+                       const struct nl_gate_answer *a)
+{
+    nl_buf_format(out, "%s ", rule_name(rule));
+    if (a->status == NL_GATE_UNKNOWN) {
+        nl_buf_format(out, "is unknown: %s", a->why);
+        return;
+    }
+    if (!isnan(a->ratio))
+        diff_put_percent(out, a->ratio - 1);
+    else
+        put_number(out, a->changed, rule->metric.meaning);
+    nl_buf_text(out, " (");
+    if (!isnan(a->low)) {
+        nl_buf_text(out, "95 %: ");
+        diff_put_percent(out, a->low - 1);
+        nl_buf_text(out, " to ");
+        diff_put_percent(out, a->high - 1);
+        nl_buf_text(out, "; ");
+    }
+    nl_buf_text(out, "allowed ");
+    put_limit(out, rule, a);
+    nl_buf_char(out, ')');
+    if (isnan(a->ratio))
+        return;
+    nl_buf_text(out, ": ");
+    put_number(out, a->base, rule->metric.meaning);
+    nl_buf_text(out, " → ");
+    put_number(out, a->changed, rule->metric.meaning);
+}
+
+static void put_all(struct gate *gate, struct nl_buf *out, enum nl_gate_status status)
+{
+    size_t said = 0;
+    for (size_t i = 0; i < gate->rules->count; i++) {
+        if (gate->answers[i].status != status)
+            continue;
+        if (said++ == DIFF_TOP_ROWS) {
+            nl_buf_format(out, "; %zu more", gate->counts[status] - DIFF_TOP_ROWS);
+            break;
+        }
+        nl_buf_text(out, said > 1 ? "; " : "");
+        put_answer(out, &gate->rules->items[i], &gate->answers[i]);
+    }
+    nl_buf_char(out, '.');
+}
+
+static void say_needed(const struct gate *gate, struct nl_buf *out)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < gate->rules->count; i++)
+        if (gate->answers[i].status == NL_GATE_INCONCLUSIVE && gate->answers[i].more != SIZE_MAX)
+            most = gate->answers[i].more > most ? gate->answers[i].more : most;
+    if (most)
+        nl_buf_format(out, " %zu more captures a side would decide.", most);
+}
+
+static const char *first_line(struct gate *gate)
+{
+    struct nl_buf out;
+    nl_buf_init(&out, DIFF_SENTENCE * 4);
+    if (gate->counts[NL_GATE_FAIL]) {
+        nl_buf_text(&out, "Regression: ");
+        put_all(gate, &out, NL_GATE_FAIL);
+    } else if (gate->against) {
+        nl_buf_format(&out, "Cannot compare: %s.", gate->against);
+    } else if (gate->counts[NL_GATE_INCONCLUSIVE]) {
+        nl_buf_text(&out, "Inconclusive: ");
+        put_all(gate, &out, NL_GATE_INCONCLUSIVE);
+        say_needed(gate, &out);
+    } else if (gate->counts[NL_GATE_UNKNOWN]) {
+        nl_buf_text(&out, "Inconclusive: ");
+        put_all(gate, &out, NL_GATE_UNKNOWN);
+    } else {
+        nl_buf_text(&out, "Pass: ");
+        put_all(gate, &out, NL_GATE_PASS);
+    }
+    const char *text = nl_arena_text(&gate->report->arena, out.ptr, out.len);
+    nl_buf_release(&out);
+    return text;
+}
+
+/* ---- tables ---- */
+
+static struct nl_result *gate_table(const struct gate *gate)
+{
+    struct nl_result *result = NL_ANSWER_NEW("gate", "The gate", gate_columns);
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_answer_static(gate->verdict);
+    cells[1] = nl_cell_i64(gate->status);
+    cells[2] = nl_answer_count(gate->rules->count);
+    for (size_t i = 0; i <= NL_GATE_UNKNOWN; i++)
+        cells[3 + i] = nl_answer_count(gate->counts[i]);
+    cells[7] =
+        gate->base ? nl_answer_count(diff_capture_count(&gate->doc->base)) : (struct nl_cell){0};
+    cells[8] = nl_answer_count(diff_capture_count(&gate->doc->changed));
+    cells[9] = gate->against ? nl_cell_text(result, nl_str(gate->against)) : (struct nl_cell){0};
+    return result;
+}
+
+static const char *unit_of(enum nl_meaning meaning)
+{
+    return meaning == NL_MEANS_NS      ? "ns"
+           : meaning == NL_MEANS_BYTES ? "bytes"
+           : meaning == NL_MEANS_SHARE ? "share"
+                                       : "";
+}
+
+static struct nl_cell number_cell(double value, enum nl_meaning meaning)
+{
+    bool whole = meaning == NL_MEANS_NS || meaning == NL_MEANS_BYTES;
+    if (isnan(value))
+        return (struct nl_cell){0};
+    return whole ? nl_cell_i64(llround(value)) : nl_cell_f64(value);
+}
+
+static struct nl_result *rules_table(const struct gate *gate)
+{
+    struct nl_result *result = NL_ANSWER_NEW("rules", "Rules", rule_columns);
+    struct nl_buf limit;
+    nl_buf_init(&limit, 256);
+    for (size_t i = 0; i < gate->rules->count; i++) {
+        const struct nl_rule *rule = &gate->rules->items[i];
+        const struct nl_gate_answer *a = &gate->answers[i];
+        enum nl_meaning meaning = rule->metric.meaning;
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_answer_static(nl_gate_status_text(a->status));
+        cells[1] = nl_cell_text(result, nl_str(rule->name ? rule->name : rule->text));
+        cells[2] = nl_cell_text(result, nl_str(rule->metric.text));
+        cells[3] = number_cell(a->base, meaning);
+        cells[4] = number_cell(a->changed, meaning);
+        cells[5] = nl_answer_static(unit_of(meaning));
+        cells[6] = nl_cell_f64(a->ratio - 1);
+        cells[7] = nl_cell_f64(a->low - 1);
+        cells[8] = nl_cell_f64(a->high - 1);
+        nl_buf_clear(&limit);
+        put_limit(&limit, rule, a);
+        cells[9] = nl_cell_text(result, (struct nl_str){limit.ptr, limit.len});
+        cells[10] = a->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(a->more);
+        cells[11] = nl_answer_static(a->why);
+    }
+    nl_buf_release(&limit);
+    return result;
+}
+
+/* ---- in all ---- */
+
+static void decide(struct gate *gate)
+{
+    size_t unsure = gate->counts[NL_GATE_INCONCLUSIVE] + gate->counts[NL_GATE_UNKNOWN];
+    gate->verdict = "pass";
+    gate->status = STATUS_PASS;
+    if (gate->counts[NL_GATE_FAIL]) {
+        gate->verdict = "regression";
+        gate->status = STATUS_REGRESSION;
+        return;
+    }
+    if (!gate->against && !unsure)
+        return;
+    gate->verdict = gate->against ? "cannot compare" : "inconclusive";
+    gate->status = STATUS_INCONCLUSIVE;
+    if (!gate->against && gate->rules->on_inconclusive != NL_INCONCLUSIVE_WARN)
+        gate->status =
+            gate->rules->on_inconclusive == NL_INCONCLUSIVE_FAIL ? STATUS_REGRESSION : STATUS_PASS;
+}
+
+/* The sentences of a diff, with the gate's own in place of the first. */
+static void write_headlines(struct gate *gate, const struct nl_result *counts,
+                            const struct nl_result *next)
+{
+    struct nl_report *report = gate->report;
+    const char *first = first_line(gate);
+    if (gate->base)
+        diff_headlines(gate->doc, counts, next);
+    if (!report->headline_count)
+        report->headline_count = 1;
+    report->headlines[0] = first;
+}
+
+static void write_tables(struct gate *gate)
+{
+    struct diff_doc *doc = gate->doc;
+    struct nl_result *counts = diff_counts(&doc->base, &doc->changed);
+    struct nl_result *next = diff_next_table(doc);
+    write_headlines(gate, counts, next);
+    diff_doc_add(doc, gate_table(gate));
+    diff_doc_add(doc, rules_table(gate));
+    diff_doc_add(doc, doc->sureness.facts);
+    if (!gate->base) {
+        nl_result_free(counts);
+        nl_result_free(next);
+        return;
+    }
+    diff_doc_add(doc, diff_parts_table(doc));
+    diff_doc_add(doc, diff_rows_table(doc, "attribution", "What changed, largest first", &doc->rows,
+                                      doc->base.units, doc->changed.units));
+    diff_doc_add(doc, counts);
+    diff_doc_add(doc, next);
+}
+
+static void run(struct gate *gate)
+{
+    struct nl_report *report = gate->report;
+    gate->doc->report = report;
+    report->name = "check";
+    report->title = "Gate";
+    nl_arena_init(&report->arena);
+    report->results =
+        nl_arena_alloc(&report->arena, sizeof nl_gate_sections / sizeof *nl_gate_sections *
+                                           sizeof *report->results);
+    diff_doc_compare(gate->doc, gate->base ? gate->base : gate->changed, gate->changed);
+    find_against(gate);
+    judge_rules(gate);
+    decide(gate);
+    write_tables(gate);
+}
+
+struct nl_report *nl_gate_new(const struct nl_diff_input *base, const struct nl_diff_input *changed,
+                              const struct nl_rules *rules, int *status, struct nl_job *job,
+                              struct nl_err *err)
+{
+    struct gate gate = {.doc = nl_zalloc(sizeof *gate.doc),
+                        .report = nl_zalloc(sizeof *gate.report),
+                        .base = base,
+                        .changed = changed,
+                        .rules = rules,
+                        .answers = nl_zalloc((rules->count + 1) * sizeof *gate.answers)};
+    run(&gate);
+    *status = gate.status;
+    diff_doc_release(gate.doc);
+    nl_free(gate.answers);
+    if (!nl_job_cancelled(job))
+        return gate.report;
+    nl_report_free(gate.report);
+    nl_fail(err, NL_INTERRUPTED, "interrupted");
+    return NULL;
+}

@@ -1,0 +1,180 @@
+/* See gatejudge.h. */
+#include "compare/gatejudge.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+
+#define FLOOR_SHARE 0.005 /* of shares that no floor was given for */
+
+const char *nl_gate_status_text(enum nl_gate_status status)
+{
+    static const char *const texts[] = {[NL_GATE_PASS] = "pass",
+                                        [NL_GATE_FAIL] = "fail",
+                                        [NL_GATE_INCONCLUSIVE] = "inconclusive",
+                                        [NL_GATE_UNKNOWN] = "unknown"};
+    return texts[status];
+}
+
+static double mean_of(const struct nl_metric_value *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i].value;
+    return count ? sum / (double)count : NAN;
+}
+
+static bool breaks(enum nl_rule_op op, double value, double limit)
+{
+    switch (op) {
+    case NL_RULE_MORE: return value > limit;
+    case NL_RULE_AT_LEAST: return value >= limit;
+    case NL_RULE_LESS: return value < limit;
+    case NL_RULE_AT_MOST: return value <= limit;
+    case NL_RULE_OTHER: return value != limit;
+    }
+    return false;
+}
+
+static bool all_positive(const struct nl_metric_value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(values[i].value > 0))
+            return false;
+    return count > 0;
+}
+
+static struct nl_value *logs_of(const struct nl_metric_value *values, size_t count)
+{
+    struct nl_value *logs = nl_alloc((count + 1) * sizeof *logs);
+    for (size_t i = 0; i < count; i++) /* what a capture's steps do not tell, its noise covers */
+        logs[i] = (struct nl_value){log(values[i].value), isnan(values[i].se) ? 0 : values[i].se};
+    return logs;
+}
+
+static double default_limit(const struct nl_rule *rule, const struct nl_gate_values *v,
+                            double tolerance)
+{
+    bool few = v->base_count < 3 || v->changed_count < 3;
+    double size = !isnan(tolerance) ? tolerance : few ? NL_TOLERANCE_FEW : NL_TOLERANCE_MANY;
+    if (rule->metric.class == NL_METRIC_exact)
+        size = 0;
+    return rule->metric.less_is_worse ? -size : size;
+}
+
+static bool under_floor(const struct nl_rule *rule, const struct nl_gate_answer *answer)
+{
+    double floor = rule->floor;
+    if (isnan(floor))
+        floor = rule->metric.meaning == NL_MEANS_SHARE ? FLOOR_SHARE : 0;
+    return fabs(answer->changed - answer->base) < floor;
+}
+
+/* A timed metric against the baseline, as a ratio. */
+static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rule,
+                        const struct nl_gate_values *v, const struct nl_noise *noise)
+{
+    struct nl_value *a = logs_of(v->base, v->base_count);
+    struct nl_value *b = logs_of(v->changed, v->changed_count);
+    struct nl_apart apart = nl_apart_of(a, v->base_count, b, v->changed_count, noise);
+    nl_free(a);
+    nl_free(b);
+    double limit = rule->percent ? log1p(answer->limit)
+                                 : log1p(answer->limit / answer->base); /* a change in its unit */
+    bool less = rule->op == NL_RULE_LESS || rule->op == NL_RULE_AT_MOST;
+    double sign = less ? -1 : 1;
+    struct nl_apart towards = apart; /* mirrored, so that worse is up */
+    towards.shift *= sign;
+    double over = sign * limit;
+    double sure = nl_apart_above(&towards, NL_GATE_TAIL);
+    double most = towards.shift + (apart.high - apart.shift);
+    double ruled = over > 0 ? NL_GATE_RESOLVED * over : 0;
+    ruled = ruled > log1p(NL_GATE_LEAST) ? ruled : log1p(NL_GATE_LEAST);
+    answer->ratio = exp(apart.shift);
+    answer->low = exp(apart.low);
+    answer->high = exp(apart.high);
+    bool beyond = towards.shift > over && !under_floor(rule, answer);
+    if (beyond && sure > 0)
+        answer->status = NL_GATE_FAIL;
+    else if (beyond || most > ruled)
+        answer->status = NL_GATE_INCONCLUSIVE;
+    if (answer->status == NL_GATE_INCONCLUSIVE) {
+        answer->why = beyond ? "over the limit, but captures vary too much to be sure"
+                             : "captures vary too much to rule out a change that matters";
+        answer->more = nl_captures_needed(&apart, v->base_count, v->changed_count,
+                                          over > 0 ? over : ruled / NL_GATE_RESOLVED);
+    }
+}
+
+/* Against the baseline without statistics. */
+static void judge_exact(struct nl_gate_answer *answer, const struct nl_rule *rule)
+{
+    double change = answer->changed - answer->base;
+    double limit = rule->percent ? answer->limit * answer->base : answer->limit;
+    answer->ratio = answer->changed / answer->base;
+    if (!isfinite(answer->ratio))
+        answer->ratio = NAN;
+    if (breaks(rule->op, change, limit) && !under_floor(rule, answer))
+        answer->status = NL_GATE_FAIL;
+}
+
+/* A limit of the new captures alone. */
+static void judge_budget(struct nl_gate_answer *answer, const struct nl_rule *rule,
+                         const struct nl_gate_values *v, const struct nl_noise *noise)
+{
+    bool beyond = breaks(rule->op, answer->changed, answer->limit);
+    bool less = rule->op == NL_RULE_LESS || rule->op == NL_RULE_AT_MOST;
+    if (!beyond)
+        return;
+    answer->status = NL_GATE_FAIL;
+    if (rule->metric.class != NL_METRIC_timed || rule->op == NL_RULE_OTHER ||
+        !all_positive(v->changed, v->changed_count) || !(answer->limit > 0))
+        return;
+    struct nl_value limit = {log(answer->limit), 0};
+    struct nl_value *b = logs_of(v->changed, v->changed_count);
+    struct nl_apart apart = nl_apart_of(&limit, 1, b, v->changed_count, noise);
+    nl_free(b);
+    apart.shift *= less ? -1 : 1;
+    if (nl_apart_above(&apart, NL_GATE_TAIL) > 0)
+        return;
+    answer->status = NL_GATE_INCONCLUSIVE;
+    answer->why = "over the budget, but by less than captures vary";
+}
+
+static const char *missing_in(const struct nl_metric_value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (isnan(values[i].value))
+            return values[i].missing ? values[i].missing : "not recorded";
+    return NULL;
+}
+
+struct nl_gate_answer nl_gate_judge(const struct nl_rule *rule, const struct nl_gate_values *v,
+                                    double tolerance, const struct nl_noise *noise)
+{
+    struct nl_gate_answer answer = {.status = NL_GATE_PASS,
+                                    .base = mean_of(v->base, v->base_count),
+                                    .changed = mean_of(v->changed, v->changed_count),
+                                    .ratio = NAN,
+                                    .low = NAN,
+                                    .high = NAN,
+                                    .more = SIZE_MAX};
+    answer.limit = rule->bare ? default_limit(rule, v, tolerance) : rule->value;
+    answer.why = missing_in(v->changed, v->changed_count);
+    if (!answer.why && rule->relative)
+        answer.why = v->base_count ? missing_in(v->base, v->base_count)
+                                   : "no baseline was given; name one with --baseline";
+    if (answer.why) {
+        answer.status = NL_GATE_UNKNOWN;
+        return answer;
+    }
+    if (!rule->relative)
+        judge_budget(&answer, rule, v, noise);
+    else if (rule->metric.class == NL_METRIC_timed && rule->op != NL_RULE_OTHER &&
+             all_positive(v->base, v->base_count) && all_positive(v->changed, v->changed_count))
+        judge_ratio(&answer, rule, v, noise);
+    else
+        judge_exact(&answer, rule);
+    return answer;
+}

@@ -1,0 +1,300 @@
+/* See metricvalue.h. */
+#include "compare/metricvalue.h"
+
+#include <fnmatch.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "compare/diffcounts.h"
+#include "compare/diffinner.h"
+#include "compare/shift.h"
+#include "rundoc/rundoc.h"
+#include "tables/lookup.h"
+
+#define DOCUMENT_MOST ((size_t)1 << 28)
+#define TABLE_SE      0.01 /* of one row's statistics, besides how captures differ */
+
+static struct nl_metric_value unknown(const char *missing)
+{
+    return (struct nl_metric_value){NAN, NAN, missing};
+}
+
+static struct nl_metric_value known(double value, double se)
+{
+    if (isnan(value))
+        return unknown("not recorded");
+    return (struct nl_metric_value){value, se, NULL};
+}
+
+/* ---- steps ---- */
+
+/* Whole lengths of the steady steps, whatever is compared; of several ranks the mean of the n-th steps. */
+static double *step_lengths(const struct diff_side *capture, size_t *count)
+{
+    const struct nl_found_steps *found = diff_steps(capture);
+    size_t most = 0;
+    for (size_t g = 0; g < found->group_count; g++)
+        most = found->groups[g].count > most ? found->groups[g].count : most;
+    double *sums = nl_zalloc((most + 1) * sizeof *sums);
+    size_t *ranks = nl_zalloc((most + 1) * sizeof *ranks);
+    for (size_t g = 0; g < found->group_count; g++) {
+        const struct nl_step_group *group = &found->groups[g];
+        size_t n = 0;
+        for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
+            const struct nl_found_step *step = &found->items[i];
+            if (step->phase != NL_STEP_STEADY || step->end <= step->start ||
+                !nl_step_in_window(group, step, &capture->window))
+                continue;
+            sums[n] += (double)(step->end - step->start);
+            ranks[n++]++;
+        }
+    }
+    *count = 0;
+    while (*count < most && ranks[*count]) {
+        sums[*count] /= (double)ranks[*count];
+        ++*count;
+    }
+    nl_free(ranks);
+    return sums;
+}
+
+/* Interpolated linearly at p (n - 1), as everywhere. */
+static double percentile(const double *sorted, size_t count, int percent)
+{
+    double rank = percent / 100.0 * (double)(count - 1);
+    size_t low = (size_t)rank;
+    return low + 1 < count ? sorted[low] + (rank - (double)low) * (sorted[low + 1] - sorted[low])
+                           : sorted[low];
+}
+
+static struct nl_metric_value step_value(const struct nl_metric *metric,
+                                         const struct diff_side *capture)
+{
+    size_t count;
+    double *lengths = step_lengths(capture, &count);
+    struct nl_capture c = nl_capture_of(lengths, count);
+    struct nl_metric_value value = unknown("no steady steps; mark steps, or see docs/steps.md");
+    if (count) {
+        (void)nl_median_f64(lengths, count); /* sorts */
+        if (metric->which <= 100)
+            value = known(percentile(lengths, count, metric->which),
+                          metric->which == 50 ? c.median_se : c.mean_se);
+        else if (metric->which == 101)
+            value = known(c.mean, c.mean_se);
+        else if (metric->which == 102)
+            value = known((double)count, 0);
+        else
+            value = known(1e9 / c.mean, c.mean_se);
+    }
+    nl_free(lengths);
+    return value;
+}
+
+/* ---- parts and counts ---- */
+
+static struct nl_metric_value time_value(const struct nl_metric *metric,
+                                         const struct diff_side *capture)
+{
+    if (metric->which == 1)
+        return capture->unit < DIFF_UNITS ? known((double)capture->mean, NAN)
+                                          : unknown("nothing that takes time");
+    const struct nl_slice_table *slice = &capture->trace->slice;
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    for (uint32_t i = 0; i < slice->rows; i++) {
+        int64_t end = slice->dur[i] > 0 ? slice->ts[i] + slice->dur[i] : slice->ts[i];
+        first = slice->ts[i] < first ? slice->ts[i] : first;
+        last = end > last ? end : last;
+    }
+    return last > first ? known((double)(last - first), 0) : unknown("no times");
+}
+
+static struct nl_metric_value group_value(const struct nl_metric *metric,
+                                          const struct diff_side *capture)
+{
+    double sum = 0, all = (double)capture->sum;
+    if (capture->unit > DIFF_BY_WALL)
+        return unknown("no GPU activity with times");
+    for (size_t i = 0; i < capture->device_count; i++)
+        sum += (double)capture->devices[i].groups[metric->which % 4];
+    if (metric->which >= 4)
+        return known(all > 0 ? sum / all : NAN, 0);
+    return known(sum / (double)(capture->units ? capture->units : 1), 0);
+}
+
+static struct nl_metric_value count_value(const struct nl_metric *metric, struct diff_side *capture)
+{
+    static const struct {
+        const char *starts, *unit;
+        bool whole; /* the text must be all */
+    } rows[] = {{"kernels", "count", true},
+                {"launches of kernels", "count", true},
+                {"calls that synchronise", "count", true},
+                {"calls that block", "count", true},
+                {"copies", "count", false},
+                {"copies", "bytes", false},
+                {"collective", "count", false},
+                {"collective", "bytes", false},
+                {"allocations recorded", "count", true},
+                {"compilations", "count", true},
+                {"operators", "count", true},
+                {"most memory allocated at once", "bytes", true}};
+    struct nl_result *counts = diff_counts(capture, capture);
+    double sum = 0;
+    bool any = false;
+    for (size_t i = 0; i < counts->rows; i++) {
+        struct nl_str what = nl_lookup_text(counts, i, "what");
+        double each = nl_lookup_f64(counts, i, "base_per_step");
+        if (!nl_str_is(nl_lookup_text(counts, i, "unit"), rows[metric->which].unit) ||
+            (rows[metric->which].whole ? !nl_str_is(what, rows[metric->which].starts)
+                                       : !nl_str_starts(what, rows[metric->which].starts)))
+            continue;
+        sum += isnan(each) ? nl_lookup_f64(counts, i, "base") : each;
+        any = true;
+    }
+    nl_result_free(counts);
+    bool recorded = capture->trace->kernel.rows || capture->trace->op.rows;
+    bool level = metric->class == NL_METRIC_level;
+    return any ? known(sum, 0) : !level && recorded ? known(0, 0) : unknown("not recorded");
+}
+
+/* ---- the run document's metrics ---- */
+
+static double document_number(const struct nl_buf *text, const char *name)
+{
+    json_t *document = json_loadb(text->ptr, text->len, 0, NULL);
+    const json_t *rows = json_object_get(document, "metrics");
+    double number = NAN;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i), *value = json_object_get(row, "value");
+        const char *of = json_string_value(json_object_get(row, "name"));
+        if (of && strcmp(of, name) == 0 && json_is_number(value))
+            number = json_number_value(value);
+    }
+    json_decref(document);
+    return number;
+}
+
+static struct nl_metric_value document_value(const struct nl_metric *metric,
+                                             const struct diff_side *capture,
+                                             const struct nl_diff_input *input)
+{
+    static const char *const members[] = {
+        "mfu", "samples_per_s", "tokens_per_s", "gpu_busy_share", "comm_overlap_share", "op_flops"};
+    struct nl_rundoc_setting settings[64];
+    size_t count = 0;
+    struct nl_buf text;
+    struct nl_err err = {0};
+    for (size_t i = 0; input && i < input->fact_count && count < 64; i++)
+        settings[count++] = (struct nl_rundoc_setting){input->facts[i].key, input->facts[i].value};
+    struct nl_rundoc_options options = {
+        .settings = settings, .setting_count = count, .event_limit = 1};
+    nl_buf_init(&text, DOCUMENT_MOST);
+    double number = nl_rundoc_write(capture->trace, &options, NULL, &text, &err)
+                        ? document_number(&text, members[metric->which])
+                        : NAN;
+    nl_buf_release(&text);
+    return isnan(number) ? unknown("an input of it is not known; docs/metrics.md names them")
+                         : known(number, 0);
+}
+
+/* ---- tables ---- */
+
+/* The first column of texts is a row's name. */
+static const char *name_column(const struct nl_result *result)
+{
+    static const char *const usual[] = {"name", "operator", "layer", "function", "kernel"};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (nl_lookup_column(result, usual[i]) >= 0)
+            return usual[i];
+    for (size_t i = 0; i < result->column_count; i++)
+        if (result->columns[i].meaning == NL_MEANS_TEXT)
+            return result->columns[i].name;
+    return NULL;
+}
+
+static bool row_fits(const struct nl_result *result, size_t row, const char *column,
+                     const char *pattern)
+{
+    char name[1024];
+    if (!pattern)
+        return true;
+    struct nl_str text = column ? nl_lookup_text(result, row, column) : (struct nl_str){"", 0};
+    if (text.len >= sizeof name)
+        return false;
+    memcpy(name, text.ptr, text.len);
+    name[text.len] = '\0';
+    return nl_str_is(text, pattern) || fnmatch(pattern, name, 0) == 0;
+}
+
+static double cell_of(const struct nl_result *result, size_t row, const char *column)
+{
+    if (strcmp(column, "mean") == 0)
+        return nl_lookup_f64(result, row, "total_ns") / nl_lookup_f64(result, row, "count");
+    double value = nl_lookup_f64(result, row, column);
+    char with_unit[80];
+    if (!isnan(value) || nl_lookup_column(result, column) >= 0)
+        return value;
+    snprintf(with_unit, sizeof with_unit, "%s_ns", column);
+    return nl_lookup_f64(result, row, with_unit);
+}
+
+static bool has_column(const struct nl_result *result, const char *column)
+{
+    char with_unit[80];
+    snprintf(with_unit, sizeof with_unit, "%s_ns", column);
+    return strcmp(column, "mean") == 0 || nl_lookup_column(result, column) >= 0 ||
+           nl_lookup_column(result, with_unit) >= 0;
+}
+
+/* The sum of what adds up, the largest of what does not; how many rows there were. */
+static double sum_rows(const struct nl_metric *metric, const struct nl_result *result, size_t *rows)
+{
+    const char *name = name_column(result);
+    double sum = 0;
+    bool adds = strstr(metric->column, "total") || strstr(metric->column, "count") ||
+                strstr(metric->column, "bytes");
+    *rows = 0;
+    for (size_t i = 0; i < result->rows; i++) {
+        double value = cell_of(result, i, metric->column);
+        if (!row_fits(result, i, name, metric->row) || isnan(value))
+            continue;
+        sum = adds ? sum + value : !*rows || value > sum ? value : sum;
+        ++*rows;
+    }
+    return sum;
+}
+
+static struct nl_metric_value table_value(const struct nl_metric *metric, struct diff_side *capture)
+{
+    const struct nl_analysis *analysis = nl_analysis_find(metric->table);
+    struct nl_err err = {0};
+    struct nl_result *result =
+        nl_analysis_run(analysis, capture->trace, &capture->options, NULL, &err);
+    if (!result)
+        return unknown("the table could not be made");
+    size_t rows = 0;
+    bool there = has_column(result, metric->column);
+    double sum = there ? sum_rows(metric, result, &rows) : NAN;
+    nl_result_free(result);
+    if (!there)
+        return unknown("the table has no such column");
+    if (!rows)
+        return unknown(metric->row ? "no such row in the table" : "the table is empty");
+    return known(sum, metric->class == NL_METRIC_timed ? TABLE_SE : 0);
+}
+
+struct nl_metric_value nl_metric_of(const struct nl_metric *metric, struct diff_side *capture,
+                                    const struct nl_diff_input *input)
+{
+    switch (metric->source) {
+    case NL_METRIC_STEP: return step_value(metric, capture);
+    case NL_METRIC_TIME: return time_value(metric, capture);
+    case NL_METRIC_GROUP: return group_value(metric, capture);
+    case NL_METRIC_COUNT: return count_value(metric, capture);
+    case NL_METRIC_DOCUMENT: return document_value(metric, capture, input);
+    case NL_METRIC_TABLE: return table_value(metric, capture);
+    }
+    return unknown("not known");
+}

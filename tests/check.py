@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""`neurolens check` on captures whose truth is known: verdicts, exit statuses, what CI reads, wrong rules, and
+how often the gate is wrong."""
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import ROOT, Tally, environment, neurolens  # noqa: E402
+from plantedsteps import Plant, write  # noqa: E402
+
+
+def captures(folder, name, count, sd=0.005, seed=0, **changes):
+    rng = random.Random("%s %s" % (name, seed))
+    for i in range(count):
+        write(os.path.join(folder, "%s%d.json" % (name, i)),
+              Plant(**dict(changes, capture=rng.gauss(0, sd), seed=rng.random())))
+    return ",".join("%s%d.json" % (name, i) for i in range(count))
+
+
+def check(folder, *words):
+    return neurolens(["check", *words, "--no-cache", "--quiet"], cwd=folder)
+
+
+def verdicts(tally, folder):
+    base = captures(folder, "base", 3)
+    cases = [
+        ("the same", captures(folder, "same", 3, seed=1), [], 0, "Pass: step.p50"),
+        ("5 % slower", captures(folder, "slow", 3, clock=1.05), [], 1, "Regression: step.p50 +"),
+        ("5 % faster", captures(folder, "fast", 3, clock=0.95), [], 0, "Pass: step.p50 -"),
+        ("a kernel more", captures(folder, "more", 3, split=("gelu_kernel", [("gelu_a", 50), ("gelu_b", 50)])),
+         ["--fail-on", "kernels.count > +0"], 1, "Regression: kernels.count +"),
+        ("another GPU", captures(folder, "gpu", 3, device="NVIDIA H100 80GB HBM3"), [], 3,
+         "Cannot compare: device model: A has NVIDIA A100-SXM4-80GB, B has NVIDIA H100 80GB HBM3"),
+        ("another GPU, allowed", "gpu0.json,gpu1.json,gpu2.json", ["--allow", "device model"], 0, "Pass"),
+        ("another batch", captures(folder, "batch", 3, batch=64), [], 3, "Cannot compare: batch"),
+        ("a budget that holds", "slow0.json", ["--fail-on", "step.p50 < 1ms"], 0, "Pass"),
+        ("an operator", captures(folder, "op", 3, scale={"flash_fwd": 1.3}),
+         ["--fail-on", 'kernel["flash_fwd"].p50 > +10%'], 1, 'Regression: kernel["flash_fwd"].p50 +'),
+        ("a metric that is not there", "same0.json,same1.json,same2.json",
+         ["--fail-on", "memory.peak > +1%"], 3, "Inconclusive: memory.peak is unknown"),
+    ]
+    for what, new, words, status, line in cases:
+        result = check(folder, new, "--baseline", base, *words)
+        first = result.stdout.splitlines()[0] if result.stdout else ""
+        tally.check(what, result.status == status and first.startswith(line),
+                    "%s\n    %s %s" % (result.status, first, result.stderr))
+    result = check(folder, "base0.json", "--fail-on", "step.p50 > 1ms")
+    tally.check("a budget needs no baseline", result.status == 1 and
+                result.stdout.startswith("Regression: step.p50 5."), result.describe())
+    noisy = captures(folder, "noisy", 2, sd=0.08, seed=5)
+    result = check(folder, noisy, "--baseline", captures(folder, "noise", 2, sd=0.08, seed=9))
+    tally.check("noise decides nothing", result.status in (0, 3), result.stdout[:300])
+
+
+def outputs(tally, folder):
+    words = ["slow0.json,slow1.json,slow2.json", "-b", "base0.json,base1.json,base2.json",
+             "--fail-on", "step.p50 > +2%", "--fail-on", "step.max < 1s"]
+    result = check(folder, *words, "--junit", "j.xml", "--sarif", "s.sarif", "--markdown", "m.md",
+                   "--format", "json")
+    answer = json.loads(result.stdout)
+    rows = answer["result"]["rules"]
+    tally.check("JSON", answer["schema"] == "neurolens.check/1" and
+                answer["result"]["gate"][0]["verdict"] == "regression" and
+                [r["status"] for r in rows] == ["fail", "fail"] and rows[0]["unit"] == "ns" and
+                0.03 < rows[0]["change_share"] < 0.07, rows)
+    suite = xml.etree.ElementTree.parse(os.path.join(folder, "j.xml")).getroot()[0]
+    tally.check("JUnit", suite.get("tests") == "2" and suite.get("failures") == "2" and
+                suite[0].find("failure").get("message").startswith("5."),
+                xml.etree.ElementTree.tostring(suite))
+    with open(os.path.join(folder, "s.sarif"), encoding="utf-8") as file:
+        sarif = json.load(file)
+    run = sarif["runs"][0]
+    tally.check("SARIF", sarif["version"] == "2.1.0" and len(run["results"]) == 2 and
+                run["results"][0]["level"] == "error" and
+                run["tool"]["driver"]["rules"][0]["id"] == "step.p50 > +2%", run)
+    with open(os.path.join(folder, "m.md"), encoding="utf-8") as file:
+        text = file.read()
+    tally.check("Markdown", text.startswith("### ❌ NeuroLens: regression") and "<details>" in text and
+                len(text) < 4000, text[:300])
+    result = check(folder, *words, "--format", "md")
+    tally.check("--format md is the same", result.stdout == text, result.stdout[:200])
+
+
+WRONG = [
+    ("step.p51 > 3%", "rule 'step.p51 > 3%', column 1: no metric is called 'step.p51'; did you mean step.p"),
+    ("step.p50 ~ 3%", "column 10: expected >, >=, <, <= or !="),
+    ("step.p50 > fast", "column 12: expected a number such as 120ms, +3% or +50us"),
+    ("step.p50 > 5", "column 12: expected a number such as 120ms"),
+    ('op["mm.p95 > 1ms', "expected \" after the name of a row"),
+    ('op["mm"] > 1ms', "expected .COLUMN after the row"),
+]
+
+FILES = [
+    ("rules:\n  - step.p50 > +3%\n  - mfu ? 3\n", "line 3, column 9: expected >, >=, <, <= or !="),
+    ("rule:\n  - a\n", "line 1, column 1: expected rules, allow, on_inconclusive or tolerance"),
+    ("rules:\n  - floor: 5ms\n", "expected metric: or fail_on: in this rule"),
+    ("rules:\n  - metric: step.p50\n    floor: soon\n", "line 3, column 12: expected a number in the metric's unit"),
+    ("rules:\n  - &a step.p50 > +3%\n  - *a\n", "line 3, column 5: expected a value; aliases are not read"),
+    ("on_inconclusive: maybe\n", "line 1, column 18: expected warn, fail or pass"),
+    ("rules: [\n", "line 2, column 1: "),
+    ("tolerance: 2\n", "line 1, column 12: expected a share such as 2%"),
+]
+
+
+def wrong_rules(tally, folder):
+    for rule, says in WRONG:
+        result = check(folder, "same0.json", "--fail-on", rule)
+        tally.check("wrong: %s" % rule, result.status == 2 and says in result.stderr, result.describe())
+    for text, says in FILES:
+        with open(os.path.join(folder, "rules.yaml"), "w", encoding="utf-8") as file:
+            file.write(text)
+        result = check(folder, "same0.json", "--rules", "rules.yaml")
+        tally.check("wrong file: %r" % text, result.status == 2 and says in result.stderr, result.describe())
+
+
+def template(tally, folder):
+    made = check(folder, "init", "own.yaml")
+    again = check(folder, "init", "own.yaml")
+    result = check(folder, "same0.json,same1.json,same2.json", "-b", "base0.json,base1.json,base2.json",
+                   "--rules", "own.yaml")
+    tally.check("check init writes rules that work", made.status == 0 and again.status == 2 and
+                result.status == 0, result.describe())
+
+
+def snippets(tally, folder):
+    """The commands of the CI snippets in docs/check.md, as a shell runs them."""
+    with open(os.path.join(ROOT, "docs", "check.md"), encoding="utf-8") as file:
+        text = file.read()
+    commands = re.findall(r"(neurolens check \"\$NEW\".*?)(?:''')?$", text, re.M)
+    tally.check("three snippets", len(commands) == 3, commands)
+    for command in commands:
+        for new, status in ("same0.json,same1.json,same2.json", 0), ("slow0.json,slow1.json,slow2.json", 1):
+            for name in "check.xml", "check.sarif", "summary.md":
+                if os.path.exists(os.path.join(folder, name)):
+                    os.remove(os.path.join(folder, name))
+            done = subprocess.run(["bash", "-c", command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  timeout=60, env=dict(environment(folder), NEW=new, GITHUB_STEP_SUMMARY="summary.md",
+                                                       BASE="base0.json,base1.json,base2.json"))
+            suite = xml.etree.ElementTree.parse(os.path.join(folder, "check.xml")).getroot()[0]
+            tally.check("CI: exit %d of %s…" % (status, command[:90]), done.returncode == status and
+                        suite.get("failures") == str(status), done.stdout.decode() + done.stderr.decode())
+
+
+def simulation(tally, folder):
+    """At the noise model of captures that differ by 1 %, 3 a side."""
+    result = check(folder, "--self-test", "--format", "json")
+    rows = {row["change_share"]: row for row in json.loads(result.stdout)["result"]}
+    tally.check("false alarms at most 1 %", rows[0]["fail_share"] <= 0.01 and
+                rows[0]["pass_share"] >= 0.95, rows[0])
+    tally.check("+5 % is found in 95 % at least", rows[0.05]["fail_share"] >= 0.95, rows[0.05])
+    tally.check("+10 % always", rows[0.1]["fail_share"] >= 0.999, rows[0.1])
+    wide = captures(folder, "wide", 6, sd=0.03, seed=3)
+    result = check(folder, "--self-test", "--baseline", wide, "--format", "json")
+    rows = {row["change_share"]: row for row in json.loads(result.stdout)["result"]}
+    tally.check("false alarms at the noise of a baseline of 3 %", rows[0]["fail_share"] <= 0.015, rows[0])
+
+
+def main():
+    tally = Tally("check")
+    with tempfile.TemporaryDirectory(prefix="neurolens-check-") as folder:
+        verdicts(tally, folder)
+        outputs(tally, folder)
+        wrong_rules(tally, folder)
+        template(tally, folder)
+        snippets(tally, folder)
+        simulation(tally, folder)
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
