@@ -157,6 +157,15 @@ static size_t weakest(const struct found *found, const struct nl_change_options 
     return holds ? (size_t)-1 : least;
 }
 
+static void drop(struct found *found, const double *values, size_t count, size_t k)
+{
+    memmove(found->items + k, found->items + k + 1, (found->count - k - 1) * sizeof *found->items);
+    found->count--;
+    /* What stands before the gap keeps its levels: so does Otava, and p only gets smaller. */
+    for (size_t next = k; next < k + 2 && next < found->count; next++)
+        measure(found, values, count, next);
+}
+
 static void drop_weak(struct found *found, const double *values, size_t count,
                       const struct nl_change_options *options)
 {
@@ -164,13 +173,27 @@ static void drop_weak(struct found *found, const double *values, size_t count,
         size_t k = weakest(found, options);
         if (k == (size_t)-1)
             return;
-        memmove(found->items + k, found->items + k + 1,
-                (found->count - k - 1) * sizeof *found->items);
-        found->count--;
-        /* What stands before the gap keeps its levels: so does Otava, and p only gets smaller. */
-        for (size_t next = k; next < k + 2 && next < found->count; next++)
-            measure(found, values, count, next);
+        drop(found, values, count, k);
     }
+}
+
+/* A short level between two others is a spike: the weaker of its ends goes, and what then does not hold. */
+static void drop_spikes(struct found *found, const double *values, size_t count,
+                        const struct nl_change_options *options)
+{
+    for (size_t k = 0; k + 1 < found->count;) {
+        if (found->items[k + 1].index - found->items[k].index >= options->least) {
+            k++;
+            continue;
+        }
+        drop(found, values, count, found->items[k].p > found->items[k + 1].p ? k : k + 1);
+        if (k)
+            measure(found, values, count, k - 1);
+        if (k < found->count)
+            measure(found, values, count, k);
+        k -= k > 0;
+    }
+    drop_weak(found, values, count, options);
 }
 
 size_t nl_change_points(const double *values, size_t count, const struct nl_change_options *options,
@@ -191,6 +214,8 @@ size_t nl_change_points(const double *values, size_t count, const struct nl_chan
     for (size_t k = 0; k < found.count; k++)
         measure(&found, values, count, k);
     drop_weak(&found, values, count, options);
+    if (options->least)
+        drop_spikes(&found, values, count, options);
     nl_free(found.sums);
     *changes = found.items;
     return found.count;

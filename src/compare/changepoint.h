@@ -14,6 +14,7 @@ struct nl_change_options {
     size_t window;    /* values a window has; at least 5 */
     double p;         /* greatest p of a change that is kept */
     double magnitude; /* least relative change that is kept, of the larger of both directions */
+    size_t least;     /* values that a level between two changes must have; 0 = any, as in Otava */
 };
 
 #define NL_CHANGE_DEFAULTS                                                                         \
