@@ -20,7 +20,7 @@ CASES = [
      ["No significant change|Inconclusive: [-+]0", "Renamed.*flash_fwd → flash_fwd_v3"],
      ["Slower|Faster", "added|removed"], 0),
     ("one operator is 10 % slower", {"scale": {"sgemm_qkv": 1.1}},
-     ["Slower by 3", r"sgemm_qkv \+1[678].\.. us.*a call .*\+(9\.9|10\.[01])"], [], 0),
+     ["Slower by 3", r"sgemm_qkv \+1[678].\.. (us|µs).*a call .*\+(9\.9|10\.[01])"], [], 0),
     ("two kernels are fused", {"fuse": FUSED},
      ["Faster by 7", r"triton_fused_gelu_add \(fused\) -42", "was .*gelu_kernel"],
      ["added", "removed"], 0),
