@@ -123,7 +123,7 @@ extern const struct nl_option nl_diff_options[], nl_export_options[], nl_fingerp
     nl_init_options[], nl_ledger_options[], nl_model_options[], nl_similar_options[],
     nl_run_options[], nl_top_options[];
 extern const struct nl_option nl_page_options[], nl_flame_options[];
-extern const struct nl_option nl_check_options[], nl_trend_options[];
+extern const struct nl_option nl_check_options[], nl_trend_options[], nl_rank_options[];
 extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
 /* The tables of all commands, NULL-terminated. */
 extern const struct nl_option *const nl_every_option[];
@@ -139,6 +139,7 @@ NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_check(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_trend(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_rank(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_diff(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_page(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_flame(struct nl_call *call, struct nl_err *err);

@@ -157,6 +157,8 @@ static const struct nl_option *const diff_tables[] = {nl_diff_options, profile_o
 static const struct nl_option *const check_tables[] = {nl_check_options, profile_options,
                                                        nl_common_options, NULL};
 static const struct nl_option *const trend_tables[] = {nl_trend_options, nl_common_options, NULL};
+static const struct nl_option *const rank_tables[] = {nl_rank_options, profile_options,
+                                                      nl_common_options, NULL};
 static const struct nl_option *const sql_tables[] = {sql_options, profile_options,
                                                      nl_common_options, NULL};
 static const struct nl_option *const page_tables[] = {nl_page_options, profile_options,
