@@ -119,6 +119,26 @@ def wrong_rules(tally, folder):
         tally.check("wrong file: %r" % text, result.status == 2 and says in result.stderr, result.describe())
 
 
+def hostile(tally, folder):
+    """Rules files with anything in them end with a message, never otherwise."""
+    rng, seen = random.Random(11), set()
+    seeds = [text for text, _ in FILES] + ["rules:\n  - metric: op[\"a\"].p95\n    floor: 5us\n    name: x\nallow: [driver]\n"]
+    pieces = ["- ", ": ", "[", "]", "{", "}", "&a ", "*a", "!!", "'", '"', "\n", "  ", "#", "%", "9" * 40, "\0", "\xff", ">"]
+    for _ in range(150):
+        text = rng.choice(seeds)
+        for _ in range(rng.randrange(1, 6)):
+            at = rng.randrange(len(text) + 1)
+            text = text[:at] + rng.choice(pieces) + text[at + rng.randrange(3):]
+        with open(os.path.join(folder, "hostile.yaml"), "w", encoding="latin-1") as file:
+            file.write(text)
+        result = check(folder, "nothing-there.json", "--rules", "hostile.yaml")
+        seen.add(result.status)
+        if result.status not in (2, 4) or not result.stderr.strip():
+            tally.fail("hostile rules", "%r\n    %s" % (text, result.describe()))
+            return
+    tally.check("150 hostile rules files", seen <= {2, 4}, seen)
+
+
 def template(tally, folder):
     made = check(folder, "init", "own.yaml")
     again = check(folder, "init", "own.yaml")
@@ -167,6 +187,7 @@ def main():
         verdicts(tally, folder)
         outputs(tally, folder)
         wrong_rules(tally, folder)
+        hostile(tally, folder)
         template(tally, folder)
         snippets(tally, folder)
         simulation(tally, folder)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import ROOT, Tally, neurolens  # noqa: E402
+from harness import PROGRAM as NEUROLENS, Tally, neurolens  # noqa: E402
 
 PROGRAM = """
 import sys, time
@@ -47,7 +47,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="neurolens-gate-") as folder:
         program = os.path.join(folder, "program.py")
         with open(program, "w", encoding="utf-8") as file:
-            file.write(PROGRAM % os.path.join(ROOT, "python"))
+            file.write(PROGRAM % os.path.join(os.path.dirname(NEUROLENS), "python"))
         captures = [record(folder, program, "same%d" % i, 1.0) for i in range(20)]
         bad = [c for c in captures if not isinstance(c, str)]
         if bad:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Changes of a known kind must be told in the first five lines of `neurolens diff`."""
+import json
 import os
 import random
 import re
@@ -71,11 +72,54 @@ def check(tally, folder, case, count):
                 "\n    ".join(wrong + result.stdout.splitlines()[:8]))
 
 
+def rows_of(folder, a, b, section):
+    result = neurolens(["diff", a, ":", b, "--no-cache", "--quiet", "--format", "json"], cwd=folder)
+    return json.loads(result.stdout)["result"]
+
+
+def invariants(tally, folder):
+    """Several captures a side: parts add up to the change in whole ns, the other way round is the negative, and a side
+    beside itself is nothing."""
+    rng = random.Random(5)
+    a = captures(folder, "a", {"steps": 7}, 3, rng)
+    b = captures(folder, "b", {"fuse": FUSED, "scale": {"sgemm_qkv": 1.07}, "steps": 9}, 2, rng)
+    there, back, same = (rows_of(folder, *pair, None) for pair in ((a, b), (b, a), (a, a)))
+    verdict = there["verdict"][0]
+    for section in "parts", "attribution", "operators":
+        for what in "base_ns", "new_ns", "change_ns":
+            total = sum(row[what] for row in there[section])
+            tally.check("%s of %s add up" % (what, section), total == verdict[what], (total, verdict[what]))
+    mirror = sorted((row["part"], row["base_name"] or row["name"], row["new_ns"], row["base_ns"])
+                    for row in there["attribution"])
+    plain = sorted((row["part"], row["name"], row["base_ns"], row["new_ns"]) for row in back["attribution"])
+    tally.check("the other way round is the negative", mirror == plain and
+                {verdict["verdict"], back["verdict"][0]["verdict"]} in ({"slower", "faster"}, {"no change"},
+                                                                          {"inconclusive"}),
+                [x for x in mirror if x not in plain][:3])
+    tally.check("a side beside itself is nothing", all(row["change_ns"] == 0 for row in same["attribution"]) and
+                same["verdict"][0]["verdict"] == "no change" and same["headline"][0].startswith("No difference"),
+                same["headline"][0])
+
+
+def repeated(tally, folder):
+    """Files of one rank in a folder are captures; the parts are those of the files."""
+    place = os.path.join(folder, "cycles")
+    os.mkdir(place)
+    for i in range(2):
+        write(os.path.join(place, "c%d.json" % i), Plant(seed=i, steps=8))
+    whole = rows_of(folder, "cycles", "cycles/c0.json,cycles/c1.json", None)
+    verdict = whole["verdict"][0]
+    tally.check("a folder of repeats is several captures", verdict["base_captures"] == 2 and verdict["change_ns"] == 0 and
+                all(row["change_ns"] == 0 for row in whole["parts"]), verdict)
+
+
 def main():
     tally = Tally("planted")
     with tempfile.TemporaryDirectory(prefix="neurolens-planted-") as folder:
         for case in CASES:
             check(tally, folder, case, 3)
+        invariants(tally, folder)
+        repeated(tally, folder)
     return tally.finish()
 
 

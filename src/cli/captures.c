@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/ledgercall.h"
@@ -49,30 +50,48 @@ static struct nl_capture_input *new_item(struct nl_captures *captures, const cha
 
 /* ---- folders in which the files of one rank repeat ---- */
 
-/* Two devices of one rank and number that come from several files: not one capture. */
+static bool has_clock(const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->source.rows; i++)
+        if (trace->source.epoch_ns[i] == NL_NULL_I64)
+            return false;
+    return true;
+}
+
+/* Two devices of no rank and one number, one after the other, are not one capture; at the same time they
+ * are two processes of one. Without times of day nobody knows: files named as one side are repeats. */
 static bool device_repeats(const struct nl_trace *trace)
 {
     struct nl_window window = {0};
     size_t count;
-    bool repeats = false;
+    bool repeats = false, clock = has_clock(trace);
     struct nl_memo *memo = nl_memo_new(trace, &window);
     const struct nl_device_breakdown *rows = nl_memo_breakdown(memo, &count);
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < i && !repeats; k++)
-            repeats = rows[i].rank == NL_NULL_I64 && rows[k].rank == NL_NULL_I64 &&
-                      rows[i].ordinal == rows[k].ordinal && rows[i].ordinal != NL_NULL_I64;
+        for (size_t k = 0; k < i && !repeats; k++) {
+            const struct nl_device_breakdown *a = &rows[i], *b = &rows[k];
+            bool apart =
+                a->start_ns >= b->start_ns + b->wall_ns || b->start_ns >= a->start_ns + a->wall_ns;
+            repeats = a->rank == NL_NULL_I64 && b->rank == NL_NULL_I64 &&
+                      a->ordinal == b->ordinal && a->ordinal != NL_NULL_I64 && (apart || !clock);
+        }
     nl_memo_free(memo);
     return repeats;
 }
 
+/* Files of one rank and one format: what else was recorded of a rank (a snapshot, a log) goes with it. */
 static bool rank_repeats(const struct nl_trace *trace)
 {
-    for (uint32_t i = 0; i < trace->source.rows; i++)
-        for (uint32_t k = 0; k < i; k++)
-            if (trace->source.rank[i] == trace->source.rank[k] &&
-                trace->source.rank[i] != NL_NULL_I64)
+    const struct nl_source_table *source = &trace->source;
+    bool one_format = true;
+    for (uint32_t i = 0; i < source->rows; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            bool same = source->format[i] == source->format[k];
+            if (same && source->rank[i] == source->rank[k] && source->rank[i] != NL_NULL_I64)
                 return true;
-    return trace->source.rows > 1 && device_repeats(trace);
+            one_format = one_format && same;
+        }
+    return one_format && source->rows > 1 && device_repeats(trace);
 }
 
 /* How many files of the same rank (NULL: of none) come before this one. */
@@ -80,7 +99,8 @@ static size_t turn_of(const struct nl_trace *trace, uint32_t source)
 {
     size_t turn = 0;
     for (uint32_t i = 0; i < source; i++)
-        turn += trace->source.rank[i] == trace->source.rank[source];
+        turn += trace->source.rank[i] == trace->source.rank[source] &&
+                trace->source.format[i] == trace->source.format[source];
     return turn;
 }
 
@@ -129,13 +149,31 @@ static bool take_apart(struct nl_captures *captures, const struct nl_call *call,
            load_turn(captures, whole.trace, &inputs, turns, call, err))
         captures->items[captures->count - 1].words.window = whole.words.window, turns++;
     done = done && err->code == NL_OK;
-    if (done)
+    if (done && turns)
         nl_message_note(call, "%s holds %zu captures of the same ranks; each counts for itself",
                         whole.name, turns);
     nl_inputs_free(&inputs);
+    if (done && !turns) { /* its files go under other names: leave it whole */
+        nl_grow(&captures->items, &captures->cap, captures->count + 1);
+        captures->items[captures->count++] = whole;
+        return true;
+    }
     nl_trace_free(whole.trace);
     nl_input_release(&whole.words);
     return done;
+}
+
+/* A recording of many processes is one file, and a run of the ledger is none: neither is taken apart. */
+static bool is_many_files(const struct nl_input_words *words)
+{
+    struct nl_inputs inputs;
+    struct nl_err ignored;
+    nl_err_clear(&ignored);
+    if (strcmp(words->paths[0], "-") == 0 || access(words->paths[0], F_OK) != 0)
+        return strpbrk(words->paths[0], "*?[") != NULL;
+    bool many = nl_inputs_expand(&inputs, words->paths, words->count, &ignored) && inputs.count > 1;
+    nl_inputs_free(&inputs);
+    return many;
 }
 
 static bool load_word(struct nl_captures *captures, char *word, const struct nl_call *call,
@@ -147,7 +185,7 @@ static bool load_word(struct nl_captures *captures, char *word, const struct nl_
     item->trace = nl_input_load(&item->words, call, err);
     if (!item->trace)
         return false;
-    if (item->trace->source.rows < 2 || !rank_repeats(item->trace))
+    if (item->trace->source.rows < 2 || !is_many_files(&item->words) || !rank_repeats(item->trace))
         return true;
     return take_apart(captures, call, err);
 }
