@@ -18,6 +18,7 @@
 #define TAIL_95     0.025
 #define ROBUST_Z    3.5
 #define LEAST_APART 0.05
+#define LEAST_DF    4   /* so few captures refute nothing */
 #define REFUTED     4.0 /* times the variance that was believed */
 #define MOST_MORE   1000
 
@@ -162,7 +163,8 @@ static void by_captures(struct nl_apart *apart, const struct nl_value *a, size_t
     if (!isnan(inner))
         prior += inner;
     double squares = squares_of(a, n) + squares_of(b, m);
-    if (squares > REFUTED * df * prior) /* the captures refute what was believed of them */
+    if (df >= LEAST_DF &&
+        squares > REFUTED * df * prior) /* they refute what was believed of them */
         df0 = 0;
     double s2 = (df0 * prior + squares) / (df0 + df);
     apart->se = sqrt(s2 * (1 / (double)n + 1 / (double)m));
