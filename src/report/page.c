@@ -31,6 +31,9 @@ static void put_style(struct nl_buf *style)
     put_inks(style, ":root:not([data-theme=light])", true);
     nl_buf_text(style, "}");
     put_inks(style, ":root[data-theme=dark]", true);
+    nl_buf_text(style, "@media print{");
+    put_inks(style, ":root:root:root", false); /* paper is white */
+    nl_buf_text(style, "}");
     nl_buf_text(style, nl_page_style);
 }
 

@@ -43,12 +43,18 @@ function facts(profile: Profile): HTMLElement {
   return h("dl", { class: "facts" }, ...list.filter(([, value]) => value).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { title: value }, value))));
 }
 
+const VERDICTS: { readonly [name: string]: string } = {
+  compute: "compute-bound", memory: "memory-bound", communication: "communication-bound", copy: "copy-bound", launch: "launch-bound",
+  input: "input-bound", sync: "bound by synchronisation", startup: "mostly start-up", host: "host-bound", idle: "mostly idle",
+  "cpu-only": "CPU only", none: "no clear limiter",
+};
+
 function verdict(answer: Answer): (HTMLElement | null)[] {
   const told = answer.result["answer"] as Row | undefined;
   if (!told || typeof told["class"] !== "string") return [];
   const saving = told["saving_ns"];
   const high = Array.isArray(saving) ? (saving as unknown[])[1] : saving;
-  return [h("span", { class: `verdict c-${told["class"].replace(/[^a-z-]/g, "")}` }, told["class"] === "none" ? "no clear limiter" : `${told["class"]}-bound`.replace("cpu-only-bound", "CPU only").replace(/(hang|counters|memory-snapshot)-bound/, "$1")),
+  return [h("span", { class: "verdict" }, VERDICTS[told["class"]] ?? told["class"].replace(/[-_]/g, " ")),
     typeof high === "number" && high > 0 ? h("span", { class: "saving" }, `saves up to ${ns(high)}`) : null];
 }
 
