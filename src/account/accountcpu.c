@@ -17,15 +17,17 @@ static bool is_work(uint8_t activity)
     }
 }
 
-static bool has_work(const struct nl_account_maker *maker, uint32_t process)
+/* Per process: does it have device work? nl_free it. */
+static uint8_t *find_workers(const struct nl_account_maker *maker)
 {
+    uint8_t *works = nl_zalloc((size_t)maker->trace->process.rows + 1);
     for (size_t i = 0; i < maker->lane_count; i++)
-        if (maker->lanes[i].process == process)
-            return true;
+        if (maker->lanes[i].process != NL_NULL_ROW)
+            works[maker->lanes[i].process] = 1;
     for (size_t i = 0; i < maker->group_count; i++)
-        if (maker->groups[i].lane_count && maker->groups[i].host == process)
-            return true;
-    return false;
+        if (maker->groups[i].lane_count && maker->groups[i].host != NL_NULL_ROW)
+            works[maker->groups[i].host] = 1;
+    return works;
 }
 
 static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host, size_t group,
@@ -50,7 +52,7 @@ static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host,
 {
     bool others;
     int64_t start, end, rank = maker->trace->process.rank[process];
-    uint32_t thread = nl_main_thread(maker->trace, process, &others);
+    uint32_t thread = nl_main_thread(maker->trace, &maker->lanes_of, process, &others);
     if (maker->window.has_rank && rank != maker->window.rank)
         return;
     if (thread == NL_NULL_ROW || !nl_account_host_span(maker, process, &start, &end))
@@ -74,9 +76,11 @@ void nl_account_cpu(struct nl_account_maker *maker)
     struct nl_hostdid host;
     if (maker->window.has_device)
         return;
+    uint8_t *works = find_workers(maker);
     nl_hostdid_init(&host, maker->trace);
     for (uint32_t process = 0; process < maker->trace->process.rows; process++)
-        if (!has_work(maker, process))
+        if (!works[process])
             add_process(maker, &host, process);
     nl_hostdid_release(&host);
+    nl_free(works);
 }

@@ -137,6 +137,7 @@ struct nl_account_maker *nl_account_begin(const struct nl_trace *trace,
         maker->window = *window;
     nl_phases_init(&maker->phases, trace, steps);
     maker->lane_count = nl_work_lanes(trace, window, &maker->lanes);
+    nl_lanes_of_init(&maker->lanes_of, trace);
     maker->is_step = nl_zalloc((size_t)trace->names.count + 1);
     for (size_t i = 0; i < steps->count; i++)
         maker->is_step[steps->items[i].name] = 1;
@@ -162,6 +163,7 @@ void nl_account_abandon(struct nl_account_maker *maker)
     nl_phases_release(&maker->phases);
     nl_account_rows_release(&maker->rows);
     nl_free(maker->lanes);
+    nl_lanes_of_release(&maker->lanes_of);
     nl_free(maker->groups);
     nl_free(maker->is_step);
     nl_free(maker->first_of);

@@ -7,6 +7,7 @@
 
 #include "account/account.h"
 #include "account/accountcomm.h"
+#include "timeline/lanesof.h"
 #include "timeline/worksweep.h"
 
 #define NL_ACCOUNT_MOST_ROWS 20000 /* per account; of later ones operator and range are left out */
@@ -36,6 +37,7 @@ struct nl_account_maker {
     struct nl_phases phases;
     struct nl_work_lane *lanes;
     size_t lane_count;
+    struct nl_lanes_of lanes_of;
     struct nl_account_group *groups;
     size_t group_count, group_cap, last_group;
     struct nl_account_rows rows;

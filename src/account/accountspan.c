@@ -64,10 +64,10 @@ bool nl_account_host_span(const struct nl_account_maker *maker, uint32_t process
     const struct nl_trace *trace = maker->trace;
     *start = INT64_MAX;
     *end = INT64_MIN;
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        if (trace->lane.process[lane] == process &&
-            is_host_lane((enum nl_lanekind)trace->lane.kind[lane]))
-            widen(maker, lane, start, end);
+    const struct nl_lanes_of *of = &maker->lanes_of;
+    for (uint32_t i = of->first[process]; i < of->first[process + 1]; i++)
+        if (is_host_lane((enum nl_lanekind)trace->lane.kind[of->items[i]]))
+            widen(maker, of->items[i], start, end);
     return *start < *end;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/random.h>
 
 #include "base/mem.h"
 
@@ -129,24 +130,26 @@ static inline uint32_t read32(const unsigned char *p)
     return value;
 }
 
-__extension__ typedef unsigned __int128 uint128;
+uint64_t nl_hash_key[2] = {0x9e3779b97f4a7c15u, 0xe7037ed1a0b428dbu};
 
-static inline uint64_t mix(uint64_t a, uint64_t b)
+void nl_hash_choose_key(void)
 {
-    uint128 product = (uint128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    uint64_t key[2];
+    if (getrandom(key, sizeof key, GRND_NONBLOCK) != (ssize_t)sizeof key)
+        return; /* before the system has any randomness nobody runs us on foreign files */
+    nl_hash_key[0] = key[0];
+    nl_hash_key[1] = key[1] | 1;
 }
 
-uint64_t nl_hash(const void *bytes, size_t len)
+static inline uint64_t hash_with(const void *bytes, size_t len, uint64_t k0, uint64_t k1)
 {
-    const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xe7037ed1a0b428dbu;
     const unsigned char *p = bytes;
     uint64_t hash = len * k0 ^ k1;
     size_t left = len;
     for (; left >= 16; left -= 16, p += 16)
-        hash = mix(read64(p) ^ k0, read64(p + 8) ^ hash);
+        hash = nl_hash_mix(read64(p) ^ k0, read64(p + 8) ^ hash);
     if (left >= 8) {
-        hash = mix(read64(p) ^ k1, hash ^ k0);
+        hash = nl_hash_mix(read64(p) ^ k1, hash ^ k0);
         p += 8;
         left -= 8;
     }
@@ -158,5 +161,15 @@ uint64_t nl_hash(const void *bytes, size_t len)
     else if (left)
         tail = p[0] | (uint64_t)p[left / 2] << (left / 2 * 8) |
                (uint64_t)p[left - 1] << (left - 1) * 8;
-    return mix(hash ^ tail ^ k0, k1 ^ len);
+    return nl_hash_mix(hash ^ tail ^ k0, k1 ^ len);
+}
+
+uint64_t nl_hash(const void *bytes, size_t len)
+{
+    return hash_with(bytes, len, 0x9e3779b97f4a7c15u, 0xe7037ed1a0b428dbu);
+}
+
+uint64_t nl_hash_keyed(const void *bytes, size_t len)
+{
+    return hash_with(bytes, len, nl_hash_key[0], nl_hash_key[1]);
 }

@@ -54,7 +54,30 @@ void nl_buf_char(struct nl_buf *buf, char c);
 void nl_buf_format(struct nl_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* 64-bit hash of bytes (wyhash-like mixing); good enough for tables, not for secrets. */
+/* 64-bit hash of bytes (wyhash-like mixing), the same in every process: for what is kept in files, shown or
+ * put in order. Whoever writes the input can make texts that collide. */
 uint64_t nl_hash(const void *bytes, size_t len);
+
+/* The same with a key of this process: for tables in memory, where foreign texts that collide would cost
+ * the square of their number. Nothing that is kept, shown or put in order may follow from it. */
+uint64_t nl_hash_keyed(const void *bytes, size_t len);
+
+/* The key, the second number odd. main chooses it before there are threads; a program that does not has a
+ * fixed one. */
+extern uint64_t nl_hash_key[2];
+void nl_hash_choose_key(void);
+
+__extension__ typedef unsigned __int128 nl_u128;
+static inline uint64_t nl_hash_mix(uint64_t a, uint64_t b)
+{
+    nl_u128 product = (nl_u128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* A number, with the key of this process; all bits of the hash are good. */
+static inline uint64_t nl_hash_number(uint64_t number)
+{
+    return nl_hash_mix(number ^ nl_hash_key[0], nl_hash_key[1]);
+}
 
 #endif

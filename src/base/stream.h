@@ -27,7 +27,7 @@ struct nl_stream;
 
 /* path "-" is stdin. `job` may be NULL; its `done` counts raw (compressed) bytes read, `total`
  * the file's size. The ratio of decompressed to compressed bytes is capped (zip bombs): over
- * 2000:1 beyond the first GiB reading fails with NL_LIMIT. */
+ * 400:1 beyond the first GiB reading fails with NL_LIMIT. */
 struct nl_stream *nl_stream_open(const char *path, struct nl_job *job, struct nl_err *err);
 
 /* The same of an open file, which the stream takes, also when it fails; `path` is for messages. */

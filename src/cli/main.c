@@ -192,6 +192,7 @@ int main(int argc, char **argv)
     struct nl_words words = {argv + 1, argc > 0 ? argc - 1 : 0};
     struct nl_err err;
     nl_err_clear(&err);
+    nl_hash_choose_key();
     set_signals(&call);
     nl_busguard_install();
     char *line = whole_line(&words);

@@ -18,12 +18,28 @@ struct stream_time {
     int64_t comm, compute;
 };
 
-static void add_up(const struct nl_scene *scene, struct stream_time *lanes)
+/* Lanes of the scene's kernels lie in [first, last]; false when it has no communication. */
+static bool find_lanes(const struct nl_scene *scene, uint32_t *first, uint32_t *last)
+{
+    const struct nl_trace *trace = scene->trace;
+    bool any = false;
+    *first = UINT32_MAX;
+    *last = 0;
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t lane = trace->slice.lane[trace->kernel.slice[scene->kernels[i]]];
+        *first = lane < *first ? lane : *first;
+        *last = lane > *last ? lane : *last;
+        any |= trace->kernel.class[scene->kernels[i]] == NL_CLASS_COMMUNICATION;
+    }
+    return any;
+}
+
+static void add_up(const struct nl_scene *scene, struct stream_time *lanes, uint32_t first)
 {
     const struct nl_trace *trace = scene->trace;
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t row = scene->kernels[i], slice = trace->kernel.slice[row];
-        struct stream_time *lane = &lanes[trace->slice.lane[slice]];
+        struct stream_time *lane = &lanes[trace->slice.lane[slice] - first];
         if (trace->kernel.class[row] == NL_CLASS_COMMUNICATION)
             nl_sum_add(&lane->comm, trace->slice.dur[slice]);
         else
@@ -37,25 +53,39 @@ static bool is_shared(const struct stream_time *lane)
            lane->compute >= lane->comm;
 }
 
+/* Communication of all lanes, and of those shared with compute, of which one stream is named. */
+struct sums {
+    int64_t same, all, stream;
+};
+
+static void sum_shared(const struct nl_trace *trace, const struct stream_time *lanes,
+                       uint32_t first, uint32_t last, struct sums *sums)
+{
+    for (uint32_t lane = first; lane <= last; lane++) {
+        nl_sum_add(&sums->all, lanes[lane - first].comm);
+        if (!is_shared(&lanes[lane - first]))
+            continue;
+        nl_sum_add(&sums->same, lanes[lane - first].comm);
+        sums->stream = trace->lane.stream[lane];
+    }
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
-    struct stream_time *lanes = nl_zalloc(((size_t)trace->lane.rows + 1) * sizeof *lanes);
-    int64_t same = 0, all = 0, stream = NL_NULL_I64;
-    add_up(scene, lanes);
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        nl_sum_add(&all, lanes[lane].comm);
-        if (!is_shared(&lanes[lane]))
-            continue;
-        nl_sum_add(&same, lanes[lane].comm);
-        stream = trace->lane.stream[lane];
-    }
+    uint32_t first, last;
+    if (!find_lanes(scene, &first, &last))
+        return NL_CAUSE_ABSENT;
+    struct stream_time *lanes = nl_zalloc(((size_t)last - first + 1) * sizeof *lanes);
+    struct sums sums = {.stream = NL_NULL_I64};
+    add_up(scene, lanes, first);
+    sum_shared(trace, lanes, first, last, &sums);
     struct nl_intervals mixed;
     nl_intervals_init(&mixed);
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t slice = trace->kernel.slice[scene->kernels[i]];
         if (trace->kernel.class[scene->kernels[i]] == NL_CLASS_COMMUNICATION &&
-            is_shared(&lanes[trace->slice.lane[slice]]))
+            is_shared(&lanes[trace->slice.lane[slice] - first]))
             nl_intervals_add(&mixed, trace->slice.ts[slice], nl_slice_end(trace, slice));
     }
     nl_free(lanes);
@@ -63,7 +93,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_intervals_subtract(&mixed, &scene->compute, &finding->where);
     nl_intervals_release(&mixed);
     int64_t cost = nl_intervals_length(&finding->where);
-    double share = all ? (double)same / (double)all : 0;
+    double share = sums.all ? (double)sums.same / (double)sums.all : 0;
     if (share <= SAME_SHARE || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
@@ -76,7 +106,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
             .says = nl_say(scene,
                            "%s of communication (%s of all) runs on streams that also "
                            "compute, such as stream %lld",
-                           nl_say_ns(scene, same), nl_say_share(scene, share), (long long)stream),
+                           nl_say_ns(scene, sums.same), nl_say_share(scene, share),
+                           (long long)sums.stream),
             .threshold = "> 50 % of communication",
             .query = nl_say(scene,
                             "SELECT sum(comm) FROM (SELECT sum(iif(class = 'communication', "
@@ -84,7 +115,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                             "stream, context) WHERE comm >= 0.05 * work AND work >= 2 * comm",
                             nl_scene_on(scene, "")),
             .meaning = NL_MEANS_NS,
-            .value = (double)same});
+            .value = (double)sums.same});
     nl_evidence(finding,
                 (struct nl_evidence){
                     .metric = "exposed_comm_ns",

@@ -4,10 +4,13 @@
  */
 #include "findings/scene.h"
 
+#include <string.h>
+
 #include "tables/memo.h"
 #include "tables/scope.h"
 #include "base/sum.h"
 #include "timeline/quantile.h"
+#include "timeline/worksweep.h"
 
 struct dealer {
     struct nl_scenes *scenes;
@@ -15,19 +18,47 @@ struct dealer {
     uint32_t *lane_scene; /* per lane; NL_NULL_ROW */
 };
 
+/* By device, and by process where the device is not known, what was put there last; else NL_NULL_ROW. */
+struct by_device {
+    uint32_t *device, *process;
+};
+
+static void by_device_init(struct by_device *by, const struct nl_trace *trace)
+{
+    size_t devices = (size_t)trace->device.rows + 1, processes = (size_t)trace->process.rows + 1;
+    by->device = nl_alloc(devices * sizeof *by->device);
+    by->process = nl_alloc(processes * sizeof *by->process);
+    memset(by->device, 0xff, devices * sizeof *by->device);
+    memset(by->process, 0xff, processes * sizeof *by->process);
+}
+
+static void by_device_release(struct by_device *by)
+{
+    nl_free(by->device);
+    nl_free(by->process);
+}
+
+static uint32_t *place_of(const struct by_device *by, const struct nl_trace *trace, uint32_t device,
+                          uint32_t process)
+{
+    if (device != NL_NULL_ROW)
+        return &by->device[device];
+    return &by->process[process == NL_NULL_ROW ? trace->process.rows : process];
+}
+
 static void map_lanes(struct dealer *dealer, const struct nl_trace *trace)
 {
-    dealer->lane_scene = nl_alloc(((size_t)trace->lane.rows + 1) * sizeof *dealer->lane_scene);
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        dealer->lane_scene[lane] = NL_NULL_ROW;
-        uint32_t device = trace->lane.device[lane], process = trace->lane.process[lane];
-        for (uint32_t i = 0; i < dealer->scenes->count; i++) {
-            const struct nl_idle_device *it = dealer->scenes->items[i].device;
-            if (device == NL_NULL_ROW ? it->device == NL_NULL_ROW && it->process == process
-                                      : it->device == device)
-                dealer->lane_scene[lane] = i;
-        }
+    struct by_device by;
+    by_device_init(&by, trace);
+    for (uint32_t i = 0; i < dealer->scenes->count; i++) {
+        const struct nl_idle_device *it = dealer->scenes->items[i].device;
+        *place_of(&by, trace, it->device, it->process) = i;
     }
+    dealer->lane_scene = nl_alloc(((size_t)trace->lane.rows + 1) * sizeof *dealer->lane_scene);
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
+        dealer->lane_scene[lane] =
+            *place_of(&by, trace, trace->lane.device[lane], trace->lane.process[lane]);
+    by_device_release(&by);
 }
 
 static uint32_t scene_of(const struct dealer *dealer, uint32_t slice)
@@ -120,11 +151,12 @@ static void find_clocks(struct nl_scenes *scenes, const struct nl_clock_checks *
                 scenes->items[i].clock = &checks->items[j];
 }
 
-static void fill(struct nl_scene *scene, const struct nl_found_steps *found)
+static void fill(struct nl_scene *scene, const struct nl_found_steps *found,
+                 const struct nl_work_lane *lanes, size_t lane_count)
 {
     const struct nl_trace *trace = scene->trace;
     struct nl_device_sets sets;
-    nl_device_intervals(trace, scene->window, scene->device->device, &sets);
+    nl_device_intervals(trace, scene->window, lanes, lane_count, scene->device->device, &sets);
     nl_intervals_union(&sets.compute, &sets.comm, &scene->hidden);
     scene->compute = sets.compute;
     nl_intervals_init(&sets.compute); /* it is the scene's now */
@@ -142,12 +174,14 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     const struct nl_device_breakdown *all = nl_memo_breakdown(options->memo, &part_count);
     const struct nl_found_steps *found = nl_memo_steps(options->memo);
     scenes->items = nl_zalloc((idle->device_count + 1) * sizeof *scenes->items);
+    struct by_device by;
+    by_device_init(&by, trace);
+    for (size_t j = 0; j < part_count; j++)
+        *place_of(&by, trace, all[j].device, all[j].process) = (uint32_t)j;
     for (size_t i = 0; i < idle->device_count; i++) {
         const struct nl_idle_device *device = &idle->devices[i];
-        const struct nl_device_breakdown *parts = NULL;
-        for (size_t j = 0; j < part_count; j++)
-            if (all[j].device == device->device && all[j].process == device->process)
-                parts = &all[j];
+        uint32_t part = *place_of(&by, trace, device->device, device->process);
+        const struct nl_device_breakdown *parts = part == NL_NULL_ROW ? NULL : &all[part];
         if (!parts || parts->wall_ns <= 0)
             continue;
         scenes->items[scenes->count++] = (struct nl_scene){.trace = trace,
@@ -159,6 +193,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .arena = arena,
                                                            .wall_ns = parts->wall_ns};
     }
+    by_device_release(&by);
     struct dealer dealer = {.scenes = scenes};
     nl_scope_init(&dealer.scope, trace, &options->window);
     map_lanes(&dealer, trace);
@@ -166,8 +201,11 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
         nl_alloc(((size_t)trace->kernel.rows + trace->copy.rows + 1) * sizeof *scenes->rows);
     uint32_t *place = deal(&dealer, trace->kernel.slice, trace->kernel.rows, scenes->rows, true);
     deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
+    struct nl_work_lane *lanes;
+    size_t lane_count = nl_work_lanes(trace, &options->window, &lanes);
     for (size_t i = 0; i < scenes->count; i++)
-        fill(&scenes->items[i], found);
+        fill(&scenes->items[i], found, lanes, lane_count);
+    nl_free(lanes);
     if (scenes->count && clocks_contradict(trace))
         find_clocks(scenes, nl_memo_clocks(options->memo));
     nl_free(dealer.lane_scene);

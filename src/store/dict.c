@@ -73,7 +73,7 @@ uint32_t nl_dict_add(struct nl_dict *dict, struct nl_str text)
 {
     if (text.len > MAX_TEXT)
         text.len = MAX_TEXT;
-    return nl_dict_add_hashed(dict, text, nl_hash(text.ptr, text.len));
+    return nl_dict_add_hashed(dict, text, nl_hash_keyed(text.ptr, text.len));
 }
 
 static uint32_t append(struct nl_dict *dict, struct nl_str text, uint64_t hash)
@@ -116,7 +116,7 @@ uint32_t nl_dict_find(const struct nl_dict *dict, struct nl_str text)
                 return id;
         return UINT32_MAX;
     }
-    uint64_t hash = nl_hash(text.ptr, text.len);
+    uint64_t hash = nl_hash_keyed(text.ptr, text.len);
     uint32_t mask = dict->slot_count - 1;
     for (uint32_t at = (uint32_t)hash & mask; dict->slots[at]; at = (at + 1) & mask) {
         uint32_t id = (uint32_t)dict->slots[at];

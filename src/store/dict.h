@@ -32,7 +32,7 @@ void nl_dict_settle(struct nl_dict *dict);
 
 /* Id of a text, adding it when new. Empty text is id 0. A text over 64 MiB is cut there. */
 uint32_t nl_dict_add(struct nl_dict *dict, struct nl_str text);
-/* The same when the caller has nl_hash(text) at hand. */
+/* The same when the caller has nl_hash_keyed(text) at hand. */
 uint32_t nl_dict_add_hashed(struct nl_dict *dict, struct nl_str text, uint64_t hash);
 /* Id of a text, or UINT32_MAX when it is not there. */
 uint32_t nl_dict_find(const struct nl_dict *dict, struct nl_str text);

@@ -16,7 +16,7 @@ void nl_entities_release(struct nl_entities *set)
 static void place(struct nl_entities *set, uint32_t number)
 {
     uint32_t mask = set->slot_count - 1;
-    uint32_t at = (uint32_t)nl_hash(&set->keys[number], sizeof set->keys[0]) & mask;
+    uint32_t at = (uint32_t)nl_hash_keyed(&set->keys[number], sizeof set->keys[0]) & mask;
     while (set->slots[at])
         at = (at + 1) & mask;
     set->slots[at] = number + 1;
@@ -37,7 +37,7 @@ uint32_t nl_entities_get(struct nl_entities *set, const struct nl_entity_key *ke
     if (set->count * 2 >= set->slot_count)
         rehash(set);
     uint32_t mask = set->slot_count - 1;
-    for (uint32_t at = (uint32_t)nl_hash(key, sizeof *key) & mask; set->slots[at];
+    for (uint32_t at = (uint32_t)nl_hash_keyed(key, sizeof *key) & mask; set->slots[at];
          at = (at + 1) & mask)
         if (memcmp(&set->keys[set->slots[at] - 1], key, sizeof *key) == 0)
             return set->slots[at] - 1;

@@ -36,7 +36,7 @@ struct call_table {
  * order, while ids with a stride (pointers, on some ROCm versions) still spread. */
 static uint64_t run_hash(uint64_t correlation, uint32_t scope)
 {
-    return ((correlation >> 6) + ((uint64_t)scope << 40)) * 0x9e3779b97f4a7c15u;
+    return nl_hash_number((correlation >> 6) + ((uint64_t)scope << 40));
 }
 
 static uint64_t call_hash(uint64_t correlation, uint32_t scope)

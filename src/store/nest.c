@@ -21,7 +21,7 @@
 #include "base/sort.h"
 
 #define MAX_SUBS  64
-#define MAX_DEPTH 65535
+#define MAX_DEPTH 4096 /* much of what is asked walks up or down a lane once for each depth */
 
 struct open_slice {
     int64_t end;
@@ -127,7 +127,7 @@ static uint32_t nest_lane(struct nest_run *run, struct sub_lane *subs, const uin
     for (uint32_t i = 0; i < count; i++) {
         uint32_t staged = rows[i], s = 0;
         while (s < MAX_SUBS && !try_sub(n, &subs[s], staged))
-            s++;
+            s = subs[s].open >= MAX_DEPTH ? MAX_SUBS : s + 1;
         if (s == MAX_SUBS) {
             s = MAX_SUBS - 1;
             n->flags[staged] |= NL_SLICE_OVERFLOW;

@@ -41,8 +41,7 @@ static uint64_t child_key(uint32_t parent, uint32_t name)
 
 static size_t slot_of(const struct forest *forest, uint64_t key)
 {
-    uint64_t hash = key * 0x9E3779B97F4A7C15u;
-    return (size_t)(hash ^ hash >> 32) & (forest->slot_count - 1);
+    return (size_t)nl_hash_number(key) & (forest->slot_count - 1);
 }
 
 /* Doubles the table of children when it is half full. */

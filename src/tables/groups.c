@@ -27,8 +27,7 @@ void nl_groups_release(struct nl_groups *groups)
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
-    uint64_t hash = (a ^ (b * 0x9E3779B97F4A7C15u)) * 0xD6E8FEB86659FD93u;
-    return hash ^ (hash >> 32);
+    return nl_hash_number(a ^ nl_hash_number(b));
 }
 
 static void put_slot(struct nl_groups *groups, size_t item)

@@ -81,6 +81,28 @@ static void spread(const struct nl_rangetree *tree, struct projection *made, str
     }
 }
 
+/* The same where no range crosses another: those around one that holds the call hold it, too, so the
+ * work goes to the innermost, and from all ranges to their parents afterwards. */
+static void give_innermost(const struct nl_rangetree *tree, struct projection *made, uint32_t range,
+                           int64_t call_end, int64_t start, int64_t end)
+{
+    while (range != NL_NULL_ROW && nl_rangetree_end(tree, range) < call_end)
+        range = tree->parents[range];
+    if (range != NL_NULL_ROW)
+        extend(made, range, start, end);
+}
+
+static void give_parents(const struct nl_rangetree *tree, struct projection *made)
+{
+    for (uint32_t range = tree->count; range-- > 0;) {
+        uint32_t parent = tree->parents[range], works = made->works[range];
+        if (!works || parent == NL_NULL_ROW)
+            continue;
+        extend(made, parent, made->start[range], made->end[range]);
+        made->works[parent] += works - 1;
+    }
+}
+
 static void project(const struct nl_gputime *gpu, struct projection *made)
 {
     const struct nl_rangetree *tree = gpu->tree;
@@ -95,11 +117,18 @@ static void project(const struct nl_gputime *gpu, struct projection *made)
         if (gpu->owner[work] == NL_NULL_ROW || launch == NL_NULL_ROW ||
             !nl_scope_lane(&gpu->device, gpu->trace->slice.lane[slice]))
             continue;
+        int64_t call_end = nl_slice_end(gpu->trace, launch);
+        int64_t start = gpu->trace->slice.ts[slice], end = nl_slice_end(gpu->trace, slice);
+        if (!tree->crossed) {
+            give_innermost(tree, made, gpu->owner[work], call_end, start, end);
+            continue;
+        }
         push(&climbs, gpu->owner[work], NL_NULL_ROW);
-        spread(tree, made, &climbs, nl_slice_end(gpu->trace, launch), gpu->trace->slice.ts[slice],
-               nl_slice_end(gpu->trace, slice));
+        spread(tree, made, &climbs, call_end, start, end);
     }
     nl_free(climbs.items);
+    if (!tree->crossed)
+        give_parents(tree, made);
     for (uint32_t range = 0; range < tree->count; range++)
         if (made->works[range] && tree->parents[range] != NL_NULL_ROW)
             made->children[tree->parents[range]]++;
@@ -113,12 +142,15 @@ static void release(struct projection *made)
     nl_free(made->children);
 }
 
-static int64_t level_of(const struct nl_rangetree *tree, uint32_t range)
+/* Levels of all ranges; parents come first. */
+static uint32_t *levels_of(const struct nl_rangetree *tree)
 {
-    int64_t level = 0;
-    while ((range = tree->parents[range]) != NL_NULL_ROW)
-        level++;
-    return level;
+    uint32_t *levels = nl_alloc(((size_t)tree->count + 1) * sizeof *levels);
+    for (uint32_t range = 0; range < tree->count; range++) {
+        uint32_t parent = tree->parents[range];
+        levels[range] = parent == NL_NULL_ROW ? 0 : levels[parent] + 1;
+    }
+    return levels;
 }
 
 enum sums { RANGE_NS, WORKS, LEVELS, CHILDREN };
@@ -127,6 +159,7 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
                          struct nl_fold *fold, struct nl_groups *groups)
 {
     const struct nl_nvtx_table *nvtx = &gpu->trace->nvtx;
+    uint32_t *levels = levels_of(gpu->tree);
     for (uint32_t range = 0; range < gpu->tree->count; range++) {
         uint32_t slice = gpu->tree->slices[range], row = gpu->trace->slice.detail[slice];
         int64_t length = nl_scope_length(&gpu->host, slice);
@@ -139,9 +172,10 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
                           made->end[range] - made->start[range]);
         nl_sum_add(&group->sums[RANGE_NS], length);
         group->sums[WORKS] += made->works[range];
-        group->sums[LEVELS] += level_of(gpu->tree, range);
+        group->sums[LEVELS] += levels[range];
         group->sums[CHILDREN] += made->children[range];
     }
+    nl_free(levels);
     nl_groups_finish(groups);
 }
 

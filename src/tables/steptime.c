@@ -4,6 +4,7 @@
 #include "tables/places.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/worksweep.h"
 
 bool nl_step_in_window(const struct nl_step_group *group, const struct nl_found_step *step,
                        const struct nl_window *window)
@@ -18,11 +19,17 @@ struct busy {
     struct nl_intervals compute, comm, copy;
 };
 
-static void busy_init(struct busy *busy, const struct nl_trace *trace, uint32_t device)
+struct lanes {
+    struct nl_work_lane *items;
+    size_t count;
+};
+
+static void busy_init(struct busy *busy, const struct nl_trace *trace, const struct lanes *lanes,
+                      uint32_t device)
 {
     struct nl_device_sets sets;
     struct nl_intervals rest;
-    nl_device_intervals(trace, NULL, device, &sets);
+    nl_device_intervals(trace, NULL, lanes->items, lanes->count, device, &sets);
     nl_intervals_init(&busy->comm);
     nl_intervals_init(&busy->copy);
     nl_intervals_init(&rest);
@@ -76,19 +83,22 @@ static struct nl_step_time measure(const struct nl_place *place, const struct bu
     return time;
 }
 
-static void measure_place(struct nl_step_times *times, const struct nl_trace *trace,
-                          const struct nl_place *place, const struct nl_window *window)
+static void measure_place(struct nl_step_times *times, size_t *cap, const struct nl_trace *trace,
+                          const struct lanes *lanes, const struct nl_place *place,
+                          const struct nl_window *window)
 {
     if (window->has_device && place->ordinal != window->device)
         return;
     struct busy busy;
-    busy_init(&busy, trace, place->device);
+    busy_init(&busy, trace, lanes, place->device);
     for (size_t g = 0; g < times->found->group_count; g++) {
         const struct nl_step_group *group = &times->found->groups[g];
         for (size_t i = group->first; group->rank == place->rank && i < group->first + group->count;
              i++)
-            if (nl_step_in_window(group, &times->found->items[i], window))
+            if (nl_step_in_window(group, &times->found->items[i], window)) {
+                nl_grow(&times->items, cap, times->count + 1);
                 times->items[times->count++] = measure(place, &busy, &times->found->items[i]);
+            }
     }
     busy_release(&busy);
 }
@@ -98,11 +108,14 @@ void nl_step_times_init(struct nl_step_times *times, const struct nl_trace *trac
 {
     struct nl_places places;
     *times = (struct nl_step_times){.found = found};
+    struct lanes lanes;
+    size_t cap = 0;
     nl_places_init(&places, trace);
-    times->items = nl_alloc((places.count * times->found->count + 1) * sizeof *times->items);
+    lanes.count = nl_work_lanes(trace, NULL, &lanes.items);
     for (size_t i = 0; times->found->count && i < places.count; i++)
         if (places.items[i].device != NL_NULL_ROW)
-            measure_place(times, trace, &places.items[i], window);
+            measure_place(times, &cap, trace, &lanes, &places.items[i], window);
+    nl_free(lanes.items);
     nl_places_release(&places);
 }
 

@@ -197,25 +197,31 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
 }
 
 void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *window,
-                         uint32_t device, struct nl_device_sets *sets)
+                         const struct nl_work_lane *lanes, size_t count, uint32_t device,
+                         struct nl_device_sets *sets)
 {
-    struct nl_work_lane *lanes;
-    size_t count = nl_work_lanes(trace, window, &lanes), kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (lanes[i].device == device)
-            lanes[kept++] = lanes[i];
+    size_t first = 0, high = count;
+    while (first < high) { /* NL_NULL_ROW, the largest, comes last */
+        size_t middle = first + (high - first) / 2;
+        if (lanes[middle].device < device)
+            first = middle + 1;
+        else
+            high = middle;
+    }
+    size_t kept = 0;
+    while (first + kept < count && lanes[first + kept].device == device)
+        kept++;
     struct nl_intervals *const by_class[NL_WORK_CLASSES] = {
         [NL_IS_COMPUTE] = &sets->compute, [NL_IS_COMM] = &sets->comm, [NL_IS_COPY] = &sets->copy};
     struct nl_sweep sweep;
     struct nl_work batch[NL_SWEEP_BATCH];
     for (size_t class = NL_IS_COMPUTE; class < NL_WORK_CLASSES; class ++)
         nl_intervals_init(by_class[class]);
-    nl_sweep_open(&sweep, trace, window, lanes, kept);
+    nl_sweep_open(&sweep, trace, window, lanes + first, kept);
     for (size_t got; (got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0;)
         for (size_t i = 0; i < got; i++)
             nl_intervals_add(by_class[batch[i].class], batch[i].start, batch[i].end);
     nl_sweep_close(&sweep);
-    nl_free(lanes);
     for (size_t class = NL_IS_COMPUTE; class < NL_WORK_CLASSES; class ++)
         nl_intervals_normalise(by_class[class]);
 }

@@ -43,12 +43,15 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
                                               const struct nl_window *window, size_t *count);
 
 /* When one device (a row; NL_NULL_ROW unknown) computes, communicates, and copies or fills, under a
- * window (NULL = always): normal sets, which may overlap. Initialises `sets`. */
+ * window (NULL = always): normal sets, which may overlap. `lanes` is what nl_work_lanes gave for the same
+ * window, once for all devices. Initialises `sets`. */
+struct nl_work_lane;
 struct nl_device_sets {
     struct nl_intervals compute, comm, copy;
 };
 void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *window,
-                         uint32_t device, struct nl_device_sets *sets);
+                         const struct nl_work_lane *lanes, size_t count, uint32_t device,
+                         struct nl_device_sets *sets);
 void nl_device_sets_release(struct nl_device_sets *sets);
 
 /* Statistics of a group of durations. median and p95: linear interpolation between closest ranks

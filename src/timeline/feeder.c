@@ -1,6 +1,8 @@
 /* feeder — see feeder.h. Launches are counted by sampling: who launches is no matter of single calls. */
 #include "timeline/feeder.h"
 
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "base/sum.h"
 
@@ -47,40 +49,53 @@ static int64_t covered(const struct nl_trace *trace, uint32_t lane)
     return sum;
 }
 
-static uint32_t most_covered(const struct nl_trace *trace, uint32_t process, bool system_calls,
-                             bool *others)
+struct cover {
+    uint32_t thread;
+    int64_t covered;
+};
+
+static int by_thread(const void *left, const void *right)
 {
-    int64_t *most = nl_alloc(((size_t)trace->thread.rows + 1) * sizeof *most);
-    uint32_t best = NL_NULL_ROW;
-    *others = false;
-    for (uint32_t thread = 0; thread < trace->thread.rows; thread++)
-        most[thread] = -1;
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        uint32_t thread = trace->lane.thread[lane];
+    const struct cover *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->covered < b->covered) - (a->covered > b->covered);
+}
+
+static uint32_t most_covered(const struct nl_trace *trace, const struct nl_lanes_of *lanes_of,
+                             uint32_t process, bool system_calls, bool *others)
+{
+    uint32_t from = lanes_of->first[process], to = lanes_of->first[process + 1], best = NL_NULL_ROW;
+    struct cover *covers = nl_alloc(((size_t)to - from + 1) * sizeof *covers);
+    size_t count = 0;
+    for (uint32_t i = from; i < to; i++) {
+        uint32_t lane = lanes_of->items[i], thread = trace->lane.thread[lane];
         enum nl_lanekind kind = (enum nl_lanekind)trace->lane.kind[lane];
-        if (thread == NL_NULL_ROW || !trace->lane.count[lane] ||
-            !(system_calls ? kind == NL_LANE_OSRT : is_telling(kind)) ||
-            (process != NL_NULL_ROW && trace->lane.process[lane] != process))
-            continue;
-        int64_t sum = covered(trace, lane);
-        most[thread] = sum > most[thread] ? sum : most[thread];
+        if (thread != NL_NULL_ROW && trace->lane.count[lane] &&
+            (system_calls ? kind == NL_LANE_OSRT : is_telling(kind)))
+            covers[count++] = (struct cover){thread, covered(trace, lane)};
     }
-    for (uint32_t thread = 0; thread < trace->thread.rows; thread++) {
-        *others |= most[thread] >= 0 && best != NL_NULL_ROW;
-        if (most[thread] >= 0 && (best == NL_NULL_ROW || most[thread] > most[best]))
-            best = thread;
-    }
-    nl_free(most);
+    qsort(covers, count, sizeof *covers, by_thread); /* of each thread the most first */
+    int64_t most = -1;
+    *others = count && covers[0].thread != covers[count - 1].thread;
+    for (size_t i = 0; i < count; i++)
+        if (covers[i].covered > most) {
+            most = covers[i].covered;
+            best = covers[i].thread;
+        }
+    nl_free(covers);
     return best;
 }
 
-uint32_t nl_main_thread(const struct nl_trace *trace, uint32_t process, bool *others)
+uint32_t nl_main_thread(const struct nl_trace *trace, const struct nl_lanes_of *lanes_of,
+                        uint32_t process, bool *others)
 {
-    uint32_t thread = most_covered(trace, process, false, others);
-    return thread != NL_NULL_ROW ? thread : most_covered(trace, process, true, others);
+    uint32_t thread = most_covered(trace, lanes_of, process, false, others);
+    return thread != NL_NULL_ROW ? thread : most_covered(trace, lanes_of, process, true, others);
 }
 
-uint32_t nl_feeder(const struct nl_trace *trace, const struct nl_work_lane *lanes, size_t count)
+uint32_t nl_feeder(const struct nl_trace *trace, const struct nl_lanes_of *lanes_of,
+                   const struct nl_work_lane *lanes, size_t count)
 {
     bool others = false;
     uint32_t thread = by_launches(trace, lanes, count);
@@ -89,6 +104,6 @@ uint32_t nl_feeder(const struct nl_trace *trace, const struct nl_work_lane *lane
     for (size_t i = 0; i < count; i++)
         if (lanes[i].process == NL_NULL_ROW || lanes[i].process != lanes[0].process)
             return NL_NULL_ROW;
-    thread = nl_main_thread(trace, lanes[0].process, &others);
+    thread = nl_main_thread(trace, lanes_of, lanes[0].process, &others);
     return others ? NL_NULL_ROW : thread;
 }

@@ -28,6 +28,7 @@ struct finder {
     struct nl_hostdid host;
     struct nl_idle_rule rule;
     const struct nl_idle_sink *sink; /* or NULL */
+    struct nl_lanes_of lanes_of;
     /* Of the device at hand. */
     struct nl_idle_device *device;
     const struct nl_work_lane *lanes;
@@ -267,7 +268,8 @@ static const struct nl_did unknown = {
 static uint32_t feeder_of(struct finder *finder)
 {
     if (!finder->fed)
-        finder->feeder = nl_feeder(finder->trace, finder->lanes, finder->lane_count);
+        finder->feeder =
+            nl_feeder(finder->trace, &finder->lanes_of, finder->lanes, finder->lane_count);
     finder->fed = true;
     return finder->feeder;
 }
@@ -494,6 +496,7 @@ struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_w
     struct finder finder = {.trace = trace, .idle = nl_zalloc(sizeof *finder.idle), .sink = sink};
     finder.idle->devices = nl_zalloc((count + 1) * sizeof *finder.idle->devices);
     nl_hostdid_init(&finder.host, trace);
+    nl_lanes_of_init(&finder.lanes_of, trace);
     nl_idle_rule_init(&finder.rule, trace, &finder.host.roles);
     finder.name_sum = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *finder.name_sum);
     make_room(&finder, lanes, count);
@@ -506,6 +509,7 @@ struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_w
     qsort(finder.idle->devices, finder.idle->device_count, sizeof *finder.idle->devices, by_rank);
     nl_idle_rule_release(&finder.rule);
     nl_hostdid_release(&finder.host);
+    nl_lanes_of_release(&finder.lanes_of);
     nl_free(finder.slots);
     nl_free(finder.name_sum);
     nl_free(finder.touched);

@@ -19,8 +19,7 @@ struct id_table {
 
 static uint64_t hash_id(uint32_t process, int64_t id)
 {
-    uint64_t hash = ((uint64_t)id + ((uint64_t)process << 40)) * 0x9E3779B97F4A7C15u;
-    return hash ^ (hash >> 32);
+    return nl_hash_number((uint64_t)id + ((uint64_t)process << 40));
 }
 
 static uint32_t *find_id(const struct id_table *table, uint32_t process, int64_t id)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "timeline/attribution.h"
 #include "timeline/breakdown.h"
+#include "timeline/worksweep.h"
 #include "timeline/quantile.h"
 
 #define SPAN         3000
@@ -87,7 +88,10 @@ static void check_device(const struct nl_trace *trace, const struct nl_device_br
     CHECK_INT(row->overlap_ns, count_where(3, 3));
     CHECK_INT(row->compute_ns + row->exposed_comm_ns + row->exposed_copy_ns + row->idle_ns,
               row->wall_ns);
-    nl_device_intervals(trace, window, row->device, &sets);
+    struct nl_work_lane *lanes;
+    size_t lane_count = nl_work_lanes(trace, window, &lanes);
+    nl_device_intervals(trace, window, lanes, lane_count, row->device, &sets);
+    nl_free(lanes);
     for (unsigned work = 1; work <= WORK_ALL; work++) {
         int64_t want = 0;
         for (size_t t = 0; t < sizeof line; t++)

@@ -18,7 +18,14 @@ struct pairing {
     uint32_t *open; /* stack of halves */
     size_t open_count, open_cap;
     uint8_t *used; /* ends taken ahead of their turn */
+    /* Asyncs: of each name the innermost open half (its place + 1 in `open`), and of each half the one
+     * before it of the same name. */
+    struct id_index innermost;
+    uint32_t *before;
+    size_t before_cap;
 };
+
+#define CLOSED UINT32_MAX /* in `open` */
 
 static void note(struct pairing *p, enum chrome_note what)
 {
@@ -118,6 +125,10 @@ static void release(struct pairing *p)
     nl_free(p->halves);
     nl_free(p->keys);
     nl_free(p->used);
+    nl_free(p->before);
+    id_index_release(&p->innermost);
+    p->before = NULL;
+    p->before_cap = 0;
 }
 
 static void push(struct pairing *p, uint32_t half)
@@ -230,6 +241,8 @@ static void close_span(struct pairing *p, size_t i, size_t group_end)
 static void close_rest(struct pairing *p, enum chrome_note what)
 {
     for (size_t i = 0; i < p->open_count; i++) {
+        if (p->open[i] == CLOSED)
+            continue;
         const struct chrome_half *begin = &p->halves[p->open[i]];
         stage_slice(p, begin, NULL, NL_KIND_GENERIC, NL_SLICE_CLAMPED);
         note(p, begin->phase == 'N' ? CHROME_NOTE_OPEN_OBJECT : what);
@@ -255,39 +268,54 @@ static void pair_spans(struct pairing *p)
     close_rest(p, CHROME_NOTE_OPEN_BEGIN);
 }
 
+static void open_async(struct pairing *p, uint32_t half)
+{
+    uint32_t name = p->halves[half].name;
+    uint32_t before = id_index_get(&p->innermost, name);
+    push(p, half);
+    nl_grow(&p->before, &p->before_cap, p->open_count);
+    p->before[p->open_count - 1] = before == ID_INDEX_NONE ? 0 : before;
+    id_index_put(&p->innermost, name, (uint32_t)p->open_count);
+}
+
+/* The end of the innermost half of its name. Closed halves keep their places until all are. */
 static void close_async(struct pairing *p, const struct chrome_half *end)
 {
-    size_t open = p->open_count;
-    for (size_t i = p->open_count; i-- > 0 && open == p->open_count;)
-        if (p->halves[p->open[i]].name == end->name)
-            open = i;
-    if (open == p->open_count) {
+    uint32_t open = id_index_get(&p->innermost, end->name);
+    if (open == ID_INDEX_NONE || !open) {
         note(p, end->phase == 'D' ? CHROME_NOTE_LONE_OBJECT : CHROME_NOTE_LONE_ASYNC);
         return;
     }
-    stage_slice(p, &p->halves[p->open[open]], end, NL_KIND_GENERIC, 0);
-    p->open_count--;
-    for (size_t i = open; i < p->open_count; i++)
-        p->open[i] = p->open[i + 1];
+    stage_slice(p, &p->halves[p->open[open - 1]], end, NL_KIND_GENERIC, 0);
+    id_index_put(&p->innermost, end->name, p->before[open - 1]);
+    p->open[open - 1] = CLOSED;
+    while (p->open_count && p->open[p->open_count - 1] == CLOSED)
+        p->open_count--;
+}
+
+static void end_group(struct pairing *p)
+{
+    close_rest(p, CHROME_NOTE_OPEN_ASYNC);
+    id_index_clear(&p->innermost);
 }
 
 static void pair_asyncs(struct pairing *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         if (i && p->keys[i].key != p->keys[i - 1].key)
-            close_rest(p, CHROME_NOTE_OPEN_ASYNC);
+            end_group(p);
         const struct chrome_half *half = at(p, i);
         switch (half->phase) {
         case 'b':
         case 'N':
-        case 'S': push(p, p->keys[i].row); break;
+        case 'S': open_async(p, p->keys[i].row); break;
         case 'e':
         case 'D':
         case 'F': close_async(p, half); break;
         default: stage_slice(p, half, half, NL_KIND_MARK, NL_SLICE_INSTANT); break;
         }
     }
-    close_rest(p, CHROME_NOTE_OPEN_ASYNC);
+    end_group(p);
 }
 
 static void stage_flow(struct pairing *p, const struct chrome_half *from,

@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #define SPARSE 4
 
 static struct id_slot *slot_of(const struct id_index *index, uint64_t id)
 {
     size_t mask = index->room - 1;
-    size_t at = (size_t)((id * 0x9e3779b97f4a7c15u) >> 20) & mask;
+    size_t at = (size_t)(nl_hash_number(id) >> 20) & mask;
     while (index->slots[at].row && index->slots[at].id != id)
         at = (at + 1) & mask;
     return &index->slots[at];

@@ -3,7 +3,7 @@
  * with other labels and values.
  *
  *     struct stack_cache cache = {0};
- *     uint64_t hash = nl_hash(ids, len);
+ *     uint64_t hash = nl_hash_keyed(ids, len);
  *     if (!stack_cache_find(&cache, ids, len, hash, &node)) {
  *         node = ...;
  *         stack_cache_keep(&cache, ids, len, hash, node);

@@ -81,7 +81,7 @@ static struct running *running_slot(struct run_table *table, int64_t thread)
         nl_free(table->slots);
         *table = bigger;
     }
-    size_t at = ((uint64_t)thread * 0x9E3779B97F4A7C15u >> 20) & (table->room - 1);
+    size_t at = (nl_hash_number((uint64_t)thread) >> 20) & (table->room - 1);
     while (table->slots[at].used && table->slots[at].thread != thread)
         at = (at + 1) & (table->room - 1);
     if (!table->slots[at].used) {

@@ -224,13 +224,11 @@ uint32_t nsys_device(struct nsys_load *load, uint64_t global, int64_t cuda)
 
 static uint32_t slot_of(const struct nsys_worker *worker, const struct nsys_lane_slot *key)
 {
-    uint64_t hash = key->who * 0x9E3779B97F4A7C15u;
-    hash ^=
-        ((uint64_t)key->stream + ((uint64_t)key->context << 20) + ((uint64_t)key->device << 40)) *
-        0xD6E8FEB86659FD93u;
-    hash ^= ((uint64_t)key->domain << 8 | (uint64_t)key->kind << 1 | (key->thread ^ key->gpu)) *
-            0xA0761D6478BD642Fu;
-    hash ^= hash >> 32;
+    uint64_t hash = nl_hash_number(key->who);
+    hash = nl_hash_number(hash ^ ((uint64_t)key->stream + ((uint64_t)key->context << 20) +
+                                  ((uint64_t)key->device << 40)));
+    hash ^= nl_hash_number((uint64_t)key->domain << 8 | (uint64_t)key->kind << 1 |
+                           (key->thread ^ key->gpu));
     uint32_t mask = worker->lane_slots - 1;
     uint32_t at = (uint32_t)hash & mask;
     for (;; at = (at + 1) & mask) {

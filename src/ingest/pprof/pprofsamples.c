@@ -254,7 +254,7 @@ static uint32_t packed_stack(struct pprof *p, const struct wire_field *ids,
                              const struct awaited *awaited)
 {
     bool hashed = ids->data == awaited->ids.data;
-    uint64_t hash = hashed ? awaited->hash : nl_hash(ids->data, ids->len);
+    uint64_t hash = hashed ? awaited->hash : nl_hash_keyed(ids->data, ids->len);
     uint32_t node;
     if (stack_cache_find(&p->stacks, ids->data, ids->len, hash, &node))
         return node;
@@ -348,7 +348,7 @@ static void await_slot(const struct pprof *p, struct awaited *awaited,
         awaited->ids.data = NULL;
         return;
     }
-    awaited->hash = nl_hash(awaited->ids.data, awaited->ids.len);
+    awaited->hash = nl_hash_keyed(awaited->ids.data, awaited->ids.len);
     stack_cache_expect_slot(&p->stacks, awaited->hash);
     awaited->plain = wire_next(&wire, &awaited->values) && awaited->values.number == 2 &&
                      wire_is_text(&awaited->values) && wire.at == wire.end;
