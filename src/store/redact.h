@@ -13,9 +13,12 @@
 bool nl_is_secret_key(struct nl_str key);
 
 /* Adds `text` to `out` with "(redacted)" instead of
- *   - the value after a name that ends like a secret's: HF_TOKEN=…, "api_key": "…", --password …
- *   - what follows Bearer or Basic, and the user part of a URL (https://user:word@host)
- *   - words that begin as the tokens of well-known services do (hf_…, ghp_…, AKIA…, …).
+ *   - the value after a name that ends like a secret's: HF_TOKEN=…, "api_key": "…", --password …, DB_PASS=…
+ *   - what follows Bearer or Basic, the user part of a URL (https://user:word@host, https://TOKEN@host), the
+ *     path of a webhook, the signature of a signed URL
+ *   - words that begin as the tokens of well-known services do (hf_…, ghp_…, AKIA…, …), private keys in PEM
+ *   - passwords in options: mysql -p…, sshpass -p …, curl -u …, redis-cli -a …
+ *   - 20 and more random characters after a name with "key", "token", "pass" … in it.
  * Returns how many were replaced. JSON stays JSON. */
 size_t nl_redact_text(struct nl_buf *out, struct nl_str text);
 
