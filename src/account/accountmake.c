@@ -87,7 +87,7 @@ static void tell_span(void *context, const struct nl_work_lane *lanes, size_t co
  * tell. */
 static uint32_t feeding_process(const struct nl_account_maker *maker, size_t first, size_t count)
 {
-    uint32_t thread = nl_feeder(maker->trace, maker->lanes + first, count);
+    uint32_t thread = nl_feeder(maker->trace, &maker->lanes_of, maker->lanes + first, count);
     uint32_t process = thread == NL_NULL_ROW ? NL_NULL_ROW : maker->trace->thread.process[thread];
     for (size_t i = first; i < first + count; i++)
         if (maker->lanes[i].process == process)
