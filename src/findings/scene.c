@@ -156,7 +156,7 @@ static void fill(struct nl_scene *scene, const struct nl_found_steps *found,
 {
     const struct nl_trace *trace = scene->trace;
     struct nl_device_sets sets;
-    nl_device_intervals(trace, scene->window, lanes, lane_count, scene->device->device, &sets);
+    nl_device_intervals_of(trace, scene->window, lanes, lane_count, scene->device->device, &sets);
     nl_intervals_union(&sets.compute, &sets.comm, &scene->hidden);
     scene->compute = sets.compute;
     nl_intervals_init(&sets.compute); /* it is the scene's now */

@@ -29,7 +29,7 @@ static void busy_init(struct busy *busy, const struct nl_trace *trace, const str
 {
     struct nl_device_sets sets;
     struct nl_intervals rest;
-    nl_device_intervals(trace, NULL, lanes->items, lanes->count, device, &sets);
+    nl_device_intervals_of(trace, NULL, lanes->items, lanes->count, device, &sets);
     nl_intervals_init(&busy->comm);
     nl_intervals_init(&busy->copy);
     nl_intervals_init(&rest);

@@ -196,9 +196,9 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
     return table;
 }
 
-void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *window,
-                         const struct nl_work_lane *lanes, size_t count, uint32_t device,
-                         struct nl_device_sets *sets)
+void nl_device_intervals_of(const struct nl_trace *trace, const struct nl_window *window,
+                            const struct nl_work_lane *lanes, size_t count, uint32_t device,
+                            struct nl_device_sets *sets)
 {
     size_t first = 0, high = count;
     while (first < high) { /* NL_NULL_ROW, the largest, comes last */
@@ -224,6 +224,15 @@ void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *w
     nl_sweep_close(&sweep);
     for (size_t class = NL_IS_COMPUTE; class < NL_WORK_CLASSES; class ++)
         nl_intervals_normalise(by_class[class]);
+}
+
+void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *window,
+                         uint32_t device, struct nl_device_sets *sets)
+{
+    struct nl_work_lane *lanes;
+    size_t count = nl_work_lanes(trace, window, &lanes);
+    nl_device_intervals_of(trace, window, lanes, count, device, sets);
+    nl_free(lanes);
 }
 
 void nl_device_sets_release(struct nl_device_sets *sets)

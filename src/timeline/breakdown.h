@@ -49,9 +49,12 @@ struct nl_work_lane;
 struct nl_device_sets {
     struct nl_intervals compute, comm, copy;
 };
+void nl_device_intervals_of(const struct nl_trace *trace, const struct nl_window *window,
+                            const struct nl_work_lane *lanes, size_t count, uint32_t device,
+                            struct nl_device_sets *sets);
+/* The same for one device alone, which looks for the lanes itself. */
 void nl_device_intervals(const struct nl_trace *trace, const struct nl_window *window,
-                         const struct nl_work_lane *lanes, size_t count, uint32_t device,
-                         struct nl_device_sets *sets);
+                         uint32_t device, struct nl_device_sets *sets);
 void nl_device_sets_release(struct nl_device_sets *sets);
 
 /* Statistics of a group of durations. median and p95: linear interpolation between closest ranks

@@ -90,7 +90,7 @@ static void check_device(const struct nl_trace *trace, const struct nl_device_br
               row->wall_ns);
     struct nl_work_lane *lanes;
     size_t lane_count = nl_work_lanes(trace, window, &lanes);
-    nl_device_intervals(trace, window, lanes, lane_count, row->device, &sets);
+    nl_device_intervals_of(trace, window, lanes, lane_count, row->device, &sets);
     nl_free(lanes);
     for (unsigned work = 1; work <= WORK_ALL; work++) {
         int64_t want = 0;
