@@ -21,6 +21,7 @@ static bool show(struct nl_shell *shell, const struct nl_result *result, bool sq
     struct nl_output *output = shell->output;
     struct nl_view_options options = {.schema = sql ? "sql" : NULL,
                                       .matrix = sql,
+                                      .every_column = sql,
                                       .width = output->width,
                                       .color = output->color};
     if (shell->answers++ && !shell->talks && strcmp(output->view->name, "json") != 0)

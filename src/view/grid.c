@@ -202,6 +202,8 @@ void nl_grid_init(struct nl_grid *grid, const struct nl_result *result, size_t r
             .source = i, .number = nl_celltext_is_number(result, i), .shown = true};
         fill_column(grid, column);
     }
+    if (!width)
+        grid->width = total_width(grid);
     shrink(grid, width * FIRST_TEXT / 100, LEAST_TEXT);
     drop(grid);
     shrink(grid, 1, 1);

@@ -29,7 +29,8 @@ struct nl_grid {
 
 #define NL_GRID_BAR 8 /* screen columns of a bar */
 
-/* The first `rows` rows. `keep_empty` keeps columns without a value. `skip`, when not NULL, is one
+/* The first `rows` rows; `width` 0 = as wide as they are, and no column goes. `keep_empty` keeps columns
+ * without a value. `skip`, when not NULL, is one
  * flag per column of the result: leave it out. */
 void nl_grid_init(struct nl_grid *grid, const struct nl_result *result, size_t rows, size_t width,
                   bool keep_empty, const bool *skip);

@@ -143,7 +143,8 @@ static void put_table(struct page *page, const struct nl_result *result, size_t 
                       const bool *skip)
 {
     struct nl_grid grid;
-    nl_grid_init(&grid, result, rows, page->width, page->options->all, skip);
+    bool every = page->options->every_column;
+    nl_grid_init(&grid, result, rows, every ? 0 : page->width, every || page->options->all, skip);
     nl_grid_head(&page->line, &grid);
     put_line(page, DIM);
     for (size_t row = 0; row < grid.rows; row++) {

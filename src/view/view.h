@@ -42,6 +42,7 @@ struct nl_view_options {
     /* Of a comparison: what `profile` is held against. JSON gets "base": {"profile", "coverage"}; text
      * and md call it A, and the other B. */
     const struct nl_profile *base;
+    bool every_column; /* text and md: also those without a value, however wide the line gets */
 };
 
 struct nl_view {

@@ -4,13 +4,49 @@
  */
 #include "ingest/amd/rocprof.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <ctype.h>
 
 #include "base/mem.h"
 
 #define KERNEL "Kernel_Name|KernelName|Kernel Name"
-#define START  "Start_Timestamp|BeginNs|Start_Ns|Start"
-#define END    "End_Timestamp|EndNs|End_Ns|End"
+/* "1.7e+18" as pandas writes it; a long double holds 64 bits. */
+static bool scientific(struct nl_str text, int64_t *value)
+{
+    char copy[64], *end;
+    snprintf(copy, sizeof copy, "%.*s", (int)(text.len < 63 ? text.len : 63), text.ptr);
+    long double number = strtold(copy, &end);
+    if (end == copy || *end || !(number > -9e18L && number < 9e18L))
+        return false;
+    *value = (int64_t)(number < 0 ? number - 0.5L : number + 0.5L);
+    return true;
+}
+
+/* Digits are read as they stand: a double does not hold the ns of a clock. */
+bool rocprof_ns(struct nl_str text, int64_t *value)
+{
+    text = csvread_trimmed(text);
+    const char *dot = text.len ? memchr(text.ptr, '.', text.len) : NULL;
+    if (nl_str_find_nocase(text, "e") > 0)
+        return scientific(text, value);
+    if (!dot)
+        return csvread_i64(text, value);
+    size_t whole = (size_t)(dot - text.ptr), rest = text.len - whole - 1;
+    int64_t number;
+    for (size_t i = 1; i <= rest; i++)
+        if (dot[i] < '0' || dot[i] > '9')
+            return false;
+    if (!csvread_i64((struct nl_str){text.ptr, whole}, &number) || number == INT64_MAX)
+        return false;
+    *value = number + (rest && dot[1] >= '5');
+    return true;
+}
+
+#define START "Start_Timestamp|BeginNs|Start_Ns|Start"
+#define END   "End_Timestamp|EndNs|End_Ns|End"
 
 /* The first kind whose needs are there is taken. */
 static const struct rocprof_kind kinds[] = {

@@ -85,10 +85,13 @@ static inline struct nl_str rocprof_text(const struct rocprof *load, int what)
     return csvread_cell(&load->csv, load->column[what]);
 }
 /* NL_NULL_I64 when it is no number. */
+/* A whole number; one with a fraction (times of rocprof-compute) is rounded to the nearest. */
+bool rocprof_ns(struct nl_str text, int64_t *value);
+
 static inline int64_t rocprof_i64(const struct rocprof *load, int what)
 {
     int64_t value = NL_NULL_I64;
-    (void)csvread_i64(rocprof_text(load, what), &value);
+    (void)rocprof_ns(rocprof_text(load, what), &value);
     return value;
 }
 static inline uint32_t rocprof_u32(const struct rocprof *load, int what)

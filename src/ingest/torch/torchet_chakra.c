@@ -13,12 +13,35 @@
 static const char *const types[] = {NULL,   "METADATA",  "MEM_LOAD",  "MEM_STORE",
                                     "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL"};
 
+/* "0.0.4", "1.1.0-chakra.0.0.4": GlobalMetadata.version. */
+static bool is_version(const struct wire_field *field)
+{
+    size_t dots = 0, at = 0;
+    const char *text = (const char *)wire_str(field).ptr;
+    for (; at < field->len && (text[at] == '.' || (text[at] >= '0' && text[at] <= '9')); at++)
+        dots += text[at] == '.';
+    return field->number == 1 && dots >= 1 && dots <= 3 && text[0] != '.' &&
+           (at == field->len || text[at] == '-');
+}
+
+/* The length of a node and whole fields of it. */
+static bool begins_node(const unsigned char *bytes, size_t len)
+{
+    struct wire node = wire_over(bytes, len);
+    uint64_t size;
+    size_t fields;
+    bool cut;
+    if (!wire_varint(&node, &size) || size < 2)
+        return false;
+    size_t left = (size_t)(node.end - node.at);
+    return wire_sound_prefix(node.at, size < left ? (size_t)size : left, 15, &fields, &cut) > 0 &&
+           fields > 1;
+}
+
 bool torchet_is_chakra(const void *bytes, size_t len)
 {
     struct wire stream = wire_over(bytes, len);
     uint64_t size;
-    size_t fields;
-    bool cut;
     if (!wire_varint(&stream, &size) || size < 4 || size > (uint64_t)1 << 24)
         return false;
     size_t left = (size_t)(stream.end - stream.at);
@@ -27,17 +50,12 @@ bool torchet_is_chakra(const void *bytes, size_t len)
     if (!wire_next(&first, &field) || field.number > 2 || !wire_is_text(&field))
         return false;
     struct nl_str head = {(const char *)stream.at, left};
-    if (!nl_str_contains(head, "schema"))
+    bool version = is_version(&field);
+    if (!version && !nl_str_contains(head, "schema"))
         return false;
     if (size >= left) /* long metadata: its first attribute has to do */
-        return nl_str_contains(head, "chakra");
-    struct wire second = wire_over(stream.at + size, left - (size_t)size);
-    if (!wire_varint(&second, &size) || size < 2)
-        return false;
-    left = (size_t)(second.end - second.at);
-    size_t sound =
-        wire_sound_prefix(second.at, size < left ? (size_t)size : left, 15, &fields, &cut);
-    return sound > 0 && fields > 1;
+        return version || nl_str_contains(head, "chakra");
+    return begins_node(stream.at + size, left - (size_t)size);
 }
 
 /* A number of AttributeProto as text; the field's number says its type. Empty for lists. */
