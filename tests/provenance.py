@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 
-from harness import Tally, environment, neurolens, scratch
+from harness import PROGRAM, Tally, environment, neurolens, scratch
 
 tally = Tally("provenance")
 
@@ -143,7 +143,60 @@ def kept():
     tally.check("show tells when it started as a date", lines and lines[0][1].endswith("Z"), lines)
 
 
-TESTS = [commits, machine, commands, pythons, kept]
+def outputs():
+    """-o is looked at before the program runs, and nothing but a recording is replaced."""
+    folder = place("outputs")
+    program = [sys.executable, "-c", "open('ran', 'w').close()"]
+
+    def run(*words):
+        if os.path.exists(os.path.join(folder, "ran")):
+            os.unlink(os.path.join(folder, "ran"))
+        done = neurolens(["run", *words, "--", *program], cwd=folder)
+        return done, os.path.exists(os.path.join(folder, "ran"))
+    os.makedirs(os.path.join(folder, "there"))
+    done, ran = run("-o", "there")
+    tally.check("-o a folder: said before the program runs", done.status == 5 and not ran and
+                "is a folder" in done.stderr, done.describe())
+    with open(os.path.join(folder, "my.py"), "w") as file:
+        file.write("print('precious')")
+    done, ran = run("-o", "my.py")
+    with open(os.path.join(folder, "my.py")) as file:
+        tally.check("-o a source file: not replaced", done.status == 5 and not ran and
+                    file.read() == "print('precious')", done.describe())
+    done, ran = run("-o", "a.nlt")
+    tally.check("the next command is said", done.status == 0 and ran and
+                done.stderr.splitlines()[-1] == "neurolens: next: neurolens analyze a.nlt",
+                done.describe())
+    done, ran = run("-o", "a.nlt")
+    tally.check("a recording is replaced", done.status == 0 and ran, done.describe())
+    os.makedirs(os.path.join(folder, "b.nlt.parts"))
+    done, ran = run("-o", "b.nlt")
+    tally.check("parts of a killed recorder are set aside",
+                done.status == 0 and ran and os.path.isdir(os.path.join(folder, "b.nlt.parts.1")) and
+                "b.nlt.parts.1" in done.stderr, done.describe())
+    held = subprocess.Popen([PROGRAM, "run", "-q", "-o", "e.nlt", "--", sys.executable, "-c",
+                             "import time; print('on', flush=True); time.sleep(60)"], cwd=folder,
+                            env=environment(scratch()), stdout=subprocess.PIPE)
+    held.stdout.readline()
+    done, ran = run("-o", "e.nlt")
+    tally.check("parts that are being written stay", done.status == 2 and not ran and
+                "is recording there" in done.stderr, done.describe())
+    held.terminate()
+    held.wait()
+    done = neurolens(["run", "-o", "c.nlt", "--", sys.executable, "-c", "raise SystemExit(7)"],
+                     cwd=folder)
+    tally.check("an exit status is said", done.status == 7 and
+                "the program exited with status 7" in done.stderr, done.describe())
+    done = neurolens(["run", "-o", "d.nlt", "--", sys.executable, "-c",
+                      "import os; os.kill(os.getpid(), 11)"], cwd=folder)
+    tally.check("a signal is said", done.status == -11 and "ended by SIGSEGV" in done.stderr,
+                done.describe())
+    done = neurolens(["compare", "a", "b"])
+    tally.check("likely words lead on", done.status == 2 and "neurolens diff" in done.stderr,
+                done.describe())
+
+
+TESTS = [commits, machine, commands, pythons, kept, outputs]
 
 if not shutil.which("git"):
     tally.skip("commits", "no git")

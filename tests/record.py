@@ -425,6 +425,9 @@ IN_JSON = {
     "  samples: %s; times on a processor: %s": "samples processor_times",
     "neurolens:   dropped: %s %s%s": "dropped",
     "  dropped: none": "dropped",
+    "the program was ended by SIG%s (%s)": "exit_signal",
+    "the program exited with status %d": "exit_status",
+    "next: neurolens analyze %s": "recording",
     "neurolens:   %\" PRIu32 \" process%s could not make a file to record to": "processes_without_file",
     "neurolens:   the disk was full: %s blocks stayed in memory": "blocks_disk_full",
     "  %s: %s time%s": "alerts",
@@ -770,7 +773,7 @@ def read_only():
         return done.describe()
     os.mkdir(folder + ".parts")
     done = neurolens(["run", "-o", folder, "--", program("marks"), "1"])
-    return None if done.status == 2 and "there already" in done.stderr else done.describe()
+    return None if done.status == 0 and "nothing.parts.1" in done.stderr else done.describe()
 
 
 # ---- windows ----

@@ -28,6 +28,7 @@
 #include "cli/record/runpython.h"
 #include "cli/record/runreport.h"
 #include "cli/record/runsignals.h"
+#include "ingest/inputs.h"
 #include "ingest/ingest.h"
 #include "store/tracefile.h"
 
@@ -166,6 +167,54 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
         return nl_fail(err, NL_USAGE, "--on-signal: '%s' is none of USR1, USR2, HUP, ALRM",
                        settings->on_signal);
     return read_rates(settings, &options->asked, err) && read_steps(settings->steps, options, err);
+}
+
+/* A recording may be replaced by a newer one; nothing else is: it may be the program's own source. */
+static bool may_replace(const char *path, struct nl_err *err)
+{
+    char head[8] = "";
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return true;
+    nl_err_at(err, path, -1);
+    if (S_ISDIR(info.st_mode))
+        return nl_fail(err, NL_WRITE, "is a folder; name a file with -o");
+    if (!S_ISREG(info.st_mode) || info.st_size == 0)
+        return true;
+    return (nl_file_start(path, head, sizeof head) == sizeof head &&
+            nl_trace_recognise(head, sizeof head)) ||
+           nl_fail(err, NL_WRITE,
+                   "is no recording, so it is not replaced; name another file with -o");
+}
+
+/* Parts that a killed recorder left get out of the way, and stay readable. */
+static bool set_parts_aside(const struct nl_call *call, const char *folder, struct nl_arena *arena,
+                            struct nl_err *err)
+{
+    struct stat info;
+    char *aside = NULL;
+    if (lstat(folder, &info) != 0)
+        return true;
+    if (nl_provenance_busy(folder)) {
+        nl_err_at(err, folder, -1);
+        return nl_fail(err, NL_USAGE,
+                       "another `neurolens run` is recording there; name another file with -o");
+    }
+    for (unsigned i = 1; i < 1000; i++) {
+        aside = nl_arena_format(arena, "%s.%u", folder, i);
+        if (lstat(aside, &info) != 0)
+            break;
+    }
+    if (rename(folder, aside) != 0) {
+        nl_err_at(err, folder, -1);
+        return nl_fail(err, NL_WRITE, "parts of an earlier recording are in the way: %s",
+                       strerror(errno));
+    }
+    nl_message_note(call,
+                    "an earlier recording was not finished; its parts are in %s now, which "
+                    "`neurolens analyze` reads",
+                    aside);
+    return true;
 }
 
 /* The folder of the output must be there before the program runs. */
@@ -344,18 +393,21 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
                                                  .heap = call->settings.python_heap};
     options.library = call->settings.pid ? NULL : find_library(arena);
     options.variables = nl_run_python_variables(arena, &python);
-    if (!read_options(call, &options, err) || !check_folder(path, err))
+    if (!read_options(call, &options, err) || !check_folder(path, err) || !may_replace(path, err) ||
+        !set_parts_aside(call, folder, arena, err))
         return false;
     struct nl_recorder *recorder = nl_recorder_new(&options, err);
     if (!recorder)
         return false;
     nl_err_at(err, "", -1);
-    nl_provenance_begin(folder, call->argument, call->count);
+    int held = nl_provenance_begin(folder, call->argument, call->count);
     char **argv = nl_arena_alloc(arena, ((size_t)call->count + 1) * sizeof *argv);
     memcpy(argv, call->argument, (size_t)call->count * sizeof *argv);
     bool ran = call->settings.pid ? run_attached(call, recorder, &report, err)
                                   : run_program(call, recorder, argv, &report, err);
     nl_recorder_free(recorder);
+    if (held >= 0)
+        close(held);
     if (!ran) {
         parts_remove(folder);
         return err->code == NL_OK; /* told already, with its status */
@@ -365,6 +417,8 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     if (!keep(call, &report, folder, path, err)) {
         nl_message_error(err, call->settings.verbose);
         nl_err_clear(err);
+    } else {
+        nl_run_end(call, &report, path);
     }
     call->status = call->settings.pid ? 0 : end_like(report.wait_status);
     return true;

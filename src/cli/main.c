@@ -45,8 +45,21 @@ static void set_signals(struct nl_call *call)
     call->pipe_ignored = signal(SIGPIPE, SIG_DFL) == SIG_IGN;
 }
 
+/* What people type who know other tools, and the command that does it. */
+static const struct {
+    const char *word, *command;
+} likely[] = {
+#define LIKELY(word, command) {word, command},
+#include "cli/likely.def"
+#undef LIKELY
+};
+
 static bool unknown_command(const char *word, struct nl_err *err)
 {
+    for (size_t i = 0; i < sizeof likely / sizeof likely[0]; i++)
+        if (strcmp(likely[i].word, word) == 0)
+            return nl_fail(err, NL_USAGE, "unknown command '%s'; use `neurolens %s`", word,
+                           likely[i].command);
     struct nl_nearest nearest;
     nl_nearest_init(&nearest, word);
     for (const struct nl_command *command = nl_commands; command->name; command++)

@@ -2,12 +2,14 @@
 #define _GNU_SOURCE
 #include "cli/record/provenance.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,11 +163,23 @@ static FILE *open_facts(const char *parts, int flags)
     return fd >= 0 ? fdopen(fd, "a") : NULL;
 }
 
-void nl_provenance_begin(const char *parts, char *const *argv, int count)
+bool nl_provenance_busy(const char *parts)
+{
+    FILE *facts = open_facts(parts, 0);
+    bool busy = facts && flock(fileno(facts), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (facts)
+        fclose(facts);
+    return busy;
+}
+
+int nl_provenance_begin(const char *parts, char *const *argv, int count)
 {
     FILE *out = open_facts(parts, O_CREAT | O_EXCL);
     if (!out)
-        return;
+        return -1;
+    int held = fcntl(fileno(out), F_DUPFD_CLOEXEC, 0);
+    if (held >= 0)
+        (void)flock(held, LOCK_EX | LOCK_NB);
     if (count)
         put_command(out, argv, count);
     put_machine(out);
@@ -179,6 +193,7 @@ void nl_provenance_begin(const char *parts, char *const *argv, int count)
     if (count)
         nl_python_facts(out, argv[0]);
     fclose(out);
+    return held;
 }
 
 void nl_provenance_end(const char *parts, int wait_status)

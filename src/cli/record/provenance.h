@@ -11,8 +11,12 @@
 #include "base/mem.h"
 
 /* Writes <parts>/.facts (store/recformat.h: NL_REC_FACTS). What cannot be found out or written is left
- * out: a recording without it is still one. */
-void nl_provenance_begin(const char *parts, char *const *argv, int count);
+ * out: a recording without it is still one. Returns a descriptor that holds a lock on the file for as long as
+ * it is open, so that others can tell that the parts are being written; -1 without one. */
+int nl_provenance_begin(const char *parts, char *const *argv, int count);
+
+/* Is somebody recording into this folder now? */
+bool nl_provenance_busy(const char *parts);
 
 /* Adds how the program ended (as waitpid tells it). */
 void nl_provenance_end(const char *parts, int wait_status);

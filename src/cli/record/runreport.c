@@ -1,4 +1,5 @@
 /* The report of a run, from the recorder's sums and from what the joined recording says. */
+#define _GNU_SOURCE
 #include "cli/record/runreport.h"
 
 #include <inttypes.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/units.h"
 #include "capture/recorder/alerts.h"
@@ -294,4 +296,22 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
     if (report->others_alive)
         nl_message_note(call, "  other processes still ran when the program ended; they are "
                               "recorded up to there");
+}
+
+void nl_run_end(const struct nl_call *call, const struct nl_recorder_report *report,
+                const char *path)
+{
+    struct stat info;
+    bool json = call->settings.format == NL_FORMAT_JSON;
+    if (json || (!report->attached && stat(path, &info) != 0))
+        return;
+    if (!call->settings.pid && WIFSIGNALED(report->wait_status)) {
+        const char *name = sigabbrev_np(WTERMSIG(report->wait_status));
+        nl_message_note(call, "the program was ended by SIG%s (%s)", name ? name : "?",
+                        sigdescr_np(WTERMSIG(report->wait_status)));
+    } else if (!call->settings.pid && WEXITSTATUS(report->wait_status)) {
+        nl_message_note(call, "the program exited with status %d",
+                        WEXITSTATUS(report->wait_status));
+    }
+    nl_message_note(call, "next: neurolens analyze %s", path);
 }

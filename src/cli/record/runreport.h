@@ -31,4 +31,8 @@ uint64_t nl_run_gpu_records(const struct nl_trace *trace);
 void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *report,
                    const struct nl_trace *trace, const char *path);
 
+/* The last lines: how the program ended when that was not in order, and the next command. */
+void nl_run_end(const struct nl_call *call, const struct nl_recorder_report *report,
+                const char *path);
+
 #endif
