@@ -81,7 +81,8 @@ bool nl_cmd_completion(struct nl_call *call, struct nl_err *err)
         nl_completion(output.stream, shell);
         return nl_output_close(&output, call, true, err);
     }
-    return nl_fail(err, NL_USAGE, "no completion for '%s'; there are bash, zsh and fish", shell);
+    return nl_fail(err, NL_USAGE, "no completion for '%s'; there are bash, zsh, fish and man",
+                   shell);
 }
 
 static void run_schema(struct nl_buf *out)

@@ -15,7 +15,7 @@
 const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
-static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
+static const char *const shell_names[] = {"bash", "zsh", "fish", "man", NULL};
 static const char *const schema_names[] = {"sql",     "run",      "run-2", "run-1",
                                            "metrics", "analyses", NULL};
 
@@ -488,14 +488,16 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_schema},
     {.name = "completion",
      .group = "Tools",
-     .summary = "print the completion script of a shell",
-     .usage = "bash|zsh|fish",
+     .summary = "print the completion script of a shell, or the man page",
+     .usage = "bash|zsh|fish|man",
      .least = 1,
      .most = 1,
      .tables = plain_tables,
      .help =
          "The script goes where the shell looks for completions, or is read at start-up. It asks\n"
-         "`neurolens completion runs` for the tags and runs of the ledger.",
+         "`neurolens completion runs` for the tags and runs of the ledger. `make install` "
+         "installs\n"
+         "the scripts and the man page.",
      .examples = "source <(neurolens completion bash)\n"
                  "neurolens completion fish > ~/.config/fish/completions/neurolens.fish",
      .words = shell_names,

@@ -191,7 +191,7 @@ static void fish(FILE *out)
 static const struct {
     const char *name;
     void (*print)(FILE *out);
-} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}, {"man", nl_man_page}};
 
 void nl_completion(FILE *out, const char *shell)
 {
