@@ -8,6 +8,8 @@ profile, and by our own readers (export, import, the same answers). With the rea
     tests/exports.py [WORD...]      parts whose name contains a WORD
 """
 import collections
+import csv
+import gzip
 import json
 import os
 import struct
@@ -15,7 +17,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
 from harness import FIXTURES, ROOT, Tally, neurolens, scratch  # noqa: E402
-from protowire import fields  # noqa: E402
+import parquetread  # noqa: E402
+from protowire import fields, varint  # noqa: E402
+
+csv.field_size_limit(1 << 26)
+ZSTD = parquetread.ZSTD is not None
 
 tally = Tally("exports")
 SHARED = os.path.join(os.path.dirname(ROOT), "shared", "samples")
@@ -40,7 +46,7 @@ def sql(profile, query, *options):
 
 
 def export(profile, form, name, *options, good=True):
-    path = made(name)
+    path = made("out-" + name)
     done = neurolens(["export", profile, "--to", form, "-o", path, *options])
     if good and done.status != 0:
         raise RuntimeError("export --to %s %s: %s" % (form, profile, done.describe()))
@@ -197,6 +203,222 @@ def perfetto(name, profile):
     same_answers("perfetto " + name, profile, path)
 
 
+# ---- Chrome's JSON ----
+
+def chrome(name, profile):
+    path, _ = export(profile, "chrome", name + ".json")
+    with open(path, encoding="utf-8") as file:
+        trace = json.load(file)
+    events = trace["traceEvents"]
+    slices = [e for e in events if e["ph"] in "Xi" and e["name"] != "[memory]"]
+    wanted = sql(profile, "SELECT ts, dur, name FROM slices")
+    ours = collections.Counter((r["ts"], r["dur"], r["name"]) for r in wanted)
+    theirs = collections.Counter((round(e["ts"] * 1000), round(e.get("dur", 0) * 1000), e["name"])
+                                 for e in slices)
+    tally.check("chrome %s: %d slices, their times and names" % (name, len(slices)), ours == theirs,
+                "%s\n%s" % (list((ours - theirs).items())[:5], list((theirs - ours).items())[:5]))
+    ends = collections.defaultdict(list)
+    for e in slices:
+        ends[e["pid"], e["tid"]].append((e["ts"], -e.get("dur", 0), e))
+    crossing = 0
+    for lane in ends.values():
+        stack = []
+        for ts, negative, e in sorted(lane, key=lambda item: item[:2]):
+            while stack and stack[-1] <= round(ts * 1000):
+                stack.pop()
+            end = round(ts * 1000) - round(negative * 1000)
+            crossing += bool(stack) and end > stack[-1]
+            stack.append(end)
+    tally.check("chrome %s: no two slices of a thread cross" % name, crossing == 0, str(crossing))
+    begun = collections.Counter(e["id"] for e in events if e["ph"] == "s")
+    ended = collections.Counter(e["id"] for e in events if e["ph"] == "f")
+    tally.check("chrome %s: %d flows, each with two ends" % (name, len(begun)),
+                begun == ended and all(n == 1 for n in begun.values()))
+    questions = [q for q in QUESTIONS if "shared" not in q]
+    same_answers("chrome " + name, profile, path, questions + [
+        "SELECT sum(grid_x), sum(block_x), sum(registers), "
+        "sum(coalesce(static_shared_bytes, 0) + coalesce(dynamic_shared_bytes, 0)) AS shared FROM kernels",
+        "SELECT shapes, dtypes, count(*) FROM ops GROUP BY 1, 2 ORDER BY 1, 2",
+        "SELECT bytes, total_allocated, count(*) FROM memory GROUP BY 1, 2 ORDER BY 1, 2"])
+
+
+# ---- tables ----
+
+def cell(text):
+    return None if text == "" else text
+
+
+def tables(name, profile):
+    """CSV and Parquet hold every table, every cell."""
+    folder, _ = export(profile, "csv", name + "-csv")
+    parquet, _ = export(profile, "parquet", name + "-parquet")
+    files = sorted(f[:-4] for f in os.listdir(folder))
+    tally.check("tables %s: the same in both formats, all that have rows" % name,
+                sorted(f[:-8] for f in os.listdir(parquet)) == files and "slices" in files, str(files))
+    for table in files:
+        with open(os.path.join(folder, table + ".csv"), newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+        if ZSTD:
+            names, cells, pairs = parquetread.read(os.path.join(parquet, table + ".parquet"))
+            as_text = [["" if v is None else v if isinstance(v, str) else repr(v) for v in row] for row in cells]
+            from_csv = [[number(v) for v in row] for row in rows[1:]]
+            tally.check("tables %s: %s, %d rows: parquet is csv" % (name, table, len(cells)),
+                        names == rows[0] and [[number(v) for v in row] for row in as_text] == from_csv and
+                        pairs["neurolens.table"] == table,
+                        next((str(p) for p in zip(as_text, rows[1:]) if p[0] != p[1]), ""))
+        if table in ("time_breakdown", "kernel_summary", "account"):
+            continue  # analyses, whose columns are not SQL's
+        wanted = sql(profile, "SELECT * FROM " + table)
+        told = [[number("" if v is None else v if isinstance(v, str) else repr(v)) for v in row.values()]
+                for row in wanted]
+        tally.check("tables %s: %s is what SQL says" % (name, table),
+                    list(wanted[0]) == rows[0] and [[number(v) for v in row] for row in rows[1:]] == told,
+                    next((str(p) for p in zip(rows[1:], told) if [number(v) for v in p[0]] != p[1]), ""))
+    total = sql(profile, "SELECT sum(total_ns) AS t FROM kernel_summary")[0]["t"]
+    if "kernel_summary" in files:
+        with open(os.path.join(folder, "kernel_summary.csv"), newline="", encoding="utf-8") as file:
+            told = sum(int(row["total_ns"]) for row in csv.DictReader(file))
+        tally.check("tables %s: kernel_summary adds up to %d ns" % (name, told), told == total)
+
+
+def number(text):
+    try:
+        return float(text) if any(c in text for c in ".einf") else int(text)
+    except ValueError:
+        return text
+
+
+def one_table(name, profile):
+    path, _ = export(profile, "csv", name + "-one.csv", "--table", "slices")
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    count = sql(profile, "SELECT count(*) AS n FROM slices")[0]["n"]
+    tally.check("table %s: slices alone" % name, len(rows) == count + 1)
+    done = neurolens(["export", profile, "--to", "csv", "--table", "slice", "-o", made("x.csv")])
+    tally.check("table %s: a mistyped table is answered with the nearest" % name,
+                done.status == 2 and "did you mean slices?" in done.stderr and
+                not os.path.exists(made("x.csv")), done.describe())
+
+
+def folders():
+    done = neurolens(["export", TRAIN, "--to", "csv"])
+    tally.check("tables need -o", done.status == 2 and "-o FOLDER" in done.stderr, done.stderr)
+    full = made("full")
+    os.makedirs(os.path.join(full, "kept"))
+    done = neurolens(["export", TRAIN, "--to", "csv", "-o", full])
+    tally.check("a folder with something in it is left alone",
+                done.status == 5 and os.listdir(full) == ["kept"], done.describe())
+    ranks = [os.path.join(FIXTURES, "torch_cpu_ddp_rank%d.json.gz" % r) for r in (0, 1)]
+    out = made("ranks")
+    done = neurolens(["export", *ranks, "--to", "csv", "-o", out])
+    tally.check("several ranks: a folder each", sorted(os.listdir(os.path.join(out, "ops"))) ==
+                ["rank=0", "rank=1"] and os.path.exists(os.path.join(out, "lanes", "rank=0", "part.csv")),
+                done.describe())
+
+
+# ---- stacks ----
+
+def read_pprof(path):
+    with gzip.open(path) as file:
+        data = file.read()
+    parts = collections.defaultdict(list)
+    for number_, value in fields(data):
+        parts[number_].append(value)
+    texts = [t.decode() for t in parts[6]]
+    assert texts[0] == ""
+    functions = {f[1]: texts[f[2]] for f in (dict(fields(v)) for v in parts[5])}
+    locations = {}
+    for value in parts[4]:
+        location = dict(fields(value))
+        locations[location[1]] = functions[dict(fields(location[4]))[1]]
+    types = [texts[dict(fields(v))[1]] for v in parts[1]]
+    samples = []
+    for value in parts[2]:
+        sample = dict(fields(value))
+        samples.append(([locations[i] for i in packed_numbers(sample[1])][::-1], packed_numbers(sample[2])))
+    return types, samples
+
+
+def packed_numbers(data):
+    out, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        out.append(value - (1 << 64) if value >> 63 else value)
+    return out
+
+
+def clean(frame):
+    return "".join(" " if c < " " else c for c in frame.replace(";", ":"))
+
+
+def stacks(name, profile, event=None):
+    options = ["--of", event] if event else []
+    path, _ = export(profile, "folded", name + ".folded", *options)
+    folded = collections.Counter()
+    with open(path, encoding="utf-8", newline="\n") as file:
+        for line in file:
+            stack, weight = line.rstrip("\n").rsplit(" ", 1)
+            folded[stack] += int(weight)
+    types, samples = read_pprof(export(profile, "pprof", name + ".pb.gz")[0])
+    which = next((i for i, t in enumerate(types) if event and event in t), 0)
+    from_pprof = collections.Counter()
+    for frames, values in samples:
+        if values[which]:
+            from_pprof[";".join(map(clean, frames))] += values[which]
+    tally.check("stacks %s: %d in folded, the same in pprof" % (name, len(folded)), folded == from_pprof,
+                "%s\n%s" % (list((folded - from_pprof).items())[:3], list((from_pprof - folded).items())[:3]))
+    with open(export(profile, "speedscope", name + ".speedscope.json")[0], encoding="utf-8") as file:
+        scope = json.load(file)
+    frames = [f["name"] for f in scope["shared"]["frames"]]
+    sampled = [p for p in scope["profiles"] if p["type"] == "sampled"]
+    told = collections.Counter()
+    for stack, weight in zip(sampled[which]["samples"], sampled[which]["weights"]):
+        told[";".join(clean(frames[i]) for i in stack)] += weight
+    tally.check("stacks %s: the same in speedscope" % name, told == folded and
+                sampled[which]["endValue"] == sum(told.values()))
+    lanes = [p for p in scope["profiles"] if p["type"] == "evented"]
+    good, opened = True, collections.Counter()
+    for lane in lanes:
+        stack, last = [], lane["startValue"]
+        for e in lane["events"]:
+            good &= last <= e["at"] <= lane["endValue"]
+            last = e["at"]
+            if e["type"] == "O":
+                stack.append(e["frame"])
+                opened[frames[e["frame"]]] += 1
+            else:
+                good &= bool(stack) and stack.pop() == e["frame"]
+        good &= not stack
+    wanted = collections.Counter({r["name"] or "(no name)": r["n"] for r in
+                                  sql(profile, "SELECT name, count(*) AS n FROM slices GROUP BY name")})
+    tally.check("stacks %s: lanes of speedscope open and close in order, %d slices" %
+                (name, sum(opened.values())), good and opened == wanted)
+    return folded
+
+
+def device_stacks(name, profile):
+    folded = stacks(name, profile, "device time")
+    total = sql(profile, "SELECT sum(dur) AS t FROM slices WHERE kind IN ('kernel', 'memcpy', 'memset')")
+    tally.check("stacks %s: device time adds up to %d ns" % (name, sum(folded.values())),
+                sum(folded.values()) == total[0]["t"])
+
+
+def sampled_stacks():
+    source = os.path.join(os.path.dirname(FIXTURES), "corpus", "collapsed", "plain.folded")
+    folded = stacks("plain", source)
+    with open(source) as file:
+        lines = collections.Counter()
+        for line in file:
+            if line.strip() and line[0] not in "#/":
+                stack, weight = line.rstrip("\n").rsplit(" ", 1)
+                lines[stack] += int(weight)
+    tally.check("stacks plain: collapsed stacks come out as they went in", folded == lines,
+                "%s\n%s" % (folded, lines))
+    done = neurolens(["export", TRAIN, "--to", "folded"])
+    tally.check("stacks: a profile without any says so", done.status == 3 and "record" in done.stderr,
+                done.describe())
+
+
 # ---- through our own readers ----
 
 QUESTIONS = [
@@ -250,7 +472,15 @@ def main():
     parts = []
     for name, path in samples() + [("hostile", hostile())]:
         parts.append(("perfetto " + name, perfetto, (name, path)))
-    parts += [("windows", windows, ()), ("outputs", outputs, ())]
+        parts.append(("chrome " + name, chrome, (name, path)))
+        if name != "kineto":
+            parts.append(("tables " + name, tables, (name, path)))
+        if name not in ("train",):
+            parts.append(("stacks " + name, device_stacks, (name, path)))
+    parts += [("windows", windows, ()), ("outputs", outputs, ()), ("folders", folders, ()),
+              ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ())]
+    if not ZSTD:
+        tally.skip("parquet", "no libzstd")
     for name, run, arguments in parts:
         if len(sys.argv) > 1 and not any(word in name for word in sys.argv[1:]):
             continue

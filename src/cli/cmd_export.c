@@ -26,6 +26,8 @@ const struct nl_option nl_export_options[] = {
      "what to write (export --help lists the formats)", export_names},
     {"table", 0, NL_OPTION_TEXT, TARGET(table), "NAME",
      "only this table, such as kernels, as one file", NULL},
+    {"of", 0, NL_OPTION_TEXT, TARGET(of), "EVENT",
+     "folded: which stacks, such as cycles or 'device time'", NULL},
     {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
      "list at most N events in the timeline, or all (default 20000)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
@@ -38,7 +40,7 @@ const struct nl_option nl_export_options[] = {
 static bool unknown_format(const char *name, struct nl_err *err)
 {
     struct nl_nearest nearest;
-    char list[320] = RUN_DOCUMENT;
+    char list[480] = RUN_DOCUMENT;
     nl_nearest_init(&nearest, name ? name : "");
     nl_nearest_offer(&nearest, RUN_DOCUMENT);
     for (const struct nl_exporter *exporter = nl_exporters; exporter->name; exporter++) {
@@ -119,6 +121,7 @@ static bool load_and_write(const struct nl_call *call, const struct nl_exporter 
         export.out = out;
         export.folder = folder;
         export.table = call->settings.table;
+        export.of = call->settings.of;
         done = exporter->write(&export, err);
         nl_progress_quiet(call->progress);
         if (done)

@@ -50,7 +50,7 @@ struct nl_settings {
     const char *site;           /* report */
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
-    const char *table;          /* export */
+    const char *table, *of;     /* export */
     struct nl_texts set;        /* export, add, profile: key=value */
     /* run */
     int policy; /* enum nl_rec_policy */

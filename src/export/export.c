@@ -48,6 +48,19 @@ void nl_export_lost(struct nl_export *export, uint64_t count, const char *what)
         (struct nl_lost){nl_arena_text(&export->arena, what, strlen(what)), count};
 }
 
+int64_t nl_export_epoch(const struct nl_trace *trace)
+{
+    int64_t utc;
+    for (uint32_t i = 0; i < trace->source.rows; i++) {
+        int64_t epoch = trace->source.epoch_ns[i], offset = trace->source.offset_ns[i];
+        if (epoch == NL_NULL_I64 || __builtin_add_overflow(epoch, trace->first_ts, &utc) ||
+            __builtin_sub_overflow(utc, offset == NL_NULL_I64 ? 0 : offset, &utc))
+            continue;
+        return utc;
+    }
+    return NL_NULL_I64;
+}
+
 bool nl_export_goes_on(const struct nl_export *export, struct nl_err *err)
 {
     if (!nl_job_cancelled(export->job))

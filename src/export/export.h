@@ -36,6 +36,7 @@ struct nl_export {
     FILE *out;             /* of formats that are one file */
     const char *folder;    /* of formats that are a folder of tables */
     const char *table;     /* one table of those, written to `out`; NULL = all */
+    const char *of;        /* which stacks, by a part of their event; NULL = the first */
     const char *title;     /* name of the profile, for formats that have a place for it; or NULL */
     struct nl_lost *lost;
     size_t lost_count, lost_cap;
@@ -66,6 +67,9 @@ const struct nl_exporter *nl_exporter_find(const char *name);
 void nl_export_init(struct nl_export *export, const struct nl_trace *trace,
                     const struct nl_window *window, struct nl_job *job);
 void nl_export_release(struct nl_export *export);
+
+/* UTC time of the first event in ns; NL_NULL_I64 when no source tells. */
+int64_t nl_export_epoch(const struct nl_trace *trace);
 
 /* Says that `count` things (0 = nothing happens) have no place in the format. */
 void nl_export_lost(struct nl_export *export, uint64_t count, const char *what);

@@ -58,22 +58,17 @@ static void add_clock(struct head *head, uint64_t clock, int64_t ts)
 /* Times are of boot time, which is the default; where UTC is known, it is said. */
 static void write_clock(struct head *head)
 {
-    const struct nl_source_table *source = &head->writer->trace->source;
-    for (uint32_t i = 0; i < source->rows; i++) {
-        int64_t epoch = source->epoch_ns[i], offset = source->offset_ns[i];
-        int64_t first = head->writer->trace->first_ts, utc;
-        if (epoch == NL_NULL_I64 || __builtin_add_overflow(epoch, first, &utc) ||
-            __builtin_sub_overflow(utc, offset == NL_NULL_I64 ? 0 : offset, &utc) || utc <= 0)
-            continue;
-        bytes_clear(&head->inner);
-        add_clock(head, CLOCK_BOOTTIME, first + head->writer->shift);
-        add_clock(head, CLOCK_REALTIME, utc);
-        bytes_tag_varint(&head->inner, 2, CLOCK_BOOTTIME);
-        bytes_tag_varint(&head->body, PACKET_TIMESTAMP, (uint64_t)(first + head->writer->shift));
-        bytes_tag_message(&head->body, PACKET_CLOCKS, &head->inner);
-        flush_packet(head);
+    int64_t utc = nl_export_epoch(head->writer->trace);
+    int64_t first = head->writer->trace->first_ts + head->writer->shift;
+    if (utc == NL_NULL_I64 || utc <= 0)
         return;
-    }
+    bytes_clear(&head->inner);
+    add_clock(head, CLOCK_BOOTTIME, first);
+    add_clock(head, CLOCK_REALTIME, utc);
+    bytes_tag_varint(&head->inner, 2, CLOCK_BOOTTIME);
+    bytes_tag_varint(&head->body, PACKET_TIMESTAMP, (uint64_t)first);
+    bytes_tag_message(&head->body, PACKET_CLOCKS, &head->inner);
+    flush_packet(head);
 }
 
 /* ---- tracks ---- */

@@ -1,14 +1,12 @@
 /*
- * Perfetto's protobuf traces (TracePacket, TrackEvent). Parts are rendered a batch at a time, several
- * threads at once, and written in order; so memory is bounded by the batch.
+ * Perfetto's protobuf traces (TracePacket, TrackEvent): what is written, and what has no place there.
  */
 #include "export/perfettowrite.h"
 
-#include "base/pool.h"
+#include "export/ordered.h"
 
 #define PART_SLICES 32768
 #define PART_ROWS   65536
-#define BATCH       16 /* parts that are in memory at once */
 
 /* ---- parts ---- */
 
@@ -123,38 +121,17 @@ static void find_texts(struct perfetto_writer *writer)
 
 /* ---- writing ---- */
 
-struct batch {
-    const struct perfetto_writer *writer;
-    struct bytes outs[BATCH];
-    size_t first;
-};
-
-static void render_one(void *context, size_t index, unsigned worker)
+static void render_part(const void *context, size_t piece, struct bytes *out)
 {
-    (void)worker;
-    struct batch *batch = context;
-    bytes_clear(&batch->outs[index]);
-    perfetto_render(batch->writer, &batch->writer->parts[batch->first + index],
-                    &batch->outs[index]);
+    const struct perfetto_writer *writer = context;
+    perfetto_render(writer, &writer->parts[piece], out);
 }
 
 static bool write_parts(struct perfetto_writer *writer, struct nl_err *err)
 {
-    struct batch batch = {.writer = writer};
-    bool done = true;
     nl_job_phase(writer->export->job, "writing", writer->part_count);
-    while (done && batch.first < writer->part_count) {
-        size_t left = writer->part_count - batch.first, count = left < BATCH ? left : BATCH;
-        nl_parallel(nl_job_threads(writer->export->job), count, render_one, &batch);
-        for (size_t i = 0; i < count; i++)
-            fwrite(batch.outs[i].at, 1, batch.outs[i].len, writer->export->out);
-        batch.first += count;
-        nl_job_add(writer->export->job, count);
-        done = nl_export_goes_on(writer->export, err);
-    }
-    for (size_t i = 0; i < BATCH; i++)
-        bytes_release(&batch.outs[i]);
-    return done;
+    return nl_write_ordered(writer->export, writer->export->out, writer->part_count, render_part,
+                            writer, err);
 }
 
 /* What has no place in the file. */

@@ -17,11 +17,11 @@
 #include "base/sort.h"
 #include "timeline/bigarray.h"
 #include "sql/dbstate.h"
+#include "store/columnpath.h"
 
 #define NL_BLOCK_ROWS 1024
 #define NL_MOST_TERMS 24 /* constraints taken over per scan; SQLite checks the others */
 #define NL_MOST_ORDER 8
-#define NL_MOST_HOPS  3
 
 enum nl_shown {
     NL_SHOWN_INTEGER,
@@ -59,8 +59,6 @@ struct nl_vtab {
 
 /* Fills vtab->columns; the array is nl_free'd by the caller. */
 void nl_vcolumns_resolve(struct nl_vtab *vtab);
-/* Whether a table shows its row number as column `id` (those that others refer to). */
-bool nl_table_has_id(enum nl_table_id table);
 /* "INTEGER NS": affinity and meaning of a column as declared to SQLite. */
 const char *nl_column_sql_type(const struct nl_column_def *def);
 

@@ -10,15 +10,6 @@
 #include "base/mem.h"
 #include "sql/vtab.h"
 
-bool nl_table_has_id(enum nl_table_id table)
-{
-    for (unsigned i = 0; i < nl_column_count; i++)
-        if (nl_columns[i].hop == NL_HOP_NONE && nl_columns[i].type == NL_TYPE_REF &&
-            nl_columns[i].target == table)
-            return true;
-    return false;
-}
-
 const char *nl_column_sql_type(const struct nl_column_def *def)
 {
     if (def->type == NL_TYPE_NAME || def->type == NL_TYPE_ENUM)
@@ -30,46 +21,17 @@ const char *nl_column_sql_type(const struct nl_column_def *def)
     return strcmp(def->unit, "bytes") == 0 ? "INTEGER BYTES" : "INTEGER";
 }
 
-/* The references each hop follows: a column of the row's own table, then of lane. */
-static const struct {
-    const char *own;
-    bool slice_lane;  /* then slice → lane */
-    const char *lane; /* then lane → */
-} hops[] = {
-    [NL_HOP_NONE] = {NULL, false, NULL},
-    [NL_HOP_SLICE] = {"slice", false, NULL},
-    [NL_HOP_LANE] = {"slice", true, NULL},
-    [NL_HOP_LANE_PROCESS] = {"slice", true, "process"},
-    [NL_HOP_LANE_THREAD] = {"slice", true, "thread"},
-    [NL_HOP_LANE_DEVICE] = {"slice", true, "device"},
-    [NL_HOP_OWNLANE_PROCESS] = {"lane", false, "process"},
-    [NL_HOP_OWN_PROCESS] = {"process", false, NULL},
-    [NL_HOP_OWN_THREAD] = {"thread", false, NULL},
-    [NL_HOP_SERIES] = {"series", false, NULL},
-    [NL_HOP_MEASUREMENT] = {"measurement", false, NULL},
-};
-
-static void add_hop(struct nl_vcolumn *column, const struct nl_trace *trace, enum nl_table_id table,
-                    const char *name)
-{
-    const struct nl_column_def *def = nl_table_column(table, name);
-    if (!def || column->hop_count == NL_MOST_HOPS)
-        NL_BUG("schema.def has a hop that the query room does not know");
-    column->hops[column->hop_count++] = nl_trace_column(trace, def);
-}
-
 static void resolve(struct nl_vcolumn *column, const struct nl_vtab *vtab,
                     const struct nl_column_def *def)
 {
     const struct nl_trace *trace = vtab->db->trace;
-    *column = (struct nl_vcolumn){.def = def, .ascending = -1, .nullable = true};
-    column->array = nl_trace_column(trace, def);
-    if (hops[def->hop].own && !(vtab->table == NL_T_slice && hops[def->hop].slice_lane))
-        add_hop(column, trace, vtab->table, hops[def->hop].own);
-    if (hops[def->hop].slice_lane)
-        add_hop(column, trace, NL_T_slice, "lane");
-    if (hops[def->hop].lane)
-        add_hop(column, trace, NL_T_lane, hops[def->hop].lane);
+    struct nl_column_path path = nl_column_path_of(trace, vtab->table, def);
+    *column = (struct nl_vcolumn){.def = def,
+                                  .ascending = -1,
+                                  .nullable = true,
+                                  .array = path.array,
+                                  .hop_count = path.hop_count};
+    memcpy(column->hops, path.hops, sizeof column->hops);
     switch (def->type) {
     case NL_TYPE_TIME: column->origin = vtab->db->origin; break;
     case NL_TYPE_U64: column->null_key = NL_NULL_U64; break;

@@ -1,0 +1,358 @@
+/* Trees of stacks: see the header. */
+#include "export/stackfold.h"
+
+#include <string.h>
+
+#include "base/sort.h"
+#include "timeline/fold.h"
+
+#define MOST_OPEN  512 /* slices open on a thread at a time, over all its lanes */
+#define MOST_KINDS 64
+
+/* ---- trees ---- */
+
+static uint32_t slot_of(const struct nl_stacktree *tree, uint32_t parent, uint32_t frame)
+{
+    uint64_t hash = ((uint64_t)parent << 32 | frame) * 0x9E3779B97F4A7C15u;
+    uint32_t at = (uint32_t)(hash ^ hash >> 29) & (tree->slot_count - 1);
+    while (tree->slots[at]) {
+        const struct nl_stacknode *node = &tree->nodes[tree->slots[at] - 1];
+        if (node->parent == parent && node->frame == frame)
+            break;
+        at = (at + 1) & (tree->slot_count - 1);
+    }
+    return at;
+}
+
+static void grow_slots(struct nl_stacktree *tree)
+{
+    nl_free(tree->slots);
+    tree->slot_count = tree->slot_count ? tree->slot_count * 2 : 1024;
+    tree->slots = nl_zalloc(tree->slot_count * sizeof *tree->slots);
+    for (uint32_t i = 1; i < tree->count; i++)
+        tree->slots[slot_of(tree, tree->nodes[i].parent, tree->nodes[i].frame)] = i + 1;
+}
+
+static uint32_t child(struct nl_stacktree *tree, uint32_t parent, uint32_t frame)
+{
+    if (tree->count * 2 >= tree->slot_count)
+        grow_slots(tree);
+    uint32_t at = slot_of(tree, parent, frame);
+    if (tree->slots[at])
+        return tree->slots[at] - 1;
+    nl_grow(&tree->nodes, &tree->cap, (size_t)tree->count + 1);
+    tree->nodes[tree->count] = (struct nl_stacknode){.parent = parent, .frame = frame};
+    tree->slots[at] = tree->count + 1;
+    return tree->count++;
+}
+
+static struct nl_stacktree *add_tree(struct nl_stackfold *fold, struct nl_str event,
+                                     struct nl_str unit)
+{
+    nl_grow(&fold->trees, &fold->cap, fold->count + 1);
+    struct nl_stacktree *tree = &fold->trees[fold->count++];
+    *tree = (struct nl_stacktree){.event = event, .unit = unit};
+    nl_grow(&tree->nodes, &tree->cap, 1);
+    tree->nodes[tree->count++] = (struct nl_stacknode){.frame = NL_NULL_ROW};
+    return tree;
+}
+
+static uint32_t add_frame(struct nl_stackfold *fold, const struct nl_stackframe *frame)
+{
+    nl_grow(&fold->frames, &fold->frame_cap, (size_t)fold->frame_count + 1);
+    fold->frames[fold->frame_count] = *frame;
+    return fold->frame_count++;
+}
+
+uint32_t *nl_stackfold_path(const struct nl_stacktree *tree, uint32_t node, uint32_t *depth)
+{
+    uint32_t count = 0;
+    for (uint32_t at = node; at; at = tree->nodes[at].parent)
+        count++;
+    uint32_t *path = nl_alloc((count + 1u) * sizeof *path);
+    *depth = count;
+    for (uint32_t at = node; at; at = tree->nodes[at].parent)
+        path[--count] = tree->nodes[at].frame;
+    return path;
+}
+
+/* ---- samples ---- */
+
+/* Frames of stacks that differ in nothing that is told are one. */
+static uint32_t *frames_of_stacks(struct nl_stackfold *fold)
+{
+    const struct nl_trace *trace = fold->export->trace;
+    const struct nl_stack_table *stack = &trace->stack;
+    uint32_t room = 1024, *frames = nl_alloc((stack->rows + 1u) * sizeof *frames);
+    while (room < 2 * (uint64_t)stack->rows && room < (uint32_t)1 << 31)
+        room *= 2;
+    uint32_t *slots = nl_zalloc(room * sizeof *slots); /* a row of stack + 1 */
+    for (uint32_t i = 0; i < stack->rows; i++) {
+        uint32_t key[4] = {stack->name[i], stack->file[i], stack->module[i], stack->line[i]};
+        uint32_t at = (uint32_t)nl_hash(key, sizeof key) & (room - 1);
+        for (; slots[at]; at = (at + 1) & (room - 1)) {
+            uint32_t other = slots[at] - 1;
+            uint32_t there[4] = {stack->name[other], stack->file[other], stack->module[other],
+                                 stack->line[other]};
+            if (memcmp(key, there, sizeof key) == 0)
+                break;
+        }
+        if (slots[at]) {
+            frames[i] = frames[slots[at] - 1];
+            continue;
+        }
+        slots[at] = i + 1;
+        struct nl_stackframe frame = {nl_trace_name(trace, stack->name[i]),
+                                      nl_trace_name(trace, stack->file[i]),
+                                      stack->line[i] == NL_NULL_U32 ? 0 : stack->line[i]};
+        if (!frame.name.len)
+            frame.name = nl_str("(unknown)");
+        if (!frame.file.len)
+            frame.file = nl_trace_name(trace, stack->module[i]);
+        frames[i] = add_frame(fold, &frame);
+    }
+    nl_free(slots);
+    return frames;
+}
+
+/* Node of a row of table stack, in a tree; made with all above it. Parents come before children. */
+static uint32_t node_of_stack(struct nl_stacktree *tree, const struct nl_stack_table *stack,
+                              const uint32_t *frames, uint32_t *nodes, uint32_t row)
+{
+    uint32_t above = row, depth = 0;
+    while (!nodes[above] && stack->parent[above] != NL_NULL_ROW && stack->parent[above] < above)
+        above = stack->parent[above];
+    if (!nodes[above])
+        nodes[above] = child(tree, 0, frames[above]);
+    uint32_t *way = NULL;
+    size_t cap = 0;
+    for (uint32_t at = row; at != above; at = stack->parent[at]) {
+        nl_grow(&way, &cap, depth + (size_t)1);
+        way[depth++] = at;
+    }
+    for (uint32_t node = nodes[above]; depth--; node = nodes[way[depth]])
+        nodes[way[depth]] = child(tree, node, frames[way[depth]]);
+    nl_free(way);
+    return nodes[row];
+}
+
+struct sample_kind {
+    uint32_t event, unit;
+};
+
+static void fold_kind(struct nl_stackfold *fold, const struct sample_kind *kind,
+                      const uint32_t *frames)
+{
+    const struct nl_trace *trace = fold->export->trace;
+    const struct nl_sample_table *sample = &trace->sample;
+    struct nl_str event = nl_trace_name(trace, kind->event),
+                  unit = nl_trace_name(trace, kind->unit);
+    struct nl_stacktree *tree =
+        add_tree(fold, event.len ? event : nl_str("samples"), unit.len ? unit : nl_str("samples"));
+    uint32_t *nodes = nl_zalloc((trace->stack.rows + 1u) * sizeof *nodes);
+    for (uint32_t i = 0; i < sample->rows; i++) {
+        if (sample->event[i] != kind->event || sample->unit[i] != kind->unit ||
+            sample->stack[i] == NL_NULL_ROW ||
+            !nl_export_picks_moment(fold->export, sample->lane[i], sample->ts[i]))
+            continue;
+        uint32_t node = node_of_stack(tree, &trace->stack, frames, nodes, sample->stack[i]);
+        int64_t weight = sample->weight[i] == NL_NULL_I64 ? 1 : sample->weight[i], sum;
+        if (!__builtin_add_overflow(tree->nodes[node].self, weight, &sum))
+            tree->nodes[node].self = sum;
+        tree->nodes[node].count++;
+        tree->samples++;
+    }
+    nl_free(nodes);
+}
+
+static void fold_samples(struct nl_stackfold *fold, struct nl_export *export)
+{
+    const struct nl_sample_table *sample = &export->trace->sample;
+    struct sample_kind kinds[MOST_KINDS];
+    size_t count = 0;
+    uint64_t bare = 0, others = 0;
+    for (uint32_t i = 0; i < sample->rows; i++) {
+        if (!nl_export_picks_moment(export, sample->lane[i], sample->ts[i]))
+            continue;
+        bare += sample->stack[i] == NL_NULL_ROW;
+        size_t k = 0;
+        while (k < count &&
+               (kinds[k].event != sample->event[i] || kinds[k].unit != sample->unit[i]))
+            k++;
+        if (k == count && count < MOST_KINDS)
+            kinds[count++] = (struct sample_kind){sample->event[i], sample->unit[i]};
+        others += k == MOST_KINDS;
+    }
+    nl_export_lost(export, bare, "samples without a stack");
+    nl_export_lost(export, others, "samples of further events");
+    if (!count)
+        return;
+    uint32_t *frames = frames_of_stacks(fold);
+    for (size_t k = 0; k < count; k++)
+        fold_kind(fold, &kinds[k], frames);
+    nl_free(frames);
+}
+
+/* ---- device work under what launched it ---- */
+
+struct device_fold {
+    struct nl_stackfold *fold;
+    const struct nl_trace *trace;
+    struct nl_fold names;
+    uint32_t *frames; /* per folded name: frame + 1 */
+    size_t frame_room;
+    uint32_t *first, *lanes;        /* lanes of each thread */
+    struct nl_lane_cursor *cursors; /* per lane */
+    uint32_t none;                  /* frame of work without a launch; NL_NULL_ROW = not made yet */
+};
+
+static uint32_t frame_of_name(struct device_fold *work, uint32_t name)
+{
+    uint32_t id = nl_fold_id(&work->names, name);
+    if (id >= work->frame_room) {
+        size_t before = work->frame_room;
+        nl_grow(&work->frames, &work->frame_room, id + (size_t)1);
+        memset(work->frames + before, 0, (work->frame_room - before) * sizeof *work->frames);
+    }
+    if (work->frames[id])
+        return work->frames[id] - 1;
+    struct nl_str text = nl_dict_text(&work->names.texts, id);
+    char *copy = nl_arena_text(&work->fold->arena, text.ptr, text.len);
+    struct nl_stackframe frame = {
+        text.len ? (struct nl_str){copy, text.len} : nl_str("(no name)"), {"", 0}, 0};
+    work->frames[id] = add_frame(work->fold, &frame) + 1;
+    return work->frames[id] - 1;
+}
+
+/* Lanes of every thread, so that what is open on it is found in all of them. */
+static void find_lanes(struct device_fold *work)
+{
+    const struct nl_lane_table *lane = &work->trace->lane;
+    uint32_t threads = work->trace->thread.rows;
+    work->first = nl_zalloc((threads + 2u) * sizeof *work->first);
+    work->lanes = nl_alloc((lane->rows + 1u) * sizeof *work->lanes);
+    work->cursors = nl_zalloc((lane->rows + 1u) * sizeof *work->cursors);
+    for (uint32_t i = 0; i < lane->rows; i++)
+        if (lane->thread[i] != NL_NULL_ROW)
+            work->first[lane->thread[i] + 2]++;
+    for (uint32_t i = 0; i < threads; i++)
+        work->first[i + 2] += work->first[i + 1];
+    for (uint32_t i = 0; i < lane->rows; i++)
+        if (lane->thread[i] != NL_NULL_ROW)
+            work->lanes[work->first[lane->thread[i] + 1]++] = i;
+}
+
+/* Does a come outside of b? */
+static bool outside(const struct nl_trace *trace, uint32_t a, uint32_t b)
+{
+    const struct nl_slice_table *slice = &trace->slice;
+    if (slice->ts[a] != slice->ts[b])
+        return slice->ts[a] < slice->ts[b];
+    int64_t end_a = nl_slice_end(trace, a), end_b = nl_slice_end(trace, b);
+    return end_a != end_b ? end_a > end_b : slice->depth[a] < slice->depth[b];
+}
+
+/* Slices that are open at the launch on its thread, outermost first. */
+static unsigned open_slices(struct device_fold *work, uint32_t launch, uint32_t *open)
+{
+    const struct nl_trace *trace = work->trace;
+    uint32_t own = trace->slice.lane[launch], thread = trace->lane.thread[own];
+    unsigned count = 0;
+    for (uint32_t at = launch; at != NL_NULL_ROW && count < MOST_OPEN; at = trace->slice.parent[at])
+        open[count++] = at;
+    if (thread != NL_NULL_ROW)
+        for (uint32_t i = work->first[thread]; i < work->first[thread + 1]; i++) {
+            uint32_t lane = work->lanes[i];
+            if (lane == own || trace->lane.kind[lane] == NL_LANE_OSRT ||
+                trace->lane.kind[lane] == NL_LANE_SCHED ||
+                trace->lane.kind[lane] == NL_LANE_OVERHEAD)
+                continue;
+            uint32_t at =
+                nl_lane_slice_at(trace, &work->cursors[lane], lane, trace->slice.ts[launch]);
+            for (; at != NL_NULL_ROW && count < MOST_OPEN; at = trace->slice.parent[at])
+                open[count++] = at;
+        }
+    for (unsigned i = 1; i < count; i++) /* nearly in order: insertion */
+        for (unsigned k = i; k && outside(trace, open[k], open[k - 1]); k--) {
+            uint32_t swap = open[k];
+            open[k] = open[k - 1];
+            open[k - 1] = swap;
+        }
+    return count;
+}
+
+static void fold_work(struct device_fold *work, struct nl_stacktree *tree, uint32_t slice)
+{
+    const struct nl_trace *trace = work->trace;
+    uint32_t launch = trace->slice.link[slice], open[MOST_OPEN], node = 0;
+    unsigned count = 0;
+    if (launch != NL_NULL_ROW)
+        count = open_slices(work, launch, open);
+    for (unsigned i = 0; i < count; i++)
+        node = child(tree, node, frame_of_name(work, trace->slice.name[open[i]]));
+    if (!count) {
+        if (work->none == NL_NULL_ROW) {
+            struct nl_stackframe frame = {nl_str("(no launch recorded)"), {"", 0}, 0};
+            work->none = add_frame(work->fold, &frame);
+        }
+        node = child(tree, node, work->none);
+    }
+    node = child(tree, node, frame_of_name(work, trace->slice.name[slice]));
+    tree->nodes[node].self += nl_slice_end(trace, slice) - trace->slice.ts[slice];
+    tree->nodes[node].count++;
+    tree->samples++;
+}
+
+static void fold_device(struct nl_stackfold *fold)
+{
+    const struct nl_trace *trace = fold->export->trace;
+    struct device_fold work = {.fold = fold, .trace = trace, .none = NL_NULL_ROW};
+    if (!trace->kernel.rows && !trace->copy.rows && !trace->memset.rows && !trace->graph.rows)
+        return;
+    nl_fold_init(&work.names, trace, NL_FOLD_INSTANCES);
+    find_lanes(&work);
+    struct nl_stacktree *tree = add_tree(fold, nl_str("device time"), nl_str("ns"));
+    for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
+        unsigned kind = trace->slice.kind[slice];
+        bool device = kind == NL_KIND_KERNEL || kind == NL_KIND_MEMCPY || kind == NL_KIND_MEMSET ||
+                      kind == NL_KIND_GRAPH;
+        if (device && nl_export_picks(fold->export, slice))
+            fold_work(&work, tree, slice);
+    }
+    nl_free(work.first);
+    nl_free(work.lanes);
+    nl_free(work.cursors);
+    nl_free(work.frames);
+    nl_fold_release(&work.names);
+}
+
+void nl_stackfold_make(struct nl_stackfold *fold, struct nl_export *export)
+{
+    *fold = (struct nl_stackfold){.export = export};
+    nl_arena_init(&fold->arena);
+    nl_job_phase(export->job, "preparing", 0);
+    fold_samples(fold, export);
+    fold_device(fold);
+    size_t kept = 0;
+    for (size_t i = 0; i < fold->count; i++) {
+        if (fold->trees[i].samples) {
+            fold->trees[kept++] = fold->trees[i];
+            continue;
+        }
+        nl_free(fold->trees[i].nodes);
+        nl_free(fold->trees[i].slots);
+    }
+    fold->count = kept;
+}
+
+void nl_stackfold_release(struct nl_stackfold *fold)
+{
+    for (size_t i = 0; i < fold->count; i++) {
+        nl_free(fold->trees[i].nodes);
+        nl_free(fold->trees[i].slots);
+    }
+    nl_free(fold->trees);
+    nl_free(fold->frames);
+    nl_arena_free(&fold->arena);
+    *fold = (struct nl_stackfold){0};
+}

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Exports as their real consumers read them: pyarrow, pandas, Polars, DuckDB, Perfetto's protobuf schema,
+`go tool pprof`, speedscope's reader, prometheus_client, opentelemetry-proto, TensorBoard.
+
+    tests/exports_real.py [WORD...]      parts whose name contains a WORD
+
+Each part needs a package; without it the part is skipped, with the reason. `make test-frameworks` puts
+them into build/venv-exports and runs this file with its interpreter.
+"""
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from harness import FIXTURES, ROOT, Tally, neurolens, scratch  # noqa: E402
+
+PYTHON = os.path.join(ROOT, "build", "venv-exports", "bin", "python")
+if os.path.exists(PYTHON) and os.path.abspath(sys.prefix) != os.path.dirname(os.path.dirname(PYTHON)):
+    os.execv(PYTHON, [PYTHON, *sys.argv])
+
+tally = Tally("exports_real")
+SHARED = os.path.join(os.path.dirname(ROOT), "shared", "samples")
+TRAIN = os.path.join(FIXTURES, "torch_cpu_train.json.gz")
+H100 = os.path.join(SHARED, "nsys", "GindaChen+nsys-ai__tests__fixtures__h100_2gpu_1s.sqlite")
+STACKS = os.path.join(os.path.dirname(FIXTURES), "corpus", "perf")
+
+
+def sql(profile, query):
+    done = neurolens(["sql", profile, query, "--format", "json"])
+    if done.status != 0:
+        raise RuntimeError("%s: %s" % (query, done.describe()))
+    result = json.loads(done.stdout)["result"]
+    return [c["name"] for c in result["columns"]], result["rows"]
+
+
+def export(profile, form, name, *options):
+    path = os.path.join(scratch(), name)
+    done = neurolens(["export", profile, "--to", form, "-o", path, *options])
+    if done.status != 0:
+        raise RuntimeError(done.describe())
+    return path
+
+
+def profiles():
+    return [("train", TRAIN)] + ([("h100", H100)] if os.path.exists(H100) else [])
+
+
+def module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise LookupError("no %s; make test-frameworks installs it" % name) from None
+
+
+def tables_of(folder):
+    return sorted(f[:-len(".parquet")] for f in os.listdir(folder) if f.endswith(".parquet"))
+
+
+def plain(value):
+    return None if value is None or value != value else value
+
+
+def pyarrow(name, profile):
+    parquet = module("pyarrow.parquet")
+    folder = export(profile, "parquet", name + "-arrow")
+    for table in tables_of(folder):
+        got = parquet.read_table(os.path.join(folder, table + ".parquet"), partitioning=None)
+        names, rows = sql(profile, "SELECT * FROM " + table)
+        theirs = [list(map(plain, row)) for row in zip(*(got[c].to_pylist() for c in got.column_names))]
+        if table in ("time_breakdown", "kernel_summary", "account"):
+            continue  # results have columns of their own; the next part looks at them
+        tally.check("pyarrow %s: %s, %d rows" % (name, table, len(rows)),
+                    got.column_names == names and theirs == rows,
+                    "%s\n%s\n%s" % (names, next(((a, b) for a, b in zip(rows, theirs) if a != b), ""),
+                                    (len(rows), len(theirs))))
+    summary = parquet.read_table(os.path.join(folder, "kernel_summary.parquet")).to_pylist() \
+        if "kernel_summary" in tables_of(folder) else []
+    wanted = sql(profile, "SELECT name, count, total_ns FROM kernel_summary")[1]
+    tally.check("pyarrow %s: kernel_summary" % name,
+                sorted((r["name"], r["count"], r["total_ns"]) for r in summary) == sorted(map(tuple, wanted)))
+    file = parquet.ParquetFile(os.path.join(folder, "slices.parquet"))
+    statistics = file.metadata.row_group(0).column(file.schema_arrow.names.index("ts")).statistics
+    limits = sql(profile, "SELECT min(ts), max(ts) FROM slices")[1][0]
+    tally.check("pyarrow %s: statistics are read" % name,
+                statistics is not None and [statistics.min, statistics.max] == limits, str(statistics))
+
+
+def duckdb(name, profile):
+    db = module("duckdb").connect()
+    folder = export(profile, "parquet", name + "-duck")
+    for query in ("SELECT kind, count(*), sum(dur) FROM %s GROUP BY kind ORDER BY kind",
+                  "SELECT count(*), min(ts), max(ts), count(DISTINCT name) FROM %s WHERE ts > 1000000"):
+        ours = sql(profile, query % "slices")[1]
+        theirs = [list(r) for r in db.execute(query % ("'%s/slices.parquet'" % folder)).fetchall()]
+        theirs = [[int(v) if hasattr(v, "as_tuple") else v for v in r] for r in theirs]
+        tally.check("duckdb %s: %s" % (name, query[:50]), ours == theirs, "%s\n%s" % (ours, theirs))
+
+
+def polars(name, profile):
+    pl = module("polars")
+    folder = export(profile, "parquet", name + "-polars")
+    frame = pl.read_parquet(os.path.join(folder, "slices.parquet"))
+    count, total = sql(profile, "SELECT count(*), sum(dur) FROM slices")[1][0]
+    tally.check("polars %s: %d slices" % (name, count), frame.height == count and frame["dur"].sum() == total)
+
+
+def pandas(name, profile):
+    pd = module("pandas")
+    folder = export(profile, "csv", name + "-pandas")
+    for table in sorted(f[:-4] for f in os.listdir(folder)):
+        frame = pd.read_csv(os.path.join(folder, table + ".csv"), low_memory=False, keep_default_na=False,
+                            na_values=[""])
+        if table == "account":
+            continue  # the analysis shows fewer columns than SQL
+        count = sql(profile, "SELECT count(*) FROM " + table)[1][0][0]
+        tally.check("pandas %s: %s.csv, %d rows" % (name, table, count), len(frame) == count)
+
+
+def ranks(name, profile):
+    """Hive folders: a table that has ranks is split, and readers put the column back."""
+    if name != "h100":
+        return
+    parquet, db = module("pyarrow.parquet"), module("duckdb").connect()
+    folder = os.path.join(scratch(), "two-ranks")
+    source = [os.path.join(FIXTURES, "torch_cpu_ddp_rank%d.json.gz" % r) for r in (0, 1)]
+    done = neurolens(["export", *source, "--to", "parquet", "-o", folder])
+    tally.check("ranks: exported", done.status == 0, done.describe())
+    both = os.path.join(scratch(), "two.nothing")
+    del both
+    names, rows = sql2(source, "SELECT rank, count(*), sum(dur) FROM ops GROUP BY rank ORDER BY rank")
+    table = parquet.read_table(os.path.join(folder, "ops"))
+    tally.check("ranks: pyarrow finds %d ops in folders rank=N" % table.num_rows,
+                table.num_rows == sum(r[1] for r in rows) and "rank" in table.column_names)
+    theirs = db.execute("SELECT rank, count(*), sum(dur)::BIGINT FROM read_parquet('%s/ops/*/*.parquet', "
+                        "hive_partitioning=true) GROUP BY rank ORDER BY rank" % folder).fetchall()
+    tally.check("ranks: duckdb groups them by rank", [list(r) for r in theirs] == rows, str(theirs))
+
+
+def sql2(sources, query):
+    done = neurolens(["sql", *sources, query, "--format", "json"])
+    result = json.loads(done.stdout)["result"]
+    return result["columns"], result["rows"]
+
+
+def perfetto(name, profile):
+    trace = module("perfetto.protos.perfetto.trace.perfetto_trace_pb2").Trace()
+    with open(export(profile, "perfetto", name + "-real.pftrace"), "rb") as file:
+        trace.ParseFromString(file.read())
+    begun = sum(1 for p in trace.packet if p.track_event.type in (1, 3))
+    ended = sum(1 for p in trace.packet if p.track_event.type == 2)
+    marks, count = sql(profile, "SELECT sum(flags & 2) / 2, count(*) FROM slices")[1][0]
+    tally.check("perfetto's schema %s: %d slices" % (name, count), begun == count and ended <= count - marks)
+    unknown = [p for p in trace.packet if p.WhichOneof("data") is None and not p.HasField("interned_data")]
+    tally.check("perfetto's schema %s: every packet is known" % name, not unknown)
+
+
+def go_pprof(name, profile):
+    if not shutil.which("go"):
+        raise LookupError("no go on the PATH")
+    if name != "h100":
+        return
+    path = export(profile, "pprof", name + ".pb.gz")
+    done = subprocess.run(["go", "tool", "pprof", "-top", "-unit=ns", "-nodecount=5", path], timeout=300,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, HOME=scratch()))
+    text = done.stdout.decode()
+    total = sql(profile, "SELECT sum(dur) FROM slices WHERE kind IN ('kernel', 'memcpy', 'memset')")[1][0][0]
+    tally.check("go tool pprof %s: total %d ns" % (name, total), str(total) in text, text[:800])
+
+
+def main():
+    for part in (pyarrow, duckdb, polars, pandas, ranks, perfetto, go_pprof):
+        for name, profile in profiles():
+            what = "%s %s" % (part.__name__, name)
+            if len(sys.argv) > 1 and not any(word in what for word in sys.argv[1:]):
+                continue
+            try:
+                part(name, profile)
+            except LookupError as missing:
+                tally.skip(what, str(missing))
+            except Exception as error:  # one part's failure is not the others'
+                tally.fail(what, "%s: %s" % (type(error).__name__, error))
+    tally.finish()
+
+
+main()
