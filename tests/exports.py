@@ -10,13 +10,18 @@ profile, and by our own readers (export, import, the same answers). With the rea
 import collections
 import csv
 import gzip
+import http.client
 import json
 import os
+import re
+import socket
 import struct
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
-from harness import FIXTURES, ROOT, Tally, neurolens, scratch  # noqa: E402
+from harness import (FIXTURES, PROGRAM, ROOT, Tally, environment, has_terminal, neurolens,  # noqa: E402
+                     scratch)  # noqa: E402
 import parquetread  # noqa: E402
 from protowire import fields, varint  # noqa: E402
 
@@ -419,6 +424,185 @@ def sampled_stacks():
                 done.describe())
 
 
+# ---- sums for others ----
+
+def callgrind(name, profile):
+    path, _ = export(profile, "callgrind", name + ".callgrind", "--of", "device time")
+    names, own, inclusive, fn, callee = {}, collections.Counter(), collections.Counter(), None, None
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            line = line.rstrip("\n")
+            for word in ("fn=", "cfn="):
+                if line.startswith(word):
+                    number_, _, text = line[len(word):].partition(" ")
+                    names.setdefault(number_, text)
+                    fn, callee = (names[number_], None) if word == "fn=" else (fn, names[number_])
+            if line.startswith("0 "):
+                cost = int(line[2:])
+                if callee is None:
+                    own[fn] += cost
+                else:
+                    inclusive[fn, callee] += cost
+    types, samples = read_pprof(export(profile, "pprof", name + ".grind.pb.gz", "--quiet")[0])
+    which = types.index("device time")
+    wanted = collections.Counter()
+    for frames, values in samples:
+        wanted["".join(" " if c < " " else c for c in frames[-1])] += values[which]
+    tally.check("callgrind %s: what %d functions cost themselves" % (name, len(own)), own == +wanted,
+                "%s" % list((own - wanted).items())[:3])
+
+
+def openmetrics(name, profile):
+    path, _ = export(profile, "openmetrics", name + ".prom")
+    values, types = {}, {}
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    for line in lines[:-2]:
+        if line.startswith("# TYPE "):
+            types[line.split()[2]] = line.split()[3]
+        elif not line.startswith("#"):
+            sample, value = line.rsplit(" ", 1)
+            assert sample not in values
+            values[sample] = value
+    tally.check("openmetrics %s: ends as it must" % name, lines[-2:] == ["# EOF", ""])
+    rows = sql(profile, "SELECT rank, device, wall_ns, idle_ns FROM time_breakdown")
+    good = all(values['neurolens_device_%s_seconds{rank="%s",device="%s"}' % (
+        what, "" if r["rank"] is None else r["rank"], "" if r["device"] is None else r["device"])] ==
+        "%d.%09d" % divmod(r[what + "_ns"], 10 ** 9) for r in rows for what in ("wall", "idle")
+        if r[what + "_ns"] is not None)
+    tally.check("openmetrics %s: wall and idle of %d devices, to the ns" % (name, len(rows)), good, str(rows))
+    kernels = sql(profile, "SELECT name, count, total_ns FROM kernel_summary ORDER BY total_ns DESC LIMIT 3")
+    escaped = [k["name"].replace("\\", "\\\\").replace('"', '\\"') for k in kernels]
+    tally.check("openmetrics %s: kernels" % name, all(
+        values['neurolens_kernel_seconds_sum{kernel="%s"}' % e] == "%d.%09d" % divmod(k["total_ns"], 10 ** 9)
+        for e, k in zip(escaped, kernels)))
+    buckets = [int(v) for k, v in values.items() if k.startswith("neurolens_step_seconds_bucket")]
+    tally.check("openmetrics %s: buckets never fall" % name, buckets == sorted(buckets) and
+                (not buckets or buckets[-1] == int(values["neurolens_step_seconds_count"])))
+
+
+def crc32c(data):
+    value = 0xffffffff
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
+    value ^= 0xffffffff
+    return ((value >> 15 | value << 17) + 0xa282ead8) & 0xffffffff
+
+
+def tensorboard(name, profile):
+    with open(export(profile, "tensorboard", name + ".tfevents")[0], "rb") as file:
+        data = file.read()
+    at, events = 0, []
+    while at < len(data):
+        size, check = struct.unpack_from("<QI", data, at)
+        body = data[at + 12:at + 12 + size]
+        after, = struct.unpack_from("<I", data, at + 12 + size)
+        assert check == crc32c(data[at:at + 8])
+        assert size > 4096 or after == crc32c(body)
+        events.append(dict(fields(body)))
+        at += 16 + size
+    scalars, text = {}, None
+    for event in events[1:]:
+        value = dict(fields(dict(fields(event[5]))[1]))
+        tensor = dict(fields(value[8]))
+        if 5 in tensor:
+            scalars[value[1].decode(), event.get(2, 0)] = struct.unpack("<f", tensor[5])[0]
+        else:
+            text = tensor[8].decode()
+    steps = sql(profile, 'SELECT "index" AS i, dur, rank FROM steps')
+    told = [v for (tag, _), v in scalars.items() if tag.startswith("step_time_ms")]
+    tally.check("tensorboard %s: %d scalars, lengths of marked steps among them" % (name, len(scalars)),
+                events[0][3] == b"brain.Event:2" and
+                all(any(abs(v - r["dur"] / 1e6) < 1e-3 for v in told) for r in steps), str(told[:5]))
+    tally.check("tensorboard %s: the report is Markdown" % name, text is not None and text.startswith("#") and
+                "|" in text, str(text)[:200])
+
+
+# ---- open --perfetto ----
+
+def ask(address, path, host=None, method="GET"):
+    connection = http.client.HTTPConnection(address, timeout=20)
+    connection.putrequest(method, path, skip_host=host is not None)
+    if host is not None:
+        connection.putheader("Host", host)
+    connection.endheaders()
+    answer = connection.getresponse()
+    return answer.status, dict(answer.getheaders()), answer.read()
+
+
+def open_perfetto():
+    name = "<img src=x onerror=alert(1)>&'.json.gz"
+    profile = made(name.replace("/", ""))
+    with open(TRAIN, "rb") as source, open(profile, "wb") as copy:
+        copy.write(source.read())
+    program = subprocess.Popen([PROGRAM, "open", profile, "--perfetto", "--no-browser"], cwd=scratch(),
+                               env=environment(scratch()), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    try:
+        url = program.stdout.readline().decode().strip()
+        match = re.fullmatch(r"http://(127\.0\.0\.1:(\d+))(/[0-9a-f]{32}/)", url)
+        if not tally.check("open --perfetto: prints an address on loopback with a token", match is not None, url):
+            return
+        address, port, base = match.groups()
+        status, headers, page = ask(address, base)
+        text = page.decode()
+        tally.check("open --perfetto: the page's policy lets one script run, and no other site in",
+                    status == 200 and "default-src 'none'" in headers["Content-Security-Policy"] and
+                    "nonce-" in headers["Content-Security-Policy"] and headers["Referrer-Policy"] == "no-referrer"
+                    and "Cross-Origin-Opener-Policy" not in headers and headers["Cache-Control"] == "no-store",
+                    str(headers))
+        tally.check("open --perfetto: a profile's name cannot become HTML", "<img" not in text and
+                    "&lt;img src=x onerror=alert(1)&gt;&amp;&#39;" in text and "{{" not in text)
+        status, headers, trace = ask(address, base + "trace")
+        wanted, _ = export(profile, "perfetto", "served.pftrace")
+        with open(wanted, "rb") as file:
+            tally.check("open --perfetto: serves what export writes", status == 200 and trace == file.read())
+        refused = [ask(address, "/")[0], ask(address, "/" + "0" * 32 + "/")[0], ask(address, base[:-2] + "/")[0],
+                   ask(address, base, "evil.example:" + port)[0], ask(address, base + "..%2f..%2fetc/passwd")[0]]
+        tally.check("open --perfetto: everything else is refused", refused == [404] * 5, str(refused))
+        silent = socket.create_connection(("127.0.0.1", int(port)))  # must not hold up the others
+        noisy = socket.create_connection(("127.0.0.1", int(port)))
+        noisy.sendall(b"G" * 20000)
+        tally.check("open --perfetto: connections that say nothing, or too much, harm nobody",
+                    ask(address, base + "trace", method="HEAD")[0] == 200)
+        silent.close()
+        noisy.close()
+        tally.check("open --perfetto: ends when the trace was handed over",
+                    ask(address, base + "done", method="POST")[0] == 200 and program.wait(20) == 0)
+        tally.check("open --perfetto: says how to reach it from elsewhere",
+                    "ssh -L %s:127.0.0.1:%s " % (port, port) in program.stderr.read().decode())
+    finally:
+        program.kill()
+        program.wait()
+
+
+def words_alone():
+    """A profile alone: open on a terminal, info in a pipe."""
+    piped = neurolens([TRAIN])
+    tally.check("a profile alone in a pipe: info", piped.stdout == neurolens(["info", TRAIN]).stdout)
+    if not has_terminal():
+        tally.skip("a profile alone on a terminal", "no pseudo-terminal")
+        return
+    main_, side = os.openpty()
+    program = subprocess.Popen([PROGRAM, TRAIN], cwd=scratch(), env=dict(environment(scratch()), PAGER="cat"),
+                               stdin=side, stdout=side,
+                               stderr=subprocess.DEVNULL)
+    os.close(side)
+    text = b""
+    try:
+        while chunk := os.read(main_, 65536):
+            text += chunk
+    except OSError:
+        pass  # the other side has ended
+    program.wait(30)
+    os.close(main_)
+    shown = neurolens(["open", TRAIN]).stdout.split("\n")
+    tally.check("a profile alone on a terminal: open", shown[0].encode() in text and
+                shown[0] != piped.stdout.split("\n")[0], text[:300])
+
+
 # ---- through our own readers ----
 
 QUESTIONS = [
@@ -477,7 +661,12 @@ def main():
             parts.append(("tables " + name, tables, (name, path)))
         if name not in ("train",):
             parts.append(("stacks " + name, device_stacks, (name, path)))
+            parts.append(("callgrind " + name, callgrind, (name, path)))
+        parts.append(("openmetrics " + name, openmetrics, (name, path)))
+        if name != "kineto":
+            parts.append(("tensorboard " + name, tensorboard, (name, path)))
     parts += [("windows", windows, ()), ("outputs", outputs, ()), ("folders", folders, ()),
+              ("open", open_perfetto, ()), ("words alone", words_alone, ()),
               ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ())]
     if not ZSTD:
         tally.skip("parquet", "no libzstd")

@@ -51,6 +51,8 @@ struct nl_settings {
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
     const char *table, *of;     /* export */
+    bool perfetto, no_browser;  /* open */
+    const char *ui;             /* open */
     struct nl_texts set;        /* export, add, profile: key=value */
     /* run */
     int policy; /* enum nl_rec_policy */
@@ -119,9 +121,9 @@ enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[] 
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
 /* Of single commands, in cmd_NAME.c. */
-extern const struct nl_option nl_diff_options[], nl_export_options[], nl_fingerprint_options[],
-    nl_init_options[], nl_ledger_options[], nl_model_options[], nl_similar_options[],
-    nl_run_options[], nl_top_options[];
+extern const struct nl_option nl_diff_options[], nl_export_options[], nl_open_options[],
+    nl_fingerprint_options[], nl_init_options[], nl_ledger_options[], nl_model_options[],
+    nl_similar_options[], nl_run_options[], nl_top_options[];
 extern const struct nl_option nl_page_options[], nl_flame_options[];
 extern const struct nl_option nl_check_options[], nl_trend_options[], nl_rank_options[];
 extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
@@ -143,6 +145,7 @@ NL_MUST_CHECK bool nl_cmd_rank(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_diff(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_page(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_flame(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_open(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_export(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_validate(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_profile(struct nl_call *call, struct nl_err *err);

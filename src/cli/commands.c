@@ -165,6 +165,8 @@ static const struct nl_option *const page_tables[] = {nl_page_options, profile_o
                                                       nl_common_options, NULL};
 static const struct nl_option *const flame_tables[] = {nl_flame_options, profile_options,
                                                        nl_common_options, NULL};
+static const struct nl_option *const open_tables[] = {nl_open_options, report_options,
+                                                      profile_options, nl_common_options, NULL};
 static const struct nl_option *const export_tables[] = {nl_export_options, profile_options,
                                                         nl_common_options, NULL};
 static const struct nl_option *const init_tables[] = {nl_init_options, nl_common_options, NULL};
@@ -185,31 +187,19 @@ static const struct nl_option *const fingerprint_tables[] = {
     nl_fingerprint_options, profile_options, nl_common_options, NULL};
 static const struct nl_option *const similar_tables[] = {nl_similar_options, profile_options,
                                                          nl_common_options, NULL};
-const struct nl_option *const nl_every_option[] = {nl_check_options,
-                                                   nl_trend_options,
-                                                   nl_run_options,
-                                                   nl_top_options,
-                                                   nl_model_options,
-                                                   report_options,
-                                                   nl_diff_options,
-                                                   sql_options,
-                                                   nl_export_options,
-                                                   gc_options,
-                                                   add_options,
-                                                   ls_options,
-                                                   tag_options,
-                                                   note_options,
-                                                   rm_options,
-                                                   profile_options,
-                                                   nl_fingerprint_options,
-                                                   nl_similar_options,
-                                                   nl_init_options,
-                                                   nl_ledger_options,
-                                                   trust_options,
-                                                   nl_page_options,
-                                                   nl_flame_options,
-                                                   nl_common_options,
-                                                   NULL};
+const struct nl_option *const nl_every_option[] = {nl_check_options,   nl_trend_options,
+                                                   nl_run_options,     nl_top_options,
+                                                   nl_model_options,   report_options,
+                                                   nl_diff_options,    sql_options,
+                                                   nl_export_options,  nl_open_options,
+                                                   gc_options,         add_options,
+                                                   ls_options,         tag_options,
+                                                   note_options,       rm_options,
+                                                   profile_options,    nl_fingerprint_options,
+                                                   nl_similar_options, nl_init_options,
+                                                   nl_ledger_options,  trust_options,
+                                                   nl_page_options,    nl_flame_options,
+                                                   nl_common_options,  NULL};
 
 const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Look",
                                          "Ledger", "Share",      "Tools",   NULL};
@@ -286,7 +276,7 @@ const struct nl_command nl_commands[] = {
      .tables = report_tables,
      .help = "Shows the files, tools, ranks and devices of a profile, how many events of which\n"
              "kind it holds, and its coverage: what the source did not contain, what was dropped,\n"
-             "cut or repaired. `neurolens PROFILE` alone does the same.",
+             "cut or repaired. `neurolens PROFILE` alone does the same in a pipe.",
      .examples = "neurolens info trace.json.gz            # one profile\n"
                  "neurolens info 'ranks/*.json.gz'        # many files: one multi-rank profile\n"
                  "neurolens info --format json run.sqlite # for a script",

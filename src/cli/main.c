@@ -169,7 +169,7 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     if (call->command)
         remove_word(words, first);
     else if (nl_input_plausible(first) || nl_input_names_run(&scratch, first))
-        call->command = nl_command_find("info");
+        call->command = nl_command_find(isatty(STDOUT_FILENO) ? "open" : "info");
     else
         return unknown_command(first, err);
     bool leading = call->command->leading;

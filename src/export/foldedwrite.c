@@ -18,30 +18,6 @@ static void put_frame(struct bytes *out, struct nl_str name)
     }
 }
 
-static const struct nl_stacktree *choose(const struct nl_stackfold *fold, struct nl_export *export,
-                                         struct nl_err *err)
-{
-    const struct nl_stacktree *chosen = NULL;
-    for (size_t i = 0; i < fold->count; i++) {
-        bool asked = export->of && nl_str_contains(fold->trees[i].event, export->of);
-        if (!chosen && (asked || !export->of))
-            chosen = &fold->trees[i];
-    }
-    if (!chosen && fold->count)
-        (void)nl_fail(err, NL_USAGE, "--of: no stacks of '%s'; there is %.*s", export->of,
-                      (int)fold->trees[0].event.len, fold->trees[0].event.ptr);
-    else if (!chosen)
-        (void)nl_fail(err, NL_INCOMPARABLE,
-                      "the profile has neither CPU samples nor device work; record one of them");
-    for (size_t i = 0; chosen && i < fold->count; i++)
-        if (&fold->trees[i] != chosen) {
-            char *what = nl_arena_format(&export->arena, "stacks of %.*s (--of names them)",
-                                         (int)fold->trees[i].event.len, fold->trees[i].event.ptr);
-            nl_export_lost(export, fold->trees[i].samples, what);
-        }
-    return chosen;
-}
-
 static void write_tree(const struct nl_stackfold *fold, const struct nl_stacktree *tree, FILE *out)
 {
     struct bytes line = {0};
@@ -68,7 +44,7 @@ bool nl_export_folded(struct nl_export *export, struct nl_err *err)
 {
     struct nl_stackfold fold;
     nl_stackfold_make(&fold, export);
-    const struct nl_stacktree *tree = choose(&fold, export, err);
+    const struct nl_stacktree *tree = nl_stackfold_choose(&fold, export, err);
     if (tree)
         write_tree(&fold, tree, export->out);
     nl_stackfold_release(&fold);

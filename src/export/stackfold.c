@@ -356,3 +356,27 @@ void nl_stackfold_release(struct nl_stackfold *fold)
     nl_arena_free(&fold->arena);
     *fold = (struct nl_stackfold){0};
 }
+
+const struct nl_stacktree *nl_stackfold_choose(const struct nl_stackfold *fold,
+                                               struct nl_export *export, struct nl_err *err)
+{
+    const struct nl_stacktree *chosen = NULL;
+    for (size_t i = 0; i < fold->count; i++) {
+        bool asked = export->of && nl_str_contains(fold->trees[i].event, export->of);
+        if (!chosen && (asked || !export->of))
+            chosen = &fold->trees[i];
+    }
+    if (!chosen && fold->count)
+        (void)nl_fail(err, NL_USAGE, "--of: no stacks of '%s'; there is %.*s", export->of,
+                      (int)fold->trees[0].event.len, fold->trees[0].event.ptr);
+    else if (!chosen)
+        (void)nl_fail(err, NL_INCOMPARABLE,
+                      "the profile has neither CPU samples nor device work; record one of them");
+    for (size_t i = 0; chosen && i < fold->count; i++)
+        if (&fold->trees[i] != chosen) {
+            char *what = nl_arena_format(&export->arena, "stacks of %.*s (--of names them)",
+                                         (int)fold->trees[i].event.len, fold->trees[i].event.ptr);
+            nl_export_lost(export, fold->trees[i].samples, what);
+        }
+    return chosen;
+}

@@ -52,6 +52,11 @@ struct nl_stackfold {
 void nl_stackfold_make(struct nl_stackfold *fold, struct nl_export *export);
 void nl_stackfold_release(struct nl_stackfold *fold);
 
+/* The tree that export->of names, else the first; counts the others as lost. NULL with NL_USAGE or, when
+ * there is none at all, NL_INCOMPARABLE. */
+const struct nl_stacktree *nl_stackfold_choose(const struct nl_stackfold *fold,
+                                               struct nl_export *export, struct nl_err *err);
+
 /* The frames from the outermost to the node; nl_free'd by the caller. */
 uint32_t *nl_stackfold_path(const struct nl_stacktree *tree, uint32_t node, uint32_t *depth);
 

@@ -1,0 +1,229 @@
+/*
+ * open: the best viewer at hand. With --perfetto the trace goes to the Perfetto UI by its own handshake:
+ * a page of ours, served on loopback, opens the UI's window and posts the trace to it. The UI fetches
+ * nothing from here, so no fixed port, no CORS and no permission prompt is needed, and nothing leaves the
+ * machine.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/input.h"
+#include "cli/loopback.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "export/export.h"
+
+#define TARGET(member) offsetof(struct nl_settings, member)
+#define PERFETTO_UI    "https://ui.perfetto.dev/"
+#define UI_MOST        2000000000 /* bytes of a trace */
+#define PAGE_MOST      ((size_t)1 << 20)
+
+extern const char nl_handover_page[];
+extern char **environ;
+
+const struct nl_option nl_open_options[] = {
+    {"perfetto", 0, NL_OPTION_FLAG, TARGET(perfetto), NULL,
+     "the timeline in the Perfetto UI, from this machine to your browser", NULL},
+    {"ui", 0, NL_OPTION_TEXT, TARGET(ui), "URL",
+     "with --perfetto: another Perfetto UI than https://ui.perfetto.dev/", NULL},
+    {"no-browser", 0, NL_OPTION_FLAG, TARGET(no_browser), NULL,
+     "with --perfetto: only print the address", NULL},
+    {.name = NULL},
+};
+
+/* ---- the page ---- */
+
+static void put_escaped(struct nl_buf *out, const char *text)
+{
+    for (; *text; text++) {
+        const char *word = *text == '&'    ? "&amp;"
+                           : *text == '<'  ? "&lt;"
+                           : *text == '>'  ? "&gt;"
+                           : *text == '"'  ? "&quot;"
+                           : *text == '\'' ? "&#39;"
+                                           : NULL;
+        if (word)
+            nl_buf_text(out, word);
+        else if ((unsigned char)*text >= 0x20)
+            nl_buf_char(out, *text);
+    }
+}
+
+struct page_value {
+    const char *name, *value;
+};
+
+/* The page with {{NAME}} replaced by escaped values. */
+static void fill_page(struct nl_buf *out, const struct page_value *values)
+{
+    const char *at = nl_handover_page;
+    for (const char *open; (open = strstr(at, "{{"));) {
+        const char *close = strstr(open, "}}");
+        nl_buf_add(out, at, (size_t)(open - at));
+        for (const struct page_value *value = values; close && value->name; value++)
+            if (strlen(value->name) == (size_t)(close - open - 2) &&
+                memcmp(open + 2, value->name, strlen(value->name)) == 0)
+                put_escaped(out, value->value);
+        at = close ? close + 2 : open + 2;
+    }
+    nl_buf_text(out, at);
+}
+
+/* ---- telling ---- */
+
+/* Starts the desktop's browser; false when there is no desktop, or it did not start. */
+static bool start_browser(const char *url)
+{
+    const char *display = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    char *arguments[] = {"xdg-open", (char *)(uintptr_t)url, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status;
+    if (!(display && *display) && !(wayland && *wayland))
+        return false;
+    posix_spawn_file_actions_init(&actions);
+    for (int fd = 0; fd < 3; fd++)
+        posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    int failure = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failure != 0)
+        return false;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void tell_address(const struct nl_call *call, const struct nl_loopback *server)
+{
+    char host[256] = "this-machine";
+    if (gethostname(host, sizeof host - 1) != 0)
+        snprintf(host, sizeof host, "this-machine");
+    printf("%s\n", server->url);
+    fflush(stdout);
+    bool started = !call->settings.no_browser && start_browser(server->url);
+    nl_message_note(call, started ? "your browser has the page; Ctrl-C ends it"
+                                  : "open this address in your browser; Ctrl-C ends it");
+    nl_message_note(call, "from another machine, first: ssh -L %d:127.0.0.1:%d %s", server->port,
+                    server->port, host);
+}
+
+/* ---- the trace ---- */
+
+/* A file that has no name: it is gone with us, however we end. */
+static FILE *nameless_file(struct nl_err *err)
+{
+    FILE *file = tmpfile();
+    if (!file)
+        (void)nl_fail(err, NL_WRITE, "cannot make a temporary file: %s", strerror(errno));
+    return file;
+}
+
+static bool write_trace(const struct nl_call *call, struct nl_input_words *input, FILE *out,
+                        struct nl_err *err)
+{
+    struct nl_window window;
+    struct nl_export export;
+    struct nl_trace *trace = nl_input_load(input, call, err);
+    if (!trace)
+        return false;
+    bool done = nl_input_window(input, trace, call, &window, err);
+    if (done) {
+        nl_export_init(&export, trace, &window, call->job);
+        export.out = out;
+        done = nl_export_perfetto(&export, err);
+        nl_export_release(&export);
+    }
+    nl_trace_free(trace);
+    if (done && (fflush(out) != 0 || ferror(out)))
+        done = nl_fail(err, NL_WRITE, "cannot write the trace: %s", strerror(errno));
+    return done;
+}
+
+/* The profile's name as a file name. */
+static void trace_name(const char *path, char *title, char *file, size_t room)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(title, room, "%s", slash && slash[1] ? slash + 1 : path);
+    snprintf(file, room, "%.*s.pftrace", (int)strcspn(title, "\"\\/"), title);
+}
+
+static bool serve_trace(const struct nl_call *call, const char *path, FILE *trace,
+                        struct nl_err *err)
+{
+    struct nl_loopback server;
+    struct stat info;
+    struct nl_buf page;
+    char nonce[33] = "", policy[512], title[512], file[512];
+    unsigned char random[16];
+    const char *ui = call->settings.ui ? call->settings.ui : PERFETTO_UI;
+    if (fstat(fileno(trace), &info) != 0 || getrandom(random, sizeof random, 0) < 0)
+        return nl_fail(err, NL_ENVIRONMENT, "%s", strerror(errno));
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(nonce + 2 * i, 3, "%02x", random[i]);
+    snprintf(policy, sizeof policy,
+             "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; connect-src 'self'; "
+             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+             nonce, nonce);
+    trace_name(path, title, file, sizeof title);
+    nl_buf_init(&page, PAGE_MOST);
+    fill_page(&page, (struct page_value[]){{"TITLE", title},
+                                           {"FILE", file},
+                                           {"UI", ui},
+                                           {"HASH", "#!/"},
+                                           {"NONCE", nonce},
+                                           {NULL, NULL}});
+    struct nl_loopback_item items[] = {
+        {"", "text/html; charset=utf-8", policy, page.ptr, page.len, -1, false},
+        {"trace", "application/octet-stream", NULL, NULL, (uint64_t)info.st_size, fileno(trace),
+         false},
+        {"done", "text/plain", NULL, "", 0, -1, true}};
+    bool done = nl_loopback_open(&server, err);
+    if (done) {
+        nl_progress_quiet(call->progress);
+        if (info.st_size > UI_MOST)
+            nl_message_note(call,
+                            "the trace has %.1f GB, browsers take about 2; limit it with a "
+                            "window, such as '%s[step=10:20]'",
+                            (double)info.st_size / 1e9, path);
+        tell_address(call, &server);
+        done = nl_loopback_serve(&server, items, sizeof items / sizeof items[0], call->job, err);
+    }
+    nl_loopback_close(&server);
+    nl_buf_release(&page);
+    return done;
+}
+
+static bool open_perfetto(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_input_words input;
+    FILE *trace = NULL;
+    bool done = nl_input_read(&input, call->argument, (size_t)call->count, err);
+    if (done)
+        trace = nameless_file(err);
+    done = trace && write_trace(call, &input, trace, err) &&
+           serve_trace(call, input.paths[0], trace, err);
+    if (trace)
+        fclose(trace);
+    nl_input_release(&input);
+    return done;
+}
+
+bool nl_cmd_open(struct nl_call *call, struct nl_err *err)
+{
+    if (call->settings.perfetto)
+        return open_perfetto(call, err);
+    if (call->settings.ui || call->settings.no_browser)
+        return nl_fail(err, NL_USAGE, "--ui and --no-browser are for --perfetto");
+    return nl_cmd_analyze(call, err);
+}
