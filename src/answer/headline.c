@@ -184,7 +184,7 @@ static void tell_how_steps_are_known(const struct story *story, const struct nl_
                       launches ? "launches that repeat" : "the text of ranges",
                       nl_lookup_f64(steps, row, "confidence"));
     if (apart > 0)
-        nl_buf_format(story->out, "%s%lld more set apart as warm-up or compile",
+        nl_buf_format(story->out, "%s%lld more excluded as warm-up or compile",
                       marked ? " (" : "; ", (long long)apart);
     nl_buf_text(story->out, marked && apart <= 0 ? "." : ").");
 }

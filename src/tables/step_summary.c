@@ -14,7 +14,7 @@ static const struct nl_result_column columns[] = {
     {"p50_ns", "p50", NL_MEANS_NS},       {"p90_ns", "p90", NL_MEANS_NS},
     {"p95_ns", "p95", NL_MEANS_NS},       {"p99_ns", "p99", NL_MEANS_NS},
     {"max_ns", "max", NL_MEANS_NS},       {"mean_ns", "mean", NL_MEANS_NS},
-    {"stddev_ns", "stddev", NL_MEANS_NS}, {"apart", "set apart", NL_MEANS_COUNT},
+    {"stddev_ns", "stddev", NL_MEANS_NS}, {"apart", "excluded", NL_MEANS_COUNT},
     {"method", NULL, NL_MEANS_TEXT},      {"confidence", NULL, NL_MEANS_NUMBER},
 };
 
@@ -77,5 +77,5 @@ const struct nl_analysis nl_analysis_step_summary = {
     .title = "Length of the steps",
     .run = run,
     .doc = "Per rank: number of steady iterations and the distribution of their lengths, how many "
-           "were set apart as warm-up or compile, how they are known (steps) and how sure that is.",
+           "were excluded as warm-up or compile, how they are known (steps) and how sure that is.",
 };

@@ -144,7 +144,7 @@ void nl_step_note(struct nl_result *result, const struct nl_found_steps *found)
         apart += found->items[i].phase != NL_STEP_STEADY;
     result->note = nl_arena_format(
         &result->arena,
-        "steps: %s%s%s%s, confidence %.2f; %zu of %zu set apart as warm-up or compile",
+        "steps: %s%s%s%s, confidence %.2f; %zu of %zu excluded as warm-up or compile",
         how[least->method], least->pattern ? " (\"" : "", least->pattern ? least->pattern : "",
         least->pattern ? "\")" : "", least->confidence, apart, found->count);
 }

@@ -209,7 +209,7 @@ static void put_weight(struct note *note, const struct nl_finding *finding)
         nl_buf_format(line, ", %s of them not counted above",
                       nl_format_ns(text, finding->beyond_ns));
     if (finding->saving_ns[1] > 0) {
-        nl_buf_format(line, " · to win: %s", nl_format_ns(text, finding->saving_ns[0]));
+        nl_buf_format(line, " · saves %s", nl_format_ns(text, finding->saving_ns[0]));
         nl_buf_format(line, " to %s", nl_format_ns(text, finding->saving_ns[1]));
     }
     nl_buf_format(line, " · confidence %.2f", finding->confidence);
@@ -313,8 +313,7 @@ static void put_note(struct note *note, const struct nl_finding *finding, size_t
         nl_buf_char(note->out, '\n');
     put_proof(note, finding, all);
     if (finding->not_this_if) {
-        nl_buf_text(&note->line,
-                    note->width ? "   • would not hold if: " : "- would not hold if: ");
+        nl_buf_text(&note->line, note->width ? "   • rule out: " : "- rule out: ");
         put(note, finding->not_this_if);
         end_line(note, 5);
     }

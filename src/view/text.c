@@ -101,8 +101,8 @@ static void put_rest(struct page *page, const struct nl_result *result, const st
         if (grid->columns[i].shown || (skip && skip[grid->columns[i].source]))
             continue;
         nl_buf_text(&page->line, hidden++         ? ", "
-                                 : page->line.len ? "; no room for "
-                                                  : "no room for ");
+                                 : page->line.len ? "; hidden at this width: "
+                                                  : "hidden at this width: ");
         nl_buf_text(&page->line, nl_grid_heading(&result->columns[grid->columns[i].source]));
     }
     if (page->line.len)

@@ -170,7 +170,7 @@ static void says_what_it_left_out(void)
     result->note = "sizes were not recorded";
     char *text = shown("text", result, &options);
     CHECK(strstr(text, "1 more rows") != NULL);
-    CHECK(strstr(text, "no room for") != NULL);
+    CHECK(strstr(text, "hidden at this width") != NULL);
     CHECK(strstr(text, "sizes were not recorded") != NULL);
     free(text);
     const struct nl_view_options all = {.width = 200, .rows = 2, .all = true};
