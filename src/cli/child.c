@@ -1,5 +1,6 @@
 /* fork, wait with patience and an eye on the job, and say how it ended. */
 #define _GNU_SOURCE
+#include "base/signalname.h"
 #include "cli/child.h"
 
 #include <errno.h>
@@ -150,8 +151,8 @@ static bool say_end(const struct nl_child *child, int status, struct nl_err *err
     if (WIFSIGNALED(status))
         return nl_fail(err, NL_ENVIRONMENT, "%s crashed%s%.90s (SIG%s)%s%s", child->what,
                        doing ? " while " : "", doing ? child->doing : "",
-                       sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?", colon,
-                       last);
+                       nl_signal_name(WTERMSIG(status)) ? nl_signal_name(WTERMSIG(status)) : "?",
+                       colon, last);
     return nl_fail(err, NL_ENVIRONMENT, "%s ended%s%.90s with status %d%s%s", child->what,
                    doing ? " while " : "", doing ? child->doing : "", WEXITSTATUS(status), colon,
                    last);

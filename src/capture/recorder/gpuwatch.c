@@ -150,8 +150,7 @@ static bool sleep_to(struct gpuwatch *watch, int64_t next)
 {
     struct timespec until = {.tv_sec = next / 1000000000, .tv_nsec = next % 1000000000};
     pthread_mutex_lock(&watch->lock);
-    while (!watch->stop &&
-           pthread_cond_clockwait(&watch->wake, &watch->lock, CLOCK_MONOTONIC, &until) == 0)
+    while (!watch->stop && pthread_cond_timedwait(&watch->wake, &watch->lock, &until) == 0)
         ;
     bool stopped = watch->stop;
     pthread_mutex_unlock(&watch->lock);
@@ -194,7 +193,11 @@ struct gpuwatch *gpuwatch_start(const char *root, unsigned clock)
     sigset_t all, before;
     struct gpuwatch *watch = nl_zalloc(sizeof *watch);
     pthread_mutex_init(&watch->lock, NULL);
-    pthread_cond_init(&watch->wake, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&watch->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     watch->clock = clock;
     watch->first = ticks_pair(clock, 3);
     (void)snprintf(watch->root, sizeof watch->root, "%s", root);
@@ -258,8 +261,7 @@ void gpuwatch_stop(struct gpuwatch *watch, struct gpuwatch_state *state)
     pthread_mutex_lock(&watch->lock);
     watch->stop = true;
     pthread_cond_broadcast(&watch->wake);
-    while (!watch->ended &&
-           pthread_cond_clockwait(&watch->wake, &watch->lock, CLOCK_MONOTONIC, &until) == 0)
+    while (!watch->ended && pthread_cond_timedwait(&watch->wake, &watch->lock, &until) == 0)
         ;
     bool ended = watch->ended;
     if (!ended && watch->round_ns) { /* a call has not come back */

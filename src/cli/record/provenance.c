@@ -1,5 +1,6 @@
 /* Each fact from where the system keeps it; nothing is asked over a network. */
 #define _GNU_SOURCE
+#include "base/signalname.h"
 #include "cli/record/provenance.h"
 
 #include <errno.h>
@@ -206,7 +207,7 @@ void nl_provenance_end(const char *parts, int wait_status)
         snprintf(text, sizeof text, "%d", WEXITSTATUS(wait_status));
         put(out, "run.exit_status", text);
     } else if (WIFSIGNALED(wait_status)) {
-        const char *name = sigabbrev_np(WTERMSIG(wait_status));
+        const char *name = nl_signal_name(WTERMSIG(wait_status));
         snprintf(text, sizeof text, "SIG%.20s", name ? name : "?");
         put(out, "run.exit_signal", text);
     }

@@ -1,5 +1,6 @@
 /* Signals of `neurolens run`: a handler writes their numbers to a pipe. */
 #define _GNU_SOURCE
+#include "base/signalname.h"
 #include "cli/record/runsignals.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ int nl_run_signal_number(const char *text)
     if (strncmp(text, "SIG", 3) == 0)
         text += 3;
     for (size_t i = 0; i < NUMBERS; i++) {
-        const char *name = sigabbrev_np(numbers[i]);
+        const char *name = nl_signal_name(numbers[i]);
         if (name && strcmp(name, text) == 0)
             return numbers[i];
         if (*text >= '0' && *text <= '9' && strtol(text, NULL, 10) == numbers[i])
