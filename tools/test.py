@@ -38,7 +38,7 @@ WERROR = "-Dwerror=" + os.environ.get("WERROR", "true")
 CORES = int(os.environ.get("JOBS") or os.cpu_count() or 1)
 VERBOSE = "--verbose" in sys.argv
 SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
-NO_PARTS = {"harness.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py"}
+NO_PARTS = {"harness.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py"}
 NO_ORACLES = {"oracle.py", "protowire.py"}
 
 # name: cores it keeps busy, seconds it may take, and what else there is to know.
@@ -65,6 +65,11 @@ ROWS = {
     "profile": dict(cores=1, quiet=True, limit=600),
     "profile_tensorrt": dict(cores=0.7, quiet=True),
     "profile_torch": dict(cores=1, quiet=True, limit=600),
+    "gaterecordings": dict(cores=1, quiet=True, limit=600),
+    "exports": dict(limit=600),
+    "page": dict(cores=1.5, limit=900),
+    "check": dict(limit=600),
+    "growth": dict(cores=1, quiet=True, limit=600),
 }
 SANITIZED = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
              "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1", "TSAN_OPTIONS": "halt_on_error=1"}
