@@ -365,6 +365,20 @@ def rot():
     tally.check("a turned bit of a run's cached trace", got.status == 0 and got.stdout == want.stdout, got.describe())
 
 
+def odd_profiles():
+    """Valid profiles that a run document could not be made of."""
+    place = folder()
+    for name, occupancy in (("warmup", "-1"), ("1 (warm-up)", "50"), ("99999999999999999999", "-1e308"), ("3", "1e308")):
+        with open(place + "/odd.json", "w") as file:
+            file.write('{"schemaVersion":1,"traceEvents":[{"ph":"X","name":"ProfilerStep#%s","cat":"user_annotation","pid":1,'
+                       '"tid":1,"ts":1,"dur":9},{"ph":"X","name":"k","cat":"kernel","pid":0,"tid":7,"ts":2,"dur":1,"args":'
+                       '{"device":0,"stream":7,"est. achieved occupancy %%":%s}}]}' % (name, occupancy))
+        got = neurolens(["export", "-q", "odd.json", "--to", "run.json", "-o", "run.json"], cwd=place)
+        checked = neurolens(["validate", "run.json"], cwd=place)
+        tally.check("ProfilerStep#%s, occupancy %s" % (name, occupancy), got.status == 0 and checked.status == 0,
+                    got.describe() + checked.describe())
+
+
 def outputs():
     place = folder()
     out = place + "/out.json"
@@ -386,7 +400,7 @@ def outputs():
 def main():
     wanted = sys.argv[1:]
     for part in (names_that_lead_elsewhere, digests_that_lead_elsewhere, links_inside, journals, schemas, rows,
-                 other_people, second_account, shrinking, rot, outputs):
+                 other_people, second_account, shrinking, rot, odd_profiles, outputs):
         if not wanted or any(word in part.__name__ for word in wanted):
             part()
     tally.finish()

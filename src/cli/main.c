@@ -4,6 +4,7 @@
  * The only global state of the program is here: the job that a signal handler cancels.
  */
 #define _GNU_SOURCE
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,6 +208,7 @@ int main(int argc, char **argv)
     struct nl_err err;
     nl_err_clear(&err);
     nl_hash_choose_key();
+    json_set_alloc_funcs(nl_alloc, nl_free); /* without memory it ends as all else: with status 5 */
     set_signals(&call);
     nl_busguard_install();
     char *line = whole_line(&words);

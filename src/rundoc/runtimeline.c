@@ -119,7 +119,8 @@ static void write_kernel(struct timeline *timeline, uint32_t slice)
     run_u32(parts, "registers_per_thread", kernel->registers[row]);
     run_u32(parts, "static_shared_bytes", kernel->static_shared_bytes[row]);
     run_u32(parts, "dynamic_shared_bytes", kernel->dynamic_shared_bytes[row]);
-    run_f64(parts, "occupancy_share", kernel->occupancy[row]);
+    double occupancy = kernel->occupancy[row];
+    run_f64(parts, "occupancy_share", occupancy >= 0 ? occupancy : NL_NULL_F64);
     run_u64(parts, "graph", kernel->graph[row]);
     run_u64(parts, "graph_node", kernel->graph_node[row]);
     run_u32(parts, "measurement", kernel->measurement[row]);

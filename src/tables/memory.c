@@ -3,6 +3,7 @@
  */
 #include "tables/answer.h"
 #include "tables/scope.h"
+#include "base/sum.h"
 #include "base/sort.h"
 
 static const struct nl_result_column columns[] = {
@@ -67,12 +68,12 @@ static void add_event(struct pool *pool, const struct nl_memory_table *memory, u
         return;
     if (bytes < 0) {
         pool->frees++;
-        pool->freed -= bytes;
+        nl_sum_add(&pool->freed, -bytes);
     } else {
         pool->allocations++;
-        pool->allocated += bytes;
+        nl_sum_add(&pool->allocated, bytes);
     }
-    pool->net += bytes;
+    nl_sum_add(&pool->net, bytes);
     if (pool->net > pool->peak_net)
         pool->peak_net = pool->net;
 }

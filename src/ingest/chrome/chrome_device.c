@@ -51,7 +51,7 @@ void chrome_row_kernel(struct chrome_worker *worker, const struct chrome_cat *ca
     const struct chrome_value *occupancy = chrome_arg(event, CHROME_ARG_OCCUPANCY);
     double percent;
     if (occupancy && chrome_number(occupancy, &percent))
-        row.occupancy = percent / 100;
+        row.occupancy = percent >= 0 ? percent / 100 : NL_NULL_F64;
     uint64_t graph = chrome_arg_unsigned(worker, CHROME_ARG_GRAPH);
     if (graph != 0 && graph != NL_NULL_U64) { /* graph 0: outside graphs */
         row.graph = graph;
