@@ -72,7 +72,6 @@ ROWS = {
     "exports": dict(limit=600),
     "page": dict(cores=1.5, limit=900),
     "check": dict(limit=600),
-    "growth": dict(cores=1, quiet=True, limit=600),
 }
 SANITIZED = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
              "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1", "TSAN_OPTIONS": "halt_on_error=1"}
