@@ -283,6 +283,99 @@ def odd_inputs(tally, folder):
                 got)
 
 
+# ---- rooflines ----
+
+H100 = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 85 << 30, "computeMajor": 9,
+        "computeMinor": 0, "numSms": 132, "maxThreadsPerBlock": 1024}
+PEAKS = {"bf16": 989.5e12, "fp32": 67e12, "memory": 3350e9}  # data/gpus.yaml, read by a person
+TARGET = 0.8
+
+
+def roofline_events():
+    """name, dims, type, kernel µs, FLOPs, bytes: one of each bound, one faster than possible."""
+    cases = [("aten::mm", [[4096, 4096], [4096, 4096]], H, 300.0, 2 * 4096**3, 3 * 2 * 4096**2),
+             ("aten::bmm", [[1, 8, 4096], [1, 4096, 4096]], H, 40.0, 2 * 8 * 4096**2,
+              2 * (2 * 8 * 4096 + 4096**2)),
+             ("aten::add", [[1 << 26], [1 << 26]], F, 400.0, 1 << 26, 3 * 4 << 26),
+             ("aten::mul", [[1 << 10], [1 << 10]], F, 2.0, 1 << 10, 3 * 4 << 10),
+             ("aten::addmm", [[4096], [4096, 4096], [4096, 4096]], H, 90.0, 2 * 4096**3,
+              3 * 2 * 4096**2 + 2 * 4096)]
+    events = []
+    for i, (name, dims, dtype, us, _, _) in enumerate(cases):
+        events.append(op(name, 1000 * i, 50, dims, [dtype] * len(dims)))
+        events += launched("k%d" % i, 1000 * i + 20, i + 1, us, 1000 * i + 10)
+    return cases, events
+
+
+def roofs(tally, folder):
+    cases, events = roofline_events()
+    path = write(folder, "roofs.json", trace_of(events, H100))
+    got = {row[0]: row[1:] for row in rows(
+        path, "SELECT name, roof_share, bound, headroom_ns, over_roof, flops_per_s, bytes_per_s, "
+              "intensity, attainable_flops_per_s FROM roofline WHERE kind = 'operator'")}
+    bounds = {"aten::mm": "compute", "aten::bmm": "memory", "aten::add": "memory",
+              "aten::mul": "latency", "aten::addmm": "compute"}
+    least_all = headroom_all = time_all = 0
+    for name, _, dtype, us, flops, moved in cases:
+        peak = PEAKS["bf16"] if dtype == H else PEAKS["fp32"]
+        least = max(flops / peak, moved / PEAKS["memory"])
+        headroom = int(max(0.0, us * 1e3 - least / TARGET * 1e9))
+        least_all, headroom_all, time_all = least_all + least, headroom_all + headroom, time_all + us
+        share, bound, spare, over, rate, bandwidth, intensity, attainable = got[name]
+        good = (abs(share - least / us * 1e6) < 1e-9 and bound == bounds[name] and
+                abs(spare - headroom) <= 1 and over == (least / us * 1e6 > 1.05) and
+                abs(rate - flops / us * 1e6) < 1e-6 * rate and
+                abs(bandwidth - moved / us * 1e6) < 1e-6 * bandwidth and
+                abs(intensity - flops / moved) < 1e-9 * intensity and
+                abs(attainable - min(peak, flops / moved * PEAKS["memory"])) < 1e-9 * attainable)
+        tally.check("roof of " + name, good, "%s\nby hand %s %s" % (got[name], least, headroom))
+    device = rows(path, "SELECT name, headroom_ns, roof_share, total_ns FROM roofline WHERE kind = "
+                        "'device'")[0]
+    tally.check("roof of the device", device[0] == H100["name"] and
+                abs(device[1] - headroom_all) <= 5 and
+                abs(device[2] - least_all / time_all * 1e6) < 1e-9 and
+                device[3] == time_all * 1000, device)
+    unknown = dict(H100, name="Accelerator X", computeMajor=77)
+    path = write(folder, "unknown.json", trace_of(events, unknown))
+    got = rows(path, "SELECT count(roof_share), count(headroom_ns), count(attainable_flops_per_s), "
+                     "count(flops_per_s) FROM roofline WHERE kind = 'operator'")
+    tally.check("an unknown device has no roofs", got == [(0, 0, 0, 5)], got)
+
+
+def efficiency(tally, folder):
+    """HFU over two steady steps of 1 ms; MFU leaves out a fifth of attention's backward pass."""
+    q = [[2, 512, 16, 64]] * 3
+    events, correlation = [], 0
+    for step in range(4):
+        start = 1000 * step
+        events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "pid": 1,
+                       "tid": 1, "ts": start, "dur": 1000, "args": {}})
+        for name, dims, offset, us in [
+                ("aten::mm", [[2048, 2048], [2048, 2048]], 10, 100.0),
+                ("aten::_flash_attention_backward", [[2, 512, 16, 64]] + q + [[2, 512, 16, 64]], 300,
+                 200.0)]:
+            correlation += 1
+            events.append(op(name, start + offset, 50, dims, [H] * len(dims)))
+            events += launched("k" + name[6:8], start + offset + 100, correlation, us,
+                               start + offset + 10)
+    path = write(folder, "steps.json", trace_of(events, H100))
+    mm, attention = 2 * 2048**3, 2 * 2 * 16 * 512 * 512 * 5 * 64
+    result = ask("analyze", path, "--section", "efficiency")["result"]["efficiency"]
+    row = result["rows"][0] if isinstance(result, dict) else result[0]
+    hfu = (mm + attention) / 1e-3 / PEAKS["bf16"]
+    mfu = (mm + attention * 4 / 5) / 1e-3 / PEAKS["bf16"]
+    tally.check("HFU and MFU", abs(row["hfu"] - hfu) < 1e-6 * hfu and abs(row["mfu"] - mfu) < 1e-6 *
+                mfu and row["dtype"] == "bf16" and row["steps"] >= 2, row)
+    row = ask("analyze", path, "--section", "efficiency", "--flops-per-step", "1e11",
+              "--tokens-per-step", "1024")["result"]["efficiency"]
+    row = row["rows"][0] if isinstance(row, dict) else row[0]
+    tally.check("MFU of FLOPs as told, tokens per second",
+                abs(row["mfu"] - 1e11 / 1e-3 / PEAKS["bf16"]) < 1e-9 and
+                abs(row["tokens_per_s"] - 1024e3) < 1e-6, row)
+    bad = neurolens(["analyze", path, "--flops-per-step", "many"])
+    tally.check("--flops-per-step takes a number", bad.status == 2, bad.describe())
+
+
 # ---- coverage of real profiles ----
 
 def coverage(tally, folder):
@@ -307,7 +400,7 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
-         coverage]
+         roofs, efficiency, coverage]
 
 
 def main():

@@ -409,6 +409,9 @@ void nl_report_question(struct nl_buf *out, uint64_t trace_key, const char *plan
                   options->fold, options->all);
     if (options->section)
         nl_buf_format(out, " section %s", options->section);
+    if (options->flops_per_step > 0 || options->tokens_per_step > 0)
+        nl_buf_format(out, " per step %.17g %.17g", options->flops_per_step,
+                      options->tokens_per_step);
     if (window->has_time)
         nl_buf_format(out, " time %" PRId64 " %" PRId64, window->start, window->end);
     if (window->has_rank)

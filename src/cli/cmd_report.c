@@ -1,4 +1,7 @@
 /* info and analyze: load the profile, run the plan of that name, show the report. */
+#include <math.h>
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "cli/kept.h"
 #include "cli/output.h"
@@ -46,6 +49,26 @@ static bool show(const struct nl_call *call, struct nl_output *output,
     return done;
 }
 
+/* A number above 0, such as 3.2e15; 0 when not given. */
+static bool read_amount(const char *option, const char *text, double *amount, struct nl_err *err)
+{
+    char *end;
+    *amount = text ? strtod(text, &end) : 0;
+    if (!text || (end != text && !*end && *amount > 0 && isfinite(*amount)))
+        return true;
+    return nl_fail(err, NL_USAGE, "%s takes a number above 0, such as 3.2e15, not '%s'", option,
+                   text);
+}
+
+static bool read_amounts(const struct nl_call *call, struct nl_analyze_options *options,
+                         struct nl_err *err)
+{
+    return read_amount("--flops-per-step", call->settings.flops_per_step, &options->flops_per_step,
+                       err) &&
+           read_amount("--tokens-per-step", call->settings.tokens_per_step,
+                       &options->tokens_per_step, err);
+}
+
 /* From the loaded trace to the last line. */
 static bool report(const struct nl_input_words *input, const struct nl_trace *trace,
                    const char *plan, const struct nl_call *call, struct nl_output *output,
@@ -54,7 +77,8 @@ static bool report(const struct nl_input_words *input, const struct nl_trace *tr
     struct nl_analyze_options options = {.limit = (size_t)call->settings.limit,
                                          .fold = output->view->folds && !call->settings.all,
                                          .section = call->settings.section};
-    if (!nl_input_window(input, trace, call, &options.window, err))
+    if (!nl_input_window(input, trace, call, &options.window, err) ||
+        !read_amounts(call, &options, err))
         return false;
     nl_job_phase(call->job, "analyzing", 0);
     nl_expect_arrays(nl_trace_bytes(trace) / 2);
@@ -93,7 +117,8 @@ static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
     struct nl_input_words input;
     struct nl_output output;
     struct nl_trace *trace = NULL;
-    if (!check_section(call->settings.section, err))
+    struct nl_analyze_options checked;
+    if (!check_section(call->settings.section, err) || !read_amounts(call, &checked, err))
         return false;
     bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
                 nl_output_open(&output, call, input.paths, input.count, err);

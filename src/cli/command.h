@@ -34,6 +34,7 @@ struct nl_settings {
     int64_t limit;
     int64_t timeout_ns;
     const char *section;
+    const char *flops_per_step, *tokens_per_step;
     bool dry_run;               /* gc */
     uint64_t max_bytes;         /* gc; UINT64_MAX = not given */
     bool no_trace, keep_source; /* add */

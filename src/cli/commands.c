@@ -58,13 +58,7 @@ static const char *const section_names[] = {
 #undef NL_ANALYSIS
     NL_SECTION_FINDINGS, NULL};
 
-static const struct nl_option report_options[] = {
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
-    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME",
-     "only this analysis, such as kernels (help sections)", section_names},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
-    END,
-};
+#include "cli/reportoptions.def"
 
 static const struct nl_option page_options[] = {
     {"full", 0, NL_OPTION_FLAG, TARGET(full), NULL, "the whole report: every table and finding",

@@ -1,13 +1,10 @@
-/* op_work: opwork.h as a table, one row per operator call, node, counted kernel or name of kernels. */
+/* op_work and roofline: opwork.h and roofline.h as tables. */
 #include "base/mem.h"
-#include "work/opwork.h"
+#include "work/roofline.h"
 #include "sql/tablecells.h"
 
-static bool open_work(struct nl_tf_call *call, sqlite3_value **args)
+static void find_works(struct nl_op_works *works, const struct nl_trace *trace)
 {
-    (void)args;
-    const struct nl_trace *trace = call->db->trace;
-    struct nl_op_works *works = nl_alloc(sizeof *works);
     struct nl_owners owners;
     struct nl_rangetree ops;
     nl_owners_init(&owners, trace);
@@ -17,6 +14,13 @@ static bool open_work(struct nl_tf_call *call, sqlite3_value **args)
     nl_free(owner_of);
     nl_rangetree_release(&ops);
     nl_owners_release(&owners);
+}
+
+static bool open_work(struct nl_tf_call *call, sqlite3_value **args)
+{
+    (void)args;
+    struct nl_op_works *works = nl_alloc(sizeof *works);
+    find_works(works, call->db->trace);
     call->state = works;
     call->rows = works->count;
     return true;
@@ -119,3 +123,114 @@ const struct nl_table_function nl_tf_op_work = {
     .open = open_work,
     .column = work_column,
     .close = close_work};
+
+struct roofs {
+    struct nl_op_works works;
+    struct nl_device_peaks *peaks;
+    struct nl_roofs roofs;
+};
+
+static bool open_roofs(struct nl_tf_call *call, sqlite3_value **args)
+{
+    (void)args;
+    struct roofs *state = nl_zalloc(sizeof *state);
+    find_works(&state->works, call->db->trace);
+    state->peaks = nl_device_peaks_new(call->db->trace);
+    nl_roofs_init(&state->roofs, &state->works, state->peaks, NL_ROOF_TARGET);
+    call->state = state;
+    call->rows = state->roofs.count;
+    return true;
+}
+
+static void close_roofs(struct nl_tf_call *call)
+{
+    struct roofs *state = call->state;
+    nl_roofs_release(&state->roofs);
+    nl_device_peaks_free(state->peaks);
+    nl_op_works_release(&state->works);
+    nl_free(state);
+}
+
+static void show_roof_name(const struct nl_tf_call *call, const struct nl_roof *roof,
+                           sqlite3_context *context)
+{
+    if (roof->kind == NL_ROOF_OPERATOR)
+        nl_show_name(context, call, roof->name);
+    else if (roof->text)
+        sqlite3_result_text(context, roof->text, -1, SQLITE_TRANSIENT);
+}
+
+static void show_more(const struct nl_roof *roof, int column, sqlite3_context *context)
+{
+    switch (column) {
+    case 9: nl_show_int(context, roof->headroom_ns); break;
+    case 10: nl_show_int(context, roof->ns); break;
+    case 11: nl_show_real(context, nl_roof_share(roof)); break;
+    case 12: nl_show_text(context, work_type_name((enum work_type)roof->type)); break;
+    case 13:
+        nl_show_text(context, roof->family < WORK_FAMILIES
+                                  ? work_family_name((enum work_family)roof->family)
+                                  : NULL);
+        break;
+    case 14: nl_show_int(context, (int64_t)roof->calls); break;
+    default: nl_show_int(context, roof->over || roof->cached); break;
+    }
+}
+
+static void roof_column(const struct nl_tf_call *call, size_t index, int column,
+                        sqlite3_context *context)
+{
+    const struct roofs *state = call->state;
+    const struct nl_roof *roof = &state->roofs.items[index];
+    const struct nl_device_table *device = &call->db->trace->device;
+    switch (column) {
+    case 0: nl_show_int(context, roof->rank); break;
+    case 1:
+        nl_show_int(context,
+                    roof->device == NL_NULL_ROW ? NL_NULL_I64 : device->ordinal[roof->device]);
+        break;
+    case 2: show_roof_name(call, roof, context); break;
+    case 3: nl_show_text(context, nl_roof_kind_text(roof->kind)); break;
+    case 4: nl_show_real(context, nl_roof_flops_per_s(roof)); break;
+    case 5: nl_show_real(context, nl_roof_bytes_per_s(roof)); break;
+    case 6: nl_show_real(context, nl_roof_intensity(roof)); break;
+    case 7: nl_show_real(context, roof->attainable); break;
+    case 8: nl_show_text(context, nl_bound_text(roof->bound)); break;
+    default: show_more(roof, column, context); break;
+    }
+}
+
+const struct nl_table_function nl_tf_roofline = {
+    .name = "roofline",
+    .signature = "roofline",
+    .doc =
+        "How far work is from what its device can do: per operator and element type, per family of "
+        "models and per device. The roof of a call is the larger of FLOPs over the peak of its "
+        "type and least bytes over memory bandwidth; headroom is the time saved at 80 % of it. "
+        "Peaks are dense figures of data sheets (docs/work.md), NULL where they are not known.",
+    .example = "SELECT name, headroom_ns, bound FROM roofline WHERE kind = 'operator' "
+               "ORDER BY headroom_ns DESC LIMIT 10",
+    .columns =
+        (const struct nl_tf_column[]){
+            {"rank", "INTEGER", "rank"},
+            {"device", "INTEGER", "device number within its rank"},
+            {"name", "TEXT", "operator, family or product"},
+            {"kind", "TEXT", "operator, family or device"},
+            {"flops_per_s", "REAL", "achieved, causal masks left out"},
+            {"bytes_per_s", "REAL", "achieved, of least bytes"},
+            {"intensity", "REAL", "FLOPs per byte"},
+            {"attainable_flops_per_s", "REAL", "what the roof allows"},
+            {"bound", "TEXT", "compute, memory, latency or communication"},
+            {"headroom_ns", "INTEGER NS", "time saved at 80 % of the roof, summed call by call"},
+            {"total_ns", "INTEGER NS", "time of its kernels"},
+            {"roof_share", "REAL", "share of the roof reached"},
+            {"dtype", "TEXT", "element type"},
+            {"model", "TEXT", "family of the work model"},
+            {"count", "INTEGER", "operator calls"},
+            {"over_roof", "INTEGER", "1: faster than possible (peak, model or cache)"},
+            {0}},
+    .arguments = (const struct nl_tf_column[]){{0}},
+    .listed = true,
+    .open = open_roofs,
+    .column = roof_column,
+    .close = close_roofs};

@@ -28,8 +28,10 @@ struct nl_analyze_options {
     size_t limit;         /* rows per result; 0 = all */
     bool fold;            /* ranges under names without numbers of instances (fold.h): for eyes */
     struct nl_memo *memo; /* shared by analyses of one report (tables/memo.h); may be NULL */
-    bool all;             /* findings also below the thresholds of printing */
-    const char *section;  /* of a report: this analysis alone, or NL_SECTION_FINDINGS; NULL = all */
+    /* What one step is told to be: model FLOPs and tokens (or samples); 0 = not told. */
+    double flops_per_step, tokens_per_step;
+    bool all;            /* findings also below the thresholds of printing */
+    const char *section; /* of a report: this analysis alone, or NL_SECTION_FINDINGS; NULL = all */
 };
 
 /* A table that must hold rows; with `column`, one that must hold a known value somewhere. */

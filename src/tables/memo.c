@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
+#include "tables/scope.h"
 #include "timeline/attribution.h"
 
 #define KINDS (UINT8_MAX + 1)
@@ -18,7 +19,7 @@ struct nl_memo {
     const struct nl_trace *trace;
     const struct nl_window *window;
     struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
-        owners_once, clocks_once, account_once;
+        owners_once, clocks_once, account_once, works_once, peaks_once, roofs_once;
     struct nl_idle *idle;
     struct nl_account_maker *maker; /* idle time went into it; NULL once the account is made */
     struct nl_account *account;
@@ -30,6 +31,9 @@ struct nl_memo {
     int64_t *self;
     struct nl_owners owners;
     struct nl_clock_checks clocks;
+    struct nl_op_works works;
+    struct nl_device_peaks *peaks;
+    struct nl_roofs roofs;
     struct once ranges_once[KINDS];
     struct nl_memo_ranges ranges[KINDS];
 };
@@ -51,7 +55,8 @@ static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
 {
     struct once *all[] = {&memo->idle_once,   &memo->breakdown_once, &memo->steps_once,
                           &memo->times_once,  &memo->roles_once,     &memo->self_once,
-                          &memo->owners_once, &memo->clocks_once,    &memo->account_once};
+                          &memo->owners_once, &memo->clocks_once,    &memo->account_once,
+                          &memo->works_once,  &memo->peaks_once,     &memo->roofs_once};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         visit(all[i]);
     for (size_t kind = 0; kind < KINDS; kind++)
@@ -90,6 +95,9 @@ void nl_memo_free(struct nl_memo *memo)
     nl_api_roles_release(&memo->roles);
     nl_clock_checks_release(&memo->clocks);
     nl_free(memo->self);
+    nl_roofs_release(&memo->roofs);
+    nl_op_works_release(&memo->works);
+    nl_device_peaks_free(memo->peaks);
     nl_owners_release(&memo->owners);
     for (size_t kind = 0; kind < KINDS; kind++) {
         nl_rangetree_release(&memo->ranges[kind].tree);
@@ -214,4 +222,39 @@ const struct nl_memo_ranges *nl_memo_ranges(struct nl_memo *memo, enum nl_kind k
         make_ranges(memo, kind, ranges);
     finish(&memo->ranges_once[kind]);
     return ranges;
+}
+
+static void make_works(struct nl_memo *memo)
+{
+    struct nl_scope scope;
+    const struct nl_memo_ranges *ops = nl_memo_ranges(memo, NL_KIND_OP);
+    nl_scope_init(&scope, memo->trace, memo->window);
+    struct nl_work_scope counts = {scope.start, scope.end, scope.lanes};
+    nl_op_works_init(&memo->works, memo->trace, nl_memo_owners(memo), &ops->tree, ops->owner,
+                     &counts);
+    nl_scope_release(&scope);
+}
+
+const struct nl_op_works *nl_memo_works(struct nl_memo *memo)
+{
+    if (begin(&memo->works_once))
+        make_works(memo);
+    finish(&memo->works_once);
+    return &memo->works;
+}
+
+const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo)
+{
+    if (begin(&memo->peaks_once))
+        memo->peaks = nl_device_peaks_new(memo->trace);
+    finish(&memo->peaks_once);
+    return memo->peaks;
+}
+
+const struct nl_roofs *nl_memo_roofs(struct nl_memo *memo)
+{
+    if (begin(&memo->roofs_once))
+        nl_roofs_init(&memo->roofs, nl_memo_works(memo), nl_memo_peaks(memo), NL_ROOF_TARGET);
+    finish(&memo->roofs_once);
+    return &memo->roofs;
 }

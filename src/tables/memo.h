@@ -15,6 +15,7 @@
 #include "timeline/idletime.h"
 #include "timeline/owner.h"
 #include "store/clockcheck.h"
+#include "work/roofline.h"
 
 /* All ranges of one kind, and whose work is whose (timeline/owner.h). */
 struct nl_memo_ranges {
@@ -38,6 +39,11 @@ const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo);
 const int64_t *nl_memo_self_times(struct nl_memo *memo); /* per slice: timeline/attribution.h */
 const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo);
 const struct nl_owners *nl_memo_owners(struct nl_memo *memo);
+/* What operators had to do, under the memo's window, what devices can at most, and both together. */
+const struct nl_op_works *nl_memo_works(struct nl_memo *memo);
+const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo); /* per device of the trace */
+const struct nl_roofs *nl_memo_roofs(struct nl_memo *memo);
+
 /* Modules own the work of backward operators too (nl_owners_layer). */
 const struct nl_memo_ranges *nl_memo_ranges(struct nl_memo *memo, enum nl_kind kind);
 

@@ -22,6 +22,7 @@ const struct gpu_figure_def gpu_figures[GPU_FIGURES] = {
     {"int8_tops", "peak_int8_ops_per_s", TERA},
     {"fp4_tflops", "peak_fp4_flops_per_s", TERA},
     {"memory_gbytes", "peak_memory_bytes_per_s", GIGA},
+    {"link_gbytes", NULL, GIGA},
 };
 
 struct load {

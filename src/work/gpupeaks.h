@@ -18,6 +18,7 @@ enum gpu_figure {
     GPU_INT8,
     GPU_FP4,
     GPU_MEMORY,
+    GPU_LINK, /* to the other devices of its node, one direction; no member of run documents */
     GPU_FIGURES
 };
 

@@ -1,0 +1,181 @@
+/* compute — how good the compute is, in at most five lines for the short report. */
+#include "base/sum.h"
+#include "tables/answer.h"
+#include "tables/efficiency.h"
+#include "tables/workrows.h"
+
+#define LEAST_SHARE 0.01 /* of kernel time: headroom below is not worth a line */
+#define NAME_MOST   28   /* bytes of a name in a line */
+
+static const struct nl_result_column columns[] = {
+    {"what", NULL, NL_MEANS_TEXT},
+    {"share", NULL, NL_MEANS_SHARE},
+    {"says", NULL, NL_MEANS_TEXT},
+};
+enum { WHAT, SHARE, SAYS };
+
+static void add(struct nl_result *result, const char *what, double share, const char *says)
+{
+    struct nl_cell *cells = nl_result_row(result);
+    cells[WHAT] = nl_answer_static(what);
+    cells[SHARE] = nl_cell_f64(share);
+    cells[SAYS] = nl_answer_static(says);
+}
+
+/* The device that is used worst: of several, one line is enough. */
+static void say_use(struct nl_result *result, const struct nl_efficiency *rows, size_t count)
+{
+    const struct nl_efficiency *worst = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(rows[i].hfu) && (!worst || rows[i].hfu < worst->hfu))
+            worst = &rows[i];
+    if (!worst)
+        return;
+    double rate = worst->flops / ((double)worst->wall_ns / 1e9);
+    const char *over = worst->steps ? nl_arena_format(&result->arena, "%llu steady steps",
+                                                      (unsigned long long)worst->steps)
+                                    : "the whole capture";
+    if (worst->hfu > 1) {
+        add(result, "HFU", worst->hfu,
+            nl_arena_format(&result->arena,
+                            "%.1f TFLOP/s over %s beats the peak: measurement or peak is wrong",
+                            rate / 1e12, over));
+        return;
+    }
+    add(result, isnan(worst->mfu) || worst->mfu == worst->hfu ? "HFU" : "MFU",
+        worst->mfu == worst->mfu ? worst->mfu : worst->hfu,
+        nl_arena_format(&result->arena, "%.3g TFLOP/s of %.4g (%s, %s%s) over %s%s", rate / 1e12,
+                        worst->peak_flops / 1e12,
+                        worst->peaks->product ? worst->peaks->product : "device",
+                        work_type_name(worst->type) ? work_type_name(worst->type) : "?",
+                        worst->peaks->estimated ? ", estimated" : "", over,
+                        count > 1 ? ", the device used least" : ""));
+}
+
+static void say_bounds(struct nl_result *result, const struct nl_roofs *roofs)
+{
+    int64_t by[NL_BOUNDS] = {0}, all = 0;
+    for (size_t i = 0; i < roofs->count; i++) {
+        if (roofs->items[i].kind != NL_ROOF_OPERATOR)
+            continue;
+        nl_sum_add(&by[roofs->items[i].bound], roofs->items[i].ns);
+        nl_sum_add(&all, roofs->items[i].ns);
+    }
+    int64_t unjudged = by[NL_BOUND_UNKNOWN];
+    nl_sum_add(&unjudged, by[NL_BOUND_COMMUNICATION]);
+    if (!all || unjudged == all)
+        return;
+    struct nl_buf text;
+    nl_buf_init(&text, 1024);
+    const char *names[NL_BOUNDS] = {"no roof known", "compute", "memory bandwidth",
+                                    "latency (short kernels)", "communication"};
+    for (unsigned k = 1; k <= NL_BOUNDS; k++) {
+        unsigned bound = k % NL_BOUNDS;
+        double share = (double)by[bound] / (double)all;
+        if (share >= 0.005)
+            nl_buf_format(&text, "%s%s %.0f %%", text.len ? ", " : "", names[bound], 100 * share);
+    }
+    add(result, "bound by", NAN, nl_arena_text(&result->arena, text.ptr, text.len));
+    nl_buf_release(&text);
+}
+
+static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
+                         const struct nl_roofs *roofs)
+{
+    int64_t headroom = 0, all = 0;
+    const struct nl_roof *first = NULL;
+    for (size_t i = 0; i < roofs->count; i++) {
+        const struct nl_roof *roof = &roofs->items[i];
+        if (roof->kind != NL_ROOF_OPERATOR)
+            continue;
+        nl_sum_add(&all, roof->ns);
+        if (roof->headroom_ns == NL_NULL_I64)
+            continue;
+        nl_sum_add(&headroom, roof->headroom_ns);
+        if (!first && !roof->over)
+            first = roof;
+    }
+    if (!first || headroom < (int64_t)(LEAST_SHARE * (double)all))
+        return;
+    struct nl_str name = nl_trace_name(trace, first->name);
+    const char *type = work_type_name((enum work_type)first->type);
+    const char *says = nl_arena_format(
+        &result->arena,
+        "%.3g of %.4g ms at %.0f %% of the roofs; most: %.*s (%s, at %.0f %%) %.3g ms",
+        (double)headroom / 1e6, (double)all / 1e6, 100 * NL_ROOF_TARGET,
+        (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr, type ? type : "?",
+        100 * nl_roof_share(first), (double)first->headroom_ns / 1e6);
+    add(result, "headroom", (double)headroom / (double)all, says);
+}
+
+static void say_broken(struct nl_result *result, const struct nl_trace *trace,
+                       const struct nl_roofs *roofs)
+{
+    const struct nl_roof *worst = NULL;
+    for (size_t i = 0; i < roofs->count; i++)
+        if (roofs->items[i].kind == NL_ROOF_OPERATOR && roofs->items[i].over &&
+            (!worst || roofs->items[i].ns > worst->ns))
+            worst = &roofs->items[i];
+    if (!worst)
+        return;
+    struct nl_str name = nl_trace_name(trace, worst->name);
+    add(result, "over the roof", nl_roof_share(worst),
+        nl_arena_format(
+            &result->arena,
+            "%.*s is faster than the device's peak: measurement, shapes or peak is wrong",
+            (int)(name.len < 60 ? name.len : 60), name.ptr));
+}
+
+/* How much is known, and why there may be no roofs. */
+static const char *note(struct nl_result *result, const struct nl_trace *trace,
+                        const struct nl_roofs *roofs, const struct nl_op_works *works)
+{
+    const char *known = nl_work_coverage(result, works);
+    bool judged = false, work = false;
+    for (size_t i = 0; i < roofs->count; i++) {
+        judged |= roofs->items[i].judged_ns > 0;
+        work |= roofs->items[i].flops == roofs->items[i].flops;
+    }
+    if (!known || judged || !work)
+        return work || trace->op.rows == 0
+                   ? known
+                   : nl_arena_format(&result->arena,
+                                     "%s; record shapes to know it: profile(record_shapes=True)",
+                                     known ? known : "");
+    return nl_arena_format(
+        &result->arena, "%s; no roofs: the profile does not tell a product whose peaks are known",
+        known);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    size_t count;
+    struct nl_efficiency *rows = nl_efficiency_new(trace, options, &count);
+    const struct nl_roofs *roofs = nl_memo_roofs(options->memo);
+    const struct nl_op_works *works = nl_memo_works(options->memo);
+    struct nl_result *result = NL_ANSWER_NEW("compute", NULL, columns);
+    say_use(result, rows, count);
+    say_bounds(result, roofs);
+    say_headroom(result, trace, roofs);
+    say_broken(result, trace, roofs);
+    if (!works->on_host)
+        result->note = note(result, trace, roofs, works);
+    nl_free(rows);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_compute = {
+    .name = "compute",
+    .key = "compute",
+    .title = "How good the compute is",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "At most five lines: use of the peak (MFU or HFU), what bounds the kernels' time, headroom "
+        "to the roofs with the operator that has most of it, what is faster than possible, and how "
+        "much of the time has a work model.",
+};

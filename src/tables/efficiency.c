@@ -1,0 +1,234 @@
+/* efficiency — see efficiency.h. */
+#include "tables/efficiency.h"
+
+#include "base/sum.h"
+#include "tables/answer.h"
+#include "tables/workrows.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"product", NULL, NL_MEANS_TEXT},
+    {"steps", NULL, NL_MEANS_COUNT},
+    {"wall_ns", "wall", NL_MEANS_NS},
+    {"mfu", "MFU", NL_MEANS_SHARE},
+    {"hfu", "HFU", NL_MEANS_SHARE},
+    {"flops_per_s", "FLOP/s", NL_MEANS_FLOPS},
+    {"peak_flops_per_s", "peak", NL_MEANS_FLOPS},
+    {"dtype", "type", NL_MEANS_TEXT},
+    {"tokens_per_s", "tokens/s", NL_MEANS_NUMBER},
+    {"matrix_ns", "products", NL_MEANS_NS},
+    {"kernel_ns", "kernels", NL_MEANS_NS},
+    {"flops", "FLOP", NL_MEANS_COUNT},
+    {"model_flops", "model FLOP", NL_MEANS_COUNT},
+    {"peaks_estimated", NULL, NL_MEANS_TEXT},
+    {"peak_source", NULL, NL_MEANS_TEXT},
+};
+enum {
+    RANK,
+    DEVICE,
+    PRODUCT,
+    STEPS,
+    WALL,
+    MFU,
+    HFU,
+    RATE,
+    PEAK,
+    TYPE,
+    TOKENS,
+    MATRIX,
+    KERNELS,
+    FLOP,
+    MODEL,
+    ESTIMATED,
+    SOURCE
+};
+
+/* Steady steps of one rank that begin in the window. */
+struct steady {
+    const struct nl_found_step *steps;
+    size_t count;
+    const struct nl_window *window;
+};
+
+static struct steady steady_of(const struct nl_found_steps *found, int64_t rank,
+                               const struct nl_window *window)
+{
+    for (size_t g = 0; g < found->group_count; g++)
+        if (found->groups[g].rank == rank || found->group_count == 1)
+            return (struct steady){&found->items[found->groups[g].first], found->groups[g].count,
+                                   window};
+    return (struct steady){.window = window};
+}
+
+static bool counts(const struct steady *steady, const struct nl_found_step *step)
+{
+    const struct nl_window *window = steady->window;
+    return step->phase == NL_STEP_STEADY &&
+           (!window->has_time || (step->start >= window->start && step->end <= window->end));
+}
+
+static bool in_steady(const struct steady *steady, int64_t ts)
+{
+    size_t low = 0, high = steady->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (steady->steps[middle].start <= ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && ts < steady->steps[low - 1].end && counts(steady, &steady->steps[low - 1]);
+}
+
+/* Of attention's backward pass one product of five (3·D + 2·Dv) recomputes scores: D of it. */
+static double again(const struct nl_trace *trace, const struct nl_op_work *work)
+{
+    bool backward = work->family == WORK_ATTENTION &&
+                    nl_str_find_nocase(nl_trace_name(trace, work->name), "backward") >= 0;
+    return backward ? work->flops_needed / 5 : 0;
+}
+
+static void add_work(struct nl_efficiency *row, const struct nl_trace *trace,
+                     const struct nl_op_work *work, double flops_of[WORK_TYPES])
+{
+    nl_sum_add(&row->kernel_ns, work->kernel_ns);
+    nl_sum_add(&row->matrix_ns, work->matrix_ns);
+    if (!work->matrix || isnan(work->flops_needed))
+        return;
+    double peak = nl_peak_flops(row->peaks, (enum work_type)work->type, true);
+    row->flops = (isnan(row->flops) ? 0 : row->flops) + work->flops_needed;
+    row->model_flops =
+        (isnan(row->model_flops) ? 0 : row->model_flops) + work->flops_needed - again(trace, work);
+    flops_of[work->type] += work->flops_needed;
+    if (peak > 0)
+        row->peak_s += work->flops_needed / peak;
+}
+
+static void settle(struct nl_efficiency *row, const double flops_of[WORK_TYPES],
+                   const struct nl_analyze_options *options)
+{
+    for (int type = 0; type < WORK_TYPES; type++)
+        if (flops_of[type] > flops_of[row->type])
+            row->type = (enum work_type)type;
+    row->peak_flops = nl_peak_flops(row->peaks, row->type, true);
+    double seconds = (double)row->wall_ns / 1e9;
+    row->hfu = row->peak_s > 0 && seconds > 0 ? row->peak_s / seconds : NAN;
+    row->mfu = row->hfu * row->model_flops / row->flops;
+    if (options->flops_per_step > 0 && row->steps) {
+        row->model_flops = options->flops_per_step * (double)row->steps;
+        row->mfu = row->model_flops / seconds / row->peak_flops;
+    }
+    row->tokens_per_s = options->tokens_per_step > 0 && row->steps && seconds > 0
+                            ? options->tokens_per_step * (double)row->steps / seconds
+                            : NAN;
+}
+
+static void fill(struct nl_efficiency *row, const struct nl_trace *trace,
+                 const struct nl_analyze_options *options)
+{
+    const struct nl_op_works *works = nl_memo_works(options->memo);
+    struct steady steady = steady_of(nl_memo_steps(options->memo), row->rank, &options->window);
+    double flops_of[WORK_TYPES] = {0};
+    int64_t length = 0;
+    for (size_t i = 0; i < steady.count; i++)
+        if (counts(&steady, &steady.steps[i])) {
+            row->steps++;
+            nl_sum_add(&length, steady.steps[i].end - steady.steps[i].start);
+        }
+    if (row->steps)
+        row->wall_ns = length;
+    for (size_t i = 0; i < works->count; i++) {
+        const struct nl_op_work *work = &works->items[i];
+        if (work->kernel_ns == NL_NULL_I64 || nl_slice_device(trace, work->first) != row->device)
+            continue;
+        if (!row->steps || in_steady(&steady, trace->slice.ts[work->first]))
+            add_work(row, trace, work, flops_of);
+    }
+    settle(row, flops_of, options);
+}
+
+struct nl_efficiency *nl_efficiency_new(const struct nl_trace *trace,
+                                        const struct nl_analyze_options *options, size_t *count)
+{
+    size_t devices;
+    const struct nl_device_breakdown *parts = nl_memo_breakdown(options->memo, &devices);
+    const struct nl_device_peaks *peaks = nl_memo_peaks(options->memo);
+    struct nl_efficiency *rows = nl_zalloc((devices + 1) * sizeof *rows);
+    *count = 0;
+    for (size_t i = 0; i < devices; i++) {
+        if (parts[i].device == NL_NULL_ROW || !parts[i].kernels || parts[i].laid_out)
+            continue;
+        struct nl_efficiency *row = &rows[(*count)++];
+        *row = (struct nl_efficiency){.rank = parts[i].rank,
+                                      .device = parts[i].device,
+                                      .peaks = &peaks[parts[i].device],
+                                      .wall_ns = parts[i].wall_ns,
+                                      .flops = NAN,
+                                      .model_flops = NAN};
+        fill(row, trace, options);
+    }
+    return rows;
+}
+
+static void add_row(struct nl_result *result, const struct nl_trace *trace,
+                    const struct nl_efficiency *row)
+{
+    struct nl_cell *cells = nl_result_row(result);
+    cells[RANK] = nl_cell_i64(row->rank);
+    cells[DEVICE] = nl_cell_i64(trace->device.ordinal[row->device]);
+    if (row->peaks->product)
+        cells[PRODUCT] = nl_cell_text(result, nl_str(row->peaks->product));
+    cells[STEPS] = row->steps ? nl_answer_count(row->steps) : nl_cell_i64(NL_NULL_I64);
+    cells[WALL] = nl_cell_i64(row->wall_ns);
+    cells[MFU] = nl_cell_f64(row->mfu);
+    cells[HFU] = nl_cell_f64(row->hfu);
+    cells[FLOP] = nl_cell_whole(row->flops);
+    cells[MODEL] = nl_cell_whole(row->model_flops);
+    cells[RATE] = nl_cell_f64(row->wall_ns > 0 ? row->flops / ((double)row->wall_ns / 1e9) : NAN);
+    cells[TYPE] = nl_answer_static(work_type_name(row->type));
+    cells[PEAK] = nl_cell_f64(row->peak_flops);
+    cells[MATRIX] = nl_cell_i64(row->matrix_ns);
+    cells[KERNELS] = nl_cell_i64(row->kernel_ns);
+    cells[TOKENS] = nl_cell_f64(row->tokens_per_s);
+    cells[ESTIMATED] = row->peaks->known ? nl_answer_static(row->peaks->estimated ? "yes" : "no")
+                                         : nl_cell_i64(NL_NULL_I64);
+    if (row->peaks->source)
+        cells[SOURCE] = nl_cell_text(result, nl_str(row->peaks->source));
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    size_t count;
+    struct nl_efficiency *rows = nl_efficiency_new(trace, options, &count);
+    struct nl_result *result = NL_ANSWER_NEW("efficiency", NULL, columns);
+    bool broken = false;
+    for (size_t i = 0; i < count; i++) {
+        add_row(result, trace, &rows[i]);
+        broken |= rows[i].hfu > 1 || rows[i].mfu > 1;
+    }
+    result->note = broken
+                       ? "over 100 % of the peak is not possible: the measurement, the FLOPs told "
+                         "or the peak is wrong"
+                       : nl_work_coverage(result, nl_memo_works(options->memo));
+    nl_free(rows);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_efficiency = {
+    .name = "efficiency",
+    .key = "efficiency",
+    .title = "Use of the devices' peaks (MFU, HFU)",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "Per rank and device, over its steady steps (else over everything): HFU, the FLOPs of "
+        "products of matrices over the peaks of their element types, of the time; MFU, the same of "
+        "the FLOPs that the model needs (as told with --flops-per-step, else without what "
+        "attention's backward pass computes again); tokens per second with --tokens-per-step. "
+        "Only what has a work model counts, so both are at least that.",
+};

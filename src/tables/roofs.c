@@ -1,0 +1,112 @@
+/* roofline — how far operators, families and devices are from what the device can do. */
+#include "tables/answer.h"
+#include "tables/workrows.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"name", NULL, NL_MEANS_TEXT},
+    {"kind", NULL, NL_MEANS_TEXT},
+    {"dtype", "type", NL_MEANS_TEXT},
+    {"total_ns", "time", NL_MEANS_NS},
+    {"roof_share", "of roof", NL_MEANS_SHARE},
+    {"bound", NULL, NL_MEANS_TEXT},
+    {"headroom_ns", "headroom", NL_MEANS_NS},
+    {"flops_per_s", "FLOP/s", NL_MEANS_FLOPS},
+    {"bytes_per_s", "rate", NL_MEANS_RATE},
+    {"intensity", "FLOP/B", NL_MEANS_NUMBER},
+    {"attainable_flops_per_s", "attainable", NL_MEANS_FLOPS},
+    {"model", NULL, NL_MEANS_TEXT},
+    {"count", "calls", NL_MEANS_COUNT},
+    {"remark", NULL, NL_MEANS_TEXT},
+};
+enum {
+    RANK,
+    DEVICE,
+    NAME,
+    KIND,
+    TYPE,
+    TOTAL,
+    ROOF_SHARE,
+    BOUND,
+    HEADROOM,
+    FLOP_RATE,
+    BYTE_RATE,
+    INTENSITY,
+    ATTAINABLE,
+    MODEL,
+    COUNT,
+    REMARK
+};
+
+static const char *remark(const struct nl_roof *roof)
+{
+    if (roof->over)
+        return "over the peak: measurement or peak is wrong";
+    return roof->cached ? "over memory's peak: data came from a cache" : NULL;
+}
+
+static void add_row(struct nl_result *result, const struct nl_trace *trace,
+                    const struct nl_roof *roof)
+{
+    struct nl_cell *cells = nl_result_row(result);
+    cells[RANK] = nl_cell_i64(roof->rank);
+    cells[DEVICE] = nl_cell_i64(nl_roof_ordinal(trace, roof));
+    cells[NAME] = nl_roof_name(result, trace, roof);
+    cells[KIND] = nl_answer_static(nl_roof_kind_text(roof->kind));
+    cells[FLOP_RATE] = nl_cell_f64(nl_roof_flops_per_s(roof));
+    cells[BYTE_RATE] = nl_cell_f64(nl_roof_bytes_per_s(roof));
+    cells[INTENSITY] = nl_cell_f64(nl_roof_intensity(roof));
+    cells[ATTAINABLE] = nl_cell_f64(roof->attainable);
+    cells[ROOF_SHARE] = nl_cell_f64(nl_roof_share(roof));
+    cells[BOUND] = nl_answer_static(nl_bound_text(roof->bound));
+    cells[HEADROOM] = nl_cell_i64(roof->headroom_ns);
+    cells[TOTAL] = nl_cell_i64(roof->ns);
+    cells[TYPE] = nl_answer_static(work_type_name((enum work_type)roof->type));
+    if (roof->family < WORK_FAMILIES)
+        cells[MODEL] = nl_answer_static(work_family_name((enum work_family)roof->family));
+    cells[COUNT] = nl_answer_count(roof->calls);
+    cells[REMARK] = nl_answer_static(remark(roof));
+}
+
+/* Which peaks these are, of the first device that has any. */
+static const char *say_peaks(struct nl_result *result, const struct nl_trace *trace,
+                             const struct nl_device_peaks *peaks)
+{
+    for (uint32_t device = 0; device < trace->device.rows; device++)
+        if (peaks[device].known)
+            return nl_arena_format(
+                &result->arena, "headroom: time saved at %.0f %% of the roof; roofs of %s: %s",
+                100 * NL_ROOF_TARGET, peaks[device].product ? peaks[device].product : "the device",
+                peaks[device].source ? peaks[device].source : "as the profile tells");
+    return "the peaks of this device are not known: no roofs";
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    const struct nl_roofs *roofs = nl_memo_roofs(options->memo);
+    struct nl_result *result = NL_ANSWER_NEW("roofline", NULL, columns);
+    for (size_t i = 0; i < roofs->count; i++)
+        add_row(result, trace, &roofs->items[i]);
+    result->note = say_peaks(result, trace, nl_memo_peaks(options->memo));
+    return result;
+}
+
+const struct nl_analysis nl_analysis_roofline = {
+    .name = "roofline",
+    .key = "roofline",
+    .title = "Roofline: distance to what the device can do",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "Per operator and element type, per family and per device: achieved FLOPs and bytes per "
+        "second, FLOPs per byte, the rate that its roof allows (the smaller of the type's peak "
+        "and intensity × memory bandwidth), the share of the roof reached, what bounds it, and "
+        "headroom: time that would be saved at 80 % of the roof, summed call by call. Ranked by "
+        "headroom. Peaks are dense figures of data sheets; of unknown products estimates, marked "
+        "so. Over 105 % of a roof is remarked.",
+};

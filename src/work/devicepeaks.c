@@ -1,0 +1,140 @@
+/*
+ * devicepeaks — see devicepeaks.h. Estimates: dense operations per multiprocessor and clock of a
+ * compute capability, as NVIDIA's and AMD's architecture papers give them and as the table of xprof
+ * has them. They meet the data sheets: H100 132 · 1.83 GHz · 4096 = 989·10^12 in FP16.
+ */
+#include "work/devicepeaks.h"
+
+#include <math.h>
+#include <strings.h>
+
+#include "base/mem.h"
+
+static const struct architecture {
+    const char *vendor; /* "amd", or NULL: NVIDIA */
+    uint32_t major, minor;
+    double half, single; /* operations per multiprocessor and clock: FP16 products, FP32 */
+    double boost_hz;     /* where the clock is not told: that of its largest product */
+    bool bf16;
+} architectures[] = {
+    {NULL, 7, 0, 1024, 128, 1.53e9, false}, {NULL, 7, 5, 1024, 128, 1.59e9, false},
+    {NULL, 8, 0, 2048, 128, 1.41e9, true},  {NULL, 8, 6, 1024, 256, 1.695e9, true},
+    {NULL, 8, 9, 1024, 256, 2.52e9, true},  {NULL, 9, 0, 4096, 256, 1.83e9, true},
+    {NULL, 10, 0, 8192, 256, 1.85e9, true}, {NULL, 10, 3, 8192, 256, 1.85e9, true},
+    {NULL, 12, 0, 1024, 256, 2.4e9, true},  {"amd", 9, 0, 1024, 256, 1.7e9, true},
+    {"amd", 9, 4, 2048, 256, 2.1e9, true},  {"amd", 9, 5, 4096, 256, 2.4e9, true},
+};
+
+struct held {
+    struct nl_arena arena;
+    struct nl_device_peaks peaks[]; /* after the arena, so that one pointer frees both */
+};
+
+static bool is_amd(const struct nl_trace *trace, uint32_t device)
+{
+    struct nl_str vendor = nl_trace_name(trace, trace->device.vendor[device]);
+    struct nl_str name = nl_trace_name(trace, trace->device.name[device]);
+    return nl_str_find_nocase(vendor, "amd") >= 0 || nl_str_find_nocase(name, "instinct") >= 0 ||
+           nl_str_find_nocase(name, "radeon") >= 0;
+}
+
+static const struct architecture *architecture_of(const struct nl_trace *trace, uint32_t device)
+{
+    uint32_t major = trace->device.compute_major[device];
+    uint32_t minor = trace->device.compute_minor[device];
+    bool amd = is_amd(trace, device) || (major == 9 && minor > 0 && minor != NL_NULL_U32);
+    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++)
+        if (architectures[i].major == major && architectures[i].minor == minor &&
+            (architectures[i].vendor != NULL) == amd)
+            return &architectures[i];
+    return NULL;
+}
+
+static void estimate(struct nl_device_peaks *peaks, const struct nl_trace *trace, uint32_t device,
+                     struct nl_arena *arena)
+{
+    const struct architecture *a = architecture_of(trace, device);
+    uint32_t sms = trace->device.sm_count[device];
+    uint64_t told = trace->device.clock_hz[device];
+    if (!a || sms == NL_NULL_U32 || !sms)
+        return;
+    double clock = told != NL_NULL_U64 && told > 0 ? (double)told : a->boost_hz;
+    peaks->figures[GPU_FP16] = sms * clock * a->half;
+    if (isnan(peaks->figures[GPU_FP32]))
+        peaks->figures[GPU_FP32] = sms * clock * a->single;
+    if (a->bf16) {
+        peaks->figures[GPU_BF16] = peaks->figures[GPU_FP16];
+        peaks->figures[GPU_TF32] = peaks->figures[GPU_FP16] / 2;
+    }
+    peaks->estimated = peaks->known = true;
+    peaks->source = nl_arena_format(
+        arena,
+        "estimated: %u multiprocessors × %.0f MHz%s × operations per clock of compute "
+        "capability %u.%u",
+        sms, clock / 1e6, told != NL_NULL_U64 && told > 0 ? "" : " (usual boost clock)", a->major,
+        a->minor);
+}
+
+static void find_peaks(struct nl_device_peaks *peaks, const struct gpu_peaks *table,
+                       const struct nl_trace *trace, uint32_t device, struct nl_arena *arena)
+{
+    uint32_t sms = trace->device.sm_count[device];
+    uint64_t told = trace->device.bandwidth_bytes_per_s[device];
+    struct nl_str name = nl_trace_name(trace, trace->device.name[device]);
+    for (size_t i = 0; i < GPU_FIGURES; i++)
+        peaks->figures[i] = NL_NULL_F64;
+    peaks->product = name.len ? nl_arena_text(arena, name.ptr, name.len) : NULL;
+    const struct gpu_peak *row =
+        name.len ? gpu_peaks_find(table, peaks->product, sms == NL_NULL_U32 ? NL_NULL_F64 : sms)
+                 : NULL;
+    for (size_t i = 0; row && i < row->count; i++)
+        peaks->figures[row->figures[i].figure] = row->figures[i].value;
+    if (row) {
+        peaks->known = true;
+        peaks->source = nl_arena_text(arena, row->source, strlen(row->source));
+    }
+    if (isnan(peaks->figures[GPU_FP16]) && isnan(peaks->figures[GPU_BF16]))
+        estimate(peaks, trace, device, arena);
+    if (isnan(peaks->figures[GPU_MEMORY]) && told != NL_NULL_U64 && told > 0) {
+        peaks->figures[GPU_MEMORY] = (double)told;
+        peaks->known = true;
+    }
+}
+
+struct nl_device_peaks *nl_device_peaks_new(const struct nl_trace *trace)
+{
+    struct held *held =
+        nl_zalloc(sizeof *held + (trace->device.rows + (size_t)1) * sizeof held->peaks[0]);
+    struct gpu_peaks table;
+    nl_arena_init(&held->arena);
+    gpu_peaks_init(&table);
+    for (uint32_t device = 0; device < trace->device.rows; device++)
+        find_peaks(&held->peaks[device], &table, trace, device, &held->arena);
+    gpu_peaks_release(&table);
+    return held->peaks;
+}
+
+void nl_device_peaks_free(struct nl_device_peaks *peaks)
+{
+    if (!peaks)
+        return;
+    struct held *held = (struct held *)((char *)peaks - offsetof(struct held, peaks));
+    nl_arena_free(&held->arena);
+    nl_free(held);
+}
+
+double nl_peak_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix)
+{
+    static const enum gpu_figure of_type[WORK_TYPES] = {
+        [WORK_FP64] = GPU_FP64,      [WORK_FP32] = GPU_FP32,  [WORK_TF32] = GPU_TF32,
+        [WORK_FP16] = GPU_FP16,      [WORK_BF16] = GPU_BF16,  [WORK_FP8] = GPU_FP8,
+        [WORK_FP4] = GPU_FP4,        [WORK_FP4X2] = GPU_FP4,  [WORK_INT8] = GPU_INT8,
+        [WORK_INT4] = GPU_INT8,      [WORK_INT16] = GPU_FP32, [WORK_INT32] = GPU_FP32,
+        [WORK_INT64] = GPU_FP32,     [WORK_BOOL] = GPU_FP32,  [WORK_COMPLEX64] = GPU_FP32,
+        [WORK_COMPLEX128] = GPU_FP64};
+    if (type == WORK_TYPE_UNKNOWN)
+        return NL_NULL_F64;
+    if (!matrix && type != WORK_FP64)
+        return peaks->figures[GPU_FP32];
+    return peaks->figures[of_type[type]];
+}

@@ -1,0 +1,249 @@
+/* roofline — see roofline.h. Calls are grouped by hashing; each counts in three groups. */
+#include "work/roofline.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/sum.h"
+
+#define SHORT_NS 5000 /* kernels below this mean length that miss the roof are bound by latency */
+
+struct table {
+    struct nl_roofs *roofs;
+    const struct nl_trace *trace;
+    uint32_t *slots; /* index + 1 */
+    size_t slot_count;
+};
+
+const char *nl_bound_text(enum nl_bound bound)
+{
+    static const char *const texts[NL_BOUNDS] = {NULL, "compute", "memory", "latency",
+                                                 "communication"};
+    return texts[bound];
+}
+
+const char *nl_roof_kind_text(enum nl_roof_kind kind)
+{
+    static const char *const texts[NL_ROOF_KINDS] = {"operator", "family", "device"};
+    return texts[kind];
+}
+
+static uint64_t mix(const struct nl_roof *roof)
+{
+    const uint64_t parts[] = {(uint64_t)roof->kind, roof->device, (uint64_t)roof->rank,
+                              (uint64_t)roof->name, roof->type,   roof->family};
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        hash = (hash ^ parts[i]) * 0x9E3779B97F4A7C15u + (hash >> 29);
+    return hash ^ (hash >> 32);
+}
+
+static bool same(const struct nl_roof *a, const struct nl_roof *b)
+{
+    return a->kind == b->kind && a->device == b->device && a->rank == b->rank &&
+           a->name == b->name && a->type == b->type && a->family == b->family;
+}
+
+static size_t slot_of(const struct table *table, const struct nl_roof *key)
+{
+    size_t slot = (size_t)mix(key) & (table->slot_count - 1);
+    while (table->slots[slot] && !same(&table->roofs->items[table->slots[slot] - 1], key))
+        slot = (slot + 1) & (table->slot_count - 1);
+    return slot;
+}
+
+static void widen(struct table *table)
+{
+    struct nl_roofs *roofs = table->roofs;
+    if (roofs->count * 2 < table->slot_count)
+        return;
+    nl_free(table->slots);
+    table->slot_count = table->slot_count ? table->slot_count * 2 : 256;
+    table->slots = nl_zalloc(table->slot_count * sizeof *table->slots);
+    for (size_t i = 0; i < roofs->count; i++)
+        table->slots[slot_of(table, &roofs->items[i])] = (uint32_t)i + 1;
+}
+
+static struct nl_roof *group(struct table *table, const struct nl_roof *key)
+{
+    widen(table);
+    size_t slot = slot_of(table, key);
+    struct nl_roofs *roofs = table->roofs;
+    if (!table->slots[slot]) {
+        nl_grow(&roofs->items, &roofs->cap, roofs->count + 1);
+        roofs->items[roofs->count] = *key;
+        roofs->items[roofs->count].flops = roofs->items[roofs->count].bytes = NL_NULL_F64;
+        table->slots[slot] = (uint32_t)++roofs->count;
+    }
+    return &roofs->items[table->slots[slot] - 1];
+}
+
+static void add_known(double *sum, double value)
+{
+    if (value == value)
+        *sum = *sum == *sum ? *sum + value : value;
+}
+
+/* One call's least time; NaN when no roof is known. */
+struct least {
+    double compute, memory, both;
+};
+
+static struct least least_time(const struct nl_op_work *work, const struct nl_device_peaks *peaks)
+{
+    double peak = peaks ? nl_peak_flops(peaks, (enum work_type)work->type, work->matrix) : NAN;
+    double memory = peaks ? peaks->figures[GPU_MEMORY] : NAN;
+    struct least least = {work->flops_needed / peak, work->bytes / memory, NAN};
+    /* Without memory's roof nothing says that arithmetic is the nearer one. */
+    if (isnan(memory) || (work->matrix && isnan(least.compute)))
+        return least;
+    if (isnan(least.compute))
+        least.both = least.memory;
+    else
+        least.both = least.memory > least.compute ? least.memory : least.compute;
+    return least;
+}
+
+static void add_call(struct nl_roof *roof, const struct nl_op_work *work, struct least least,
+                     double target)
+{
+    int64_t ns = nl_op_work_ns(work);
+    roof->calls++;
+    roof->kernels += work->kernels;
+    nl_sum_add(&roof->ns, ns);
+    add_known(&roof->flops, work->flops_needed);
+    add_known(&roof->bytes, work->bytes);
+    if (work->flops_needed == work->flops_needed)
+        nl_sum_add(&roof->flops_ns, ns);
+    if (work->bytes == work->bytes)
+        nl_sum_add(&roof->bytes_ns, ns);
+    if (work->matrix && least.compute == least.compute)
+        roof->peak_s += least.compute;
+    if (isnan(least.both))
+        return;
+    nl_sum_add(&roof->judged_ns, ns);
+    roof->compute_s += isnan(least.compute) ? 0 : least.compute;
+    roof->memory_s += isnan(least.memory) ? 0 : least.memory;
+    roof->least_s += least.both;
+    double spare = (double)ns - least.both / target * 1e9;
+    if (spare > 0)
+        nl_sum_add(&roof->headroom_ns, (int64_t)spare);
+}
+
+static void add_work(struct table *table, const struct nl_op_work *work,
+                     const struct nl_device_peaks *peaks, double target)
+{
+    const struct nl_trace *trace = table->trace;
+    uint32_t device = nl_slice_device(trace, work->first);
+    const struct nl_device_peaks *own = device == NL_NULL_ROW ? NULL : &peaks[device];
+    struct least least = least_time(work, own);
+    struct nl_roof key = {.kind = NL_ROOF_OPERATOR,
+                          .device = device,
+                          .rank = nl_slice_rank(trace, work->first),
+                          .name = work->name,
+                          .type = work->type,
+                          .family = work->family,
+                          .matrix = work->matrix};
+    if (work->comm_ns > 0 && work->comm_ns * 2 > work->kernel_ns)
+        key.bound = NL_BOUND_COMMUNICATION;
+    add_call(group(table, &key), work, least, target);
+    key.kind = NL_ROOF_FAMILY;
+    key.name = 0;
+    key.type = 0;
+    key.text = key.bound == NL_BOUND_COMMUNICATION
+                   ? "communication"
+                   : work_family_name((enum work_family)work->family);
+    if (!key.text)
+        key.text = "no model";
+    if (key.bound == NL_BOUND_COMMUNICATION)
+        key.family = WORK_FAMILIES;
+    add_call(group(table, &key), work, least, target);
+    key = (struct nl_roof){.kind = NL_ROOF_DEVICE,
+                           .device = device,
+                           .rank = key.rank,
+                           .text = own ? own->product : NULL};
+    add_call(group(table, &key), work, least, target);
+}
+
+static void settle(struct nl_roof *roof)
+{
+    roof->attainable = NL_NULL_F64;
+    if (!roof->judged_ns) {
+        roof->headroom_ns = NL_NULL_I64;
+        return;
+    }
+    double share = nl_roof_share(roof);
+    if (roof->bound == NL_BOUND_UNKNOWN)
+        roof->bound = roof->compute_s >= roof->memory_s ? NL_BOUND_COMPUTE : NL_BOUND_MEMORY;
+    if (roof->kind == NL_ROOF_OPERATOR && share < 0.5 && roof->kernels &&
+        roof->ns / (int64_t)roof->kernels < SHORT_NS)
+        roof->bound = NL_BOUND_LATENCY;
+    bool too_fast = share > NL_ROOF_BROKEN;
+    roof->over = too_fast && roof->compute_s >= roof->memory_s;
+    roof->cached = too_fast && !roof->over;
+    if (roof->least_s > 0 && roof->flops == roof->flops)
+        roof->attainable = roof->flops / roof->least_s;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct nl_roof *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->headroom_ns != y->headroom_ns)
+        return x->headroom_ns > y->headroom_ns ? -1 : 1;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    return x->family < y->family ? -1 : x->family > y->family;
+}
+
+void nl_roofs_init(struct nl_roofs *roofs, const struct nl_op_works *works,
+                   const struct nl_device_peaks *peaks, double target)
+{
+    *roofs = (struct nl_roofs){0};
+    struct table table = {.roofs = roofs, .trace = works->trace};
+    for (size_t i = 0; i < works->count; i++)
+        if (nl_op_work_ns(&works->items[i]) != NL_NULL_I64)
+            add_work(&table, &works->items[i], peaks, target);
+    for (size_t i = 0; i < roofs->count; i++)
+        settle(&roofs->items[i]);
+    qsort(roofs->items, roofs->count, sizeof *roofs->items, compare);
+    nl_free(table.slots);
+}
+
+void nl_roofs_release(struct nl_roofs *roofs)
+{
+    nl_free(roofs->items);
+    *roofs = (struct nl_roofs){0};
+}
+
+static double over(double part, int64_t ns)
+{
+    return ns > 0 ? part / ((double)ns / 1e9) : NL_NULL_F64;
+}
+
+double nl_roof_share(const struct nl_roof *roof)
+{
+    return over(roof->judged_ns ? roof->least_s : NL_NULL_F64, roof->judged_ns);
+}
+
+double nl_roof_flops_per_s(const struct nl_roof *roof)
+{
+    return over(roof->flops, roof->flops_ns);
+}
+
+double nl_roof_bytes_per_s(const struct nl_roof *roof)
+{
+    return over(roof->bytes, roof->bytes_ns);
+}
+
+double nl_roof_intensity(const struct nl_roof *roof)
+{
+    return roof->bytes > 0 ? roof->flops / roof->bytes : NL_NULL_F64;
+}
