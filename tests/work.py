@@ -376,6 +376,76 @@ def efficiency(tally, folder):
     tally.check("--flops-per-step takes a number", bad.status == 2, bad.describe())
 
 
+# ---- phases and links ----
+
+def table(path, section):
+    result = ask("analyze", path, "--section", section)["result"][section]
+    return result["rows"] if isinstance(result, dict) else result
+
+
+def phases(tally, folder):
+    """vLLM names its steps; kernels launched in them are theirs, also from graphs."""
+    events, correlation = [], 0
+    named = [("execute_context_1(512)_generation_0(0)", 400, 0), ("execute_context_0(0)_generation_8(8)",
+             50, 1), ("execute_16_context_1(sq8sk8sqsq64sqsk64)_generation_8(sq8sk900sqsq8sqsk900)", 90, 0),
+             ("execute_context_0(0)_generation_8(8)", 60, 1)]
+    for i, (name, us, graph) in enumerate(named):
+        start = 1000 * i
+        events.append({"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1,
+                       "ts": start, "dur": 900, "args": {}})
+        for k in range(2):
+            correlation += 1
+            pair = launched("k", start + 100 + k * us, correlation, us, start + 10 + k)
+            if graph:
+                pair[1]["args"]["graph id"] = 3
+            events += pair
+    path = write(folder, "vllm.json", trace_of(events, H100))
+    got = {row["phase"]: row for row in table(path, "phases_llm")}
+    decode, prefill, mixed = got.get("decode"), got.get("prefill"), got.get("mixed")
+    tally.check("phases of vLLM's steps", bool(decode and prefill and mixed) and
+                decode["steps"] == 2 and decode["kernel_ns"] == 220000 and
+                decode["tokens_per_step"] == 8 and decode["requests_per_step"] == 8 and
+                abs(decode["ns_per_token"] - (100e3 + 120e3) / 2 / 8) < 1e-6 and
+                prefill["tokens_per_step"] == 512 and prefill["step_ns"] == 800000 and
+                mixed["tokens_per_step"] == 16 and mixed["requests_per_step"] == 9 and
+                mixed["kv_tokens_per_step"] == 908 and prefill["gap_ns"] == 200000, got)
+
+
+def training(tally, folder):
+    events = [op("aten::mm", 0, 50, [[4, 4], [4, 4]], [F, F]),
+              op("autograd::engine::evaluate_function: MmBackward0", 100, 50, []),
+              op("aten::mm", 110, 30, [[4, 4], [4, 4]], [F, F]),
+              op("MulBackward0", 200, 50, []), op("aten::mul", 210, 30, [[4], [4]], [F, F]),
+              {"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#AdamW.step", "pid": 1,
+               "tid": 1, "ts": 300, "dur": 50, "args": {}},
+              op("aten::add_", 310, 30, [[4], [4]], [F, F])]
+    for i, (ts, us) in enumerate([(10, 5), (120, 7), (220, 11), (320, 13)]):
+        events += launched("k%d" % i, 1000 + 100 * i, i + 1, us, ts)
+    path = write(folder, "training.json", trace_of(events))
+    got = {row["phase"]: row["kernel_ns"] for row in table(path, "phases_llm")}
+    tally.check("passes of training", got == {"forward": 5000, "backward": 18000,
+                                              "optimizer": 13000}, got)
+
+
+def links(tally, folder):
+    """All-reduce of 64 MiB of bf16 in 8 ranks: the shortest stands for the transfer."""
+    events = []
+    for i, us in enumerate([400.0, 900.0, 500.0]):
+        pair = launched("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 1000 * i + 20, i + 1, us,
+                        1000 * i + 10)
+        pair[1]["args"].update({
+            "Collective name": "allreduce", "dtype": "BFloat16", "Group size": 8,
+            "In msg nelems": 1 << 25, "Out msg nelems": 1 << 25, "Process Group Name": "0"})
+        events += pair
+    path = write(folder, "links.json", trace_of(events, H100))
+    got = table(path, "bus_bandwidth")
+    algorithm = (2 << 25) / 400e-6
+    tally.check("bus bandwidth of an all-reduce", len(got) == 1 and got[0]["count"] == 3 and
+                abs(got[0]["algorithm_bytes_per_s"] - algorithm) < 1e-6 * algorithm and
+                abs(got[0]["bus_bytes_per_s"] - algorithm * 7 / 4) < 1e-6 * algorithm and
+                abs(got[0]["link_share"] - algorithm * 7 / 4 / 450e9) < 1e-9, got)
+
+
 # ---- coverage of real profiles ----
 
 def coverage(tally, folder):
@@ -400,7 +470,7 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
-         roofs, efficiency, coverage]
+         roofs, efficiency, phases, training, links, coverage]
 
 
 def main():

@@ -283,8 +283,9 @@ static void knows_peaks_by_name(void)
     gpu_peaks_init(&peaks);
     const struct gpu_peak *a100 = gpu_peaks_find(&peaks, "NVIDIA A100-SXM4-80GB", NAN);
     REQUIRE(a100 && a100->source[0]);
-    CHECK_INT(a100->figures[a100->count - 1].figure, GPU_MEMORY);
-    CHECK_NEAR(a100->figures[a100->count - 1].value, 2039e9, 0);
+    CHECK_INT(a100->figures[a100->count - 2].figure, GPU_MEMORY);
+    CHECK_NEAR(a100->figures[a100->count - 2].value, 2039e9, 0);
+    CHECK_INT(a100->figures[a100->count - 1].figure, GPU_LINK);
     CHECK(gpu_peaks_find(&peaks, "NVIDIA H100 80GB HBM3", 132) != NULL);
     CHECK(gpu_peaks_find(&peaks, "NVIDIA H100 80GB HBM3", 114) == NULL);
     CHECK(gpu_peaks_find(&peaks, "Tesla T4", 40) != NULL);

@@ -1,0 +1,143 @@
+/*
+ * bus_bandwidth — what collectives reach of the link between devices, by operation and size.
+ *
+ * Definitions of nccl-tests: algorithm bandwidth = bytes / time; bus bandwidth = that times
+ * 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for the others. A
+ * collective's own length includes waiting for the other ranks, so the shortest of a size stands for the
+ * transfer: the last to arrive waits least.
+ */
+#include "base/sum.h"
+#include "tables/answer.h"
+#include "tables/groups.h"
+#include "tables/workrows.h"
+#include "tables/scope.h"
+
+static const struct nl_result_column columns[] = {
+    {"rank", NULL, NL_MEANS_INTEGER},
+    {"device", NULL, NL_MEANS_INTEGER},
+    {"operation", NULL, NL_MEANS_TEXT},
+    {"group", NULL, NL_MEANS_TEXT},
+    {"ranks", NULL, NL_MEANS_INTEGER},
+    {"bytes", NULL, NL_MEANS_BYTES},
+    {"count", NULL, NL_MEANS_COUNT},
+    {"shortest_ns", "shortest", NL_MEANS_NS},
+    {"median_ns", "median", NL_MEANS_NS},
+    {"algorithm_bytes_per_s", "algorithm", NL_MEANS_RATE},
+    {"bus_bytes_per_s", "bus", NL_MEANS_RATE},
+    {"link_share", "of link", NL_MEANS_SHARE},
+    {"total_ns", "total", NL_MEANS_NS},
+};
+enum {
+    RANK,
+    DEVICE,
+    OPERATION,
+    GROUP,
+    RANKS,
+    BYTES,
+    COUNT,
+    SHORTEST,
+    MEDIAN,
+    ALGORITHM,
+    BUS,
+    LINK,
+    TOTAL
+};
+
+/* Traffic on the bus per byte of the message; NaN where the operation is not known. */
+static double factor(struct nl_str operation, uint32_t ranks)
+{
+    if (ranks == NL_NULL_U32 || !ranks)
+        return NAN;
+    double n = ranks;
+    if (nl_str_find_nocase(operation, "all_reduce") >= 0 ||
+        nl_str_find_nocase(operation, "allreduce") >= 0)
+        return 2 * (n - 1) / n;
+    static const char *const parts[] = {"gather", "scatter", "all_to_all", "alltoall", "all2all"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (nl_str_find_nocase(operation, parts[i]) >= 0)
+            return (n - 1) / n;
+    static const char *const once[] = {"broadcast", "reduce", "send", "recv"};
+    for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
+        if (nl_str_find_nocase(operation, once[i]) >= 0)
+            return 1;
+    return NAN;
+}
+
+static void collect(struct nl_groups *groups, const struct nl_scope *scope)
+{
+    const struct nl_trace *trace = scope->trace;
+    const struct nl_collective_table *table = &trace->collective;
+    for (uint32_t row = 0; row < table->rows; row++) {
+        uint32_t slice = table->slice[row];
+        int64_t length = slice == NL_NULL_ROW ? -1 : nl_scope_length(scope, slice);
+        if (length <= 0 || table->bytes[row] == NL_NULL_U64 || !table->bytes[row] ||
+            trace->slice.kind[slice] != NL_KIND_KERNEL)
+            continue;
+        uint64_t what = (uint64_t)table->operation[row] << 32 | trace->slice.lane[slice];
+        uint64_t size = table->bytes[row] << 20 ^ (uint64_t)table->group_name[row];
+        nl_groups_add(groups, what, size, length)->sums[0] = row;
+    }
+}
+
+static void add_row(struct nl_result *result, const struct nl_trace *trace,
+                    const struct nl_device_peaks *peaks, const struct nl_group *group)
+{
+    const struct nl_collective_table *table = &trace->collective;
+    uint32_t row = (uint32_t)group->sums[0], lane = trace->slice.lane[table->slice[row]];
+    uint32_t device = trace->lane.device[lane];
+    double algorithm = (double)table->bytes[row] * 1e9 / (double)group->stats.min_ns;
+    double bus = algorithm * factor(nl_trace_name(trace, table->operation[row]), table->ranks[row]);
+    struct nl_cell *cells = nl_result_row(result);
+    cells[RANK] = nl_cell_i64(nl_lane_rank(trace, lane));
+    cells[DEVICE] = nl_cell_i64(nl_lane_ordinal(trace, lane));
+    cells[OPERATION] = nl_answer_name(result, trace, table->operation[row]);
+    cells[GROUP] = nl_answer_name(result, trace, table->group_name[row]);
+    cells[RANKS] = nl_answer_u32(table->ranks[row]);
+    cells[BYTES] = nl_answer_count(table->bytes[row]);
+    cells[COUNT] = nl_answer_count(group->stats.count);
+    cells[SHORTEST] = nl_cell_i64(group->stats.min_ns);
+    cells[MEDIAN] = nl_cell_f64(group->stats.median_ns);
+    cells[ALGORITHM] = nl_cell_f64(algorithm);
+    cells[BUS] = nl_cell_f64(bus);
+    if (device != NL_NULL_ROW)
+        cells[LINK] = nl_cell_f64(bus / peaks[device].figures[GPU_LINK]);
+    cells[TOTAL] = nl_cell_i64(group->stats.total_ns);
+}
+
+static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
+                             struct nl_job *job, struct nl_err *err)
+{
+    (void)job;
+    (void)err;
+    struct nl_scope scope;
+    struct nl_groups groups;
+    nl_scope_init(&scope, trace, &options->window);
+    nl_groups_init(&groups);
+    collect(&groups, &scope);
+    nl_groups_finish(&groups);
+    struct nl_result *result = NL_ANSWER_NEW("bus_bandwidth", NULL, columns);
+    const struct nl_device_peaks *peaks = nl_memo_peaks(options->memo);
+    for (size_t i = 0; i < groups.count; i++)
+        add_row(result, trace, peaks, &groups.items[i]);
+    nl_answer_settle(result, "total_ns");
+    if (result->rows)
+        result->note =
+            "by the shortest of a size: the others also wait for other ranks; the link is "
+            "the one inside a node, about 80 % of it can be reached";
+    nl_groups_release(&groups);
+    nl_scope_release(&scope);
+    return result;
+}
+
+const struct nl_analysis nl_analysis_bus_bandwidth = {
+    .name = "bus_bandwidth",
+    .key = "bus_bandwidth",
+    .title = "Collectives against the link",
+    .needs = {{NL_T_collective, "bytes"}},
+    .need_count = 1,
+    .run = run,
+    .doc =
+        "Per device, operation, group and message size: kernels, their shortest and median time, "
+        "algorithm bandwidth (bytes over the shortest time), bus bandwidth as nccl-tests define "
+        "it, and its share of the link between the devices of a node (docs/work.md).",
+};
