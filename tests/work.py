@@ -446,6 +446,77 @@ def links(tally, folder):
                 abs(got[0]["link_share"] - algorithm * 7 / 4 / 450e9) < 1e-9, got)
 
 
+# ---- causes inside compute ----
+
+def planted(folder, name, calls, device=None):
+    """A trace of operators back to back on the device: (name, dims, dtype, µs), twenty times over."""
+    events, at, correlation = [], 0.0, 0
+    for _ in range(20):
+        for operator, dims, dtype, us in calls:
+            correlation += 1
+            types = [dtype] * len(dims) if isinstance(dtype, str) else dtype
+            events.append(op(operator, correlation * 3, 2, dims, types))
+            events += launched("k_" + operator.split("::")[-1], 10000 + at, correlation, us,
+                               correlation * 3 + 1)
+            at += us
+    return write(folder, name, trace_of(events, device or H100))
+
+
+BIG = ("aten::mm", [[4096, 4096], [4096, 4096]], H, 160.0)
+SKINNY = ("aten::mm", [[8, 8192], [8192, 8192]], H, 50.0)
+ODD = ("aten::mm", [[4096, 4095], [4095, 4095]], H, 600.0)
+ADD = ("aten::add", [[1 << 24], [1 << 24]], F, 70.0)
+CAST = ("aten::copy_", [[1 << 24], [1 << 24]], [F, H], 60.0)
+SCORES = [("aten::bmm", [[64, 1024, 64], [64, 64, 1024]], H, 60.0),
+          ("aten::_softmax", [[64, 1024, 1024], [], []], [H, "", ""], 90.0),
+          ("aten::bmm", [[64, 1024, 1024], [64, 1024, 64]], H, 60.0)]
+FLASH = ("aten::_flash_attention_forward", [[4, 1024, 16, 64]] * 3, H, 60.0)
+OTHER = dict(H100, name="Accelerator X", computeMajor=77)
+
+# cause, found?, what, calls, device
+PLANTED = [
+    ("gemm_memory_bound", True, "8 rows against 8192 × 8192", [SKINNY], None),
+    ("gemm_memory_bound", False, "large products", [BIG], None),
+    ("gemm_memory_bound", False, "few rows, but far from memory's peak",
+     [SKINNY[:3] + (500.0,)], None),
+    ("gemm_memory_bound", None, "peaks not known", [SKINNY], OTHER),
+    ("gemm_misaligned", True, "N and K of 4095", [ODD], None),
+    ("gemm_misaligned", False, "N and K of 4096", [BIG], None),
+    ("gemm_misaligned", False, "odd, but near the roof", [ODD[:3] + (160.0,)], None),
+    ("elementwise_not_fused", True, "three in a row", [ADD, ADD, ADD, BIG], None),
+    ("elementwise_not_fused", False, "each between products", [ADD, BIG], None),
+    ("elementwise_not_fused", False, "small beside the products", [ADD, ADD] + [BIG] * 20, None),
+    ("layout_copies", True, "a cast beside each product", [CAST, BIG], None),
+    ("layout_copies", False, "a cast beside many products", [CAST] + [BIG] * 12, None),
+    ("layout_copies", False, "no copies", [ADD, BIG], None),
+    ("attention_not_fused", True, "bmm, softmax, bmm", SCORES, None),
+    ("attention_not_fused", False, "flash attention", [FLASH, BIG], None),
+    ("attention_not_fused", False, "softmax of a classifier", [BIG, SCORES[1], ADD, BIG], None),
+    ("roof_headroom", True, "products at a tenth of the roof", [BIG[:3] + (1400.0,)], None),
+    ("roof_headroom", False, "products at their roof", [BIG], None),
+    ("roof_headroom", None, "peaks not known", [BIG[:3] + (1400.0,)], OTHER),
+]
+
+
+def causes(tally, folder):
+    for cause, want, what, calls, device in PLANTED:
+        path = planted(folder, "planted.json", calls, device)
+        result = ask("analyze", path)["result"]
+        found = [f for f in result["findings"] if f["cause"] == cause]
+        abstained = [a for a in result["abstained"] if a["cause"] == cause]
+        details = [f["cause"] for f in result["findings"]] + abstained
+        if want is None:
+            tally.check("%s abstains: %s" % (cause, what), not found and abstained, details)
+            continue
+        tally.check("%s: %s: %s" % (cause, "found" if want else "absent", what),
+                    bool(found) == want and not abstained, details)
+        for evidence in found[0]["evidence"] if found else []:
+            got = rows(path, evidence["query"])[0][0]
+            tally.check("%s: SQL gives %s" % (cause, evidence["metric"]),
+                        abs(got - evidence["value"]) <= 1e-6 * abs(got) + 1e-9,
+                        "%s, %s" % (got, evidence))
+
+
 # ---- coverage of real profiles ----
 
 def coverage(tally, folder):
@@ -470,7 +541,8 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
-         roofs, efficiency, phases, training, links, coverage]
+         roofs, efficiency, phases, training, links, causes,
+         coverage]
 
 
 def main():

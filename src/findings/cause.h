@@ -30,6 +30,7 @@ struct nl_scene {
     const struct nl_idle_device *device;
     const struct nl_device_breakdown *parts;
     const struct nl_api_roles *roles;
+    struct nl_memo *memo;               /* borrowed: work rows and roofs (workcause.h) */
     const struct nl_clock_check *clock; /* NULL: its times fit those of the CPU */
     struct nl_arena *arena;
     const uint32_t *kernels, *copies; /* rows of work that starts in the window, length known */

@@ -190,6 +190,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .device = device,
                                                            .parts = parts,
                                                            .roles = nl_memo_roles(options->memo),
+                                                           .memo = options->memo,
                                                            .arena = arena,
                                                            .wall_ns = parts->wall_ns};
     }

@@ -3,33 +3,61 @@
 #include "work/roofline.h"
 #include "sql/tablecells.h"
 
-static void find_works(struct nl_op_works *works, const struct nl_trace *trace)
+/* The works of a window, as arguments give it. */
+static void find_works(struct nl_op_works *works, struct nl_tf_call *call, sqlite3_value **args)
 {
+    const struct nl_trace *trace = call->db->trace;
+    struct nl_window window = nl_argument_window(call, args, false);
+    struct nl_work_scope scope = {.start = window.start, .end = window.end};
     struct nl_owners owners;
     struct nl_rangetree ops;
     nl_owners_init(&owners, trace);
     nl_rangetree_init(&ops, trace, NL_KIND_OP);
     uint32_t *owner_of = nl_owners_op(&owners, &ops);
-    nl_op_works_init(works, trace, &owners, &ops, owner_of, NULL);
+    nl_op_works_init(works, trace, &owners, &ops, owner_of, window.has_time ? &scope : NULL);
     nl_free(owner_of);
     nl_rangetree_release(&ops);
     nl_owners_release(&owners);
 }
 
+struct works {
+    struct nl_op_works works;
+    struct nl_device_peaks *peaks;
+    struct nl_roofs roofs; /* of table roofline alone */
+};
+
 static bool open_work(struct nl_tf_call *call, sqlite3_value **args)
 {
-    (void)args;
-    struct nl_op_works *works = nl_alloc(sizeof *works);
-    find_works(works, call->db->trace);
-    call->state = works;
-    call->rows = works->count;
+    struct works *state = nl_zalloc(sizeof *state);
+    find_works(&state->works, call, args);
+    state->peaks = nl_device_peaks_new(call->db->trace);
+    call->state = state;
+    call->rows = state->works.count;
     return true;
 }
 
 static void close_work(struct nl_tf_call *call)
 {
-    nl_op_works_release(call->state);
-    nl_free(call->state);
+    struct works *state = call->state;
+    nl_roofs_release(&state->roofs);
+    nl_device_peaks_free(state->peaks);
+    nl_op_works_release(&state->works);
+    nl_free(state);
+}
+
+static void show_least(const struct nl_tf_call *call, const struct nl_op_work *row, int column,
+                       sqlite3_context *context)
+{
+    const struct works *state = call->state;
+    uint32_t device = nl_slice_device(call->db->trace, row->first);
+    struct nl_least_time least =
+        nl_least_time(row, device == NL_NULL_ROW ? NULL : &state->peaks[device]);
+    if (column == 19)
+        nl_show_real(context, least.both * 1e9);
+    else if (least.both == least.both)
+        nl_show_text(context, least.memory > least.compute || least.compute != least.compute
+                                  ? "memory"
+                                  : "compute");
 }
 
 /* Counts that are whole as whole numbers. */
@@ -61,15 +89,18 @@ static void show_place(const struct nl_tf_call *call, const struct nl_op_work *r
     case 14: nl_show_int(context, row->inside); break;
     case 15: nl_show_int(context, nl_slice_rank(trace, row->first)); break;
     case 16: nl_show_int(context, ordinal_of(trace, row->first)); break;
-    default: nl_show_int(context, row->matrix_ns); break;
+    case 17: nl_show_int(context, row->matrix_ns); break;
+    case 18: nl_show_int(context, trace->slice.ts[row->first] - call->db->origin); break;
+    case 21: nl_show_int(context, row->misaligned); break;
+    default: show_least(call, row, column, context); break;
     }
 }
 
 static void work_column(const struct nl_tf_call *call, size_t index, int column,
                         sqlite3_context *context)
 {
-    const struct nl_op_works *works = call->state;
-    const struct nl_op_work *row = &works->items[index];
+    const struct works *state = call->state;
+    const struct nl_op_work *row = &state->works.items[index];
     switch (column) {
     case 0: nl_show_row(context, row->slice); break;
     case 1: nl_show_name(context, call, row->name); break;
@@ -83,9 +114,14 @@ static void work_column(const struct nl_tf_call *call, size_t index, int column,
     }
 }
 
+static const struct nl_tf_column time_arguments[] = {
+    {"window_start", "INTEGER", "first ns to look at"},
+    {"window_end", "INTEGER", "end of what to look at, not included"},
+    {0}};
+
 const struct nl_table_function nl_tf_op_work = {
     .name = "op_work",
-    .signature = "op_work",
+    .signature = "op_work(window_start, window_end)",
     .doc =
         "What operators had to do: one row per operator call that launched kernels, per node of a "
         "compiled model and per kernel with counters, and one per name of kernels in none of "
@@ -117,38 +153,25 @@ const struct nl_table_function nl_tf_op_work = {
             {"rank", "INTEGER", "rank"},
             {"device", "INTEGER", "device number within its rank"},
             {"matrix_ns", "INTEGER NS", "of kernel_ns: GEMM, convolution, attention … by name"},
+            {"ts", "INTEGER NS", "start of its first kernel"},
+            {"least_ns", "REAL", "its roof: the least time that the device needs for it"},
+            {"bound", "TEXT", "compute or memory: what makes that time"},
+            {"misaligned", "INTEGER", "1: a product whose N or K is no multiple of 16 bytes"},
             {0}},
-    .arguments = (const struct nl_tf_column[]){{0}},
+    .arguments = time_arguments,
     .listed = true,
     .open = open_work,
     .column = work_column,
     .close = close_work};
 
-struct roofs {
-    struct nl_op_works works;
-    struct nl_device_peaks *peaks;
-    struct nl_roofs roofs;
-};
-
 static bool open_roofs(struct nl_tf_call *call, sqlite3_value **args)
 {
-    (void)args;
-    struct roofs *state = nl_zalloc(sizeof *state);
-    find_works(&state->works, call->db->trace);
-    state->peaks = nl_device_peaks_new(call->db->trace);
+    if (!open_work(call, args))
+        return false;
+    struct works *state = call->state;
     nl_roofs_init(&state->roofs, &state->works, state->peaks, NL_ROOF_TARGET);
-    call->state = state;
     call->rows = state->roofs.count;
     return true;
-}
-
-static void close_roofs(struct nl_tf_call *call)
-{
-    struct roofs *state = call->state;
-    nl_roofs_release(&state->roofs);
-    nl_device_peaks_free(state->peaks);
-    nl_op_works_release(&state->works);
-    nl_free(state);
 }
 
 static void show_roof_name(const struct nl_tf_call *call, const struct nl_roof *roof,
@@ -180,7 +203,7 @@ static void show_more(const struct nl_roof *roof, int column, sqlite3_context *c
 static void roof_column(const struct nl_tf_call *call, size_t index, int column,
                         sqlite3_context *context)
 {
-    const struct roofs *state = call->state;
+    const struct works *state = call->state;
     const struct nl_roof *roof = &state->roofs.items[index];
     const struct nl_device_table *device = &call->db->trace->device;
     switch (column) {
@@ -202,7 +225,7 @@ static void roof_column(const struct nl_tf_call *call, size_t index, int column,
 
 const struct nl_table_function nl_tf_roofline = {
     .name = "roofline",
-    .signature = "roofline",
+    .signature = "roofline(window_start, window_end)",
     .doc =
         "How far work is from what its device can do: per operator and element type, per family of "
         "models and per device. The roof of a call is the larger of FLOPs over the peak of its "
@@ -229,8 +252,8 @@ const struct nl_table_function nl_tf_roofline = {
             {"count", "INTEGER", "operator calls"},
             {"over_roof", "INTEGER", "1: faster than possible (peak, model or cache)"},
             {0}},
-    .arguments = (const struct nl_tf_column[]){{0}},
+    .arguments = time_arguments,
     .listed = true,
     .open = open_roofs,
     .column = roof_column,
-    .close = close_roofs};
+    .close = close_work};

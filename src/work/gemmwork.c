@@ -68,6 +68,8 @@ bool work_gemm(const struct work_call *call, struct work_cost *cost)
     cost->flops = cost->flops_needed = 2 * sizes.batch * sizes.m * sizes.n * sizes.k;
     cost->matrix = true;
     cost->type = type;
+    cost->misaligned = fmod(sizes.n * work_type_bits(type), 128) != 0 ||
+                       fmod(sizes.k * work_type_bits(type), 128) != 0;
     double bits = work_type_bits(type), out = output_bits(call, type);
     double second = call->args->has_types ? work_type_bits(call->args->inputs[at[1]].type) : bits;
     if (type == WORK_FP4X2) {

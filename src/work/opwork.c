@@ -165,6 +165,7 @@ static void take_cost(struct nl_op_work *row, const struct work_cost *cost)
     row->type = (uint8_t)cost->type;
     row->matrix = cost->matrix;
     row->estimated = cost->estimated;
+    row->misaligned = cost->misaligned;
 }
 
 static void take_node(struct run *run, struct nl_op_work *row, uint32_t slice)
@@ -398,6 +399,8 @@ static void settle(struct nl_op_works *works)
         struct nl_op_work *row = &works->items[i];
         if (row->type == WORK_FP32 && row->matrix && row->tensor_cores)
             row->type = WORK_TF32;
+        if (work_type_bits((enum work_type)row->type) > 16 && row->type != WORK_TF32)
+            row->misaligned = false;
         if (row->flops == row->flops || row->bytes == row->bytes || row->inside)
             continue;
         row->flops = row->flops_needed = row->counted_flops;

@@ -43,7 +43,9 @@ struct nl_op_work {
     bool matrix, estimated, tensor_cores;
     bool recorded; /* FLOPs were told by the source: a compiler's cost analysis */
     bool measured; /* FLOPs and bytes are those counted */
-    bool inside;   /* FLOPs are counted in an operator inside it */
+    bool
+        misaligned; /* a product of 16 bits or fewer, or TF32, with an N or K of no multiple of 16 bytes */
+    bool inside; /* FLOPs are counted in an operator inside it */
 };
 
 struct nl_op_works {

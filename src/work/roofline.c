@@ -84,16 +84,12 @@ static void add_known(double *sum, double value)
         *sum = *sum == *sum ? *sum + value : value;
 }
 
-/* One call's least time; NaN when no roof is known. */
-struct least {
-    double compute, memory, both;
-};
-
-static struct least least_time(const struct nl_op_work *work, const struct nl_device_peaks *peaks)
+struct nl_least_time nl_least_time(const struct nl_op_work *work,
+                                   const struct nl_device_peaks *peaks)
 {
     double peak = peaks ? nl_peak_flops(peaks, (enum work_type)work->type, work->matrix) : NAN;
     double memory = peaks ? peaks->figures[GPU_MEMORY] : NAN;
-    struct least least = {work->flops_needed / peak, work->bytes / memory, NAN};
+    struct nl_least_time least = {work->flops_needed / peak, work->bytes / memory, NAN};
     /* Without memory's roof nothing says that arithmetic is the nearer one. */
     if (isnan(memory) || (work->matrix && isnan(least.compute)))
         return least;
@@ -104,8 +100,8 @@ static struct least least_time(const struct nl_op_work *work, const struct nl_de
     return least;
 }
 
-static void add_call(struct nl_roof *roof, const struct nl_op_work *work, struct least least,
-                     double target)
+static void add_call(struct nl_roof *roof, const struct nl_op_work *work,
+                     struct nl_least_time least, double target)
 {
     int64_t ns = nl_op_work_ns(work);
     roof->calls++;
@@ -136,7 +132,7 @@ static void add_work(struct table *table, const struct nl_op_work *work,
     const struct nl_trace *trace = table->trace;
     uint32_t device = nl_slice_device(trace, work->first);
     const struct nl_device_peaks *own = device == NL_NULL_ROW ? NULL : &peaks[device];
-    struct least least = least_time(work, own);
+    struct nl_least_time least = nl_least_time(work, own);
     struct nl_roof key = {.kind = NL_ROOF_OPERATOR,
                           .device = device,
                           .rank = nl_slice_rank(trace, work->first),

@@ -47,6 +47,14 @@ struct nl_roof {
     bool cached; /* faster than memory can be: a cache holds the data */
 };
 
+/* The least time of one call in seconds: by its FLOPs, by its bytes, and the larger of both, which is
+ * its roof; NaN where it is not known. `peaks` may be NULL. */
+struct nl_least_time {
+    double compute, memory, both;
+};
+struct nl_least_time nl_least_time(const struct nl_op_work *work,
+                                   const struct nl_device_peaks *peaks);
+
 struct nl_roofs {
     struct nl_roof *items; /* by kind, then headroom and time, both descending */
     size_t count, cap;

@@ -47,6 +47,7 @@ struct work_cost {
     double bytes;        /* least traffic; NaN unknown */
     enum work_type type; /* that it computes in */
     bool matrix;         /* products of matrices: the peaks of tensor cores bound it */
+    bool misaligned;     /* sizes of a product are no multiples of 16 bytes */
     bool estimated;      /* an assumption stands in for something not recorded */
 };
 
