@@ -517,6 +517,19 @@ def causes(tally, folder):
                         "%s, %s" % (got, evidence))
 
 
+# ---- roofs of this machine ----
+
+def machine(tally, folder):
+    """Within what physics allows: 64 operations a cycle at 6 GHz, and no memory is that fast."""
+    got = json.loads(neurolens(["roof", "--format", "json"]).stdout)["result"]
+    threads = [row["threads"] for row in got]
+    tally.check("roofs of this machine", threads[0] == 1 and threads == sorted(set(threads)) and all(
+        1e8 < row["flops_per_s"] < row["threads"] * 64 * 6e9 and
+        1e8 < row["bytes_per_s"] < 4e12 and
+        abs(row["ridge"] - row["flops_per_s"] / row["bytes_per_s"]) < 1e-9 * row["ridge"]
+        for row in got), got)
+
+
 # ---- coverage of real profiles ----
 
 def coverage(tally, folder):
@@ -541,7 +554,7 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
-         roofs, efficiency, phases, training, links, causes,
+         roofs, efficiency, phases, training, links, machine, causes,
          coverage]
 
 

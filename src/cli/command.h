@@ -151,6 +151,7 @@ NL_MUST_CHECK bool nl_cmd_export(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_validate(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_profile(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_doctor(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_roof(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_init(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_add(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_ls(struct nl_call *call, struct nl_err *err);

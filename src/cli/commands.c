@@ -459,6 +459,20 @@ const struct nl_command nl_commands[] = {
      .examples = "neurolens doctor\n"
                  "neurolens doctor --format json",
      .run = nl_cmd_doctor},
+    {.name = "roof",
+     .group = "Tools",
+     .summary = "measure what this machine's processors can do at most",
+     .usage = "",
+     .least = 0,
+     .most = 0,
+     .tables = plain_tables,
+     .help =
+         "Measures FP32 multiply-adds and memory bandwidth (triad) of the CPU with 1, 2, 4, …\n"
+         "threads, half a second each: the roofs of work on the CPU. GPUs are not measured: their\n"
+         "peaks are those of data sheets (docs/work.md).",
+     .examples = "neurolens roof\n"
+                 "neurolens roof --format json",
+     .run = nl_cmd_roof},
     {.name = "schema",
      .group = "Tools",
      .summary = "print a schema: sql, run (JSON Schema), metrics",

@@ -6,7 +6,13 @@
  */
 #include "work/workmodel.h"
 
-#define SPACE_MAX 3
+#define SPACE_MAX    3
+#define LARGEST_SIZE 1000000000 /* no stride, padding, dilation or size of a tensor is larger */
+
+static bool is_sane(int64_t size)
+{
+    return size >= 0 && size <= LARGEST_SIZE;
+}
 
 /* Sizes of the output, [N, C, …]; false where stride, padding and dilation are not recorded. */
 static bool find_output(const struct work_call *call, const struct work_tensor *input,
@@ -26,9 +32,10 @@ static bool find_output(const struct work_call *call, const struct work_tensor *
     for (unsigned i = 0; i < space; i++) {
         int64_t step = stride[strides == 1 ? 0 : i], pad = padding[paddings == 1 ? 0 : i];
         int64_t spread = dilation[dilations == 1 ? 0 : i];
-        int64_t reach = spread * (weight->dims[i + 2] - 1) + 1;
-        if (step <= 0)
+        if (!is_sane(step) || !is_sane(pad) || !is_sane(spread) || !is_sane(weight->dims[i + 2]) ||
+            !is_sane(input->dims[i + 2]) || !step)
             return false;
+        int64_t reach = spread * (weight->dims[i + 2] - 1) + 1;
         output->dims[i + 2] = (input->dims[i + 2] + 2 * pad - reach) / step + 1;
         if (output->dims[i + 2] < 1)
             return false;

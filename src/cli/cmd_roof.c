@@ -1,0 +1,52 @@
+/* roof: measure what this machine's processors can do at most, per number of threads. */
+#include "base/mem.h"
+#include "base/pool.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "work/cpuroof.h"
+
+#define MILLISECONDS 60 /* per loop and round */
+
+static const struct nl_result_column columns[] = {
+    {"threads", NULL, NL_MEANS_COUNT},       {"flops_per_s", "FP32 FMA", NL_MEANS_FLOPS},
+    {"bytes_per_s", "triad", NL_MEANS_RATE}, {"ridge", "FLOP/B at the ridge", NL_MEANS_NUMBER},
+    {"instructions", NULL, NL_MEANS_TEXT},
+};
+
+static bool add_row(struct nl_result *table, unsigned threads, struct nl_err *err)
+{
+    struct nl_cpu_roof roof;
+    if (!nl_cpu_roof_measure(threads, MILLISECONDS, &roof))
+        return nl_fail(err, NL_ENVIRONMENT,
+                       "%u threads cannot be started; end other programs first", threads);
+    struct nl_cell *cells = nl_result_row(table);
+    cells[0] = nl_cell_i64(threads);
+    cells[1] = nl_cell_f64(roof.flops_per_s);
+    cells[2] = nl_cell_f64(roof.bytes_per_s);
+    cells[3] = nl_cell_f64(roof.bytes_per_s > 0 ? roof.flops_per_s / roof.bytes_per_s : 0);
+    cells[4] = nl_cell_text(table, nl_str(roof.instructions));
+    return true;
+}
+
+bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_output output;
+    if (!nl_output_open(&output, call, NULL, 0, err))
+        return false;
+    struct nl_result *table = nl_result_new("roof", "Roofs of this machine's processors", columns,
+                                            sizeof columns / sizeof columns[0]);
+    unsigned most = nl_processors();
+    bool done = true;
+    for (unsigned threads = 1; done && threads < most; threads *= 2)
+        done = add_row(table, threads, err);
+    if (done)
+        done = add_row(table, most, err);
+    table->note = "best of three rounds; other programs that run now lower it";
+    nl_progress_quiet(call->progress);
+    if (done) {
+        struct nl_view_options options = {.width = output.width, .color = output.color};
+        done = output.view->render_result(output.stream, NULL, table, &options, err);
+    }
+    nl_result_free(table);
+    return nl_output_close(&output, call, done, err);
+}
