@@ -35,8 +35,8 @@ class Empty:
 
 
 def measure():
-    import neurolens
-    empty, scope, made = Empty(), neurolens.scope, neurolens.scope("made once")
+    import nlens
+    empty, scope, made = Empty(), nlens.scope, nlens.scope("made once")
 
     def nothing():
         for _ in range(COUNT):

@@ -2,5 +2,5 @@
 from setuptools import Extension, setup
 
 SOURCES = ["src/capturemodule.c", "src/pycalls.c", "src/pyheap.c", "src/pytasks.c", "src/pytrace.c", "src/scopetype.c", "src/torchobserver.c"]
-setup(ext_modules=[Extension("neurolens._capture", SOURCES, include_dirs=["../include"],
+setup(ext_modules=[Extension("nlens._capture", SOURCES, include_dirs=["../include"],
                              depends=["src/pycapture.h", "src/pytrace.h", "../include/neurolens.h"], extra_compile_args=["-O2"])])

@@ -12,7 +12,7 @@ from harness import PROGRAM as NEUROLENS, Tally, neurolens  # noqa: E402
 PROGRAM = """
 import sys, time
 sys.path.insert(0, %r)
-import neurolens
+import nlens
 
 def work(ms):
     end = time.process_time_ns() + int(ms * 1e6)
@@ -21,12 +21,12 @@ def work(ms):
 
 slow = float(sys.argv[1])
 for i in range(15):
-    with neurolens.step(i):
-        with neurolens.layer("embedding"):
+    with nlens.step(i):
+        with nlens.layer("embedding"):
             work(0.4)
-        with neurolens.layer("attention"):
+        with nlens.layer("attention"):
             work(2.0 * slow)
-        with neurolens.layer("head"):
+        with nlens.layer("head"):
             work(0.6)
 """
 

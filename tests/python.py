@@ -16,7 +16,7 @@ from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch
 
 PROGRAMS = os.path.join(TESTS, "python")
 BUILD = os.path.dirname(PROGRAM)
-PACKAGE = os.path.join(BUILD, "python", "neurolens")
+PACKAGE = os.path.join(BUILD, "python", "nlens")
 tally = Tally("python")
 
 
@@ -150,7 +150,7 @@ def c_calls(python):
                "AND c.name NOT LIKE '%(%' GROUP BY c.name")}
     if len(want) < 8 or sql(path, "SELECT * FROM coverage"):
         return "want %s, coverage: %s" % (want, sql(path, "SELECT * FROM coverage"))
-    ours = sql(path, "SELECT name FROM python WHERE name LIKE 'neurolens%' OR name LIKE '%_hooks.py%'")
+    ours = sql(path, "SELECT name FROM python WHERE name LIKE 'nlens%' OR name LIKE '%_hooks.py%'")
     return first_difference(got, want) or ("of ours: %s" % ours if ours else None)
 
 
@@ -273,7 +273,7 @@ def broken(python):
 
 def problems(python):
     """Any number of them, with and without a reason."""
-    path, done = record([python, "-c", "from neurolens import _capture as c\n"
+    path, done = record([python, "-c", "from nlens import _capture as c\n"
                          "for n in range(70): c.problem('hook %d: why' % n)\n"
                          "c.problem('')\nc.problem('no reason')\n"], ["-q"])
     if done.status != 0:

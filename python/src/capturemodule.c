@@ -1,4 +1,4 @@
-/* neurolens._capture: the module, names, and the calls that need no object. */
+/* nlens._capture: the module, names, and the calls that need no object. */
 #include "pycapture.h"
 
 struct pycapture nl_python = {.code_extra = -1, .call_limit = 10000};
@@ -436,7 +436,7 @@ PyMODINIT_FUNC PyInit__capture(void);
 
 PyMODINIT_FUNC PyInit__capture(void)
 {
-    static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "neurolens._capture",
+    static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "nlens._capture",
                                             .m_doc = "Scopes, layers and steps for neurolens.",
                                             .m_size = -1, .m_methods = methods};
     if (PyType_Ready(&nl_scope_type) < 0)

@@ -1,5 +1,5 @@
 /*
- * pycapture — the parts of the C extension neurolens._capture, and what they share.
+ * pycapture — the parts of the C extension nlens._capture, and what they share.
  *
  * The extension translates: Python objects to names, `with` blocks to scopes of include/neurolens.h.
  * What is recorded, and whether anything is, the recording library decides; without it every call

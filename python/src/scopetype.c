@@ -205,7 +205,7 @@ static PyObject *scope_call(PyObject *object, PyObject *args, PyObject *keywords
     if (!PyArg_UnpackTuple(args, "scope", 1, 1, &function))
         return NULL;
     if (!nl_python.decorate) {
-        PyErr_SetString(PyExc_RuntimeError, "import neurolens, not neurolens._capture");
+        PyErr_SetString(PyExc_RuntimeError, "import nlens, not nlens._capture");
         return NULL;
     }
     return PyObject_CallFunctionObjArgs(nl_python.decorate, object, function, NULL);
@@ -220,7 +220,7 @@ static PyMemberDef scope_members[] = {{"name", T_OBJECT, offsetof(struct scope, 
                                       {NULL, 0, 0, 0, NULL}};
 
 PyTypeObject nl_scope_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "neurolens._capture.Scope",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "nlens._capture.Scope",
     .tp_doc = "What scope(), layer() and step() return.",
     .tp_basicsize = sizeof(struct scope),
     .tp_flags = Py_TPFLAGS_DEFAULT,

@@ -381,8 +381,11 @@ static void list_packages(struct nl_buf *text, const char *pattern)
         if (end && (size_t)(end - dash - 1) < len)
             len = (size_t)(end - dash - 1);
         if (dash)
-            nl_buf_format(text, "%s%.*s %.*s", text->len ? ", " : "", (int)(dash - name), name,
-                          (int)len, dash + 1);
+            nl_buf_format(text, "%s%.*s %.*s%s", text->len ? ", " : "", (int)(dash - name), name,
+                          (int)len, dash + 1,
+                          strncmp(name, "neurolens-", 10) == 0
+                              ? " (another project: this is neurolens-profiler, import nlens)"
+                              : "");
     }
     globfree(&found);
 }
@@ -403,10 +406,11 @@ static void look_python(struct nl_call *call, struct finding *finding)
     size_t root = folder - strlen(shims ? "/shims" : "/bin");
     snprintf(pattern, sizeof pattern,
              "%.*s{,/local,/versions/*}/lib/python3*/{site,dist}-packages/"
-             "{torch,tensorflow,jax,onnxruntime,onnxruntime_gpu,onnx}-[0-9]*.dist-info",
+             "{neurolens,neurolens_profiler,torch,tensorflow,jax,onnxruntime,onnxruntime_gpu,onnx}-"
+             "[0-9]*.dist-info",
              (int)root, path);
     list_packages(&packages, pattern);
-    say(finding, "%.180s; %s%.200s", path, packages.len ? "" : "no package of machine learning",
+    say(finding, "%.180s; %s%.280s", path, packages.len ? "" : "no package of machine learning",
         packages.len ? packages.ptr : "");
     nl_buf_release(&packages);
 }
@@ -488,7 +492,9 @@ static const struct check checks[] = {
     {"attaching to processes", look_ptrace, "sudo sysctl kernel.yama.ptrace_scope=1"},
     {"invariant TSC", look_tsc,
      "a processor or virtual machine that offers it; times come from the kernel's clock otherwise"},
-    {"Python", look_python, "install python3"},
+    {"Python", look_python,
+     "install python3; the Python package is neurolens-profiler (`pip install neurolens` is "
+     "another project)"},
     {"ONNX Runtime", look_ort,
      "pip install onnxruntime, npm install onnxruntime-node, or NEUROLENS_ONNXRUNTIME=FILE"},
     {"TensorRT's trtexec", look_trtexec,

@@ -45,7 +45,7 @@
 
 /* ---- where things are ---- */
 
-/* Beside the program, in the build tree, or where it was installed. */
+/* Beside the program, in the build tree, in the package of a wheel, or where it was installed. */
 static char *find_library(struct nl_arena *arena)
 {
     static const char *const places[] = {"/" LIBRARY, "/src/capture/" LIBRARY, "/../lib/" LIBRARY,
@@ -64,6 +64,8 @@ static char *find_library(struct nl_arena *arena)
         if (access(path, R_OK) == 0)
             found = path;
     }
+    if (slash && !found)
+        found = nl_run_find_in_wheel(arena, own, LIBRARY);
     nl_free(own);
     return found ? found : nl_arena_format(arena, "%s/%s", NL_LIBRARY_FOLDER, LIBRARY);
 }

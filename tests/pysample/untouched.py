@@ -22,5 +22,5 @@ result = [work(int(sys.argv[1])) for _ in range(5)]
 took = time.process_time() - before
 print(json.dumps({"took": took, "sees": {
     "result": result, "tracer": tracer(), "trace": repr(sys.gettrace()), "profile": repr(sys.getprofile()),
-    "modules": sorted(name for name in sys.modules if "neurolens" in name or name == "sitecustomize"),
+    "modules": sorted(name for name in sys.modules if "neurolens" in name or "nlens" in name or name == "sitecustomize"),
     "variables": sorted(name for name in os.environ if name.startswith(("PYTHON", "NEUROLENS_PYTHON")))}}))

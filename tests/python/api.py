@@ -2,42 +2,42 @@
 import asyncio
 import threading
 
-import neurolens
+import nlens
 
 ROUNDS = 100
 
 
-@neurolens.profile_function
+@nlens.profile_function
 def work(number):
     return number + 1
 
 
-@neurolens.profile_function(name="renamed", category="kind")
+@nlens.profile_function(name="renamed", category="kind")
 def other():
     return None
 
 
 class Thing:
-    @neurolens.scope("method")
+    @nlens.scope("method")
     def method(self):
         return self
 
-    @neurolens.scope("static")
+    @nlens.scope("static")
     @staticmethod
     def static():
         return 1
 
 
-@neurolens.scope("items")
+@nlens.scope("items")
 def items(count):
     for number in range(count):
         yield number
 
 
-@neurolens.scope("task")
+@nlens.scope("task")
 async def task(number):
     await asyncio.sleep(0.001 * number)
-    with neurolens.scope("inside"):
+    with nlens.scope("inside"):
         await asyncio.sleep(0.001)
     return number
 
@@ -59,41 +59,41 @@ def many(shared):
 
 
 for index in range(ROUNDS):
-    with neurolens.step():
-        with neurolens.layer("encoder"):
-            with neurolens.scope("inner", category="kind"):
+    with nlens.step():
+        with nlens.layer("encoder"):
+            with nlens.scope("inner", category="kind"):
                 assert work(index) == index + 1
-        neurolens.counter("queue", index, unit="items")
+        nlens.counter("queue", index, unit="items")
 other()
 assert Thing().method() and Thing.static() == 1
 assert list(items(5)) == list(range(5))
-neurolens.mark_event("point", "kind")
-neurolens.mark_event("lone \udc80")
-number = neurolens.range_start("range", lane="a lane")
-neurolens.range_end(number)
+nlens.mark_event("point", "kind")
+nlens.mark_event("lone \udc80")
+number = nlens.range_start("range", lane="a lane")
+nlens.range_end(number)
 
-with neurolens.timed("timed") as timer:
+with nlens.timed("timed") as timer:
     pass
 assert timer.seconds is not None and timer.seconds >= 0
 try:
-    with neurolens.scope("raises"):
+    with nlens.scope("raises"):
         raise KeyError("through")
 except KeyError:
     pass
-for wrong in (lambda: neurolens.scope(), lambda: neurolens.scope(3), lambda: neurolens.scope("a", nothing=1),
-              lambda: neurolens.counter("a", "b"), lambda: neurolens.step(-1), lambda: neurolens.scope("a")(3)):
+for wrong in (lambda: nlens.scope(), lambda: nlens.scope(3), lambda: nlens.scope("a", nothing=1),
+              lambda: nlens.counter("a", "b"), lambda: nlens.step(-1), lambda: nlens.scope("a")(3)):
     try:
         wrong()
     except (TypeError, ValueError):
         continue
     raise AssertionError("not refused")
 
-recursive(20, neurolens.scope("recursive"))
-shared = neurolens.scope("shared")
+recursive(20, nlens.scope("recursive"))
+shared = nlens.scope("shared")
 threads = [threading.Thread(target=many, args=(shared,), name="worker %d" % n) for n in range(3)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
 assert asyncio.run(tasks()) == [3, 1, 2]
-print("done", neurolens.is_recording())
+print("done", nlens.is_recording())

@@ -1,11 +1,11 @@
 """Garbage collections of known number, between start() and stop()."""
 import gc
 
-import neurolens
+import nlens
 
 gc.disable()
-neurolens.start()
+nlens.start()
 for generation, count in ((0, 5), (1, 3), (2, 2)):
     for _ in range(count):
         gc.collect(generation)
-neurolens.stop()
+nlens.stop()

@@ -46,12 +46,12 @@ def train(model, data, optimizer):
 
 def count(model, data, optimizer):
     """Operators as torch.profiler sees them, of the same calls that are recorded."""
-    import neurolens
+    import nlens
     train(model, data, optimizer)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-        neurolens.start()
+        nlens.start()
         train(model, data, optimizer)
-        neurolens.stop()
+        nlens.stop()
     events = collections.Counter(event.name() for event in profile.profiler.kineto_results.events())
     for name, number in sorted(events.items()):
         print("%d\t%s" % (number, name))
@@ -60,12 +60,12 @@ def count(model, data, optimizer):
 def shapes(model, data, optimizer):
     """The same with the shapes of inputs, as JSON; operators without any are left out."""
     import json
-    import neurolens
+    import nlens
     train(model, data, optimizer)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profile:
-        neurolens.start()
+        nlens.start()
         train(model, data, optimizer)
-        neurolens.stop()
+        nlens.stop()
     found = collections.Counter((event.name(), json.dumps(event.shapes())) for event in
                                 profile.profiler.kineto_results.events() if any(event.shapes()))
     for (name, sizes), number in sorted(found.items()):
@@ -94,9 +94,9 @@ def workers(model, data, optimizer):
 
 def own(model, data, optimizer):
     """The program's own steps, from 100 on."""
-    import neurolens
+    import nlens
     for index, (x,) in enumerate(data):
-        with neurolens.step(100 + index):
+        with nlens.step(100 + index):
             optimizer.zero_grad()
             model(x).mean().backward()
             optimizer.step()

@@ -6,7 +6,7 @@ import sys
 
 
 def child(queue):
-    queue.put(("child", [place for place in sys.path if "neurolens" in place]))
+    queue.put(("child", [place for place in sys.path if "neurolens" in place or "nlens" in place]))
 
 
 def main():

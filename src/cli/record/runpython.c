@@ -1,5 +1,6 @@
 #include "cli/record/runpython.h"
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,16 +8,29 @@
 #include "store/trace.h"
 
 #define HOOK           "hook/sitecustomize.py"
+#define WHEEL_PLACES   "/../{lib/python3*/{site,dist}-packages,.}/nlens/"
 #define PYTHON_HZ      100 /* when no rate is given */
 #define VARIABLES_MOST 5   /* and the end */
 
 const char *const nl_run_python_names[] = {"on", "sample", "trace", "trace-c", "off", NULL};
 
-/* The folder of the hook: in the build tree, beside the installed program, where it was installed. */
+char *nl_run_find_in_wheel(struct nl_arena *arena, const char *folder, const char *name)
+{
+    glob_t found;
+    char *path = NULL, *pattern = nl_arena_format(arena, "%s" WHEEL_PLACES "%s", folder, name);
+    if (glob(pattern, GLOB_BRACE, NULL, &found) == 0) {
+        path = nl_arena_text(arena, found.gl_pathv[0], strlen(found.gl_pathv[0]));
+        globfree(&found);
+    }
+    return path;
+}
+
+/* The folder of the hook: in the build tree, beside the installed program, in the package of a wheel,
+ * where it was installed. */
 static char *find_hook(struct nl_arena *arena)
 {
-    static const char *const places[] = {"/python/", "/../lib/neurolens/python/",
-                                         "/../lib64/neurolens/python/"};
+    static const char *const places[] = {"/python/nlens/", "/../lib/neurolens/python/nlens/",
+                                         "/../lib64/neurolens/python/nlens/"};
     char *own = realpath("/proc/self/exe", NULL), *found = NULL;
     char *slash = own ? strrchr(own, '/') : NULL;
     if (slash)
@@ -26,9 +40,11 @@ static char *find_hook(struct nl_arena *arena)
         if (access(path, R_OK) == 0)
             found = path;
     }
+    if (slash && !found)
+        found = nl_run_find_in_wheel(arena, own, HOOK);
     nl_free(own);
     if (!found) {
-        found = nl_arena_format(arena, "%s/neurolens/python/" HOOK, NL_LIBRARY_FOLDER);
+        found = nl_arena_format(arena, "%s/neurolens/python/nlens/" HOOK, NL_LIBRARY_FOLDER);
         if (access(found, R_OK) != 0)
             return NULL;
     }

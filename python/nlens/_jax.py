@@ -13,27 +13,27 @@ def annotations(jax):
     class TraceAnnotation(profiler.TraceAnnotation):
         def __init__(self, name, *args, **kwargs):
             super().__init__(name, *args, **kwargs)
-            self._neurolens = _capture.scope(name)
+            self._nlens = _capture.scope(name)
 
         def __enter__(self):
-            self._neurolens.__enter__()
+            self._nlens.__enter__()
             return super().__enter__()
 
         def __exit__(self, *problem):
-            self._neurolens.__exit__(*problem)
+            self._nlens.__exit__(*problem)
             return super().__exit__(*problem)
 
     class StepTraceAnnotation(profiler.StepTraceAnnotation):
         def __init__(self, name, **kwargs):
             super().__init__(name, **kwargs)
-            self._neurolens = _capture.step(kwargs.get("step_num"), name)
+            self._nlens = _capture.step(kwargs.get("step_num"), name)
 
         def __enter__(self):
-            self._neurolens.__enter__()
+            self._nlens.__enter__()
             return super().__enter__()
 
         def __exit__(self, *problem):
-            self._neurolens.__exit__(*problem)
+            self._nlens.__exit__(*problem)
             return super().__exit__(*problem)
 
     for made in (TraceAnnotation, StepTraceAnnotation):

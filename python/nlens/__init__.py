@@ -1,19 +1,19 @@
 """Names what a program does, for ``neurolens run``.
 
-    import neurolens
+    import nlens
 
-    with neurolens.scope("load"):
+    with nlens.scope("load"):
         ...
 
-    @neurolens.profile_function
+    @nlens.profile_function
     def forward(batch): ...
 
     for batch in loader:
-        with neurolens.step():
-            with neurolens.layer("encoder"):
+        with nlens.step():
+            with nlens.layer("encoder"):
                 ...
-            neurolens.counter("queue", len(queue))
-    neurolens.mark_event("epoch done")
+            nlens.counter("queue", len(queue))
+    nlens.mark_event("epoch done")
 
 Without a recorder every call returns at once. Recorded scopes end on the thread they began on; inside an
 asyncio task they are shown in a row of the task. Functions that run as coroutines or generators may be
@@ -50,7 +50,7 @@ def profile_function(function: Optional[Callable[..., Any]] = None, *, name: Opt
 class timed:
     """A scope that also tells the program how long it took, recorder or not.
 
-        with neurolens.timed("load") as load:
+        with nlens.timed("load") as load:
             ...
         print(load.seconds)     # None until the end
     """

@@ -1,6 +1,6 @@
 """Run by Python when it starts under `neurolens run`, which put this folder in front of PYTHONPATH.
 
-Steps out of the way (the program sees its own path and its own sitecustomize), makes `import neurolens`
+Steps out of the way (the program sees its own path and its own sitecustomize), makes `import nlens`
 work, and installs the hooks. Nothing here may break the program.
 """
 import os
@@ -8,7 +8,7 @@ import sys
 
 
 def _install(folder):
-    package = os.path.join(os.path.dirname(folder), "neurolens")
+    package = os.path.dirname(folder)
     if os.environ.get("NEUROLENS_PYTHON", "off") == "off":
         return
     from importlib.machinery import EXTENSION_SUFFIXES
@@ -17,10 +17,22 @@ def _install(folder):
             os.environ["NEUROLENS_PYTHON_TOLD"] = "1"
             sys.stderr.write("neurolens: Python functions and layers are not recorded: built without Python %d.%d\n" %
                              sys.version_info[:2])
-        return
-    sys.path.append(os.path.dirname(folder))
-    from neurolens import _hooks
+        return _load(package)
+    _load(package)
+    from nlens import _hooks
     _hooks.install()
+
+
+def _load(package):
+    """The package beside this hook, and nothing else of the folder it lies in (often a site-packages)."""
+    from importlib.util import module_from_spec, spec_from_file_location
+    spec = spec_from_file_location("nlens", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
+    module = sys.modules["nlens"] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules["nlens"]
+        raise
 
 
 def _own(name):

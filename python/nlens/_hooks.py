@@ -85,7 +85,7 @@ class AfterImport:
 
 def _hook(module, function):
     def run():
-        part = __import__("neurolens." + module, fromlist=[function])
+        part = __import__("nlens." + module, fromlist=[function])
         getattr(part, function)()
     return run
 
