@@ -1,4 +1,4 @@
-"""Names what a program does, for ``neurolens run``.
+"""NeuroLens from Python: names what a program does, for ``neurolens run``, and reads profiles.
 
     import nlens
 
@@ -17,19 +17,43 @@
 
 Without a recorder every call returns at once. Recorded scopes end on the thread they began on; inside an
 asyncio task they are shown in a row of the task. Functions that run as coroutines or generators may be
-decorated too.
+decorated too. In an interpreter that the C extension was not built for, they do nothing.
+
+    profile = nlens.open("run.nlt")             # any format, or a run of the ledger
+    print(profile.answer["sentence"], profile.findings[0]["title"])
+    profile.sql("SELECT name, dur FROM kernels WHERE dur > ?", [1000000])      # ns
+    profile.window(step=(10, 20)).section("kernels")
+    nlens.diff("before.nlt", "after.nlt").result
+    nlens.check("new.nlt", baseline="main.nlt").passed
+
+The command ``neurolens`` does the reading; errors are NeuroLensError, with the command's message and exit status.
 """
 import sys as _sys
 import time as _time
-from typing import Any, Callable, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, overload
 
-from . import _capture
-from ._capture import (counter, is_recording, layer, mark_event, range_end, range_start, scope, start, step, stop,
-                       thread_name)
+if TYPE_CHECKING:
+    from . import _capture
+    from ._engine import (InconclusiveError, InputError, InternalError, NeuroLensError, SurroundingsError, UsageError)
+    from ._profile import Answer, CheckAnswer, Profile, Table, check, diff, open
+try:
+    from . import _capture
+    from ._capture import (counter, is_recording, layer, mark_event, range_end, range_start, scope, start, step, stop,
+                           thread_name)
+except ImportError as _wrong:  # not built for this interpreter
+    if getattr(_wrong, "path", None) and not _wrong.path.endswith("__init__.py"):
+        raise
+    from . import _nocapture as _capture
+    from ._nocapture import (counter, is_recording, layer, mark_event, range_end, range_start, scope, start, step, stop,
+                             thread_name)
+    _sys.modules[__name__ + "._capture"] = _capture
 from ._decorate import decorate as _decorate
 
-__all__ = ["counter", "is_recording", "layer", "mark_event", "profile_function", "range_end", "range_start", "scope",
-           "start", "step", "stop", "thread_name", "timed"]
+_READING = {"_engine": ("InconclusiveError", "InputError", "InternalError", "NeuroLensError", "SurroundingsError", "UsageError"),
+            "_profile": ("Answer", "CheckAnswer", "Profile", "Table", "check", "diff", "open")}
+__all__ = ["Answer", "CheckAnswer", "InconclusiveError", "InputError", "InternalError", "NeuroLensError", "Profile",
+           "SurroundingsError", "Table", "UsageError", "check", "counter", "diff", "is_recording", "layer", "mark_event", "open",
+           "profile_function", "range_end", "range_start", "scope", "start", "step", "stop", "thread_name", "timed"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -78,6 +102,16 @@ def _tell_tasks_apart() -> None:
     asyncio = _sys.modules["asyncio"]
     _capture.setup("current_task", asyncio.current_task)
     _capture.setup("running_loop", asyncio._get_running_loop)
+
+
+def __getattr__(name: str) -> Any:
+    """What reads profiles is imported when it is first used: programs that are recorded do without."""
+    from importlib import import_module
+    for module, names in _READING.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module("." + module, __name__), name)
+            return found
+    raise AttributeError("module %r has no attribute %r" % (__name__, name))
 
 
 _capture.setup("decorate", _decorate)

@@ -1,0 +1,101 @@
+"""Finds the command and runs it: no shell, one process a question, its JSON as the answer."""
+import json
+import os
+import shutil
+import subprocess
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+Document = Dict[str, Any]
+
+
+class NeuroLensError(Exception):
+    """The command could not answer.
+
+    ``message``: what went wrong, where (file, byte or table) and what to do next. ``status``: its exit status, None when
+    it could not be started. ``command``: the words it was started with.
+    """
+
+    def __init__(self, message: str, status: Optional[int] = None, command: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.command = list(command)
+
+
+class UsageError(NeuroLensError):
+    """Exit status 2: an option, a name or a query is wrong."""
+
+
+class InconclusiveError(NeuroLensError):
+    """Exit status 3: the profiles cannot be compared, or tell too little."""
+
+
+class InputError(NeuroLensError):
+    """Exit status 4: a profile cannot be read."""
+
+
+class SurroundingsError(NeuroLensError):
+    """Exit status 5: something of this machine is missing or not allowed; also when there is no command to run."""
+
+
+class InternalError(NeuroLensError):
+    """Exit status 70, or ended by a signal: a bug of NeuroLens."""
+
+
+_KINDS = {2: UsageError, 3: InconclusiveError, 4: InputError, 5: SurroundingsError, 70: InternalError}
+
+
+def program() -> str:
+    """The path of the command: $NEUROLENS_PROGRAM, beside this package (wheel, build folder, installation), or on PATH.
+
+    Raises SurroundingsError when there is none.
+    """
+    given = os.environ.get("NEUROLENS_PROGRAM")
+    if given:
+        return given
+    package = os.path.dirname(os.path.abspath(__file__))
+    for place in ("../../../../bin", "../bin", "../.."):
+        path = os.path.normpath(os.path.join(package, place, "neurolens"))
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    found = shutil.which("neurolens")
+    if found is None:
+        raise SurroundingsError("the command neurolens is neither beside the package nlens nor on PATH; install the package "
+                                "neurolens-profiler again, or name the command with NEUROLENS_PROGRAM=FILE")
+    return found
+
+
+def run(words: Sequence[str], answers: Tuple[int, ...] = (0,)) -> Tuple[int, str]:
+    """Runs the command; its exit status and what it wrote to stdout. ``answers``: statuses that are no error.
+
+    Raises a NeuroLensError for every other status. Ctrl-C ends the command, too.
+    """
+    command = [program()] + list(words)
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except (OSError, ValueError) as wrong:
+        raise SurroundingsError("%s cannot be started: %s" % (command[0], wrong), None, command) from wrong
+    if done.returncode not in answers:
+        raise _error(done.returncode, done.stderr.decode("utf-8", "replace"), command)
+    return done.returncode, done.stdout.decode("utf-8", "surrogateescape")
+
+
+def ask(words: Sequence[str], answers: Tuple[int, ...] = (0,)) -> Tuple[int, Document]:
+    """As ``run``, for commands that answer in JSON: status and document."""
+    command = [words[0], "--format", "json", "--quiet"] + list(words[1:])
+    status, text = run(command, answers)
+    try:
+        document = json.loads(text)
+    except ValueError as wrong:
+        raise InternalError("the answer of neurolens is no JSON: %s" % wrong, status, command) from wrong
+    if not isinstance(document, dict) or "result" not in document:
+        raise InternalError("the answer of neurolens has no result", status, command)
+    return status, document
+
+
+def _error(status: int, stderr: str, command: List[str]) -> NeuroLensError:
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    text = "\n".join(line[len("neurolens: "):] if line.startswith("neurolens: ") else line for line in lines)
+    if status < 0:
+        return InternalError(text or "neurolens was ended by signal %d" % -status, status, command)
+    return _KINDS.get(status, NeuroLensError)(text or "neurolens ended with status %d" % status, status, command)

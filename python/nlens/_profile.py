@@ -1,0 +1,293 @@
+"""Reading profiles from Python: what the command answers in JSON, as objects. Times are int nanoseconds; unknown is None."""
+import math
+import os
+import re
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from ._engine import Document, UsageError, ask, run
+
+Row = Dict[str, Any]
+Path = Union[str, "os.PathLike[str]"]
+Value = Union[None, bool, int, float, str, bytes]
+Params = Union[Sequence[Value], Mapping[str, Value]]
+Bound = Union[int, str, None]
+_ALL_ROWS = "1000000000"
+_TOKENS = re.compile(r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^\]]*\] | --[^\n]* | /\*.*?\*/ | \? | [:@$][A-Za-z_]\w*""",
+                     re.S | re.X)
+
+
+class Table:
+    """Rows of an answer: a sequence of tuples in the order of ``columns``.
+
+    ``units`` has the unit of each column (``ns``, ``bytes``, …) or None. ``truncated`` is True when rows are missing.
+    """
+
+    def __init__(self, columns: List[str], units: List[Optional[str]], rows: List[Tuple[Any, ...]], truncated: bool) -> None:
+        self.columns = columns
+        self.units = dict(zip(columns, units))
+        self.rows = rows
+        self.truncated = truncated
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Tuple[Any, ...]]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> Tuple[Any, ...]:
+        return self.rows[index]
+
+    def __repr__(self) -> str:
+        return "<nlens.Table of %d rows: %s>" % (len(self.rows), ", ".join(self.columns))
+
+    def column(self, name: str) -> List[Any]:
+        """The values of a column. Raises KeyError when there is none of this name."""
+        if name not in self.columns:
+            raise KeyError("no column %s; there are %s" % (name, ", ".join(self.columns)))
+        index = self.columns.index(name)
+        return [row[index] for row in self.rows]
+
+    def dicts(self) -> List[Row]:
+        """A dict for each row."""
+        return [dict(zip(self.columns, row)) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame. Raises ImportError when pandas is not installed."""
+        import pandas
+        return pandas.DataFrame.from_records(self.rows, columns=self.columns)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table. Raises ImportError when pyarrow is not installed."""
+        import pyarrow
+        return pyarrow.table([pyarrow.array(self.column(name)) for name in self.columns], names=self.columns)
+
+
+class Answer:
+    """What a command answered: ``result`` as its documentation says, ``coverage`` (what is missing), ``profile``, and the
+    exit ``status``; ``document`` is all of it."""
+
+    def __init__(self, status: int, document: Document) -> None:
+        self.status = status
+        self.document = document
+        self.result: Any = document["result"]
+        self.profile: Any = document.get("profile")
+        self.coverage: List[Row] = (document.get("coverage") or {}).get("items", [])
+
+    def __repr__(self) -> str:
+        return "<nlens.Answer %s, status %d>" % (self.document.get("schema"), self.status)
+
+
+class CheckAnswer(Answer):
+    """What the gate said: ``passed``, ``regressed`` or ``inconclusive``, of which one is True."""
+
+    @property
+    def passed(self) -> bool:
+        return self.status == 0
+
+    @property
+    def regressed(self) -> bool:
+        return self.status == 1
+
+    @property
+    def inconclusive(self) -> bool:
+        return self.status == 3
+
+
+class Profile:
+    """A profile, or a window of it. Make one with ``nlens.open``; nothing is kept open.
+
+    Each question is one run of the command, which caches imported files. Raises InputError when a file cannot be read,
+    and UsageError for a name that does not exist.
+    """
+
+    def __init__(self, name: str, window: str = "", full: Optional[Document] = None) -> None:
+        self._base = name
+        self._window = window
+        self._full = full
+
+    @property
+    def name(self) -> str:
+        """How the command names this profile, window included."""
+        return self._base + ("[%s]" % self._window if self._window else "")
+
+    def __repr__(self) -> str:
+        return "nlens.open(%r)" % self.name
+
+    def _document(self) -> Document:
+        if self._full is None:
+            self._full = ask(["analyze", "--", self.name])[1]
+        return self._full
+
+    @property
+    def info(self) -> Row:
+        """Formats, devices, processes, first and last time (``…_ns``), counts of events, window."""
+        found: Row = self._document()["profile"]
+        return found
+
+    @property
+    def coverage(self) -> List[Row]:
+        """What is missing, cut or was repaired: ``item``, ``count``, ``file``, ``detail``."""
+        found: List[Row] = (self._document().get("coverage") or {}).get("items", [])
+        return found
+
+    @property
+    def answer(self) -> Row:
+        """Class, one sentence, culprit and what could be saved (``…_ns``)."""
+        return self._member("answer")
+
+    @property
+    def findings(self) -> List[Row]:
+        """Findings, the most costly first: ``title``, ``cause``, ``confidence`` (0 to 1), ``cost_ns``, ``saving_ns``, …"""
+        found: List[Row] = self._member("findings")
+        return found
+
+    @property
+    def account(self) -> List[Row]:
+        """Every nanosecond of the devices booked once: ``phase``, ``part``, ``culprit``, ``ns``, ``share`` (0 to 1), …"""
+        return self.section("account")
+
+    def _member(self, name: str) -> Any:
+        result = self._document()["result"]
+        if name not in result:
+            raise UsageError("this neurolens has no %s in its analysis; install a newer one" % name, 2)
+        return result[name]
+
+    def section(self, name: str) -> List[Row]:
+        """All rows of one analysis (``neurolens help sections`` lists them), such as ``kernels``."""
+        document = ask(["analyze", "--all", "--section", name, "--", self.name])[1]
+        rows: List[Row] = document["result"].get(name, [])
+        return rows
+
+    def sql(self, query: str, params: Optional[Params] = None, limit: Optional[int] = None) -> Table:
+        """Asks one question in SQL (tables: docs/sql.md); ``ts`` and ``dur`` are ns from the profile's first event.
+
+        ``params`` are values for ``?``, in order, or for ``:name``. ``limit``: at most so many rows, all when None.
+        """
+        text = bind(query, params) if params is not None else query
+        document = ask(["sql", "--limit", _ALL_ROWS if limit is None else str(limit), "--", self.name, text])[1]
+        result = document["result"]
+        if isinstance(result, list):
+            if len(result) != 1:
+                raise UsageError("sql takes one statement with an answer, not %d" % len(result), 2)
+            result = result[0]
+        return Table([column["name"] for column in result["columns"]], [column["unit"] for column in result["columns"]],
+                     [tuple(row) for row in result["rows"]], bool(result["truncated"]))
+
+    def table(self, name: str, limit: Optional[int] = None) -> Table:
+        """A whole table or view of SQL, such as ``kernels``."""
+        if not re.match(r"[A-Za-z_]\w*\Z", name):
+            raise UsageError("%r is no name of a table" % name, 2)
+        return self.sql("SELECT * FROM " + name, limit=limit)
+
+    def window(self, *, step: Optional[Tuple[Bound, Bound]] = None, time: Optional[Tuple[Bound, Bound]] = None,
+               nvtx: Optional[str] = None, rank: Optional[int] = None, gpu: Optional[int] = None) -> "Profile":
+        """A part of the profile: steps from the first up to and without the last, times (int ns, or text as ``"1.2s"``), ranges
+        by name (``forward*``), one rank, one device; several must all hold. Windows of windows narrow."""
+        parts = [self._window] if self._window else []
+        if step is not None:
+            parts.append("step=%s:%s" % (_bound(step[0], ""), _bound(step[1], "")))
+        if time is not None:
+            parts.append("%s:%s" % (_bound(time[0], "ns"), _bound(time[1], "ns")))
+        if nvtx is not None:
+            if '"' in nvtx:
+                raise UsageError('a range name with " cannot be a window', 2)
+            parts.append('nvtx="%s"' % nvtx)
+        if rank is not None:
+            parts.append("rank=%d" % rank)
+        if gpu is not None:
+            parts.append("gpu=%d" % gpu)
+        return Profile(self._base, ",".join(parts))
+
+    def report(self, path: Path) -> None:
+        """Writes a report: ``.html`` (one file that needs no network), ``.md`` or ``.json``."""
+        run(["report", "--quiet", "--output", os.fspath(path), "--", self.name])
+
+    def export(self, to: str, path: Path) -> None:
+        """Writes the profile in another form, such as ``perfetto`` (``neurolens export --help`` lists them)."""
+        run(["export", "--quiet", "--to", to, "--output", os.fspath(path), "--", self.name])
+
+
+def _bound(value: Bound, unit: str) -> str:
+    return "" if value is None else value if isinstance(value, str) else "%d%s" % (value, unit)
+
+
+def _name(profile: Union[Path, Profile]) -> str:
+    return profile.name if isinstance(profile, Profile) else os.fspath(profile)
+
+
+def open(path: Path) -> Profile:
+    """A profile: a file of any supported format, a folder, or a run of the ledger (``@``, an id, a tag).
+
+    It is read now; raises InputError when that is not possible.
+    """
+    profile = Profile(os.fspath(path))
+    profile._document()
+    return profile
+
+
+def _names(profiles: Union[Path, Profile, Sequence[Union[Path, Profile]]]) -> str:
+    if isinstance(profiles, (str, Profile, os.PathLike)):
+        return _name(profiles)
+    return ",".join(_name(each) for each in profiles)
+
+
+def diff(a: Union[Path, Profile, Sequence[Union[Path, Profile]]],
+         b: Union[Path, Profile, Sequence[Union[Path, Profile]]]) -> Answer:
+    """What changed from A to B (docs/diff.md). Several captures a side make it surer. ``status`` 3: not comparable; why is in
+    ``result`` and ``coverage``."""
+    return Answer(*ask(["diff", "--", _names(a), _names(b)], (0, 3)))
+
+
+def check(new: Union[Path, Profile, Sequence[Union[Path, Profile]]],
+          baseline: Union[Path, Profile, Sequence[Union[Path, Profile]]], rules: Optional[Path] = None) -> CheckAnswer:
+    """The gate: is ``new`` as fast as ``baseline``? A regression is an answer, not an exception. ``rules``: a file of rules."""
+    words = ["check", "--baseline", _names(baseline)]
+    if rules is not None:
+        words += ["--rules", os.fspath(rules)]
+    return CheckAnswer(*ask(words + ["--", _names(new)], (0, 1, 3)))
+
+
+def literal(value: Value) -> str:
+    """A value as SQL writes it. Raises UsageError for what SQL has no words for."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, (bool, int)):
+        number = int(value)
+        if not -(1 << 63) <= number < 1 << 63:
+            raise UsageError("%d does not fit into 64 bits" % number, 2)
+        return str(number) if number > -(1 << 63) else "(-9223372036854775807 - 1)"
+    if isinstance(value, float) and math.isfinite(value):
+        return repr(value)
+    if isinstance(value, str) and "\0" not in value:
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, bytes):
+        return "X'" + value.hex() + "'"
+    raise UsageError("%r cannot be a parameter: only None, int, finite float, str and bytes" % (value,), 2)
+
+
+def bind(query: str, params: Params) -> str:
+    """The query with its placeholders filled: ``?`` in order, or ``:name``, ``@name``, ``$name``; texts and comments stay.
+
+    Raises UsageError when values are missing or too many.
+    """
+    named = isinstance(params, Mapping)
+    used = set()
+
+    def fill(match: "re.Match[str]") -> str:
+        token = match.group(0)
+        if token == "?" and not named:
+            key: Any = len(used)
+        elif named and token[0] in ":@$":
+            key = token[1:]
+        else:
+            return token
+        used.add(key)
+        try:
+            return literal(params[key])
+        except (KeyError, IndexError):
+            raise UsageError("no value for placeholder %s" % (token if named else "%d" % (key + 1)), 2) from None
+
+    text = _TOKENS.sub(fill, query)
+    if len(used) != len(params):
+        raise UsageError("%d values for %d placeholders" % (len(params), len(used)), 2)
+    return text
