@@ -161,7 +161,8 @@ class Profile:
     def sql(self, query: str, params: Optional[Params] = None, limit: Optional[int] = None) -> Table:
         """Asks one question in SQL (tables: docs/sql.md); ``ts`` and ``dur`` are ns from the profile's first event.
 
-        ``params`` are values for ``?``, in order, or for ``:name``. ``limit``: at most so many rows, all when None.
+        ``params`` are values for ``?``, in order, or for ``:name``. ``limit``: at most so many rows, all when None. SQL reads whole
+        profiles: of a window this raises UsageError, whose message has the WHERE that says the same.
         """
         text = bind(query, params) if params is not None else query
         document = ask(["sql", "--limit", _ALL_ROWS if limit is None else str(limit), "--", self.name, text])[1]
@@ -174,7 +175,7 @@ class Profile:
                      [tuple(row) for row in result["rows"]], bool(result["truncated"]))
 
     def table(self, name: str, limit: Optional[int] = None) -> Table:
-        """A whole table or view of SQL, such as ``kernels``."""
+        """A whole table or view of SQL, such as ``kernels``; not of a window, as ``sql``."""
         if not re.match(r"[A-Za-z_]\w*\Z", name):
             raise UsageError("%r is no name of a table" % name, 2)
         return self.sql("SELECT * FROM " + name, limit=limit)

@@ -64,12 +64,21 @@ void gpu_write_shift(struct thread *thread, const struct gpu_shift *shift)
         gpu_write_fact(thread, "GPU clock error (ns)", text);
 }
 
+/* New in glibc 2.30. On older ones the wait follows the clock of the day, and is off by what that is set. */
+#pragma weak sem_clockwait
+
+static int wait_until(sem_t *sem, bool monotonic, const struct timespec *until)
+{
+    return monotonic ? sem_clockwait(sem, CLOCK_MONOTONIC, until) : sem_timedwait(sem, until);
+}
+
 bool gpu_wait(sem_t *sem, int64_t ns)
 {
-    int64_t at = ticks_clock_ns(CLOCK_MONOTONIC) + ns;
+    bool monotonic = sem_clockwait != NULL;
+    int64_t at = ticks_clock_ns(monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME) + ns;
     struct timespec until = {.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
     int result;
-    while ((result = sem_clockwait(sem, CLOCK_MONOTONIC, &until)) != 0 && errno == EINTR)
+    while ((result = wait_until(sem, monotonic, &until)) != 0 && errno == EINTR)
         ;
     return result == 0;
 }

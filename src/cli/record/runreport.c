@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/signalname.h"
 #include "base/units.h"
 #include "capture/recorder/alerts.h"
 #include "cli/message.h"
@@ -306,9 +307,9 @@ void nl_run_end(const struct nl_call *call, const struct nl_recorder_report *rep
     if (json || (!report->attached && stat(path, &info) != 0))
         return;
     if (!call->settings.pid && WIFSIGNALED(report->wait_status)) {
-        const char *name = sigabbrev_np(WTERMSIG(report->wait_status));
+        const char *name = nl_signal_name(WTERMSIG(report->wait_status));
         nl_message_note(call, "the program was ended by SIG%s (%s)", name ? name : "?",
-                        sigdescr_np(WTERMSIG(report->wait_status)));
+                        strsignal(WTERMSIG(report->wait_status)));
     } else if (!call->settings.pid && WEXITSTATUS(report->wait_status)) {
         nl_message_note(call, "the program exited with status %d",
                         WEXITSTATUS(report->wait_status));

