@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test mutants bench bench-readers bench-overhead fuzz lint format install asan tsan test-frameworks docs clean
+.PHONY: all demo check test mutants bench bench-readers bench-overhead fuzz lint format install wheel asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -78,5 +78,10 @@ install: all
 	@meson configure build -Dprefix=$(PREFIX) >/dev/null
 	DESTDIR=$(DESTDIR) meson install -C build
 
+# One file for pip: dist/*.whl (docs/wheel.md).
+wheel:
+	@tools/setup.sh build
+	@python3 tools/wheel.py
+
 clean:
-	rm -rf build build-*
+	rm -rf build build-* dist

@@ -128,6 +128,25 @@ def compiled(pythons):
     return wanted
 
 
+def zig_words(words, out):
+    """Options in the way zig takes them. It has none for the functions that run at load and unload: a constructor calls them."""
+    kept, calls = [], ""
+    for word in words:
+        function = re.match(r"-Wl,-(init|fini),(\w+)$", word)
+        if function:
+            kind = {"init": "constructor", "fini": "destructor"}[function.group(1)]
+            calls += "void %s(void);\n__attribute__((%s)) static void nl_%s(void) { %s(); }\n" % (
+                function.group(2), kind, kind, function.group(2))
+        elif word not in ("-Wl,-O1", "-Wl,--exclude-libs,ALL"):
+            kept.append(word)
+    if calls:
+        source = os.path.abspath(out) + ".c"
+        with open(source, "w") as file:
+            file.write(calls)
+        kept += ["-fPIC", source]
+    return kept
+
+
 def link(target, python, isal, out):
     """The link of the usual build once more, by zig against an old glibc; by the usual linker when python is None."""
     words = shlex.split(run(["ninja", "-C", BUILD, "-t", "commands", target]).strip().splitlines()[-1])
@@ -139,8 +158,7 @@ def link(target, python, isal, out):
     elif target == "neurolens":
         words.append("-lisal")
     if python:
-        words = [os.path.abspath(python), "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu." + GLIBC] + \
-            [word for word in words[1:] if word != "-Wl,-O1"]
+        words = [os.path.abspath(python), "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu." + GLIBC] + zig_words(words[1:], out)
     os.makedirs(os.path.dirname(out), exist_ok=True)
     run(words, cwd=BUILD)
     run(["strip", out])

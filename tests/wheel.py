@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""The Python package as users have it: reading profiles, `python -m nlens`, interpreters without the C extension; and the
+wheel, when `make wheel` left one in dist/: installed into a fresh virtual environment of every CPython found, without network.
+
+    tests/wheel.py            expected values come from the command's own JSON and from SQLite, not from the package
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+
+from harness import FIXTURES, PROGRAM, ROOT, Tally, environment, neurolens, scratch
+
+TRACE = os.path.join(FIXTURES, "made_gpu_train.json.gz")
+PYTHON_FOLDER = os.path.join(os.path.dirname(PROGRAM), "python")
+IMPORT_MS = 50
+PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")  # before the home folder is an empty one
+tally = Tally("wheel")
+
+sys.path.insert(0, PYTHON_FOLDER)
+os.environ.update(environment(scratch()))
+os.environ["NEUROLENS_PROGRAM"] = PROGRAM
+import nlens  # noqa: E402
+
+
+def guarded(name, test, *words):
+    try:
+        tally.check(name, *test(*words))
+    except Exception as wrong:
+        tally.fail(name, "%s: %s" % (type(wrong).__name__, wrong))
+
+
+def raised(kind, status, call, *words):
+    """True when the call raises exactly this; else what it did."""
+    try:
+        found = call(*words)
+    except nlens.NeuroLensError as wrong:
+        return type(wrong) is kind and wrong.status == status and str(wrong) == wrong.message != "" and wrong.command[0] == PROGRAM
+    return found is None
+
+
+# ---- reading ----
+
+def command_json(words):
+    return json.loads(neurolens(words + ["--format", "json"]).stdout)
+
+
+def reading():
+    profile, want = nlens.open(TRACE), command_json(["analyze", TRACE])
+    account = command_json(["analyze", TRACE, "--all", "--section", "account"])["result"]["account"]
+    return (profile.answer == want["result"]["answer"] and profile.findings == want["result"]["findings"] and
+            profile.info == want["profile"] and profile.coverage == want["coverage"]["items"] and
+            profile.account == account and len(account) > 3, "differs from the command's JSON")
+
+
+def rows():
+    table = nlens.open(TRACE).table("kernels")
+    want = command_json(["sql", TRACE, "SELECT * FROM kernels"])["result"]
+    return (len(table) > 200 and not table.truncated and table.columns == [column["name"] for column in want["columns"]] and
+            table.units["dur"] == "ns" and table.units["name"] is None and table.column("dur") == [row["dur"] for row in table.dicts()] and
+            [list(row) for row in table] == want["rows"], "%r" % table)
+
+
+def limited():
+    table = nlens.open(TRACE).sql("SELECT name FROM kernels", limit=3)
+    return len(table) == 3 and table.truncated, "%r" % table
+
+
+def narrowed():
+    profile = nlens.open(TRACE)
+    part = profile.window(step=(10, 12))
+    both = part.window(gpu=0)
+    want = command_json(["analyze", TRACE + "[step=10:12]", "--all", "--section", "kernels"])["result"]["kernels"]
+    return (part.section("kernels") == want and want != profile.section("kernels") and both.name.endswith("[step=10:12,gpu=0]") and
+            both.section("kernels") == want and profile.window(time=(0, "200ms")).name.endswith("[0ns:200ms]"), part.name)
+
+
+def errors():
+    profile = nlens.open(TRACE)
+    broken = os.path.join(scratch(), "broken")
+    with open(broken, "w") as file:
+        file.write("nothing known\n")
+    cases = [(nlens.InputError, 4, nlens.open, "no_such_file"), (nlens.InputError, 4, nlens.open, broken),
+             (nlens.UsageError, 2, profile.sql, "SELECT nosuch"), (nlens.UsageError, 2, profile.section, "nosuch"),
+             (nlens.UsageError, 2, profile.window(step=(10, 11)).table, "kernels"),
+             (nlens.UsageError, 2, profile.export, "nosuch", os.path.join(scratch(), "x"))]
+    wrong = [str(case[2:]) for case in cases if raised(*case) is not True]
+    os.environ["NEUROLENS_PROGRAM"] = "/nothing/here"
+    try:
+        nlens.open(TRACE)
+        wrong.append("no command")
+    except nlens.SurroundingsError:
+        pass
+    finally:
+        os.environ["NEUROLENS_PROGRAM"] = PROGRAM
+    return not wrong, wrong
+
+
+def parameters():
+    """Bound queries answer as SQLite's own binding does."""
+    from nlens._profile import bind
+    base = sqlite3.connect(":memory:")
+    values = [None, True, -(1 << 63), (1 << 63) - 1, 0.1, -1e300, "it's", "?:x--", b"\x00\xff", "", 'a"b']
+    query = "SELECT %s, '?', \"?\", 'it''s ?' /* ? :x */ -- ?" % ", ".join("?" * len(values))
+    plain = base.execute(query.replace('"?"', "'?'"), values).fetchall()
+    ours = base.execute(bind(query.replace('"?"', "'?'"), values)).fetchall()
+    named = base.execute(bind("SELECT :a, @b, ':a', :a", {"a": "x'y", "b": 2})).fetchall()
+    refused = 0
+    for query, given in (("SELECT ?", []), ("SELECT ?", [1, 2]), ("SELECT :a", {}), ("SELECT 1", [1]), ("SELECT ?", [1 << 63]),
+                         ("SELECT ?", [float("nan")]), ("SELECT ?", ["a\0b"]), ("SELECT ?", [object()])):
+        try:
+            bind(query, given)
+        except nlens.UsageError:
+            refused += 1
+    return plain == ours and named == [("x'y", 2, ":a", "x'y")] and refused == 8, "%s\n%s\n%s %d" % (plain, ours, named, refused)
+
+
+def compared():
+    answer = nlens.diff(TRACE, TRACE)
+    want = command_json(["diff", TRACE, TRACE])
+    return answer.status in (0, 3) and answer.result == want["result"] and answer.document["schema"] == want["schema"], answer
+
+
+def gated():
+    words = ["check", TRACE, "--baseline", TRACE]
+    done = neurolens(words + ["--format", "json"])
+    if done.status == 2:
+        return raised(nlens.UsageError, 2, nlens.check, TRACE, TRACE) is True, "no command check, but no UsageError"
+    answer = nlens.check(TRACE, baseline=TRACE)
+    return answer.status == done.status and answer.passed + answer.regressed + answer.inconclusive == 1, answer
+
+
+def written():
+    profile, folder = nlens.open(TRACE), scratch()
+    profile.report(os.path.join(folder, "r.html"))
+    profile.export("run.json", os.path.join(folder, "r.json"))
+    with open(os.path.join(folder, "r.json")) as file:
+        document = json.load(file)
+    with open(os.path.join(folder, "r.html")) as file:
+        page = file.read()
+    return document["schema"].startswith("neurolens.run/") and "<html" in page, "%d" % len(page)
+
+
+def module():
+    done = subprocess.run([sys.executable, "-m", "nlens", "version"], env=dict(os.environ, PYTHONPATH=PYTHON_FOLDER),
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode == 0 and done.stdout == neurolens(["version"]).stdout, done.stdout
+
+
+def no_extension():
+    """Without the C extension: imports, decorates and reads; run says once what is missing, the program runs."""
+    folder = os.path.join(scratch(), "bare")
+    shutil.copytree(os.path.join(PYTHON_FOLDER, "nlens"), os.path.join(folder, "nlens"), ignore=shutil.ignore_patterns("*.so*", "__pycache__"))
+    program = ("import nlens\n@nlens.profile_function\ndef f(): return 3\n@nlens.scope('g')\ndef g():\n  yield 1\n"
+               "with nlens.step(), nlens.layer('x'), nlens.timed('t') as t: nlens.counter('c', f())\n"
+               "print(list(g()), t.seconds > 0, nlens.is_recording(), nlens.open(%r).info['slices'])\n" % TRACE)
+    done = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, PYTHONPATH=folder), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    return done.stdout == "[1] True False %d\n" % command_json(["info", TRACE])["profile"]["slices"], done.stdout
+
+
+# ---- the wheel ----
+
+def interpreters():
+    """One CPython of each version from 3.9 on."""
+    found = {}
+    for path in glob.glob(PYENV) + ["/usr/bin/python3", sys.executable]:
+        done = subprocess.run([path, "-c", "import sys; print(*sys.version_info[:2])"], stdout=subprocess.PIPE, text=True) \
+            if os.path.exists(path) else None
+        if done and done.returncode == 0:
+            version = tuple(int(word) for word in done.stdout.split())
+            if version >= (3, 9):
+                found.setdefault(version, path)
+    return found
+
+
+def contents(path):
+    """One plain program, everything listed with its digest, licences and bill of what is inside."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        engine = [name for name in names if name.endswith(".data/scripts/neurolens")]
+        record = archive.read([name for name in names if name.endswith("/RECORD")][0]).decode()
+        bill = json.loads(archive.read([name for name in names if name.endswith(".cdx.json")][0]))
+        elf = archive.read(engine[0])[:4] == b"\x7fELF"
+    listed = sorted(line.split(",")[0] for line in record.splitlines())
+    unlisted = [part["name"] for part in bill["components"] if part["version"] == "unknown"]
+    wants = ["nlens/libneurolens-capture.so", "nlens/hook/sitecustomize.py", "nlens/py.typed"]
+    return (elf and listed == sorted(names) and not unlisted and all(name in names for name in wants) and
+            any(name.endswith("LICENSES-inside.txt") for name in names) and os.path.getsize(path) < 8e6,
+            "elf %s, unlisted %s, %d bytes" % (elf, unlisted, os.path.getsize(path)))
+
+
+def needs_glibc(path, folder):
+    """What the program links to is glibc alone, not newer than the tag says."""
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    tag = tuple(int(part) for part in re.search(r"manylinux_(\d+)_(\d+)_", path).groups())
+    wrong = []
+    for name in glob.glob(folder + "/**/*.so", recursive=True) + glob.glob(folder + "/*.data/scripts/neurolens"):
+        text = subprocess.run(["objdump", "-p", name], stdout=subprocess.PIPE, text=True).stdout
+        needed = set(re.findall(r"NEEDED\s+(\S+)", text))
+        versions = [tuple(int(part) for part in found.split(".")) for found in re.findall(r"GLIBC_(\d+\.\d+)", text)]
+        others = {library for library in needed if not re.match(r"(lib(c|m|dl|pthread|rt)|ld-linux-x86-64)\.so", library)}
+        if others or max(versions, default=(0, 0)) > tag:
+            wrong.append("%s needs %s, glibc %s" % (name, others, max(versions)))
+    return not wrong, "\n".join(wrong)
+
+
+def installed(version, path, wheel):
+    """All that a user does first, with nothing of this repository on any path."""
+    folder = os.path.join(scratch(), "venv%d.%d" % version)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("NEUROLENS", "PYTHON"))}
+
+    def run(*words):
+        done = subprocess.run(words, env=variables, cwd=scratch(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        if done.returncode != 0:
+            raise RuntimeError("%s: status %d\n%s" % (" ".join(words), done.returncode, done.stdout))
+        return done.stdout
+
+    run(path, "-m", "venv", folder)
+    python, command = os.path.join(folder, "bin", "python"), os.path.join(folder, "bin", "neurolens")
+    run(python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel)
+    said = run(command, "version")
+    if not said.startswith("neurolens") or run(python, "-m", "nlens", "version") != said:
+        return False, "version says " + said
+    if json.loads(run(command, "analyze", "-q", "-f", "json", TRACE)) != command_json(["analyze", "-q", TRACE]):
+        return False, "the wheel's analyze differs from the build's"
+    took = min(float(run(python, "-c", "import time; a = time.perf_counter(); import nlens; print((time.perf_counter() - a) * 1e3)"))
+               for _ in range(5))
+    read = run(python, "-c", "import nlens; p = nlens.open(%r); print(len(p.table('kernels')), nlens._capture.__name__)" % TRACE).split()
+    program = os.path.join(scratch(), "steps.py")
+    with open(program, "w") as file:
+        file.write("import nlens\nfor i in range(7):\n    with nlens.step():\n        with nlens.layer('encoder'):\n            sum(range(1000))\n")
+    out = os.path.join(folder, "t.nlt")
+    text = run(command, "run", "-o", out, "--", python, program)
+    steps = run(python, "-c", "import nlens; p = nlens.open(%r); print(p.sql('SELECT count(*) FROM steps')[0][0], "
+                "p.sql(\"SELECT count(*) FROM layers WHERE name = ?\", ['encoder'])[0][0])" % out).split()
+    extension = read[1] == "nlens._capture"
+    want = ["7", "7"] if extension else ["0", "0"]
+    good = took <= IMPORT_MS and int(read[0]) > 200 and steps == want and (extension or "built without Python" in text)
+    run(python, "-m", "pip", "uninstall", "--quiet", "-y", "neurolens-profiler")
+    left = glob.glob(os.path.join(folder, "**", "*neurolens*"), recursive=True) + glob.glob(os.path.join(folder, "**", "nlens"), recursive=True)
+    return good and left == [out] * (out in left), "import %.1f ms, %s, steps %s, left %s\n%s" % (took, read, steps, left, text)
+
+
+def main():
+    for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, written, module, no_extension):
+        guarded(test.__name__, test)
+    wheels = glob.glob(os.path.join(ROOT, "dist", "neurolens_profiler-*.whl"))
+    if len(wheels) != 1:
+        tally.skip("the wheel", "no dist/neurolens_profiler-*.whl; make wheel")
+        return tally.finish()
+    guarded("contents of the wheel", contents, wheels[0])
+    guarded("what the wheel links to", needs_glibc, wheels[0], os.path.join(scratch(), "unpacked"))
+    for version, path in sorted(interpreters().items()):
+        guarded("the wheel on CPython %d.%d" % version, installed, version, path, wheels[0])
+    return tally.finish()
+
+
+main()
