@@ -79,9 +79,9 @@ static const char *const steps[] = {
     "  names BLOB NOT NULL);",
     /* 2 → 3 */
     /* Of several runs with one tag the tag means the one that it was given last. */
-    "ALTER TABLE tags ADD COLUMN given INTEGER NOT NULL DEFAULT 0;"
-    /* Artefacts that a command let go of: gc removes these and no others. */
-    "CREATE TABLE released(sha256 TEXT PRIMARY KEY) WITHOUT ROWID;",
+    ("ALTER TABLE tags ADD COLUMN given INTEGER NOT NULL DEFAULT 0;"
+     /* Artefacts that a command let go of: gc removes these and no others. */
+     "CREATE TABLE released(sha256 TEXT PRIMARY KEY) WITHOUT ROWID;"),
 };
 
 const struct nl_ledger_schema nl_ledger_schema = {steps, sizeof steps / sizeof *steps};

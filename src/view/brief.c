@@ -22,6 +22,7 @@
 #define LEAST_SHARE   0.0005
 #define MISSING       2
 #define COLUMNS       9
+#define COMPUTE_LINES 3
 
 #define PLAIN   "\033[0m"
 #define BOLD    "\033[1m"
@@ -196,6 +197,25 @@ static void put_device(struct brief *brief, const struct nl_result *rows, size_t
     nl_buf_release(&words);
 }
 
+/* How good the compute is (the table `compute`), a line a row. */
+static void put_compute(struct brief *brief)
+{
+    char text[NL_UNIT_TEXT];
+    const struct nl_result *rows = nl_report_result(brief->report, "compute");
+    for (size_t row = 0; rows && row < rows->rows && row < COMPUTE_LINES; row++) {
+        struct nl_str what = nl_lookup_text(rows, row, "what");
+        struct nl_str says = nl_lookup_text(rows, row, "says");
+        double share = nl_lookup_f64(rows, row, "share");
+        nl_buf_format(&brief->line, "%-9s ", row ? "" : "compute");
+        nl_buf_add(&brief->line, what.ptr, what.len);
+        if (!isnan(share))
+            nl_buf_format(&brief->line, " %s", nl_format_percent(text, share));
+        nl_buf_text(&brief->line, ": ");
+        nl_buf_add(&brief->line, says.ptr, says.len);
+        put_line(brief, "", 12);
+    }
+}
+
 static void put_bars(struct brief *brief)
 {
     const struct nl_result *rows = nl_report_result(brief->report, "breakdown");
@@ -219,6 +239,8 @@ static void put_bars(struct brief *brief)
                       rows->rows - shown);
         put_line(brief, DIM, 2);
     }
+    if (shown)
+        put_compute(brief);
 }
 
 /* ---- findings ---- */
