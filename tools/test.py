@@ -147,7 +147,7 @@ def fuzz_targets():
 
 def all_parts():
     """In the order in which they start, as far as cores allow."""
-    yield Part("lint", ["python3", "tools/lint.py"], needs=None, check=True)
+    yield Part("lint", ["python3", "tools/lint.py"], needs=None, cores=0.5, check=True)
     builds = list(build_parts())
     yield builds[0]
     scripts = list(script_parts())
@@ -168,11 +168,15 @@ class Driver:
         self.free = CORES + 0.5
         self.built, self.broken, self.children = set(), set(), set()
 
+    def is_blocked(self, part):
+        """Its build is there, but not enough cores: what stands after it in the list waits, too, so that a part
+        that wants all cores is not passed by for ever."""
+        running = any(p.state == "runs" for p in self.parts)
+        return (not part.needs or part.needs in self.built) and running and part.cores > self.free + 1e-9
+
     def may_start(self, part):
         running = [p for p in self.parts if p.state == "runs"]
         if part.needs and part.needs not in self.built:
-            return False
-        if running and part.cores > self.free + 1e-9:
             return False
         if part.quiet:
             return not any(p.makes for p in running) and sum(p.quiet for p in running) < max(1, CORES // 2) + 1
@@ -184,6 +188,8 @@ class Driver:
                 for part in self.parts:
                     if part.state == "waits" and part.needs in self.broken:
                         self.end(part, 0, ["skipped %s: %s does not compile" % (part.name, part.needs)], (0, 0, 1))
+                    elif part.state == "waits" and self.is_blocked(part):
+                        break
                     elif part.state == "waits" and self.may_start(part):
                         part.state = "runs"
                         self.free -= part.cores

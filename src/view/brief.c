@@ -206,13 +206,13 @@ static void put_compute(struct brief *brief)
         struct nl_str what = nl_lookup_text(rows, row, "what");
         struct nl_str says = nl_lookup_text(rows, row, "says");
         double share = nl_lookup_f64(rows, row, "share");
-        nl_buf_format(&brief->line, "%-9s ", row ? "" : "compute");
+        nl_buf_format(&brief->line, "%-10s ", row ? "" : "efficiency");
         nl_buf_add(&brief->line, what.ptr, what.len);
         if (!isnan(share))
             nl_buf_format(&brief->line, " %s", nl_format_percent(text, share));
         nl_buf_text(&brief->line, ": ");
         nl_buf_add(&brief->line, says.ptr, says.len);
-        put_line(brief, "", 12);
+        put_line(brief, "", 13);
     }
 }
 
