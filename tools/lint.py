@@ -4,6 +4,7 @@
     tools/lint.py            all rules
     tools/lint.py layers     the rules whose name contains the word
 """
+import fnmatch
 import os
 import re
 import shutil
@@ -212,6 +213,31 @@ def notes():
     return breaches
 
 
+# Files of other projects that comments and pages speak of.
+OTHERS_FILES = {"onnxruntime_c_api.h", "cupti_activity.h", "cupti_callbacks.h", "cupti_result.h", "fwd.h", "buffer_tracing.h",
+                "callback_tracing.h", "registration.h", "nvToolsExtPayload.h", "Metrics.md", "train.c", "patchlevel.h"}
+
+
+def references():
+    """comments and pages name files that exist"""
+    tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], stdout=subprocess.PIPE, check=True).stdout.decode().split()
+    names = {os.path.basename(path) for path in tracked}
+    breaches = []
+    for path in tracked:
+        if not path.startswith(("src/", "docs/", "include/", "python/", "CONTRIBUTING", "README")) or not os.path.isfile(path) or \
+                not path.endswith((".c", ".h", ".def", ".md")):
+            continue
+        text = read(path)
+        if not path.endswith(".md"):
+            text = re.sub(r"(/\*.*?\*/|//[^\n]*)|[^\n]", lambda m: m.group(1) or " ", text, flags=re.S)
+        for match in re.finditer(r"(?<![\w/.*<-])([a-z_][\w/]*(?:\*\w*)?\.(?:c|h|def|md))\b(?!\.\w)", text):
+            name = os.path.basename(match.group(1))
+            if name in names or name in OTHERS_FILES or "NAME" in name or any(fnmatch.fnmatch(each, name) for each in names if "*" in name):
+                continue
+            breaches.append("%s:%d: there is no %s" % (path, text.count("\n", 0, match.start()) + 1, match.group(1)))
+    return breaches
+
+
 def machine_paths():
     """no paths of somebody's machine"""
     breaches = []
@@ -243,7 +269,7 @@ def formatted():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, notes, machine_paths, pages, formatted]
+         no_state, wide_is_static, notes, machine_paths, references, pages, formatted]
 
 
 def main():

@@ -3,7 +3,7 @@
  *
  * Signal: cudaMalloc, cudaFree, cuMemMap and their like after the start: in steps after the first,
  * or, without steps, after the first fifth of the device's time. cudaFree waits for the device.
- * Warning when they cost over 1 % of wall in idle time (root_causes.md entry 46), critical over 5 %.
+ * Warning when they cost over 1 % of wall in idle time, critical over 5 %.
  */
 #include "findings/cause.h"
 #include "base/sum.h"

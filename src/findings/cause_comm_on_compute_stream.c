@@ -2,8 +2,7 @@
  * comm_on_compute_stream — communication queued behind computation on the same stream.
  *
  * Signal: over 50 % of communication time lies on streams that also run compute kernels (at least
- * as many ns of them), and it is over 5 % of such a stream's work (nsys-ai: same stream 5 %;
- * root_causes.md entry 49). Cost: exposed time of that communication.
+ * as many ns of them), and it is over 5 % of such a stream's work (nsys-ai: same stream 5 %). Cost: exposed time of that communication.
  */
 #include "findings/cause.h"
 #include "tables/groups.h"

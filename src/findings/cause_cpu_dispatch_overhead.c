@@ -3,7 +3,7 @@
  *
  * Signal: idle time of host-late gaps whose innermost host event is an operator, Python, a layer or
  * a range (not a wait, not input or output): over half of all host-late idle time and over 10 % of
- * wall (root_causes.md entry 8; XProf kernel launch 3 / 15 % of step).
+ * wall (XProf kernel launch 3 / 15 % of step).
  */
 #include "findings/launchcause.h"
 

@@ -1,7 +1,7 @@
 /*
  * gpu_idle — the device has nothing to do, and no more specific cause says why.
  *
- * Signal: idle / wall > 15 % (nsys-ai, TraceLens), critical > 30 % (proposal of root_causes.md, no
+ * Signal: idle / wall > 15 % (nsys-ai, TraceLens), critical > 30 % (a proposal of ours, no
  * source). Wall is from the first to the last work, so the edges of the capture are not in it.
  */
 #include "findings/cause.h"

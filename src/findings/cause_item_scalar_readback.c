@@ -2,7 +2,7 @@
  * item_scalar_readback — a number is fetched from the device and everything waits for it.
  *
  * Signal: copies to the host of at most 8 bytes (tensor.item()) that are the last work before a
- * gap whose launching thread was blocked in a call; cost as sync_calls (root_causes.md entry 14).
+ * gap whose launching thread was blocked in a call; cost as sync_calls.
  */
 #include "findings/cause.h"
 #include "base/sum.h"

@@ -3,7 +3,7 @@
  *
  * Signal: idle time under calls that load or compile modules, compilation events, or ranges of
  * TorchInductor, Triton and Dynamo that compile, after the first fifth of the device's time
- * (steady state). Warning over 1 ms and 0.5 % of wall (nsys-ai module_loading; root_causes.md 64).
+ * (steady state). Warning over 1 ms and 0.5 % of wall (nsys-ai module_loading).
  */
 #include "findings/cause.h"
 

@@ -3,7 +3,7 @@
  *
  * Signal: median kernel under 10 µs, at least 50 % of kernels under 10 µs (nsys-ai, TraceLens), and
  * host-late gaps spent dispatching over 10 % of wall. Share of count alone is useless: 9 to 97 % in 22
- * public traces (calibration in root_causes.md), so the gaps decide. How soon kernels start after
+ * public traces, so the gaps decide. How soon kernels start after
  * their launch tells whether the queue is empty; behind a full queue small kernels cost nothing.
  */
 #include "findings/launchcause.h"

@@ -2,7 +2,7 @@
  * low_copy_bandwidth — large copies far below what the link can do.
  *
  * Signal: host-device copies of at least 4 MB at less than 50 % of the link's practical rate
- * (root_causes.md entry 24: PCIe 3 about 12, PCIe 4 about 25, PCIe 5 about 50 GB/s). The link follows
+ * (PCIe 3 about 12, PCIe 4 about 25, PCIe 5 about 50 GB/s). The link follows
  * from the device's name; when that is not known, PCIe 3 is assumed, so that only what is slow on any
  * link is named.
  */

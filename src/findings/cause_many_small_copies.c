@@ -2,7 +2,7 @@
  * many_small_copies — a device fed with teaspoons.
  *
  * Signal: copies between host and device under 64 KB, more than 50 per step (proposal of
- * root_causes.md entry 23; TraceLens: more than 10 per direction), and count × 10 µs over 2 % of
+ * TraceLens: more than 10 per direction), and count × 10 µs over 2 % of
  * wall, 10 µs being what one copy costs in launch and latency. Cost is limited to the time that could
  * be won: exposed time of those copies and idle time.
  */

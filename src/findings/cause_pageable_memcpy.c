@@ -3,8 +3,8 @@
  *
  * They go through a staging buffer and block the CPU (CUDA runtime API, "API synchronization
  * behavior"). Signal: kind of memory as recorded; ranked by exposed time, not by count: pageable
- * copies were present in 9 of 22 public traces and cost over 5 % in one (calibration in
- * root_causes.md). Warning over 1 % of wall exposed (nsys expert rule cuda_memcpy_async).
+ * copies were present in 9 of 22 public traces and cost over 5 % in one.
+ * Warning over 1 % of wall exposed (nsys expert rule cuda_memcpy_async).
  */
 #include "findings/copycause.h"
 

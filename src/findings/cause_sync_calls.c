@@ -3,7 +3,7 @@
  *
  * Waiting for a busy device is free; what costs is the time after it: cost = Σ over host-late gaps
  * during whose start a blocking call was open on the launching thread, of [end of that call, next
- * work) (root_causes.md entry 13, from nsys-ai's and TensorRT-LLM's sync rules). Warning over 2 % of
+ * work) (from nsys-ai's and TensorRT-LLM's sync rules). Warning over 2 % of
  * wall, critical over 10 %.
  */
 #include "findings/cause.h"

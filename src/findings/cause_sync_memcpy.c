@@ -2,7 +2,7 @@
  * sync_memcpy — copies by a call that returns only when they are done.
  *
  * Signal: cudaMemcpy and its like without Async; cost = device idle under such a call, and after
- * one that had drained the device (nsys expert rule cuda_memcpy_sync; root_causes.md entry 20).
+ * one that had drained the device (nsys expert rule cuda_memcpy_sync).
  */
 #include "findings/cause.h"
 

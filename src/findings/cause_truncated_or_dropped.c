@@ -1,7 +1,7 @@
 /*
  * truncated_or_dropped — the recording lacks what other judgements rest on.
  *
- * Signal: device work whose launch is not in the recording, over 1 % (root_causes.md entry 78), or
+ * Signal: device work whose launch is not in the recording, over 1 %, or
  * input that was cut short. About the measurement: costs nothing, lowers the confidence of others.
  */
 #include "findings/cause.h"

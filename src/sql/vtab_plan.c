@@ -1,10 +1,10 @@
 /*
  * xBestIndex: which constraints and which order are taken over, and what that costs.
  *
- * Everything that filter.c can test is taken. `omit` (SQLite need not check again) is set when our
+ * Everything that vtab_filter.c can test is taken. `omit` (SQLite need not check again) is set when our
  * answer is SQLite's in every case; the exceptions are text columns compared with something that
  * may not be text at run time, and real columns. A comparison with a constant costs one scan; with
- * a value that only run time knows (a join, a correlated subquery) the sorted index of lookup.c is
+ * a value that only run time knows (a join, a correlated subquery) the sorted index of vtab_lookup.c is
  * asked for.
  */
 #include <string.h>

@@ -239,7 +239,12 @@ static void put_bars(struct brief *brief)
                       rows->rows - shown);
         put_line(brief, DIM, 2);
     }
-    if (shown)
+}
+
+static void put_devices(struct brief *brief)
+{
+    put_bars(brief);
+    if (brief->out->len)
         put_compute(brief);
 }
 
@@ -488,7 +493,7 @@ void nl_brief_page(struct nl_buf *out, const struct nl_profile *profile,
     nl_buf_init(&brief.line, PAGE_BYTES);
     make(&brief, &answer, put_answer);
     make(&brief, &facts, put_profile);
-    make(&brief, &bars, put_bars);
+    make(&brief, &bars, put_devices);
     make(&brief, &missing, put_missing);
     make(&brief, &next, put_next);
     size_t fixed = lines_of(&answer) + lines_of(&facts) + lines_of(&bars) + lines_of(&missing) +

@@ -3,7 +3,7 @@
  * toolkit nor a driver is needed to build. libcupti is found and opened at run time (cuptilib.h).
  *
  * Records only ever grew at their end between these versions, and libcupti itself steps from one record to
- * the next: the beginnings below are right for all of them. cuptiabi.c has the compiler check each member
+ * the next: the beginnings below are right for all of them. cuptilib.c has the compiler check each member
  * against cuptifields.def, which lists every version. Members that are not used are `skipN`.
  *
  * Source: the layouts, numbers and prototypes are those of cupti_activity.h, cupti_callbacks.h and
