@@ -161,12 +161,12 @@ static void regard_gaps(struct division *division)
 
 static void divide_idle(struct division *division)
 {
-    const struct nl_idle_sum *sums = division->idle->sums + division->device->first_sum;
     for (size_t i = 0; i < division->device->sums; i++) {
-        enum nl_time_what what = kind_of(division->trace, sums[i].activity, sums[i].name, false);
-        if (sums[i].class == NL_IDLE_SHORT)
+        const struct nl_idle_sum *sum = &division->idle->sums[division->device->first_sum + i];
+        enum nl_time_what what = kind_of(division->trace, sum->activity, sum->name, false);
+        if (sum->class == NL_IDLE_SHORT)
             what = NL_TIME_QUEUED;
-        add(division, what, sums[i].name, 0, sums[i].total_ns, sums[i].gaps);
+        add(division, what, sum->name, 0, sum->total_ns, sum->gaps);
     }
     regard_gaps(division);
     if (division->parts->largest_nothing) {
@@ -338,8 +338,8 @@ static size_t busiest(const struct nl_device_breakdown *rows, size_t count)
     int64_t most = rows[best].wall_ns - rows[best].idle_ns;
     dense = best;
     for (size_t i = 0; i < count; i++)
-        if ((rows[i].wall_ns - rows[i].idle_ns) * 10 >= most * 9 &&
-            rows[i].wall_ns * 2 < rows[dense].wall_ns)
+        if (rows[i].wall_ns - rows[i].idle_ns >= most - most / 10 &&
+            rows[i].wall_ns < rows[dense].wall_ns / 2)
             dense = i;
     return dense;
 }

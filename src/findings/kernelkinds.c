@@ -1,6 +1,14 @@
 /* kernelkinds — see kernelkinds.h. */
 #include "findings/kernelkinds.h"
 
+/* Kernels are in the order of their lanes, and of time within one. */
+static bool follows(const struct nl_trace *trace, uint32_t before, uint32_t kernel)
+{
+    return trace->kernel.category[before] == trace->kernel.category[kernel] &&
+           trace->slice.lane[trace->kernel.slice[before]] ==
+               trace->slice.lane[trace->kernel.slice[kernel]];
+}
+
 struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category)
 {
     const struct nl_trace *trace = scene->trace;
@@ -12,6 +20,8 @@ struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category)
             continue;
         lengths[facts.count++] = trace->slice.dur[trace->kernel.slice[kernel]];
         facts.total_ns += lengths[facts.count - 1];
+        if (i && follows(trace, scene->kernels[i - 1], kernel))
+            facts.chained_ns += lengths[facts.count - 1];
     }
     facts.median_ns = nl_median(lengths, facts.count);
     nl_free(lengths);

@@ -9,6 +9,7 @@
 
 struct nl_kind_facts {
     int64_t total_ns;
+    int64_t chained_ns; /* of that, in kernels right after another of the kind on their lane */
     uint64_t count;
     double median_ns;
 };

@@ -438,7 +438,8 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
         add_host(&run);
     drop_outer(&run);
     settle(works);
-    qsort(works->items, works->count, sizeof *works->items, compare);
+    if (works->count)
+        qsort(works->items, works->count, sizeof *works->items, compare);
     nl_free(run.models);
     nl_free(run.asked);
     nl_free(run.name_row);

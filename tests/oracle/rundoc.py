@@ -52,7 +52,7 @@ class Documents:
     def __init__(self, program):
         self.program = program
         self.folder = tempfile.TemporaryDirectory(prefix="neurolens-rundoc-")
-        self.schemas = [json.loads(self.call("schema", name)[1]) for name in ("run", "run-1")]
+        self.schemas = [json.loads(self.call("schema", name)[1]) for name in ("run", "run-2", "run-1")]
         self.validators = {schema["properties"]["schema"]["const"]: Draft202012Validator(schema)
                            for schema in self.schemas} if Draft202012Validator else None
 
@@ -80,7 +80,7 @@ class Documents:
     def theirs(self, document):
         version = document.get("schema") if isinstance(document, dict) else None
         known = isinstance(version, str) and version in self.validators
-        validator = self.validators[version if known else "neurolens.run/2"]
+        validator = self.validators[version if known else "neurolens.run/3"]
         return sorted((pointer(error.absolute_path), error.validator)
                       for error in validator.iter_errors(document))
 

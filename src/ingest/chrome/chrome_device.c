@@ -160,7 +160,7 @@ void chrome_row_copy(struct chrome_worker *worker, const struct chrome_cat *cat,
     row.slice = chrome_slice(worker, cat, chrome_device_lane(worker, cat->lane), ts, dur);
     row.correlation = chrome_correlation(worker);
     row.external_id = device_external_id(worker, row.correlation);
-    row.bytes = chrome_arg_unsigned(worker, CHROME_ARG_BYTES);
+    row.bytes = chrome_arg_amount(worker, CHROME_ARG_BYTES);
     row.kind = (uint8_t)event_copy_kind(event);
     row.graph_node = chrome_arg_unsigned(worker, CHROME_ARG_GRAPH_NODE);
     if (row.graph_node == 0)
@@ -176,7 +176,7 @@ void chrome_row_memset(struct chrome_worker *worker, const struct chrome_cat *ca
     row.slice = chrome_slice(worker, cat, chrome_device_lane(worker, cat->lane), ts, dur);
     row.correlation = chrome_correlation(worker);
     row.external_id = device_external_id(worker, row.correlation);
-    row.bytes = chrome_arg_unsigned(worker, CHROME_ARG_BYTES);
+    row.bytes = chrome_arg_amount(worker, CHROME_ARG_BYTES);
     row.memory = (uint8_t)memory_kind(in_parentheses(event_text(&worker->event)));
     row.graph_node = chrome_arg_unsigned(worker, CHROME_ARG_GRAPH_NODE);
     if (row.graph_node == 0)
@@ -197,7 +197,7 @@ void chrome_row_mtia(struct chrome_worker *worker, const struct chrome_cat *cat,
     struct nl_copy_row row = nl_copy_row();
     row.slice = chrome_slice(worker, &copy, chrome_device_lane(worker, cat->lane), ts, dur);
     row.correlation = chrome_correlation(worker);
-    row.bytes = chrome_arg_unsigned(worker, CHROME_ARG_SIZE);
+    row.bytes = chrome_arg_amount(worker, CHROME_ARG_SIZE);
     row.kind = (uint8_t)event_copy_kind(&worker->event);
     nl_stage_copy(worker->stage, &row);
 }

@@ -248,6 +248,12 @@ uint64_t chrome_arg_unsigned(struct chrome_worker *worker, enum chrome_arg arg)
     return (uint64_t)number;
 }
 
+uint64_t chrome_arg_amount(struct chrome_worker *worker, enum chrome_arg arg)
+{
+    uint64_t number = chrome_arg_unsigned(worker, arg);
+    return number == NL_NULL_U64 || number <= INT64_MAX ? number : INT64_MAX;
+}
+
 uint32_t chrome_arg_u32(struct chrome_worker *worker, enum chrome_arg arg)
 {
     uint64_t number = chrome_arg_unsigned(worker, arg);
@@ -321,7 +327,7 @@ static uint64_t flops(struct chrome_worker *worker)
                                            CHROME_ARG_FLOPS_B};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (chrome_arg(&worker->event, keys[i]))
-            return chrome_arg_unsigned(worker, keys[i]);
+            return chrome_arg_amount(worker, keys[i]);
     return NL_NULL_U64;
 }
 
@@ -340,7 +346,7 @@ static void row_op(struct chrome_worker *worker, const struct chrome_cat *cat, i
     row.concrete_inputs = chrome_arg_name(worker, CHROME_ARG_CONCRETE);
     row.call_stack = chrome_arg_name(worker, CHROME_ARG_CALL_STACK);
     row.flops = flops(worker);
-    row.bytes = chrome_arg_unsigned(worker, CHROME_ARG_BYTES);
+    row.bytes = chrome_arg_amount(worker, CHROME_ARG_BYTES);
     nl_stage_op(worker->stage, &row);
     if (chrome_arg(&worker->event, CHROME_ARG_COLLECTIVE))
         chrome_collective(worker, row.slice);

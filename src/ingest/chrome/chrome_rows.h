@@ -54,6 +54,8 @@ uint32_t chrome_slice(struct chrome_worker *worker, const struct chrome_cat *cat
                       int64_t ts, int64_t dur);
 int64_t chrome_arg_integer(struct chrome_worker *worker, enum chrome_arg arg);
 uint64_t chrome_arg_unsigned(struct chrome_worker *worker, enum chrome_arg arg);
+/* An amount, of bytes or the like: what is absurdly large stays at the largest int64, as sums do. */
+uint64_t chrome_arg_amount(struct chrome_worker *worker, enum chrome_arg arg);
 uint32_t chrome_arg_u32(struct chrome_worker *worker, enum chrome_arg arg);
 uint32_t chrome_arg_name(struct chrome_worker *worker, enum chrome_arg arg);
 uint64_t chrome_correlation(struct chrome_worker *worker);
