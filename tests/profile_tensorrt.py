@@ -181,7 +181,7 @@ def check_document(run):
                 document["workload"]["precision"] == "fp16" and
                 document["hardware"]["cpu_count"] == os.cpu_count(),
                 valid.describe() + json.dumps(document)[:3000])
-    analyze = neurolens(["analyze", run, "--ledger", in_scratch("ledger")])
+    analyze = neurolens(["analyze", run, "--full", "--ledger", in_scratch("ledger")])
     tally.check("the run can be analysed", analyze.status == 0 and "conv + relu" in analyze.stdout,
                 analyze.describe())
 
