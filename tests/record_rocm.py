@@ -99,7 +99,8 @@ def check(name, test):
 def exact(words=(), mock="", **more):
     def test():
         run = Run(words, mock, **more)
-        items = run.coverage()
+        # Of the CPU's samples, not of the GPU: one that met the loader may be cut.
+        items = {item: count for item, count in run.coverage().items() if not item.startswith("cut: call stacks")}
         return differs(run) or ("coverage: %s" % items if items else None)
     return test
 

@@ -2,6 +2,7 @@
 #include "answer/devicewords.h"
 
 #include "tables/answer.h"
+#include "base/sum.h"
 #include "tables/lookup.h"
 
 #define UNLIKE       0.05 /* of the time */
@@ -18,6 +19,8 @@ static void put_place(struct nl_device_case *it, struct nl_buf *out)
     else
         nl_buf_format(out, "%s %lld", word, (long long)it->row.ordinal);
 }
+
+#define KINDS_MOST 64
 
 /* "630 ms of 1.01 s (63 %)". */
 static void put_of(struct nl_buf *out, const char *before, int64_t ns, int64_t whole)
@@ -67,33 +70,40 @@ static void put_kernels(struct nl_device_case *it, struct nl_buf *out, const cha
     }
 }
 
-static int64_t kind_ns(const struct nl_result *kinds, struct nl_str kind)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < kinds->rows; i++)
-        if (nl_str_eq(nl_lookup_text(kinds, i, "category"), kind))
-            sum += nl_lookup_i64(kinds, i, "sum_ns");
-    return sum;
-}
+struct kind_sum {
+    struct nl_str name;
+    int64_t ns;
+};
 
-static bool is_first(const struct nl_result *kinds, size_t row)
+/* Kinds of kernels over all devices, in the order in which they are met; there are some dozens of names. */
+static size_t sum_kinds(const struct nl_result *rows, struct kind_sum *kinds)
 {
-    for (size_t i = 0; i < row; i++)
-        if (nl_str_eq(nl_lookup_text(kinds, i, "category"), nl_lookup_text(kinds, row, "category")))
-            return false;
-    return true;
+    size_t count = 0;
+    for (size_t row = 0; row < rows->rows; row++) {
+        struct nl_str name = nl_lookup_text(rows, row, "category");
+        size_t at = 0;
+        while (at < count && !nl_str_eq(kinds[at].name, name))
+            at++;
+        if (at == KINDS_MOST)
+            continue;
+        if (at == count)
+            kinds[count++] = (struct kind_sum){.name = name};
+        nl_sum_add(&kinds[at].ns, nl_lookup_i64(rows, row, "sum_ns"));
+    }
+    return count;
 }
 
 /* "gemm 60 %, attention 20 %" over all devices, where names tell. */
 static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char *before)
 {
-    const struct nl_result *kinds = nl_judged_part(it->judged, "kernel_categories");
-    int64_t whole = kinds ? nl_lookup_sum(kinds, "sum_ns") : 0;
-    size_t said = 0;
-    for (size_t i = 0; kinds && i < kinds->rows && said < 3; i++) {
-        struct nl_str name = nl_lookup_text(kinds, i, "category");
-        int64_t ns = kind_ns(kinds, name);
-        if (!name.len || nl_str_is(name, "other") || ns * 20 < whole || !is_first(kinds, i))
+    const struct nl_result *rows = nl_judged_part(it->judged, "kernel_categories");
+    int64_t whole = rows ? nl_lookup_sum(rows, "sum_ns") : 0;
+    struct kind_sum kinds[KINDS_MOST];
+    size_t said = 0, count = rows ? sum_kinds(rows, kinds) : 0;
+    for (size_t i = 0; i < count && said < 3; i++) {
+        struct nl_str name = kinds[i].name;
+        int64_t ns = kinds[i].ns;
+        if (!name.len || nl_str_is(name, "other") || ns < whole / 20)
             continue;
         nl_buf_text(out, said++ ? ", " : before);
         for (size_t at = 0; at < name.len; at++)
