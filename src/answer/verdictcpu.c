@@ -2,6 +2,8 @@
  * verdictcpu — the answer for timelines without device work: what takes the time of the CPU, whether the main thread
  * waits instead, whether start-up or one slow step dominates.
  */
+#include <stdlib.h>
+
 #include "answer/devicewords.h"
 #include "answer/waitname.h"
 #include "tables/lookup.h"
@@ -21,6 +23,12 @@ struct cpu_case {
     size_t async_count, async_cap;
 };
 
+static int by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
 static void find_async(struct cpu_case *it)
 {
     const struct nl_trace *trace = it->judged->trace;
@@ -39,15 +47,16 @@ static void find_async(struct cpu_case *it)
         it->async[it->async_count++] = nl_hash(text.ptr, text.len);
     }
     nl_free(seen);
+    if (it->async_count)
+        qsort(it->async, it->async_count, sizeof *it->async, by_value);
 }
 
 static bool is_work(const struct cpu_case *it, const struct nl_result *rows, size_t row)
 {
     struct nl_str name = nl_lookup_text(rows, row, "name");
     uint64_t hash = nl_hash(name.ptr, name.len);
-    for (size_t i = 0; i < it->async_count; i++)
-        if (it->async[i] == hash)
-            return false;
+    if (it->async_count && bsearch(&hash, it->async, it->async_count, sizeof hash, by_value))
+        return false;
     return !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
 }
 
