@@ -159,7 +159,8 @@ static void match_group(struct nl_account_comm *comm, struct part *parts, size_t
     bool recorded;
     if (parts[0].rank == parts[count - 1].rank || !number(parts, count, &recorded))
         return;
-    qsort(parts, count, sizeof *parts, by_sequence);
+    if (count)
+        qsort(parts, count, sizeof *parts, by_sequence);
     if (!recorded && !end_together(parts, count))
         return;
     for (size_t i = 0, next; i < count; i = next) {

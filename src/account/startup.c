@@ -55,7 +55,8 @@ static struct nl_startup *spans_of_ranks(const struct nl_trace *trace, size_t *c
         if (spans[i].steady == INT64_MAX)
             spans[i].steady = spans[i].start;
     nl_free(lanes);
-    qsort(spans, *count, sizeof *spans, by_span_rank);
+    if (*count)
+        qsort(spans, *count, sizeof *spans, by_span_rank);
     return spans;
 }
 

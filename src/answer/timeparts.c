@@ -297,7 +297,8 @@ static int by_time(const void *left, const void *right)
 
 static void name_parts(struct division *division)
 {
-    qsort(division->tallies, division->count, sizeof *division->tallies, by_time);
+    if (division->count)
+        qsort(division->tallies, division->count, sizeof *division->tallies, by_time);
     for (size_t i = 0; i < division->count; i++) {
         const struct tally *tally = &division->tallies[i];
         struct nl_time_name *names = division->parts->parts[tally->what].names;

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/sum.h"
 #include "answer/devicewords.h"
 #include "base/units.h"
 #include "tables/answer.h"
@@ -208,7 +209,7 @@ static void regard_steps(struct nl_device_case *it)
         it->first = it->steps == 1 ? step->step->start : it->first;
         it->last = step->step->end;
         for (size_t part = 0; part < NL_STEP_PARTS; part++)
-            it->steady[part] += step->parts[part];
+            nl_sum_add(&it->steady[part], step->parts[part]);
     }
     int64_t busy = row->wall_ns - row->idle_ns;
     int64_t inside = it->steady[NL_PART_WALL] - it->steady[NL_PART_IDLE];

@@ -329,7 +329,8 @@ bool nl_judge_memory(struct nl_judged *judged)
         own_categories(&it);
     else
         own_live(&it);
-    qsort(it.owners, it.owner_count, sizeof *it.owners, by_bytes);
+    if (it.owner_count)
+        qsort(it.owners, it.owner_count, sizeof *it.owners, by_bytes);
     tell(&it);
     tell_more(&it);
     nl_free(it.events);

@@ -81,7 +81,8 @@ const struct nl_op_work **nl_work_rows(const struct nl_scene *scene, size_t *cou
         if (works->items[i].slice != NL_NULL_ROW && is_here(scene, &works->items[i]))
             placed[(*count)++] =
                 (struct placed){&works->items[i], scene->trace->slice.ts[works->items[i].first]};
-    qsort(placed, *count, sizeof *placed, by_start);
+    if (*count)
+        qsort(placed, *count, sizeof *placed, by_start);
     for (size_t i = 0; i < *count; i++)
         rows[i] = placed[i].work;
     nl_free(placed);

@@ -43,7 +43,8 @@ static int64_t threshold(const struct nl_flame *flame)
     int64_t *weights = nl_alloc(flame->count * sizeof *weights);
     for (uint32_t id = 0; id < flame->count; id++)
         weights[id] = weight_of(&flame->nodes[id]);
-    qsort(weights, flame->count, sizeof *weights, by_weight);
+    if (flame->count)
+        qsort(weights, flame->count, sizeof *weights, by_weight);
     int64_t bound = weights[MOST_SHOWN - 1] + 1;
     nl_free(weights);
     return bound > least ? bound : least;

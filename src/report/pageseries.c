@@ -253,7 +253,8 @@ static size_t pool_points(const struct nl_page_source *source, const struct pool
         else if (!pool->counted && total != NL_NULL_U64)
             points[count++] = (struct nl_page_point){memory->ts[row], (double)total};
     }
-    qsort(points, count, sizeof *points, by_time);
+    if (count)
+        qsort(points, count, sizeof *points, by_time);
     return count;
 }
 
@@ -338,7 +339,8 @@ static bool put_counter(struct nl_json *json, const struct nl_page_source *sourc
             points[kept++] = points[i];
     if (kept < 2)
         return false;
-    qsort(points, kept, sizeof *points, by_time);
+    if (kept)
+        qsort(points, kept, sizeof *points, by_time);
     nl_buf_init(&label, 4096);
     if (lane != NL_NULL_ROW)
         nl_page_lane_label(&label, trace, lane);

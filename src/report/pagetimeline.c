@@ -217,7 +217,8 @@ static void choose_lanes(struct view *view)
                                           ordinal == NL_NULL_I64 ? INT64_MAX : ordinal,
                                           lane_order(trace->lane.kind[lane]), lane};
     }
-    qsort(keys, count, sizeof *keys, by_place);
+    if (count)
+        qsort(keys, count, sizeof *keys, by_place);
     view->lane_count = count < MOST_LANES ? count : MOST_LANES;
     view->lanes_left_out = count - view->lane_count;
     view->lanes = nl_alloc((view->lane_count + 1) * sizeof *view->lanes);

@@ -209,7 +209,8 @@ void nl_roofs_init(struct nl_roofs *roofs, const struct nl_op_works *works,
             add_work(&table, &works->items[i], peaks, target);
     for (size_t i = 0; i < roofs->count; i++)
         settle(&roofs->items[i]);
-    qsort(roofs->items, roofs->count, sizeof *roofs->items, compare);
+    if (roofs->count)
+        qsort(roofs->items, roofs->count, sizeof *roofs->items, compare);
     nl_free(table.slots);
 }
 
