@@ -213,7 +213,7 @@ static void regard_steps(struct nl_device_case *it)
     }
     int64_t busy = row->wall_ns - row->idle_ns;
     int64_t inside = it->steady[NL_PART_WALL] - it->steady[NL_PART_IDLE];
-    if (it->steps && inside * 2 < busy && it->last < row->start_ns + row->wall_ns / 2)
+    if (it->steps && inside < busy / 2 && it->last < row->start_ns + row->wall_ns / 2)
         it->steps = 0; /* marks of launching: the work comes later */
     if (!it->steps)
         return;
