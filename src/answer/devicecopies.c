@@ -145,7 +145,7 @@ static void put_directions(struct nl_device_case *it, struct nl_buf *out,
         int64_t bytes = nl_lookup_i64(copies, row, "bytes");
         struct nl_str from = nl_lookup_text(copies, row, "src_memory");
         struct nl_str to = nl_lookup_text(copies, row, "dst_memory");
-        if (ns * 5 < whole)
+        if (ns < whole / 5)
             break;
         nl_buf_format(out, said++ ? ", %s" : ": %s",
                       direction(nl_lookup_text(copies, row, "kind")));

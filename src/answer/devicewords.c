@@ -157,7 +157,7 @@ void nl_device_put_last_rank(struct nl_judged *judged, struct nl_buf *out, const
             least = i;
     int64_t own = nl_lookup_i64(rows, least, "comm_ns"), rank = nl_lookup_i64(rows, least, "rank");
     int64_t others = (sum - own) / (int64_t)(rows->rows - 1);
-    if (rank == NL_NULL_I64 || own * 2 > others)
+    if (rank == NL_NULL_I64 || own > others / 2)
         return;
     nl_buf_format(out, "%srank %lld arrives last: ", before, (long long)rank);
     nl_tell_time(out, "its collectives take ", own);
@@ -256,7 +256,7 @@ void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
     put_of(out, "Start-up: ", ns, it->parts.total);
     nl_buf_text(out, " go to first-time work");
     put_names(it, out, ": ", NL_TIME_FIRST, 3);
-    if (it->parts.largest_nothing * 10 > ns)
+    if (it->parts.largest_nothing > ns / 10)
         put_nothing(it, out, first->names[0].name ? "; " : ": ");
     const char *culprit =
         first->ns >= it->parts.largest_nothing ? first->names[0].name : it->parts.nothing_ended_by;
@@ -275,7 +275,7 @@ void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
     put_place(it, out);
     put_of(out, " waits ", ns, it->parts.total);
     put_names(it, out, " for the CPU: ", what, 3);
-    if (it->parts.after * 2 > ns)
+    if (it->parts.after > ns / 2)
         nl_tell_time(out, "; the CPU goes on after the last work of the device for ",
                      it->parts.after);
     close_sentence(it, out, first_name(it, what));
@@ -286,7 +286,7 @@ void nl_device_tell_idle(struct nl_device_case *it, int64_t ns)
     struct nl_buf *out = nl_tell_begin(it->judged);
     put_place(it, out);
     put_of(out, " is idle ", ns, it->parts.total);
-    if (it->parts.parts[NL_TIME_UNKNOWN].ns * 2 > ns) {
+    if (it->parts.parts[NL_TIME_UNKNOWN].ns > ns / 2) {
         nl_buf_text(out, "; why is not in the file: launches were not recorded");
         nl_tell_time(out, "; the longest gap takes ", it->parts.longest_gap);
         if (it->parts.gap_before)

@@ -357,7 +357,7 @@ static bool is_early(const struct division *division)
         all++;
         before += trace->slice.ts[slice] < division->parts->longest_start;
     }
-    return before * 10 < all;
+    return before < all / 10;
 }
 
 static void divide(struct division *division, const struct nl_device_breakdown *row)

@@ -63,7 +63,7 @@ static struct group largest(const struct nl_device_case *it)
     int64_t startup = comes_back(it) ? 0 : part(it, NL_TIME_FIRST);
     if (comes_back(it))
         host += part(it, NL_TIME_FIRST);
-    bool early = it->parts.early_nothing && it->parts.largest_nothing * 2 > nothing;
+    bool early = it->parts.early_nothing && it->parts.largest_nothing > nothing / 2;
     const struct group groups[] = {
         {NL_VERDICT_COMMUNICATION, part(it, NL_TIME_COMM)},
         {NL_VERDICT_COPY, part(it, NL_TIME_COPY)},
@@ -79,7 +79,7 @@ static struct group largest(const struct nl_device_case *it)
         if (groups[i].ns > best.ns)
             best = groups[i];
     /* A cause with a name that is nearly as large says more than many small gaps. */
-    if (best.class == NL_VERDICT_LAUNCH && input * 5 > it->parts.total && input * 2 > best.ns)
+    if (best.class == NL_VERDICT_LAUNCH && input > it->parts.total / 5 && input > best.ns / 2)
         best = (struct group){NL_VERDICT_INPUT, input};
     return best;
 }
@@ -231,12 +231,12 @@ static void narrow(struct nl_device_case *it)
     int64_t startup =
         parts[NL_TIME_FIRST].ns + (it->parts.early_nothing ? parts[NL_TIME_NOTHING].ns : 0);
     if (!it->steps ||
-        (it->steps < STEPS && (!most || it->steady[NL_PART_WALL] * 3 > it->parts.total * 2)) ||
+        (it->steps < STEPS && (!most || it->steady[NL_PART_WALL] > it->parts.total / 3 * 2)) ||
         it->last <= it->first ||
         (it->steps >= STEPS && (double)startup >= MOST_STARTUP * (double)it->parts.total))
         return;
     /* Steps may lie apart: what is between them is not theirs. */
-    if ((it->last - it->first) * 10 > it->steady[NL_PART_WALL] * 11)
+    if ((it->last - it->first) / 11 > it->steady[NL_PART_WALL] / 10)
         return;
     const int64_t times[3] = {it->steady[NL_PART_COMPUTE], it->steady[NL_PART_COMM],
                               it->steady[NL_PART_COPY]};
@@ -249,7 +249,7 @@ static void put_saving(struct nl_device_case *it, int64_t ns)
     struct nl_verdict_words *verdict = it->judged->verdict;
     verdict->saving_ns = ns;
     bool counted =
-        it->in_steps || (it->steps >= 3 && it->steady[NL_PART_WALL] * 2 > it->parts.total);
+        it->in_steps || (it->steps >= 3 && it->steady[NL_PART_WALL] > it->parts.total / 2);
     verdict->saving_ns_per_step =
         counted && verdict->class != NL_VERDICT_STARTUP ? ns / it->steps : NL_NULL_I64;
 }
