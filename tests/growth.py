@@ -170,8 +170,6 @@ SHAPES = {
     "perf threads": (20000, lambda n: "".join("py %d %d.%06d: 1000 cycles: \n\t    7f00 fn%d (/bin/x)\n\n" %
                                               (i + 1, i // 1000000, i % 1000000, i) for i in range(n))),
 }
-# Not linear yet, and why; told as skipped with the times, so that nobody takes them for passed.
-KNOWN = {"operators in operators": "the path of a nested operator costs its depth, which is 4096 at most"}
 tally = Tally("growth")
 
 
@@ -212,9 +210,6 @@ def main():
                 break
         good = "timed out" not in statuses and statuses <= {0, 4, 5} and not (
             times[2] > LEAST_SECONDS and times[2] > MOST_RATIO * times[1])
-        if not good and name in KNOWN and "timed out" not in statuses:
-            tally.skip("%s: %s s" % (name, ", ".join("%.2f" % t for t in times)), KNOWN[name])
-            continue
         tally.check("%s: %s s" % (name, ", ".join("%.2f" % t for t in times)), good, "statuses %s" % statuses)
     tally.finish()
 

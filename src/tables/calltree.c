@@ -18,8 +18,9 @@ struct node {
     uint64_t count, works;
     int64_t cpu_ns, self_ns, gpu_ns;
     uint32_t parent, name, depth, number; /* number: row of the answer, 0 = none of its own */
-    uint64_t hash;                        /* of the path: an order that events do not decide */
-    struct nl_str text;                   /* its name */
+    uint32_t outer;     /* the innermost of the outermost levels that paths show */
+    uint64_t hash;      /* of the path: an order that events do not decide */
+    struct nl_str text; /* its name */
 };
 
 struct forest {
@@ -70,8 +71,12 @@ static uint32_t node_below(struct forest *forest, uint32_t parent, uint32_t name
             return forest->slots[slot];
     }
     nl_grow(&forest->nodes, &forest->cap, (size_t)forest->count + 1);
-    forest->nodes[forest->count] = (struct node){
-        .parent = parent, .name = name, .depth = parent ? forest->nodes[parent].depth + 1 : 0};
+    uint32_t depth = parent ? forest->nodes[parent].depth + 1 : 0;
+    forest->nodes[forest->count] =
+        (struct node){.parent = parent,
+                      .name = name,
+                      .depth = depth,
+                      .outer = depth < forest->head ? forest->count : forest->nodes[parent].outer};
     forest->slots[slot] = forest->count;
     return forest->count++;
 }
@@ -121,17 +126,25 @@ static int64_t add_work(struct forest *forest, const uint32_t *place)
     return whole;
 }
 
-/* "outer > inner > innermost"; of a path with too many levels the outermost and the innermost. */
+/* "outer > inner > innermost"; of a path with too many levels the outermost and the innermost. The levels
+ * between them are jumped over: a path costs what it shows, however deep the node is. */
 static struct nl_str path_of(const struct forest *forest, const struct node *node,
                              struct nl_buf *text, struct nl_arena *arena)
 {
     uint32_t names[SHOWN_LEVELS], levels = 0;
     bool all = node->depth < forest->head + forest->tail;
-    for (const struct node *at = node;; at = &forest->nodes[at->parent]) {
-        if (all || at->depth < forest->head || node->depth - at->depth < forest->tail)
-            names[levels++] = at->name;
+    const struct node *at = node;
+    for (; levels < forest->tail; at = &forest->nodes[at->parent]) {
+        names[levels++] = at->name;
         if (!at->parent)
             break;
+    }
+    if (levels == forest->tail && node->depth >= forest->tail && forest->head > 0) {
+        for (at = all ? at : &forest->nodes[at->outer];; at = &forest->nodes[at->parent]) {
+            names[levels++] = at->name;
+            if (!at->parent)
+                break;
+        }
     }
     nl_buf_clear(text);
     for (uint32_t i = levels; i-- > 0;) {

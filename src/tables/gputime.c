@@ -1,6 +1,5 @@
 /*
- * gputime — by name. Unions take one walk over the work in order of device and start: every name
- * remembers how far its time is covered.
+ * gputime — by name, in one walk over the work in order of device and start.
  */
 #include "tables/gputime.h"
 
@@ -8,6 +7,7 @@
 
 #include "tables/answer.h"
 #include "tables/memo.h"
+#include "tables/nestedtime.h"
 #include "base/mem.h"
 #include "base/sum.h"
 
@@ -45,8 +45,7 @@ const char *nl_gputime_unowned_name(enum nl_unowned which)
 struct tally {
     uint64_t count, works;
     int64_t cpu_ns, self_ns, gpu_ns, total_ns, union_ns;
-    int64_t reach; /* up to where `device` is covered */
-    uint32_t device, stamp, name;
+    uint32_t name;
 };
 
 struct tallies {
@@ -104,23 +103,6 @@ static void tally_ranges(struct tallies *tallies, struct nl_memo *memo, enum nl_
     nl_free(same_kind);
 }
 
-/* Counts a piece of work once for a name, `turn` being the work's number + 1. */
-static void tally_work(struct tally *item, uint32_t turn, uint32_t device, int64_t start,
-                       int64_t end)
-{
-    if (item->stamp == turn)
-        return;
-    if (!item->stamp || item->device != device)
-        item->reach = INT64_MIN;
-    item->stamp = turn;
-    item->device = device;
-    nl_sum_add(&item->total_ns, end - start);
-    if (end > item->reach) {
-        nl_sum_add(&item->union_ns, end - (start > item->reach ? start : item->reach));
-        item->reach = end;
-    }
-}
-
 /* Work in order of device, then start. */
 static struct nl_keyed *order_work(const struct nl_gputime *gpu)
 {
@@ -135,24 +117,52 @@ static struct nl_keyed *order_work(const struct nl_gputime *gpu)
     return order;
 }
 
+/* Work outside any range, as if it were launched in one of its own. */
+struct outside {
+    int64_t reach; /* up to where `device` is covered */
+    uint32_t device;
+};
+
+static void tally_outside(struct tally *item, struct outside *outside, uint32_t device,
+                          int64_t start, int64_t end)
+{
+    if (!item->works || outside->device != device)
+        *outside = (struct outside){INT64_MIN, device};
+    nl_sum_add(&item->total_ns, end - start);
+    if (end > outside->reach) {
+        nl_sum_add(&item->union_ns, end - (start > outside->reach ? start : outside->reach));
+        outside->reach = end;
+    }
+}
+
 static void tally_device(struct tallies *tallies)
 {
     const struct nl_gputime *gpu = &tallies->gpu;
     struct nl_keyed *order = order_work(gpu);
+    struct outside outside[NL_UNOWNED] = {{0}};
+    struct nl_nestedtime nested;
+    nl_nestedtime_init(&nested, gpu->tree, tallies->ids, tallies->count);
     for (uint32_t i = 0; i < gpu->owners->count; i++) {
         uint32_t work = order[i].row, slice = gpu->owners->work[work], range = gpu->owner[work];
+        uint32_t device = (uint32_t)order[i].key;
         int64_t start = gpu->trace->slice.ts[slice], length = nl_scope_length(&gpu->device, slice);
         if (length < 0)
             continue;
         struct tally *item = range == NL_NULL_ROW ? &tallies->unowned[nl_gputime_unowned(gpu, work)]
                                                   : &tallies->items[tallies->ids[range]];
+        nl_nestedtime_add(&nested, range, device, start, start + length);
+        if (range == NL_NULL_ROW)
+            tally_outside(item, &outside[nl_gputime_unowned(gpu, work)], device, start,
+                          start + length);
         item->works++;
         nl_sum_add(&item->gpu_ns, length);
-        tally_work(item, i + 1, (uint32_t)order[i].key, start, start + length);
-        for (; range != NL_NULL_ROW; range = gpu->tree->parents[range])
-            tally_work(&tallies->items[tallies->ids[range]], i + 1, (uint32_t)order[i].key, start,
-                       start + length);
     }
+    nl_nestedtime_finish(&nested);
+    for (size_t id = 0; id < tallies->count; id++) {
+        tallies->items[id].total_ns = nested.names[id].total_ns;
+        tallies->items[id].union_ns = nested.names[id].union_ns;
+    }
+    nl_nestedtime_release(&nested);
     nl_free(order);
 }
 
