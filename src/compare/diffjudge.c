@@ -177,7 +177,7 @@ static void judge(struct diff_sureness *s, const struct sides *sides)
     decide(s);
     double change =
         fabs(s->apart.shift) > log1p(DIFF_TAIL_MEAN) ? fabs(s->apart.shift) : log1p(DIFF_TAIL_MEAN);
-    s->more = nl_captures_needed(&s->apart, sides->counts[0], sides->counts[1], change);
+    s->more = nl_captures_needed(&s->apart, sides->counts[0], sides->counts[1], change, 0.025);
 }
 
 /* Why there is no verdict. */

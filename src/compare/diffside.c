@@ -45,9 +45,22 @@ void diff_side_release(struct diff_side *side)
         nl_result_free(side->functions);
     if (side->idle)
         nl_idle_free(side->idle);
+    nl_preempt_free(side->preempt);
     if (!side->captures)
         nl_memo_free(side->memo);
     nl_free(side->captures);
+}
+
+static bool knows_kept(const struct diff_side *side)
+{
+    return (side->captures ? side->captures[0].preempt : side->preempt) != NULL;
+}
+
+double diff_kept_share(const struct diff_side *side)
+{
+    double all = (double)side->sum + (double)side->kept_ns;
+    return side->unit == DIFF_BY_HOST && knows_kept(side) && all > 0 ? (double)side->kept_ns / all
+                                                                     : NAN;
 }
 
 int64_t diff_mean(int64_t sum, uint64_t units)

@@ -9,6 +9,8 @@
  *   wall      the same of the one stretch from a device's first to its last work, over all devices
  *   work      lengths of device work added up, over all devices (times of day were not recorded)
  *   host      self times of one kind of ranges on threads, of steady steps when there are any
+ *             Where all captures recorded switches of threads, what other programs kept the
+ *             threads from running (timeline/preempt.h) is no part of it: `kept_ns`
  *   layers    sums per layer of a compiled model
  *   functions self time or weight of functions
  *
@@ -24,6 +26,7 @@
 
 #include "compare/diff.h"
 #include "timeline/fold.h"
+#include "timeline/preempt.h"
 #include "tables/memo.h"
 #include "timeline/worksweep.h"
 
@@ -128,6 +131,8 @@ struct diff_side {
     struct nl_str weight, event; /* of unit functions: unit of its numbers, and what was sampled */
     struct nl_result *functions; /* of units layers and functions: the analysis they come from */
     struct nl_idle *idle;        /* of units step and wall */
+    struct nl_preempt *preempt;  /* of unit host, where all captures know it; else NULL */
+    int64_t kept_ns;             /* that other programs took; it is no part of `sum` */
     struct nl_analyze_options options;
     struct diff_blocks blocks;
     struct diff_side *captures; /* of several: a side each, which this one adds up; else NULL */
@@ -165,6 +170,9 @@ void diff_parts_release(struct diff_parts *parts);
 
 /* Fills `owner` of the parts of lens name, where operators were recorded. */
 void diff_parts_own(struct diff_parts *parts, struct diff_side *side);
+
+/* What other programs took, as a share of the time with it; NaN not known. */
+double diff_kept_share(const struct diff_side *side);
 
 /* The steps that are looked at; of a group, how many from the first are known to be whole: a period of
  * launches ends where the next begins, the last one only with the last work. */

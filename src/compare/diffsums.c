@@ -17,6 +17,7 @@ struct host {
     struct nl_scope scope;
     uint32_t *by_name; /* part + 1 */
     int64_t *self;     /* per range of the tree */
+    int64_t *kept;     /* the same of what other programs took */
     uint32_t *types;   /* per slice: kind of a model's node, such as Conv; NULL = there are none */
 };
 
@@ -31,19 +32,37 @@ static uint32_t *node_types(const struct nl_trace *trace)
     return types;
 }
 
-/* Length without what ranges of the same kind inside it cover; never below 0. */
+static int64_t kept_in(const struct host *host, uint32_t slice)
+{
+    const struct nl_trace *trace = host->side->trace;
+    return nl_preempt_in(host->side->preempt, trace->lane.thread[trace->slice.lane[slice]],
+                         trace->slice.ts[slice], nl_slice_end(trace, slice));
+}
+
+static void take_from_parent(int64_t *values, const struct nl_rangetree *tree, uint32_t range,
+                             int64_t value)
+{
+    values[range] = diff_sum(values[range], value);
+    if (tree->parents[range] != NL_NULL_ROW)
+        values[tree->parents[range]] = diff_sum(values[tree->parents[range]], -value);
+}
+
+/* Length without what ranges of the same kind inside it cover, and without what other programs
+ * took; never below 0. */
 static void find_self_times(struct host *host, const struct nl_rangetree *tree)
 {
     const struct nl_slice_table *slice = &host->side->trace->slice;
     host->self = nl_zalloc((tree->count + (size_t)1) * sizeof *host->self);
+    host->kept = nl_zalloc((tree->count + (size_t)1) * sizeof *host->kept);
     for (uint32_t i = 0; i < tree->count; i++) {
-        int64_t dur = slice->dur[tree->slices[i]];
-        host->self[i] = diff_sum(host->self[i], dur);
-        if (tree->parents[i] != NL_NULL_ROW)
-            host->self[tree->parents[i]] = diff_sum(host->self[tree->parents[i]], -dur);
+        int64_t kept = host->side->preempt ? kept_in(host, tree->slices[i]) : 0;
+        take_from_parent(host->self, tree, i, diff_sum(slice->dur[tree->slices[i]], -kept));
+        take_from_parent(host->kept, tree, i, kept);
     }
-    for (uint32_t i = 0; i < tree->count; i++)
+    for (uint32_t i = 0; i < tree->count; i++) {
         host->self[i] = host->self[i] > 0 ? host->self[i] : 0;
+        host->kept[i] = host->kept[i] > 0 ? host->kept[i] : 0;
+    }
 }
 
 /* Whether a range counts, and the step that it begins in. */
@@ -60,7 +79,7 @@ static bool place_of(struct host *host, uint32_t slice, size_t *span)
     return *span != SIZE_MAX;
 }
 
-static void add_range(struct host *host, uint32_t slice, int64_t self)
+static void add_range(struct host *host, uint32_t slice, int64_t self, int64_t kept)
 {
     const struct nl_trace *trace = host->side->trace;
     uint32_t name = trace->slice.name[slice];
@@ -75,6 +94,7 @@ static void add_range(struct host *host, uint32_t slice, int64_t self)
     struct diff_part *part = &host->parts->items[host->by_name[name] - 1];
     part->count++;
     part->sum = diff_sum(part->sum, self);
+    host->side->kept_ns = diff_sum(host->side->kept_ns, kept);
     if (span == SIZE_MAX)
         return;
     struct diff_span *step = &host->side->spans[span];
@@ -95,8 +115,10 @@ void diff_parts_host(struct diff_parts *parts, struct diff_side *side)
     find_self_times(&host, &tree);
     for (size_t i = 0; i < side->span_count; i++)
         side->spans[i].sum = 0;
+    side->kept_ns = 0;
     for (uint32_t i = 0; i < tree.count; i++)
-        add_range(&host, tree.slices[i], host.self[i]);
+        add_range(&host, tree.slices[i], host.self[i], host.kept[i]);
+    nl_free(host.kept);
     nl_free(host.types);
     nl_free(host.self);
     nl_free(host.by_name);

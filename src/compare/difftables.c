@@ -36,6 +36,8 @@ static const struct nl_result_column verdict_ns[] = {
     {"basis", NULL, NL_MEANS_TEXT},
     {"captures_needed", "captures needed", NL_MEANS_COUNT},
     {"outlying", NULL, NL_MEANS_TEXT},
+    {"base_preempted_share", "A preempted", NL_MEANS_SHARE},
+    {"new_preempted_share", "B preempted", NL_MEANS_SHARE},
 };
 #define VERDICT_COLUMNS (sizeof verdict_ns / sizeof verdict_ns[0])
 
@@ -95,6 +97,8 @@ static void put_captures(const struct diff_doc *doc, struct nl_result *result,
     cells[8] = nl_answer_static(judged ? bases[s->basis] : NULL);
     cells[9] = s->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(s->more);
     cells[10] = s->outlying ? nl_cell_text(result, nl_str(s->outlying)) : (struct nl_cell){0};
+    cells[11] = nl_cell_f64(diff_kept_share(&doc->base));
+    cells[12] = nl_cell_f64(diff_kept_share(&doc->changed));
 }
 
 struct nl_result *diff_verdict_table(const struct diff_doc *doc)

@@ -141,6 +141,7 @@ static void add_capture(struct diff_side *side, const struct diff_side *capture,
     side->warm_up += capture->warm_up;
     side->compile += capture->compile;
     side->stepless += capture->stepless;
+    side->kept_ns = diff_sum(side->kept_ns, capture->kept_ns);
     side->blocks.units[block] += capture->units;
     side->blocks.count = block + 1;
     for (size_t i = 0; i < capture->length_count; i++)

@@ -13,6 +13,7 @@
 
 #define MEAN_APART  0.05 /* of the typical step: the mean says something else */
 #define COUNT_APART 0.02
+#define KEPT_LEAST  0.01
 #define MEAN_SAME   0.002 /* of the typical step: the mean need not be told beside it */
 
 /* ---- numbers ---- */
@@ -187,6 +188,18 @@ static void say_needed(const struct diff_doc *doc, struct nl_buf *text)
                       nl_format_percent(share, change));
 }
 
+/* What other programs took is told from 1 % on. */
+static void say_kept(struct nl_buf *text, const struct diff_side *a, const struct diff_side *b)
+{
+    double shares[2] = {diff_kept_share(a), diff_kept_share(b)};
+    char first[NL_UNIT_TEXT], second[NL_UNIT_TEXT];
+    if (!(shares[0] >= KEPT_LEAST || shares[1] >= KEPT_LEAST))
+        return;
+    nl_buf_format(text,
+                  "; other programs had the processor for %s and %s of the time, which is left out",
+                  nl_format_percent(first, shares[0]), nl_format_percent(second, shares[1]));
+}
+
 static void say_sure(struct diff_doc *doc, struct nl_buf *text)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
@@ -200,6 +213,7 @@ static void say_sure(struct diff_doc *doc, struct nl_buf *text)
     if (a->warm_up + a->compile + b->warm_up + b->compile)
         nl_buf_format(text, " (%zu and %zu excluded as warm-up or compile)",
                       a->warm_up + a->compile, b->warm_up + b->compile);
+    say_kept(text, a, b);
     double mean = (double)b->mean / (double)a->mean;
     if (s->basis == DIFF_BY_TYPICAL && fabs(mean - s->ratio) > MEAN_APART * s->ratio) {
         nl_buf_text(text, "; single steps weigh much: the typical step changes by ");

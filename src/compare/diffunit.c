@@ -129,6 +129,22 @@ static bool all_have_kind(const struct all *all, enum nl_kind kind)
     return true;
 }
 
+/* What other programs took is left out on both sides, or on neither. */
+static void find_preempted(const struct all *all)
+{
+    bool known = true;
+    for (size_t i = 0; i < all_count(all) && known; i++) {
+        struct diff_side *capture = capture_at(all, i);
+        if (!capture->preempt)
+            capture->preempt = nl_preempt_new(capture->trace);
+        known = capture->preempt != NULL;
+    }
+    for (size_t i = 0; i < all_count(all) && !known; i++) {
+        nl_preempt_free(capture_at(all, i)->preempt);
+        capture_at(all, i)->preempt = NULL;
+    }
+}
+
 /* The most telling kind of ranges that all have on threads. */
 static bool find_host_kind(const struct all *all)
 {
@@ -143,6 +159,7 @@ static bool find_host_kind(const struct all *all)
             capture_at(all, k)->host_kind = kinds[i];
             capture_at(all, k)->no_steps = none;
         }
+        find_preempted(all);
         return true;
     }
     return false;

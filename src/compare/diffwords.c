@@ -79,27 +79,45 @@ void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct
         nl_buf_format(text, " (%s)", diff_match_text(row->match));
 }
 
+/* Time a call takes and calls a unit, on both sides. */
+struct calls {
+    double a, b;
+    double base, changed;
+};
+
+static struct calls calls_of(const struct diff_doc *doc, const struct diff_row *row)
+{
+    struct calls calls = {diff_call_ns(row->base_gross, row->base_count),
+                          diff_call_ns(row->changed_gross, row->changed_count),
+                          (double)row->base_count / (double)(doc->base.units ? doc->base.units : 1),
+                          (double)row->changed_count /
+                              (double)(doc->changed.units ? doc->changed.units : 1)};
+    if (row->group == DIFF_HOST) { /* self time */
+        calls.a = calls.base > 0 ? (double)row->base_ns / calls.base : NAN;
+        calls.b = calls.changed > 0 ? (double)row->changed_ns / calls.changed : NAN;
+    }
+    return calls;
+}
+
 void diff_put_what(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row)
 {
-    double a = diff_call_ns(row->base_gross, row->base_count);
-    double b = diff_call_ns(row->changed_gross, row->changed_count);
-    double n = (double)row->base_count / (double)(doc->base.units ? doc->base.units : 1);
-    double m = (double)row->changed_count / (double)(doc->changed.units ? doc->changed.units : 1);
+    struct calls calls = calls_of(doc, row);
     if (row->group == DIFF_IDLE || row->by_count == NL_NULL_I64 || !row->base.ptr ||
         !row->changed.ptr)
         return;
-    if (fabs(m - n) > 0.005 * (m + n))
-        nl_buf_format(text, ", calls %.4g → %.4g", n, m);
-    if (!isnan(a) && !isnan(b) && fabs(log(b / a)) > CALL_APART) {
+    if (fabs(calls.changed - calls.base) > 0.005 * (calls.changed + calls.base))
+        nl_buf_format(text, ", calls %.4g → %.4g", calls.base, calls.changed);
+    if (calls.a > 0 && calls.b > 0 && fabs(log(calls.b / calls.a)) > CALL_APART) {
         nl_buf_text(text, ", a call ");
-        diff_put_value(doc, text, llround(a));
+        diff_put_value(doc, text, llround(calls.a));
         nl_buf_text(text, " → ");
-        diff_put_value(doc, text, llround(b));
+        diff_put_value(doc, text, llround(calls.b));
         nl_buf_text(text, " (");
-        diff_put_percent(text, b / a - 1);
+        diff_put_percent(text, calls.b / calls.a - 1);
         nl_buf_char(text, ')');
     } else if (llabs(row->by_count) <= llabs(row->by_time)) {
-        nl_buf_text(text, a > 0 ? ", less or more of it hidden" : ", by time per call");
+        nl_buf_text(text, calls.a > 0 && row->group != DIFF_HOST ? ", less or more of it hidden"
+                                                                 : ", by time per call");
     }
 }
 

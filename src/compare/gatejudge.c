@@ -87,7 +87,8 @@ static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rul
     struct nl_apart towards = apart; /* mirrored, so that worse is up */
     towards.shift *= sign;
     double over = sign * limit;
-    double sure = nl_apart_above(&towards, NL_GATE_TAIL);
+    double tail = nl_apart_tail(&apart, NL_GATE_TAIL);
+    double sure = nl_apart_above(&towards, tail);
     double most = towards.shift + (apart.high - apart.shift);
     double ruled = over > 0 ? NL_GATE_RESOLVED * over : 0;
     ruled = ruled > log1p(NL_GATE_LEAST) ? ruled : log1p(NL_GATE_LEAST);
@@ -102,8 +103,9 @@ static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rul
     if (answer->status == NL_GATE_INCONCLUSIVE) {
         answer->why = beyond ? "over the limit, but captures vary too much to be sure"
                              : "captures vary too much to rule out a change that matters";
-        answer->more = nl_captures_needed(&apart, v->base_count, v->changed_count,
-                                          over > 0 ? over : ruled / NL_GATE_RESOLVED);
+        answer->more =
+            nl_captures_needed(&apart, v->base_count, v->changed_count,
+                               over > 0 ? over : ruled / NL_GATE_RESOLVED, beyond ? tail : 0.025);
     }
 }
 
@@ -136,7 +138,7 @@ static void judge_budget(struct nl_gate_answer *answer, const struct nl_rule *ru
     struct nl_apart apart = nl_apart_of(&limit, 1, b, v->changed_count, noise);
     nl_free(b);
     apart.shift *= less ? -1 : 1;
-    if (nl_apart_above(&apart, NL_GATE_TAIL) > 0)
+    if (nl_apart_above(&apart, nl_apart_tail(&apart, NL_GATE_TAIL)) > 0)
         return;
     answer->status = NL_GATE_INCONCLUSIVE;
     answer->why = "over the budget, but by less than captures vary";

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "compare/diffcounts.h"
 #include "compare/diffinner.h"
 #include "compare/shift.h"
@@ -30,6 +31,58 @@ static struct nl_metric_value known(double value, double se)
 
 /* ---- steps ---- */
 
+/* Rows of the marked steps by time; none where nothing is left out of a step. */
+struct marks {
+    struct nl_keyed *order; /* key: of the time; row: of the step table */
+    uint32_t count;
+};
+
+static struct marks marks_of(const struct diff_side *capture)
+{
+    const struct nl_step_table *step = &capture->trace->step;
+    struct marks marks = {0};
+    if (!capture->preempt || capture->unit != DIFF_BY_HOST)
+        return marks;
+    marks.count = step->rows;
+    marks.order = nl_alloc(((size_t)step->rows + 1) * 2 * sizeof *marks.order);
+    for (uint32_t i = 0; i < step->rows; i++)
+        marks.order[i] = (struct nl_keyed){nl_sort_key(step->ts[i]), i};
+    nl_sort_keyed(marks.order, marks.order + step->rows, step->rows);
+    return marks;
+}
+
+/* The thread that marked a step, where it is known. */
+static uint32_t thread_of(const struct marks *marks, const struct nl_trace *trace,
+                          const struct nl_found_step *step)
+{
+    uint64_t key = nl_sort_key(step->start);
+    uint32_t low = 0, high = marks->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (marks->order[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < marks->count && marks->order[low].key == key; low++) {
+        uint32_t row = marks->order[low].row, lane = trace->step.lane[row];
+        if (trace->step.index[row] == step->index && lane != NL_NULL_ROW)
+            return trace->lane.thread[lane];
+    }
+    return NL_NULL_ROW;
+}
+
+/* Without what other programs took of it, where a diff leaves that out, too. */
+static double step_length(const struct diff_side *capture, const struct marks *marks,
+                          const struct nl_found_step *step)
+{
+    int64_t length = step->end - step->start;
+    if (marks->count)
+        length -= nl_preempt_in(capture->preempt, thread_of(marks, capture->trace, step),
+                                step->start, step->end);
+    return length > 0 ? (double)length : 1;
+}
+
 /* Whole lengths of the steady steps, whatever is compared; of several ranks the mean of the n-th steps. */
 static double *step_lengths(const struct diff_side *capture, size_t *count)
 {
@@ -39,6 +92,7 @@ static double *step_lengths(const struct diff_side *capture, size_t *count)
         most = found->groups[g].count > most ? found->groups[g].count : most;
     double *sums = nl_zalloc((most + 1) * sizeof *sums);
     size_t *ranks = nl_zalloc((most + 1) * sizeof *ranks);
+    struct marks marks = marks_of(capture);
     for (size_t g = 0; g < found->group_count; g++) {
         const struct nl_step_group *group = &found->groups[g];
         size_t n = 0;
@@ -47,7 +101,7 @@ static double *step_lengths(const struct diff_side *capture, size_t *count)
             if (step->phase != NL_STEP_STEADY || step->end <= step->start ||
                 !nl_step_in_window(group, step, &capture->window))
                 continue;
-            sums[n] += (double)(step->end - step->start);
+            sums[n] += step_length(capture, &marks, step);
             ranks[n++]++;
         }
     }
@@ -56,6 +110,7 @@ static double *step_lengths(const struct diff_side *capture, size_t *count)
         sums[*count] /= (double)ranks[*count];
         ++*count;
     }
+    nl_free(marks.order);
     nl_free(ranks);
     return sums;
 }

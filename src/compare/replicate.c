@@ -21,6 +21,8 @@
 #define LEAST_DF    4   /* so few captures refute nothing */
 #define REFUTED     4.0 /* times the variance that was believed */
 #define MOST_MORE   1000
+#define STRICTER    5.0 /* times the spread: so many powers less of false alarms */
+#define STRICTEST   1e-4
 
 /* ---- within a capture ---- */
 
@@ -167,6 +169,7 @@ static void by_captures(struct nl_apart *apart, const struct nl_value *a, size_t
         squares > REFUTED * df * prior) /* they refute what was believed of them */
         df0 = 0;
     double s2 = (df0 * prior + squares) / (df0 + df);
+    apart->spread = sqrt(s2);
     apart->se = sqrt(s2 * (1 / (double)n + 1 / (double)m));
     apart->df = df0 + df;
 }
@@ -189,7 +192,7 @@ static void by_steps(struct nl_apart *apart, const struct nl_value *a, size_t n,
 struct nl_apart nl_apart_of(const struct nl_value *a, size_t a_count, const struct nl_value *b,
                             size_t b_count, const struct nl_noise *noise)
 {
-    struct nl_apart apart = {NAN, NAN, NAN, NAN, NAN, NAN};
+    struct nl_apart apart = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     if (!a_count || !b_count)
         return apart;
     apart.shift = mean_log(b, b_count) - mean_log(a, a_count);
@@ -207,6 +210,14 @@ struct nl_apart nl_apart_of(const struct nl_value *a, size_t a_count, const stru
     return apart;
 }
 
+double nl_apart_tail(const struct nl_apart *apart, double tail)
+{
+    if (!(apart->spread > NL_NOISE_BUSY))
+        return tail;
+    double strict = tail * pow(NL_NOISE_BUSY / apart->spread, STRICTER);
+    return strict > STRICTEST ? strict : STRICTEST;
+}
+
 double nl_apart_above(const struct nl_apart *apart, double tail)
 {
     if (isnan(apart->se))
@@ -215,7 +226,7 @@ double nl_apart_above(const struct nl_apart *apart, double tail)
 }
 
 size_t nl_captures_needed(const struct nl_apart *apart, size_t a_count, size_t b_count,
-                          double change)
+                          double change, double tail)
 {
     if (isnan(apart->se) || !(change > 0))
         return SIZE_MAX;
@@ -225,7 +236,7 @@ size_t nl_captures_needed(const struct nl_apart *apart, size_t a_count, size_t b
         double n = (double)(a_count + more), m = (double)(b_count + more);
         double df = apart->df + 2 * (double)more;
         double se = each * sqrt(1 / n + 1 / m);
-        if (nl_student_quantile(TAIL_95, df) * se < change && now + more > 1)
+        if (nl_student_quantile(tail, df) * se < change && now + more > 1)
             return more;
     }
     return SIZE_MAX;

@@ -26,6 +26,7 @@
 
 #define NL_NOISE_SEVERAL 0.01  /* of a capture against the next, when nothing is known */
 #define NL_NOISE_SINGLE  0.015 /* the same where no side shows it */
+#define NL_NOISE_BUSY    0.02  /* captures that differ by more need a surer verdict */
 #define NL_NOISE_DF      2.0   /* how firmly that is believed with several captures */
 #define NL_NOISE_DF_ONE  8.0
 
@@ -58,6 +59,7 @@ struct nl_apart {
     double se, df;    /* NaN = not known */
     double low, high; /* 95 % */
     double p;         /* of no change, two-sided */
+    double spread;    /* of the captures of a side, of logarithms; NaN with one a side */
 };
 
 struct nl_apart nl_apart_of(const struct nl_value *a, size_t a_count, const struct nl_value *b,
@@ -66,10 +68,15 @@ struct nl_apart nl_apart_of(const struct nl_value *a, size_t a_count, const stru
 /* Bound that the shift is above with confidence 1 - tail. */
 double nl_apart_above(const struct nl_apart *apart, double tail);
 
+/* The chance of a false alarm that may be taken: `tail`, and less where captures differ by more than
+ * NL_NOISE_BUSY, as they do on busy machines, whose noise no distribution describes: with the 5th power of
+ * the spread, down to 1 in 10,000. */
+double nl_apart_tail(const struct nl_apart *apart, double tail);
+
 /* How many captures more a side, of so many now, until a change of `change` (of the logarithm) would be
- * told from none: 0 = it already is, SIZE_MAX = over 1000. */
+ * told from none with that one-sided tail: 0 = it already is, SIZE_MAX = over 1000. */
 size_t nl_captures_needed(const struct nl_apart *apart, size_t a_count, size_t b_count,
-                          double change);
+                          double change, double tail);
 
 /* Values that lie far from the median of their side (robust z above 3.5 and more than 5 %), of at least
  * three: sets outlying[i], returns how many. `values` are logarithms. */
