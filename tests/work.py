@@ -342,6 +342,31 @@ def roofs(tally, folder):
     tally.check("an unknown device has no roofs", got == [(0, 0, 0, 5)], got)
 
 
+def roofline_plot(tally, folder):
+    """The picture and its data: operators by headroom, the roofs of their types, no more than the width."""
+    cases, events = roofline_events()
+    path = write(folder, "plot.json", trace_of(events, H100))
+    data = [row for row in table(path, "roofline") if row["kind"] == "operator"]
+    tally.check("roofs beside every operator", len(data) == len(cases) and all(
+        row["peak_bytes_per_s"] == PEAKS["memory"] and row["peak_flops_per_s"] == PEAKS[
+            "bf16" if row["model"] == "gemm" else "fp32"] for row in data), data)
+    others = [row for row in table(path, "roofline") if row["kind"] != "operator"]
+    tally.check("a family of several types has no peak", others and all(
+        row["peak_flops_per_s"] is None for row in others), others)
+    for width, locale in ((60, "C"), (100, "en_US.UTF-8")):
+        result = neurolens(["analyze", path, "--section", "roofline", "--no-cache"],
+                           extra={"COLUMNS": str(width), "LC_ALL": locale})
+        lines = result.stdout.split("\n\n")[1].split("\n")[2:]
+        picture = [line for line in lines if " |" in line or " \u2524" in line or " \u2502" in line]
+        drawn = "".join(picture)
+        tally.check("plot at %d columns, %s" % (width, locale), len(picture) >= 10 and all(
+            len(line) <= width for line in lines) and
+            any("  %d %s " % (i + 1, data[i]["name"]) in line for i in (0, 1) for line in lines) and
+            "bf16 products: 989.5 TFLOP/s, 3.350 TB/s, ridge at 295.4" in "\n".join(lines) and
+            all(str(i + 1) in drawn for i in range(3)) and (locale != "C" or drawn.isascii()),
+            result.stdout)
+
+
 def efficiency(tally, folder):
     """HFU over two steady steps of 1 ms; MFU leaves out a fifth of attention's backward pass."""
     q = [[2, 512, 16, 64]] * 3
@@ -554,7 +579,7 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
-         roofs, efficiency, phases, training, links, machine, causes,
+         roofs, roofline_plot, efficiency, phases, training, links, machine, causes,
          coverage]
 
 

@@ -38,6 +38,8 @@ static bool show(const struct nl_call *call, struct nl_output *output,
     char *input = quoted(call);
     struct nl_view_options options = {.section = call->settings.section,
                                       .width = output->width,
+                                      .height = output->height,
+                                      .ascii = output->ascii,
                                       .color = output->color,
                                       .all = call->settings.all,
                                       .brief = !call->settings.full && !call->settings.limit,

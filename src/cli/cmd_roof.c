@@ -3,6 +3,7 @@
 #include "base/pool.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "view/rooflineplot.h"
 #include "work/cpuroof.h"
 
 #define MILLISECONDS 60 /* per loop and round */
@@ -28,6 +29,29 @@ static bool add_row(struct nl_result *table, unsigned threads, struct nl_err *er
     return true;
 }
 
+/* The roofs of one thread and of all. */
+static void plot(const struct nl_output *output, const struct nl_result *table)
+{
+    struct nl_roofline_roof roofs[2] = {{.name = "1 thread"}, {.name = "all threads"}};
+    struct nl_roofline_points none = {0};
+    struct nl_plot_style style = {.width = output->width ? output->width : 100,
+                                  .height = nl_view_plot_height(output->height),
+                                  .ascii = output->ascii,
+                                  .color = output->color};
+    struct nl_buf text;
+    for (size_t i = 0; i < 2; i++) {
+        const struct nl_cell *cells = nl_result_cell(table, i ? table->rows - 1 : 0, 0);
+        roofs[i].flops_per_s = cells[1].f64;
+        roofs[i].bytes_per_s = cells[2].f64;
+        if (!(roofs[i].flops_per_s > 0) || !(roofs[i].bytes_per_s > 0))
+            return;
+    }
+    nl_buf_init(&text, (size_t)1 << 20);
+    nl_rooflineplot(&text, roofs, table->rows > 1 ? 2 : 1, &none, &style);
+    fprintf(output->stream, "%.*s\n", (int)text.len, text.ptr);
+    nl_buf_release(&text);
+}
+
 bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
@@ -45,6 +69,8 @@ bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
     nl_progress_quiet(call->progress);
     if (done) {
         struct nl_view_options options = {.width = output.width, .color = output.color};
+        if (output.view == &nl_view_text)
+            plot(&output, table);
         done = output.view->render_result(output.stream, NULL, table, &options, err);
     }
     nl_result_free(table);

@@ -466,10 +466,9 @@ const struct nl_command nl_commands[] = {
      .least = 0,
      .most = 0,
      .tables = plain_tables,
-     .help =
-         "Measures FP32 multiply-adds and memory bandwidth (triad) of the CPU with 1, 2, 4, …\n"
-         "threads, half a second each: the roofs of work on the CPU. GPUs are not measured: their\n"
-         "peaks are those of data sheets (docs/work.md).",
+     .help = "Measures FP32 multiply-adds and memory bandwidth (triad) of the CPU with 1, 2, 4, …\n"
+             "threads, half a second each, and draws them: the roofs of work on the CPU. GPUs are\n"
+             "not measured: their peaks are those of data sheets (docs/work.md).",
      .examples = "neurolens roof\n"
                  "neurolens roof --format json",
      .run = nl_cmd_roof},

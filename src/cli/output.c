@@ -104,6 +104,27 @@ static unsigned terminal_width(void)
     return columns >= 20 && columns <= 1000 ? (unsigned)columns : 0;
 }
 
+static unsigned terminal_height(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+        return 0;
+    return size.ws_row;
+}
+
+/* The locale is named, and not as one of UTF-8. */
+static bool is_ascii(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return nl_str_find_nocase(nl_str(value), "utf-8") < 0 &&
+                   nl_str_find_nocase(nl_str(value), "utf8") < 0;
+    }
+    return false;
+}
+
 bool nl_output_is_page(const struct nl_call *call)
 {
     const char *path = call->settings.output;
@@ -117,7 +138,9 @@ bool nl_output_open(struct nl_output *output, const struct nl_call *call, const 
     *output = (struct nl_output){.stream = stdout,
                                  .view = nl_view_find(nl_format_names[call->settings.format]),
                                  .color = wants_color(call),
-                                 .width = terminal_width()};
+                                 .width = terminal_width(),
+                                 .height = terminal_height(),
+                                 .ascii = is_ascii()};
     const char *given = call->settings.output;
     if (nl_output_is_page(call))
         output->view = &nl_view_html;

@@ -13,7 +13,8 @@ struct nl_output {
     FILE *stream;
     const struct nl_view *view; /* of --format */
     bool color;
-    unsigned width; /* of the terminal, 0 = not known */
+    unsigned width, height; /* of the terminal, 0 = not known */
+    bool ascii;             /* the locale names another character set than UTF-8 */
     /* private */
     struct nl_out file;
     bool atomic, direct;

@@ -196,7 +196,9 @@ static void show_more(const struct nl_roof *roof, int column, sqlite3_context *c
                                   : NULL);
         break;
     case 14: nl_show_int(context, (int64_t)roof->calls); break;
-    default: nl_show_int(context, roof->over || roof->cached); break;
+    case 15: nl_show_int(context, roof->over || roof->cached); break;
+    case 16: nl_show_real(context, roof->peak_flops); break;
+    default: nl_show_real(context, roof->peak_bytes); break;
     }
 }
 
@@ -251,6 +253,8 @@ const struct nl_table_function nl_tf_roofline = {
             {"model", "TEXT", "family of the work model"},
             {"count", "INTEGER", "operator calls"},
             {"over_roof", "INTEGER", "1: faster than possible (peak, model or cache)"},
+            {"peak_flops_per_s", "REAL", "of an operator: the peak of its type"},
+            {"peak_bytes_per_s", "REAL", "memory bandwidth of the device"},
             {0}},
     .arguments = time_arguments,
     .listed = true,

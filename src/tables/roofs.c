@@ -19,6 +19,8 @@ static const struct nl_result_column columns[] = {
     {"model", NULL, NL_MEANS_TEXT},
     {"count", "calls", NL_MEANS_COUNT},
     {"remark", NULL, NL_MEANS_TEXT},
+    {"peak_flops_per_s", "peak", NL_MEANS_FLOPS},
+    {"peak_bytes_per_s", "peak of memory", NL_MEANS_RATE},
 };
 enum {
     RANK,
@@ -36,7 +38,9 @@ enum {
     ATTAINABLE,
     MODEL,
     COUNT,
-    REMARK
+    REMARK,
+    PEAK_FLOPS,
+    PEAK_BYTES
 };
 
 static const char *remark(const struct nl_roof *roof)
@@ -67,6 +71,8 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
         cells[MODEL] = nl_answer_static(work_family_name((enum work_family)roof->family));
     cells[COUNT] = nl_answer_count(roof->calls);
     cells[REMARK] = nl_answer_static(remark(roof));
+    cells[PEAK_FLOPS] = nl_cell_f64(roof->peak_flops);
+    cells[PEAK_BYTES] = nl_cell_f64(roof->peak_bytes);
 }
 
 /* Which peaks these are, of the first device that has any. */

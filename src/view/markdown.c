@@ -7,6 +7,7 @@
 #include "view/finish.h"
 #include "view/grid.h"
 #include "view/rowgroups.h"
+#include "view/rooflineplot.h"
 #include "view/view.h"
 
 #define REPORT_ROWS 12
@@ -122,12 +123,25 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
     return nl_view_finish(out, err);
 }
 
+/* The picture as a block of code. */
+static void put_roofline(FILE *out, const struct nl_result *result)
+{
+    struct nl_buf plot;
+    nl_buf_init(&plot, CELL_BYTES);
+    nl_rooflineplot_table(&plot, result, &(struct nl_plot_style){.width = 100});
+    if (plot.len)
+        fprintf(out, "```\n%.*s```\n\n", (int)plot.len, plot.ptr);
+    nl_buf_release(&plot);
+}
+
 static void put_section(FILE *out, const struct nl_result *result, size_t rows,
                         const struct nl_view_options *options)
 {
     if ((!result->rows || nl_view_is_series(result)) && !options->all && !options->section)
         return;
     fprintf(out, "\n## %s\n\n", result->title);
+    if (options->section && !strcmp(result->name, "roofline"))
+        put_roofline(out, result);
     if (result->rows)
         put_table(out, result, rows, options->all);
     else

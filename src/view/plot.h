@@ -81,6 +81,13 @@ void nl_plot_scatter(struct nl_buf *out, const struct nl_plot_series *series, si
                      const struct nl_plot_axis *x, const struct nl_plot_axis *y,
                      const struct nl_plot_style *style);
 
+/* Curves, and over them points that are marked: marks[i] stands for point i of `points` (which has no name).
+ * Curves and points outside the axes' ranges are cut. */
+void nl_plot_marked(struct nl_buf *out, const struct nl_plot_series *curves, size_t count,
+                    const struct nl_plot_series *points, const char *marks,
+                    const struct nl_plot_axis *x, const struct nl_plot_axis *y,
+                    const struct nl_plot_style *style);
+
 /* rows × columns values, row-major, from the least (lightest) to the largest. A label per row (NULL = none);
  * columns that do not fit are joined, each showing the largest of its own. The last line is the scale. */
 void nl_plot_heat(struct nl_buf *out, const double *values, size_t rows, size_t columns,

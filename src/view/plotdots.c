@@ -18,6 +18,7 @@ struct canvas {
     size_t across, down;        /* dots of a character */
     unsigned char *dots, *inks; /* per character: Braille bits; enum nl_ink */
     char *marks;                /* ASCII: what stands there */
+    char *letters;              /* what stands there whatever the style; 0: dots */
 };
 
 /* The range of an axis, in the numbers that are drawn (logarithms on logarithmic axes). */
@@ -129,7 +130,9 @@ static void put_line(struct nl_buf *out, const struct canvas *canvas, size_t lin
             continue;
         }
         nl_plot_ink(out, ink, style);
-        if (style->ascii) {
+        if (canvas->letters[at]) {
+            nl_buf_char(out, canvas->letters[at]);
+        } else if (style->ascii) {
             nl_buf_char(out, canvas->marks[at]);
         } else { /* U+2800 + dots */
             nl_buf_char(out, '\xE2');
@@ -184,8 +187,14 @@ static void put_foot(struct nl_buf *out, const struct nl_plot_axis *axis, const 
     size_t label = axis->label ? nl_celltext_width(nl_str(axis->label)) : 0;
     for (size_t i = 0; i < margin + 2; i++)
         nl_buf_char(out, ' ');
+    if (left + 1 + right > columns) { /* no room for both ends */
+        if (left <= columns)
+            put_tick(out, least, axis->meaning, 0, style);
+        nl_buf_char(out, '\n');
+        return;
+    }
     put_tick(out, least, axis->meaning, 0, style);
-    size_t room = columns > left + right ? columns - left - right : 1;
+    size_t room = columns - left - right;
     size_t before = room > label + 2 ? (room - label) / 2 : room;
     for (size_t i = 0; i < before; i++)
         nl_buf_char(out, ' ');
@@ -219,6 +228,13 @@ static void put_names(struct nl_buf *out, const struct nl_plot_series *series, s
         nl_buf_char(out, '\n');
 }
 
+/* What a line of the drawing stands for, counted from the top. */
+static double value_on(const struct range *y, size_t line, size_t lines)
+{
+    double part = 1 - (double)line / (double)(lines > 1 ? lines - 1 : 1);
+    return unscaled(y, y->least + (y->most - y->least) * part);
+}
+
 static void put_canvas(struct nl_buf *out, const struct canvas *canvas,
                        const struct nl_plot_axis *axis, const struct range *y, size_t margin,
                        const struct nl_plot_style *style)
@@ -226,10 +242,8 @@ static void put_canvas(struct nl_buf *out, const struct canvas *canvas,
     for (size_t line = 0; line < canvas->lines; line++) {
         bool top = line == 0, bottom = line + 1 == canvas->lines;
         bool tick = top || bottom || (canvas->lines >= 7 && line == canvas->lines / 2);
-        double part = 1 - (double)line / (double)(canvas->lines > 1 ? canvas->lines - 1 : 1);
-        double value = unscaled(y, y->least + (y->most - y->least) * part);
         if (tick)
-            put_tick(out, value, axis->meaning, margin, style);
+            put_tick(out, value_on(y, line, canvas->lines), axis->meaning, margin, style);
         for (size_t i = 0; !tick && i < margin; i++)
             nl_buf_char(out, ' ');
         nl_buf_text(out, style->ascii ? " |" : tick ? " ┤" : " │");
@@ -238,9 +252,35 @@ static void put_canvas(struct nl_buf *out, const struct canvas *canvas,
     }
 }
 
+/* Points that stand as letters: the first of those in one place is seen. */
+struct marked {
+    const struct nl_plot_series *points;
+    const char *letters;
+};
+
+static void put_letters(struct canvas *canvas, const struct marked *marked, const struct range *x,
+                        const struct range *y)
+{
+    const struct nl_plot_series *points = marked->points;
+    for (size_t i = 0; i < points->count; i++) {
+        double across = (scaled(x, value_at(points->x, i)) - x->least) / (x->most - x->least);
+        double up = (scaled(y, value_at(points->y, i)) - y->least) / (y->most - y->least);
+        if (!(across >= 0 && across <= 1 && up >= 0 && up <= 1))
+            continue;
+        size_t column = (size_t)lround(across * (double)(canvas->columns - 1));
+        size_t line = (size_t)lround((1 - up) * (double)(canvas->lines - 1));
+        size_t at = line * canvas->columns + column;
+        if (canvas->letters[at])
+            continue;
+        canvas->letters[at] = marked->letters[i];
+        canvas->dots[at] = 1;
+        canvas->inks[at] = (unsigned char)points->ink;
+    }
+}
+
 static void plot(struct nl_buf *out, const struct nl_plot_series *series, size_t count,
-                 const struct nl_plot_axis *x, const struct nl_plot_axis *y, bool strokes,
-                 const struct nl_plot_style *style)
+                 const struct marked *marked, const struct nl_plot_axis *x,
+                 const struct nl_plot_axis *y, bool strokes, const struct nl_plot_style *style)
 {
     static const char marks[] = "*o+x#@%&";
     struct range rx = range_of(series, count, x, false), ry = range_of(series, count, y, true);
@@ -248,8 +288,10 @@ static void plot(struct nl_buf *out, const struct nl_plot_series *series, size_t
     size_t margin = 0, lines = style->height ? style->height : DEFAULT_HEIGHT;
     width = width > MOST_WIDTH ? MOST_WIDTH : width;
     lines = lines > MOST_HEIGHT ? MOST_HEIGHT : lines;
-    for (int i = 0; i < 3; i++) {
-        double value = unscaled(&ry, ry.least + (ry.most - ry.least) * i / 2.0);
+    for (int i = 0; i < 4; i++) {
+        double value = i == 3 && lines >= 7
+                           ? value_on(&ry, lines / 2, lines)
+                           : unscaled(&ry, ry.least + (ry.most - ry.least) * (i % 3) / 2.0);
         size_t wide = number_width(value, y->meaning);
         margin = wide > margin ? wide : margin;
     }
@@ -260,9 +302,12 @@ static void plot(struct nl_buf *out, const struct nl_plot_series *series, size_t
                             .down = style->ascii ? 1 : 4,
                             .dots = nl_zalloc(columns * lines),
                             .inks = nl_zalloc(columns * lines),
-                            .marks = nl_zalloc(columns * lines)};
+                            .marks = nl_zalloc(columns * lines),
+                            .letters = nl_zalloc(columns * lines)};
     for (size_t i = 0; i < count; i++)
         draw(&canvas, &series[i], marks[i % strlen(marks)], &rx, &ry, strokes);
+    if (marked)
+        put_letters(&canvas, marked, &rx, &ry);
     if (y->label) {
         nl_buf_text(out, y->label);
         nl_buf_char(out, '\n');
@@ -273,18 +318,28 @@ static void plot(struct nl_buf *out, const struct nl_plot_series *series, size_t
     nl_free(canvas.dots);
     nl_free(canvas.inks);
     nl_free(canvas.marks);
+    nl_free(canvas.letters);
 }
 
 void nl_plot_lines(struct nl_buf *out, const struct nl_plot_series *series, size_t count,
                    const struct nl_plot_axis *x, const struct nl_plot_axis *y,
                    const struct nl_plot_style *style)
 {
-    plot(out, series, count, x, y, true, style);
+    plot(out, series, count, NULL, x, y, true, style);
 }
 
 void nl_plot_scatter(struct nl_buf *out, const struct nl_plot_series *series, size_t count,
                      const struct nl_plot_axis *x, const struct nl_plot_axis *y,
                      const struct nl_plot_style *style)
 {
-    plot(out, series, count, x, y, false, style);
+    plot(out, series, count, NULL, x, y, false, style);
+}
+
+void nl_plot_marked(struct nl_buf *out, const struct nl_plot_series *curves, size_t count,
+                    const struct nl_plot_series *points, const char *marks,
+                    const struct nl_plot_axis *x, const struct nl_plot_axis *y,
+                    const struct nl_plot_style *style)
+{
+    struct marked marked = {points, marks};
+    plot(out, curves, count, &marked, x, y, true, style);
 }

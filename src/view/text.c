@@ -9,6 +9,7 @@
 #include "view/grid.h"
 #include "view/rowgroups.h"
 #include "view/notes.h"
+#include "view/rooflineplot.h"
 #include "view/partition.h"
 #include "view/view.h"
 #include "base/units.h"
@@ -284,6 +285,21 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
     return page_close(&page, err);
 }
 
+/* Above the table of a section that was asked for. */
+static void put_plot(struct page *page, const struct nl_result *result)
+{
+    const struct nl_view_options *options = page->options;
+    struct nl_plot_style style = {.width = (unsigned)page->width,
+                                  .height = nl_view_plot_height(options->height),
+                                  .ascii = options->ascii,
+                                  .color = options->color};
+    if (!options->section || strcmp(result->name, "roofline") != 0)
+        return;
+    nl_rooflineplot_table(&page->line, result, &style);
+    if (page->line.len)
+        put_line(page, NULL);
+}
+
 static void put_section(struct page *page, const struct nl_result *result, size_t rows)
 {
     if ((!result->rows || nl_view_is_series(result)) && !page->options->all &&
@@ -291,6 +307,7 @@ static void put_section(struct page *page, const struct nl_result *result, size_
         return;
     putc('\n', page->out);
     put_title(page, result->title);
+    put_plot(page, result);
     if (result->rows)
         put_result(page, result, rows);
     else

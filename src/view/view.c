@@ -25,6 +25,13 @@ bool nl_view_finish(FILE *out, struct nl_err *err)
                    errno ? strerror(errno) : "the stream reports an error");
 }
 
+unsigned nl_view_plot_height(unsigned screen)
+{
+    enum { LEAST = 8, MOST = 30 };
+    unsigned half = screen / 2;
+    return !screen ? 0 : half < LEAST ? LEAST : half > MOST ? MOST : half;
+}
+
 bool nl_view_is_series(const struct nl_result *result)
 {
     return !strcmp(result->name, "bandwidth");

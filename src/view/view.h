@@ -33,6 +33,8 @@ struct nl_view_options {
     const char *section;
     bool matrix;       /* JSON: rows as arrays (SQL) instead of objects */
     unsigned width;    /* columns of the screen (text only); 0 = 100 */
+    unsigned height;   /* lines of the screen, for plots; 0 = as the width suggests */
+    bool ascii;        /* plots without anything but ASCII */
     bool color;        /* ANSI emphasis (text only); meaning never hangs on it */
     bool all;          /* text and md: every row and every empty section */
     bool brief;        /* text: a report with an answer on one screen (view/brief.h) */
@@ -69,6 +71,9 @@ void nl_view_json_begin(struct nl_json *json, FILE *out, const char *schema);
 /* A hundred rows for each device and direction (bandwidth): of no use to eyes in part, so reports for eyes
  * show it when it is asked for. */
 bool nl_view_is_series(const struct nl_result *result);
+
+/* Lines of a plot on a screen of that many, with room for a table below; 0 → 0. */
+unsigned nl_view_plot_height(unsigned screen);
 
 /* NULL when there is none of that name. */
 const struct nl_view *nl_view_find(const char *name);

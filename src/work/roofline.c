@@ -73,6 +73,8 @@ static struct nl_roof *group(struct table *table, const struct nl_roof *key)
         nl_grow(&roofs->items, &roofs->cap, roofs->count + 1);
         roofs->items[roofs->count] = *key;
         roofs->items[roofs->count].flops = roofs->items[roofs->count].bytes = NL_NULL_F64;
+        if (key->kind != NL_ROOF_OPERATOR) /* of several types */
+            roofs->items[roofs->count].peak_flops = NL_NULL_F64;
         table->slots[slot] = (uint32_t)++roofs->count;
     }
     return &roofs->items[table->slots[slot] - 1];
@@ -139,7 +141,11 @@ static void add_work(struct table *table, const struct nl_op_work *work,
                           .name = work->name,
                           .type = work->type,
                           .family = work->family,
-                          .matrix = work->matrix};
+                          .matrix = work->matrix,
+                          .peak_flops = NL_NULL_F64,
+                          .peak_bytes = own ? own->figures[GPU_MEMORY] : NL_NULL_F64};
+    if (own)
+        key.peak_flops = nl_peak_flops(own, (enum work_type)work->type, work->matrix);
     if (work->comm_ns > 0 && work->comm_ns * 2 > work->kernel_ns)
         key.bound = NL_BOUND_COMMUNICATION;
     add_call(group(table, &key), work, least, target);
@@ -157,6 +163,7 @@ static void add_work(struct table *table, const struct nl_op_work *work,
     key = (struct nl_roof){.kind = NL_ROOF_DEVICE,
                            .device = device,
                            .rank = key.rank,
+                           .peak_bytes = key.peak_bytes,
                            .text = own ? own->product : NULL};
     add_call(group(table, &key), work, least, target);
 }

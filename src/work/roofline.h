@@ -39,8 +39,10 @@ struct nl_roof {
     double flops, bytes;   /* sums over calls that tell them; NaN when none does */
     int64_t flops_ns, bytes_ns;
     double compute_s, memory_s, least_s; /* at the roof: by FLOPs, by bytes, the larger per call */
-    double peak_s;       /* FLOPs of products over the peaks of their types, all calls */
-    double attainable;   /* FLOPs per second; NaN unknown */
+    double peak_s;     /* FLOPs of products over the peaks of their types, all calls */
+    double attainable; /* FLOPs per second; NaN unknown */
+    /* The roofs themselves, per second: arithmetic of an operator's type, and memory; NaN unknown */
+    double peak_flops, peak_bytes;
     int64_t headroom_ns; /* NL_NULL_I64 unknown */
     enum nl_bound bound;
     bool over;   /* faster than the device can be: model or measurement is wrong */

@@ -3,6 +3,7 @@
 
 #include "view/celltext.h"
 #include "view/plot.h"
+#include "view/rooflineplot.h"
 
 static struct nl_buf text;
 
@@ -169,9 +170,55 @@ static void points_and_gaps(void)
     end();
 }
 
+/* A cell of the drawing: `line` from the top. */
+static char cell_at(size_t line, size_t column)
+{
+    size_t start = 0;
+    for (; line; line--)
+        while (text.ptr[start++] != '\n')
+            ;
+    return text.ptr[start + column];
+}
+
+/* Axes go four times beyond points, ridge and peak: 2.5 … 400 across (ridge 10, points 10 and 100), 2.5 …
+ * 400 upwards. The ridge lies at (10, 100), the point at half of its roof a factor of two below it. */
+static void roofline_by_hand(void)
+{
+    double x[] = {10, 100, NAN, 10}, y[] = {50, 10, 3, 50};
+    struct nl_roofline_roof roof = {"of the test", 100, 10};
+    struct nl_roofline_points points = {x, y, "12.3", 4};
+    size_t lines, roofs = 0, first = 0, second = 0, hidden = 0;
+    begin();
+    nl_rooflineplot(&text, &roof, 1, &points,
+                    &(struct nl_plot_style){.width = 80, .height = 9, .ascii = true});
+    for (size_t line = 1; line <= 9; line++)
+        for (size_t column = 0; column < 75; column++) {
+            char cell = cell_at(line, column);
+            roofs += cell == '*';
+            first += cell == '1' && column > 20;
+            second += cell == '2' && column > 20;
+            hidden += cell == '3' && column > 20;
+        }
+    CHECK(roofs > 20);
+    CHECK_INT(first, 1);
+    CHECK_INT(second, 1);
+    CHECK_INT(hidden, 0); /* where another stands */
+    struct nl_str whole = {text.ptr, text.len};
+    CHECK(nl_str_find_nocase(whole, "ridge at 10\n") > 0);
+    CHECK(widest(&lines) <= 80);
+    CHECK_INT(lines, 1 + 9 + 1 + 1);
+    end();
+    begin();
+    nl_rooflineplot(&text, &roof, 0, &points, &ascii);
+    CHECK_INT(text.len, 0);
+    end();
+}
+
 static void every_plot_fits_every_width(void)
 {
     double values[600];
+    char marks[601];
+    memset(marks, '.', 600);
     const char *labels[] = {"rank 0",
                             "a rank with a very long name indeed, longer than there is room", NULL};
     for (size_t i = 0; i < 600; i++)
@@ -186,6 +233,8 @@ static void every_plot_fits_every_width(void)
             begin();
             nl_plot_lines(&text, &series, 1, &(struct nl_plot_axis){.label = "step"},
                           &(struct nl_plot_axis){.meaning = NL_MEANS_NS}, &style);
+            nl_rooflineplot(&text, &(struct nl_roofline_roof){labels[1], 1e15, 3e12}, 1,
+                            &(struct nl_roofline_points){values, values, marks, 600}, &style);
             nl_plot_bars(&text, parts, 2, NL_MEANS_NS, &style);
             nl_plot_heat(&text, values, 3, 200, labels, NL_MEANS_NS, &style);
             nl_plot_waterfall(&text, NULL, 0, parts, 2, "all", NL_MEANS_BYTES, &style);
@@ -246,7 +295,7 @@ CHECK_MAIN("plot", {"a bar is exact to an eighth", bar_is_exact_to_an_eighth},
            {"a waterfall ends at the sum", waterfall_ends_at_the_sum},
            {"a sparkline shows peaks", spark_shows_peaks},
            {"lines go through their points", lines_go_through_their_points},
-           {"points and gaps", points_and_gaps},
+           {"points and gaps", points_and_gaps}, {"a roofline by hand", roofline_by_hand},
            {"every plot fits every width", every_plot_fits_every_width},
            {"nothing gives nothing bad", nothing_gives_nothing_bad},
            {"inks stand out on both pages", inks_stand_out})
