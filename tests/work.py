@@ -401,6 +401,59 @@ def efficiency(tally, folder):
     tally.check("--flops-per-step takes a number", bad.status == 2, bad.describe())
 
 
+def layers_and_steps(tally, folder):
+    """Two modules over three steps; figures by hand, and sums that must agree with the device's."""
+    cases = [("aten::mm", [[2048, 2048], [2048, 2048]], H, "nn.Module: Linear_0", 100.0,
+              2 * 2048**3, 3 * 2 * 2048**2),
+             ("aten::add", [[1 << 24], [1 << 24]], F, "nn.Module: Norm_0", 150.0, 1 << 24, 12 << 24),
+             ("aten::_flash_attention_backward", [[2, 512, 16, 64]] * 5, H, "nn.Module: Linear_0",
+              200.0, 2 * 2 * 16 * 512 * 512 * 5 * 64, None),
+             ("aten::mul", [[1 << 24], [1 << 24]], F, None, 150.0, 1 << 24, 12 << 24)]
+    events, correlation = [], 0
+    for step in range(3):
+        start = 2000 * step
+        events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "pid": 1,
+                       "tid": 1, "ts": start, "dur": 2000, "args": {}})
+        for i, (name, dims, dtype, module, us, _, _) in enumerate(cases):
+            at = start + 300 * i
+            correlation += 1
+            if module:
+                events.append({"ph": "X", "cat": "python_function", "name": module, "pid": 1,
+                               "tid": 1, "ts": at, "dur": 100, "args": {
+                                   "Python id": correlation, "Python parent id": None,
+                                   "Python module id": i}})
+            events.append(op(name, at + 5, 50, dims, [dtype] * len(dims)))
+            events += launched("k%d" % i, at + 20, correlation, us, at + 10)
+    path = write(folder, "layers.json", trace_of(events, H100))
+    layers = {row["name"]: row for row in table(path, "layer_efficiency")}
+    linear, norm = layers.get("nn.Module: Linear_0"), layers.get("nn.Module: Norm_0")
+    mm, attention = cases[0][5], cases[2][5]
+    tally.check("two modules, none for what is in none", len(layers) == 2 and linear and norm and
+                linear["total_ns"] == 900000 and norm["total_ns"] == 450000 and
+                abs(linear["hfu"] - (mm + attention) / PEAKS["bf16"] / 300e-6) < 1e-9 and
+                abs(norm["roof_share"] - (12 << 24) / PEAKS["memory"] / 150e-6) < 1e-9 and
+                linear["bound"] == "compute" and norm["bound"] == "memory", layers)
+    steps = table(path, "step_efficiency")
+    hfu = (mm + attention) / PEAKS["bf16"] / 2e-3
+    mfu = (mm + attention * 4 / 5) / PEAKS["bf16"] / 2e-3
+    tally.check("use of the peak per step", len(steps) == 3 and all(
+        row["wall_ns"] == 2000000 and row["kernel_ns"] == 600000 and abs(row["hfu"] - hfu) < 1e-9 and
+        abs(row["mfu"] - mfu) < 1e-9 for row in steps), steps)
+    device = [row for row in table(path, "roofline") if row["kind"] == "device"][0]
+    tally.check("headroom of steps adds up to the device's",
+                sum(row["headroom_ns"] for row in steps) == device["headroom_ns"] > 0, device)
+    sums = rows(path, "SELECT kind, sum(total_ns), sum(headroom_ns) FROM roofline WHERE kind IN "
+                      "('operator', 'layer', 'step', 'device') GROUP BY kind ORDER BY kind")
+    want = {row[0]: row[1:] for row in sums}
+    tally.check("SQL: operators, steps and device add up to the same", want["operator"] ==
+                want["step"] == want["device"] and want["layer"][0] == 1350000, sums)
+    told = ask("analyze", path, "--section", "step_efficiency", "--flops-per-step", "1e11",
+               "--tokens-per-step", "4096")["result"]["step_efficiency"]
+    tally.check("steps as told", all(abs(row["mfu"] - 1e11 / 2e-3 / PEAKS["bf16"]) < 1e-9 and
+                                     abs(row["tokens_per_s"] - 4096 / 2e-3) < 1e-6 for row in told),
+                told)
+
+
 # ---- phases and links ----
 
 def table(path, section):
@@ -579,7 +632,7 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
-         roofs, roofline_plot, efficiency, phases, training, links, machine, causes,
+         roofs, roofline_plot, layers_and_steps, efficiency, phases, training, links, machine, causes,
          coverage]
 
 

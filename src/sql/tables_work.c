@@ -1,10 +1,38 @@
 /* op_work and roofline: opwork.h and roofline.h as tables. */
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "work/roofline.h"
 #include "sql/tablecells.h"
 
-/* The works of a window, as arguments give it. */
-static void find_works(struct nl_op_works *works, struct nl_tf_call *call, sqlite3_value **args)
+struct works {
+    struct nl_op_works works;
+    struct nl_device_peaks *peaks;
+    struct nl_roofs roofs; /* of table roofline alone, with its steps */
+    struct nl_found_steps steps;
+};
+
+static void find_roofs(struct works *state, const struct nl_owners *owners,
+                       const struct nl_rangetree *ops, const uint32_t *owner_of)
+{
+    const struct nl_trace *trace = owners->trace;
+    bool modules = nl_rangetree_any(trace, NL_KIND_LAYER);
+    struct nl_rangetree layers;
+    struct nl_work_places places;
+    nl_rangetree_init(&layers, trace, modules ? NL_KIND_LAYER : NL_KIND_NVTX);
+    uint32_t *layer_of =
+        modules ? nl_owners_layer(owners, &layers, ops, owner_of) : nl_owners_find(owners, &layers);
+    nl_steps_find(trace, &state->steps);
+    nl_work_places_init(&places, &state->works, &layers, layer_of, &state->steps);
+    nl_roofs_init(&state->roofs, &state->works, state->peaks, &places, NL_ROOF_TARGET);
+    nl_work_places_release(&places);
+    nl_free(layer_of);
+    nl_rangetree_release(&layers);
+}
+
+/* The works of a window, as arguments give it, and where asked for what they add up to. */
+static void find_works(struct works *state, struct nl_tf_call *call, sqlite3_value **args,
+                       bool roofs)
 {
     const struct nl_trace *trace = call->db->trace;
     struct nl_window window = nl_argument_window(call, args, false);
@@ -14,25 +42,27 @@ static void find_works(struct nl_op_works *works, struct nl_tf_call *call, sqlit
     nl_owners_init(&owners, trace);
     nl_rangetree_init(&ops, trace, NL_KIND_OP);
     uint32_t *owner_of = nl_owners_op(&owners, &ops);
-    nl_op_works_init(works, trace, &owners, &ops, owner_of, window.has_time ? &scope : NULL);
+    nl_op_works_init(&state->works, trace, &owners, &ops, owner_of,
+                     window.has_time ? &scope : NULL);
+    if (roofs)
+        find_roofs(state, &owners, &ops, owner_of);
     nl_free(owner_of);
     nl_rangetree_release(&ops);
     nl_owners_release(&owners);
 }
 
-struct works {
-    struct nl_op_works works;
-    struct nl_device_peaks *peaks;
-    struct nl_roofs roofs; /* of table roofline alone */
-};
+static void open_state(struct nl_tf_call *call, sqlite3_value **args, bool roofs)
+{
+    struct works *state = nl_zalloc(sizeof *state);
+    state->peaks = nl_device_peaks_new(call->db->trace);
+    find_works(state, call, args, roofs);
+    call->state = state;
+    call->rows = roofs ? state->roofs.count : state->works.count;
+}
 
 static bool open_work(struct nl_tf_call *call, sqlite3_value **args)
 {
-    struct works *state = nl_zalloc(sizeof *state);
-    find_works(&state->works, call, args);
-    state->peaks = nl_device_peaks_new(call->db->trace);
-    call->state = state;
-    call->rows = state->works.count;
+    open_state(call, args, false);
     return true;
 }
 
@@ -40,6 +70,7 @@ static void close_work(struct nl_tf_call *call)
 {
     struct works *state = call->state;
     nl_roofs_release(&state->roofs);
+    nl_steps_release(&state->steps);
     nl_device_peaks_free(state->peaks);
     nl_op_works_release(&state->works);
     nl_free(state);
@@ -166,20 +197,22 @@ const struct nl_table_function nl_tf_op_work = {
 
 static bool open_roofs(struct nl_tf_call *call, sqlite3_value **args)
 {
-    if (!open_work(call, args))
-        return false;
-    struct works *state = call->state;
-    nl_roofs_init(&state->roofs, &state->works, state->peaks, NL_ROOF_TARGET);
-    call->rows = state->roofs.count;
+    open_state(call, args, true);
     return true;
 }
 
 static void show_roof_name(const struct nl_tf_call *call, const struct nl_roof *roof,
                            sqlite3_context *context)
 {
-    if (roof->kind == NL_ROOF_OPERATOR)
+    const struct works *state = call->state;
+    if (roof->kind == NL_ROOF_OPERATOR || roof->kind == NL_ROOF_LAYER) {
         nl_show_name(context, call, roof->name);
-    else if (roof->text)
+    } else if (roof->kind == NL_ROOF_STEP) {
+        char text[32];
+        int length = snprintf(text, sizeof text, "step %lld",
+                              (long long)state->steps.items[roof->step].index);
+        sqlite3_result_text(context, text, length, SQLITE_TRANSIENT);
+    } else if (roof->text)
         sqlite3_result_text(context, roof->text, -1, SQLITE_TRANSIENT);
 }
 
@@ -230,7 +263,8 @@ const struct nl_table_function nl_tf_roofline = {
     .signature = "roofline(window_start, window_end)",
     .doc =
         "How far work is from what its device can do: per operator and element type, per family of "
-        "models and per device. The roof of a call is the larger of FLOPs over the peak of its "
+        "models, per module (range where there are no modules), step and device. The roof of a "
+        "call is the larger of FLOPs over the peak of its "
         "type and least bytes over memory bandwidth; headroom is the time saved at 80 % of it. "
         "Peaks are dense figures of data sheets (docs/work.md), NULL where they are not known.",
     .example = "SELECT name, headroom_ns, bound FROM roofline WHERE kind = 'operator' "
@@ -239,8 +273,8 @@ const struct nl_table_function nl_tf_roofline = {
         (const struct nl_tf_column[]){
             {"rank", "INTEGER", "rank"},
             {"device", "INTEGER", "device number within its rank"},
-            {"name", "TEXT", "operator, family or product"},
-            {"kind", "TEXT", "operator, family or device"},
+            {"name", "TEXT", "operator, family, module, step or product"},
+            {"kind", "TEXT", "operator, family, layer, step or device"},
             {"flops_per_s", "REAL", "achieved, causal masks left out"},
             {"bytes_per_s", "REAL", "achieved, of least bytes"},
             {"intensity", "REAL", "FLOPs per byte"},

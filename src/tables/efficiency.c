@@ -81,14 +81,6 @@ static bool in_steady(const struct steady *steady, int64_t ts)
     return low && ts < steady->steps[low - 1].end && counts(steady, &steady->steps[low - 1]);
 }
 
-/* Of attention's backward pass one product of five (3·D + 2·Dv) recomputes scores: D of it. */
-static double again(const struct nl_trace *trace, const struct nl_op_work *work)
-{
-    bool backward = work->family == WORK_ATTENTION &&
-                    nl_str_find_nocase(nl_trace_name(trace, work->name), "backward") >= 0;
-    return backward ? work->flops_needed / 5 : 0;
-}
-
 static void add_work(struct nl_efficiency *row, const struct nl_trace *trace,
                      const struct nl_op_work *work, double flops_of[WORK_TYPES])
 {
@@ -98,8 +90,8 @@ static void add_work(struct nl_efficiency *row, const struct nl_trace *trace,
         return;
     double peak = nl_peak_flops(row->peaks, (enum work_type)work->type, true);
     row->flops = (isnan(row->flops) ? 0 : row->flops) + work->flops_needed;
-    row->model_flops =
-        (isnan(row->model_flops) ? 0 : row->model_flops) + work->flops_needed - again(trace, work);
+    row->model_flops = (isnan(row->model_flops) ? 0 : row->model_flops) + work->flops_needed -
+                       nl_op_work_again(trace, work);
     flops_of[work->type] += work->flops_needed;
     if (peak > 0)
         row->peak_s += work->flops_needed / peak;

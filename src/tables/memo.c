@@ -19,7 +19,7 @@ struct nl_memo {
     const struct nl_trace *trace;
     const struct nl_window *window;
     struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
-        owners_once, clocks_once, account_once, works_once, peaks_once, roofs_once;
+        owners_once, clocks_once, account_once, works_once, peaks_once, roofs_once, places_once;
     struct nl_idle *idle;
     struct nl_account_maker *maker; /* idle time went into it; NULL once the account is made */
     struct nl_account *account;
@@ -33,6 +33,7 @@ struct nl_memo {
     struct nl_clock_checks clocks;
     struct nl_op_works works;
     struct nl_device_peaks *peaks;
+    struct nl_work_places places;
     struct nl_roofs roofs;
     struct once ranges_once[KINDS];
     struct nl_memo_ranges ranges[KINDS];
@@ -56,7 +57,8 @@ static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
     struct once *all[] = {&memo->idle_once,   &memo->breakdown_once, &memo->steps_once,
                           &memo->times_once,  &memo->roles_once,     &memo->self_once,
                           &memo->owners_once, &memo->clocks_once,    &memo->account_once,
-                          &memo->works_once,  &memo->peaks_once,     &memo->roofs_once};
+                          &memo->works_once,  &memo->peaks_once,     &memo->roofs_once,
+                          &memo->places_once};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         visit(all[i]);
     for (size_t kind = 0; kind < KINDS; kind++)
@@ -96,6 +98,7 @@ void nl_memo_free(struct nl_memo *memo)
     nl_clock_checks_release(&memo->clocks);
     nl_free(memo->self);
     nl_roofs_release(&memo->roofs);
+    nl_work_places_release(&memo->places);
     nl_op_works_release(&memo->works);
     nl_device_peaks_free(memo->peaks);
     nl_owners_release(&memo->owners);
@@ -251,10 +254,29 @@ const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo)
     return memo->peaks;
 }
 
+const struct nl_work_places *nl_memo_places(struct nl_memo *memo)
+{
+    bool modules = nl_rangetree_any(memo->trace, NL_KIND_LAYER);
+    if (begin(&memo->places_once)) {
+        const struct nl_memo_ranges *layers =
+            nl_memo_ranges(memo, modules ? NL_KIND_LAYER : NL_KIND_NVTX);
+        nl_work_places_init(&memo->places, nl_memo_works(memo), &layers->tree, layers->owner,
+                            nl_memo_steps(memo));
+    }
+    finish(&memo->places_once);
+    return &memo->places;
+}
+
+static void make_roofs(struct nl_memo *memo)
+{
+    nl_roofs_init(&memo->roofs, nl_memo_works(memo), nl_memo_peaks(memo), nl_memo_places(memo),
+                  NL_ROOF_TARGET);
+}
+
 const struct nl_roofs *nl_memo_roofs(struct nl_memo *memo)
 {
     if (begin(&memo->roofs_once))
-        nl_roofs_init(&memo->roofs, nl_memo_works(memo), nl_memo_peaks(memo), NL_ROOF_TARGET);
+        make_roofs(memo);
     finish(&memo->roofs_once);
     return &memo->roofs;
 }

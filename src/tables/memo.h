@@ -42,6 +42,7 @@ const struct nl_owners *nl_memo_owners(struct nl_memo *memo);
 /* What operators had to do, under the memo's window, what devices can at most, and both together. */
 const struct nl_op_works *nl_memo_works(struct nl_memo *memo);
 const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo); /* per device of the trace */
+const struct nl_work_places *nl_memo_places(struct nl_memo *memo); /* modules, else ranges */
 const struct nl_roofs *nl_memo_roofs(struct nl_memo *memo);
 
 /* Modules own the work of backward operators too (nl_owners_layer). */

@@ -96,7 +96,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     const struct nl_roofs *roofs = nl_memo_roofs(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("roofline", NULL, columns);
     for (size_t i = 0; i < roofs->count; i++)
-        add_row(result, trace, &roofs->items[i]);
+        if (roofs->items[i].kind != NL_ROOF_STEP) /* step_efficiency has them */
+            add_row(result, trace, &roofs->items[i]);
     result->note = say_peaks(result, trace, nl_memo_peaks(options->memo));
     return result;
 }
@@ -109,7 +110,9 @@ const struct nl_analysis nl_analysis_roofline = {
     .need_count = 1,
     .run = run,
     .doc =
-        "Per operator and element type, per family and per device: achieved FLOPs and bytes per "
+        "Per operator and element type, per family, per module (range where there are no modules) "
+        "and "
+        "per device: achieved FLOPs and bytes per "
         "second, FLOPs per byte, the rate that its roof allows (the smaller of the type's peak "
         "and intensity × memory bandwidth), the share of the roof reached, what bounds it, and "
         "headroom: time that would be saved at 80 % of the roof, summed call by call. Ranked by "

@@ -8,7 +8,7 @@
 struct nl_cell nl_roof_name(struct nl_result *result, const struct nl_trace *trace,
                             const struct nl_roof *roof)
 {
-    if (roof->kind == NL_ROOF_OPERATOR)
+    if (roof->kind == NL_ROOF_OPERATOR || roof->kind == NL_ROOF_LAYER)
         return nl_answer_name(result, trace, roof->name);
     return roof->text ? nl_cell_text(result, nl_str(roof->text))
                       : (struct nl_cell){.type = NL_CELL_NULL};

@@ -147,6 +147,7 @@ static struct nl_op_work *new_row(struct run *run, uint32_t slice, uint32_t name
     *row = (struct nl_op_work){.slice = slice,
                                .name = name,
                                .first = first,
+                               .place = NL_NULL_ROW,
                                .kernel_ns = NL_NULL_I64,
                                .host_ns = NL_NULL_I64,
                                .flops = NAN,
@@ -271,8 +272,10 @@ static void add_kernel(struct run *run, uint32_t work, const uint32_t *owner_of)
     struct nl_op_work *row = range == NL_NULL_ROW
                                  ? kernel_alone(run, slice)
                                  : op_work(run, judged(run, range, hint), hint, slice);
-    if (row->kernel_ns == NL_NULL_I64)
+    if (row->kernel_ns == NL_NULL_I64) {
         row->kernel_ns = 0;
+        row->place = work;
+    }
     nl_sum_add(&row->kernel_ns, ns);
     row->kernels++;
     if (nl_category_is_matrix(trace->kernel.category[kernel]))
@@ -450,6 +453,14 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     nl_free(run.parent);
     nl_free(run.known);
     nl_free(run.slots);
+}
+
+double nl_op_work_again(const struct nl_trace *trace, const struct nl_op_work *work)
+{
+    /* Scores, D of the 3·D + 2·Dv that the pass counts. */
+    bool backward = work->family == WORK_ATTENTION &&
+                    nl_str_find_nocase(nl_trace_name(trace, work->name), "backward") >= 0;
+    return backward ? work->flops_needed / 5 : 0;
 }
 
 void nl_op_works_release(struct nl_op_works *works)

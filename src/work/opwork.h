@@ -32,6 +32,7 @@ struct nl_op_work {
     uint32_t slice; /* operator, node or kernel; NL_NULL_ROW: kernels of one name, in no operator */
     uint32_t name;  /* dictionary id */
     uint32_t first; /* first kernel, else the slice itself */
+    uint32_t place; /* of that kernel among the owners' work; NL_NULL_ROW without kernels */
     uint32_t kernels;  /* launched by it */
     int64_t kernel_ns; /* sum of its kernels; NL_NULL_I64 without */
     int64_t host_ns;   /* of an operator without kernels in a trace without: its length */
@@ -66,6 +67,9 @@ static inline int64_t nl_op_work_ns(const struct nl_op_work *work)
 {
     return work->kernel_ns != NL_NULL_I64 ? work->kernel_ns : work->host_ns;
 }
+
+/* Of flops_needed: what attention's backward pass computes again, one product of five. */
+double nl_op_work_again(const struct nl_trace *trace, const struct nl_op_work *work);
 
 /* What a node (row of trace->node) has to do, recorded or by its shapes (nodework.c). */
 bool work_node_cost(const struct nl_trace *trace, uint32_t node, struct work_cost *cost,

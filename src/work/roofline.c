@@ -10,7 +10,9 @@
 
 struct table {
     struct nl_roofs *roofs;
-    const struct nl_trace *trace;
+    const struct nl_op_works *works;
+    const struct nl_device_peaks *peaks;
+    const struct nl_work_places *places;
     uint32_t *slots; /* index + 1 */
     size_t slot_count;
 };
@@ -24,14 +26,16 @@ const char *nl_bound_text(enum nl_bound bound)
 
 const char *nl_roof_kind_text(enum nl_roof_kind kind)
 {
-    static const char *const texts[NL_ROOF_KINDS] = {"operator", "family", "device"};
+    static const char *const texts[NL_ROOF_KINDS] = {"operator", "family", "layer", "step",
+                                                     "device"};
     return texts[kind];
 }
 
 static uint64_t mix(const struct nl_roof *roof)
 {
-    const uint64_t parts[] = {(uint64_t)roof->kind, roof->device, (uint64_t)roof->rank,
-                              (uint64_t)roof->name, roof->type,   roof->family};
+    const uint64_t parts[] = {
+        (uint64_t)roof->kind, roof->device, (uint64_t)roof->rank, (uint64_t)roof->name, roof->type,
+        roof->family,         roof->step};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         hash = (hash ^ parts[i]) * 0x9E3779B97F4A7C15u + (hash >> 29);
@@ -41,7 +45,7 @@ static uint64_t mix(const struct nl_roof *roof)
 static bool same(const struct nl_roof *a, const struct nl_roof *b)
 {
     return a->kind == b->kind && a->device == b->device && a->rank == b->rank &&
-           a->name == b->name && a->type == b->type && a->family == b->family;
+           a->name == b->name && a->type == b->type && a->family == b->family && a->step == b->step;
 }
 
 static size_t slot_of(const struct table *table, const struct nl_roof *key)
@@ -103,7 +107,7 @@ struct nl_least_time nl_least_time(const struct nl_op_work *work,
 }
 
 static void add_call(struct nl_roof *roof, const struct nl_op_work *work,
-                     struct nl_least_time least, double target)
+                     struct nl_least_time least, double again, double target)
 {
     int64_t ns = nl_op_work_ns(work);
     roof->calls++;
@@ -115,8 +119,10 @@ static void add_call(struct nl_roof *roof, const struct nl_op_work *work,
         nl_sum_add(&roof->flops_ns, ns);
     if (work->bytes == work->bytes)
         nl_sum_add(&roof->bytes_ns, ns);
-    if (work->matrix && least.compute == least.compute)
+    if (work->matrix && least.compute == least.compute) {
         roof->peak_s += least.compute;
+        roof->again_s += again;
+    }
     if (isnan(least.both))
         return;
     nl_sum_add(&roof->judged_ns, ns);
@@ -128,13 +134,30 @@ static void add_call(struct nl_roof *roof, const struct nl_op_work *work,
         nl_sum_add(&roof->headroom_ns, (int64_t)spare);
 }
 
-static void add_work(struct table *table, const struct nl_op_work *work,
-                     const struct nl_device_peaks *peaks, double target)
+/* The families of one device, of what has no model and of communication. */
+static struct nl_roof family_of(struct nl_roof key)
 {
-    const struct nl_trace *trace = table->trace;
+    key.kind = NL_ROOF_FAMILY;
+    key.name = 0;
+    key.type = 0;
+    key.text = key.bound == NL_BOUND_COMMUNICATION ? "communication"
+                                                   : work_family_name((enum work_family)key.family);
+    if (!key.text)
+        key.text = "no model";
+    if (key.bound == NL_BOUND_COMMUNICATION)
+        key.family = WORK_FAMILIES;
+    return key;
+}
+
+static void add_work(struct table *table, size_t index, double target)
+{
+    const struct nl_op_work *work = &table->works->items[index];
+    const struct nl_trace *trace = table->works->trace;
     uint32_t device = nl_slice_device(trace, work->first);
-    const struct nl_device_peaks *own = device == NL_NULL_ROW ? NULL : &peaks[device];
+    const struct nl_device_peaks *own = device == NL_NULL_ROW ? NULL : &table->peaks[device];
     struct nl_least_time least = nl_least_time(work, own);
+    double again = least.compute * nl_op_work_again(trace, work) / work->flops_needed;
+    again = again == again ? again : 0;
     struct nl_roof key = {.kind = NL_ROOF_OPERATOR,
                           .device = device,
                           .rank = nl_slice_rank(trace, work->first),
@@ -148,24 +171,27 @@ static void add_work(struct table *table, const struct nl_op_work *work,
         key.peak_flops = nl_peak_flops(own, (enum work_type)work->type, work->matrix);
     if (work->comm_ns > 0 && work->comm_ns * 2 > work->kernel_ns)
         key.bound = NL_BOUND_COMMUNICATION;
-    add_call(group(table, &key), work, least, target);
-    key.kind = NL_ROOF_FAMILY;
-    key.name = 0;
-    key.type = 0;
-    key.text = key.bound == NL_BOUND_COMMUNICATION
-                   ? "communication"
-                   : work_family_name((enum work_family)work->family);
-    if (!key.text)
-        key.text = "no model";
-    if (key.bound == NL_BOUND_COMMUNICATION)
-        key.family = WORK_FAMILIES;
-    add_call(group(table, &key), work, least, target);
+    add_call(group(table, &key), work, least, again, target);
+    key = family_of(key);
+    add_call(group(table, &key), work, least, again, target);
     key = (struct nl_roof){.kind = NL_ROOF_DEVICE,
                            .device = device,
                            .rank = key.rank,
                            .peak_bytes = key.peak_bytes,
                            .text = own ? own->product : NULL};
-    add_call(group(table, &key), work, least, target);
+    add_call(group(table, &key), work, least, again, target);
+    key.text = NULL;
+    if (table->places && table->places->layers[index]) {
+        key.kind = NL_ROOF_LAYER;
+        key.name = table->places->layers[index];
+        add_call(group(table, &key), work, least, again, target);
+    }
+    if (table->places && table->places->steps[index]) {
+        key.kind = NL_ROOF_STEP;
+        key.name = 0;
+        key.step = table->places->steps[index] - 1;
+        add_call(group(table, &key), work, least, again, target);
+    }
 }
 
 static void settle(struct nl_roof *roof)
@@ -188,11 +214,22 @@ static void settle(struct nl_roof *roof)
         roof->attainable = roof->flops / roof->least_s;
 }
 
+static int compare_steps(const struct nl_roof *x, const struct nl_roof *y)
+{
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->step < y->step ? -1 : x->step > y->step;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct nl_roof *x = a, *y = b;
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
+    if (x->kind == NL_ROOF_STEP)
+        return compare_steps(x, y);
     if (x->headroom_ns != y->headroom_ns)
         return x->headroom_ns > y->headroom_ns ? -1 : 1;
     if (x->ns != y->ns)
@@ -207,13 +244,14 @@ static int compare(const void *a, const void *b)
 }
 
 void nl_roofs_init(struct nl_roofs *roofs, const struct nl_op_works *works,
-                   const struct nl_device_peaks *peaks, double target)
+                   const struct nl_device_peaks *peaks, const struct nl_work_places *places,
+                   double target)
 {
     *roofs = (struct nl_roofs){0};
-    struct table table = {.roofs = roofs, .trace = works->trace};
+    struct table table = {.roofs = roofs, .works = works, .peaks = peaks, .places = places};
     for (size_t i = 0; i < works->count; i++)
         if (nl_op_work_ns(&works->items[i]) != NL_NULL_I64)
-            add_work(&table, &works->items[i], peaks, target);
+            add_work(&table, i, target);
     for (size_t i = 0; i < roofs->count; i++)
         settle(&roofs->items[i]);
     if (roofs->count)

@@ -1,5 +1,6 @@
 /*
- * roofline — how far work is from what its device could do: per operator, family of models and device.
+ * roofline — how far work is from what its device could do: per operator, family of models, module, step
+ * and device.
  *
  * The least time of one operator call is max(FLOPs / peak of its element type, bytes / memory
  * bandwidth); its attainable rate is min(peak, intensity × bandwidth). What it took beyond
@@ -11,6 +12,7 @@
 
 #include "work/devicepeaks.h"
 #include "work/opwork.h"
+#include "work/workplaces.h"
 
 #define NL_ROOF_TARGET 0.8
 #define NL_ROOF_BROKEN 1.05 /* of the roof: more than this is not possible */
@@ -24,13 +26,21 @@ enum nl_bound {
     NL_BOUNDS
 };
 
-enum nl_roof_kind { NL_ROOF_OPERATOR, NL_ROOF_FAMILY, NL_ROOF_DEVICE, NL_ROOF_KINDS };
+enum nl_roof_kind {
+    NL_ROOF_OPERATOR,
+    NL_ROOF_FAMILY,
+    NL_ROOF_LAYER, /* module or range; operators in none have no row */
+    NL_ROOF_STEP,
+    NL_ROOF_DEVICE,
+    NL_ROOF_KINDS
+};
 
 struct nl_roof {
     enum nl_roof_kind kind;
     uint32_t device; /* row, NL_NULL_ROW unknown */
     int64_t rank;
-    uint32_t name;    /* of an operator: dictionary id */
+    uint32_t name;    /* of an operator or layer: dictionary id */
+    uint32_t step;    /* of a step: its index in the found steps */
     const char *text; /* of a family or device: its name; static or the peaks' */
     uint8_t type, family;
     bool matrix;
@@ -40,6 +50,7 @@ struct nl_roof {
     int64_t flops_ns, bytes_ns;
     double compute_s, memory_s, least_s; /* at the roof: by FLOPs, by bytes, the larger per call */
     double peak_s;     /* FLOPs of products over the peaks of their types, all calls */
+    double again_s;    /* of peak_s: what the backward pass of attention computes again */
     double attainable; /* FLOPs per second; NaN unknown */
     /* The roofs themselves, per second: arithmetic of an operator's type, and memory; NaN unknown */
     double peak_flops, peak_bytes;
@@ -58,12 +69,15 @@ struct nl_least_time nl_least_time(const struct nl_op_work *work,
                                    const struct nl_device_peaks *peaks);
 
 struct nl_roofs {
-    struct nl_roof *items; /* by kind, then headroom and time, both descending */
+    struct nl_roof
+        *items; /* by kind, then headroom and time, both descending; steps by rank, device, time */
     size_t count, cap;
 };
 
+/* `places` NULL: no rows of layers and steps. */
 void nl_roofs_init(struct nl_roofs *roofs, const struct nl_op_works *works,
-                   const struct nl_device_peaks *peaks, double target);
+                   const struct nl_device_peaks *peaks, const struct nl_work_places *places,
+                   double target);
 void nl_roofs_release(struct nl_roofs *roofs);
 
 const char *nl_bound_text(enum nl_bound bound);        /* "compute"; NULL unknown */
