@@ -81,6 +81,10 @@ struct nl_settings {
     struct nl_texts baseline, fail_on, allow;
     const char *rules, *junit, *sarif, *markdown;
     bool self_test;
+    /* bench */
+    int64_t bench_least, bench_most;
+    const char *within, *build;
+    struct nl_texts commits;
     /* trend */
     int trend_by;
     int64_t window;
@@ -126,7 +130,8 @@ extern const struct nl_option nl_diff_options[], nl_export_options[], nl_open_op
     nl_fingerprint_options[], nl_init_options[], nl_ledger_options[], nl_model_options[],
     nl_similar_options[], nl_run_options[], nl_top_options[];
 extern const struct nl_option nl_page_options[], nl_flame_options[];
-extern const struct nl_option nl_check_options[], nl_trend_options[], nl_rank_options[];
+extern const struct nl_option nl_bench_options[], nl_check_options[], nl_trend_options[],
+    nl_rank_options[];
 extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
 /* The tables of all commands, NULL-terminated. */
 extern const struct nl_option *const nl_every_option[];
@@ -141,6 +146,7 @@ NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_check(struct nl_call *call, struct nl_err *err);
+NL_MUST_CHECK bool nl_cmd_bench(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_trend(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_rank(struct nl_call *call, struct nl_err *err);
 NL_MUST_CHECK bool nl_cmd_diff(struct nl_call *call, struct nl_err *err);

@@ -150,6 +150,8 @@ static const struct nl_option *const diff_tables[] = {nl_diff_options, profile_o
                                                       nl_common_options, NULL};
 static const struct nl_option *const check_tables[] = {nl_check_options, profile_options,
                                                        nl_common_options, NULL};
+static const struct nl_option *const bench_tables[] = {nl_bench_options, nl_diff_options,
+                                                       nl_common_options, NULL};
 static const struct nl_option *const trend_tables[] = {nl_trend_options, nl_common_options, NULL};
 static const struct nl_option *const rank_tables[] = {nl_rank_options, profile_options,
                                                       nl_common_options, NULL};
@@ -181,19 +183,33 @@ static const struct nl_option *const fingerprint_tables[] = {
     nl_fingerprint_options, profile_options, nl_common_options, NULL};
 static const struct nl_option *const similar_tables[] = {nl_similar_options, profile_options,
                                                          nl_common_options, NULL};
-const struct nl_option *const nl_every_option[] = {nl_check_options,   nl_trend_options,
-                                                   nl_run_options,     nl_top_options,
-                                                   nl_model_options,   report_options,
-                                                   nl_diff_options,    sql_options,
-                                                   nl_export_options,  nl_open_options,
-                                                   gc_options,         add_options,
-                                                   ls_options,         tag_options,
-                                                   note_options,       rm_options,
-                                                   profile_options,    nl_fingerprint_options,
-                                                   nl_similar_options, nl_init_options,
-                                                   nl_ledger_options,  trust_options,
-                                                   nl_page_options,    nl_flame_options,
-                                                   nl_common_options,  NULL};
+const struct nl_option *const nl_every_option[] = {nl_check_options,
+                                                   nl_trend_options,
+                                                   nl_bench_options,
+                                                   nl_run_options,
+                                                   nl_top_options,
+                                                   nl_model_options,
+                                                   report_options,
+                                                   nl_diff_options,
+                                                   sql_options,
+                                                   nl_export_options,
+                                                   nl_open_options,
+                                                   gc_options,
+                                                   add_options,
+                                                   ls_options,
+                                                   tag_options,
+                                                   note_options,
+                                                   rm_options,
+                                                   profile_options,
+                                                   nl_fingerprint_options,
+                                                   nl_similar_options,
+                                                   nl_init_options,
+                                                   nl_ledger_options,
+                                                   trust_options,
+                                                   nl_page_options,
+                                                   nl_flame_options,
+                                                   nl_common_options,
+                                                   NULL};
 
 const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Look",
                                          "Ledger", "Share",      "Tools",   NULL};

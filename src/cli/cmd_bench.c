@@ -1,0 +1,294 @@
+/*
+ * bench: records one command several times, or two in turn, until it is known what they take.
+ *
+ * Each capture is a `neurolens run` of its own, so that nothing of one is left for the next. Two commands take
+ * turns (A B, B A, A B, …): what the machine does meanwhile meets both alike. It ends when the 95 % interval is
+ * as narrow as --within asks, not when there is a difference: who looks until there is one finds one.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "cli/benchrun.h"
+#include "cli/captures.h"
+#include "cli/ledgercall.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "compare/gatenoise.h"
+#include "tables/answer.h"
+#include "tables/lookup.h"
+
+#define TARGET(member) offsetof(struct nl_settings, member)
+#define LEAST          3
+#define MOST           20
+#define WITHIN         0.01
+#define LINE_MOST      400 /* of names of captures in a sentence */
+
+const struct nl_option nl_bench_options[] = {
+    {"least", 0, NL_OPTION_NUMBER, TARGET(bench_least), "N",
+     "at least N captures a side (default 3)", NULL},
+    {"most", 0, NL_OPTION_NUMBER, TARGET(bench_most), "N", "at most N captures a side (default 20)",
+     NULL},
+    {"within", 0, NL_OPTION_TEXT, TARGET(within), "PERCENT",
+     "end when the 95 % interval is that narrow to either side (default 1%)", NULL},
+    {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
+     "begin no further round after, say, 10m", NULL},
+    {"commit", 0, NL_OPTION_LIST, TARGET(commits), "REF",
+     "run the command in a checkout of this git commit; given twice, the two take turns", NULL},
+    {"build", 0, NL_OPTION_TEXT, TARGET(build), "COMMAND",
+     "a shell command that builds each checkout of --commit first", NULL},
+    {.name = NULL},
+};
+
+/* ---- what is asked for ---- */
+
+static bool read_limits(const struct nl_settings *s, struct nl_bench *bench, struct nl_err *err)
+{
+    char *end = NULL;
+    bench->least = s->bench_least ? (size_t)s->bench_least : LEAST;
+    bench->most = s->bench_most ? (size_t)s->bench_most : bench->least > MOST ? bench->least : MOST;
+    if (s->bench_least < 0 || s->bench_most < 0 || bench->most > NL_CAPTURES_MOST ||
+        bench->least > bench->most)
+        return nl_fail(err, NL_USAGE, "--least and --most: 1 to %d captures, --least the smaller",
+                       NL_CAPTURES_MOST);
+    bench->within = WITHIN;
+    if (!s->within)
+        return true;
+    bench->within = strtod(s->within, &end) / 100;
+    while (*end == ' ')
+        end++;
+    if (end != s->within && strcmp(end, "%") == 0 && bench->within > 0 && bench->within < 1)
+        return true;
+    return nl_fail(err, NL_USAGE, "--within: '%s' is no share such as 1%%", s->within);
+}
+
+static void give_words(const struct nl_call *call, int colon, size_t i, struct nl_bench_side *side)
+{
+    const struct nl_texts *commits = &call->settings.commits;
+    bool second = i && colon >= 0;
+    side->words = call->argument + (second ? colon + 1 : 0);
+    side->count = second ? call->count - colon - 1 : colon >= 0 ? colon : call->count;
+    side->commit = i < commits->count ? commits->items[i] : NULL;
+}
+
+/* The words of the command, or of two with a lone ":" between them; of two commits the same command. */
+static bool read_commands(const struct nl_call *call, struct nl_bench *bench, struct nl_err *err)
+{
+    const struct nl_texts *commits = &call->settings.commits;
+    int colon = -1;
+    for (int i = 0; i < call->count && colon < 0; i++)
+        if (strcmp(call->argument[i], ":") == 0)
+            colon = i;
+    if (commits->count > 2 || (commits->count && colon >= 0))
+        return nl_fail(
+            err, NL_USAGE,
+            "either two commands with : between them, or one with --commit once or twice");
+    if (call->settings.build && !commits->count)
+        return nl_fail(err, NL_USAGE, "--build builds the checkouts of --commit; name one");
+    bench->sides = colon >= 0 || commits->count == 2 ? 2 : 1;
+    for (size_t i = 0; i < bench->sides; i++) {
+        give_words(call, colon, i, &bench->side[i]);
+        if (!bench->side[i].count)
+            return nl_fail(err, NL_USAGE, "a command stands on each side of :");
+    }
+    return true;
+}
+
+static bool make_folder(const struct nl_call *call, struct nl_bench *bench, struct nl_err *err)
+{
+    char name[64] = "";
+    struct tm fields;
+    struct stat info;
+    time_t now = time(NULL);
+    if (localtime_r(&now, &fields))
+        (void)strftime(name, sizeof name, "bench-%Y%m%d-%H%M%S", &fields);
+    bench->folder = call->settings.output ? call->settings.output
+                                          : nl_arena_text(&bench->arena, name, strlen(name));
+    for (unsigned i = 2; !call->settings.output && lstat(bench->folder, &info) == 0; i++)
+        bench->folder = nl_arena_format(&bench->arena, "%s-%u", name, i);
+    if (lstat(bench->folder, &info) == 0 && rmdir(bench->folder) != 0) {
+        nl_err_at(err, bench->folder, -1);
+        return nl_fail(err, NL_USAGE, "is there already; name a new folder with -o");
+    }
+    return nl_make_folders(bench->folder, err);
+}
+
+/* ---- how well it is known ---- */
+
+static bool load(struct nl_bench *bench, size_t side, struct nl_captures *captures,
+                 const struct nl_call *call, struct nl_err *err)
+{
+    return nl_captures_load(captures, &bench->side[side].all, 1, call, err);
+}
+
+/* Half of the interval of what a side takes, or of the ratio of two, as a logarithm; NaN not known. */
+static bool find_width(struct nl_bench *bench, const struct nl_call *call, double *half,
+                       struct nl_err *err)
+{
+    struct nl_captures captures[2] = {0};
+    bool comparable, done = true;
+    *half = NAN;
+    for (size_t i = 0; i < bench->sides && done; i++)
+        done = load(bench, i, &captures[i], call, err);
+    if (done && bench->sides == 1) {
+        struct nl_gate_typical typical = nl_gate_typical_of(&captures[0].input);
+        *half = log(typical.high / typical.low) / 2;
+    } else if (done) {
+        struct nl_report *report = nl_diff_new(&captures[0].input, &captures[1].input, "verdict",
+                                               &comparable, call->job, err);
+        done = report != NULL;
+        if (report && report->result_count)
+            *half = log(nl_lookup_f64(report->results[0], 0, "ratio_high") /
+                        nl_lookup_f64(report->results[0], 0, "ratio_low")) /
+                    2;
+        if (report)
+            nl_report_free(report);
+    }
+    for (size_t i = 0; i < bench->sides; i++)
+        nl_captures_release(&captures[i]);
+    return done;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool take_captures(struct nl_bench *bench, const struct nl_call *call, struct nl_err *err)
+{
+    int64_t began = now_ns(), longest = call->settings.max_time_ns;
+    double half = NAN;
+    char share[NL_UNIT_TEXT];
+    nl_job_phase(call->job, "recording", bench->most * bench->sides);
+    for (size_t round = 0; round < bench->most; round++) {
+        for (size_t i = 0; i < bench->sides; i++)
+            if (!nl_bench_capture(bench, (round + i) % bench->sides, round + 1, call, err))
+                return false;
+        if (round + 1 < bench->least)
+            continue;
+        if (!find_width(bench, call, &half, err))
+            return false;
+        nl_message_detail(call, "after %zu captures a side: within %s", round + 1,
+                          isnan(half) ? "an unknown range" : nl_format_percent(share, half));
+        if (half <= bench->within || (longest && now_ns() - began >= longest))
+            break;
+    }
+    if (!(half <= bench->within))
+        nl_message_note(call, "the 95 %% interval is still wider than ±%s: %s",
+                        nl_format_percent(share, bench->within),
+                        longest ? "--max-time and --most give it longer" : "--most allows more");
+    return true;
+}
+
+/* ---- the answer ---- */
+
+static const struct nl_result_column columns[] = {
+    {"metric", NULL, NL_MEANS_TEXT},
+    {"typical_ns", "typical", NL_MEANS_NS},
+    {"low_ns", "at least", NL_MEANS_NS},
+    {"high_ns", "at most", NL_MEANS_NS},
+    {"captures", NULL, NL_MEANS_COUNT},
+    {"differ_share", "captures differ by", NL_MEANS_SHARE},
+    {"preempted_share", "preempted", NL_MEANS_SHARE},
+    {"folder", NULL, NL_MEANS_TEXT},
+};
+
+static struct nl_cell ns_cell(double ns)
+{
+    return isnan(ns) ? (struct nl_cell){0} : nl_cell_i64(llround(ns));
+}
+
+/* "step.p50 3.012 ms ± 0.3 % (95 %), 5 captures that differ by 0.2 %; …" */
+static const char *sentence(struct nl_bench *bench, const struct nl_gate_typical *t)
+{
+    char text[NL_UNIT_TEXT];
+    struct nl_buf out;
+    nl_buf_init(&out, 4096);
+    nl_buf_format(&out, "%s %s", t->metric, nl_format_ns(text, llround(t->ns)));
+    if (!isnan(t->sd)) {
+        nl_buf_format(&out, " ± %s (95 %%)", nl_format_percent(text, log(t->high / t->low) / 2));
+        nl_buf_format(&out, ", %zu captures that differ by %s", t->captures,
+                      nl_format_percent(text, t->sd));
+    }
+    if (t->kept >= 0.01)
+        nl_buf_format(&out,
+                      "; other programs had the processor for %s of the time, which is left out",
+                      nl_format_percent(text, t->kept));
+    nl_buf_format(&out, ".\nNext: neurolens analyze %s/A1.nlt", bench->folder);
+    if (strlen(bench->side[0].all) < LINE_MOST)
+        nl_buf_format(&out, "; hold new captures against these: neurolens check NEW --baseline %s",
+                      bench->side[0].all);
+    const char *said = nl_arena_text(&bench->arena, out.ptr, out.len);
+    nl_buf_release(&out);
+    return said;
+}
+
+static bool answer_one(struct nl_bench *bench, const struct nl_call *call, struct nl_err *err)
+{
+    struct nl_captures captures = {0};
+    bool done = load(bench, 0, &captures, call, err);
+    if (done) {
+        struct nl_gate_typical t = nl_gate_typical_of(&captures.input);
+        struct nl_result *result = NL_ANSWER_NEW("bench", "What the command takes", columns);
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_answer_static(t.metric);
+        cells[1] = ns_cell(t.ns);
+        cells[2] = ns_cell(t.low);
+        cells[3] = ns_cell(t.high);
+        cells[4] = nl_answer_count(t.captures);
+        cells[5] = nl_cell_f64(t.sd);
+        cells[6] = nl_cell_f64(t.kept);
+        cells[7] = nl_cell_text(result, nl_str(bench->folder));
+        done = nl_ledgercall_print(call, result, sentence(bench, &t), err);
+        nl_result_free(result);
+    }
+    nl_captures_release(&captures);
+    return done;
+}
+
+/* That of diff, on the captures. */
+static bool answer_two(struct nl_bench *bench, struct nl_call *call, struct nl_err *err)
+{
+    char *words[] = {bench->side[0].all, bench->side[1].all};
+    struct nl_call diff = *call;
+    diff.argument = words;
+    diff.count = 2;
+    bool done = nl_cmd_diff(&diff, err);
+    call->status = diff.status;
+    return done;
+}
+
+static bool run(struct nl_bench *bench, struct nl_call *call, struct nl_err *err)
+{
+    if (!read_limits(&call->settings, bench, err) || !read_commands(call, bench, err) ||
+        !make_folder(call, bench, err))
+        return false;
+    call->settings.output = NULL; /* it was the folder */
+    bool done = nl_bench_prepare(bench, call, err) && take_captures(bench, call, err);
+    nl_bench_clear(bench);
+    nl_progress_quiet(call->progress);
+    if (!done)
+        return false;
+    nl_message_note(call, "the captures are in %s", bench->folder);
+    return bench->sides == 1 ? answer_one(bench, call, err) : answer_two(bench, call, err);
+}
+
+bool nl_cmd_bench(struct nl_call *call, struct nl_err *err)
+{
+    struct nl_bench bench = {0};
+    nl_arena_init(&bench.arena);
+    bool done = run(&bench, call, err);
+    nl_arena_free(&bench.arena);
+    return done;
+}
