@@ -14,7 +14,7 @@
 
 #define NL_DIGEST_TEXT 65 /* 64 lower-case hex digits and the NUL */
 
-/* A digest in the making. Fails only for want of memory (NL_MEMORY). */
+/* A digest in the making. Fails only when libcrypto cannot (NL_INTERNAL). */
 struct nl_digest;
 struct nl_digest *nl_digest_new(struct nl_err *err);
 void nl_digest_add(struct nl_digest *digest, const void *bytes, size_t size);
