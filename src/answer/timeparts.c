@@ -36,6 +36,7 @@ struct division {
     struct tally *tallies;
     size_t count;
     uint32_t nothing_after; /* work that the longest stretch without a record ends with */
+    uint8_t *says;          /* per name: what was found in it, so that each is searched once */
 };
 
 static void add(struct division *division, enum nl_time_what what, uint32_t name, uint32_t inside,
@@ -60,22 +61,35 @@ static void add(struct division *division, enum nl_time_what what, uint32_t name
     tally->count += count;
 }
 
-static bool is_fetching(struct nl_str name)
+enum { SAYS_ASKED = 1, SAYS_FETCHING = 2, SAYS_PROFILER = 4 };
+
+static uint8_t search(struct nl_str name)
 {
     static const char *const marks[] = {"DataLoader", "dataloader",     "data_load",
                                         "_next_data", "next_batch",     "fetch_batch",
                                         "get_batch",  "IteratorGetNext"};
+    uint8_t says = SAYS_ASKED;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (nl_str_contains(name, marks[i]))
-            return true;
-    return false;
+            says |= SAYS_FETCHING;
+    if (nl_str_contains(name, "start_trace"))
+        says |= SAYS_PROFILER;
+    return says;
+}
+
+static bool name_says(struct division *division, uint32_t name, uint8_t what)
+{
+    uint8_t *says = &division->says[name];
+    if (!*says)
+        *says = search(nl_trace_name(division->trace, name));
+    return (*says & what) != 0;
 }
 
 /* What a piece of idle time is, by what the thread did and for how long in one go. */
-static enum nl_time_what kind_of(const struct nl_trace *trace, unsigned activity, uint32_t name,
+static enum nl_time_what kind_of(struct division *division, unsigned activity, uint32_t name,
                                  bool is_long)
 {
-    if (name && is_fetching(nl_trace_name(trace, name)))
+    if (name && name_says(division, name, SAYS_FETCHING))
         return NL_TIME_INPUT;
     switch (activity) {
     case NL_DID_NOTHING: return is_long ? NL_TIME_NOTHING : NL_TIME_DISPATCH;
@@ -144,8 +158,8 @@ static void regard_gaps(struct division *division)
         }
         if (gap->activity_ns < LONG_NS)
             continue;
-        enum nl_time_what was = kind_of(division->trace, gap->activity, gap->name, false);
-        enum nl_time_what is = kind_of(division->trace, gap->activity, gap->name, true);
+        enum nl_time_what was = kind_of(division, gap->activity, gap->name, false);
+        enum nl_time_what is = kind_of(division, gap->activity, gap->name, true);
         if (is == NL_TIME_NOTHING && gap->activity_ns > parts->largest_nothing) {
             parts->largest_nothing = gap->activity_ns;
             division->nothing_after = gap->after;
@@ -163,7 +177,7 @@ static void divide_idle(struct division *division)
 {
     for (size_t i = 0; i < division->device->sums; i++) {
         const struct nl_idle_sum *sum = &division->idle->sums[division->device->first_sum + i];
-        enum nl_time_what what = kind_of(division->trace, sum->activity, sum->name, false);
+        enum nl_time_what what = kind_of(division, sum->activity, sum->name, false);
         if (sum->class == NL_IDLE_SHORT)
             what = NL_TIME_QUEUED;
         add(division, what, sum->name, 0, sum->total_ns, sum->gaps);
@@ -187,8 +201,7 @@ static bool feeds(unsigned kind)
 }
 
 /* First and last moment of what a thread recorded, without system calls and the profiler's own. */
-static bool thread_span(const struct division *division, uint32_t thread, int64_t *start,
-                        int64_t *end)
+static bool thread_span(struct division *division, uint32_t thread, int64_t *start, int64_t *end)
 {
     const struct nl_trace *trace = division->trace;
     bool any = false;
@@ -197,9 +210,8 @@ static bool thread_span(const struct division *division, uint32_t thread, int64_
             continue;
         uint32_t row = trace->lane.first[lane], stop = row + trace->lane.count[lane];
         for (; row < stop && trace->slice.depth[row] == 0; row++) {
-            bool profiler =
-                nl_str_contains(nl_trace_name(trace, trace->slice.name[row]), "start_trace");
-            if (!feeds(trace->slice.kind[row]) || profiler)
+            if (!feeds(trace->slice.kind[row]) ||
+                name_says(division, trace->slice.name[row], SAYS_PROFILER))
                 continue;
             int64_t from = trace->slice.ts[row], to = nl_slice_end(trace, row);
             *start = any && *start < from ? *start : from;
@@ -215,7 +227,7 @@ static enum nl_time_what before_kind(struct division *division, uint32_t slice)
     const struct nl_trace *trace = division->trace;
     if (slice == NL_NULL_ROW)
         return NL_TIME_NOTHING;
-    if (is_fetching(nl_trace_name(trace, trace->slice.name[slice])))
+    if (name_says(division, trace->slice.name[slice], SAYS_FETCHING))
         return NL_TIME_INPUT;
     return NL_TIME_FIRST;
 }
@@ -393,7 +405,9 @@ bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts)
     division.device = same_device(division.idle, &rows[parts->device]);
     if (!division.device || rows[parts->device].wall_ns <= 0)
         return false;
+    division.says = nl_zalloc((size_t)division.trace->names.count + 1);
     divide(&division, &rows[parts->device]);
+    nl_free(division.says);
     return true;
 }
 
@@ -408,7 +422,7 @@ static int64_t divide_gaps(struct division *division, int64_t start, int64_t end
         if (from >= to)
             continue;
         bool is_long = gaps[i].activity_ns >= LONG_NS;
-        enum nl_time_what what = kind_of(division->trace, gaps[i].activity, gaps[i].name, is_long);
+        enum nl_time_what what = kind_of(division, gaps[i].activity, gaps[i].name, is_long);
         add(division, what, gaps[i].name, 0, to - from, 1);
         divided += to - from;
     }
@@ -430,6 +444,7 @@ void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts,
                                 .memo = memo,
                                 .tallies = tallies};
     division.device = same_device(division.idle, &rows[parts->device]);
+    division.says = nl_zalloc((size_t)division.trace->names.count + 1);
     memset(parts->parts, 0, sizeof parts->parts);
     parts->start = start;
     parts->end = end;
@@ -442,4 +457,5 @@ void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts,
     if (rest > 0)
         add(&division, NL_TIME_QUEUED, 0, 0, rest, 1);
     name_parts(&division);
+    nl_free(division.says);
 }

@@ -2,9 +2,8 @@
  * worked out once each; after that a call costs a look-up. */
 #include "work/opwork.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/sum.h"
 #include "store/kernelcategory.h"
 #include "work/countedflops.h"
@@ -26,6 +25,7 @@ struct run {
     struct nl_op_works *works;
     const struct work_model **models; /* per name */
     uint8_t *asked;                   /* per name */
+    uint8_t *types;                   /* per name: enum work_type + 1, 0 = not asked */
     struct known *known;
     size_t known_count, known_cap;
     uint32_t *slots;
@@ -44,6 +44,13 @@ static const struct work_model *model_of(struct run *run, uint32_t name)
         run->asked[name] = 1;
     }
     return run->models[name];
+}
+
+static enum work_type type_of(struct run *run, uint32_t name)
+{
+    if (!run->types[name])
+        run->types[name] = (uint8_t)(work_type_of(nl_trace_name(run->trace, name)) + 1);
+    return (enum work_type)(run->types[name] - 1);
 }
 
 static uint64_t mix(const struct known *key)
@@ -267,7 +274,7 @@ static void add_kernel(struct run *run, uint32_t work, const uint32_t *owner_of)
     int64_t ns = trace->slice.dur[slice];
     if (ns == NL_NULL_I64 || kernel == NL_NULL_U32)
         return;
-    enum work_type hint = work_type_of(nl_trace_name(trace, trace->kernel.dtype[kernel]));
+    enum work_type hint = type_of(run, trace->kernel.dtype[kernel]);
     uint32_t range = owner_of[work];
     struct nl_op_work *row = range == NL_NULL_ROW
                                  ? kernel_alone(run, slice)
@@ -414,12 +421,32 @@ static void settle(struct nl_op_works *works)
     }
 }
 
-static int compare(const void *a, const void *b)
+static uint64_t key_of(const struct nl_op_work *row)
 {
-    const struct nl_op_work *left = a, *right = b;
-    if (left->slice != right->slice)
-        return left->slice < right->slice ? -1 : 1;
-    return left->first < right->first ? -1 : left->first > right->first;
+    return (uint64_t)row->slice << 32 | row->first;
+}
+
+/* By slice, then by first kernel. Rows are large, so their numbers are sorted and each is moved once. */
+static void sort_rows(struct nl_op_works *works)
+{
+    size_t count = works->count, sorted = 1;
+    while (sorted < count && key_of(&works->items[sorted - 1]) <= key_of(&works->items[sorted]))
+        sorted++;
+    if (sorted >= count)
+        return;
+    struct nl_keyed *keys = nl_alloc(count * sizeof *keys);
+    struct nl_keyed *scratch = nl_alloc(count * sizeof *scratch);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (struct nl_keyed){key_of(&works->items[i]), (uint32_t)i};
+    nl_sort_keyed(keys, scratch, count);
+    nl_free(scratch);
+    struct nl_op_work *items = nl_alloc(count * sizeof *items);
+    for (size_t i = 0; i < count; i++)
+        items[i] = works->items[keys[i].row];
+    nl_free(keys);
+    nl_free(works->items);
+    works->items = items;
+    works->cap = count;
 }
 
 void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
@@ -430,6 +457,7 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     struct run run = {.trace = trace, .owners = owners, .ops = ops, .scope = scope, .works = works};
     run.models = nl_zalloc((trace->names.count + (size_t)1) * sizeof *run.models);
     run.asked = nl_zalloc(trace->names.count + (size_t)1);
+    run.types = nl_zalloc(trace->names.count + (size_t)1);
     run.name_row = nl_zalloc((trace->names.count + (size_t)1) * sizeof *run.name_row);
     run.row_of = nl_zalloc((ops->count + (size_t)1) * sizeof *run.row_of);
     run.node_of = find_nodes(trace);
@@ -441,10 +469,10 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
         add_host(&run);
     drop_outer(&run);
     settle(works);
-    if (works->count)
-        qsort(works->items, works->count, sizeof *works->items, compare);
+    sort_rows(works);
     nl_free(run.models);
     nl_free(run.asked);
+    nl_free(run.types);
     nl_free(run.name_row);
     nl_free(run.row_of);
     nl_free(run.node_of);
