@@ -236,6 +236,9 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
     put_text(tape, &finding->id, arena);
     put_text(tape, &finding->cause, arena);
     put_text(tape, &finding->title, arena);
+    put_remark(tape, &finding->culprit, arena);
+    for (size_t i = 0; i < NL_FINDING_ALSO; i++)
+        put_remark(tape, &finding->also[i], arena);
     put_remark(tape, &finding->not_this_if, arena);
     put_remark(tape, &finding->explained_by, arena);
     put_remark(tape, &finding->reason, arena);
@@ -245,9 +248,9 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
     put_flag(tape, &finding->validity);
     put_f64(tape, &finding->confidence);
     put_f64(tape, &finding->cost_share);
-    int64_t *const numbers[] = {&finding->cost_ns,      &finding->beyond_ns, &finding->saving_ns[0],
-                                &finding->saving_ns[1], &finding->rank,      &finding->device,
-                                &finding->steps[0],     &finding->steps[1]};
+    int64_t *const numbers[] = {&finding->cost_ns,      &finding->beyond_ns,    &finding->wins_ns,
+                                &finding->saving_ns[0], &finding->saving_ns[1], &finding->rank,
+                                &finding->device,       &finding->steps[0],     &finding->steps[1]};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         put_i64(tape, numbers[i]);
     put_size(tape, &finding->devices);
@@ -263,7 +266,7 @@ static void put_findings(struct tape *tape, struct nl_findings *findings)
 {
     put_size(tape, &findings->hidden);
     put_size(tape, &findings->judged);
-    put_count(tape, &findings->count, TEXTS(6), SIZE_MAX);
+    put_count(tape, &findings->count, TEXTS(9), SIZE_MAX);
     if (!tape->out)
         findings->items = nl_zalloc((findings->count + 1) * sizeof *findings->items);
     for (size_t i = 0; i < findings->count; i++)

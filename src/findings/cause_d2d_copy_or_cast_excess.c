@@ -22,6 +22,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     finding->saving_ns[1] = facts.total_ns;
     nl_title(scene, finding, "Casts, copies and layout changes take %s of the busy time of %s",
              nl_say_share(scene, (double)facts.total_ns / (double)busy), nl_scene_name(scene));
+    nl_kind_claim(scene, NL_CATEGORY_COPY_LIKE, &finding->where);
     nl_kind_tell(scene, finding, &facts, "copy_like", "> 10 % of busy time");
     return NL_CAUSE_FOUND;
 }

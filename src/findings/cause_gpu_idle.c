@@ -314,7 +314,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                              .value = (double)idle});
     if (phase) {
         tell_one_gap(scene, finding, longest);
-        finding->severity = NL_SEVERITY_WARNING;
+        finding->modest = true;
     }
     if (main.activity == NL_DID_LAUNCH && main.longest_ns >= SLOW_LAUNCH_NS)
         finding->remedies = "gpu_idle:warm_up";

@@ -158,7 +158,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_find(scene, finding, cost, 0, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = time.without / 4;
     finding->remedies = !amd && has_tf32(scene, major) ? "tensor_core_unused:tf32" : NULL;
-    finding->confidence = share > 2 * LEAST_SHARE ? 0.95 : 0.85;
+    bool known = major != NL_NULL_U32 || device_name(scene).len;
+    finding->confidence = !known ? 0.8 : share > 2 * LEAST_SHARE ? 0.95 : 0.85;
     nl_title(scene, finding, "Matrix products on %s do not use %s cores: %s of their %s",
              nl_scene_name(scene), amd ? "matrix" : "tensor", nl_say_ns(scene, time.without),
              nl_say_ns(scene, time.all));

@@ -168,6 +168,7 @@ void nl_culprit_name(struct nl_finding *finding, const struct nl_scene *scene,
     struct nl_str name = best.name ? nl_account_name(account, best.name) : (struct nl_str){"", 0};
     if (!rows[i].words || !name.len || says_copy(name) || (double)best.ns < MOSTLY * (double)whole)
         return;
-    finding->title = nl_say(scene, "%s%s%.*s", finding->title, rows[i].words,
-                            (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr);
+    finding->culprit =
+        nl_say(scene, "%.*s", (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr);
+    finding->title = nl_say(scene, "%s%s%s", finding->title, rows[i].words, finding->culprit);
 }

@@ -1,6 +1,6 @@
 /*
- * finding — see finding.h. Every cause is asked about every device; then findings claim their time,
- * specific ones first, and are put in the order of what they alone account for.
+ * finding — see finding.h. Every cause is asked about every device; then those that look at one
+ * matter are joined, and all are put in the order of what they alone can win (ranking.h).
  */
 #include "findings/finding.h"
 
@@ -9,11 +9,9 @@
 #include "findings/advice.h"
 #include "findings/culprit.h"
 #include "tables/memo.h"
+#include "findings/ranking.h"
 #include "findings/remedy.h"
 #include "findings/scene.h"
-
-/* A finding of which less than this share is its own is explained by others. */
-#define OWN_SHARE 0.2
 
 static const struct {
     const struct nl_cause *cause;
@@ -89,6 +87,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
     }
     best.id = cause->id;
     best.level = causes[number].level;
+    best.order = (unsigned)number;
     best.suggestions =
         nl_remedies(best.remedies ? best.remedies : cause->id,
                     nl_setting_of(scenes->items[worst].trace, scenes->items[worst].device->device),
@@ -125,78 +124,6 @@ static void select_printed(struct nl_findings *findings)
     findings->count = kept;
 }
 
-static int by_claim(const void *left, const void *right)
-{
-    const struct nl_finding *a = left, *b = right;
-    if (a->level != b->level)
-        return a->level < b->level ? -1 : 1;
-    if (a->cost_ns != b->cost_ns)
-        return a->cost_ns > b->cost_ns ? -1 : 1;
-    return strcmp(a->id, b->id);
-}
-
-static bool same_place(const struct nl_finding *a, const struct nl_finding *b)
-{
-    return a->rank == b->rank && a->device == b->device;
-}
-
-/* What of a finding's time no earlier claim has; who has most of it. */
-static void claim(struct nl_finding *findings, size_t number)
-{
-    struct nl_finding *finding = &findings[number];
-    struct nl_intervals rest, next;
-    int64_t most = 0, all = nl_intervals_length(&finding->where);
-    const char *owner = NULL;
-    finding->beyond_ns = finding->cost_ns;
-    if (!all)
-        return;
-    nl_intervals_init(&rest);
-    nl_intervals_subtract(&finding->where, &(struct nl_intervals){0}, &rest);
-    for (size_t i = 0; i < number; i++) {
-        if (!same_place(&findings[i], finding))
-            continue;
-        int64_t common = nl_intervals_overlap(&findings[i].where, &finding->where);
-        if (common > most) {
-            most = common;
-            owner = findings[i].id;
-        }
-        nl_intervals_init(&next);
-        nl_intervals_subtract(&rest, &findings[i].where, &next);
-        nl_intervals_release(&rest);
-        rest = next;
-    }
-    double own = (double)nl_intervals_length(&rest) / (double)all;
-    finding->beyond_ns = (int64_t)((double)finding->cost_ns * own);
-    if (own < OWN_SHARE)
-        finding->explained_by = owner;
-    nl_intervals_release(&rest);
-}
-
-/* Own explanations before explained ones, faults before remarks, then by time of their own. */
-static int by_weight(const void *left, const void *right)
-{
-    const struct nl_finding *a = left, *b = right;
-    bool explained_a = a->explained_by != NULL, explained_b = b->explained_by != NULL;
-    if (explained_a != explained_b)
-        return explained_a ? 1 : -1;
-    bool remark_a = a->severity == NL_SEVERITY_INFO, remark_b = b->severity == NL_SEVERITY_INFO;
-    if (remark_a != remark_b)
-        return remark_a ? 1 : -1;
-    if (a->beyond_ns != b->beyond_ns)
-        return a->beyond_ns > b->beyond_ns ? -1 : 1;
-    return by_claim(left, right);
-}
-
-static void rank(struct nl_findings *findings)
-{
-    if (!findings->count)
-        return;
-    qsort(findings->items, findings->count, sizeof *findings->items, by_claim);
-    for (size_t i = 0; i < findings->count; i++)
-        claim(findings->items, i);
-    qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
-}
-
 static struct nl_findings *find(const struct nl_trace *trace,
                                 const struct nl_analyze_options *options, struct nl_job *job,
                                 struct nl_err *err)
@@ -226,9 +153,10 @@ static struct nl_findings *find(const struct nl_trace *trace,
         nl_fail(err, NL_INTERRUPTED, "stopped while looking for causes");
         return NULL;
     }
+    nl_findings_join(findings);
     if (!options->all)
         select_printed(findings);
-    rank(findings);
+    nl_findings_rank(findings);
     for (size_t i = 0; i < findings->count; i++)
         nl_finding_surer(&findings->items[i], trace, &findings->arena);
     return findings;

@@ -4,9 +4,8 @@
  *
  * A cause is one file (cause_NAME.c) and one row of causes.def. It is evaluated per device; the
  * finding that is reported is that of the device that loses most, with the number of devices it
- * holds on. Findings are ranked by the time that no earlier one accounts for: specific causes claim
- * their intervals first, general ones (a synchronising call, an idle device) what is left. Costs of
- * several findings overlap and must not be added.
+ * holds on. Findings are ranked by what they can win that no earlier one wins (ranking.h). Costs of
+ * several findings overlap and must not be added; wins_ns may be.
  *
  * Printed are findings with confidence of at least NL_FINDING_CONFIDENCE, two pieces of evidence,
  * and a cost of at least 0.5 % of the wall time and 50 µs. `all` lifts these rules. What could not be
@@ -24,6 +23,7 @@
 #define NL_FINDING_SUGGESTIONS 4
 #define NL_FINDING_EXAMPLES    3
 #define NL_FINDING_NEEDS       6
+#define NL_FINDING_ALSO        2
 
 enum nl_severity { NL_SEVERITY_INFO, NL_SEVERITY_WARNING, NL_SEVERITY_CRITICAL };
 
@@ -57,11 +57,14 @@ struct nl_finding_need {
 struct nl_finding {
     const char *id; /* cause and place: "sync_calls", unique within a report */
     const char *cause, *title;
+    const char *culprit;               /* name from the profile that stands in the title, or NULL */
+    const char *also[NL_FINDING_ALSO]; /* causes that went into it (ranking.h); NULL none */
     enum nl_severity severity;
     double confidence;
     int64_t cost_ns, beyond_ns; /* beyond: of cost, not accounted for by findings above */
     double cost_share;          /* of the device's wall time; NaN where that is not known */
     int64_t saving_ns[2];
+    int64_t wins_ns;            /* of saving_ns[1], not won by findings above */
     int64_t rank, device;       /* the place that loses most; NL_NULL_I64 unknown */
     size_t devices, of_devices; /* holds on `devices` of `of_devices` */
     int64_t steps[2];           /* first and last step; NL_NULL_I64 without steps */
@@ -74,8 +77,9 @@ struct nl_finding {
     size_t need_count;
     const char *explained_by;  /* id of a finding above that has most of the same time, or NULL */
     const char *reason;        /* of an abstention */
-    unsigned level;            /* 0 specific .. 2 general */
+    unsigned level, order;     /* of causes.def: 0 specific .. 2 general; row */
     bool validity;             /* about the measurement, not about the program */
+    bool modest;               /* never critical */
     struct nl_intervals where; /* what it claims; owned */
 };
 

@@ -28,6 +28,16 @@ struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category)
     return facts;
 }
 
+void nl_kind_claim(const struct nl_scene *scene, unsigned category, struct nl_intervals *where)
+{
+    const struct nl_trace *trace = scene->trace;
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t slice = trace->kernel.slice[scene->kernels[i]];
+        if (trace->kernel.category[scene->kernels[i]] == category)
+            nl_intervals_add(where, trace->slice.ts[slice], nl_slice_end(trace, slice));
+    }
+}
+
 int64_t nl_kind_busy(const struct nl_scene *scene)
 {
     return scene->wall_ns - scene->parts->idle_ns;

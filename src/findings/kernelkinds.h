@@ -16,6 +16,9 @@ struct nl_kind_facts {
 
 struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category);
 
+/* Adds the times of the device's kernels of the category. */
+void nl_kind_claim(const struct nl_scene *scene, unsigned category, struct nl_intervals *where);
+
 /* Time, count and median as evidence, and its share of busy time. */
 void nl_kind_tell(struct nl_scene *scene, struct nl_finding *finding,
                   const struct nl_kind_facts *facts, const char *category, const char *threshold);

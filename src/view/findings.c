@@ -80,6 +80,13 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding)
     put_i64(json, "cost_ns", finding->cost_ns);
     nl_json_put_f64(json, "cost_share", finding->cost_share, true);
     put_i64(json, "beyond_ns", finding->beyond_ns);
+    put_i64(json, "wins_ns", finding->wins_ns);
+    nl_json_put_text(json, "culprit", finding->culprit);
+    nl_json_key(json, "also");
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < NL_FINDING_ALSO && finding->also[i]; i++)
+        nl_json_text(json, finding->also[i]);
+    nl_json_close(json, ']');
     nl_json_put_text(json, "explained_by", finding->explained_by);
     nl_json_key(json, "saving_ns");
     nl_json_open(json, '[');

@@ -337,11 +337,17 @@ static struct nl_trace *build(void (*fill)(struct gputrace *make))
     return gputrace_close(&make);
 }
 
+/* Told under its own name, or as a part of another. */
 static const struct nl_finding *find(const struct nl_findings *findings, const char *cause)
 {
-    for (size_t i = 0; i < findings->count; i++)
-        if (!strcmp(findings->items[i].cause, cause))
-            return &findings->items[i];
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct nl_finding *finding = &findings->items[i];
+        if (!strcmp(finding->cause, cause))
+            return finding;
+        for (size_t part = 0; part < NL_FINDING_ALSO && finding->also[part]; part++)
+            if (!strcmp(finding->also[part], cause))
+                return finding;
+    }
     return NULL;
 }
 

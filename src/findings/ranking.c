@@ -1,0 +1,133 @@
+/* ranking — see ranking.h. There are some dozens of causes, so the next to claim is looked for each time. */
+#include "findings/ranking.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sum.h"
+
+#define OWN_SHARE      0.2 /* of what it can win: less is another's */
+#define NEARLY         0.9
+#define CRITICAL_SHARE 0.2 /* of the time, to be won */
+
+static bool same_place(const struct nl_finding *a, const struct nl_finding *b)
+{
+    return a->rank == b->rank && a->device == b->device;
+}
+
+/* The finding that claims next: of the lowest level what can win most, or nearly most and stands earlier. */
+static size_t next_claim(const struct nl_finding *items, size_t from, size_t count)
+{
+    unsigned level = items[from].level;
+    int64_t most = INT64_MIN;
+    size_t best = from;
+    for (size_t i = from; i < count; i++)
+        level = items[i].level < level ? items[i].level : level;
+    for (size_t i = from; i < count; i++)
+        if (items[i].level == level && items[i].saving_ns[1] > most)
+            most = items[i].saving_ns[1];
+    bool found = false;
+    for (size_t i = from; i < count; i++) {
+        if (items[i].level != level || (double)items[i].saving_ns[1] < NEARLY * (double)most)
+            continue;
+        if (!found || items[i].order < items[best].order)
+            best = i;
+        found = true;
+    }
+    return best;
+}
+
+static void put_in_claim_order(struct nl_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        size_t best = next_claim(findings->items, i, findings->count);
+        struct nl_finding moved = findings->items[best];
+        findings->items[best] = findings->items[i];
+        findings->items[i] = moved;
+    }
+}
+
+/* What an earlier claim wins in the time that both have. */
+static double won_in(const struct nl_finding *earlier, int64_t common)
+{
+    int64_t all = nl_intervals_length(&earlier->where);
+    return all > 0 ? (double)earlier->saving_ns[1] * ((double)common / (double)all) : 0;
+}
+
+/* What of a finding's time no earlier claim has, what is left to win; who has most of it. */
+static void claim(struct nl_finding *findings, size_t number)
+{
+    struct nl_finding *finding = &findings[number];
+    struct nl_intervals rest, next;
+    int64_t most = 0, all = nl_intervals_length(&finding->where);
+    const char *owner = NULL;
+    double won = 0, saving = (double)finding->saving_ns[1];
+    finding->beyond_ns = finding->cost_ns;
+    finding->wins_ns = finding->saving_ns[1];
+    if (!all)
+        return;
+    nl_intervals_init(&rest);
+    nl_intervals_subtract(&finding->where, &(struct nl_intervals){0}, &rest);
+    for (size_t i = 0; i < number; i++) {
+        if (!same_place(&findings[i], finding))
+            continue;
+        int64_t common = nl_intervals_overlap(&findings[i].where, &finding->where);
+        won += won_in(&findings[i], common);
+        if (common > most) {
+            most = common;
+            owner = findings[i].id;
+        }
+        nl_intervals_init(&next);
+        nl_intervals_subtract(&rest, &findings[i].where, &next);
+        nl_intervals_release(&rest);
+        rest = next;
+    }
+    double own = (double)nl_intervals_length(&rest) / (double)all;
+    nl_intervals_release(&rest);
+    double wins = saving - won > saving * own ? saving - won : saving * own;
+    finding->beyond_ns = (int64_t)((double)finding->cost_ns * own);
+    finding->wins_ns = (int64_t)wins;
+    if (wins < OWN_SHARE * saving || (own < OWN_SHARE && saving <= 0))
+        finding->explained_by = owner;
+}
+
+/* Remarks stay remarks; a finding that says so is never critical. */
+static void grade(struct nl_finding *finding)
+{
+    if (finding->severity == NL_SEVERITY_INFO || finding->validity || isnan(finding->cost_share) ||
+        finding->cost_ns <= 0)
+        return;
+    double wall = (double)finding->cost_ns / finding->cost_share;
+    bool critical = (double)finding->saving_ns[1] >= CRITICAL_SHARE * wall;
+    finding->severity = critical && !finding->modest ? NL_SEVERITY_CRITICAL : NL_SEVERITY_WARNING;
+}
+
+/* Own explanations before explained ones, faults before remarks, then by what they alone can win. */
+static int by_weight(const void *left, const void *right)
+{
+    const struct nl_finding *a = left, *b = right;
+    bool explained_a = a->explained_by != NULL, explained_b = b->explained_by != NULL;
+    if (explained_a != explained_b)
+        return explained_a ? 1 : -1;
+    bool remark_a = a->severity == NL_SEVERITY_INFO, remark_b = b->severity == NL_SEVERITY_INFO;
+    if (remark_a != remark_b)
+        return remark_a ? 1 : -1;
+    if (a->wins_ns != b->wins_ns)
+        return a->wins_ns > b->wins_ns ? -1 : 1;
+    if (a->cost_ns != b->cost_ns)
+        return a->cost_ns > b->cost_ns ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+void nl_findings_rank(struct nl_findings *findings)
+{
+    if (!findings->count)
+        return;
+    put_in_claim_order(findings);
+    for (size_t i = 0; i < findings->count; i++) {
+        claim(findings->items, i);
+        grade(&findings->items[i]);
+    }
+    qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
+}
