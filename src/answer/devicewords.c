@@ -112,6 +112,29 @@ static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char 
     }
 }
 
+/* "; matrix products run without tensor cores, which costs up to 525.2 ms". */
+static void put_inside(struct nl_device_case *it, struct nl_buf *out)
+{
+    static const struct {
+        const char *cause, *words;
+    } rows[] = {
+        {"tensor_core_unused", "matrix products run without tensor cores"},
+        {"elementwise_not_fused", "elementwise operators are not fused"},
+        {"attention_not_fused", "attention is not fused"},
+        {"gemm_misaligned", "sizes of matrix products are not aligned"},
+        {"d2d_copy_or_cast_excess",
+         "kernels that only copy, cast or change layout take much of it"},
+        {"layout_copies", "operators that only move data take much of it"},
+    };
+    if (!it->inside || (double)it->inside_ns < UNLIKE * (double)it->parts.total)
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (!strcmp(it->inside->cause, rows[i].cause)) {
+            nl_buf_format(out, "; %s", rows[i].words);
+            nl_tell_time(out, ", which costs up to ", it->inside_ns);
+        }
+}
+
 void nl_device_tell_compute(struct nl_device_case *it, int64_t ns)
 {
     const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
@@ -120,6 +143,7 @@ void nl_device_tell_compute(struct nl_device_case *it, int64_t ns)
     put_place(it, out);
     put_of(out, " computes ", ns, it->parts.total);
     put_kernels(it, out, "; most in ", 2);
+    put_inside(it, out);
     close_sentence(it, out,
                    kernels ? nl_keep_kernel(it->judged, nl_lookup_text(kernels, 0, "name")) : NULL);
     out = nl_tell_begin(it->judged);
@@ -347,6 +371,8 @@ static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
     size_t before = out->len;
     if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_HOST)
         put_share_of(out, "first-time calls", parts[NL_TIME_FIRST].ns, whole);
+    if (class != NL_VERDICT_INPUT)
+        put_share_of(out, "waiting for input data", parts[NL_TIME_INPUT].ns, whole);
     if (class != NL_VERDICT_LAUNCH)
         put_share_of(out, "short waits for launches",
                      parts[NL_TIME_DISPATCH].ns + parts[NL_TIME_QUEUED].ns, whole);

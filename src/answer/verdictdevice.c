@@ -15,6 +15,7 @@
 #define WEIGHTY      0.25 /* of the time: a cause beside computing */
 #define MOST_COMPUTE 0.75
 #define MOST_STARTUP 0.8 /* of the time: then start-up is the answer, whatever the steps are like */
+#define SURE         0.85
 #define STEPS        5   /* that make a steady part */
 #define IN_STEPS     0.9 /* of the device's work: then one marked step is enough */
 #define FEW_SLICES   50
@@ -91,6 +92,33 @@ static int64_t cpu_late(const struct nl_device_case *it)
            part(it, NL_TIME_INPUT) + part(it, NL_TIME_SYNC) + part(it, NL_TIME_HOST);
 }
 
+/* The finding about how the device computes that can win most, or NULL. It must be sure: a device that is
+ * not known may have no tensor cores. */
+static const struct nl_finding *inside_compute(const struct nl_judged *judged)
+{
+    static const char *const causes[] = {"tensor_core_unused",      "elementwise_not_fused",
+                                         "attention_not_fused",     "gemm_misaligned",
+                                         "d2d_copy_or_cast_excess", "layout_copies"};
+    const struct nl_findings *findings = judged->report->findings;
+    const struct nl_finding *best = NULL;
+    for (size_t i = 0; findings && i < findings->count; i++)
+        for (size_t c = 0; c < sizeof causes / sizeof causes[0]; c++)
+            if (!strcmp(findings->items[i].cause, causes[c]) &&
+                findings->items[i].confidence >= SURE &&
+                (!best || findings->items[i].wins_ns > best->wins_ns))
+                best = &findings->items[i];
+    return best;
+}
+
+/* What it can win in the time that the answer is about: findings are about the whole profile. */
+static int64_t won_inside(const struct nl_device_case *it, const struct nl_finding *finding)
+{
+    if (!finding || it->row.compute_ns <= 0)
+        return 0;
+    double share = (double)finding->wins_ns / (double)it->row.compute_ns;
+    return (int64_t)((share < 1 ? share : 1) * (double)part(it, NL_TIME_COMPUTE));
+}
+
 static struct group choose(const struct nl_device_case *it)
 {
     struct group best = largest(it);
@@ -101,7 +129,8 @@ static struct group choose(const struct nl_device_case *it)
                      : cpu_late(it);
     bool weighty = best.class != NL_VERDICT_IDLE && (double)ns >= WEIGHTY * (double)total &&
                    (double)compute < MOST_COMPUTE * (double)total;
-    if (compute >= best.ns && !weighty)
+    bool wins_more = won_inside(it, inside_compute(it->judged)) > ns;
+    if (compute >= best.ns && (!weighty || wins_more))
         return (struct group){NL_VERDICT_COMPUTE, compute};
     return best;
 }
@@ -288,9 +317,13 @@ static bool judge_timeline(struct nl_judged *judged)
          group.class == NL_VERDICT_STARTUP) &&
         nl_device_tell_capture(&it))
         return true;
+    it.inside = group.class == NL_VERDICT_COMPUTE ? inside_compute(judged) : NULL;
+    it.inside_ns = won_inside(&it, it.inside);
     tellers[group.class](&it, group.ns);
     if (group.class != NL_VERDICT_COMPUTE)
         put_saving(&it, group.ns);
+    else if (it.inside)
+        put_saving(&it, it.inside_ns);
     put_phase(&it);
     nl_device_tell_rest(&it, group.class);
     return true;
