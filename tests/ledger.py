@@ -143,7 +143,7 @@ def killed():
 def interrupted():
     """Ctrl-C while several are added: what was added until then is said and there."""
     paths = copies(place("interrupted-files"), 150)
-    for wait in (0.1, 0.05, 0.2, 0.4, 0.025, 0.8, 0.0125, 1.2, 1.6, 2.4, 3.2):
+    for wait in (0.1, 0.05, 0.2, 0.4, 0.025, 0.8, 0.0125):
         ledger = place("interrupted")
         run = start(ledger, *paths)
         time.sleep(wait)

@@ -29,7 +29,8 @@ struct adding {
     struct nl_job *job;
     size_t count;
     unsigned workers;
-    size_t next; /* whose turn to write it is */
+    struct nl_ledger *ledgers[WORKERS_MAX]; /* one per worker, opened with its first word */
+    size_t next;                            /* whose turn to write it is */
     pthread_mutex_t lock;
     pthread_cond_t turn;
 };
@@ -280,16 +281,26 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
     return keep(one, again, err);
 }
 
-static bool add_one(struct one *one, struct nl_err *err)
+/* The worker's ledger. Of several words, nothing is reported before all of them were synced at the end. */
+static struct nl_ledger *ledger_of(struct adding *adding, unsigned worker, struct nl_err *err)
+{
+    if (adding->ledgers[worker])
+        return adding->ledgers[worker];
+    struct nl_ledger *ledger = nl_ledger_open(adding->folder, NL_LEDGER_WRITE, err);
+    if (ledger && adding->count > 1 &&
+        !nl_ledgerdb_script(ledger, "PRAGMA synchronous = NORMAL", err)) {
+        nl_ledger_close(ledger);
+        ledger = NULL;
+    }
+    return adding->ledgers[worker] = ledger;
+}
+
+static bool add_one(struct one *one, unsigned worker, struct nl_err *err)
 {
     bool done = false, again = true;
-    one->ledger = nl_ledger_open(one->adding->folder, NL_LEDGER_WRITE, err);
-    /* Of several, nothing is reported before all of them were synced at the end. */
-    if (one->ledger && one->adding->count > 1 &&
-        !nl_ledgerdb_script(one->ledger, "PRAGMA synchronous = NORMAL", err)) {
-        nl_ledger_close(one->ledger);
-        one->ledger = NULL;
-    }
+    if (nl_job_cancelled(one->job))
+        return nl_fail(err, NL_INTERRUPTED, "stopped on request");
+    one->ledger = ledger_of(one->adding, worker, err);
     for (int i = 0; one->ledger && i < ATTEMPTS && again; i++) {
         one->there = (struct there){0};
         nl_arena_init(&one->there.arena);
@@ -300,9 +311,7 @@ static bool add_one(struct one *one, struct nl_err *err)
     }
     if (done && again)
         done = nl_fail(err, NL_ENVIRONMENT, "another process is adding the same run; try again");
-    done = done && nl_ledger_short_id(one->ledger, one->result->id, one->result->short_id, err);
-    nl_ledger_close(one->ledger);
-    return done;
+    return done && nl_ledger_short_id(one->ledger, one->result->id, one->result->short_id, err);
 }
 
 static void run_one(void *context, size_t index, unsigned worker)
@@ -313,14 +322,13 @@ static void run_one(void *context, size_t index, unsigned worker)
                           .memory_bytes =
                               adding->job ? adding->job->memory_bytes / adding->workers : 0,
                           .parent = adding->job};
-    (void)worker;
     part.threads += part.threads == 0;
     struct one one = {.adding = adding,
                       .index = index,
                       .job = adding->workers > 1 ? &part : adding->job,
                       .result = result};
     nl_err_clear(&result->err);
-    if (!add_one(&one, &result->err))
+    if (!add_one(&one, worker, &result->err))
         result->outcome = NL_ADD_FAILED;
     if (adding->workers > 1)
         nl_job_add(adding->job, 1);
@@ -377,6 +385,8 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
     nl_parallel(adding.workers, count, run_one, &adding);
     if (shared)
         repeat_alone(&adding);
+    for (unsigned i = 0; i < WORKERS_MAX; i++)
+        nl_ledger_close(adding.ledgers[i]);
     bool done = count == 1 || nl_ledger_sync(ledger, err);
     /* Open until now: the last one to close a ledger puts its log in order, which takes a while. */
     nl_ledger_close(ledger);

@@ -290,8 +290,10 @@ void run_facts_find_peaks(struct run_facts *facts, const struct doc_schema *sche
     struct gpu_peaks gpus;
     const char *name = run_fact(facts, "hardware.device_name");
     double sms = run_fact_number(facts, "hardware.sm_count");
+    if (!name)
+        return;
     gpu_peaks_init(&gpus);
-    const struct gpu_peak *peak = name ? gpu_peaks_find(&gpus, name, sms) : NULL;
+    const struct gpu_peak *peak = gpu_peaks_find(&gpus, name, sms);
     for (size_t i = 0; peak && i < peak->count; i++) {
         char key[80], text[40];
         if (!gpu_figures[peak->figures[i].figure].member)

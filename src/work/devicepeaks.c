@@ -107,6 +107,8 @@ struct nl_device_peaks *nl_device_peaks_new(const struct nl_trace *trace)
         nl_zalloc(sizeof *held + (trace->device.rows + (size_t)1) * sizeof held->peaks[0]);
     struct gpu_peaks table;
     nl_arena_init(&held->arena);
+    if (!trace->device.rows)
+        return held->peaks;
     gpu_peaks_init(&table);
     for (uint32_t device = 0; device < trace->device.rows; device++)
         find_peaks(&held->peaks[device], &table, trace, device, &held->arena);
