@@ -88,6 +88,11 @@ struct ncu_unit {
 };
 struct ncu_unit ncu_unit(struct nl_str spelled);
 
+/* The same of a metric: where its name says that it is a percentage and the page names a size alone,
+ * Nsight Compute means percent per that size ("Kbyte" → "%/Kbyte", 0). */
+bool ncu_is_percent(struct nl_str metric);
+struct ncu_unit ncu_unit_in(struct nl_str spelled, bool percent);
+
 /* The base unit of a metric by its name, as reports keep none: "" when the name does not tell. */
 const char *ncu_unit_of(struct nl_str metric);
 

@@ -58,7 +58,7 @@ static const char *const ignored[] = {"Host Name", "Kernel Time", "CC"};
 
 /* A metric's column on the raw page. */
 struct metric_column {
-    bool metric;
+    bool metric, percent;
     struct ncu_name name;
     uint32_t unit;
     int exponent;
@@ -120,7 +120,8 @@ static void take_header(struct page *page)
         for (int i = 0; i < COLUMNS; i++)
             if (page->at[i] < 0 && nl_str_is(title, titles[i]))
                 page->at[i] = (int)c;
-        page->columns[c] = (struct metric_column){.metric = title.len && !is_known(title)};
+        page->columns[c] = (struct metric_column){.metric = title.len && !is_known(title),
+                                                  .percent = ncu_is_percent(title)};
         if (page->columns[c].metric)
             page->columns[c].name = ncu_name(&page->ncu, title);
     }
@@ -132,7 +133,8 @@ static void take_units(struct page *page)
 {
     const struct csvread *csv = &page->csv;
     for (size_t c = 0; c < page->column_count && c < csv->count; c++) {
-        struct ncu_unit unit = ncu_unit(csvread_trimmed(csv->cells[c]));
+        struct ncu_unit unit =
+            ncu_unit_in(csvread_trimmed(csv->cells[c]), page->columns[c].percent);
         if (!unit.text[0])
             continue;
         page->columns[c].unit = nl_stage_name(page->ncu.stage, nl_str(unit.text));
@@ -318,7 +320,8 @@ static void details_row(struct page *page)
     if (csvread_cell(csv, page->at[RULE]).len) {
         rule_row(page, section_name);
     } else if (metric.len) {
-        struct ncu_unit unit = ncu_unit(csvread_trimmed(csvread_cell(csv, page->at[UNIT])));
+        struct ncu_unit unit =
+            ncu_unit_in(csvread_trimmed(csvread_cell(csv, page->at[UNIT])), ncu_is_percent(metric));
         struct ncu_name name = ncu_name(&page->ncu, metric);
         struct ncu_value value =
             read_metric_cell(csvread_cell(csv, page->at[VALUE]), unit.exponent, name);

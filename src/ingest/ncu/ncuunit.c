@@ -41,6 +41,11 @@ struct ncu_unit ncu_unit(struct nl_str spelled)
         return unit;
     }
     size_t at = (size_t)(slash - spelled.ptr);
+    if (nl_str_is((struct nl_str){spelled.ptr, at}, "%")) { /* as it is: 2.6 %/Kbyte */
+        snprintf(unit.text, sizeof unit.text, "%.*s", (int)(spelled.len < 40 ? spelled.len : 40),
+                 spelled.ptr);
+        return unit;
+    }
     unit.exponent = base_word((struct nl_str){spelled.ptr, at}, above, sizeof above);
     int down = base_word((struct nl_str){slash + 1, spelled.len - at - 1}, below, sizeof below);
     if (strcmp(below, "ns") == 0) { /* per time is per second */
@@ -86,6 +91,22 @@ static const struct {
     {STARTS, "smsp__average_warp", "cycle"},
     {HAS, ".ratio", ""},
 };
+
+bool ncu_is_percent(struct nl_str metric)
+{
+    return nl_str_contains(metric, "_pct") || nl_str_contains(metric, ".pct");
+}
+
+struct ncu_unit ncu_unit_in(struct nl_str spelled, bool percent)
+{
+    struct ncu_unit unit = ncu_unit(spelled);
+    if (!percent || strcmp(unit.text, "bytes") != 0)
+        return unit;
+    unit.exponent = 0;
+    snprintf(unit.text, sizeof unit.text, "%%/%.*s", (int)(spelled.len < 20 ? spelled.len : 20),
+             spelled.ptr);
+    return unit;
+}
 
 /* What a counter counts, by a word before its first dot. */
 static const struct {
