@@ -242,6 +242,22 @@ static void add(struct queue *queue, const struct nl_work *work)
     queue->items[queue->count++] = (struct waiting){work->end, work->slice, false};
 }
 
+/* The device's time, as time_breakdown has it: at the window's edges where it worked beyond them. */
+static void set_span(const struct nl_account_maker *maker, struct nl_account_group *it, int64_t end)
+{
+    uint32_t before, after;
+    struct nl_account_device *device = &it->device;
+    nl_work_beyond(maker->trace, &maker->window, maker->lanes + it->lane_first, it->lane_count,
+                   &before, &after);
+    if (device->work_start == INT64_MIN && (before == NL_NULL_ROW || after == NL_NULL_ROW))
+        return;
+    if (before != NL_NULL_ROW)
+        device->work_start = maker->window.start;
+    if (after != NL_NULL_ROW)
+        end = maker->window.end;
+    device->wall_ns = end - device->work_start;
+}
+
 void nl_account_work(struct nl_account_maker *maker, size_t group,
                      const struct nl_account_owners *owners)
 {
@@ -266,10 +282,9 @@ void nl_account_work(struct nl_account_maker *maker, size_t group,
             end = batch[i].end > end ? batch[i].end : end;
         }
     nl_sweep_close(&sweep);
-    if (end != INT64_MIN) {
+    if (end != INT64_MIN)
         advance(&booker, end);
-        it->device.wall_ns = end - it->device.work_start;
-    }
+    set_span(maker, it, end);
     for (enum sort sort = COMPUTE; sort < SORTS; sort++)
         nl_free(booker.queues[sort].items);
 }

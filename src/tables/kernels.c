@@ -6,6 +6,7 @@
 #include "tables/answer.h"
 #include "tables/scope.h"
 #include "base/sum.h"
+#include "base/units.h"
 
 #define PLAIN_COLUMNS (5 + NL_STATS_COUNT) /* without those of measurements */
 
@@ -74,6 +75,27 @@ static uint32_t *examples_of(const struct nl_trace *trace)
     return examples;
 }
 
+/* Statistics are of whole kernels; what of them a window cuts off is said. */
+static const char *tell_window(struct nl_result *result, const struct nl_trace *trace,
+                               const struct nl_window *window)
+{
+    struct nl_scope scope;
+    int64_t start, end, inside = 0, earlier = 0;
+    char inside_text[NL_UNIT_TEXT], earlier_text[NL_UNIT_TEXT];
+    nl_scope_init(&scope, trace, window);
+    for (uint32_t row = 0; row < trace->kernel.rows; row++) {
+        uint32_t slice = trace->kernel.slice[row];
+        if (!nl_scope_slice(&scope, slice, &start, &end))
+            continue;
+        nl_sum_add(trace->slice.ts[slice] < scope.start ? &earlier : &inside, end - start);
+    }
+    nl_scope_release(&scope);
+    return nl_arena_format(&result->arena,
+                           "kernels that begin in the window, at their whole length; %s of it lie "
+                           "inside, and %s more of kernels that began before",
+                           nl_format_ns(inside_text, inside), nl_format_ns(earlier_text, earlier));
+}
+
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
                              struct nl_job *job, struct nl_err *err)
 {
@@ -103,6 +125,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             put_measured(&cells[PLAIN_COLUMNS], &measured[stats[i].name]);
     }
     nl_answer_settle(result, "total_ns");
+    if (options->window.has_time)
+        result->note = tell_window(result, trace, &options->window);
     nl_free(measured);
     nl_free(examples);
     nl_free(stats);

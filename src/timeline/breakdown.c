@@ -124,7 +124,24 @@ static void name_row(const struct nl_trace *trace, const struct nl_work_lane *la
     row->ordinal = row->device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[row->device];
 }
 
-/* False when nothing of the device lies in the window. */
+/* Where the device's time in the window begins and ends: with its work, but at the window's own edges
+ * where it worked before or after them, too. `start` and `end` come with the work's own (INT64_MIN = none
+ * in the window). False when the device was not there. */
+static bool find_span(const struct nl_trace *trace, const struct nl_window *window,
+                      const struct nl_work_lane *lanes, size_t count, int64_t *start, int64_t *end)
+{
+    uint32_t before, after;
+    nl_work_beyond(trace, window, lanes, count, &before, &after);
+    if (*start == INT64_MIN && (before == NL_NULL_ROW || after == NL_NULL_ROW))
+        return false;
+    if (before != NL_NULL_ROW)
+        *start = window->start;
+    if (after != NL_NULL_ROW)
+        *end = window->end;
+    return true;
+}
+
+/* False when the device was not there in the window. */
 static bool break_down(const struct nl_trace *trace, const struct nl_window *window,
                        const struct nl_work_lane *lanes, size_t count,
                        struct nl_device_breakdown *row)
@@ -146,11 +163,12 @@ static bool break_down(const struct nl_trace *trace, const struct nl_window *win
     row->kernels = sweep.seen[NL_KIND_KERNEL];
     row->copies = sweep.seen[NL_KIND_MEMCPY];
     row->memsets = sweep.seen[NL_KIND_MEMSET];
-    if (start == INT64_MIN)
-        return row->kernels + row->copies + row->memsets > 0;
     int64_t end =
         later(later(tally.end[NL_IS_COMPUTE], tally.end[NL_IS_COMM]), tally.end[NL_IS_COPY]);
-    account(&tally, end);
+    if (start != INT64_MIN)
+        account(&tally, end);
+    if (!find_span(trace, window, lanes, count, &start, &end))
+        return row->kernels + row->copies + row->memsets > 0;
     row->start_ns = start;
     row->wall_ns = end - start;
     row->compute_ns = tally.compute;

@@ -18,8 +18,8 @@ struct nl_window {
 };
 
 /*
- * One device of one rank. wall = last end - first start of its work (clipped to the window), as
- * HTA's kernel_time. The identity  compute + exposed_comm + exposed_copy + idle = wall  is exact:
+ * One device of one rank. wall = last end - first start of its work, as HTA's kernel_time, clipped to
+ * the window: where the device worked before the window, wall begins with it, and so at its end. The identity  compute + exposed_comm + exposed_copy + idle = wall  is exact:
  * busy time under compute is compute; else under communication exposed_comm; else under copies or
  * memsets exposed_copy. Graph-level records (kernels inside not recorded) count as compute.
  */

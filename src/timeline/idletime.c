@@ -302,7 +302,10 @@ static enum nl_idle_class add_long(struct finder *finder, const struct nl_idle_g
     nl_grow(&idle->gaps, &idle->gap_cap, idle->gap_count + 1);
     struct nl_idle_gap *gap = &idle->gaps[idle->gap_count];
     *gap = *found;
-    gap->class = nl_idle_classify(&finder->rule, gap);
+    struct nl_idle_gap whole = *found; /* a window may have cut its start off */
+    int64_t began = nl_slice_end(trace, found->before);
+    whole.start = began < found->start ? began : found->start;
+    gap->class = nl_idle_classify(&finder->rule, &whole);
     if (gap->class == NL_IDLE_UNKNOWN)
         divide_unknown(finder, gap);
     else
@@ -339,17 +342,24 @@ static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t 
     device->class_count[class]++;
 }
 
-/* A gap is where work begins after everything before it has ended. */
+/* A gap is where work begins after everything before it has ended; at the edges of a window, where the
+ * device had work before and has more after. */
 static void find_gaps(struct finder *finder, const struct nl_window *window,
                       const struct nl_work_lane *lanes, size_t count)
 {
     struct nl_sweep sweep;
     struct nl_work batch[NL_SWEEP_BATCH];
     int64_t end = INT64_MIN;
-    uint32_t latest = finder->first = NL_NULL_ROW;
+    uint32_t before, after;
+    nl_work_beyond(finder->trace, window, lanes, count, &before, &after);
+    uint32_t latest = finder->first = before;
+    bool found = before != NL_NULL_ROW && after != NL_NULL_ROW;
+    if (before != NL_NULL_ROW)
+        finder->device->start_ns = end = window->start;
     nl_sweep_open(&sweep, finder->trace, window, lanes, count);
     for (size_t got; (got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0;)
         for (size_t i = 0; i < got; i++) {
+            found = true;
             if (latest == NL_NULL_ROW) {
                 finder->device->start_ns = end = batch[i].start;
                 finder->first = batch[i].slice;
@@ -362,6 +372,14 @@ static void find_gaps(struct finder *finder, const struct nl_window *window,
             }
         }
     nl_sweep_close(&sweep);
+    if (!found) {
+        finder->first = latest = NL_NULL_ROW;
+        finder->device->start_ns = 0;
+    } else if (after != NL_NULL_ROW) {
+        if (end < window->end)
+            add_gap(finder, end, window->end, latest, after);
+        end = window->end;
+    }
     finder->last = latest;
     if (latest != NL_NULL_ROW)
         finder->device->wall_ns = end - finder->device->start_ns;

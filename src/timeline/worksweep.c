@@ -151,6 +151,48 @@ static void add_runs(struct nl_sweep *sweep, uint32_t lane)
     }
 }
 
+/* First row of [low, high), all of one depth, that begins at or after `ts`. */
+static uint32_t first_from(const struct nl_trace *trace, uint32_t low, uint32_t high, int64_t ts)
+{
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (trace->slice.ts[middle] < ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_timed_work(const struct nl_trace *trace, uint32_t row)
+{
+    return work_class(trace, row, trace->slice.kind[row]) != NL_IS_NO_WORK &&
+           trace->slice.dur[row] != NL_NULL_I64;
+}
+
+void nl_work_beyond(const struct nl_trace *trace, const struct nl_window *window,
+                    const struct nl_work_lane *lanes, size_t count, uint32_t *before,
+                    uint32_t *after)
+{
+    *before = *after = NL_NULL_ROW;
+    for (size_t i = 0; window && window->has_time && i < count; i++) {
+        uint32_t first = trace->lane.first[lanes[i].lane];
+        uint32_t last = first + trace->lane.count[lanes[i].lane];
+        last = depth_end(trace, first, last, trace->slice.depth[first]);
+        uint32_t row = first_from(trace, first, last, window->start);
+        while (row > first && !is_timed_work(trace, row - 1))
+            row--;
+        if (row-- > first &&
+            (*before == NL_NULL_ROW || nl_slice_end(trace, row) > nl_slice_end(trace, *before)))
+            *before = row;
+        row = first_from(trace, first, last, window->end);
+        while (row < last && !is_timed_work(trace, row))
+            row++;
+        if (row < last && (*after == NL_NULL_ROW || trace->slice.ts[row] < trace->slice.ts[*after]))
+            *after = row;
+    }
+}
+
 void nl_sweep_open(struct nl_sweep *sweep, const struct nl_trace *trace,
                    const struct nl_window *window, const struct nl_work_lane *lanes, size_t count)
 {

@@ -30,7 +30,8 @@ static unsigned work_bit(const struct nl_trace *trace, uint32_t row)
     return nl_str_starts(name, "nccl") ? WORK_COMM : WORK_COMPUTE;
 }
 
-/* Paints the device's work within [from, to); returns the wall time. */
+/* Paints the device's work within [from, to); returns the wall time: from the window's start where it
+ * worked before, to the window's end where it works later. */
 static int64_t paint(const struct nl_trace *trace, uint32_t device, int64_t from, int64_t to)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -38,8 +39,11 @@ static int64_t paint(const struct nl_trace *trace, uint32_t device, int64_t from
     for (uint32_t row = 0; row < trace->slice.rows; row++) {
         unsigned bit = work_bit(trace, row);
         int64_t start = trace->slice.ts[row], end = nl_slice_end(trace, row);
-        if (nl_slice_device(trace, row) != device || !bit || start >= to || end < from ||
-            (end == from && start != from))
+        if (nl_slice_device(trace, row) != device || !bit)
+            continue;
+        first = start < from ? from : first;
+        last = start >= to ? to : last;
+        if (start >= to || end < from || (end == from && start != from))
             continue;
         start = start < from ? from : start;
         end = end > to ? to : end;
@@ -48,7 +52,7 @@ static int64_t paint(const struct nl_trace *trace, uint32_t device, int64_t from
         for (int64_t t = start; t < end; t++)
             line[t] |= (unsigned char)bit;
     }
-    return first == INT64_MAX ? 0 : last - first;
+    return first == INT64_MAX || last == INT64_MIN ? 0 : last - first;
 }
 
 static int64_t count_where(unsigned mask, unsigned value)
