@@ -169,7 +169,9 @@ void nl_device_tell_copy(struct nl_device_case *it, int64_t ns)
     const char *range = copying_range(judged, NL_KIND_NVTX);
     range = range ? range : copying_range(judged, NL_KIND_OP);
     struct nl_buf *out = nl_tell_begin(judged);
-    nl_tell_time(out, "Copy-bound: exposed copies take ", ns);
+    const struct nl_result *rows = nl_judged_part(judged, "breakdown");
+    bool fills = nl_lookup_sum(rows, "memsets") > 0 && nl_lookup_sum(rows, "copies") <= 0;
+    nl_tell_time(out, fills ? "Memsets take " : "Copy-bound: exposed copies take ", ns);
     nl_tell_time(out, " of ", it->parts.total);
     nl_tell_ratio(out, " (", ns, it->parts.total);
     nl_buf_text(out, ")");

@@ -4,6 +4,8 @@
  */
 #include "answer/headline.h"
 
+#include <stdio.h>
+
 #include "tables/answer.h"
 #include "tables/lookup.h"
 #include "tables/shortname.h"
@@ -95,7 +97,9 @@ static void put_part(struct nl_buf *out, const struct nl_result *breakdown, cons
 static void put_rest(struct nl_buf *out, const struct nl_result *breakdown)
 {
     put_part(out, breakdown, "; exposed communication ", "exposed_comm_ns");
-    put_part(out, breakdown, "; exposed copies ", "exposed_copy_ns");
+    char copies[40];
+    snprintf(copies, sizeof copies, "; %s ", nl_exposed_copy_word(breakdown));
+    put_part(out, breakdown, copies, "exposed_copy_ns");
     put_percent(out, "; idle ", share_of(breakdown, "idle_ns"));
     nl_buf_char(out, '.');
 }

@@ -50,3 +50,9 @@ int64_t nl_lookup_sum(const struct nl_result *result, const char *column)
     }
     return sum;
 }
+
+const char *nl_exposed_copy_word(const struct nl_result *breakdown)
+{
+    bool fills = nl_lookup_sum(breakdown, "memsets") > 0 && !nl_lookup_sum(breakdown, "copies");
+    return fills ? "exposed memsets" : "exposed copies";
+}

@@ -3,6 +3,7 @@
  * shows too; here they get names and shares.
  */
 #include "tables/answer.h"
+#include "tables/lookup.h"
 #include "tables/memo.h"
 
 static const struct nl_result_column columns[] = {
@@ -23,6 +24,8 @@ static const struct nl_result_column columns[] = {
     {"copies", NULL, NL_MEANS_COUNT},
     {"memsets", NULL, NL_MEANS_COUNT},
 };
+
+#define COPY_COLUMN 9
 
 static void add_row(struct nl_result *result, const struct nl_trace *trace,
                     const struct nl_device_breakdown *row)
@@ -58,6 +61,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("breakdown", NULL, columns);
     for (size_t i = 0; i < count; i++)
         add_row(result, trace, &devices[i]);
+    result->columns[COPY_COLUMN].head = nl_exposed_copy_word(result);
     return result;
 }
 

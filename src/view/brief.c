@@ -147,6 +147,7 @@ static const struct {
              {"exposed_copy_ns", "exposed copies", "▓", CYAN},
              {"idle_ns", "idle", "·", RED}};
 #define PARTS (sizeof parts / sizeof parts[0])
+#define COPY  2
 
 static void put_cells(struct brief *brief, const struct nl_result *rows, size_t row, int64_t wall)
 {
@@ -183,7 +184,7 @@ static void put_device(struct brief *brief, const struct nl_result *rows, size_t
         if (share < LEAST_SHARE)
             continue;
         nl_buf_format(&words, "%s%s", words.len ? ", " : "", nl_format_percent(text, share));
-        nl_buf_format(&words, " %s", parts[i].word);
+        nl_buf_format(&words, " %s", i == COPY ? nl_exposed_copy_word(rows) : parts[i].word);
     }
     nl_buf_format(&words, " of %s", nl_format_ns(text, wall));
     size_t room = brief->width > place + BAR + 3 ? brief->width - place - BAR - 3 : 0;
