@@ -71,7 +71,8 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope)
         uint32_t slice = table->slice[row];
         int64_t length = slice == NL_NULL_ROW ? -1 : nl_scope_length(scope, slice);
         if (length <= 0 || table->bytes[row] == NL_NULL_U64 || !table->bytes[row] ||
-            trace->slice.kind[slice] != NL_KIND_KERNEL)
+            trace->slice.kind[slice] != NL_KIND_KERNEL ||
+            trace->slice.flags[slice] & NL_SLICE_CLAMPED)
             continue;
         uint64_t what = (uint64_t)table->operation[row] << 32 | trace->slice.lane[slice];
         uint64_t size = table->bytes[row] << 20 ^ (uint64_t)table->group_name[row];

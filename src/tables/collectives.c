@@ -14,7 +14,7 @@ static const struct nl_result_column columns[] = {
     {"dtype", NULL, NL_MEANS_TEXT},
     {"ranks", NULL, NL_MEANS_INTEGER},
     {"bytes", NULL, NL_MEANS_BYTES},
-    {"bandwidth_bytes_per_s", "bandwidth", NL_MEANS_RATE},
+    {"bandwidth_bytes_per_s", "algorithm bandwidth", NL_MEANS_RATE},
     NL_STATS_COLUMNS,
 };
 
@@ -24,10 +24,12 @@ enum { SUM_BYTES, SUM_SIZED, SUM_TIMED_BYTES, SUM_TIMED_NS, SUM_ROW };
 #define NO_TIMES  ((uint64_t)1 << 62)
 
 /* Is the slice's length that of the operation? An operator or a call that enqueues it returns long before
- * the data have moved. */
+ * the data have moved; of what never ended, nobody knows when they had. */
 static bool lasts_as_long(const struct nl_trace *trace, uint32_t row)
 {
     uint32_t slice = trace->collective.slice[row];
+    if (trace->slice.flags[slice] & NL_SLICE_CLAMPED)
+        return false;
     if (trace->lane.kind[trace->slice.lane[slice]] == NL_LANE_STREAM)
         return true;
     return trace->slice.kind[slice] == NL_KIND_COLLECTIVE &&
@@ -120,7 +122,9 @@ const struct nl_analysis nl_analysis_collectives = {
     .run = run,
     .doc =
         "Per rank, side (device kernels, host calls), operation, process group and element type: "
-        "bytes, bandwidth = bytes / time where bytes are known and the time is the operation's (it "
-        "includes waiting for other ranks), not that of a call which only enqueues it; statistics "
-        "of time (null where only a moment is known), and share within the side.",
+        "bytes, algorithm bandwidth = bytes / time where bytes are known and the time is the "
+        "operation's (it includes waiting for other ranks), not that of a call which only enqueues "
+        "it, and not of one that never ended; statistics of time (null where only a moment is "
+        "known), and share within the side. Bus bandwidth, as nccl-tests define it, is in the "
+        "section bus_bandwidth.",
 };
