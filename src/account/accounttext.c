@@ -108,6 +108,8 @@ void nl_account_culprit(const struct nl_account *account, const struct nl_accoun
         nl_buf_text(out, "gaps under 1 µs");
     else if (row->activity == NL_DID_QUEUED && row->class == NL_IDLE_DEPENDENCY)
         nl_buf_text(out, "queued: waits for an event of another stream");
+    else if (row->activity == NL_DID_QUEUED && row->class == NL_IDLE_QUEUED)
+        nl_buf_text(out, "queued: launched but not started");
     else if (row->activity == NL_DID_QUEUED)
         nl_buf_text(out, "queued: launch latency");
     else if (row->name != NL_NO_NAME && row->activity == NL_DID_COUNT)

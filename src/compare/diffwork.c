@@ -130,6 +130,7 @@ static uint32_t part_of_gap(struct sharing *s, enum nl_idle_class class)
     static const char *const texts[NL_IDLE_CLASSES] = {
         [NL_IDLE_DEPENDENCY] = "waits for another stream",
         [NL_IDLE_LAUNCH_LATENCY] = "launch latency",
+        [NL_IDLE_QUEUED] = "launched but not started",
         [NL_IDLE_UNKNOWN] = "cause not recorded",
         [NL_IDLE_SHORT] = "gaps under 1 us",
     };

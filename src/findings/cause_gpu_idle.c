@@ -32,7 +32,7 @@ static void class_times(const struct nl_scene *scene, int64_t ns[NL_IDLE_CLASSES
         if (sum->class != NL_IDLE_HOST_LATE || sum->activity != NL_DID_QUEUED)
             continue;
         ns[NL_IDLE_HOST_LATE] -= sum->total_ns;
-        nl_sum_add(&ns[NL_IDLE_LAUNCH_LATENCY], sum->total_ns);
+        nl_sum_add(&ns[NL_IDLE_QUEUED], sum->total_ns);
     }
 }
 
@@ -50,8 +50,8 @@ static const char *class_sql(const struct nl_scene *scene, enum nl_idle_class cl
 {
     if (class == NL_IDLE_HOST_LATE)
         return "class = 'host_late' AND activity <> 'queued'";
-    if (class == NL_IDLE_LAUNCH_LATENCY)
-        return "(class = 'launch_latency' OR (class = 'host_late' AND activity = 'queued'))";
+    if (class == NL_IDLE_QUEUED)
+        return "(class = 'queued' OR (class = 'host_late' AND activity = 'queued'))";
     return nl_say(scene, "class = '%s'", nl_idle_class_name(class));
 }
 
@@ -60,7 +60,9 @@ static const char *meaning_of(enum nl_idle_class class)
     static const char *const texts[NL_IDLE_CLASSES] = {
         [NL_IDLE_HOST_LATE] = "the CPU launched the next work too late",
         [NL_IDLE_DEPENDENCY] = "the next work waited for an event of another stream",
-        [NL_IDLE_LAUNCH_LATENCY] = "the next work was launched but had not started",
+        [NL_IDLE_LAUNCH_LATENCY] = "launch latency, up to 30 µs a gap",
+        [NL_IDLE_QUEUED] = "the next work was launched but had not started (gaps of class queued, and "
+                           "of class host_late from their launch on)",
         [NL_IDLE_UNKNOWN] = "the launch of the next work was not recorded",
         [NL_IDLE_SHORT] = "in gaps under 1 µs between back-to-back work",
     };

@@ -131,7 +131,7 @@ const struct nl_table_function nl_tf_account = {
             {"range", "TEXT", "module, else NVTX range or annotation, that launched it"},
             {"wait", "TEXT",
              "idle: blocking call without which the CPU could have run ahead through the time"},
-            {"class", "TEXT", "idle: host_late, dependency, launch_latency, unknown or short"},
+            {"class", "TEXT", "idle: host_late, dependency, launch_latency, queued, unknown or short"},
             {"thread", "TEXT", "who did it: launching, or other, a thread it waited for"},
             {"count", "INTEGER", "pieces of device work, or stretches of idle time"},
             {"bytes", "INTEGER", "of copies and memsets"},

@@ -104,8 +104,8 @@ const struct nl_table_function nl_tf_idle_gaps = {
         "Stretches of at least 1 µs without any work on a device, between its first and last "
         "work. class: host_late (the launch of the work after the gap began inside the gap), "
         "dependency (launched before, its stream was told to wait for an event), launch_latency "
-        "(launched before, no wait known), unknown (its launch was not recorded). activity and "
-        "activity_name: what the launching thread, or one that it waited for, did for the largest "
+        "(launched before, no wait known, up to 30 µs), queued (the same, but longer), unknown (its "
+        "launch was not recorded). activity and activity_name: what the launching thread, or one that it waited for, did for the largest "
         "part of the gap.",
     .example = "SELECT class, count(*), sum(dur) FROM idle_gaps GROUP BY class",
     .columns =
@@ -114,7 +114,7 @@ const struct nl_table_function nl_tf_idle_gaps = {
             {"device", "INTEGER", "device number within its rank"},
             {"ts", "INTEGER NS", "start: the work before it has ended"},
             {"dur", "INTEGER NS", "length"},
-            {"class", "TEXT", "host_late, dependency, launch_latency or unknown"},
+            {"class", "TEXT", "host_late, dependency, launch_latency, queued or unknown"},
             {"activity", "TEXT", "what the launching thread did most"},
             {"activity_name", "TEXT", "name of that operator, call, function or range"},
             {"activity_ns", "INTEGER NS", "for how long"},
@@ -143,7 +143,7 @@ const struct nl_table_function nl_tf_idle_causes = {
         (const struct nl_tf_column[]){
             {"rank", "INTEGER", "rank, where only one used the device"},
             {"device", "INTEGER", "device number within its rank"},
-            {"class", "TEXT", "host_late, dependency, launch_latency, unknown or short"},
+            {"class", "TEXT", "host_late, dependency, launch_latency, queued, unknown or short"},
             {"activity", "TEXT",
              "operator, python, synchronisation, off-CPU (waiting), nothing recorded, …"},
             {"name", "TEXT", "name of the operator, call, function or range"},

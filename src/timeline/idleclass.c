@@ -71,7 +71,9 @@ uint8_t nl_idle_classify(const struct nl_idle_rule *rule, const struct nl_idle_g
                      ? lane != NL_NULL_ROW &&
                            stream_waits(trace, lane, launched_before(trace, gap->after), launched)
                      : thread_waits(rule, gap->launch);
-    return waits ? NL_IDLE_DEPENDENCY : NL_IDLE_LAUNCH_LATENCY;
+    if (waits)
+        return NL_IDLE_DEPENDENCY;
+    return gap->end - gap->start > NL_IDLE_LATENCY_NS ? NL_IDLE_QUEUED : NL_IDLE_LAUNCH_LATENCY;
 }
 
 static bool same_stream(const struct nl_trace *trace, uint32_t a, uint32_t b)

@@ -18,6 +18,7 @@ static const char *const class_names[NL_IDLE_CLASSES] = {
     [NL_IDLE_HOST_LATE] = "host_late",
     [NL_IDLE_DEPENDENCY] = "dependency",
     [NL_IDLE_LAUNCH_LATENCY] = "launch_latency",
+    [NL_IDLE_QUEUED] = "queued",
     [NL_IDLE_UNKNOWN] = "unknown",
     [NL_IDLE_SHORT] = "short",
 };

@@ -11,7 +11,9 @@
  *
  *   host_late        the launch began after the gap had begun: the device waited for the CPU
  *   dependency       launched before, and the owner's stream had been told to wait for an event
- *   launch_latency   launched before, and nothing is known that it waited for
+ *   launch_latency   launched before, nothing is known that it waited for, and the gap is no longer than
+ *                    a launch takes to reach the device (30 µs: HTA's kernel_wait)
+ *   queued           the same, but longer: it waited for something that was not recorded
  *   unknown          the owner's launch was not recorded; such a gap is divided by what the thread did
  *                    that feeds the device (timeline/feeder.h), where one is known
  *   short            under 1 µs: not looked at
@@ -30,12 +32,14 @@
 
 struct nl_work_lane;
 
-#define NL_IDLE_SHORT_NS 1000
+#define NL_IDLE_SHORT_NS   1000
+#define NL_IDLE_LATENCY_NS 30000
 
 enum nl_idle_class {
     NL_IDLE_HOST_LATE,
     NL_IDLE_DEPENDENCY,
     NL_IDLE_LAUNCH_LATENCY,
+    NL_IDLE_QUEUED,
     NL_IDLE_UNKNOWN,
     NL_IDLE_SHORT,
     NL_IDLE_CLASSES
