@@ -100,13 +100,14 @@ static const struct nl_tf_column time_arguments[] = {
 const struct nl_table_function nl_tf_idle_gaps = {
     .name = "idle_gaps",
     .signature = "idle_gaps(window_start, window_end)",
-    .doc =
-        "Stretches of at least 1 µs without any work on a device, between its first and last "
-        "work. class: host_late (the launch of the work after the gap began inside the gap), "
-        "dependency (launched before, its stream was told to wait for an event), launch_latency "
-        "(launched before, no wait known, up to 30 µs), queued (the same, but longer), unknown (its "
-        "launch was not recorded). activity and activity_name: what the launching thread, or one that it waited for, did for the largest "
-        "part of the gap.",
+    .doc = "Stretches of at least 1 µs without any work on a device, between its first and last "
+           "work. class: host_late (the launch of the work after the gap began inside the gap), "
+           "dependency (launched before, its stream was told to wait for an event), launch_latency "
+           "(launched before, no wait known, up to 30 µs), queued (the same, but longer), unknown "
+           "(its "
+           "launch was not recorded). activity and activity_name: what the launching thread, or "
+           "one that it waited for, did for the largest "
+           "part of the gap.",
     .example = "SELECT class, count(*), sum(dur) FROM idle_gaps GROUP BY class",
     .columns =
         (const struct nl_tf_column[]){
