@@ -86,6 +86,8 @@ static bool check_library(const char *library, struct nl_err *err)
     return true;
 }
 
+/* Right before the program: the kernel's events are inherited by whatever we start, and a helper (git, for
+ * the facts of the run) that executes and ends while the scheduler has given it our events takes them along. */
 static void start_sources(struct nl_recorder *recorder)
 {
     const struct nl_source *const *table =
@@ -124,7 +126,6 @@ struct nl_recorder *nl_recorder_new(const struct nl_recorder_options *options, s
     recorder->program_fd = -1;
     nl_arena_init(&recorder->arena);
     set_control(recorder->control, options);
-    start_sources(recorder);
     parts_on_close(parts, leave_part, recorder);
     return recorder;
 }
@@ -185,6 +186,7 @@ static void set_window(struct nl_recorder *recorder)
 bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *failure,
                        struct nl_err *err)
 {
+    start_sources(recorder);
     char **variables = environment(recorder);
     recorder->started_ns = ticks_clock_ns(CLOCK_MONOTONIC);
     *failure = posix_spawnp(&recorder->program, argv[0], NULL, NULL, argv, variables);
@@ -226,6 +228,7 @@ bool nl_recorder_attach(struct nl_recorder *recorder, int64_t pid, struct nl_err
     nl_err_at(err, "", -1);
     if (!check_python(pid, err) || !parts_adopt(recorder->parts, pid, err))
         return false;
+    start_sources(recorder);
     for (size_t i = 0; i < recorder->source_count; i++)
         if (!recorder->sources[i]->poll && recorder->runs[i].available) {
             recorder->runs[i].available = false;
