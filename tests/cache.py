@@ -2,9 +2,11 @@
 """The cache of imported profiles: the same answers with and without it, two imports at once, an
 import killed at any moment, a damaged cache file, a bounded size. Likewise for the reports that are
 kept beside a large trace."""
+import fcntl
 import gzip
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -246,6 +248,165 @@ def swept_reports(profile):
                 len(cached(folder)) == 2 and trace not in cached(folder), cached(folder))
 
 
+LATER = {"NEUROLENS_CACHE_WRITE": "background"}
+
+
+def ask_later(profile, folder, **more):
+    return neurolens(["sql", profile, QUESTION, "--format", "csv", "--ledger", folder], extra=LATER, **more)
+
+
+def settled(folder, count=1, seconds=20):
+    """Waits until the folder holds so many files and no unfinished one."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        names = cached(folder)
+        if len(names) == count and all(name.endswith((".nlt", ".nla")) for name in names):
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def writers(folder):
+    """Processes that write to this ledger: its path is in their command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == PROGRAM.encode() and folder.encode() in words:
+            found.append(int(pid))
+    return found
+
+
+def number_of(path):
+    return os.stat(path).st_ino
+
+
+def behind(profile, truth):
+    """The cache is written after the answer, by a process of its own."""
+    folder = ledger("behind")
+    first = ask_later(profile, folder)
+    tally.check("written behind the answer", first.stdout == truth and settled(folder), cached(folder))
+    path = os.path.join(folder, "cache", cached(folder)[0])
+    inode = number_of(path)
+    again = ask_later(profile, folder)
+    tally.check("and read by the next command", again.stdout == truth and settled(folder) and number_of(path) == inode,
+                again.describe())
+    with open(path, "rb") as file:
+        whole = file.read()
+    there = ledger("before")
+    ask(profile, there)
+    with open(os.path.join(there, "cache", cached(there)[0]), "rb") as file:
+        tally.check("the same bytes as written before it", file.read() == whole)
+    waiting(profile, truth, folder, path, whole)
+    left_behind(profile, truth, folder, path, whole)
+
+
+def waiting(profile, truth, folder, path, whole):
+    """This script is the writer; the program waits for it, but not for one that does nothing."""
+    os.unlink(path)
+    with open(path + ".part", "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        run = start(profile, folder)
+        for at in range(0, len(whole), len(whole) // 20 + 1):
+            file.write(whole[at:at + len(whole) // 20 + 1])
+            file.flush()
+            time.sleep(0.005)
+        os.rename(path + ".part", path)
+        inode = number_of(path)
+    answer = run.communicate(timeout=60)[0].decode()
+    tally.check("a second command waits for the writer", answer == truth and number_of(path) == inode and
+                len(cached(folder)) == 1, cached(folder))
+    os.unlink(path)
+    with open(path + ".part", "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        idle = ask_later(profile, folder)
+        tally.check("not for one that does nothing, whose file it leaves alone", idle.stdout == truth and
+                    cached(folder) == [os.path.basename(path) + ".part"] and not writers(folder), cached(folder))
+        run = start(profile, folder)
+        time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        tally.check("Ctrl-C ends waiting", run.wait(timeout=20) in (130, 0, -signal.SIGINT), run.returncode)
+        run.communicate()
+
+
+def left_behind(profile, truth, folder, path, whole):
+    for name, old in (("shorter", b"x" * 100), ("longer", b"x" * (len(whole) + 9)), ("whole but unnamed", whole)):
+        for file in cached(folder):
+            os.unlink(os.path.join(folder, "cache", file))
+        with open(path + ".part", "wb") as file:
+            file.write(old)
+        result = ask_later(profile, folder)
+        good = settled(folder)
+        with open(path, "rb") as file:
+            tally.check("the unfinished file of a dead writer is taken over (%s)" % name,
+                        result.stdout == truth and good and file.read() == whole, cached(folder))
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+
+def writer_fails(profile, truth):
+    folder = ledger("no room")
+    result = ask_later(profile, folder, preexec=limited)
+    until = time.monotonic() + 20
+    while time.monotonic() < until and (writers(folder) or cached(folder)):
+        time.sleep(0.005)
+    tally.check("a writer without room leaves nothing", result.stdout == truth and not cached(folder) and
+                not writers(folder), "%s %s" % (cached(folder), result.describe()))
+
+
+def crowded():
+    """One processor, shared with a busy process, for a child of low priority: it takes its time."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def writer_killed(profile):
+    """A writer that is slow: who reads the output does not wait; killed, it leaves nothing wrong."""
+    folder = ledger("slow")
+    truth = report(profile, folder, "--no-cache").stdout
+    words = [PROGRAM, "analyze", profile, "--ledger", folder]
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=crowded)
+    seen = {"alive": 0, signal.SIGTERM: 0, signal.SIGKILL: 0}
+    wrong = []
+    try:
+        for number in range(10):
+            end = (signal.SIGTERM, signal.SIGKILL)[number % 2]
+            run = subprocess.run(words, env=dict(environment(scratch()), **LATER), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=crowded, timeout=60)
+            left = writers(folder)  # the output has ended, they have not
+            seen["alive"] += len(left)
+            for pid in left:
+                try:
+                    held = {os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)}
+                    os.kill(pid, end)
+                    seen[end] += 1
+                except OSError:
+                    continue
+                if any(name.startswith(("pipe:", "socket:")) for name in held):
+                    wrong.append("holds %s" % held)
+            while writers(folder):
+                time.sleep(0.005)
+            parts = [name for name in cached(folder) if name.endswith(".part")]
+            if run.stdout.decode() != truth or (parts and end == signal.SIGTERM and left):
+                wrong.append("%s %s" % (end, cached(folder)))
+            for name in cached(folder):
+                if not name.endswith(".part"):
+                    os.unlink(os.path.join(folder, "cache", name))
+    finally:
+        busy.kill()
+        busy.wait()
+    print("# seen: %s" % seen)
+    tally.check("output ends before the writer, which holds none of it; killed, it leaves nothing wrong", not wrong, wrong[:5])
+    after = neurolens(words[1:], extra=LATER)
+    tally.check("the command after them keeps trace and report", after.stdout == truth and settled(folder, 2), cached(folder))
+    sizes = {name[-4:]: os.path.getsize(os.path.join(folder, "cache", name)) for name in cached(folder)}
+    tally.check("both are whole", is_kept(report(profile, folder)) and sizes[".nlt"] > 1 << 20, sizes)
+
+
 def main():
     profile = unpacked()
     truth = ask(profile, ledger("none"), "--no-cache").stdout
@@ -253,8 +414,11 @@ def main():
     at_once(profile, truth)
     killed(profile, truth)
     damaged(profile, truth)
+    behind(profile, truth)
+    writer_fails(profile, truth)
     bounded(profile)
     profile = large("large.json")
+    writer_killed(profile)
     same_reports(profile)
     changed_source(profile)
     damaged_reports(profile)

@@ -76,7 +76,7 @@ def environment(home):
     kept = {k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS") or k == "PATH"}
     kept.update(
         HOME=home, TMPDIR=home, LC_ALL="C.UTF-8", TZ="UTC", TERM="dumb", COLUMNS="100",
-        TESTS=TESTS, FIXTURES=FIXTURES,
+        TESTS=TESTS, FIXTURES=FIXTURES, NEUROLENS_CACHE_WRITE="foreground",  # nothing goes on when a command has ended
         PATH=os.path.dirname(PROGRAM) + os.pathsep + kept.get("PATH", "/usr/bin:/bin"),
     )
     return kept

@@ -72,9 +72,8 @@ static bool read_amounts(const struct nl_call *call, struct nl_analyze_options *
 }
 
 /* From the loaded trace to the last line. */
-static bool report(const struct nl_input_words *input, const struct nl_trace *trace,
-                   const char *plan, const struct nl_call *call, struct nl_output *output,
-                   struct nl_err *err)
+static bool report(struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
+                   const struct nl_call *call, struct nl_output *output, struct nl_err *err)
 {
     struct nl_analyze_options options = {.limit = (size_t)call->settings.limit,
                                          .fold = output->view->folds && !call->settings.all,
@@ -88,6 +87,7 @@ static bool report(const struct nl_input_words *input, const struct nl_trace *tr
     if (!answer)
         return false;
     struct nl_profile *profile = nl_profile_new(trace, &options.window);
+    nl_input_keep(input, trace, call); /* nothing more is asked of the trace */
     nl_progress_quiet(call->progress);
     bool done = show(call, output, profile, answer, err);
     nl_profile_free(profile);
@@ -125,8 +125,11 @@ static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
     bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
                 nl_output_open(&output, call, input.paths, input.count, err);
     if (done) {
+        input.background = true;
         trace = nl_input_load(&input, call, err);
         done = trace && report(&input, trace, plan, call, &output, err);
+        if (trace)
+            nl_input_keep(&input, trace, call); /* if it came to no answer */
         done = nl_output_close(&output, call, done, err);
     }
     if (trace)

@@ -83,9 +83,11 @@ static bool ask(struct nl_shell *shell, const char *query, struct nl_err *err)
 static bool query_trace(struct nl_input_words *input, const char *query, const struct nl_call *call,
                         struct nl_output *output, struct nl_err *err)
 {
+    input->background = true;
     struct nl_trace *trace = nl_input_load(input, call, err);
     if (!trace)
         return false;
+    nl_input_keep(input, trace, call); /* rows are printed as they come */
     bool done = refuse_window(input, trace, call, err);
     if (done) {
         struct nl_profile *profile = nl_profile_new(trace, NULL);

@@ -40,6 +40,9 @@ static const struct {
      "  130  stopped by Ctrl-C\n"},
     {"environment", "the environment variables that are read",
      "  NEUROLENS_LEDGER  ledger folder when --ledger is not given\n"
+     "  NEUROLENS_CACHE_WRITE  foreground: no command leaves the cache to a process that "
+     "goes on\n"
+     "                    after it; background: every command does; else for 32 MiB and more\n"
      "  NEUROLENS_CAPTURE_LIBRARY  libneurolens-capture.so, when `run` does not find it\n"
      "  NEUROLENS_ONNXRUNTIME  the ONNX Runtime library that `profile` uses first\n"
      "  NO_COLOR          when set and not empty: no colour unless --color always\n"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "cli/cachewriter.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
 #include "cli/message.h"
@@ -72,6 +73,7 @@ bool nl_input_read(struct nl_input_words *input, char *const *words, size_t coun
 
 void nl_input_release(struct nl_input_words *input)
 {
+    nl_cache_later_drop(&input->later);
     nl_arena_free(&input->arena);
     input->paths = NULL;
     input->count = 0;
@@ -214,6 +216,10 @@ struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_cal
     }
     options.cache_folder = cache;
     options.cache_bytes = cache ? nl_cache_bound(cache) : 0;
+    if (input->background) {
+        input->later.least = nl_cachewriter_least();
+        options.later = &input->later;
+    }
     double start = seconds_now();
     nl_progress_profile(call->progress, input->paths[0]);
     struct nl_trace *trace = load(input, call, &options, err);
@@ -223,6 +229,15 @@ struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_cal
         input->cache = nl_arena_text(&input->arena, cache, strlen(cache));
     nl_free(cache);
     return trace;
+}
+
+void nl_input_keep(struct nl_input_words *input, const struct nl_trace *trace,
+                   const struct nl_call *call)
+{
+    if (nl_job_cancelled(call->job))
+        nl_cache_later_drop(&input->later);
+    else
+        nl_cachewriter_start(&input->later, trace);
 }
 
 bool nl_input_window(const struct nl_input_words *input, const struct nl_trace *trace,

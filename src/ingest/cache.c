@@ -62,7 +62,7 @@ bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs,
     return key->bytes >= WORTH_BYTES;
 }
 
-static char *path_of(const struct nl_cache_key *key, const char *folder)
+char *nl_cache_path(const struct nl_cache_key *key, const char *folder)
 {
     size_t room = strlen(folder) + 32;
     char *path = nl_alloc(room);
@@ -86,7 +86,7 @@ void nl_cache_used(const char *path)
 
 struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder, unsigned threads)
 {
-    char *path = path_of(key, folder);
+    char *path = nl_cache_path(key, folder);
     struct nl_trace *trace = NULL;
     if (access(path, R_OK) == 0) {
         trace = nl_trace_open(path, false, threads, NULL);
@@ -106,7 +106,7 @@ bool nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t 
     if (bytes > max_bytes || !nl_make_folders(folder, NULL))
         return false;
     nl_cache_sweep(folder, max_bytes - bytes, false);
-    char *path = path_of(key, folder);
+    char *path = nl_cache_path(key, folder);
     bool kept = nl_trace_save(trace, path, NULL);
     if (!kept)
         unlink(path);
@@ -195,6 +195,15 @@ static struct entry *list(const char *folder, size_t *count)
     return entries;
 }
 
+/* Whether somebody writes the trace of that key; temporaries are last. */
+static bool is_coming(const struct entry *entries, size_t count, const char *key)
+{
+    for (size_t i = count; i-- > 0 && entries[i].temporary;)
+        if (!entries[i].answer && memcmp(entries[i].key, key, KEY_DIGITS) == 0)
+            return true;
+    return false;
+}
+
 /* No answer is younger than its trace, so that it goes first. */
 static void order_entries(struct entry *entries, size_t count)
 {
@@ -207,7 +216,7 @@ static void order_entries(struct entry *entries, size_t count)
         if (!entry->answer)
             trace = entry;
         else if (!trace || memcmp(trace->key, entry->key, KEY_DIGITS) != 0)
-            entry->orphan = true;
+            entry->orphan = !is_coming(entries, count, entry->key);
         else if (by_time(&trace->used, &entry->used) < 0)
             entry->used = trace->used;
     }

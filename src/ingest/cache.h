@@ -33,6 +33,37 @@ struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folde
 bool nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
                    const struct nl_trace *trace);
 
+/* <folder>/<key>.nlt; nl_free'd by the caller. */
+char *nl_cache_path(const struct nl_cache_key *key, const char *folder);
+
+/*
+ * A trace that the cache gets later, by another process (cachelater.c). Zeroed but for `least`: nothing
+ * is to be written. One process at a time writes a trace of a key; another that needs it meanwhile
+ * waits for it.
+ */
+struct nl_cache_later {
+    uint64_t least;    /* traces of fewer bytes are kept at once */
+    char *path, *part; /* absolute; NULL: nothing to write */
+    int file;          /* of the part, locked */
+};
+
+/* Makes room like nl_cache_keep, and takes the right to write a trace of so many bytes. False when it
+ * cannot be kept, or another process writes it. */
+bool nl_cache_later(struct nl_cache_later *later, const struct nl_cache_key *key,
+                    const char *folder, uint64_t max_bytes, uint64_t bytes);
+
+/* Writes the trace; nothing is left when that fails. Then nothing is to be written any more. */
+bool nl_cache_later_write(struct nl_cache_later *later, const struct nl_trace *trace);
+
+/* Leaves the writing to a child that was forked, or drops it. */
+void nl_cache_later_leave(struct nl_cache_later *later);
+void nl_cache_later_drop(struct nl_cache_later *later);
+
+/* The trace that another process is writing, when it is done; NULL when nobody writes it, or too slowly,
+ * or the job was cancelled. */
+struct nl_trace *nl_cache_await(const struct nl_cache_key *key, const char *folder,
+                                unsigned threads, struct nl_job *job);
+
 /* Where an answer to a question about the trace of that key belongs; nl_free'd by the caller. */
 char *nl_cache_beside(uint64_t trace, const char *folder, uint64_t question);
 

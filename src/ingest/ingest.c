@@ -400,6 +400,17 @@ static bool is_trace_file(const struct nl_inputs *inputs)
            nl_trace_recognise(magic, sizeof magic);
 }
 
+/* Now or later; false: never. */
+static bool keep(const struct nl_cache_key *key, const struct nl_ingest_options *options,
+                 const struct nl_trace *trace)
+{
+    uint64_t bytes = nl_trace_bytes(trace);
+    if (options->later && bytes >= options->later->least)
+        return nl_cache_later(options->later, key, options->cache_folder, options->cache_bytes,
+                              bytes);
+    return nl_cache_keep(key, options->cache_folder, options->cache_bytes, trace);
+}
+
 /* The profile with the files of `join` joined to it, when it is not NULL. */
 static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struct nl_inputs *join,
                                      const struct nl_ingest_options *options, struct nl_job *job,
@@ -409,11 +420,12 @@ static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struc
     bool may = options->cache_folder && nl_cache_key(&key, inputs, join, options->rank);
     struct nl_trace *trace =
         may ? nl_cache_find(&key, options->cache_folder, nl_job_threads(job)) : NULL;
+    if (!trace && may)
+        trace = nl_cache_await(&key, options->cache_folder, nl_job_threads(job), job);
     bool kept = trace != NULL;
     if (!trace) {
         trace = load_inputs(inputs, join, options, job, err);
-        kept =
-            trace && may && nl_cache_keep(&key, options->cache_folder, options->cache_bytes, trace);
+        kept = trace && may && keep(&key, options, trace);
     }
     if (kept && options->cached_as)
         *options->cached_as = key.hash;

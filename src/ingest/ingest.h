@@ -9,6 +9,7 @@
 #define NL_INGEST_H
 
 #include "base/job.h"
+#include "ingest/cache.h"
 #include "ingest/inputs.h"
 #include "store/builder.h"
 
@@ -66,7 +67,8 @@ struct nl_ingest_options {
     /* Files whose metrics go to the kernels of the profile, whatever their format. */
     const char *const *join;
     size_t join_count;
-    uint64_t *cached_as; /* gets the key under which the cache has it now, 0 = it has not */
+    uint64_t *cached_as; /* gets the key under which the cache has it now or will soon, 0 = never */
+    struct nl_cache_later *later; /* NULL: the cache gets the trace at once, whatever its size */
 };
 
 /* Loads one profile from files, folders and globs (each file a rank or host). Names that cannot be

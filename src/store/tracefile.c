@@ -123,16 +123,21 @@ static void write_all(struct writer *w, const struct nl_trace *trace)
         fwrite(&header, sizeof header, 1, w->out);
 }
 
+bool nl_trace_write(const struct nl_trace *trace, FILE *out)
+{
+    struct writer *w = nl_zalloc(sizeof *w);
+    w->out = out;
+    write_all(w, trace);
+    nl_free(w);
+    return !ferror(out);
+}
+
 bool nl_trace_save(const struct nl_trace *trace, const char *path, struct nl_err *err)
 {
     struct nl_out out;
     if (!nl_out_open(&out, path, err))
         return false;
-    struct writer *w = nl_zalloc(sizeof *w);
-    w->out = out.stream;
-    write_all(w, trace);
-    nl_free(w);
-    if (ferror(out.stream)) {
+    if (!nl_trace_write(trace, out.stream)) {
         nl_err_at(err, path, -1);
         nl_out_abort(&out);
         return nl_fail(err, NL_WRITE, "cannot write: the disk is full or failed");

@@ -15,11 +15,16 @@
 #ifndef NL_TRACEFILE_H
 #define NL_TRACEFILE_H
 
+#include <stdio.h>
+
 #include "store/trace.h"
 
 /* Writes atomically (temporary + rename). Returns false with NL_WRITE (e.g. disk full). */
 NL_MUST_CHECK bool nl_trace_save(const struct nl_trace *trace, const char *path,
                                  struct nl_err *err);
+
+/* The same to a stream that is empty and can be sought. What is buffered is the caller's to flush. */
+NL_MUST_CHECK bool nl_trace_write(const struct nl_trace *trace, FILE *out);
 
 /* NL_FORMAT with the offset of what is wrong; another schema version is NL_FORMAT too. */
 struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads, struct nl_err *err);
