@@ -47,14 +47,16 @@ struct perfring {
     size_t *at;                       /* of each record in `bytes` */
     size_t count, at_cap, order_cap, scratch_cap, next, ready;
     uint64_t damaged;
+    pid_t pid; /* of the program */
     bool cycles, kernel;
 };
 
 /* ---- opening ---- */
 
-static int open_event(const struct perf_event_attr *attr, int processor)
+static int open_event(const struct perfring *ring, const struct perf_event_attr *attr,
+                      int processor)
 {
-    return (int)syscall(SYS_perf_event_open, attr, 0, processor, -1, PERF_FLAG_FD_CLOEXEC);
+    return (int)syscall(SYS_perf_event_open, attr, ring->pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static struct perf_event_attr common(const struct perfring *ring)
@@ -107,9 +109,9 @@ static struct perf_event_attr sampler(const struct perfring *ring,
     return attr;
 }
 
-static bool can_open(const struct perf_event_attr *attr)
+static bool can_open(const struct perfring *ring, const struct perf_event_attr *attr)
 {
-    int event = open_event(attr, -1);
+    int event = open_event(ring, attr, -1);
     if (event >= 0)
         close(event);
     return event >= 0;
@@ -122,7 +124,7 @@ static bool choose_sampler(struct perfring *ring, const struct perfring_options 
         ring->cycles = choice & 2;
         ring->kernel = choice & 1;
         struct perf_event_attr attr = sampler(ring, options);
-        if (can_open(&attr))
+        if (can_open(ring, &attr))
             return true;
     }
     return false;
@@ -149,9 +151,10 @@ static bool map_ring(struct ring *one, int event, size_t rings)
 }
 
 /* One more event that writes into the ring of `owner`; -1 with errno. */
-static int join_ring(const struct perf_event_attr *attr, int number, int owner)
+static int join_ring(const struct perfring *ring, const struct perf_event_attr *attr, int number,
+                     int owner)
 {
-    int event = open_event(attr, number);
+    int event = open_event(ring, attr, number);
     if (event >= 0 && ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, owner) != 0) {
         int failure = errno;
         close(event);
@@ -165,11 +168,11 @@ static bool fill_ring(const struct perfring *ring, struct ring *one, int number,
                       const struct perfring_options *options)
 {
     struct perf_event_attr attr = sampler(ring, options);
-    if (options->hz && (one->sampler = join_ring(&attr, number, owner)) < 0)
+    if (options->hz && (one->sampler = join_ring(ring, &attr, number, owner)) < 0)
         return false;
     attr = dummy(ring);
     attr.context_switch = 1;
-    return !options->switches || (one->switches = join_ring(&attr, number, owner)) >= 0;
+    return !options->switches || (one->switches = join_ring(ring, &attr, number, owner)) >= 0;
 }
 
 /* False with errno. A processor that is off has no ring. */
@@ -177,10 +180,10 @@ static bool open_processor(struct perfring *ring, struct ring *one, int number,
                            const struct perfring_options *options)
 {
     struct perf_event_attr attr = teller(ring, true);
-    int owner = open_event(&attr, number);
+    int owner = open_event(ring, &attr, number);
     if (owner < 0 && errno == EINVAL) { /* before Linux 5.12 */
         attr = teller(ring, false);
-        owner = open_event(&attr, number);
+        owner = open_event(ring, &attr, number);
     }
     if (owner < 0)
         return errno == ENODEV;
@@ -261,6 +264,7 @@ static uint64_t sample_type(const struct perfring_options *options)
 struct perfring *perfring_open(const struct perfring_options *options, char *why, size_t room)
 {
     struct perfring *ring = nl_zalloc(sizeof *ring);
+    ring->pid = options->pid;
     ring->layout.sample_type = sample_type(options);
     ring->layout.registers = options->stacks == PERF_STACKS_DWARF ? unwind_registers() : 0;
     bool done = !options->hz || choose_sampler(ring, options);

@@ -1,14 +1,16 @@
 /*
  * perfring — samples and switches of a program and all it starts, as the kernel writes them.
  *
- *     struct perfring *ring = perfring_open(&options, why, sizeof why);   // in the thread that starts the program
- *     ... posix_spawn ...
+ *     struct perfring *ring = perfring_open(&options, why, sizeof why);   // options.pid waits in front of exec
+ *     ... it is let go ...
  *     now and then:  perfring_fill(ring, now); while (perfring_next(ring, &record)) ...
  *     perfring_close(ring);
  *
- * The events are opened, asleep, on the calling thread, one per processor. The program inherits them
- * when it is cloned and they wake when it becomes itself by exec; so nothing of it is missed, and no process has
- * to be stopped or attached to. The calling thread's own stay asleep.
+ * The events are opened, asleep, on the process that will become the program, one per processor, and wake when
+ * it becomes itself by exec, so nothing of it is missed; what it starts inherits them. They are never opened
+ * on the caller to be inherited: caller and program then had twin contexts, which the kernel exchanges when
+ * one follows the other on a processor, and on a busy machine the program went on with the caller's sleeping ones
+ * (1 sample of 500, seen on Linux 6.18).
  *
  * Each processor has a ring of its own. Records are handed out in the order of their times, those of
  * the last moments when the next fill comes, since another ring may still hold older ones.
@@ -16,12 +18,15 @@
 #ifndef NL_PERFRING_H
 #define NL_PERFRING_H
 
+#include <sys/types.h>
+
 #include "capture/native/perfrecord.h"
 
 /* DWARF: unwound in the recorder, from copies of the stacks' tops. Where unwind_registers() knows none, FP. */
 enum perf_stacks { PERF_STACKS_DWARF, PERF_STACKS_FP, PERF_STACKS_OFF };
 
 struct perfring_options {
+    pid_t pid;   /* a process that waits in front of exec */
     uint32_t hz; /* samples a second of each thread while it runs; 0 = none */
     enum perf_stacks stacks;
     uint32_t stack_bytes; /* of a thread's stack copied for DWARF: a multiple of 8, 65528 at most */

@@ -330,18 +330,22 @@ static void drain(struct sampler *sampler, bool last)
 static bool start(struct source_run *run)
 {
     const struct source_options *options = run->options;
-    struct perfring_options asked = {.hz = options->cpu_hz,
+    if (!options->cpu_hz && options->switches == NL_SWITCHES_OFF)
+        return false;  /* not asked for: no news */
+    if (!run->library) /* the kernel's events reach what we start */
+        (void)snprintf(run->why, sizeof run->why, "only in programs that neurolens starts");
+    return run->library;
+}
+
+static bool meet(struct source_run *run, pid_t program)
+{
+    const struct source_options *options = run->options;
+    struct perfring_options asked = {.pid = program,
+                                     .hz = options->cpu_hz,
                                      .stacks = options->stacks,
                                      .stack_bytes = options->stack_bytes,
                                      .switches = options->switches != NL_SWITCHES_OFF,
                                      .asleep = !parts_control(run->parts)->gate};
-    if (!asked.hz && !asked.switches) {
-        return false; /* not asked for: no news */
-    }
-    if (!run->library) { /* the kernel's events reach what we start */
-        (void)snprintf(run->why, sizeof run->why, "only in programs that neurolens starts");
-        return false;
-    }
     if (asked.stacks == PERF_STACKS_DWARF && !unwind_registers())
         asked.stacks = PERF_STACKS_FP;
     struct perfring *ring = perfring_open(&asked, run->why, sizeof run->why);
@@ -442,5 +446,6 @@ const struct nl_source nl_source_cpu = {
     .period_ns = 1,
     .always = true,
     .start = start,
+    .meet = meet,
     .poll = poll_ring,
     .stop = stop};

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "base/mem.h"
 #include "capture/python/pystack.h"
+#include "capture/recorder/heldprogram.h"
 #include "capture/shared/ticks.h"
 
 #define ROUND_MS  20
@@ -183,17 +183,32 @@ static void set_window(struct nl_recorder *recorder)
         recorder->close_ns = recorder->started_ns + options->delay_ns + options->duration_ns;
 }
 
+static void introduce(struct nl_recorder *recorder, pid_t program)
+{
+    for (size_t i = 0; i < recorder->source_count; i++) {
+        struct source_run *run = &recorder->runs[i];
+        if (run->available && recorder->sources[i]->meet)
+            run->available = recorder->sources[i]->meet(run, program);
+    }
+}
+
 bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *failure,
                        struct nl_err *err)
 {
     start_sources(recorder);
     char **variables = environment(recorder);
     recorder->started_ns = ticks_clock_ns(CLOCK_MONOTONIC);
-    *failure = posix_spawnp(&recorder->program, argv[0], NULL, NULL, argv, variables);
+    struct heldprogram held;
+    *failure = heldprogram_start(&held, argv, variables);
+    if (!*failure) {
+        introduce(recorder, held.pid);
+        *failure = heldprogram_release(&held);
+    }
     if (*failure) {
         nl_err_at(err, argv[0], -1);
         return nl_fail(err, NL_ENVIRONMENT, "cannot start this program: %s", strerror(*failure));
     }
+    recorder->program = held.pid;
     recorder->running = true;
     recorder->program_fd = (int)syscall(SYS_pidfd_open, recorder->program, 0);
     set_window(recorder);

@@ -52,6 +52,8 @@ struct nl_source {
     bool always;       /* polled while the window is closed, too */
     /* False: not available, with the reason in run->why. NULL = always there. */
     bool (*start)(struct source_run *run);
+    /* The program is there and waits in front of exec. False as of start. NULL = nothing to do. */
+    bool (*meet)(struct source_run *run, pid_t program);
     void (*poll)(struct source_run *run);
     /* The recording of a process is about to be closed. NULL = nothing to do. */
     void (*leave)(struct source_run *run, struct part *part);
