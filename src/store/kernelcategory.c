@@ -151,6 +151,21 @@ static const char *dtype_of(struct nl_str text, enum nl_category category)
     return NULL;
 }
 
+/* The name without the list of its arguments, which tells what it is given and not what it does. */
+static struct nl_str without_arguments(struct nl_str text)
+{
+    size_t depth = 0;
+    if (!text.len || text.ptr[text.len - 1] != ')')
+        return text;
+    for (size_t i = text.len; i-- > 1;) {
+        depth += text.ptr[i] == ')';
+        depth -= text.ptr[i] == '(';
+        if (!depth)
+            return (struct nl_str){text.ptr, i};
+    }
+    return text;
+}
+
 static enum nl_category category_of(struct nl_str text, enum nl_class class)
 {
     switch (class) {
@@ -195,7 +210,7 @@ struct nl_kernel_facts nl_kernel_facts(struct nl_str name, enum nl_class class)
         lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
     struct nl_str text = {lower, length};
-    struct nl_kernel_facts facts = {.category = category_of(text, class)};
+    struct nl_kernel_facts facts = {.category = category_of(without_arguments(text), class)};
     facts.tensor_core = tensor_core_of(text, facts.category);
     facts.dtype = dtype_of(text, facts.category);
     return facts;
