@@ -294,13 +294,20 @@ int64_t chrome_external_id(struct chrome_worker *worker)
 
 /* ---- Rows of the processor's side. ---- */
 
+static bool is_step(struct chrome_worker *worker)
+{
+    const struct chrome_value *name = &worker->event.field[CHROME_F_NAME];
+    size_t mark = sizeof STEP_MARK - 1;
+    return chrome_has(&worker->event, CHROME_F_NAME) && name->len > mark &&
+           memcmp(name->ptr, STEP_MARK, mark) == 0;
+}
+
 /* "ProfilerStep#12" → a row of table step. */
 static void mark_step(struct chrome_worker *worker, uint32_t lane, int64_t ts, int64_t dur)
 {
     const struct chrome_value *name = &worker->event.field[CHROME_F_NAME];
     size_t mark = sizeof STEP_MARK - 1;
-    if (!chrome_has(&worker->event, CHROME_F_NAME) || name->len <= mark ||
-        memcmp(name->ptr, STEP_MARK, mark) != 0)
+    if (!is_step(worker))
         return;
     struct chrome_value number = *name;
     number.ptr += mark;
@@ -331,9 +338,26 @@ static uint64_t flops(struct chrome_worker *worker)
     return NL_NULL_U64;
 }
 
+static void row_annotation(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
+                           int64_t dur)
+{
+    uint32_t lane = chrome_thread_lane(worker, cat->lane, 0);
+    struct nl_nvtx_row row = nl_nvtx_row();
+    row.slice = chrome_slice(worker, cat, lane, ts, dur);
+    row.style = NL_RANGE_ANNOTATION;
+    nl_stage_nvtx(worker->stage, &row);
+    mark_step(worker, lane, ts, dur);
+}
+
 static void row_op(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                    int64_t dur)
 {
+    if (is_step(worker)) { /* PyTorch of 2021 calls its steps operators */
+        struct chrome_cat step = *cat;
+        step.kind = NL_KIND_NVTX;
+        row_annotation(worker, &step, ts, dur);
+        return;
+    }
     uint32_t lane = chrome_thread_lane(worker, cat->lane, 0);
     struct nl_op_row row = nl_op_row();
     row.slice = chrome_slice(worker, cat, lane, ts, dur);
@@ -350,7 +374,6 @@ static void row_op(struct chrome_worker *worker, const struct chrome_cat *cat, i
     nl_stage_op(worker->stage, &row);
     if (chrome_arg(&worker->event, CHROME_ARG_COLLECTIVE))
         chrome_collective(worker, row.slice);
-    mark_step(worker, lane, ts, dur);
 }
 
 static void row_api(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
@@ -361,17 +384,6 @@ static void row_api(struct chrome_worker *worker, const struct chrome_cat *cat, 
     row.correlation = chrome_correlation(worker);
     row.external_id = chrome_external_id(worker);
     nl_stage_api(worker->stage, &row);
-}
-
-static void row_annotation(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
-                           int64_t dur)
-{
-    uint32_t lane = chrome_thread_lane(worker, cat->lane, 0);
-    struct nl_nvtx_row row = nl_nvtx_row();
-    row.slice = chrome_slice(worker, cat, lane, ts, dur);
-    row.style = NL_RANGE_ANNOTATION;
-    nl_stage_nvtx(worker->stage, &row);
-    mark_step(worker, lane, ts, dur);
 }
 
 #define MODULE_MARK "nn.Module: "
