@@ -77,6 +77,17 @@ static void tell_exposed(struct nl_scene *scene, struct nl_finding *finding, con
             nl_example_slice(scene, evidence, scene->trace->copy.slice[scene->copies[i]]);
 }
 
+/* Copies of both engines, or of several streams, may run at once. */
+static const char *tell_link(struct nl_scene *scene, int64_t ns)
+{
+    double share = nl_scene_share(scene, ns);
+    if (share <= 1)
+        return nl_say(scene, "the link is busy with them for %s of the time",
+                      nl_say_share(scene, share));
+    return nl_say(scene, "their lengths add up to %s in %s: %.2f of them run at a time",
+                  nl_say_ns(scene, ns), nl_say_ns(scene, scene->wall_ns), share);
+}
+
 static void tell_bytes(struct nl_scene *scene, struct nl_finding *finding, const char *kind,
                        const struct nl_copy_sums *sums)
 {
@@ -93,14 +104,11 @@ static void tell_bytes(struct nl_scene *scene, struct nl_finding *finding, const
                              .query = nl_say(scene, "SELECT sum(bytes) %s", from),
                              .meaning = NL_MEANS_BYTES,
                              .value = (double)sums->bytes});
-    nl_evidence(finding,
-                (struct nl_evidence){
-                    .metric = "copy_engine_busy_ns",
-                    .says = nl_say(scene, "the link is busy with them for %s of the time",
-                                   nl_say_share(scene, nl_scene_share(scene, sums->total_ns))),
-                    .query = nl_say(scene, "SELECT sum(dur) %s", from),
-                    .meaning = NL_MEANS_NS,
-                    .value = (double)sums->total_ns});
+    nl_evidence(finding, (struct nl_evidence){.metric = "copy_engine_busy_ns",
+                                              .says = tell_link(scene, sums->total_ns),
+                                              .query = nl_say(scene, "SELECT sum(dur) %s", from),
+                                              .meaning = NL_MEANS_NS,
+                                              .value = (double)sums->total_ns});
 }
 
 /* The usual suspect, where it is innocent. */

@@ -115,7 +115,9 @@ static void keep_fact(struct ncu_load *load, uint32_t fact, const struct ncu_val
     case DYNAMIC_SHARED: load->facts.dynamic_shared_bytes = small(value->whole); break;
     case CODE: load->code = value->whole > 0 ? value->whole : NL_NULL_I64; break;
     case DEVICE_INDEX: load->device_index = value->whole; break;
-    case OCCUPANCY: load->facts.occupancy = value->number / 100; break;
+    case OCCUPANCY: /* passes of a replay differ: 100.4 % of the warps were active */
+        load->facts.occupancy = value->number > 100 ? 1 : value->number / 100;
+        break;
     default: keep_device_fact(load, fact, value); break;
     }
 }
