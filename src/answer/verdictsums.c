@@ -172,7 +172,11 @@ static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct 
         judged->verdict->class = NL_VERDICT_IDLE;
         nl_buf_text(out, "Contention profile, waiting for locks by where: ");
     } else {
-        nl_buf_text(out, "CPU-only profile, samples: ");
+        bool calls =
+            judged->trace->source.rows == 1 &&
+            nl_str_is(nl_trace_name(judged->trace, judged->trace->source.format[0]), "pstats");
+        nl_buf_text(out, calls ? "CPU-only profile, time of functions: "
+                               : "CPU-only profile, samples: ");
     }
 }
 

@@ -79,7 +79,7 @@ struct nl_result *nl_analysis_run(const struct nl_analysis *analysis, const stru
     if (!result)
         return NULL;
     result->name = analysis->key;
-    result->title = analysis->title;
+    result->title = result->title ? result->title : analysis->title;
     nl_analysis_cut(result, options->limit);
     return result;
 }

@@ -290,6 +290,23 @@ static void add_rows(struct work *work, const struct kind *kind)
     nl_free(order);
 }
 
+#define SAMPLES_COLUMN 2
+
+/* What has no times has been summed by somebody else: a row of the file is no sample, and what a tracer
+ * measured of every call was not sampled at all. */
+static void name_sums(struct nl_result *result, const struct nl_trace *trace)
+{
+    bool calls = trace->source.rows > 0;
+    for (uint32_t row = 0; row < trace->sample.rows; row++)
+        if (trace->sample.ts[row] != NL_NULL_I64)
+            return;
+    for (uint32_t row = 0; row < trace->source.rows; row++)
+        calls = calls && nl_str_is(nl_trace_name(trace, trace->source.format[row]), "pstats");
+    result->columns[SAMPLES_COLUMN].head = "records";
+    if (calls)
+        result->title = "Functions by their own time (every call measured, none sampled)";
+}
+
 static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
                              struct nl_job *job, struct nl_err *err)
 {
@@ -313,6 +330,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     if (work->left_out)
         work->result->note = "Events after the 64th are left out.";
     struct nl_result *result = work->result;
+    name_sums(result, trace);
     nl_scope_release(&work->scope);
     nl_free(work->functions);
     nl_free(work->slots);
