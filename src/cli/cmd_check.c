@@ -35,7 +35,7 @@ const struct nl_option nl_check_options[] = {
      "write Markdown for a pull request as well", NULL},
     {"self-test", 0, NL_OPTION_FLAG, TARGET(self_test), NULL,
      "simulate how often the gate fails with and without a change, for the baseline's noise", NULL},
-    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME", "only this table, such as rules",
+    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table, such as rules",
      nl_gate_sections},
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},

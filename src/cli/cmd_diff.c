@@ -13,7 +13,7 @@
 
 const struct nl_option nl_diff_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
-    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME",
+    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME",
      "only this table, such as attribution or counts", nl_diff_sections},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
     {.name = NULL},

@@ -15,7 +15,7 @@ static const char *const print_sections[] = {"device", "op_device",  "op", "laye
 
 const struct nl_option nl_fingerprint_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
-    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME", "only this table, such as device",
+    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table, such as device",
      print_sections},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
     {.name = NULL},

@@ -34,7 +34,7 @@ const struct nl_option nl_trend_options[] = {
      "least change that counts, such as 2% (default)", NULL},
     {"fail-on-change", 0, NL_OPTION_FLAG, TARGET(fail_on_change), NULL,
      "exit 1 when the metric changed for the worse", NULL},
-    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME", "only this table: changes or series",
+    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table: changes or series",
      sections},
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "only the newest N runs", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row", NULL},

@@ -101,7 +101,7 @@ static const struct nl_option ls_options[] = {
 
 static const struct nl_option show_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
-    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME", "only this table, such as metrics",
+    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table, such as metrics",
      NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
     END,

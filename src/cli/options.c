@@ -98,6 +98,16 @@ static bool add_text(struct nl_texts *list, const char *value)
     return true;
 }
 
+static bool set_one(const struct nl_option *option, const char **target, const char *value,
+                    struct nl_err *err)
+{
+    if (*target && strcmp(*target, value) != 0)
+        return nl_fail(err, NL_USAGE, "--%s takes one name, not both '%s' and '%s'; run it twice",
+                       option->name, *target, value);
+    *target = value;
+    return true;
+}
+
 /* Gives the option its value; `value` is NULL for flags only. */
 static bool set_option(const struct nl_option *option, const char *value, void *settings,
                        struct nl_err *err)
@@ -107,6 +117,7 @@ static bool set_option(const struct nl_option *option, const char *value, void *
     case NL_OPTION_FLAG: *(bool *)target = true; return true;
     case NL_OPTION_COUNT: ++*(unsigned *)target; return true;
     case NL_OPTION_TEXT: *(const char **)target = value; return true;
+    case NL_OPTION_ONE: return set_one(option, target, value, err);
     case NL_OPTION_CHOICE: return set_choice(option, target, value, err);
     case NL_OPTION_NUMBER: return set_number(option, target, value, err);
     case NL_OPTION_TIME: return set_time(option, target, value, err);

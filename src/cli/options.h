@@ -19,7 +19,8 @@
 enum nl_option_type {
     NL_OPTION_FLAG,   /* bool: set to true */
     NL_OPTION_COUNT,  /* unsigned: one more each time */
-    NL_OPTION_TEXT,   /* const char *: borrows the word */
+    NL_OPTION_TEXT,   /* const char *: borrows the word; the last one counts */
+    NL_OPTION_ONE,    /* const char *, of which another one is refused: nothing is dropped unsaid */
     NL_OPTION_CHOICE, /* int: position in `choices` */
     NL_OPTION_NUMBER, /* int64_t, 0 or more */
     NL_OPTION_SIZE,   /* uint64_t bytes: 512M, 4GiB */

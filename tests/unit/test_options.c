@@ -143,7 +143,8 @@ static void commands_are_complete(void)
                 letters[(unsigned char)o->letter] = true;
                 CHECK((o->type <= NL_OPTION_COUNT) == (o->argument == NULL));
                 CHECK(o->type != NL_OPTION_CHOICE || o->choices);
-                CHECK(!o->choices || o->type == NL_OPTION_CHOICE || o->type == NL_OPTION_TEXT);
+                CHECK(!o->choices || o->type == NL_OPTION_CHOICE || o->type == NL_OPTION_TEXT ||
+                      o->type == NL_OPTION_ONE);
             }
         }
     }
