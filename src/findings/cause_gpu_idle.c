@@ -62,8 +62,7 @@ static const char *meaning_of(enum nl_idle_class class)
         [NL_IDLE_DEPENDENCY] = "the next work waited for an event of another stream",
         [NL_IDLE_LAUNCH_LATENCY] = "launch latency, up to 30 µs a gap",
         [NL_IDLE_QUEUED] =
-            "the next work was launched but had not started (gaps of class queued, and "
-            "of class host_late from their launch on)",
+            "the next work was launched but had not started (after a late launch, too)",
         [NL_IDLE_UNKNOWN] = "the launch of the next work was not recorded",
         [NL_IDLE_SHORT] = "in gaps under 1 µs between back-to-back work",
     };
