@@ -14,7 +14,9 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -22,8 +24,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
 from harness import (FIXTURES, PROGRAM, ROOT, Tally, environment, has_terminal, neurolens,  # noqa: E402
                      scratch)  # noqa: E402
+import arrowread  # noqa: E402
 import parquetread  # noqa: E402
-from protowire import fields, varint  # noqa: E402
+from protowire import double, fields, signed, varint  # noqa: E402
 
 csv.field_size_limit(1 << 26)
 ZSTD = parquetread.ZSTD is not None
@@ -257,16 +260,24 @@ def tables(name, profile):
     """CSV and Parquet hold every table, every cell."""
     folder, _ = export(profile, "csv", name + "-csv")
     parquet, _ = export(profile, "parquet", name + "-parquet")
+    arrow, _ = export(profile, "arrow", name + "-arrow")
     files = sorted(f[:-4] for f in os.listdir(folder))
-    tally.check("tables %s: the same in both formats, all that have rows" % name,
-                sorted(f[:-8] for f in os.listdir(parquet)) == files and "slices" in files, str(files))
+    tally.check("tables %s: the same in all formats, all that have rows" % name,
+                sorted(f[:-8] for f in os.listdir(parquet)) == files and "slices" in files and
+                sorted(f[:-6] for f in os.listdir(arrow)) == files, str(files))
     for table in files:
         with open(os.path.join(folder, table + ".csv"), newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
+        from_csv = [[number(v) for v in row] for row in rows[1:]]
+        names, cells, pairs = arrowread.read(os.path.join(arrow, table + ".arrow"))
+        as_text = [["" if v is None else v if isinstance(v, str) else repr(v) for v in row] for row in cells]
+        tally.check("tables %s: %s, %d rows: arrow is csv" % (name, table, len(cells)),
+                    names == rows[0] and [[number(v) for v in row] for row in as_text] == from_csv and
+                    pairs["neurolens.table"] == table,
+                    next((str(p) for p in zip(as_text, rows[1:]) if p[0] != p[1]), ""))
         if ZSTD:
             names, cells, pairs = parquetread.read(os.path.join(parquet, table + ".parquet"))
             as_text = [["" if v is None else v if isinstance(v, str) else repr(v) for v in row] for row in cells]
-            from_csv = [[number(v) for v in row] for row in rows[1:]]
             tally.check("tables %s: %s, %d rows: parquet is csv" % (name, table, len(cells)),
                         names == rows[0] and [[number(v) for v in row] for row in as_text] == from_csv and
                         pairs["neurolens.table"] == table,
@@ -520,6 +531,196 @@ def tensorboard(name, profile):
                 "|" in text, str(text)[:200])
 
 
+# ---- OpenTelemetry ----
+
+def attributes_of(items):
+    """Attributes of a protobuf message as a dictionary."""
+    out = {}
+    for item in items:
+        pair = dict(fields(item))
+        (kind, value), = fields(pair[2])
+        out[pair[1].decode()] = value.decode() if kind == 1 else signed(value) if kind == 3 else \
+            double(value) if kind == 4 else value
+    return out
+
+
+def parts_of(data):
+    out = collections.defaultdict(list)
+    for number_, value in fields(data):
+        out[number_].append(value)
+    return out
+
+
+def read_spans(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    spans = []
+    for _, group in fields(data):
+        group = parts_of(group)
+        resource = attributes_of(parts_of(group[1][0])[1])
+        for scope in group[2]:
+            for span in parts_of(scope)[2]:
+                span = parts_of(span)
+                spans.append({"trace": span[1][0].hex(), "id": span[2][0].hex(), "parent": (span[4] or [b""])[0].hex(),
+                              "name": span[5][0].decode(), "start": span[7][0], "end": span[8][0],
+                              "attributes": attributes_of(span[9]), "resource": resource})
+    return spans
+
+
+def json_value(value):
+    (kind, content), = value.items()
+    return int(content) if kind == "intValue" else content
+
+
+def read_spans_json(path):
+    spans, metrics = [], []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            entry = json.loads(line)
+            for group in entry.get("resourceMetrics", ()):
+                metrics += [m for scope in group["scopeMetrics"] for m in scope["metrics"]]
+            for group in entry.get("resourceSpans", ()):
+                resource = {a["key"]: json_value(a["value"]) for a in group["resource"]["attributes"]}
+                for scope in group["scopeSpans"]:
+                    for span in scope["spans"]:
+                        spans.append({"trace": span["traceId"], "id": span["spanId"],
+                                      "parent": span.get("parentSpanId", ""), "name": span["name"],
+                                      "start": int(span["startTimeUnixNano"]), "end": int(span["endTimeUnixNano"]),
+                                      "attributes": {a["key"]: json_value(a["value"])
+                                                     for a in span.get("attributes", ())}, "resource": resource})
+    return spans, metrics
+
+
+def otlp(name, profile):
+    spans = read_spans(export(profile, "otlp-traces", name + ".traces.pb")[0])
+    root, rest = spans[0], spans[1:]
+    wanted = sql(profile, "SELECT ts, dur, name, kind FROM slices")
+    ours = collections.Counter((r["ts"], r["dur"] or 0, r["name"] or "", r["kind"]) for r in wanted)
+    theirs = collections.Counter((s["start"] - root["start"], s["end"] - s["start"], s["name"],
+                                  s["attributes"]["neurolens.slice_kind"]) for s in rest)
+    tally.check("otlp %s: %d slices are spans, their times and names" % (name, len(rest)), ours == theirs,
+                "%s\n%s" % (list((ours - theirs).items())[:5], list((theirs - ours).items())[:5]))
+    ids = {s["id"]: s for s in spans}
+    tally.check("otlp %s: one trace, ids that differ, parents that are there" % name, len(ids) == len(spans) and
+                {s["trace"] for s in spans} == {root["trace"]} and not root["parent"] and
+                all(s["parent"] in ids for s in rest) and len(root["trace"]) == 32 and len(root["id"]) == 16)
+    links = sql(profile, "SELECT s.ts, s.name, l.ts AS launch FROM slices s JOIN slices l ON l.id = s.link "
+                         "JOIN lanes d ON d.id = s.lane WHERE d.device IS NOT NULL")
+    told = collections.Counter((s["start"] - root["start"], s["name"], ids[s["parent"]]["start"] - root["start"])
+                               for s in rest)
+    missing = collections.Counter((r["ts"], r["name"], r["launch"]) for r in links) - told
+    tally.check("otlp %s: %d launches are parents of their work" % (name, len(links)), not missing,
+                str(list(missing.items())[:5]))
+    kernels = sql(profile, "SELECT sum(correlation) AS c, sum(grid_x) AS g, count(*) AS n FROM kernels")[0]
+    mine = [s["attributes"] for s in rest if s["attributes"]["neurolens.slice_kind"] == "kernel"]
+    tally.check("otlp %s: correlation and grid of kernels" % name,
+                len(mine) == kernels["n"] and
+                sum(a.get("neurolens.correlation", 0) for a in mine) == (kernels["c"] or 0) and
+                sum(a.get("neurolens.grid_x", 0) for a in mine) == (kernels["g"] or 0))
+    from_json, metrics = read_spans_json(export(profile, "otlp", name + ".jsonl")[0])
+    tally.check("otlp %s: JSON and protobuf say the same" % name, from_json == spans,
+                next((str(p) for p in zip(from_json, spans) if p[0] != p[1]), str((len(from_json), len(spans)))))
+    otlp_metrics(name, profile, metrics)
+
+
+def otlp_metrics(name, profile, metrics):
+    wall = [m for m in metrics if m["name"] == "neurolens.device.wall"]
+    rows = sql(profile, "SELECT wall_ns FROM time_breakdown")
+    told = sorted(int(p["asInt"]) for m in wall for p in m["gauge"]["dataPoints"])
+    tally.check("otlp %s: wall of %d devices, to the ns" % (name, len(told)),
+                told == sorted(r["wall_ns"] for r in rows), str(told))
+    kernels = sql(profile, "SELECT sum(count) AS n, sum(total_ns) AS t FROM kernel_summary")[0]
+    points = [p for m in metrics if m["name"] == "neurolens.kernel.duration" for p in m["summary"]["dataPoints"]]
+    tally.check("otlp %s: kernels" % name, sum(int(p["count"]) for p in points) == (kernels["n"] or 0) and
+                sum(p["sum"] for p in points) == (kernels["t"] or 0))
+    steps = [p for m in metrics if m["name"] == "neurolens.step.duration" for p in m["histogram"]["dataPoints"]]
+    tally.check("otlp %s: buckets of steps add up" % name, all(
+        sum(map(int, p["bucketCounts"])) == int(p["count"]) and
+        len(p["bucketCounts"]) == len(p["explicitBounds"]) + 1 for p in steps))
+    counters = sql(profile, "SELECT count(*) AS n, sum(value) AS v FROM counters WHERE ts IS NOT NULL")[0]
+    values = [p["asDouble"] for m in metrics if not m["name"].startswith("neurolens.")
+              for p in m["gauge"]["dataPoints"]]
+    tally.check("otlp %s: %d values of counters" % (name, len(values)), len(values) == counters["n"] and
+                abs(sum(values) - (counters["v"] or 0)) <= 1e-6 * abs(counters["v"] or 1))
+
+
+def otlp_limit():
+    """A profile with more slices than spans: whole kinds first, the rest listed."""
+    path = made("many.json")
+    events = [{"ph": "X", "pid": 1, "tid": 1, "cat": "cpu_op", "name": "op%d" % (i % 9), "ts": 10 * i, "dur": 9}
+              for i in range(150000)]
+    events += [{"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "k", "ts": 10 * i, "dur": 5,
+                "args": {"device": 0, "stream": 7}} for i in range(60000)]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(events, file)
+    for window, wanted in (("", {"op": 150000, "kernel": 0}), ("[0:1s]", {"op": 100000, "kernel": 60000})):
+        out, done = export(path + window, "otlp", "many.jsonl")
+        with open(out, encoding="utf-8") as file:
+            text = file.read()
+        told = {kind: text.count('"neurolens.slice_kind","value":{"stringValue":"%s"}' % kind) for kind in wanted}
+        listed = "60,000 GPU operations beyond 200000 spans" in done.stderr
+        tally.check("otlp: %s" % ("a window makes room" if window else "beyond 200,000 spans kernels are left out, "
+                                  "and listed"), told == wanted and listed == (not window),
+                    "%s\n%s" % (told, done.stderr))
+
+
+# ---- Nsight Systems' tables ----
+
+# As scripts for `nsys export` ask; the second is nsys' own cuda_gpu_kern_sum, shortened.
+SCRIPTS = [
+    ("SELECT count(*), sum(end - start), min(start), max(end) FROM CUPTI_ACTIVITY_KIND_KERNEL",
+     "SELECT count(*), sum(dur), min(ts), max(ts + dur) FROM kernels"),
+    ("SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s "
+     "ON s.id = coalesce(k.demangledName, k.shortName) GROUP BY 1 ORDER BY 1",
+     "SELECT name, count(*), sum(dur) FROM kernels GROUP BY name ORDER BY name"),
+    ("SELECT o.label, sum(m.bytes), count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY m JOIN ENUM_CUDA_MEMCPY_OPER o "
+     "ON o.id = m.copyKind GROUP BY m.copyKind ORDER BY m.copyKind",
+     "SELECT replace(replace(replace(replace(kind, 'HtoD', 'Host-to-Device'), 'DtoH', 'Device-to-Host'), 'DtoD', "
+     "'Device-to-Device'), 'PtoP', 'Peer-to-Peer'), sum(bytes), count(*) FROM copies GROUP BY kind ORDER BY CASE kind "
+     "WHEN 'HtoD' THEN 1 WHEN 'DtoH' THEN 2 WHEN 'DtoD' THEN 8 ELSE 10 END"),
+    ("SELECT k.start - r.start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON "
+     "k.correlationId = r.correlationId AND k.globalPid / 0x1000000 = r.globalTid / 0x1000000 ORDER BY 1",
+     "SELECT k.ts - s.ts FROM kernels k JOIN slices s ON s.id = k.launch ORDER BY 1"),
+    ("SELECT coalesce(n.text, s.value), count(*) FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId "
+     "WHERE eventType IN (34, 59, 60) AND coalesce(n.domainId, -1) NOT IN (SELECT domainId FROM NVTX_EVENTS WHERE "
+     "eventType = 75 AND text IN ('op', 'layer', 'python', 'generic', 'library')) GROUP BY 1",
+     "SELECT name, count(*) FROM nvtx GROUP BY name ORDER BY name"),
+    ("SELECT id, name, smCount FROM TARGET_INFO_GPU ORDER BY id",
+     "SELECT ordinal, name, sm_count FROM devices ORDER BY ordinal"),
+]
+
+
+def nsys(name, profile):
+    path, _ = export(profile, "nsys-sqlite", name + ".sqlite")
+    database = sqlite3.connect(path)
+    tally.check("nsys %s: the database is sound" % name,
+                database.execute("PRAGMA integrity_check").fetchall() == [("ok",)])
+    for script, question in SCRIPTS:
+        theirs = [list(row) for row in database.execute(script)]
+        ours = [list(row.values()) for row in sql(profile, question, "--absolute")]
+        tally.check("nsys %s: %s" % (name, script[:60]), sorted(map(str, ours)) == sorted(map(str, theirs)),
+                    "%s\n%s" % (ours[:4], theirs[:4]))
+    database.close()
+    questions = [q for q in QUESTIONS if "FROM slices" not in q] + [
+        "SELECT kind, count(*), sum(dur), count(DISTINCT name), sum(link IS NOT NULL) FROM slices WHERE kind IN "
+        "('kernel', 'memset', 'sync', 'api') GROUP BY kind",
+        "SELECT name, domain, category, thread, count(*), sum(dur) FROM nvtx WHERE coalesce(domain, '') NOT IN "
+        "('op', 'layer', 'python', 'generic', 'library') GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
+        "SELECT count(*), sum(dur) FROM slices WHERE kind IN ('nvtx', 'op', 'layer', 'python')"]
+    same_answers("nsys " + name, profile, path, questions)
+
+
+def page(name, profile):
+    path, _ = export(profile, "html", name + ".page")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    answer = json.loads(re.search(r'<script type="application/json" id="answer">(.*?)</script>', text, re.S)[1])
+    wanted = sql(profile, "SELECT wall_ns, idle_ns FROM time_breakdown")
+    told = [[row["wall_ns"], row["idle_ns"]] for row in answer["result"]["breakdown"]]
+    tally.check("html %s: the report, with the same breakdown" % name, text.startswith("<!doctype html>") and
+                told == [list(r.values()) for r in wanted], "%s\n%s" % (told, wanted))
+
+
 # ---- open --perfetto ----
 
 def ask(address, path, host=None, method="GET"):
@@ -578,6 +779,34 @@ def open_perfetto():
         program.wait()
 
 
+def open_page():
+    program = subprocess.Popen([PROGRAM, "open", TRAIN, "--page", "--no-browser"], cwd=scratch(),
+                               env=environment(scratch()), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    try:
+        match = re.fullmatch(r"http://(127\.0\.0\.1:\d+)(/[0-9a-f]{32}/)", program.stdout.readline().decode().strip())
+        if not tally.check("open --page: prints an address on loopback with a token", match is not None):
+            return
+        address, base = match.groups()
+        status, headers, text = ask(address, base)
+        answer = re.search(rb'<script type="application/json" id="answer">(.*?)</script>', text, re.S)
+        told = json.loads(neurolens(["analyze", TRAIN, "--format", "json"]).stdout)
+        tally.check("open --page: serves the report, with the answer of analyze", status == 200 and answer is not None and
+                    json.loads(answer[1])["result"]["answer"] == told["result"]["answer"] and
+                    b"script-src 'sha256-" in text, str(headers))
+        tally.check("open --page: is framed and kept by nobody, and refuses other paths and hosts",
+                    "frame-ancestors 'none'" in headers["Content-Security-Policy"] and
+                    headers["Cache-Control"] == "no-store" and
+                    [ask(address, "/")[0], ask(address, base, "evil.example")[0]] == [404, 404], str(headers))
+        program.send_signal(signal.SIGINT)
+        tally.check("open --page: ends with Ctrl-C", program.wait(20) == 130, str(program.returncode))
+    finally:
+        program.kill()
+        program.wait()
+    done = neurolens(["open", TRAIN, "--page", "--perfetto"])
+    tally.check("open: two viewers at once are refused", done.status == 2 and "give one" in done.stderr, done.describe())
+
+
 def words_alone():
     """A profile alone: open on a terminal, info in a pipe."""
     piped = neurolens([TRAIN])
@@ -618,7 +847,7 @@ QUESTIONS = [
 def same_answers(what, before, after, questions=None):
     for query in questions or QUESTIONS:
         ours, theirs = sql(before, query), sql(after, query)
-        tally.check("%s, read again: %s" % (what, query[7:47]), ours == theirs,
+        tally.check("%s, read again: %s" % (what, query[7:47]), sorted(map(str, ours)) == sorted(map(str, theirs)),
                     "%s\n%s" % (str(ours)[:600], str(theirs)[:600]))
 
 
@@ -663,11 +892,18 @@ def main():
             parts.append(("stacks " + name, device_stacks, (name, path)))
             parts.append(("callgrind " + name, callgrind, (name, path)))
         parts.append(("openmetrics " + name, openmetrics, (name, path)))
+        if name in ("train", "hostile"):
+            parts.append(("otlp " + name, otlp, (name, path)))
+        if name in ("train", "h100"):
+            parts.append(("nsys " + name, nsys, (name, path)))
+        if name == "train":
+            parts.append(("html " + name, page, (name, path)))
         if name != "kineto":
             parts.append(("tensorboard " + name, tensorboard, (name, path)))
     parts += [("windows", windows, ()), ("outputs", outputs, ()), ("folders", folders, ()),
-              ("open", open_perfetto, ()), ("words alone", words_alone, ()),
-              ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ())]
+              ("open", open_perfetto, ()), ("open page", open_page, ()), ("words alone", words_alone, ()),
+              ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ()),
+              ("otlp limit", otlp_limit, ())]
     if not ZSTD:
         tally.skip("parquet", "no libzstd")
     for name, run, arguments in parts:

@@ -7,6 +7,7 @@
 Each part needs a package; without it the part is skipped, with the reason. `make test-frameworks` puts
 them into build/venv-exports and runs this file with its interpreter.
 """
+import base64
 import importlib
 import json
 import os
@@ -86,6 +87,65 @@ def pyarrow(name, profile):
     limits = sql(profile, "SELECT min(ts), max(ts) FROM slices")[1][0]
     tally.check("pyarrow %s: statistics are read" % name,
                 statistics is not None and [statistics.min, statistics.max] == limits, str(statistics))
+
+
+def arrow(name, profile):
+    """The files themselves, mapped: every cell of every table; Polars and DuckDB on top."""
+    pa = module("pyarrow")
+    folder = export(profile, "arrow", name + "-ipc")
+    for table in sorted(f[:-len(".arrow")] for f in os.listdir(folder)):
+        with pa.memory_map(os.path.join(folder, table + ".arrow")) as source:
+            got = pa.ipc.open_file(source).read_all()
+            got.validate(full=True)
+            if table in ("time_breakdown", "kernel_summary", "account"):
+                continue
+            names, rows = sql(profile, "SELECT * FROM " + table)
+            theirs = [list(map(plain, row)) for row in zip(*(got[c].to_pylist() for c in got.column_names))]
+            tally.check("arrow %s: %s, %d rows" % (name, table, len(rows)), got.column_names == names and
+                        theirs == rows, next((str(p) for p in zip(rows, theirs) if p[0] != p[1]), ""))
+    slices = os.path.join(folder, "slices.arrow")
+    count, total = sql(profile, "SELECT count(*), sum(dur) FROM slices")[1][0]
+    frame = module("polars").read_ipc(slices)
+    tally.check("arrow %s: Polars finds %d slices" % (name, count), frame.height == count and
+                frame["dur"].sum() == total)
+    rows = pa.ipc.open_file(slices).read_all()  # noqa: F841: DuckDB asks for it by name
+    theirs = module("duckdb").sql("SELECT kind, count(*), sum(dur)::BIGINT FROM rows GROUP BY kind ORDER BY kind")
+    tally.check("arrow %s: DuckDB groups them" % name, [list(r) for r in theirs.fetchall()] ==
+                sql(profile, "SELECT kind, count(*), sum(dur) FROM slices GROUP BY kind ORDER BY kind")[1])
+
+
+def otlp(name, profile):
+    """opentelemetry-proto's own messages, and its JSON with ids in base64 as that parser wants them."""
+    trace = module("opentelemetry.proto.trace.v1.trace_pb2").TracesData()
+    metric = module("opentelemetry.proto.metrics.v1.metrics_pb2").MetricsData()
+    json_format = module("google.protobuf.json_format")
+    with open(export(profile, "otlp-traces", name + "-spans.pb"), "rb") as file:
+        trace.ParseFromString(file.read())
+    spans = [s for r in trace.resource_spans for scope in r.scope_spans for s in scope.spans]
+    count, total = sql(profile, "SELECT count(*), sum(dur) FROM slices")[1][0]
+    tally.check("opentelemetry-proto %s: %d spans and their lengths" % (name, len(spans)), len(spans) == count + 1 and
+                sum(s.end_time_unix_nano - s.start_time_unix_nano for s in spans[1:]) == total)
+    with open(export(profile, "otlp-metrics", name + "-metrics.pb"), "rb") as file:
+        metric.ParseFromString(file.read())
+    found = {m.name: m for r in metric.resource_metrics for scope in r.scope_metrics for m in scope.metrics}
+    walls = sorted(p.as_int for p in found["neurolens.device.wall"].gauge.data_points) if \
+        "neurolens.device.wall" in found else []
+    tally.check("opentelemetry-proto %s: wall of %d devices" % (name, len(walls)),
+                walls == sorted(r[0] for r in sql(profile, "SELECT wall_ns FROM time_breakdown")[1]))
+    again_spans, again_metrics = type(trace)(), type(metric)()
+    with open(export(profile, "otlp", name + ".otlp.jsonl"), encoding="utf-8") as file:
+        for line in file:
+            entry = json.loads(line)
+            for group in entry.get("resourceSpans", ()):
+                for scope in group["scopeSpans"]:
+                    for span in scope["spans"]:
+                        for key in ("traceId", "spanId", "parentSpanId"):
+                            if key in span:
+                                span[key] = base64.b64encode(bytes.fromhex(span[key])).decode()
+            again = again_spans if "resourceSpans" in entry else again_metrics
+            again.MergeFrom(json_format.ParseDict(entry, type(again)()))
+    tally.check("opentelemetry-proto %s: its JSON is its protobuf" % name, again_spans == trace and
+                again_metrics == metric)
 
 
 def duckdb(name, profile):
@@ -171,7 +231,7 @@ def go_pprof(name, profile):
 
 
 def main():
-    for part in (pyarrow, duckdb, polars, pandas, ranks, perfetto, go_pprof):
+    for part in (pyarrow, arrow, otlp, duckdb, polars, pandas, ranks, perfetto, go_pprof):
         for name, profile in profiles():
             what = "%s %s" % (part.__name__, name)
             if len(sys.argv) > 1 and not any(word in what for word in sys.argv[1:]):

@@ -8,14 +8,16 @@
 #include "cli/message.h"
 #include "cli/outfolder.h"
 #include "cli/output.h"
+#include "cli/pagecall.h"
 #include "cli/progress.h"
 #include "export/export.h"
 
 #define RUN_DOCUMENT   "run.json"
+#define PAGE           "html" /* what `report -o F.html` writes */
 #define TARGET(member) offsetof(struct nl_settings, member)
 
 /* Names that --to takes, for completion. */
-static const char *const export_names[] = {"run.json",
+static const char *const export_names[] = {RUN_DOCUMENT, PAGE,
 #define NL_EXPORTER(identifier, name, ending, shape, doc) name,
 #include "export/exporters.def"
 #undef NL_EXPORTER
@@ -40,9 +42,10 @@ const struct nl_option nl_export_options[] = {
 static bool unknown_format(const char *name, struct nl_err *err)
 {
     struct nl_nearest nearest;
-    char list[480] = RUN_DOCUMENT;
+    char list[480] = RUN_DOCUMENT ", " PAGE;
     nl_nearest_init(&nearest, name ? name : "");
     nl_nearest_offer(&nearest, RUN_DOCUMENT);
+    nl_nearest_offer(&nearest, PAGE);
     for (const struct nl_exporter *exporter = nl_exporters; exporter->name; exporter++) {
         size_t len = strlen(list);
         snprintf(list + len, sizeof list - len, ", %s", exporter->name);
@@ -56,21 +59,26 @@ static bool unknown_format(const char *name, struct nl_err *err)
     return nl_fail(err, NL_USAGE, "--to: unknown format '%s'; formats are %s", name, list);
 }
 
-/* *exporter is NULL for run.json. */
+static bool is_page(const struct nl_call *call)
+{
+    return strcmp(call->settings.to, PAGE) == 0;
+}
+
+/* *exporter is NULL for run.json and html. */
 static bool find_format(const struct nl_settings *settings, const struct nl_exporter **exporter,
                         struct nl_err *err)
 {
     const char *name = settings->to;
     bool run = name && strcmp(name, RUN_DOCUMENT) == 0;
-    *exporter = name && !run ? nl_exporter_find(name) : NULL;
-    if (!run && !*exporter)
+    *exporter = name ? nl_exporter_find(name) : NULL;
+    if (!name || (!run && !*exporter && strcmp(name, PAGE) != 0))
         return unknown_format(name, err);
     if (run)
         return settings->table ? nl_fail(err, NL_USAGE, "--table: run.json has no tables")
                                : nl_export_run_options(settings, err);
     if (settings->events || settings->set.count)
         return nl_fail(err, NL_USAGE, "--events and --set are for --to run.json");
-    if (settings->table && (*exporter)->shape != NL_EXPORT_TABLES)
+    if (settings->table && (!*exporter || (*exporter)->shape != NL_EXPORT_TABLES))
         return nl_fail(err, NL_USAGE, "--table: %s is one file of events, not of tables", name);
     return true;
 }
@@ -141,14 +149,28 @@ static bool write_folder(const struct nl_call *call, const struct nl_exporter *e
                &folder, load_and_write(call, exporter, input, NULL, folder.temporary, err), err);
 }
 
+/* The page does not depend on what the file is called. */
+static bool write_page(const struct nl_call *call, struct nl_input_words *input, FILE *out,
+                       struct nl_err *err)
+{
+    struct nl_call nameless = *call;
+    nameless.settings.output = NULL;
+    struct nl_trace *trace = nl_input_load(input, call, err);
+    bool done = trace && nl_page_write(&nameless, input, trace, out, err);
+    if (trace)
+        nl_trace_free(trace);
+    return done;
+}
+
 static bool write_file(const struct nl_call *call, const struct nl_exporter *exporter,
                        struct nl_input_words *input, struct nl_err *err)
 {
     struct nl_output output;
     if (!nl_output_open(&output, call, input->paths, input->count, err))
         return false;
-    bool done = exporter ? load_and_write(call, exporter, input, output.stream, NULL, err)
-                         : nl_export_run(call, input, output.stream, err);
+    bool done = exporter        ? load_and_write(call, exporter, input, output.stream, NULL, err)
+                : is_page(call) ? write_page(call, input, output.stream, err)
+                                : nl_export_run(call, input, output.stream, err);
     return nl_output_close(&output, call, done, err);
 }
 

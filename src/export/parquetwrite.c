@@ -3,15 +3,12 @@
  * threads. The footer says what the columns mean, and tells readers that statistics are in the usual
  * order (without column_orders they are ignored).
  */
-#include <inttypes.h>
-
-#include "base/json.h"
 #include "base/pool.h"
 #include "export/parquetchunk.h"
+#include "export/tablemeta.h"
 
 #define GROUP_ROWS 1048576u
 #define CODEC_ZSTD 6
-#define META_MOST  ((size_t)16 << 20)
 #define CREATED_BY "neurolens version " NL_VERSION
 
 enum { OPTIONAL = 1, REQUIRED = 0 };
@@ -85,58 +82,14 @@ static void put_pair(struct thrift *thrift, const char *key, struct nl_str value
     thrift_close(thrift);
 }
 
-/* Units and meanings of the columns, as JSON. */
-static void columns_text(struct nl_buf *text, const struct nl_table_view *view)
-{
-    struct nl_json json;
-    nl_json_to_buf(&json, text, 0);
-    nl_json_open(&json, '{');
-    for (unsigned c = 0; c < view->count; c++) {
-        nl_json_key(&json, view->columns[c].name);
-        nl_json_open(&json, '{');
-        nl_json_put_text(&json, "unit", view->columns[c].unit[0] ? view->columns[c].unit : NULL);
-        nl_json_put_text(&json, "doc", view->columns[c].doc[0] ? view->columns[c].doc : NULL);
-        nl_json_close(&json, '}');
-    }
-    nl_json_close(&json, '}');
-}
-
-/* What was not recorded, dropped or repaired, as JSON. */
-static void coverage_text(struct nl_buf *text, const struct nl_trace *trace)
-{
-    const struct nl_coverage_table *table = &trace->coverage;
-    struct nl_json json;
-    nl_json_to_buf(&json, text, 0);
-    nl_json_open(&json, '[');
-    for (uint32_t i = 0; i < table->rows; i++) {
-        nl_json_open(&json, '{');
-        nl_json_key(&json, "item");
-        nl_json_str(&json, nl_trace_name(trace, table->item[i]));
-        nl_json_put_i64(&json, "count", table->count[i], table->count[i] != NL_NULL_I64);
-        nl_json_key(&json, "detail");
-        nl_json_str(&json, nl_trace_name(trace, table->detail[i]));
-        nl_json_close(&json, '}');
-    }
-    nl_json_close(&json, ']');
-}
-
 static void put_metadata(struct thrift *thrift, const struct file *file)
 {
-    char first[32];
-    struct nl_buf text;
-    nl_buf_init(&text, META_MOST);
-    snprintf(first, sizeof first, "%" PRId64, file->export->trace->first_ts);
-    thrift_list(thrift, 5, THRIFT_STRUCT, 5);
-    put_pair(thrift, "neurolens.schema", nl_str("neurolens.tables/1"));
-    put_pair(thrift, "neurolens.table", nl_str(file->view->name));
-    put_pair(thrift, "neurolens.first_ns", nl_str(first));
-    columns_text(&text, file->view);
-    put_pair(thrift, "neurolens.columns", (struct nl_str){text.ptr, text.len});
-    nl_buf_clear(&text);
-    coverage_text(&text, file->export->trace);
-    put_pair(thrift, "neurolens.coverage",
-             text.overflow ? nl_str("[]") : (struct nl_str){text.ptr, text.len});
-    nl_buf_release(&text);
+    struct nl_table_meta meta;
+    nl_table_meta_make(&meta, file->view);
+    thrift_list(thrift, 5, THRIFT_STRUCT, NL_TABLE_PAIRS);
+    for (size_t i = 0; i < NL_TABLE_PAIRS; i++)
+        put_pair(thrift, meta.pairs[i].key, meta.pairs[i].value);
+    nl_table_meta_release(&meta);
 }
 
 static void write_footer(struct file *file)
