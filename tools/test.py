@@ -38,7 +38,7 @@ WERROR = "-Dwerror=" + os.environ.get("WERROR", "true")
 CORES = int(os.environ.get("JOBS") or os.cpu_count() or 1)
 VERBOSE = "--verbose" in sys.argv
 SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
-NO_PARTS = {"harness.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py"}
+NO_PARTS = {"harness.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py", "arrowread.py"}
 NO_ORACLES = {"oracle.py", "protowire.py"}
 
 # name: cores it keeps busy, seconds it may take, and what else there is to know.
@@ -69,7 +69,8 @@ ROWS = {
     "profile_tensorrt": dict(cores=0.7, quiet=True),
     "profile_torch": dict(cores=1, quiet=True, limit=600),
     "gaterecordings": dict(cores=1, quiet=True, limit=600),
-    "exports": dict(limit=600),
+    "exports": dict(limit=900),
+    "open_real": dict(cores=1.5, limit=600),
     "page": dict(cores=1.5, limit=900),
     "check": dict(limit=600),
 }

@@ -1,5 +1,6 @@
 /*
- * open: the best viewer at hand. With --perfetto the trace goes to the Perfetto UI by its own handshake:
+ * open: the best viewer at hand: on a desktop the page of `report`, served on loopback to the browser; elsewhere the
+ * answer as text. With --perfetto the trace goes to the Perfetto UI by its own handshake:
  * a page of ours, served on loopback, opens the UI's window and posts the trace to it. The UI fetches
  * nothing from here, so no fixed port, no CORS and no permission prompt is needed, and nothing leaves the
  * machine.
@@ -21,6 +22,7 @@
 #include "cli/input.h"
 #include "cli/loopback.h"
 #include "cli/message.h"
+#include "cli/pagecall.h"
 #include "cli/progress.h"
 #include "export/export.h"
 
@@ -37,8 +39,10 @@ const struct nl_option nl_open_options[] = {
      "the timeline in the Perfetto UI, from this machine to your browser", NULL},
     {"ui", 0, NL_OPTION_TEXT, TARGET(ui), "URL",
      "with --perfetto: another Perfetto UI than https://ui.perfetto.dev/", NULL},
+    {"page", 0, NL_OPTION_FLAG, TARGET(page), NULL,
+     "the page of `report` in your browser, also where no desktop is seen", NULL},
     {"no-browser", 0, NL_OPTION_FLAG, TARGET(no_browser), NULL,
-     "with --perfetto: only print the address", NULL},
+     "with --page and --perfetto: only print the address", NULL},
     {.name = NULL},
 };
 
@@ -82,15 +86,20 @@ static void fill_page(struct nl_buf *out, const struct page_value *values)
 
 /* ---- telling ---- */
 
+static bool has_desktop(void)
+{
+    const char *display = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    return (display && *display) || (wayland && *wayland);
+}
+
 /* Starts the desktop's browser; false when there is no desktop, or it did not start. */
 static bool start_browser(const char *url)
 {
-    const char *display = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
     char *arguments[] = {"xdg-open", (char *)(uintptr_t)url, NULL};
     posix_spawn_file_actions_t actions;
     pid_t child;
     int status;
-    if (!(display && *display) && !(wayland && *wayland))
+    if (!has_desktop())
         return false;
     posix_spawn_file_actions_init(&actions);
     for (int fd = 0; fd < 3; fd++)
@@ -129,24 +138,32 @@ static FILE *nameless_file(struct nl_err *err)
     return file;
 }
 
-static bool write_trace(const struct nl_call *call, struct nl_input_words *input, FILE *out,
-                        struct nl_err *err)
+static bool write_perfetto(const struct nl_call *call, struct nl_input_words *input,
+                           const struct nl_trace *trace, FILE *out, struct nl_err *err)
 {
     struct nl_window window;
     struct nl_export export;
+    if (!nl_input_window(input, trace, call, &window, err))
+        return false;
+    nl_export_init(&export, trace, &window, call->job);
+    export.out = out;
+    bool done = nl_export_perfetto(&export, err);
+    nl_export_release(&export);
+    return done;
+}
+
+/* The profile as the viewer wants it: a page, or a trace for Perfetto. */
+static bool write_view(const struct nl_call *call, struct nl_input_words *input, FILE *out,
+                       struct nl_err *err)
+{
     struct nl_trace *trace = nl_input_load(input, call, err);
     if (!trace)
         return false;
-    bool done = nl_input_window(input, trace, call, &window, err);
-    if (done) {
-        nl_export_init(&export, trace, &window, call->job);
-        export.out = out;
-        done = nl_export_perfetto(&export, err);
-        nl_export_release(&export);
-    }
+    bool done = call->settings.perfetto ? write_perfetto(call, input, trace, out, err)
+                                        : nl_page_write(call, input, trace, out, err);
     nl_trace_free(trace);
     if (done && (fflush(out) != 0 || ferror(out)))
-        done = nl_fail(err, NL_WRITE, "cannot write the trace: %s", strerror(errno));
+        done = nl_fail(err, NL_WRITE, "cannot write what to show: %s", strerror(errno));
     return done;
 }
 
@@ -204,26 +221,59 @@ static bool serve_trace(const struct nl_call *call, const char *path, FILE *trac
     return done;
 }
 
-static bool open_perfetto(struct nl_call *call, struct nl_err *err)
+/* The page has a policy of its own; this one adds what only a header can say. */
+static bool serve_page(const struct nl_call *call, FILE *page, struct nl_err *err)
+{
+    struct nl_loopback server;
+    struct stat info;
+    if (fstat(fileno(page), &info) != 0)
+        return nl_fail(err, NL_ENVIRONMENT, "%s", strerror(errno));
+    struct nl_loopback_item item = {"",   "text/html; charset=utf-8", "frame-ancestors 'none'",
+                                    NULL, (uint64_t)info.st_size,     fileno(page),
+                                    false};
+    bool done = nl_loopback_open(&server, err);
+    if (done) {
+        nl_progress_quiet(call->progress);
+        tell_address(call, &server);
+        done = nl_loopback_serve(&server, &item, 1, call->job, err);
+    }
+    nl_loopback_close(&server);
+    return done;
+}
+
+static bool open_served(struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
-    FILE *trace = NULL;
+    FILE *file = NULL;
     bool done = nl_input_read(&input, call->argument, (size_t)call->count, err);
     if (done)
-        trace = nameless_file(err);
-    done = trace && write_trace(call, &input, trace, err) &&
-           serve_trace(call, input.paths[0], trace, err);
-    if (trace)
-        fclose(trace);
+        file = nameless_file(err);
+    done = file && write_view(call, &input, file, err) &&
+           (call->settings.perfetto ? serve_trace(call, input.paths[0], file, err)
+                                    : serve_page(call, file, err));
+    if (file)
+        fclose(file);
     nl_input_release(&input);
     return done;
 }
 
+/* On a terminal of a desktop a page is better than text; a pipe gets text. */
+static bool wants_page(const struct nl_call *call)
+{
+    return call->settings.page ||
+           (!call->settings.output && call->settings.format == NL_FORMAT_TEXT &&
+            isatty(STDOUT_FILENO) && has_desktop());
+}
+
 bool nl_cmd_open(struct nl_call *call, struct nl_err *err)
 {
-    if (call->settings.perfetto)
-        return open_perfetto(call, err);
-    if (call->settings.ui || call->settings.no_browser)
-        return nl_fail(err, NL_USAGE, "--ui and --no-browser are for --perfetto");
+    if (call->settings.page && call->settings.perfetto)
+        return nl_fail(err, NL_USAGE, "--page and --perfetto are two viewers: give one");
+    if (call->settings.ui && !call->settings.perfetto)
+        return nl_fail(err, NL_USAGE, "--ui is for --perfetto");
+    if (call->settings.no_browser && !call->settings.perfetto && !call->settings.page)
+        return nl_fail(err, NL_USAGE, "--no-browser is for --page and --perfetto");
+    if (call->settings.perfetto || wants_page(call))
+        return open_served(call, err);
     return nl_cmd_analyze(call, err);
 }

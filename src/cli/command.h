@@ -53,6 +53,7 @@ struct nl_settings {
     const char *events;         /* export: a number or "all" */
     const char *table, *of;     /* export */
     bool perfetto, no_browser;  /* open */
+    bool page;                  /* open */
     const char *ui;             /* open */
     struct nl_texts set;        /* export, add, profile: key=value */
     /* run */
