@@ -527,16 +527,31 @@ def links(tally, folder):
 # ---- causes inside compute ----
 
 def planted(folder, name, calls, device=None):
-    """A trace of operators back to back on the device: (name, dims, dtype, µs), twenty times over."""
+    """A trace of operators back to back on the device: (name, dims, dtype, µs), twenty times over. More
+    of a call: `kernel` its name, `args` of the kernel, `range` around it, `slow` a factor of its length in
+    those rounds. With `range` of steps each round is one."""
     events, at, correlation = [], 0.0, 0
-    for _ in range(20):
-        for operator, dims, dtype, us in calls:
+    for turn in range(20):
+        begin, spans = at, {}
+        for operator, dims, dtype, us, *more in calls:
+            more = more[0] if more else {}
             correlation += 1
             types = [dtype] * len(dims) if isinstance(dtype, str) else dtype
+            us *= more.get("slow", {}).get(turn, 1)
+            if more.get("range"):
+                spans.setdefault(more["range"], []).append(correlation * 3)
             events.append(op(operator, correlation * 3, 2, dims, types))
-            events += launched("k_" + operator.split("::")[-1], 10000 + at, correlation, us,
-                               correlation * 3 + 1)
+            call, kernel = launched(more.get("kernel", "k_" + operator.split("::")[-1]), 10000 + at,
+                                    correlation, us, correlation * 3 + 1)
+            kernel["args"].update(more.get("args", {}))
+            events += [call, kernel]
             at += us
+        for annotation, times in spans.items():
+            events.append({"ph": "X", "cat": "user_annotation", "name": annotation, "pid": 1, "tid": 1,
+                           "ts": times[0] - 0.25, "dur": times[-1] - times[0] + 2.5, "args": {}})
+        if any(len(call) > 4 and call[4].get("steps") for call in calls):
+            events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % turn,
+                           "pid": 1, "tid": 1, "ts": 10000 + begin, "dur": at - begin, "args": {}})
     return write(folder, name, trace_of(events, device or H100))
 
 
@@ -550,6 +565,30 @@ SCORES = [("aten::bmm", [[64, 1024, 64], [64, 64, 1024]], H, 60.0),
           ("aten::bmm", [[64, 1024, 1024], [64, 1024, 64]], H, 60.0)]
 FLASH = ("aten::_flash_attention_forward", [[4, 1024, 16, 64]] * 3, H, 60.0)
 OTHER = dict(H100, name="Accelerator X", computeMajor=77)
+A100 = dict(H100, name="NVIDIA A100-SXM4-80GB", computeMajor=8, numSms=108)
+TF32 = {"kernel": "cutlass_80_tensorop_s1688gemm_128x128_tn_align4"}
+WIDE = ("aten::mm", [[4096, 4096], [4096, 4096]], F, 330.0, TF32)
+GATHER = ("aten::embedding", [[1 << 20, 64], [1 << 20]], [F, "long int"], 900.0)
+
+
+def launch(blocks, threads, registers, shared=0, kernel="k_some"):
+    return {"kernel": kernel, "args": {
+        "grid": [blocks, 1, 1], "block": [threads, 1, 1], "registers per thread": registers,
+        "shared memory": shared}}
+
+
+def matrix(blocks, shared=200 * 1024):
+    """A product of one block a multiprocessor (shared memory), of that many blocks."""
+    return BIG + (launch(blocks, 128, 168, shared, "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tile"),)
+
+
+def update(count, operator="aten::mul", steps="Optimizer.step#Adam.step"):
+    return [(operator, [[1 << 22], [1 << 22]], F, 20.0, {"range": steps})] * count
+
+
+def rounds(slow):
+    return [ADD + ({"steps": True, "slow": slow},), BIG]
+
 
 # cause, found?, what, calls, device
 PLANTED = [
@@ -570,6 +609,37 @@ PLANTED = [
     ("attention_not_fused", True, "bmm, softmax, bmm", SCORES, None),
     ("attention_not_fused", False, "flash attention", [FLASH, BIG], None),
     ("attention_not_fused", False, "softmax of a classifier", [BIG, SCORES[1], ADD, BIG], None),
+    ("fp8_unused", True, "large products in 16 bits on an H100", [BIG], None),
+    ("fp8_unused", False, "a chip without FP8", [BIG], A100),
+    ("fp8_unused", False, "products that wait for memory", [SKINNY], None),
+    ("tf32_products", True, "FP32 inputs on tensor cores", [WIDE], None),
+    ("tf32_products", False, "16 bits", [BIG], None),
+    ("tf32_products", False, "FP32 bound by memory", [SKINNY[:2] + (F, 90.0, TF32)], None),
+    ("tf32_products", None, "peaks not known", [WIDE], OTHER),
+    ("gather_bound", True, "an embedding at a sixth of memory's peak", [GATHER, BIG], None),
+    ("gather_bound", False, "near memory's peak", [GATHER[:3] + (200.0,), BIG], None),
+    ("gather_bound", False, "small beside the products", [GATHER] + [BIG] * 80, None),
+    ("wave_quantisation", True, "133 blocks on 132 multiprocessors", [matrix(133)], None),
+    ("wave_quantisation", False, "132 blocks on 132 multiprocessors", [matrix(132)], None),
+    ("wave_quantisation", False, "many waves", [matrix(132 * 9 + 1)], None),
+    ("wave_quantisation", False, "two blocks fit, so half a wave", [matrix(133, 100 * 1024)], None),
+    ("wave_quantisation", None, "another maker's device", [matrix(133)], OTHER),
+    ("low_occupancy", True, "255 registers and 128 threads of 48 KiB",
+     [ADD + (launch(4096, 128, 255, 100 * 1024),)], None),
+    ("low_occupancy", False, "32 registers", [ADD + (launch(4096, 256, 32),)], None),
+    ("low_occupancy", False, "products need few warps", [matrix(4096)], None),
+    ("low_occupancy", False, "fewer blocks than the device holds",
+     [ADD + (launch(64, 128, 255, 100 * 1024),)], None),
+    ("optimizer_unfused", True, "200 multiplications a step", update(200), None),
+    ("optimizer_unfused", False, "foreach", update(200, "aten::_foreach_mul"), None),
+    ("optimizer_unfused", False, "few kernels", update(20), None),
+    ("optimizer_unfused", False, "not in the optimizer", update(200, steps="forward"), None),
+    ("slow_instances", True, "two of twenty take 20 times as long", rounds({3: 20, 11: 20}), None),
+    ("slow_instances", False, "all alike", rounds({}), None),
+    ("slow_instances", False, "half of them, in most steps",
+     rounds({turn: 20 for turn in range(0, 20, 2)}), None),
+    ("slow_instances", False, "twice as long is no outlier", rounds({3: 4, 11: 4}), None),
+    ("slow_instances", None, "no steps", [ADD + ({"slow": {3: 20, 11: 20}},), BIG], None),
     ("roof_headroom", True, "products at a tenth of the roof", [BIG[:3] + (1400.0,)], None),
     ("roof_headroom", False, "products at their roof", [BIG], None),
     ("roof_headroom", None, "peaks not known", [BIG[:3] + (1400.0,)], OTHER),

@@ -13,7 +13,7 @@ static bool is_here(const struct nl_scene *scene, const struct nl_op_work *work)
            nl_slice_rank(scene->trace, work->first) == scene->device->rank;
 }
 
-static const struct nl_device_peaks *peaks_of(const struct nl_scene *scene)
+const struct nl_device_peaks *nl_work_peaks(const struct nl_scene *scene)
 {
     uint32_t device = scene->device->device;
     return device == NL_NULL_ROW ? NULL : &nl_memo_peaks(scene->memo)[device];
@@ -31,7 +31,7 @@ struct nl_work_sum nl_work_add_up(struct nl_scene *scene, nl_work_test *wanted,
                                   struct nl_intervals *where, struct nl_evidence *longest)
 {
     const struct nl_op_works *works = nl_memo_works(scene->memo);
-    const struct nl_device_peaks *peaks = peaks_of(scene);
+    const struct nl_device_peaks *peaks = nl_work_peaks(scene);
     struct nl_work_sum sum = {0};
     for (size_t i = 0; i < works->count; i++) {
         const struct nl_op_work *work = &works->items[i];

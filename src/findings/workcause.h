@@ -34,6 +34,9 @@ struct nl_work_sum nl_work_add_up(struct nl_scene *scene, nl_work_test *wanted,
  * operator; nl_free it. */
 const struct nl_op_work **nl_work_rows(const struct nl_scene *scene, size_t *count);
 
+/* What the scene's device can do at most; NULL when it has no row. */
+const struct nl_device_peaks *nl_work_peaks(const struct nl_scene *scene);
+
 void nl_work_claim(const struct nl_scene *scene, const struct nl_op_work *work,
                    struct nl_intervals *where);
 
