@@ -454,6 +454,48 @@ def layers_and_steps(tally, folder):
                 told)
 
 
+def moves(tally, folder):
+    """diff and run.json: the same products at half and at all of their speed, figures by hand."""
+    paths, use = [], []
+    for us in (400.0, 200.0):
+        events, correlation = [], 0
+        for step in range(4):
+            start = 1000 * step
+            events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step,
+                           "pid": 1, "tid": 1, "ts": start, "dur": 1000, "args": {}})
+            for name, dims, offset in (("aten::mm", [[4096, 4096], [4096, 4096]], 10),
+                                       ("aten::add", [[1 << 24], [1 << 24]], 500)):
+                correlation += 1
+                events.append(op(name, start + offset, 50, dims, [H if name == "aten::mm" else F] * 2))
+                events += launched("k" + name[6:], start + offset + 10, correlation,
+                                   us if name == "aten::mm" else 100.0, start + offset + 5)
+        paths.append(write(folder, "moves%d.json" % us, trace_of(events, H100)))
+        use.append(2 * 4096**3 / PEAKS["bf16"] / (us * 1e-6))
+    answer = neurolens(["diff", *paths, "--section", "efficiency", "--format", "json"])
+    got = {row["name"]: row for row in json.loads(answer.stdout)["result"]["efficiency"]}
+    mm, all_devices = got["aten::mm"], got["all devices"]
+    tally.check("diff: share of the roof moves", abs(mm["base_roof_share"] - use[0]) < 1e-9 and
+                abs(mm["new_roof_share"] - use[1]) < 1e-9 and
+                abs(mm["change_share"] - (use[1] - use[0])) < 1e-9 and mm["dtype"] == "bf16" and
+                got["aten::add"]["change_share"] == 0, got)
+    tally.check("diff: HFU moves not where the wall stays", abs(
+        all_devices["base_hfu_share"] - 2 * 4096**3 / PEAKS["bf16"] / 1e-3) < 1e-9 and
+        all_devices["base_hfu_share"] == all_devices["new_hfu_share"] and
+        all_devices["base_headroom_ns"] > all_devices["new_headroom_ns"], all_devices)
+    document = neurolens(["export", paths[0], "--to", "run.json", "-o", "-"])
+    metrics = {row["name"]: row["value"] for row in json.loads(document.stdout)["metrics"]}
+    flops, moved = 2 * 4096**3 + (1 << 24), 3 * 2 * 4096**2 + (12 << 24)
+    least = 2 * 4096**3 / PEAKS["bf16"] + (12 << 24) / PEAKS["memory"]
+    spare = (max(0, 400e-6 - 2 * 4096**3 / PEAKS["bf16"] / TARGET) +
+             max(0, 100e-6 - (12 << 24) / PEAKS["memory"] / TARGET))
+    want = {"hfu": 2 * 4096**3 / PEAKS["bf16"] / 1e-3, "operator_mfu": 2 * 4096**3 / PEAKS["bf16"] / 1e-3,
+            "achieved_flops_per_s": flops / 500e-6, "achieved_bytes_per_s": moved / 500e-6,
+            "roof_share": least / 500e-6, "headroom_share": spare / 500e-6}
+    wrong = {name: (metrics.get(name), value) for name, value in want.items()
+             if metrics.get(name) is None or abs(metrics[name] - value) > 1e-5 * value}
+    tally.check("run.json: derived metrics of the work", not wrong, wrong)
+
+
 # ---- phases and links ----
 
 def table(path, section):
@@ -702,7 +744,7 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
-         roofs, roofline_plot, layers_and_steps, efficiency, phases, training, links, machine, causes,
+         roofs, roofline_plot, layers_and_steps, moves, efficiency, phases, training, links, machine, causes,
          coverage]
 
 

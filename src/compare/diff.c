@@ -1,4 +1,5 @@
 /* The order of a diff: a unit that both sides have, their parts, pairs, the judgement, the tables. */
+#include "compare/diffefficiency.h"
 #include "compare/diff.h"
 
 #include <stdlib.h>
@@ -8,10 +9,11 @@
 #include "compare/diffcounts.h"
 #include "compare/diffdoc.h"
 
-const char *const nl_diff_sections[] = {
-    "verdict", "comparability", "pace",    "set_apart", "parts",  "attribution",
-    "devices", "operators",     "modules", "ranges",    "layers", "cpu_operators",
-    "counts",  "counters",      "facts",   "recorded",  "next",   NULL};
+const char *const nl_diff_sections[] = {"verdict",    "comparability", "pace",     "set_apart",
+                                        "parts",      "attribution",   "devices",  "operators",
+                                        "modules",    "ranges",        "layers",   "cpu_operators",
+                                        "efficiency", "counts",        "counters", "facts",
+                                        "recorded",   "next",          NULL};
 
 void diff_doc_add(struct diff_doc *doc, struct nl_result *result)
 {
@@ -154,6 +156,7 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
                (const char *[]){"layers", "By layer of the model"});
     add_beside(doc, base, changed, DIFF_BY_HOST,
                (const char *[]){"cpu_operators", "Operators on the CPU, self time"});
+    diff_doc_add(doc, diff_efficiency(&doc->base, &doc->changed));
     diff_doc_add(doc, counts);
     diff_doc_add(doc, diff_counters(&doc->base, &doc->changed));
     diff_doc_add(doc, diff_facts(&doc->base, &doc->changed));

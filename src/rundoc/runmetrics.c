@@ -227,6 +227,45 @@ static struct metric metric_mfu(const struct run_parts *parts)
     return peak.value > 0 ? known(done.value / peak.value) : unknown("hardware.device_count");
 }
 
+static struct metric part_of(double part, double whole, const char *missing)
+{
+    return part == part && whole > 0 ? known(part / whole) : unknown(missing);
+}
+
+#define NO_PEAKS "shapes of operators, or the devices' peaks"
+
+static struct metric metric_hfu(const struct run_parts *parts)
+{
+    return part_of(parts->work.hfu_s, parts->work.wall_s, NO_PEAKS);
+}
+
+static struct metric metric_operator_mfu(const struct run_parts *parts)
+{
+    return part_of(parts->work.mfu_s, parts->work.wall_s, NO_PEAKS);
+}
+
+static struct metric metric_achieved_flops_per_s(const struct run_parts *parts)
+{
+    return part_of(parts->work.flops, (double)parts->work.flops_ns / 1e9, "shapes of operators");
+}
+
+static struct metric metric_achieved_bytes_per_s(const struct run_parts *parts)
+{
+    return part_of(parts->work.bytes, (double)parts->work.bytes_ns / 1e9, "shapes of operators");
+}
+
+static struct metric metric_roof_share(const struct run_parts *parts)
+{
+    return part_of(parts->work.least_s, (double)parts->work.judged_ns / 1e9, NO_PEAKS);
+}
+
+static struct metric metric_headroom_share(const struct run_parts *parts)
+{
+    bool judged = parts->work.judged_ns > 0;
+    return part_of(judged ? (double)parts->work.headroom_ns : NL_NULL_F64, (double)parts->work.ns,
+                   NO_PEAKS);
+}
+
 static struct metric metric_op_flops(const struct run_parts *parts)
 {
     const struct nl_op_table *op = &parts->trace->op;

@@ -19,6 +19,14 @@
 
 #define RUN_INDENT 1 /* spaces per level; rows of lists stand on one line */
 
+/* Work of operators over all devices (runwork.c). Unknown: NaN, and 0 ns. */
+struct run_work {
+    int64_t ns, judged_ns, headroom_ns; /* kernels; those with a roof, and their headroom */
+    int64_t flops_ns, bytes_ns;         /* kernels whose FLOPs, whose bytes are known */
+    double flops, bytes, least_s;       /* done; at the roofs */
+    double hfu_s, mfu_s, wall_s;        /* seconds at the peak; of all devices' steady steps */
+};
+
 struct run_parts {
     const struct nl_trace *trace;
     const struct nl_rundoc_options *options;
@@ -29,6 +37,7 @@ struct run_parts {
     struct nl_device_breakdown *devices;
     size_t device_count;
     struct nl_found_steps steps;
+    struct run_work work;
     struct nl_result *memory; /* analysis memory */
     uint32_t *listed;         /* slices of the timeline in its order */
     size_t listed_count;
@@ -70,6 +79,8 @@ void run_write_timeline(struct run_parts *parts);
 
 /* Does the metric stand in a measurement, since it came with a joined report? */
 bool run_metric_is_joined(const struct nl_trace *trace, uint32_t metric);
+
+void run_work_find(struct run_work *work, const struct nl_trace *trace);
 
 /* Chooses the slices that the timeline lists (parts->listed). */
 void run_choose_events(struct run_parts *parts);

@@ -246,6 +246,7 @@ static bool prepare(struct run_parts *parts, struct nl_err *err)
     run_facts_init(&parts->facts);
     parts->devices = nl_time_breakdown(parts->trace, &everything.window, &parts->device_count);
     nl_steps_find(parts->trace, &parts->steps);
+    run_work_find(&parts->work, parts->trace);
     run_choose_events(parts);
     run_facts_find(&parts->facts, &parts->schema, parts->trace, parts->device_count);
     parts->memory =
