@@ -192,6 +192,14 @@ HAND = [
     ("triton_poi_fused_add_0", [[1000, 8], [4, 8], [4, 8], []], [F, F, F, "Scalar"],
      ["", "", "", "32"], None, 3 * 32 * 4, "fp32", "compiled"),
     ("aten::sum", [[32, 4], [], []], [F, "", ""], None, 128, 512, "fp32", "reduction"),
+    ("FlashAttnVarlenFunc", [[32, 8, 64]] * 3 + [[3], [3]] + [[]] * 5, [H] * 3 + ["int"] * 2 + [""] * 5,
+     [""] * 9 + ["True"], 2 * 2 * 8 * 16 * 16 * 128, 2 * 4 * 32 * 8 * 64, "bf16", "attention"),
+    ("xformers::efficient_attention_forward_cutlass", [[2, 16, 8, 64]] * 3, [H] * 3, None,
+     2 * 2 * 8 * 16 * 16 * 128, 2 * 4 * 2 * 16 * 8 * 64, "bf16", "attention"),
+    ("flashinfer::bmm_fp8", [[2, 4, 8], [2, 8, 16]], ["c10::Float8_e4m3fn"] * 2, None, 2048,
+     64 + 256 + 128, "fp8", "gemm"),
+    ("flashinfer::BatchDecode", [[4, 8, 64]], [H], None, None, None, None, "attention"),
+    ("_LayerNormMLP", [[32, 64], [64]], [H, H], None, None, None, None, "gemm"),
     # Not enough told, or nonsense: unknown, never 0.
     ("aten::mm", [[4, 8], [9, 16]], [H, H], None, None, None, None, "gemm"),
     ("aten::mm", [], [], None, None, None, None, "gemm"),
@@ -452,6 +460,27 @@ def layers_and_steps(tally, folder):
     tally.check("steps as told", all(abs(row["mfu"] - 1e11 / 2e-3 / PEAKS["bf16"]) < 1e-9 and
                                      abs(row["tokens_per_s"] - 4096 / 2e-3) < 1e-6 for row in told),
                 told)
+
+
+def unknown_work(tally, folder):
+    """Notes name what has most of the time of unknown work."""
+    mm, mine = ("aten::mm", [[64, 64], [64, 64]], H, 10.0), ("my::operator", [[4, 4]], F, 30.0)
+    def note(name, events):
+        path = write(folder, name, trace_of(events, H100))
+        return " ".join(neurolens(["analyze", path, "--section", "compute"]).stdout.split())
+    events = []
+    for i, (name, dims, dtype, us) in enumerate([mm, mine]):
+        events.append(op(name, 100 * i, 50, dims, [dtype] * len(dims)))
+        events += launched("k%d" % i, 100 * i + 20, i + 1, us, 100 * i + 10)
+    said = note("unknown.json", events)
+    tally.check("the operator of unknown work",
+                "known for 25.0 %" in said and
+                "the largest operator of unknown work is my::operator (75.0 %)" in said, said)
+    said = note("alone.json", events[:3] + launched("replayed", 900, 9, 90.0)[1:])
+    tally.check("kernels in no operator", "90.0 % is of kernels in no operator" in said, said)
+    said = note("known.json", events[:3])
+    tally.check("nothing of unknown work", "known for 100.0 %" in said and
+                "unknown work" not in said and "in no operator" not in said, said)
 
 
 def moves(tally, folder):
@@ -744,7 +773,7 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
-         roofs, roofline_plot, layers_and_steps, moves, efficiency, phases, training, links, machine, causes,
+         roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, training, links, machine, causes,
          coverage]
 
 

@@ -1,6 +1,7 @@
 /* workrows — see workrows.h. */
 #include "tables/workrows.h"
 
+#include "base/mem.h"
 #include "base/sum.h"
 #include "tables/answer.h"
 #include "tables/scope.h"
@@ -18,6 +19,9 @@ int64_t nl_roof_ordinal(const struct nl_trace *trace, const struct nl_roof *roof
 {
     return roof->device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[roof->device];
 }
+
+#define LEAST_REST 0.05 /* of the time: smaller ones are not worth a word */
+#define NAME_MOST  60
 
 struct shares {
     int64_t all, modelled, matrix, matrix_modelled;
@@ -42,6 +46,51 @@ static struct shares add_up(const struct nl_op_works *works)
     return sums;
 }
 
+/* Time of unknown work: of the operator that has most of it, and of kernels in none. */
+struct rest {
+    int64_t most_ns, alone_ns;
+    uint32_t most; /* name; 0 none */
+};
+
+static struct rest find_rest(const struct nl_op_works *works)
+{
+    int64_t *sums = nl_zalloc((works->trace->names.count + (size_t)1) * sizeof *sums);
+    struct rest rest = {0};
+    for (size_t i = 0; i < works->count; i++) {
+        const struct nl_op_work *work = &works->items[i];
+        int64_t ns = nl_op_work_ns(work);
+        if (ns == NL_NULL_I64 || work->flops == work->flops || work->bytes == work->bytes)
+            continue;
+        bool alone = work->slice == NL_NULL_ROW;
+        int64_t *sum = alone ? &rest.alone_ns : &sums[work->name];
+        nl_sum_add(sum, ns - work->comm_ns);
+        if (!alone && *sum > rest.most_ns) {
+            rest.most_ns = *sum;
+            rest.most = work->name;
+        }
+    }
+    nl_free(sums);
+    return rest;
+}
+
+/* A half sentence about it; "" when it is little. */
+static const char *rest_of(struct nl_result *result, const struct nl_op_works *works, int64_t all)
+{
+    struct rest rest = find_rest(works);
+    double alone = (double)rest.alone_ns / (double)all, most = (double)rest.most_ns / (double)all;
+    struct nl_str name = nl_trace_name(works->trace, rest.most);
+    if (alone >= LEAST_REST && alone >= most)
+        return nl_arena_format(&result->arena,
+                               "; %.1f %% is of kernels in no operator (graphs, or launches that "
+                               "were not recorded)",
+                               100 * alone);
+    if (most < LEAST_REST)
+        return "";
+    return nl_arena_format(
+        &result->arena, "; the largest operator of unknown work is %.*s (%.1f %%)",
+        (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr, 100 * most);
+}
+
 const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works *works)
 {
     struct shares sums = add_up(works);
@@ -49,10 +98,12 @@ const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works 
         return NULL;
     double all = 100.0 * (double)sums.modelled / (double)sums.all;
     if (!sums.matrix)
-        return nl_arena_format(&result->arena, "work is known for %.1f %% of the time", all);
+        return nl_arena_format(&result->arena, "work is known for %.1f %% of the time%s", all,
+                               rest_of(result, works, sums.all));
     return nl_arena_format(
         &result->arena,
         "work is known for %.1f %% of kernel time without communication, and for "
-        "%.1f %% of the time in products of matrices",
-        all, 100.0 * (double)sums.matrix_modelled / (double)sums.matrix);
+        "%.1f %% of the time in products of matrices%s",
+        all, 100.0 * (double)sums.matrix_modelled / (double)sums.matrix,
+        rest_of(result, works, sums.all));
 }
