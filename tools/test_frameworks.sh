@@ -194,8 +194,10 @@ if [ -x build/neurolens ]; then
         python3 tests/python.py torch keras tensorflow
     say "exports as their consumers read them"
     [ -x build/venv-exports/bin/python ] || "$python" -m venv build/venv-exports
-    build/venv-exports/bin/python -m pip install --quiet pyarrow pandas polars duckdb perfetto protobuf
+    build/venv-exports/bin/python -m pip install --quiet pyarrow pandas polars duckdb perfetto protobuf \
+        opentelemetry-proto viztracer
     python3 tests/exports_real.py
+    python3 tests/open_real.py
     say "sampling every Python that is here"
     NEUROLENS_EVERY_PYTHON=1 python3 tests/pysample.py
 else
