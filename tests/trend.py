@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """`neurolens trend` on a ledger whose numbers are made up: changes, commits, plots, exit statuses, speed."""
 import csv
+import http.server
 import io
 import json
 import os
 import random
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -109,10 +113,75 @@ def speed(tally, folder):
     tally.check("100,000 runs in %.2f s (%.1f times a plain join in Python)" % (best, best / yardstick), best < 0.6, best)
 
 
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Keeps what is posted to it."""
+    got = []
+
+    def do_POST(self):  # noqa: N802
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        Receiver.got.append((self.path, self.headers["Content-Type"], body))
+        self.send_response(500 if self.path == "/broken" else 204)
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+
+def alerts(tally, folder):
+    path = ledger_of(folder, series(61, [(36, 0.08)]))
+    command = "cat > %s/alert.json; echo \"$NEUROLENS_ALERT\" >> %s/alert.txt" % (folder, folder)
+
+    def told():
+        try:
+            with open(os.path.join(folder, "alert.txt"), encoding="utf-8") as file:
+                return file.read().splitlines()
+        except OSError:
+            return []
+
+    result = trend(path, "step.mean")
+    tally.check("nothing is sent by itself", result.status == 0 and not told() and
+                not os.path.exists(os.path.join(path, "trend-alerts")), result.describe())
+    result = trend(path, "step.mean", "--alert", "exit 3")
+    tally.check("an alert that fails is an error, and is tried again", result.status == 5 and
+                "--alert ended with status 3" in result.stderr, result.describe())
+    for _ in range(3):
+        result = trend(path, "step.mean", "--alert", command)
+    tally.check("a command is told of a change once", result.status == 0 and len(told()) == 1 and
+                re.match(r"step\.mean went up by [78]\.\d %", told()[0]), (told(), result.describe()))
+    with open(os.path.join(folder, "alert.json"), encoding="utf-8") as file:
+        alert = json.load(file)
+    tally.check("what it is told", alert["schema"] == "neurolens.alert/1" and alert["metric"] == "step.mean" and
+                alert["commit_before"] == "c000017" and alert["commit"] == "c000018" and alert["unit"] == "ns" and
+                abs(alert["after"] / alert["before"] - 1.08) < 0.01 and alert["run"] == "%032x" % (0xabc0000000 + 36), alert)
+    better = ledger_of(folder, series(62, [(36, -0.08)]))
+    result = trend(better, "step.mean", "--alert", command)
+    tally.check("a change for the better is no alert", result.status == 0 and len(told()) == 1, told())
+    result = trend(path, "step.mean", "--webhook", "ftp://127.0.0.1/")
+    tally.check("an address of another kind is refused", result.status == 2 and "does not begin with https://" in result.stderr,
+                result.describe())
+    if not shutil.which("curl"):
+        tally.skip("a web address", "no curl here")
+        return
+    server = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    url = "http://127.0.0.1:%d" % server.server_port
+    path = ledger_of(folder, series(63, [(36, 0.08)]))
+    result = trend(path, "step.mean", "--webhook", url + "/broken")
+    tally.check("an address that answers with an error is one", result.status == 5 and "curl" in result.stderr, result.describe())
+    for _ in range(2):
+        result = trend(path, "step.mean", "--webhook", url + "/hook")
+    server.shutdown()
+    got = [one for one in Receiver.got if one[0] == "/hook"]
+    tally.check("an address is told once", result.status == 0 and len(got) == 1 and got[0][1] == "application/json" and
+                json.loads(got[0][2])["metric"] == "step.mean", (got, result.describe()))
+
+
 def main():
     tally = Tally("trend")
     with tempfile.TemporaryDirectory(prefix="neurolens-trend-") as folder:
         changes(tally, folder)
+        alerts(tally, folder)
         wrong(tally, folder)
         speed(tally, folder)
     return tally.finish()

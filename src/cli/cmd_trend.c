@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cli/ledgercall.h"
+#include "cli/trendalert.h"
 #include "compare/changepoint.h"
 #include "compare/metricexpr.h"
 #include "compare/shift.h"
@@ -34,6 +35,13 @@ const struct nl_option nl_trend_options[] = {
      "least change that counts, such as 2% (default)", NULL},
     {"fail-on-change", 0, NL_OPTION_FLAG, TARGET(fail_on_change), NULL,
      "exit 1 when the metric changed for the worse", NULL},
+    {"alert", 0, NL_OPTION_TEXT, TARGET(alert), "COMMAND",
+     "run this shell command, with the alert as JSON on its input, when the newest change is for "
+     "the "
+     "worse; once for each change",
+     NULL},
+    {"webhook", 0, NL_OPTION_TEXT, TARGET(webhook), "URL",
+     "the same: send the JSON there by POST (curl does)", NULL},
     {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table: changes or series",
      sections},
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "only the newest N runs", NULL},
@@ -57,6 +65,7 @@ struct trend {
     struct nl_change *changes;
     size_t change_count;
     bool less_is_worse;
+    const char *word; /* the metric as it was asked for */
 };
 
 static bool same_point(enum by by, const struct nl_series_run *a, const struct nl_series_run *b)
@@ -225,13 +234,13 @@ static void put_headlines(struct nl_report *report, const struct trend *trend)
     struct nl_buf out;
     nl_buf_init(&out, 4096);
     if (!trend->change_count) {
-        nl_buf_format(&out, "%s did not change over %zu points", trend->series.name, trend->count);
+        nl_buf_format(&out, "%s did not change over %zu points", trend->word, trend->count);
         if (trend->count) {
             nl_buf_text(&out, "; newest ");
             put_number(&out, trend->values[trend->count - 1], trend->series.meaning);
         }
     } else {
-        nl_buf_format(&out, "%s went ", trend->series.name);
+        nl_buf_format(&out, "%s went ", trend->word);
         say_change(&out, trend, &trend->changes[trend->change_count - 1]);
         if (trend->change_count > 1)
             nl_buf_format(&out, "; %zu earlier change%s", trend->change_count - 1,
@@ -335,6 +344,7 @@ static bool find(struct trend *trend, struct nl_call *call, struct nl_ledger *le
         return nl_fail(err, NL_IO, NOTHING);
     options.window = call->settings.window ? (size_t)call->settings.window : options.window;
     make_points(trend, (enum by)call->settings.trend_by, (size_t)call->settings.limit);
+    trend->word = call->argument[0];
     trend->less_is_worse = less_is_worse(call->argument[0], trend->series.name);
     trend->change_count = nl_change_points(trend->values, trend->count, &options, &trend->changes);
     for (size_t i = 0; call->settings.fail_on_change && i < trend->change_count; i++)
@@ -343,11 +353,38 @@ static bool find(struct trend *trend, struct nl_call *call, struct nl_ledger *le
     return true;
 }
 
+/* Of the newest change, if it is for the worse. */
+static bool tell(const struct trend *trend, const struct nl_call *call, struct nl_err *err)
+{
+    const struct nl_change *c =
+        trend->change_count ? &trend->changes[trend->change_count - 1] : NULL;
+    struct nl_buf out;
+    if (!c || !is_worse(trend, c))
+        return true;
+    const struct point *point = &trend->points[c->index];
+    nl_buf_init(&out, 4096);
+    nl_buf_format(&out, "%s went ", trend->word);
+    say_change(&out, trend, c);
+    nl_buf_char(&out, '\0');
+    struct nl_trend_alert alert = {.metric = trend->word,
+                                   .run = point->first->id,
+                                   .sentence = out.ptr,
+                                   .commit_before = point[-1].last->commit,
+                                   .commit = point->first->commit,
+                                   .before = c->before,
+                                   .after = c->after,
+                                   .unit = unit_of(trend->series.meaning)};
+    bool done = nl_trend_alert_send(&alert, call, err);
+    nl_buf_release(&out);
+    return done;
+}
+
 bool nl_cmd_trend(struct nl_call *call, struct nl_err *err)
 {
     struct trend trend = {0};
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
-    bool done = ledger && find(&trend, call, ledger, err) && show(call, &trend, err);
+    bool done = ledger && find(&trend, call, ledger, err) && show(call, &trend, err) &&
+                tell(&trend, call, err);
     if (ledger)
         nl_series_release(&trend.series);
     nl_free(trend.points);

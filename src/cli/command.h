@@ -91,6 +91,7 @@ struct nl_settings {
     int64_t window;
     const char *magnitude;
     bool fail_on_change;
+    const char *alert, *webhook;
     /* top */
     int64_t interval_ns;
     bool once;
