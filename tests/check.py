@@ -167,6 +167,30 @@ def snippets(tally, folder):
                         suite.get("failures") == str(status), done.stdout.decode() + done.stderr.decode())
 
 
+def ledger_facts(tally, folder):
+    """What only the ledger knows of a run decides, too: the traces are alike, the values that were set are not."""
+    for name in "led32a", "led32b", "led64":
+        write(os.path.join(folder, name + ".json"), Plant(seed=len(name) + ord(name[-1])))
+    neurolens(["add", "--ledger", "facts", "led32a.json", "--set", "batch_size=32"], cwd=folder)
+    neurolens(["add", "--ledger", "facts", "led32b.json", "--set", "batch_size=32"], cwd=folder)
+    neurolens(["add", "--ledger", "facts", "led64.json", "--set", "batch_size=64"], cwd=folder)
+    ledger = ["--ledger", "facts"]
+    result = check(folder, "@", "-b", "@~1", *ledger)
+    tally.check("another batch, as the ledger has it", result.status == 3 and
+                result.stdout.startswith("Cannot compare: batch size: A has 32, B has 64."), result.describe())
+    result = check(folder, "@~1", "-b", "@~2", *ledger)
+    tally.check("the same batch, as the ledger has it", result.status == 0 and result.stdout.startswith("Pass: step.p50"),
+                result.describe())
+    result = check(folder, "@", "-b", "@~1", "--allow", "batch size", *ledger)
+    tally.check("another batch that is allowed", result.status == 0, result.describe())
+    rate = {name: json.loads(check(folder, ref, "--fail-on", "samples_per_s < 10", "--format", "json", *ledger).stdout)
+            ["result"]["rules"][0]["new"] for name, ref in (("32", "@~1"), ("64", "@"))}
+    tally.check("metrics that need the batch have it from the ledger", 1.9 < rate["64"] / rate["32"] < 2.1, rate)
+    result = neurolens(["diff", "@~1", "@", "--no-cache", "--quiet", *ledger], cwd=folder)
+    tally.check("diff of runs knows it, too", result.status == 3 and result.stdout.startswith("Cannot compare: batch size"),
+                result.describe())
+
+
 def simulation(tally, folder):
     """At the noise model of captures that differ by 1 %, 3 a side."""
     result = check(folder, "--self-test", "--format", "json")
@@ -190,6 +214,7 @@ def main():
         hostile(tally, folder)
         template(tally, folder)
         snippets(tally, folder)
+        ledger_facts(tally, folder)
         simulation(tally, folder)
     return tally.finish()
 

@@ -1,5 +1,6 @@
 /* See captures.h. */
 #include "cli/captures.h"
+#include "cli/capturefacts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +246,8 @@ static bool make_inputs(struct nl_captures *captures, const char *word, const st
         input->trace = item->trace;
         input->word = item->name;
         captures->paths[i] = item->words.paths[0];
-        if (!nl_input_window(&item->words, item->trace, call, &input->window, err))
+        if (!nl_capture_facts(&item->words, call, &captures->arena, input, err) ||
+            !nl_input_window(&item->words, item->trace, call, &input->window, err))
             return false;
     }
     captures->input.all = word;

@@ -242,7 +242,9 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
     struct nl_buf text;
     struct nl_err err = {0};
     for (size_t i = 0; input && i < input->fact_count && count < 64; i++)
-        settings[count++] = (struct nl_rundoc_setting){input->facts[i].key, input->facts[i].value};
+        if (strncmp(input->facts[i].key, "workload.", 9) == 0)
+            settings[count++] =
+                (struct nl_rundoc_setting){input->facts[i].key, input->facts[i].value};
     struct nl_rundoc_options options = {
         .settings = settings, .setting_count = count, .event_limit = 1};
     nl_buf_init(&text, DOCUMENT_MOST);
