@@ -104,15 +104,28 @@ static void next_for_rows(const struct diff_doc *doc, struct nl_result *result, 
     }
 }
 
+static void next_for_incomparable(const struct diff_doc *doc, struct nl_result *result,
+                                  const char *a, const char *b)
+{
+    struct nl_arena *arena = &result->arena;
+    const char *reason = doc->sureness.reason;
+    if (doc->sureness.verdict != DIFF_INCOMPARABLE)
+        return;
+    put_next(result, "record both sides alike", reason ? reason : "",
+             nl_arena_format(arena, "neurolens info %s && neurolens info %s", a, b));
+    if (doc->base.unit < DIFF_UNITS)
+        put_next(result, "rank them, if they are candidates for one workload",
+                 "backends, GPUs and settings may differ there",
+                 nl_arena_format(arena, "neurolens rank %s %s", a, b));
+}
+
 struct nl_result *diff_next_table(const struct diff_doc *doc)
 {
     struct nl_result *result = NL_ANSWER_NEW("next", "What to do next", next_columns);
     struct nl_arena *arena = &result->arena;
     const char *a = quoted(arena, doc->base_word), *b = quoted(arena, doc->changed_word);
     const struct diff_sureness *s = &doc->sureness;
-    if (s->verdict == DIFF_INCOMPARABLE)
-        put_next(result, "record both sides alike", s->reason ? s->reason : "",
-                 nl_arena_format(arena, "neurolens info %s && neurolens info %s", a, b));
+    next_for_incomparable(doc, result, a, b);
     if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
         put_next(result, "mark steps on both sides, or give windows of the same work",
                  "one side did less of the same work",

@@ -254,8 +254,8 @@ static void put_likeness(struct judging *judging, const char *fact, const struct
     }
     size_t either = a_count + b_count - both;
     double jaccard = either ? (double)both / (double)either : 1;
-    put_fact(judging, fact, nl_arena_format(arena, "%zu, %zu of them in B", a_count, both),
-             nl_arena_format(arena, "%zu; %.0f %% of all are in both", b_count, 100 * jaccard),
+    put_fact(judging, fact, nl_arena_format(arena, "%zu", a_count),
+             nl_arena_format(arena, "%zu, %zu in both (%.0f %%)", b_count, both, 100 * jaccard),
              jaccard >= DIFF_JACCARD, decides);
     nl_free(a);
     nl_free(b);
@@ -280,13 +280,31 @@ static void put_pieces(struct judging *judging, const struct diff_side *base,
     struct nl_arena *arena = &judging->sureness->facts->arena;
     double a = pieces_of(base, base_parts), b = pieces_of(changed, changed_parts);
     double ratio = a < b ? a / b : b > 0 ? b / a : 1;
+    bool device = base->unit <= DIFF_BY_WORK, step = base->by_step;
+    bool several = base->device_count + changed->device_count > 2;
     put_fact(judging,
-             base->by_step ? "GPU operations in a step"
-             : base->unit <= DIFF_BY_WORK && base->device_count + changed->device_count > 2
-                 ? "GPU operations of a device"
-                 : "calls and operations",
+             !device   ? step ? "calls in a step" : "calls"
+             : step    ? "GPU operations in a step"
+             : several ? "GPU operations of a device"
+                       : "GPU operations",
              isnan(a) ? NULL : nl_arena_format(arena, "%.6g", a),
              isnan(b) ? NULL : nl_arena_format(arena, "%.6g", b), ratio >= DIFF_WORK, true);
+}
+
+/* What the parts by name are. */
+static const char *names_fact(const struct diff_side *side)
+{
+    switch (side->unit) {
+    case DIFF_BY_STEP:
+    case DIFF_BY_WALL:
+    case DIFF_BY_WORK: return "names of kernels";
+    case DIFF_BY_LAYER: return "names of layers";
+    case DIFF_BY_FUNCTION: return "names of functions";
+    default:
+        return side->host_kind == NL_KIND_OP      ? "names of operators"
+               : side->host_kind == NL_KIND_LAYER ? "names of modules"
+                                                  : "names of ranges";
+    }
 }
 
 /* What the program was given to do, and with what: these decide where they are told. */
@@ -349,7 +367,7 @@ static void put_facts(struct judging *judging, const struct diff_judged *a,
                   false);
     if (a->operators && b->operators)
         put_likeness(judging, "names of operators", a->operators, b->operators, true);
-    put_likeness(judging, "names of kernels and calls", a->parts, b->parts, !a->operators);
+    put_likeness(judging, names_fact(base), a->parts, b->parts, !a->operators);
     put_pieces(judging, base, a->parts, changed, b->parts);
     put_steps(judging, base, changed);
     put_workload(judging, a, b);

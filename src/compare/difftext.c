@@ -29,40 +29,6 @@ static void add_headline(struct diff_doc *doc, struct nl_buf *text)
 
 /* ---- sentences ---- */
 
-/* Without steps, and with less of the same work on one side, the times are not of the same thing. */
-static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
-{
-    const struct diff_pace *pace = &doc->pace;
-    if (!pace->other_work)
-        return;
-    double work = pace->changed_pieces / pace->base_pieces - 1;
-    bool windows = doc->base.window.has_time || doc->changed.window.has_time;
-    char share[NL_UNIT_TEXT];
-    if (pace->same_length)
-        nl_buf_format(text, " Both %s span the same time: compare work per time, not total time:",
-                      windows ? "windows" : "captures");
-    else
-        nl_buf_text(text, " These times are of unequal amounts of work:");
-    nl_buf_format(text, " B did %s %s of the same work", nl_format_percent(share, fabs(work)),
-                  work < 0 ? "less" : "more");
-    nl_buf_format(text, " (%.6g and %.6g operations%s, of the names that both have). ",
-                  pace->base_pieces, pace->changed_pieces,
-                  doc->base.unit <= DIFF_BY_WORK && doc->base.device_count > 1 ? " a device" : "");
-    nl_buf_text(text, "Per operation: ");
-    diff_put_value(doc, text, llround(pace->base_piece_ns));
-    nl_buf_text(text, " in A, ");
-    diff_put_value(doc, text, llround(pace->changed_piece_ns));
-    nl_buf_text(text, " in B (");
-    diff_put_percent(text, pace->changed_piece_ns / pace->base_piece_ns - 1);
-    nl_buf_text(text, "). ");
-    if (doc->base.unit == DIFF_BY_WALL)
-        nl_buf_format(text, "Operations a second: %.4g and %.4g. ", 1e9 / pace->base_piece_ns,
-                      1e9 / pace->changed_piece_ns);
-    nl_buf_text(text,
-                "No steps to compare by: mark steps, or give windows of the same work, such as "
-                "'[nvtx=NAME]'.");
-}
-
 /* Sums of samples of a clock are as long as the recording is. */
 static void say_samples(const struct diff_doc *doc, struct nl_buf *text)
 {
@@ -105,6 +71,35 @@ static void put_times(const struct diff_doc *doc, struct nl_buf *text)
     }
 }
 
+/* Without steps, and with less of the same work on one side, the times are not of the same thing. */
+static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
+{
+    const struct diff_pace *pace = &doc->pace;
+    double work = pace->changed_pieces / pace->base_pieces - 1;
+    double each = pace->changed_piece_ns / pace->base_piece_ns - 1;
+    bool windows = doc->base.window.has_time || doc->changed.window.has_time;
+    char share[NL_UNIT_TEXT];
+    nl_buf_format(text, "an operation takes %s %s in B (", nl_format_percent(share, fabs(each)),
+                  each > 0 ? "longer" : "less");
+    diff_put_value(doc, text, llround(pace->base_piece_ns));
+    nl_buf_text(text, " → ");
+    diff_put_value(doc, text, llround(pace->changed_piece_ns));
+    nl_buf_text(text, "); ");
+    if (pace->same_length)
+        nl_buf_format(text, "both %s span the same time (", windows ? "windows" : "captures");
+    else
+        nl_buf_text(text, "the times are of unequal amounts of work (");
+    put_times(doc, text);
+    nl_buf_format(text, "), and B did %s %s of the same work: %.6g and %.6g operations%s",
+                  nl_format_percent(share, fabs(work)), work < 0 ? "less" : "more",
+                  pace->base_pieces, pace->changed_pieces,
+                  doc->base.unit <= DIFF_BY_WORK && doc->base.device_count > 1 ? " a device" : "");
+    if (doc->base.unit == DIFF_BY_WALL)
+        nl_buf_format(text, ", %.4g and %.4g a second", 1e9 / pace->base_piece_ns,
+                      1e9 / pace->changed_piece_ns);
+    nl_buf_text(text, ". Mark steps, or give windows of the same work, such as '[nvtx=NAME]'");
+}
+
 static bool is_same(const struct diff_doc *doc)
 {
     for (size_t i = 0; i < doc->rows.count; i++) {
@@ -139,6 +134,18 @@ static void say_by(const struct diff_doc *doc, struct nl_buf *text)
     diff_put_percent(text, s->ratio - 1);
 }
 
+/* After a verdict that does not speak of it. */
+static void say_work_besides(const struct diff_doc *doc, struct nl_buf *text)
+{
+    enum diff_verdict verdict = doc->sureness.verdict;
+    if (doc->base.unit == DIFF_UNITS || !doc->pace.other_work || verdict == DIFF_UNTOLD ||
+        verdict == DIFF_UNKNOWN)
+        return;
+    nl_buf_text(text, " Without steps, by work: ");
+    say_other_work(doc, text);
+    nl_buf_char(text, '.');
+}
+
 static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
 {
     const struct diff_sureness *s = &doc->sureness;
@@ -155,6 +162,9 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
         nl_buf_text(text, ", and every part is the same");
     } else if (s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) {
         say_by(doc, text);
+    } else if (doc->pace.other_work && s->verdict != DIFF_NO_CHANGE) {
+        nl_buf_text(text, "Inconclusive without steps: ");
+        say_other_work(doc, text);
     } else {
         nl_buf_text(text,
                     s->verdict == DIFF_NO_CHANGE ? "No significant change: " : "Inconclusive: ");
@@ -167,7 +177,7 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
             nl_buf_format(text, "; %s", s->reason);
     }
     nl_buf_char(text, '.');
-    say_other_work(doc, text);
+    say_work_besides(doc, text);
     say_samples(doc, text);
     add_headline(doc, text);
 }
