@@ -347,7 +347,7 @@ def families():
     child = run.within("work_in_child")
     pids = {s.pid for s in child}
     # On its way to its work and back the child is in main and in the C library, never in the parent's work.
-    beside = [s for s in run.samples if s.pid in pids and "work" in s.stack]
+    beside = [s for s in run.samples if s.pid in pids and "work" in s.stack and s not in child]
     if len(pids) != 1 or beside:
         return "the child's samples are not its own: %s, %d of %d beside" % (pids, len(beside), len(child))
     parent = [s for s in run.samples if s.pid not in pids and "work" in s.stack]
