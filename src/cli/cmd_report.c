@@ -1,24 +1,36 @@
 /* info and analyze: load the profile, run the plan of that name, show the report. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/kept.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 
-/* What the user called the profile, so that a shell reads it as the same words; nl_free it. */
-static char *quoted(const struct nl_call *call)
+/* Length of a word without the window at its end, "[10s:20s]"; a file may be called like that. */
+static size_t without_window(const char *word)
+{
+    size_t len = strlen(word);
+    const char *open = len && word[len - 1] == ']' ? strrchr(word, '[') : NULL;
+    return open && open > word && access(word, F_OK) != 0 ? (size_t)(open - word) : len;
+}
+
+/* What the user called the profile, so that a shell reads it as the same words; `bare`: without windows.
+ * nl_free it. */
+static char *quoted(const struct nl_call *call, bool bare)
 {
     struct nl_buf out;
     nl_buf_init(&out, 4096);
     for (int i = 0; i < call->count && i < 4; i++) {
         const char *word = call->argument[i];
+        size_t len = bare ? without_window(word) : strlen(word);
         bool plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  "@%+=:,./-_~") == strlen(word);
+                                  "@%+=:,./-_~") >= len;
         nl_buf_text(&out, i ? " " : "");
         nl_buf_text(&out, plain ? "" : "'");
-        for (const char *at = word; *at; at++)
+        for (const char *at = word; at < word + len; at++)
             if (*at == '\'')
                 nl_buf_text(&out, "'\\''");
             else
@@ -35,7 +47,7 @@ static bool show(const struct nl_call *call, struct nl_output *output,
                  const struct nl_profile *profile, const struct nl_report *report,
                  struct nl_err *err)
 {
-    char *input = quoted(call);
+    char *input = quoted(call, false), *bare = quoted(call, true);
     struct nl_view_options options = {.section = call->settings.section,
                                       .width = output->width,
                                       .height = output->height,
@@ -44,10 +56,12 @@ static bool show(const struct nl_call *call, struct nl_output *output,
                                       .all = call->settings.all,
                                       .brief = !call->settings.full && !call->settings.limit,
                                       .input = input,
+                                      .bare = call->count <= 4 ? bare : NULL,
                                       .rows = (size_t)call->settings.limit};
     nl_output_page(output, call);
     bool done = output->view->render_report(output->stream, profile, report, &options, err);
     nl_free(input);
+    nl_free(bare);
     return done;
 }
 

@@ -265,8 +265,11 @@ static void put_finding(struct brief *brief, const struct nl_finding *finding, s
     nl_buf_format(line, "   %s", nl_severity_name(finding->severity));
     if (finding->saving_ns[1] > 0 && !finding->validity) {
         nl_buf_format(line, " · saves up to %s", nl_format_ns(text, finding->saving_ns[1]));
-        if (!isnan(finding->cost_share))
-            nl_buf_format(line, " (%s)", nl_format_percent(text, finding->cost_share));
+        if (finding->cost_ns > 0 && !isnan(finding->cost_share))
+            nl_buf_format(
+                line, " (%s)",
+                nl_format_percent(text, finding->cost_share * (double)finding->saving_ns[1] /
+                                            (double)finding->cost_ns));
     }
     if (finding->evidence_count)
         nl_buf_format(line, " · %s", finding->evidence[0].says);

@@ -49,6 +49,56 @@ static void put_evidence(struct nl_json *json, const struct nl_evidence *evidenc
     nl_json_close(json, '}');
 }
 
+/* ---- Commands that can be pasted ---- */
+
+/* A text of advice with what the user called the profile. */
+static void add_command(struct nl_buf *out, const char *text, const struct nl_view_options *options)
+{
+    const char *at, *input = options->input;
+    while (input && (at = strstr(text, "PROFILE")) != NULL) {
+        nl_buf_add(out, text, (size_t)(at - text));
+        nl_buf_text(out, input);
+        text = at + strlen("PROFILE");
+    }
+    nl_buf_text(out, text);
+}
+
+/* neurolens sql PROFILE "…": the finding's first number again. */
+static bool add_check(struct nl_buf *out, const struct nl_finding *finding,
+                      const struct nl_view_options *options)
+{
+    const char *query = finding->evidence_count ? finding->evidence[0].query : NULL;
+    if (!query)
+        return false;
+    nl_buf_format(out, "neurolens sql %s \"", options->bare ? options->bare : "PROFILE");
+    for (; *query; query++) {
+        if (strchr("\\\"$`", *query))
+            nl_buf_char(out, '\\');
+        nl_buf_char(out, *query);
+    }
+    nl_buf_char(out, '"');
+    return true;
+}
+
+static void put_command(struct nl_json *json, const char *key, const char *text,
+                        const struct nl_view_options *options)
+{
+    struct nl_buf line;
+    nl_buf_init(&line, LINE_BYTES);
+    add_command(&line, text, options);
+    nl_json_put_text(json, key, line.ptr);
+    nl_buf_release(&line);
+}
+
+static void put_check(struct nl_json *json, const struct nl_finding *finding,
+                      const struct nl_view_options *options)
+{
+    struct nl_buf line;
+    nl_buf_init(&line, LINE_BYTES);
+    nl_json_put_text(json, "check", add_check(&line, finding, options) ? line.ptr : NULL);
+    nl_buf_release(&line);
+}
+
 static void put_scope(struct nl_json *json, const struct nl_finding *finding)
 {
     nl_json_key(json, "scope");
@@ -69,7 +119,8 @@ static void put_scope(struct nl_json *json, const struct nl_finding *finding)
     nl_json_close(json, '}');
 }
 
-static void put_finding(struct nl_json *json, const struct nl_finding *finding)
+static void put_finding(struct nl_json *json, const struct nl_finding *finding,
+                        const struct nl_view_options *options)
 {
     nl_json_open(json, '{');
     nl_json_put_text(json, "id", finding->id);
@@ -99,6 +150,7 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding)
     for (size_t i = 0; i < finding->evidence_count; i++)
         put_evidence(json, &finding->evidence[i]);
     nl_json_close(json, ']');
+    put_check(json, finding, options);
     nl_json_put_text(json, "not_this_if", finding->not_this_if);
     nl_json_key(json, "suggestions");
     nl_json_open(json, '[');
@@ -106,7 +158,7 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding)
         nl_json_open(json, '{');
         nl_json_put_text(json, "do", it->action);
         nl_json_put_text(json, "why", it->why);
-        nl_json_put_text(json, "verify", it->verify);
+        put_command(json, "verify", it->verify, options);
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');
@@ -123,12 +175,13 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding)
     nl_json_close(json, '}');
 }
 
-void nl_findings_json(struct nl_json *json, const struct nl_findings *findings)
+void nl_findings_json(struct nl_json *json, const struct nl_findings *findings,
+                      const struct nl_view_options *options)
 {
     nl_json_key(json, "findings");
     nl_json_open(json, '[');
     for (size_t i = 0; i < findings->count; i++)
-        put_finding(json, &findings->items[i]);
+        put_finding(json, &findings->items[i], options);
     nl_json_close(json, ']');
     nl_json_key(json, "abstained");
     nl_json_open(json, '[');
@@ -147,12 +200,14 @@ void nl_findings_json(struct nl_json *json, const struct nl_findings *findings)
 struct note {
     struct nl_buf *out;
     size_t width; /* 0 = Markdown, which wraps itself */
+    const struct nl_view_options *options;
     struct nl_buf line;
 };
 
-static void note_open(struct note *note, struct nl_buf *out, size_t width)
+static void note_open(struct note *note, struct nl_buf *out, size_t width,
+                      const struct nl_view_options *options)
 {
-    *note = (struct note){.out = out, .width = width};
+    *note = (struct note){.out = out, .width = width, .options = options};
     nl_buf_init(&note->line, LINE_BYTES);
 }
 
@@ -269,17 +324,69 @@ static void put_proof(struct note *note, const struct nl_finding *finding, bool 
     }
 }
 
+/* What the check asks anew now, as SQL prints it, and for eyes. */
+static void put_value(struct note *note, const struct nl_evidence *evidence)
+{
+    char text[NL_UNIT_TEXT];
+    if (is_whole(evidence->meaning))
+        nl_buf_format(&note->line, "   (now %.0f", evidence->value);
+    else
+        nl_buf_format(&note->line, "   (now %.6g", evidence->value);
+    if (evidence->meaning == NL_MEANS_NS)
+        nl_buf_format(&note->line, " ns, %s", nl_format_ns(text, (int64_t)evidence->value));
+    if (evidence->meaning == NL_MEANS_BYTES)
+        nl_buf_format(&note->line, " bytes, %s", nl_format_bytes(text, (uint64_t)evidence->value));
+    if (evidence->meaning == NL_MEANS_SHARE)
+        nl_buf_format(&note->line, ", %s", nl_format_percent(text, evidence->value));
+    nl_buf_char(&note->line, ')');
+}
+
+/* One line, whatever the width: it is there to be copied. */
+static void put_pasteable(struct note *note, const struct nl_finding *finding)
+{
+    struct nl_buf line;
+    nl_buf_init(&line, LINE_BYTES);
+    if (add_check(&line, finding, note->options)) {
+        struct nl_buf safe;
+        nl_buf_init(&safe, LINE_BYTES);
+        nl_celltext_safe(&safe, (struct nl_str){line.ptr, line.len});
+        nl_buf_text(&note->line, note->width ? "   Check: " : "\n*Check:* `");
+        nl_buf_add(&note->line, safe.ptr, safe.len);
+        nl_buf_release(&safe);
+        nl_buf_text(&note->line, note->width ? "" : "`");
+        put_value(note, &finding->evidence[0]);
+        nl_buf_add(note->out, note->line.ptr, note->line.len);
+        nl_buf_char(note->out, '\n');
+        nl_buf_clear(&note->line);
+    }
+    nl_buf_release(&line);
+}
+
+/* What only asks for the finding's number again is said once, by the check of the finding itself. */
+static bool says_more(const struct nl_suggestion *it)
+{
+    return strncmp(it->verify, "neurolens sql PROFILE", strlen("neurolens sql PROFILE")) != 0;
+}
+
 static void put_advice(struct note *note, const struct nl_finding *finding)
 {
+    struct nl_buf verify;
+    nl_buf_init(&verify, LINE_BYTES);
     for (const struct nl_suggestion *it = finding->suggestions; it && it->action; it++) {
         nl_buf_text(&note->line, note->width ? "   → " : "- **Do:** ");
         put(note, it->action);
         nl_buf_text(&note->line, note->width ? " — " : ". *Why:* ");
         put(note, it->why);
-        nl_buf_text(&note->line, note->width ? ". Check: " : ". *Check:* ");
-        put(note, it->verify);
+        if (says_more(it)) {
+            nl_buf_clear(&verify);
+            add_command(&verify, it->verify, note->options);
+            nl_buf_text(&note->line, note->width ? ". It helped when: " : ". *It helped when:* ");
+            put(note, verify.ptr ? verify.ptr : "");
+        }
         end_line(note, 5);
     }
+    nl_buf_release(&verify);
+    put_pasteable(note, finding);
 }
 
 /* Whether an earlier finding has the same need. */
@@ -384,23 +491,24 @@ static void put_all(struct note *note, const struct nl_findings *findings, bool 
 }
 
 void nl_findings_text(struct nl_buf *out, const struct nl_findings *findings, size_t width,
-                      bool all)
+                      bool all, const struct nl_view_options *options)
 {
     struct note note;
     if (!findings->count && !all)
         return;
-    note_open(&note, out, width);
+    note_open(&note, out, width, options);
     put_all(&note, findings, all);
     nl_buf_release(&note.line);
 }
 
-void nl_findings_markdown(struct nl_buf *out, const struct nl_findings *findings, bool all)
+void nl_findings_markdown(struct nl_buf *out, const struct nl_findings *findings, bool all,
+                          const struct nl_view_options *options)
 {
     struct note note;
     if (!findings->count && !all)
         return;
     nl_buf_text(out, "\n## Findings\n\n");
-    note_open(&note, out, 0);
+    note_open(&note, out, 0, options);
     put_all(&note, findings, all);
     nl_buf_release(&note.line);
 }

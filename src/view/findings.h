@@ -7,13 +7,18 @@
 
 #include "findings/finding.h"
 #include "base/json.h"
+#include "view/view.h"
 
-/* Members "findings" and "abstained" of an open object. */
-void nl_findings_json(struct nl_json *json, const struct nl_findings *findings);
+/* Commands in the texts have the user's own words for the profile (nl_view_options.input, bare).
+ *
+ * Members "findings" and "abstained" of an open object. */
+void nl_findings_json(struct nl_json *json, const struct nl_findings *findings,
+                      const struct nl_view_options *options);
 
 /* Nothing is added when there is nothing to say. `all`: also abstentions and examples. */
 void nl_findings_text(struct nl_buf *out, const struct nl_findings *findings, size_t width,
-                      bool all);
-void nl_findings_markdown(struct nl_buf *out, const struct nl_findings *findings, bool all);
+                      bool all, const struct nl_view_options *options);
+void nl_findings_markdown(struct nl_buf *out, const struct nl_findings *findings, bool all,
+                          const struct nl_view_options *options);
 
 #endif

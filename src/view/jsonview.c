@@ -247,7 +247,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
     if (report->verdict)
         put_answer(&json, report->verdict);
     if (report->findings)
-        nl_findings_json(&json, report->findings);
+        nl_findings_json(&json, report->findings, options);
     for (size_t i = 0; i < report->result_count; i++) {
         nl_json_key(&json, report->results[i]->name);
         put_objects(&json, report->results[i]);

@@ -169,7 +169,7 @@ static void put_findings(FILE *out, const struct nl_findings *findings,
     struct nl_buf text;
     bool asked = options->section != NULL;
     nl_buf_init(&text, (size_t)1 << 26);
-    nl_findings_markdown(&text, findings, options->all || (asked && !findings->count));
+    nl_findings_markdown(&text, findings, options->all || (asked && !findings->count), options);
     if (!text.len && asked)
         nl_buf_text(&text, "\nNothing found.\n");
     if (text.len)

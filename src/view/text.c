@@ -319,7 +319,7 @@ static void put_findings(struct page *page, const struct nl_findings *findings)
 {
     bool asked = page->options->section != NULL;
     nl_findings_text(&page->line, findings, page->width,
-                     page->options->all || (asked && !findings->count));
+                     page->options->all || (asked && !findings->count), page->options);
     if (!page->line.len && asked)
         nl_buf_text(&page->line, "(nothing found)\n");
     if (!page->line.len)

@@ -39,8 +39,10 @@ struct nl_view_options {
     bool all;          /* text and md: every row and every empty section */
     bool brief;        /* text: a report with an answer on one screen (view/brief.h) */
     const char *input; /* what the user called the profile, quoted for a shell; NULL = PROFILE */
-    size_t rows;       /* text and md: rows shown per table; 0 = 12 in reports, all for results */
-    bool compact;      /* JSON on one line */
+    const char
+        *bare;    /* the same without a window of time, which sql does not take; NULL = PROFILE */
+    size_t rows;  /* text and md: rows shown per table; 0 = 12 in reports, all for results */
+    bool compact; /* JSON on one line */
     /* Of a comparison: what `profile` is held against. JSON gets "base": {"profile", "coverage"}; text
      * and md call it A, and the other B. */
     const struct nl_profile *base;
