@@ -247,6 +247,166 @@ def savings(folder):
               (answer["saving_ns"], gain))
 
 
+class Program:
+    """What a thread does, step by step, played on one device: calls take time, streams run in order, a wait ends when the
+    device has nothing left. Played again with one thing changed it tells what the change wins. Microseconds."""
+    CALL, LATENCY = 5, 4
+
+    def __init__(self):
+        self.trace, self.now, self.begin, self.free = Trace(), 1000, None, {}
+        self.end = 0
+
+    def cpu(self, name, length, cat="cpu_op"):
+        if length > 0:
+            self.trace.slice(cat, name, self.now, length)
+        self.now += length
+
+    def work(self, name, length, stream=7, after=None, call="cudaLaunchKernel", cat="kernel", **args):
+        at = max(self.now + self.CALL + self.LATENCY, self.free.get(stream, 0), self.free.get(after, 0))
+        self.trace.launch(self.now, self.CALL, at, length, name, call, stream, 0, cat, **args)
+        self.now += self.CALL
+        self.free[stream] = at + length
+        self.begin = at if self.begin is None else self.begin
+        self.end = max(self.end, at + length)
+
+    def copy(self, kind, length, size, memory="Pinned", **more):
+        host, device = (memory, "Device") if kind == "HtoD" else ("Device", memory)
+        self.work("Memcpy %s (%s -> %s)" % (kind, host, device), length, call="cudaMemcpyAsync", cat="gpu_memcpy", bytes=size, **more)
+
+    def wait(self, call="cudaDeviceSynchronize"):
+        until = max([self.now + 2] + [free + 2 for free in self.free.values()])
+        self.trace.slice("cuda_runtime", call, self.now, until - self.now)
+        self.now = until
+
+    def length(self):
+        return self.end - self.begin
+
+
+def waits(p, changed, cpu, device):
+    """The CPU prepares each step only after it has waited for the one before."""
+    for _ in range(40):
+        p.cpu("aten::prepare", cpu)
+        p.work("gemm_bf16", device)
+        if not changed:
+            p.wait()
+
+
+def readback(p, changed, cpu, device):
+    for _ in range(40):
+        p.cpu("aten::prepare", cpu)
+        p.work("gemm_bf16", device)
+        if not changed:
+            p.copy("DtoH", 2, 4)
+            p.wait("cudaStreamSynchronize")
+
+
+def copied(p, changed, device, length, memory="Pinned"):
+    for _ in range(40):
+        if not changed:
+            p.copy("HtoD", length, length * 20000, memory)
+        p.work("gemm_bf16", device)
+
+
+def both_ways(p, changed, device, length):
+    for _ in range(40):
+        if not changed:
+            p.copy("HtoD", length, length * 20000)
+        p.work("gemm_bf16", device)
+        if not changed:
+            p.copy("DtoH", length // 2, length * 10000)
+
+
+def fetched(p, changed, fetch, device):
+    for _ in range(30):
+        p.cpu("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 20 if changed else fetch, "user_annotation")
+        p.work("gemm_bf16", device)
+
+
+def dispatched(p, changed, op, device):
+    for _ in range(400):
+        p.cpu("aten::linear", 0 if changed else op)
+        p.work("gemm_bf16", device)
+
+
+def products(p, changed, length):
+    """TF32: at best four times as fast here."""
+    for _ in range(60):
+        p.work("ampere_sgemm_128x64_tn" if not changed else "ampere_s1688gemm_tf32", length / 4 if changed else length)
+
+
+def chains(p, changed, count, length):
+    """`count` kernels in a row become one, which reads and writes once."""
+    name = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)"
+    for _ in range(60):
+        p.work("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_nn", 100)
+        for _ in range(1 if changed else count):
+            p.work(name, length)
+
+
+def collectives(p, changed, device, length):
+    """Beside the next product instead of after it."""
+    for _ in range(40):
+        p.work("gemm_bf16", device)
+        p.work("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", length, stream=20, after=None if changed else 7)
+        if not changed:
+            p.free[7] = max(p.free[7], p.free[20])
+
+
+# cause, what is played, numbers; the last: how much more than what the change wins may be promised
+EDITS = [(cause, play, numbers, 1.1) for cause, play, rows in (
+    ("sync_calls", waits, ((100, 300), (300, 100), (50, 60), (400, 400))),
+    ("item_scalar_readback", readback, ((80, 200), (200, 80), (150, 150))),
+    ("h2d_in_critical_path", copied, ((200, 100), (100, 300), (400, 60))),
+    ("h2d_in_critical_path", both_ways, ((200, 100), (100, 200))),
+    ("dataloader_stall", fetched, ((2000, 500), (1500, 1000), (3000, 2000))),
+    ("exposed_communication", collectives, ((200, 100), (100, 80), (300, 300))),
+) for numbers in rows] + [
+    ("h2d_in_critical_path", copied, (100, 200, "Pageable"), 1.1),
+    ("cpu_dispatch_overhead", dispatched, (30, 10), 1.3), ("cpu_dispatch_overhead", dispatched, (60, 20), 1.3),
+    ("cpu_dispatch_overhead", dispatched, (100, 15), 1.3),
+    ("tensor_core_unused", products, (200,), 1.1), ("tensor_core_unused", products, (50,), 1.1),
+    ("elementwise_not_fused", chains, (2, 60), 1.1), ("elementwise_not_fused", chains, (3, 40), 1.1),
+    ("elementwise_not_fused", chains, (6, 30), 1.1)]
+
+
+def edits(folder):
+    """What a finding promises is what the same program wins when the cause is taken out of it, and never less."""
+    for cause, play, numbers, most in EDITS:
+        before, after = Program(), Program()
+        play(before, False, *numbers)
+        play(after, True, *numbers)
+        won = (before.length() - after.length()) * 1000
+        result = json.loads(run([before.trace.write(folder, "edit.json")], "--format", "json")[1])["result"]
+        found = [f for f in result["findings"] if cause in (f["cause"], *f.get("also", []))]
+        what = "%s %s" % (cause, " ".join(map(str, numbers)))
+        if check(found, what + " is found", [f["cause"] for f in result["findings"]]):
+            low, high = found[0]["saving_ns"]
+            check(won <= high * 1.02 and low <= won * 1.02, what + ": what is won lies in the promised range", (low, won, high))
+            check(high <= won * most, what + ": no more is promised than can be won", (won, high))
+
+
+def pasted(folder):
+    """Checks of findings are commands: pasted as they are, they print the number that the finding rests on."""
+    spaced = os.path.join(folder, "a b's $HOME")
+    os.makedirs(spaced)
+    paths = [plant()[0].write(spaced, plant.__name__ + ".json") for plant in PLANTED]
+    paths.append(os.path.join(TESTS, "fixtures", "made_gpu_train.json.gz"))
+    paths.append(paths[-1] + "[0.2s:0.9s]")
+    environment = dict(os.environ, NO_COLOR="1", NEUROLENS_LEDGER=tempfile.mkdtemp(), PATH=os.path.join(folder, "bin") + ":" + os.environ["PATH"])
+    os.makedirs(os.path.join(folder, "bin"))
+    os.symlink(PROGRAM, os.path.join(folder, "bin", "neurolens"))
+    seen = 0
+    for path in paths:
+        for finding in json.loads(run([path], "--format", "json")[1])["result"]["findings"]:
+            done = subprocess.run(["sh", "-c", finding["check"] + " -q --format csv"], capture_output=True, env=environment, text=True)
+            line = done.stdout.strip().split("\n")[-1]
+            value = finding["evidence"][0]["value"]
+            seen += 1
+            if done.returncode or abs(float(line or "nan") - value) > 1e-9 * abs(value):
+                check(False, "the check of %s in %s" % (finding["cause"], os.path.basename(path)), (value, line, done.stderr))
+    check(seen > 15, "checks of findings can be pasted (%d)" % seen)
+
+
 def pages(folder):
     for plant in PLANTED:
         path = plant()[0].write(folder, "page.json")
@@ -308,6 +468,8 @@ def verdicts():
 with tempfile.TemporaryDirectory() as scratch:
     planted(scratch)
     savings(scratch)
+    edits(scratch)
+    pasted(scratch)
     causes(scratch)
     pages(scratch)
 verdicts()

@@ -94,6 +94,10 @@ typedef bool nl_gap_test(const struct nl_scene *scene, const struct nl_idle_gap 
 int64_t nl_scene_sum_gaps(const struct nl_scene *scene, nl_gap_test *wanted, size_t *count,
                           struct nl_intervals *where);
 
+/* What would be won if the CPU did not wait there: it could run ahead by as long as the blocking call before the
+ * gap lasted, and at best the gap is gone; 0 for gaps that no call precedes. */
+int64_t nl_scene_run_ahead(const struct nl_scene *scene, const struct nl_idle_gap *gap);
+
 /* The longest of the gaps that pass, as examples. */
 void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,
                            struct nl_evidence *evidence);

@@ -8,7 +8,7 @@
  *
  * Where sizes were not recorded, names of kernels tell: those of the category elementwise have over 25 % of
  * busy time, in 100 kernels or more, and a third of their time follows another one directly (one that stands
- * alone has nothing to be fused with). At most half of their time is promised (book of causes, entry 27).
+ * alone has nothing to be fused with; book of causes, entry 27). What is promised is the same as with sizes.
  */
 #include "base/sum.h"
 #include "findings/kernelkinds.h"
@@ -68,8 +68,8 @@ static enum nl_verdict evaluate_names(struct nl_scene *scene, struct nl_finding 
         facts.chained_ns < facts.total_ns / CHAINED)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, facts.total_ns, OF_BUSY / 2, CRITICAL_SHARE, 1);
-    finding->saving_ns[0] = facts.total_ns / 5;
-    finding->saving_ns[1] = facts.total_ns / 2;
+    finding->saving_ns[0] = facts.spare_ns / 2;
+    finding->saving_ns[1] = facts.spare_ns;
     nl_kind_claim(scene, NL_CATEGORY_ELEMENTWISE, &finding->where);
     nl_title(scene, finding, "Elementwise kernels take %s of the busy time of %s: fuse them",
              nl_say_share(scene, (double)facts.total_ns / (double)busy), nl_scene_name(scene));
@@ -124,7 +124,7 @@ const struct nl_cause nl_cause_elementwise_not_fused = {
         "the longest of each chain (one kernel that reads and writes once) is over 5 % of wall. "
         "That is the cost; saving half to all of it. Without shapes: elementwise kernels have "
         "over 25 % of busy time, in 100 kernels or more, of which a third by time follow "
-        "another directly; saving up to half of their time.",
+        "another directly; saving half to all of what they take beyond the longest of each run.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,

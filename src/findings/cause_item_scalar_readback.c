@@ -23,6 +23,16 @@ static bool after_scalar(const struct nl_scene *scene, const struct nl_idle_gap 
     return gap->sync != NL_NULL_ROW && is_scalar(scene->trace, gap->before);
 }
 
+/* The copy itself, and the call that asked for it. */
+static int64_t own_ns(const struct nl_trace *trace, uint32_t copy)
+{
+    int64_t sum = trace->slice.dur[copy];
+    uint32_t launch = trace->slice.link[copy];
+    if (launch != NL_NULL_ROW && trace->slice.dur[launch] > 0)
+        nl_sum_add(&sum, trace->slice.dur[launch]);
+    return sum;
+}
+
 static uint64_t count_scalars(const struct nl_scene *scene)
 {
     const struct nl_trace *trace = scene->trace;
@@ -35,13 +45,15 @@ static uint64_t count_scalars(const struct nl_scene *scene)
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps, drained = 0;
-    int64_t cost = 0;
+    int64_t cost = 0, ahead = 0;
     const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
     for (size_t i = 0; i < gaps; i++, gap++) {
         int64_t ns = after_scalar(scene, gap) ? nl_idle_sync_cost(scene->trace, gap) : 0;
         if (ns <= 0)
             continue;
         nl_sum_add(&cost, ns);
+        nl_sum_add(&ahead, nl_scene_run_ahead(scene, gap));
+        nl_sum_add(&ahead, own_ns(scene->trace, gap->before));
         drained++;
         nl_intervals_add(&finding->where, gap->end - ns, gap->end);
     }
@@ -49,6 +61,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     uint64_t scalars = count_scalars(scene);
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    finding->saving_ns[0] = ahead / 2;
+    finding->saving_ns[1] = ahead;
     nl_title(scene, finding, "Reading single numbers back stops %s for %s", nl_scene_name(scene),
              nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(

@@ -1,5 +1,6 @@
 /* kernelkinds — see kernelkinds.h. */
 #include "findings/kernelkinds.h"
+#include "base/sum.h"
 
 /* Kernels are in the order of their lanes, and of time within one. */
 static bool follows(const struct nl_trace *trace, uint32_t before, uint32_t kernel)
@@ -14,14 +15,20 @@ struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category)
     const struct nl_trace *trace = scene->trace;
     struct nl_kind_facts facts = {0};
     int64_t *lengths = nl_alloc((scene->kernel_count + 1) * sizeof *lengths);
+    int64_t longest = 0; /* of the run at hand */
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t kernel = scene->kernels[i];
         if (trace->kernel.category[kernel] != category)
             continue;
-        lengths[facts.count++] = trace->slice.dur[trace->kernel.slice[kernel]];
-        facts.total_ns += lengths[facts.count - 1];
-        if (i && follows(trace, scene->kernels[i - 1], kernel))
-            facts.chained_ns += lengths[facts.count - 1];
+        int64_t dur = trace->slice.dur[trace->kernel.slice[kernel]];
+        lengths[facts.count++] = dur;
+        nl_sum_add(&facts.total_ns, dur);
+        bool again = i && follows(trace, scene->kernels[i - 1], kernel);
+        if (again) {
+            nl_sum_add(&facts.chained_ns, dur);
+            nl_sum_add(&facts.spare_ns, dur < longest ? dur : longest);
+        }
+        longest = again && longest > dur ? longest : dur;
     }
     facts.median_ns = nl_median(lengths, facts.count);
     nl_free(lengths);

@@ -10,6 +10,8 @@
 struct nl_kind_facts {
     int64_t total_ns;
     int64_t chained_ns; /* of that, in kernels right after another of the kind on their lane */
+    int64_t
+        spare_ns; /* beyond the longest kernel of each run of them: what fusing each into one wins */
     uint64_t count;
     double median_ns;
 };

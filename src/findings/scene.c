@@ -271,6 +271,15 @@ int64_t nl_scene_sum_gaps(const struct nl_scene *scene, nl_gap_test *wanted, siz
     return sum;
 }
 
+int64_t nl_scene_run_ahead(const struct nl_scene *scene, const struct nl_idle_gap *gap)
+{
+    int64_t length = gap->end - gap->start;
+    if (gap->sync == NL_NULL_ROW)
+        return 0;
+    int64_t waited = scene->trace->slice.dur[gap->sync];
+    return waited >= 0 && waited < length ? waited : length;
+}
+
 /* Keeps the longest examples, longest first. */
 static void keep_example(struct nl_evidence *evidence, struct nl_example example)
 {
