@@ -328,13 +328,14 @@ static void put_proof(struct note *note, const struct nl_finding *finding, bool 
 static void put_value(struct note *note, const struct nl_evidence *evidence)
 {
     char text[NL_UNIT_TEXT];
+    bool fits = fabs(evidence->value) < 0x1p63; /* what takes longer has no other unit */
     if (is_whole(evidence->meaning))
         nl_buf_format(&note->line, "   (now %.0f", evidence->value);
     else
         nl_buf_format(&note->line, "   (now %.6g", evidence->value);
-    if (evidence->meaning == NL_MEANS_NS)
+    if (evidence->meaning == NL_MEANS_NS && fits)
         nl_buf_format(&note->line, " ns, %s", nl_format_ns(text, (int64_t)evidence->value));
-    if (evidence->meaning == NL_MEANS_BYTES)
+    if (evidence->meaning == NL_MEANS_BYTES && fits && evidence->value >= 0)
         nl_buf_format(&note->line, " bytes, %s", nl_format_bytes(text, (uint64_t)evidence->value));
     if (evidence->meaning == NL_MEANS_SHARE)
         nl_buf_format(&note->line, ", %s", nl_format_percent(text, evidence->value));
