@@ -116,7 +116,7 @@ static int64_t won_inside(const struct nl_device_case *it, const struct nl_findi
     if (!finding || it->row.compute_ns <= 0)
         return 0;
     double share = (double)finding->wins_ns / (double)it->row.compute_ns;
-    return (int64_t)((share < 1 ? share : 1) * (double)part(it, NL_TIME_COMPUTE));
+    return nl_sum_near((share < 1 ? share : 1) * (double)part(it, NL_TIME_COMPUTE));
 }
 
 static struct group choose(const struct nl_device_case *it)

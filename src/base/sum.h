@@ -21,6 +21,16 @@ static inline void nl_sum_add(int64_t *sum, int64_t length)
     *sum = nl_sum(*sum, length);
 }
 
+/* A share of a length, or another length worked out without integers; unknown is 0. */
+static inline int64_t nl_sum_near(double value)
+{
+    if (value >= 0x1p63)
+        return INT64_MAX;
+    if (value <= -0x1p63)
+        return INT64_MIN + 1;
+    return value == value ? (int64_t)value : 0;
+}
+
 /* The same of bytes and counts as tables have them. */
 static inline void nl_sum_add_u64(int64_t *sum, uint64_t value)
 {

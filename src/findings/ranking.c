@@ -86,8 +86,8 @@ static void claim(struct nl_finding *findings, size_t number)
     double own = (double)nl_intervals_length(&rest) / (double)all;
     nl_intervals_release(&rest);
     double wins = saving - won > saving * own ? saving - won : saving * own;
-    finding->beyond_ns = (int64_t)((double)finding->cost_ns * own);
-    finding->wins_ns = (int64_t)wins;
+    finding->beyond_ns = nl_sum_near((double)finding->cost_ns * own);
+    finding->wins_ns = nl_sum_near(wins);
     if (wins < OWN_SHARE * saving || (own < OWN_SHARE && saving <= 0))
         finding->explained_by = owner;
 }

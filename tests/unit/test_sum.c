@@ -1,4 +1,6 @@
 /* Sums that stay at the largest number instead of wrapping. */
+#include <math.h>
+
 #include "check.h"
 
 #include "base/sum.h"
@@ -33,4 +35,14 @@ static void takes_unsigned(void)
     CHECK_INT(sum, INT64_MAX);
 }
 
-CHECK_MAIN("sum", {"never wraps", never_wraps}, {"takes unsigned numbers", takes_unsigned})
+static void takes_shares(void)
+{
+    CHECK_INT(nl_sum_near((double)INT64_MAX), INT64_MAX); /* that is 2^63 */
+    CHECK_INT(nl_sum_near(-1e300), INT64_MIN + 1);
+    CHECK_INT(nl_sum_near((double)NAN), 0);
+    CHECK_INT(nl_sum_near(12.7), 12);
+    CHECK_INT(nl_sum_near(-12.7), -12);
+}
+
+CHECK_MAIN("sum", {"never wraps", never_wraps}, {"takes unsigned numbers", takes_unsigned},
+           {"takes shares", takes_shares})
