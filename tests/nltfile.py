@@ -60,7 +60,9 @@ class TraceFile:
 
 
 COMMANDS = [["analyze", "-a"], ["info", "-a"], ["export", "--to", "run.json", "-o", "/dev/null"], ["fingerprint"],
-            ["sql", "QUERY"], ["diff", "SOUND"], ["add", "--no-trace"]]
+            ["sql", "QUERY"], ["diff", "SOUND"], ["add", "--no-trace"], ["add"]] + \
+           [["export", "--to", form, "-o", "/dev/null"] for form in ("perfetto", "chrome", "folded", "pprof", "speedscope")] + \
+           [["report", "-o", "PAGE"], ["flame", "-o", "PAGE"]]
 QUERY = "select * from slices; select * from kernels; select * from copies; select * from api; select * from ops; " \
         "select * from nvtx; select * from python; select * from collectives; select * from samples; select * from args; " \
         "select * from lanes; select * from flows; select * from counters; select * from steps; " \
@@ -71,7 +73,8 @@ counts = {}
 
 
 def run(what, path, sound, words):
-    words = [QUERY if w == "QUERY" else sound if w == "SOUND" else w for w in words]
+    stand_for = {"QUERY": QUERY, "SOUND": sound, "PAGE": os.path.join(scratch(), "page.html")}
+    words = [stand_for.get(w, w) for w in words]
     got = neurolens([words[0], "-q", path] + words[1:], timeout=60)
     counts[got.status] = counts.get(got.status, 0) + 1
     if got.status not in (0, 1, 2, 3, 4, 5) or "runtime error" in got.stderr or "Sanitizer" in got.stderr:

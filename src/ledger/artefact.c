@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -189,7 +190,7 @@ static int new_file(int top, char name[TEMPORARY_TEXT])
         for (size_t j = 0; j < sizeof random; j++)
             random[j] = (unsigned char)letters[random[j] % 32];
         snprintf(name, TEMPORARY_TEXT, "new.%.*s", TEMPORARY_LETTERS, (const char *)random);
-        fd = openat(top, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        fd = openat(top, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST)
             break;
     }
@@ -277,6 +278,43 @@ bool nl_artefact_keep_file(struct nl_artefact *artefact, const char *ledger, con
     bool done = nl_artefact_keep_bytes(artefact, ledger, map.bytes ? (const void *)map.bytes : "",
                                        map.size, job, err);
     nl_map_close(&map);
+    return done;
+}
+
+FILE *nl_artefact_scratch(const char *ledger, struct nl_err *err)
+{
+    char name[TEMPORARY_TEXT];
+    FILE *stream = NULL;
+    if (!nl_make_folders(ledger, err))
+        return NULL;
+    int top = open_top(ledger, true), fd = top >= 0 ? new_file(top, name) : -1;
+    int failure = errno;
+    if (fd >= 0 && unlinkat(top, name, 0) == 0)
+        stream = fdopen(fd, "w+");
+    if (!stream && fd >= 0) {
+        failure = errno;
+        close(fd);
+    }
+    if (top >= 0)
+        close(top);
+    if (!stream)
+        (void)cannot_write(ledger, failure, err);
+    return stream;
+}
+
+bool nl_artefact_keep_stream(struct nl_artefact *artefact, const char *ledger, FILE *stream,
+                             struct nl_job *job, struct nl_err *err)
+{
+    struct stat info;
+    if (fflush(stream) != 0 || fstat(fileno(stream), &info) != 0)
+        return cannot_write(ledger, errno, err);
+    size_t size = (size_t)info.st_size;
+    void *bytes = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fileno(stream), 0) : NULL;
+    if (bytes == MAP_FAILED)
+        return nl_fail(err, NL_MEMORY, "cannot map what is to be kept: %s", strerror(errno));
+    bool done = nl_artefact_keep_bytes(artefact, ledger, bytes ? bytes : "", size, job, err);
+    if (bytes)
+        munmap(bytes, size);
     return done;
 }
 

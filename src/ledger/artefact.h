@@ -15,6 +15,8 @@
 #ifndef NL_ARTEFACT_H
 #define NL_ARTEFACT_H
 
+#include <stdio.h>
+
 #include "base/digest.h"
 #include "base/job.h"
 #include "base/str.h"
@@ -29,6 +31,12 @@ NL_MUST_CHECK bool nl_artefact_keep_bytes(struct nl_artefact *artefact, const ch
                                           struct nl_err *err);
 NL_MUST_CHECK bool nl_artefact_keep_file(struct nl_artefact *artefact, const char *ledger,
                                          const char *path, struct nl_job *job, struct nl_err *err);
+
+/* What does not exist yet: written to a file without a name in the ledger's folder (its disk has the room),
+ * then kept. The caller closes the stream, which is all that it takes to be rid of the file. */
+NL_MUST_CHECK FILE *nl_artefact_scratch(const char *ledger, struct nl_err *err);
+NL_MUST_CHECK bool nl_artefact_keep_stream(struct nl_artefact *artefact, const char *ledger,
+                                           FILE *stream, struct nl_job *job, struct nl_err *err);
 
 /* Is it there? Marks it as used now, so that gc leaves it alone for a while. */
 bool nl_artefact_touch(const char *ledger, const char *sha256);

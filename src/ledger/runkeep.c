@@ -22,18 +22,13 @@
 static bool keep_trace(struct nl_artefact *artefact, const char *folder,
                        const struct nl_trace *trace, struct nl_job *job, struct nl_err *err)
 {
-    size_t room = strlen(folder) + 64;
-    char *path = nl_alloc(room);
-    snprintf(path, room, "%s/artefacts/new.XXXXXX", folder);
-    int fd = mkostemp(path, 0);
-    bool done = fd >= 0 || nl_fail(err, NL_WRITE, "cannot write into %s/artefacts", folder);
-    if (fd >= 0)
-        close(fd);
-    done = done && nl_trace_save(trace, path, err) &&
-           nl_artefact_keep_file(artefact, folder, path, job, err);
-    if (fd >= 0)
-        unlink(path);
-    nl_free(path);
+    FILE *file = nl_artefact_scratch(folder, err);
+    bool written = file && nl_trace_write(trace, file);
+    if (file && !written)
+        (void)nl_fail(err, NL_WRITE, "cannot write: the disk is full or failed");
+    bool done = written && nl_artefact_keep_stream(artefact, folder, file, job, err);
+    if (file)
+        fclose(file);
     return done;
 }
 

@@ -77,6 +77,150 @@ static bool column_fits(const struct nl_trace *t, const struct nl_column_def *co
     }
 }
 
+/* The lane of a row: lanes lie one behind the other (lanes_fit), so it is the last with slices that
+ * begins at the row or before it. */
+static uint32_t lane_at(const struct nl_lane_table *lane, uint32_t row)
+{
+    uint32_t low = 0, high = lane->rows;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lane->first[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+NL_WIDE static bool all_are(const uint32_t *values, uint32_t from, uint32_t to, uint32_t value)
+{
+    uint32_t wrong = 0;
+    for (uint32_t i = from; i < to; i++)
+        wrong |= values[i] ^ value;
+    return !wrong;
+}
+
+NL_WIDE static bool all_deep(const uint16_t *depths, uint32_t from, uint32_t to, uint16_t depth)
+{
+    uint16_t wrong = 0;
+    for (uint32_t i = from; i < to; i++)
+        wrong |= depths[i] ^ depth;
+    return !wrong;
+}
+
+/* First row in [from, to) that is deeper than `depth`, if they are in order of depth, which whoever
+ * checks them finds out. */
+static uint32_t deeper(const uint16_t *depths, uint32_t from, uint32_t to, unsigned depth)
+{
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (depths[middle] <= depth)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Wraps for times that another part refuses. */
+static inline int64_t end_of(const struct nl_slice_table *slice, uint32_t i)
+{
+    return (int64_t)((uint64_t)slice->ts[i] + (uint64_t)slice->dur[i]);
+}
+
+NL_WIDE static bool in_order(const struct nl_slice_table *slice, uint32_t from, uint32_t to)
+{
+    const int64_t *ts = slice->ts, *dur = slice->dur;
+    const uint32_t *parent = slice->parent;
+    uint64_t wrong = 0;
+    for (uint32_t i = from; i + 1 < to; i++)
+        wrong |= (uint64_t)((int64_t)((uint64_t)ts[i] + (uint64_t)dur[i]) > ts[i + 1]);
+    for (uint32_t i = from; i + 1 < to; i++)
+        wrong |= (uint64_t)(parent[i] > parent[i + 1]);
+    return !wrong;
+}
+
+/* The same on sub-lanes, where slices that found no place may overlap. */
+static bool in_order_but_loose(const struct nl_slice_table *slice, uint32_t from, uint32_t to)
+{
+    bool fine = true;
+    for (uint32_t i = from; i + 1 < to; i++) {
+        bool loose = (slice->flags[i] | slice->flags[i + 1]) & NL_SLICE_OVERFLOW;
+        fine &= slice->ts[i] <= slice->ts[i + 1] && slice->parent[i] <= slice->parent[i + 1] &&
+                (loose || end_of(slice, i) <= slice->ts[i + 1]);
+    }
+    return fine;
+}
+
+/* Parents of a run are in order, so the first and the last tell that all are among `above`. */
+static bool within_parents(const struct nl_slice_table *slice, uint32_t from, uint32_t to,
+                           uint32_t above, uint32_t above_end)
+{
+    const int64_t *ts = slice->ts;
+    const uint32_t *parents = slice->parent;
+    if (parents[from] < above || parents[to - 1] >= above_end)
+        return false;
+    uint32_t wrong = 0;
+    for (uint32_t i = from; i < to; i++) {
+        uint32_t parent = parents[i];
+        wrong |= (uint32_t)(ts[parent] > ts[i]) |
+                 (uint32_t)(end_of(slice, parent) < end_of(slice, i)) |
+                 (uint32_t)(slice->flags[parent] & NL_SLICE_OVERFLOW);
+    }
+    return !wrong;
+}
+
+/* Slices [from, to) of one lane and one depth; `before`: they go on a run that begins earlier. */
+static bool run_fits(const struct nl_trace *trace, uint32_t lane, uint32_t from, uint32_t to,
+                     bool before)
+{
+    const struct nl_slice_table *slice = &trace->slice;
+    uint32_t first = trace->lane.first[lane];
+    uint16_t depth = slice->depth[from];
+    if (!all_deep(slice->depth, from, to, depth) || !all_are(slice->lane, from, to, lane) ||
+        !(trace->lane.sub[lane] ? in_order_but_loose(slice, from - before, to)
+                                : in_order(slice, from - before, to)))
+        return false;
+    if (!depth)
+        return all_are(slice->parent, from, to, NL_NULL_ROW);
+    uint32_t above = depth > 1 ? deeper(slice->depth, first, from, depth - 2u) : first;
+    return within_parents(slice, from, to, above, deeper(slice->depth, above, from, depth - 1u));
+}
+
+/* Slices [from, to) of one lane: a run for each depth, one behind the other. */
+static bool nested(const struct nl_trace *trace, uint32_t lane, uint32_t from, uint32_t to)
+{
+    const uint16_t *depths = trace->slice.depth;
+    uint32_t first = trace->lane.first[lane];
+    uint32_t deep = depths[first + trace->lane.count[lane] - 1] + 1u;
+    if (from == first &&
+        (depths[first] || trace->lane.depth[lane] != (deep < UINT16_MAX ? deep : UINT16_MAX)))
+        return false;
+    for (uint32_t i = from, end; i < to; i = end) {
+        bool before = i > first && depths[i - 1] == depths[i];
+        end = deeper(depths, i, to, depths[i]);
+        if ((i > first && !before && depths[i - 1] + 1u != depths[i]) ||
+            !run_fits(trace, lane, i, end, before))
+            return false;
+    }
+    return true;
+}
+
+/* Slices [from, to) of any lanes. */
+static bool lanes_nested(const struct nl_trace *trace, uint32_t from, uint32_t to)
+{
+    bool fine = true;
+    for (uint32_t lane = lane_at(&trace->lane, from); fine && from < to; lane++) {
+        uint32_t end = trace->lane.first[lane] + trace->lane.count[lane];
+        uint32_t stop = end < to ? end : to;
+        if (from < stop) {
+            fine = nested(trace, lane, from, stop);
+            from = stop;
+        }
+    }
+    return fine;
+}
+
 /* Times within bounds, parents before their children. */
 NL_WIDE static bool settled(const struct nl_slice_table *slice, uint32_t from, uint32_t to)
 {
@@ -109,7 +253,8 @@ static bool part_fits(const struct check *check, size_t part)
     const struct nl_slice_table *slice = &check->trace->slice;
     size_t end = (part + 1) * PART;
     uint32_t from = (uint32_t)(part * PART), to = end < slice->rows ? (uint32_t)end : slice->rows;
-    return settled(slice, from, to) && details_fit(check, from, to);
+    return settled(slice, from, to) && details_fit(check, from, to) &&
+           lanes_nested(check->trace, from, to);
 }
 
 static void run_task(void *context, size_t index, unsigned worker)
@@ -132,14 +277,25 @@ static bool say(char what[NL_TRACECHECK_TEXT], const char *text)
     return false;
 }
 
-/* What is left are small tables: lanes hold runs of slices, callers come before what they call. */
+/* Lanes lie one behind the other and hold all slices. */
+static bool lanes_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
+{
+    uint64_t at = 0;
+    for (uint32_t l = 0; l < t->lane.rows; l++) {
+        if (t->lane.first[l] != at)
+            return say(what, "a lane begins where none can");
+        at += t->lane.count[l];
+        if (at > t->slice.rows || (!t->lane.count[l] && t->lane.depth[l]))
+            return say(what, "a lane points outside the slices");
+    }
+    return at == t->slice.rows || say(what, "a slice lies on no lane");
+}
+
+/* What is left are small tables: callers come before what they call. */
 static bool tables_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
 {
     if (t->first_ts > t->last_ts || t->first_ts < -NL_TIME_MAX || t->last_ts > NL_TIME_MAX)
         return say(what, "it begins or ends at impossible times");
-    for (uint32_t l = 0; l < t->lane.rows; l++)
-        if (t->lane.first[l] > t->slice.rows || t->lane.count[l] > t->slice.rows - t->lane.first[l])
-            return say(what, "a lane points outside the slices");
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < t->stack.rows; i++)
         wrong |=
@@ -154,12 +310,14 @@ bool nl_tracecheck(const struct nl_trace *trace, unsigned threads, char what[NL_
         enum nl_table_id side = nl_detail_table(kind);
         check.details[kind] = side == NL_TABLE_COUNT ? 0 : nl_trace_rows(trace, side);
     }
+    if (!lanes_fit(trace, what))
+        return false;
     nl_parallel(threads, nl_column_count + check.parts, run_task, &check);
     size_t failed = check.failed;
     if (!failed)
         return tables_fit(trace, what);
     if (failed > nl_column_count)
-        return say(what, "a slice has impossible times, parents or details");
+        return say(what, "a slice has impossible times, parents, depths or details");
     const struct nl_column_def *column = &nl_columns[failed - 1];
     (void)snprintf(what, NL_TRACECHECK_TEXT, "%s.%s refers to what is not there",
                    nl_tables[column->table].sql, column->name);

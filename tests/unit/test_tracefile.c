@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "store/tracecheck.h"
 #include "store/tracefile.h"
 
 #include "fabricate.h"
@@ -220,7 +221,90 @@ static void saving_fails_cleanly(void)
     clean();
 }
 
+/* ---- what walks rely on ---- */
+
+/* A nested slice that has a neighbour of its depth before and behind it, on a lane of three depths. */
+static uint32_t nested(const struct nl_trace *t)
+{
+    for (uint32_t l = 0; l < t->lane.rows; l++)
+        for (uint32_t i = 1; i + 1 < t->lane.count[l]; i++) {
+            uint32_t row = t->lane.first[l] + i;
+            if (t->slice.depth[row] == 1 && t->slice.depth[row - 1] == 1 &&
+                t->slice.depth[row + 1] == 1 && t->slice.parent[row - 1] != t->slice.parent[row] &&
+                t->slice.parent[row + 1] != t->slice.parent[row])
+                return row;
+        }
+    return NL_NULL_ROW;
+}
+
+enum lie {
+    TRUTH,
+    DEPTH_TOO_DEEP,
+    DEPTH_TOO_FLAT,
+    PARENT_UNKNOWN,
+    PARENT_OF_ROOT,
+    PARENT_IS_SIBLING,
+    PARENTS_OUT_OF_ORDER,
+    PARENT_ON_OTHER_LANE,
+    LANE_OF_ANOTHER,
+    STARTS_OUT_OF_ORDER,
+    STARTS_BEFORE_PARENT,
+    ENDS_AFTER_PARENT,
+    OVERLAPS_SIBLING,
+    LANE_SHALLOWER,
+    LANE_DEEPER,
+    LANES_OVERLAP,
+    LANES_LEAVE_OUT,
+    LIES
+};
+
+static void tell(struct nl_trace *t, enum lie lie)
+{
+    uint32_t row = nested(t), parent = t->slice.parent[row], lane = t->slice.lane[row];
+    uint32_t first = t->lane.first[lane];
+    switch (lie) {
+    case DEPTH_TOO_DEEP: t->slice.depth[row] = 3000; break;
+    case DEPTH_TOO_FLAT: t->slice.depth[row] = 0; break;
+    case PARENT_UNKNOWN: t->slice.parent[row] = NL_NULL_ROW; break;
+    case PARENT_OF_ROOT: t->slice.parent[first + 1] = first; break;
+    case PARENT_IS_SIBLING: t->slice.parent[row] = row - 1; break;
+    case PARENTS_OUT_OF_ORDER: t->slice.parent[row + 1] = t->slice.parent[row - 1]; break;
+    case PARENT_ON_OTHER_LANE: t->slice.parent[row] = lane ? 0 : parent + 1; break;
+    case LANE_OF_ANOTHER: t->slice.lane[row] = lane ? 0 : 1; break;
+    case STARTS_OUT_OF_ORDER: t->slice.ts[row] = t->slice.ts[row - 1] - 1; break;
+    case STARTS_BEFORE_PARENT: t->slice.ts[row] = t->slice.ts[parent] - 1; break;
+    case ENDS_AFTER_PARENT:
+        t->slice.dur[row] = t->slice.ts[parent] + t->slice.dur[parent] + 1 - t->slice.ts[row];
+        break;
+    case OVERLAPS_SIBLING:
+        t->slice.dur[row - 1] = t->slice.ts[row] + 1 - t->slice.ts[row - 1];
+        break;
+    case LANE_SHALLOWER: t->lane.depth[lane]--; break;
+    case LANE_DEEPER: t->lane.depth[lane]++; break;
+    case LANES_OVERLAP: t->lane.count[0]++; break;
+    case LANES_LEAVE_OUT: t->lane.count[t->lane.rows - 1]--; break;
+    default: break;
+    }
+}
+
+/* Walks over lanes follow depths and parents without asking: what they rely on is checked. */
+static void nesting_is_checked(void)
+{
+    for (enum lie lie = TRUTH; lie < LIES; lie++) {
+        char what[NL_TRACECHECK_TEXT] = "";
+        struct nl_trace *trace = made(2, 3000);
+        REQUIRE(trace != NULL && nested(trace) != NL_NULL_ROW);
+        tell(trace, lie);
+        CHECK_INT(nl_tracecheck(trace, 2, what), lie == TRUTH);
+        if ((lie == TRUTH) != !what[0])
+            printf("    lie %d: %s\n", lie, what);
+        nl_trace_free(trace);
+    }
+    clean();
+}
+
 CHECK_MAIN("tracefile", {"round trip", round_trip}, {"every byte damaged", every_byte_damaged},
            {"verification finds changes", verification_finds_changes},
            {"every prefix is refused", every_prefix_is_refused},
-           {"recognises itself", recognises_itself}, {"saving fails cleanly", saving_fails_cleanly})
+           {"recognises itself", recognises_itself}, {"nesting is checked", nesting_is_checked},
+           {"saving fails cleanly", saving_fails_cleanly})
