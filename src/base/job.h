@@ -23,6 +23,7 @@ struct nl_job {
     unsigned threads;               /* workers to use, at least 1 */
     uint64_t memory_bytes;          /* budget for the whole command */
     _Atomic(nl_job_look_fn *) look; /* while memory is short: called by those who work; or NULL */
+    _Atomic int64_t deadline_ns;    /* of the statement that runs (CLOCK_MONOTONIC); 0 = none */
     struct nl_job *parent;          /* the job this one is a part of, cancelled with it; or NULL */
 };
 

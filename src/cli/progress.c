@@ -20,6 +20,7 @@
 #define DRAW_NS   ((int64_t)100 * 1000 * 1000)
 #define FIRST_NS  ((int64_t)500 * 1000 * 1000)
 #define GRACE_NS  ((int64_t)120 * 1000 * 1000)
+#define LATE_NS   ((int64_t)400 * 1000 * 1000) /* for a statement that was interrupted */
 #define BAR_CELLS 24
 
 struct nl_progress {
@@ -31,6 +32,7 @@ struct nl_progress {
     const char *temporary;
     char profile[512];
     int64_t started, cancelled, last_draw;
+    int64_t limit_ns;  /* of a statement */
     const char *phase; /* as of the last look, with when it began */
     int64_t phase_started;
     pthread_t thread;
@@ -115,7 +117,7 @@ static void draw(struct nl_progress *progress, int64_t now)
 }
 
 /* Leaves without the worker, and without traces. */
-static _Noreturn void leave(struct nl_progress *progress)
+static _Noreturn void leave(struct nl_progress *progress, bool late)
 {
     struct nl_err err;
     nl_err_clear(&err);
@@ -123,6 +125,11 @@ static _Noreturn void leave(struct nl_progress *progress)
         unlink(progress->temporary);
     clear_line(progress);
     err.code = NL_INTERRUPTED;
+    if (late)
+        (void)nl_fail(&err, NL_TIMEOUT,
+                      "the query took longer than its limit of %" PRId64
+                      " ms inside one function; give it shorter texts, or raise the limit",
+                      progress->limit_ns / 1000000);
     nl_memguard_explain(progress->job, progress->profile, &err);
     nl_message_error(&err, 0);
     fflush(stderr);
@@ -132,6 +139,9 @@ static _Noreturn void leave(struct nl_progress *progress)
 /* The worker has some time to stop. */
 static void guard(struct nl_progress *progress, int64_t now)
 {
+    int64_t deadline = atomic_load(&progress->job->deadline_ns);
+    if (progress->guards && deadline && now - deadline > LATE_NS)
+        leave(progress, true);
     if (!nl_job_cancelled(progress->job)) {
         progress->cancelled = 0;
         return;
@@ -140,7 +150,7 @@ static void guard(struct nl_progress *progress, int64_t now)
         progress->cancelled = now;
     if (!progress->guards || now - progress->cancelled < GRACE_NS)
         return;
-    leave(progress);
+    leave(progress, false);
 }
 
 static void *watch(void *context)
@@ -151,7 +161,7 @@ static void *watch(void *context)
         struct timespec until;
         int64_t wait = TICK_NS;
         if (nl_memguard_look(progress->job, &wait) == NL_MEMGUARD_LEAVE)
-            leave(progress);
+            leave(progress, false);
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += wait;
         until.tv_sec += until.tv_nsec / 1000000000;
@@ -174,6 +184,7 @@ struct nl_progress *nl_progress_start(const struct nl_call *call)
         progress->mode == NL_PROGRESS_JSON ||
         (progress->mode == NL_PROGRESS_AUTO && !call->settings.quiet && isatty(STDERR_FILENO));
     progress->guards = true;
+    progress->limit_ns = call->settings.timeout_ns;
     progress->started = now_ns();
     int64_t wait = TICK_NS;
     (void)nl_memguard_look(progress->job, &wait); /* before the work begins, not beside it */

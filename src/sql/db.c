@@ -98,6 +98,7 @@ struct nl_db *nl_db_open(const struct nl_trace *trace, const struct nl_db_option
         return NULL;
     }
     nl_guard_install(db);
+    db->watch = nl_stopwatch_new(db->sqlite, job);
     return db;
 }
 
@@ -105,6 +106,7 @@ void nl_db_close(struct nl_db *db)
 {
     if (!db)
         return;
+    nl_stopwatch_free(db->watch);
     sqlite3_close(db->sqlite);
     nl_db_free_sets(db);
     nl_free(db->name_ranks);
@@ -268,6 +270,7 @@ static void begin_statement(struct nl_db *db)
     db->timed_out = db->interrupted = db->too_large = false;
     db->refused[0] = '\0';
     db->deadline_ns = nl_deadline_ns(db->options.time_limit_ms);
+    nl_stopwatch_set(db->watch, db->deadline_ns);
 }
 
 struct nl_result *nl_db_query(struct nl_db *db, const char *sql, struct nl_err *err)
@@ -286,6 +289,9 @@ struct nl_result *nl_db_query(struct nl_db *db, const char *sql, struct nl_err *
         } else if (rc == SQLITE_OK && statement) {
             rc = run(db, statement, &result);
         }
+        nl_stopwatch_set(db->watch, 0);
+        if (rc == SQLITE_INTERRUPT)
+            (void)nl_db_must_stop(db); /* says why */
         if (rc != SQLITE_OK)
             done = nl_db_explain(db, sql, (size_t)(rest - sql), rc, err);
         sqlite3_finalize(statement);

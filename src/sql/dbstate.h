@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include "sql/db.h"
+#include "sql/stopwatch.h"
 #include "timeline/interval.h"
 
 /* sqlite3_vtab_in, _rhs_value, _distinct and sqlite3_error_offset came with 3.38. */
@@ -41,6 +42,7 @@ struct nl_db {
     int64_t origin; /* subtracted from times that SQL sees */
 
     /* Of the statement that runs. */
+    struct nl_stopwatch *watch;
     int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 = none */
     bool timed_out, interrupted;
     bool too_large;    /* an answer or an aggregate, for the memory budget */
