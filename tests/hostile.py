@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
+from harness import PROGRAM, ROOT, Tally, environment, has_terminal, neurolens, scratch
 
 KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
 OTHER = 65534
@@ -397,10 +397,112 @@ def outputs():
         tally.check("-o keeps the owner", os.stat(out).st_uid == OTHER)
 
 
+# What moves a cursor, reorders or hides text: C1 raw and as UTF-8, overrides, ALM, soft hyphen, tags, BOM, joiners.
+STEERING = ["\x1b]0;x\x07", "\x9b31m", "\u202e", "\u2066", "\u061c", "\u00ad", "\U000e0041", "\ufeff", "\u200b", "\u2060", "\u2028",
+            "\u180e", "\ufffa", "\U000e0101", "\x7f", "\x08"]
+
+
+def steers(text):
+    return [c for c in STEERING if c in text] + (["\x1b"] if "\x1b" in text else [])
+
+
+def steering_profile(place):
+    path = place + "/steering.json"
+    with open(path, "w") as file:
+        import json
+        json.dump({"traceEvents": [{"ph": "X", "name": "k%s=1+1" % c, "cat": "kernel", "pid": 0, "tid": 7, "ts": i * 10, "dur": 5,
+                                    "args": {"device": 0, "stream": 7}} for i, c in enumerate(STEERING)]}, file)
+    return path
+
+
+def on_a_terminal(words, cwd):
+    """What a terminal gets, or None without pseudo-terminals."""
+    import pty
+    if not has_terminal():
+        return None
+    above, below = pty.openpty()
+    child = subprocess.Popen([PROGRAM] + words, cwd=cwd, env=environment(scratch()), stdin=subprocess.DEVNULL, stdout=below,
+                             stderr=below)
+    os.close(below)
+    got = b""
+    try:
+        while True:
+            part = os.read(above, 65536)
+            got += part
+            if not part:
+                break
+    except OSError:
+        pass
+    child.wait()
+    os.close(above)
+    return got.decode("utf-8", "surrogateescape")
+
+
+def terminals():
+    place = folder()
+    path = steering_profile(place)
+    for form in ("text", "md"):
+        got = neurolens(["sql", "-q", path, "select name from kernels", "--format", form])
+        tally.check("%s holds nothing that steers" % form, got.status == 0 and not steers(got.stdout), steers(got.stdout))
+    query = ["sql", "-q", path, "select name from kernels", "--format", "csv"]
+    plain = neurolens(query)
+    tally.check("csv in a pipe is as it is", plain.status == 0 and "\u202e" in plain.stdout and "\x1b" in plain.stdout)
+    shown = on_a_terminal(query, place)
+    if shown is None:
+        tally.skip("csv on a terminal", "no pseudo-terminals")
+    else:
+        tally.check("csv on a terminal steers nothing", "=1+1" in shown and not steers(shown), steers(shown))
+    for c in STEERING:
+        name = place + "/" + "missing%s.json" % c
+        got = neurolens(["info", name])
+        tally.check("a message with %r in it" % c, got.status == 4 and got.stderr.count("\n") == 1 and not steers(got.stderr)
+                    and "missing" in got.stderr, got.describe())
+    done = subprocess.run([PROGRAM, "info", b"missing\x9b31m\xff.json"], env=environment(scratch()), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    tally.check("a message with bytes that are no text", b"\x9b" not in done.stderr.replace(b"\xef\xbf\xbd", b"")
+                and b"\xff" not in done.stderr and b"missing" in done.stderr, done.stderr)
+
+
+def sheets():
+    place = folder()
+    path = place + "/sheet.json"
+    names = ["=1+1", "+cmd", "-2+3", "@SUM(1)", "\t=1", "\r=1", "plain", "a=b"]
+    with open(path, "w") as file:
+        import json
+        json.dump({"traceEvents": [{"ph": "X", "name": n, "cat": "cpu_op", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5}
+                                   for i, n in enumerate(names)]}, file)
+    query = ["sql", "-q", path, "select name, -dur as \"=x\" from slices order by ts", "--format", "csv"]
+    plain, safe = neurolens(query), neurolens(query + ["--csv-safe"])
+    cells = [line.split(",") for line in safe.stdout.splitlines()]
+    tally.check("csv is exact without --csv-safe", plain.status == 0 and "\n=1+1,-5000" in plain.stdout, plain.describe())
+    tally.check("--csv-safe: no text is a formula", safe.status == 0 and len(cells) == len(names) + 1
+                and all(line[0].lstrip('"')[:1] not in "=+-@\t\r" for line in cells) and cells[0][1] == "'=x", safe.describe())
+    tally.check("--csv-safe: numbers and other texts stay", all(line[1] == "-5000" for line in cells[1:])
+                and ["plain", "-5000"] in cells and ["a=b", "-5000"] in cells, safe.describe())
+    told = neurolens(["sql", "--help"])
+    tally.check("help says it", "--csv-safe" in told.stdout)
+
+
+def permissions():
+    """Traces are the user's alone, in the cache and as recordings, whatever the umask."""
+    place = folder()
+    big = traces_of(place)
+    os.chmod(place + "/.neurolens", 0o755)
+    neurolens(["sql", "-q", big, "select 1"], cwd=place, preexec=lambda: os.umask(0))
+    cached = glob.glob(place + "/.neurolens/cache/*.nlt")
+    tally.check("cached traces are 0600", cached and all(os.stat(p).st_mode & 0o777 == 0o600 for p in cached), cached)
+    got = neurolens(["run", "-q", "-o", "r.nlt", "--", "true"], cwd=place, preexec=lambda: os.umask(0))
+    if got.status != 0 or not os.path.exists(place + "/r.nlt"):
+        tally.skip("recordings are 0600", "nothing can be recorded here")
+    else:
+        tally.check("recordings are 0600", os.stat(place + "/r.nlt").st_mode & 0o777 == 0o600, got.describe())
+
+
 def main():
     wanted = sys.argv[1:]
     for part in (names_that_lead_elsewhere, digests_that_lead_elsewhere, links_inside, journals, schemas, rows,
-                 other_people, second_account, shrinking, rot, odd_profiles, outputs):
+                 other_people, second_account, shrinking, rot, odd_profiles, outputs, terminals, sheets,
+                 permissions):
         if not wanted or any(word in part.__name__ for word in wanted):
             part()
     tally.finish()

@@ -18,7 +18,7 @@ enum nl_progress_mode { NL_PROGRESS_AUTO, NL_PROGRESS_JSON, NL_PROGRESS_NEVER };
 /* Where the options go. Zero (or NULL) = not given, except where said. */
 struct nl_settings {
     bool help, short_help, version;
-    bool quiet;
+    bool quiet, csv_safe;
     unsigned verbose;
     int format; /* position in nl_format_names[] */
     int color;  /* enum nl_color */

@@ -24,6 +24,8 @@ const struct nl_option nl_common_options[] = {
      "text (for eyes, may change), json, csv or md", nl_format_names},
     {"output", 'o', NL_OPTION_TEXT, TARGET(output), "FILE",
      "write the answer to FILE, all at once or not at all; F.html makes a page", NULL},
+    {"csv-safe", 0, NL_OPTION_FLAG, TARGET(csv_safe), NULL,
+     "csv: for spreadsheets, a quote before texts that are formulas", NULL},
     {"color", 0, NL_OPTION_CHOICE, TARGET(color), "WHEN", "auto, always or never", color_names},
     {"progress", 0, NL_OPTION_CHOICE, TARGET(progress), "HOW",
      "auto (a bar on a terminal), json (lines on stderr) or never", progress_names},

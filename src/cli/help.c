@@ -54,7 +54,8 @@ static const struct {
      "  text  for eyes; may change from version to version\n"
      "  json  one object {schema, profile, coverage, result}; names ending in _ns are integer\n"
      "        nanoseconds, _bytes bytes, _share 0 to 1; unknown is null\n"
-     "  csv   one table with a header row; --section picks which (help sections)\n"
+     "  csv   one table with a header row; --section picks which (help sections); texts as they\n"
+     "        are but on a terminal; --csv-safe: for spreadsheets, which run formulas\n"
      "  md    Markdown, to paste\n"},
     {"inputs", "the formats that are read",
      "Recognised by content, plain, gzip or zstd; docs/formats/ says what of each is kept:\n\n"},

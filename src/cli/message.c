@@ -7,17 +7,17 @@
 
 #include "base/str.h"
 #include "cli/progress.h"
+#include "view/celltext.h"
 
 #define MESSAGE_MAX 2048
 
 static void write_line(struct nl_buf *line)
 {
-    for (size_t i = 0; i < line->len; i++) {
-        unsigned char c = (unsigned char)line->ptr[i];
-        if (c < 0x20 || c == 0x7f)
-            line->ptr[i] = c == '\n' || c == '\t' ? ' ' : '?';
-    }
-    fprintf(stderr, "neurolens: %s\n", line->ptr ? line->ptr : "");
+    struct nl_buf safe; /* names of files and kernels stand in it: three bytes at most for one */
+    nl_buf_init(&safe, 3 * MESSAGE_MAX + 8);
+    nl_celltext_safe(&safe, (struct nl_str){line->ptr, line->len});
+    fprintf(stderr, "neurolens: %s\n", safe.ptr ? safe.ptr : "");
+    nl_buf_release(&safe);
     nl_buf_release(line);
 }
 

@@ -132,15 +132,25 @@ bool nl_output_is_page(const struct nl_call *call)
     return call->settings.format == NL_FORMAT_TEXT && len > 5 && !strcmp(path + len - 5, ".html");
 }
 
+const struct nl_view *nl_output_view(const struct nl_call *call, const char *format)
+{
+    const struct nl_view *view = nl_view_find(format);
+    if (view != &nl_view_csv)
+        return view;
+    bool shown = !call->settings.output && isatty(STDOUT_FILENO);
+    return call->settings.csv_safe ? &nl_view_csv_sheet : shown ? &nl_view_csv_terminal : view;
+}
+
 bool nl_output_open(struct nl_output *output, const struct nl_call *call, const char *const *inputs,
                     size_t count, struct nl_err *err)
 {
-    *output = (struct nl_output){.stream = stdout,
-                                 .view = nl_view_find(nl_format_names[call->settings.format]),
-                                 .color = wants_color(call),
-                                 .width = terminal_width(),
-                                 .height = terminal_height(),
-                                 .ascii = is_ascii()};
+    *output =
+        (struct nl_output){.stream = stdout,
+                           .view = nl_output_view(call, nl_format_names[call->settings.format]),
+                           .color = wants_color(call),
+                           .width = terminal_width(),
+                           .height = terminal_height(),
+                           .ascii = is_ascii()};
     const char *given = call->settings.output;
     if (nl_output_is_page(call))
         output->view = &nl_view_html;

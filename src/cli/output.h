@@ -28,6 +28,9 @@ bool nl_output_is_page(const struct nl_call *call);
  * screen. Nothing happens with another format, with -o, in a pipe, or with an empty $PAGER. */
 void nl_output_page(struct nl_output *output, const struct nl_call *call);
 
+/* The view of a format, where the answer goes: names in csv do not act on a terminal. NULL: no such format. */
+const struct nl_view *nl_output_view(const struct nl_call *call, const char *format);
+
 /* `inputs` are the files, folders and patterns that are read. NL_USAGE when -o names one of them,
  * NL_WRITE when it cannot be written. */
 NL_MUST_CHECK bool nl_output_open(struct nl_output *output, const struct nl_call *call,

@@ -108,7 +108,7 @@ static bool dot_schema(struct nl_shell *shell, const char *argument, struct nl_e
 
 static bool dot_format(struct nl_shell *shell, const char *argument, struct nl_err *err)
 {
-    const struct nl_view *view = nl_view_find(argument);
+    const struct nl_view *view = nl_output_view(shell->call, argument);
     if (!view)
         return nl_fail(err, NL_QUERY, ".format: there are text, json, csv and md");
     shell->output->view = view;

@@ -135,7 +135,7 @@ bool nl_trace_write(const struct nl_trace *trace, FILE *out)
 bool nl_trace_save(const struct nl_trace *trace, const char *path, struct nl_err *err)
 {
     struct nl_out out;
-    if (!nl_out_open(&out, path, err))
+    if (!nl_out_open_private(&out, path, err))
         return false;
     if (!nl_trace_write(trace, out.stream)) {
         nl_err_at(err, path, -1);

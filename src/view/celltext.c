@@ -32,12 +32,29 @@ static size_t decode(struct nl_str text, uint32_t *point)
     return *point < least[len] || *point > 0x10FFFF || surrogate ? 0 : len;
 }
 
-/* Characters that steer terminals or reorder text: C0, DEL, C1, bidirectional controls. */
+/* Characters that steer terminals, reorder text, or stand in it unseen. */
+static const struct {
+    uint32_t first, last;
+} steering[] = {
+    {0x00, 0x1F},       /* C0 */
+    {0x7F, 0x9F},       /* DEL, C1 */
+    {0xAD, 0xAD},       /* soft hyphen */
+    {0x61C, 0x61C},     /* Arabic letter mark */
+    {0x180E, 0x180E},   /* Mongolian vowel separator */
+    {0x200B, 0x200F},   /* without width, marks of direction */
+    {0x2028, 0x202E},   /* line and paragraph, embeddings, overrides */
+    {0x2060, 0x206F},   /* joiners, isolates, what is deprecated */
+    {0xFEFF, 0xFEFF},   /* byte order mark */
+    {0xFFF9, 0xFFFB},   /* interlinear annotation */
+    {0xE0000, 0xE0FFF}, /* tags, variation selectors */
+};
+
 static bool steers(uint32_t point)
 {
-    return point < 0x20 || (point >= 0x7F && point < 0xA0) ||
-           (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
-           (point >= 0x2066 && point <= 0x2069) || point == 0xFEFF;
+    bool found = false;
+    for (size_t i = 0; i < sizeof steering / sizeof steering[0]; i++)
+        found |= point >= steering[i].first && point <= steering[i].last;
+    return found;
 }
 
 void nl_celltext_safe(struct nl_buf *out, struct nl_str text)

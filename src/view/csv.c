@@ -1,7 +1,10 @@
 /*
  * csv — one result as RFC 4180: a header row, fields with commas, quotes or line breaks in quotes,
- * unknown as an empty field. Lines end in LF, as Unix tools expect.
+ * unknown as an empty field. Lines end in LF, as Unix tools expect. Texts are written as they are, but
+ * for terminals and (--csv-safe) for spreadsheets.
  */
+#include <string.h>
+
 #include "view/celltext.h"
 #include "view/finish.h"
 #include "view/view.h"
@@ -28,28 +31,48 @@ static void put_field(FILE *out, struct nl_str text)
     putc('"', out);
 }
 
-static bool render_result(FILE *out, const struct nl_profile *profile,
-                          const struct nl_result *result, const struct nl_view_options *options,
-                          struct nl_err *err)
+/* How texts are written. */
+enum texts {
+    AS_THEY_ARE,
+    FOR_TERMINALS, /* nothing that steers one */
+    FOR_SHEETS,    /* nor what a spreadsheet takes for a formula */
+};
+
+static void put_text(FILE *out, struct nl_str text, enum texts how)
+{
+    struct nl_buf safe;
+    if (how == AS_THEY_ARE || !text.len) {
+        put_field(out, text);
+        return;
+    }
+    nl_buf_init(&safe, FIELD_MAX);
+    if (how == FOR_SHEETS && strchr("=+-@\t\r\n", text.ptr[0]))
+        nl_buf_char(&safe, '\'');
+    nl_celltext_safe(&safe, text);
+    put_field(out, (struct nl_str){safe.ptr, safe.len});
+    nl_buf_release(&safe);
+}
+
+static bool write_result(FILE *out, const struct nl_result *result, enum texts how,
+                         struct nl_err *err)
 {
     struct nl_buf field;
-    (void)profile;
-    (void)options;
     nl_buf_init(&field, FIELD_MAX);
     for (size_t column = 0; column < result->column_count; column++) {
         if (column)
             putc(',', out);
-        put_field(out, nl_str(result->columns[column].name));
+        put_text(out, nl_str(result->columns[column].name), how);
     }
     putc('\n', out);
     for (size_t row = 0; row < result->rows && !ferror(out); row++) {
         for (size_t column = 0; column < result->column_count; column++) {
             nl_buf_clear(&field);
-            nl_celltext_plain(&field, &result->columns[column],
-                              nl_result_cell(result, row, column));
+            const struct nl_cell *cell = nl_result_cell(result, row, column);
+            nl_celltext_plain(&field, &result->columns[column], cell);
             if (column)
                 putc(',', out);
-            put_field(out, (struct nl_str){field.ptr, field.len});
+            put_text(out, (struct nl_str){field.ptr, field.len},
+                     cell->type == NL_CELL_TEXT ? how : AS_THEY_ARE);
         }
         putc('\n', out);
     }
@@ -71,20 +94,35 @@ static const struct nl_result *choose(const struct nl_report *report, const char
     return report->result_count ? report->results[0] : NULL;
 }
 
-static bool render_report(FILE *out, const struct nl_profile *profile,
-                          const struct nl_report *report, const struct nl_view_options *options,
-                          struct nl_err *err)
+static bool write_report(FILE *out, const struct nl_report *report,
+                         const struct nl_view_options *options, enum texts how, struct nl_err *err)
 {
     const struct nl_result *result = choose(report, options->section);
     if (!result)
         return nl_fail(err, NL_USAGE, "%s are no table; use --format text, json or md",
                        options->section ? options->section : "reports");
-    return render_result(out, profile, result, options, err);
+    return write_result(out, result, how, err);
 }
 
-const struct nl_view nl_view_csv = {
-    .name = "csv",
-    .render_result = render_result,
-    .render_report = render_report,
-    .doc = "one table with a header row, RFC 4180 quoting, plain numbers",
-};
+#define VIEW(id, how, text)                                                                        \
+    static bool id##_result(FILE *out, const struct nl_profile *profile,                           \
+                            const struct nl_result *result, const struct nl_view_options *options, \
+                            struct nl_err *err)                                                    \
+    {                                                                                              \
+        (void)profile;                                                                             \
+        (void)options;                                                                             \
+        return write_result(out, result, how, err);                                                \
+    }                                                                                              \
+    static bool id##_report(FILE *out, const struct nl_profile *profile,                           \
+                            const struct nl_report *report, const struct nl_view_options *options, \
+                            struct nl_err *err)                                                    \
+    {                                                                                              \
+        (void)profile;                                                                             \
+        return write_report(out, report, options, how, err);                                       \
+    }                                                                                              \
+    const struct nl_view nl_view_##id = {                                                          \
+        .name = "csv", .render_result = id##_result, .render_report = id##_report, .doc = text}
+
+VIEW(csv, AS_THEY_ARE, "one table with a header row, RFC 4180 quoting, plain numbers");
+VIEW(csv_terminal, FOR_TERMINALS, "the same without characters that steer a terminal");
+VIEW(csv_sheet, FOR_SHEETS, "the same without what a spreadsheet takes for a formula");

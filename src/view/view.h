@@ -63,6 +63,8 @@ struct nl_view {
 };
 
 extern const struct nl_view nl_view_text, nl_view_json, nl_view_csv, nl_view_md;
+/* csv where names of a profile must not act: on a terminal, in a spreadsheet. */
+extern const struct nl_view nl_view_csv_terminal, nl_view_csv_sheet;
 extern const struct nl_view *const nl_views[]; /* NULL-terminated */
 
 /* Opens the JSON envelope of an answer that is about no profile: "schema" (such as "neurolens.gc/1"),

@@ -260,6 +260,9 @@ static void makes_text_safe(void)
         {"\x1b[2J", "\xEF\xBF\xBD[2J"},
         {"\xc2\x9b", "\xEF\xBF\xBD"},                             /* C1: CSI in one character */
         {"\xe2\x80\xae", "\xEF\xBF\xBD"},                         /* right-to-left override */
+        {"\xd8\x9c", "\xEF\xBF\xBD"},                             /* Arabic letter mark */
+        {"a\xc2\xad", "a\xEF\xBF\xBD"},                           /* soft hyphen */
+        {"\xf3\xa0\x81\x81", "\xEF\xBF\xBD"},                     /* a tag */
         {"\xc0\xaf", "\xEF\xBF\xBD\xEF\xBF\xBD"},                 /* overlong */
         {"\xed\xa0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"}, /* surrogate */
         {"x\xe6\x97", "x\xEF\xBF\xBD\xEF\xBF\xBD"},               /* cut */
