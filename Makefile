@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test mutants bench bench-readers bench-overhead fuzz lint format install wheel asan tsan test-frameworks docs clean
+.PHONY: all demo check test torture mutants bench bench-readers bench-overhead fuzz lint format install wheel asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -30,6 +30,11 @@ check:
 
 test:
 	@tools/test.py
+
+# Every call of the system fails once, in every kind of command; trace files that lie. Takes an hour or more.
+torture: all
+	@python3 tests/faults.py --all
+	@python3 tests/nltfile.py 5000 $$$$
 
 # Changes one line at a time and counts what no test notices; takes about half a minute each.
 mutants:

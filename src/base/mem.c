@@ -41,20 +41,20 @@ struct nl_arena_block {
     _Alignas(16) char bytes[];
 };
 
-static _Noreturn void out_of_memory(size_t bytes)
+void nl_memory_exhausted(size_t bytes)
 {
     fprintf(stderr,
             "neurolens: the system gives no more memory (%zu bytes more were needed); free some, "
             "raise the limit (ulimit -v), or set --memory below it\n",
             bytes);
-    _exit(nl_err_exit_status(NL_MEMORY));
+    quick_exit(nl_err_exit_status(NL_MEMORY)); /* whoever has an unfinished file removes it */
 }
 
 void *nl_alloc(size_t bytes)
 {
     void *memory = malloc(bytes ? bytes : 1);
     if (!memory)
-        out_of_memory(bytes);
+        nl_memory_exhausted(bytes);
     return memory;
 }
 
@@ -62,7 +62,7 @@ void *nl_zalloc(size_t bytes)
 {
     void *memory = calloc(1, bytes ? bytes : 1);
     if (!memory)
-        out_of_memory(bytes);
+        nl_memory_exhausted(bytes);
     return memory;
 }
 
@@ -70,7 +70,7 @@ void *nl_realloc(void *old, size_t bytes)
 {
     void *memory = realloc(old, bytes ? bytes : 1);
     if (!memory)
-        out_of_memory(bytes);
+        nl_memory_exhausted(bytes);
     return memory;
 }
 
@@ -113,7 +113,7 @@ void nl_grow_bytes(void **memory, size_t *cap, size_t need, size_t item)
     if (cells < need)
         cells = need;
     if (cells > SIZE_MAX / item)
-        out_of_memory(SIZE_MAX);
+        nl_memory_exhausted(SIZE_MAX);
     *memory = nl_realloc(*memory, cells * item);
     *cap = cells;
 }
@@ -122,7 +122,7 @@ static void *map_pages(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-        out_of_memory(bytes);
+        nl_memory_exhausted(bytes);
     return memory;
 }
 
@@ -167,7 +167,7 @@ void *nl_pages_grow(void *memory, size_t bytes, size_t more)
         return nl_pages(more);
     void *moved = mremap(memory, bytes, more, MREMAP_MAYMOVE);
     if (moved == MAP_FAILED)
-        out_of_memory(more);
+        nl_memory_exhausted(more);
     return moved;
 }
 

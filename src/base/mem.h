@@ -67,6 +67,10 @@ char *nl_arena_text(struct nl_arena *arena, const char *bytes,
 char *nl_arena_format(struct nl_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Ends the process with a message and the status of NL_MEMORY, as all allocation here does when there is no
+ * memory; for the allocators of libraries. What at_quick_exit registered is run. */
+_Noreturn void nl_memory_exhausted(size_t bytes);
+
 /* Bytes of memory free for us now: the least of MemAvailable and what limits of the cgroup and of
  * addresses (ulimit -v) leave. */
 uint64_t nl_memory_available(void);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -109,8 +110,16 @@ static void on_bus(int number, siginfo_t *info, void *context)
     _exit(nl_err_exit_status(NL_IO));
 }
 
+/* When memory is exhausted (base/mem.h). */
+static void remove_unfinished(void)
+{
+    if (unfinished)
+        unlink(unfinished);
+}
+
 void nl_busguard_install(void)
 {
+    (void)at_quick_exit(remove_unfinished);
     struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);

@@ -3,7 +3,8 @@
  *
  * Profiles are mapped. When their writer cuts one meanwhile, or its disk fails, touching the lost pages
  * raises SIGBUS. The handler finds the file among the mappings, removes the unfinished output, says what
- * happened and ends with the status of NL_IO. A SIGBUS of another kind stays what it was.
+ * happened and ends with the status of NL_IO. A SIGBUS of another kind stays what it was. The unfinished
+ * output is removed, too, when the process ends for want of memory (nl_memory_exhausted).
  */
 #ifndef NL_BUSGUARD_H
 #define NL_BUSGUARD_H

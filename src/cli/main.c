@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "cli/busguard.h"
+#include "cli/sqlmemory.h"
 #include "cli/help.h"
 #include "cli/input.h"
 #include "cli/message.h"
@@ -209,6 +210,7 @@ int main(int argc, char **argv)
     nl_err_clear(&err);
     nl_hash_choose_key();
     json_set_alloc_funcs(nl_alloc, nl_free); /* without memory it ends as all else: with status 5 */
+    nl_sqlmemory_install();
     set_signals(&call);
     nl_busguard_install();
     char *line = whole_line(&words);

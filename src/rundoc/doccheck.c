@@ -142,8 +142,12 @@ static bool matches(struct check *check, const regex_t *regex, struct nl_str tex
         return false;
     nl_buf_clear(&check->scratch);
     nl_buf_add(&check->scratch, text.ptr, text.len);
-    return !check->scratch.overflow &&
-           regexec(regex, check->scratch.len ? check->scratch.ptr : "", 0, NULL, 0) == 0;
+    if (check->scratch.overflow)
+        return false;
+    int wrong = regexec(regex, check->scratch.len ? check->scratch.ptr : "", 0, NULL, 0);
+    if (wrong == REG_ESPACE) /* not the same as no match */
+        nl_memory_exhausted(check->scratch.len);
+    return !wrong;
 }
 
 static void check_text(struct check *check, const struct doc_node *node)

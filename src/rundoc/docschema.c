@@ -171,7 +171,10 @@ static bool take_pattern(struct compile *compile, struct doc_node *node, json_t 
     if (length < 2 || node->pattern[0] != '^' || node->pattern[length - 1] != '$')
         return refuse(compile, "pattern", "only whole texts are matched: ^...$");
     node->regex = nl_arena_alloc(&schema->arena, sizeof *node->regex);
-    if (regcomp(node->regex, node->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+    int wrong = regcomp(node->regex, node->pattern, REG_EXTENDED | REG_NOSUB);
+    if (wrong == REG_ESPACE)
+        nl_memory_exhausted(strlen(node->pattern));
+    if (wrong)
         return refuse(compile, "pattern", "not an expression");
     nl_grow(&schema->regexes, &schema->regex_cap, schema->regex_count + 1);
     schema->regexes[schema->regex_count++] = node->regex;

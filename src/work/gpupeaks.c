@@ -106,10 +106,13 @@ void gpu_peaks_init(struct gpu_peaks *peaks)
     *peaks = (struct gpu_peaks){0};
     nl_arena_init(&peaks->arena);
     if (!yaml_parser_initialize(&parser))
-        NL_BUG("no memory for a small parser");
+        nl_memory_exhausted(sizeof parser);
     yaml_parser_set_input_string(&parser, (const unsigned char *)nl_gpus_text,
                                  strlen(nl_gpus_text));
-    if (!yaml_parser_load(&parser, &load.document))
+    bool loaded = yaml_parser_load(&parser, &load.document);
+    if (!loaded && (parser.error == YAML_MEMORY_ERROR || parser.error == YAML_NO_ERROR))
+        nl_memory_exhausted(strlen(nl_gpus_text));
+    if (!loaded)
         NL_BUG("gpus.yaml is not YAML");
     const yaml_node_t *root = yaml_document_get_root_node(&load.document);
     const yaml_node_t *known = value_of(&load, root, "sources");

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The n-th call of the system fails, for commands that read, keep, compare, export and record.
+
+    tests/faults.py [--all] [--seed N] [COMMAND...]     a sample of n (default), or every n; all commands, or those named
+
+Kinds of calls: memory, open, read, write, mmap, fsync, rename, threads (tests/faultshim.c). Whatever fails:
+  - the command ends by itself with 0, 4 or 5 (or as without a fault), never by a signal or with 70;
+  - with 0 its answer is the one it gives without a fault; else it says why;
+  - an output is there whole or not at all, and nothing is left in folders for temporary files;
+  - a ledger is sound, and the command works when it is repeated.
+"""
+import argparse
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
+
+SHIM = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "libfaultshim.so")
+KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
+NSYS = os.path.join(ROOT, "tests", "corpus", "nsys", "era-3.25-all.sqlite")
+PACKED = os.path.join(ROOT, "tests", "fixtures", "torch_cpu_train.json.gz")
+KINDS = ["malloc", "open", "read", "write", "mmap", "fsync", "rename", "thread"]
+ENOSPC, EIO = 28, 5
+# name: words; OUT stands for the file that is written, LEDGER for a ledger with a run in it
+COMMANDS = {
+    "info": ["info", "-q", NSYS],
+    "analyze": ["analyze", "-q", PACKED, "--format", "json"],
+    "sql": ["sql", "-q", NSYS, "select count(*), sum(dur), max(name) from slices", "--format", "csv"],
+    "diff": ["diff", "-q", "@", KINETO, "--format", "json"],
+    "export": ["export", "-q", PACKED, "--to", "perfetto", "-o", "OUT"],
+    "document": ["export", "-q", KINETO, "--to", "run.json", "-o", "OUT"],
+    "add": ["add", "-q", NSYS, "--keep-source"],
+    "run": ["run", "-q", "-o", "OUT", "--", "/bin/true"],
+}
+WORKS = {"add", "diff"}  # need a ledger
+# A run records what happens, so no two are the same; a document has the time it was made.
+VARIES = {"run"}
+SAMPLE = 4
+tally = Tally("faults")
+
+
+class Place:
+    """A folder with TMPDIR, OUT and a copy of a ledger; made anew for each fault."""
+
+    def __init__(self, name):
+        self.path = os.path.join(scratch(), "faults-" + name)
+        self.out = os.path.join(self.path, "out", "answer")
+        self.ledger = os.path.join(self.path, "ledger")
+        self.tmp = os.path.join(self.path, "tmp")
+        self.model = os.path.join(scratch(), "model-ledger")
+        if not os.path.exists(self.model):
+            made = neurolens(["add", "-q", KINETO, "--ledger", self.model])
+            assert made.status == 0, made.describe()
+
+    def fresh(self):
+        shutil.rmtree(self.path, True)
+        os.makedirs(os.path.dirname(self.out))
+        os.makedirs(self.tmp)
+        shutil.copytree(self.model, self.ledger)
+
+    def leftovers(self):
+        """What an ended command left where it should not."""
+        found = [os.path.join(base, name) for folder in (self.tmp, os.path.dirname(self.out))
+                 for base, folders, names in os.walk(folder) for name in names + folders]
+        return [path for path in found if path != self.out]
+
+
+def execute(place, words, kind=None, at=0, error=EIO):
+    """(status, stdout, stderr, calls counted); status None when it hung."""
+    words = [place.out if word == "OUT" else word for word in words]
+    end = words.index("--") if "--" in words else len(words)
+    env = environment(place.path)
+    env["TMPDIR"] = place.tmp
+    counter = os.path.join(place.path, "count")
+    with open(counter, "wb") as file:
+        file.write(bytes(8))
+    if kind:
+        env.update(LD_PRELOAD=SHIM, FAULT_KIND=kind, FAULT_AT=str(at), FAULT_ERRNO=str(error), FAULT_COUNT=counter)
+    command = [PROGRAM] + words[:end] + ["--ledger", place.ledger] + words[end:]
+    try:
+        done = subprocess.run(command, cwd=place.path, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=60)
+    except subprocess.TimeoutExpired:
+        return None, "", "", 0
+    with open(counter, "rb") as file:
+        count, = struct.unpack("<Q", file.read(8))
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), count
+
+
+def answer(place, stdout):
+    """What the command gave, without what differs between two sound runs of it."""
+    text = stdout
+    if os.path.exists(place.out):
+        with open(place.out, "rb") as file:
+            text += file.read().decode("latin-1")
+    return re.sub(r'"(made|created|added)[a-z_]*": *("[^"]*"|\d+)', "", text)
+
+
+def judge(name, place, words, want, got, sound_ledger):
+    """What is wrong with how a command took its fault, or None."""
+    status, stdout, stderr, _ = got
+    if status is None:
+        return "it hangs"
+    if status not in (0, 4, 5, want[0]):
+        return "exit %s: %s" % (status, stderr[-400:])
+    if status not in (0, want[0]) and "neurolens: " not in stderr and "cannot" not in stderr:
+        return "exit %s without a message" % status
+    if status == want[0] and name not in VARIES and answer(place, stdout) != want[1]:
+        return "exit %s with another answer: %s" % (status, answer(place, stdout)[:200])
+    if status not in (0, 1, 3) and os.path.exists(place.out) and name not in VARIES:
+        return "exit %s, but an output is there" % status
+    if place.leftovers() and name not in VARIES:
+        return "left behind: %s" % place.leftovers()[:3]
+    damage = unsound(place, words, want) if sound_ledger else None
+    return "exit %s, then %s" % (status, damage) if damage else None
+
+
+def unsound(place, words, want):
+    """What is wrong with a ledger after a fault. A card that could not be written is allowed: the rows are there,
+    `ledger check` says so and `ledger rebuild` writes it."""
+    again = execute(place, words)
+    if again[0] != want[0]:
+        return "the command fails when it is repeated: %s" % again[2][-300:]
+    for _ in range(2):
+        checked = neurolens(["ledger", "check", "--ledger", place.ledger])
+        if checked.status == 0:
+            return None
+        if any(line and not line.startswith(("card: ", "  ")) and "not all is well" not in line
+               for line in checked.stdout.splitlines()):
+            break
+        neurolens(["ledger", "rebuild", "--ledger", place.ledger])
+    return "the ledger is damaged: %s" % checked.stdout[-300:]
+
+
+def places_to_fail(dice, count, every):
+    """The first and last calls, and some between."""
+    if every or count <= SAMPLE:
+        return list(range(1, count + 1))
+    return sorted({1, count} | set(dice.sample(range(2, count), SAMPLE - 2)))
+
+
+def command(name, dice, every):
+    words, place = COMMANDS[name], Place(name)
+    place.fresh()
+    status, stdout, stderr, _ = execute(place, words)
+    if name == "run" and (status != 0 or not os.path.exists(place.out)):
+        tally.skip(name, "nothing can be recorded here")
+        return
+    want = (status, answer(place, stdout))
+    if not tally.check("%s: without a fault" % name, status in (0, 1, 3), stderr):
+        return
+    wrong, runs = [], 0
+    for kind in KINDS:
+        place.fresh()
+        count = execute(place, words, kind)[3]
+        for at in places_to_fail(dice, count, every):
+            error = dice.choice((EIO, ENOSPC))
+            place.fresh()
+            got = execute(place, words, kind, at, error)
+            said = judge(name, place, words, want, got, name == "add" and (every or at % 3 == 0))
+            runs += 1
+            if said:
+                wrong.append("%s %d of %d (error %d): %s" % (kind, at, count, error, said))
+    tally.check("%s: %d faults" % (name, runs), not wrong, "\n".join(wrong[:12]))
+
+
+def main():
+    reader = argparse.ArgumentParser(usage=__doc__)
+    reader.add_argument("--all", action="store_true")
+    reader.add_argument("--seed", type=int, default=1)
+    reader.add_argument("words", nargs="*")
+    options = reader.parse_args()
+    if not os.path.exists(SHIM):
+        tally.skip("faults", "no shim in this build (sanitizers take its place)")
+        tally.finish()
+    dice = random.Random(options.seed)
+    for name in COMMANDS:
+        if not options.words or name in options.words:
+            command(name, dice, options.all)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,217 @@
+/*
+ * faultshim — for LD_PRELOAD: the n-th call of a kind fails, as a full disk or a lack of memory would make it.
+ * tests/faults.py runs commands with it.
+ *
+ *   FAULT_KIND   malloc open read write mmap fsync rename thread
+ *   FAULT_AT     n: this call fails; 0 or unset: none, calls are counted only
+ *   FAULT_ERRNO  number of the error (EIO); memory is always ENOMEM, threads EAGAIN
+ *   FAULT_COUNT  file of 8 bytes that holds the number of calls, also when the process is killed
+ *
+ * glibc's regular expressions are left alone: without memory regcomp frees twice and regexec says that nothing
+ * matches (2.36), which is not ours to mend.
+ * Children are left alone. Calls that libc makes of itself (the open in fopen) are not seen; fopen is.
+ */
+#define _GNU_SOURCE
+#undef _FILE_OFFSET_BITS /* open and open64 are two functions here */
+#undef _TIME_BITS
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SEEN          __attribute__((visibility("default")))
+#define STREAM_FAILED 0x20 /* glibc's _IO_ERR_SEEN, which ferror reads */
+
+enum kind { MALLOC, OPEN, READ, WRITE, MMAP, FSYNC, RENAME, THREAD, KINDS };
+static const char *const names[KINDS] = {"malloc", "open",  "read",   "write",
+                                         "mmap",   "fsync", "rename", "thread"};
+
+static enum kind chosen = KINDS;
+static uint64_t fails_at;
+static int error_number = EIO;
+static _Atomic uint64_t own_count;
+static _Atomic uint64_t *count = &own_count;
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t number, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *kind = getenv("FAULT_KIND"), *at = getenv("FAULT_AT");
+    const char *error = getenv("FAULT_ERRNO"), *path = getenv("FAULT_COUNT");
+    fails_at = at ? strtoull(at, NULL, 10) : 0;
+    error_number = error ? (int)strtol(error, NULL, 10) : EIO;
+    if (path) {
+        int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0600);
+        void *shared = fd >= 0 ? (void *)syscall(SYS_mmap, NULL, sizeof *count,
+                                                 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                               : MAP_FAILED;
+        if (shared != MAP_FAILED)
+            count = shared;
+        if (fd >= 0)
+            syscall(SYS_close, fd);
+    }
+    for (int i = 0; kind && i < KINDS; i++)
+        if (strcmp(names[i], kind) == 0)
+            chosen = (enum kind)i;
+    unsetenv("FAULT_KIND");
+    unsetenv("LD_PRELOAD");
+}
+
+static _Thread_local bool spared;
+
+/* Counts a call; true when it is the one that fails. */
+static bool hit(enum kind kind, int error)
+{
+    if (kind != chosen || spared || atomic_fetch_add(count, 1) + 1 != fails_at)
+        return false;
+    errno = error;
+    return true;
+}
+
+/* The function that stands behind ours. */
+#define BEHIND(result, name, ...)                                                                  \
+    static result (*behind)(__VA_ARGS__);                                                          \
+    if (!behind) {                                                                                 \
+        void *symbol = dlsym(RTLD_NEXT, #name);                                                    \
+        memcpy(&behind, &symbol, sizeof behind);                                                   \
+    }
+
+SEEN void *malloc(size_t size)
+{
+    return hit(MALLOC, ENOMEM) ? NULL : __libc_malloc(size);
+}
+
+SEEN void *calloc(size_t number, size_t size)
+{
+    return hit(MALLOC, ENOMEM) ? NULL : __libc_calloc(number, size);
+}
+
+SEEN void *realloc(void *old, size_t size)
+{
+    return hit(MALLOC, ENOMEM) ? NULL : __libc_realloc(old, size);
+}
+
+#define OPENS(name)                                                                                \
+    SEEN int name(const char *path, int flags, ...)                                                \
+    {                                                                                              \
+        va_list more;                                                                              \
+        va_start(more, flags);                                                                     \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;                    \
+        va_end(more);                                                                              \
+        BEHIND(int, name, const char *, int, ...)                                                  \
+        return hit(OPEN, error_number) ? -1 : behind(path, flags, mode);                           \
+    }
+OPENS(open)
+OPENS(open64)
+
+#define OPENS_AT(name)                                                                             \
+    SEEN int name(int folder, const char *path, int flags, ...)                                    \
+    {                                                                                              \
+        va_list more;                                                                              \
+        va_start(more, flags);                                                                     \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;                    \
+        va_end(more);                                                                              \
+        BEHIND(int, name, int, const char *, int, ...)                                             \
+        return hit(OPEN, error_number) ? -1 : behind(folder, path, flags, mode);                   \
+    }
+OPENS_AT(openat)
+OPENS_AT(openat64)
+
+#define PASSES(result, name, kind, failed, parameters, arguments, types)                           \
+    SEEN result name parameters                                                                    \
+    {                                                                                              \
+        BEHIND(result, name, types)                                                                \
+        return hit(kind, error_number) ? failed : behind arguments;                                \
+    }
+#define LIST(...) __VA_ARGS__
+
+PASSES(int, mkostemp, OPEN, -1, (char *path, int flags), (path, flags), LIST(char *, int))
+PASSES(int, mkostemp64, OPEN, -1, (char *path, int flags), (path, flags), LIST(char *, int))
+PASSES(char *, mkdtemp, OPEN, NULL, (char *path), (path), LIST(char *))
+PASSES(FILE *, fopen, OPEN, NULL, (const char *path, const char *mode), (path, mode),
+       LIST(const char *, const char *))
+PASSES(FILE *, fopen64, OPEN, NULL, (const char *path, const char *mode), (path, mode),
+       LIST(const char *, const char *))
+PASSES(FILE *, fdopen, OPEN, NULL, (int fd, const char *mode), (fd, mode), LIST(int, const char *))
+PASSES(ssize_t, read, READ, -1, (int fd, void *to, size_t size), (fd, to, size),
+       LIST(int, void *, size_t))
+PASSES(ssize_t, pread, READ, -1, (int fd, void *to, size_t size, off_t at), (fd, to, size, at),
+       LIST(int, void *, size_t, off_t))
+PASSES(ssize_t, pread64, READ, -1, (int fd, void *to, size_t size, off_t at), (fd, to, size, at),
+       LIST(int, void *, size_t, off_t))
+PASSES(ssize_t, pwrite, WRITE, -1, (int fd, const void *from, size_t size, off_t at),
+       (fd, from, size, at), LIST(int, const void *, size_t, off_t))
+PASSES(ssize_t, pwrite64, WRITE, -1, (int fd, const void *from, size_t size, off_t at),
+       (fd, from, size, at), LIST(int, const void *, size_t, off_t))
+PASSES(int, ftruncate, WRITE, -1, (int fd, off_t size), (fd, size), LIST(int, off_t))
+PASSES(int, ftruncate64, WRITE, -1, (int fd, off_t size), (fd, size), LIST(int, off_t))
+PASSES(void *, mmap, MMAP, MAP_FAILED,
+       (void *at, size_t size, int may, int how, int fd, off_t from),
+       (at, size, may, how, fd, from), LIST(void *, size_t, int, int, int, off_t))
+PASSES(void *, mmap64, MMAP, MAP_FAILED,
+       (void *at, size_t size, int may, int how, int fd, off_t from),
+       (at, size, may, how, fd, from), LIST(void *, size_t, int, int, int, off_t))
+PASSES(int, fsync, FSYNC, -1, (int fd), (fd), LIST(int))
+PASSES(int, fdatasync, FSYNC, -1, (int fd), (fd), LIST(int))
+PASSES(int, rename, RENAME, -1, (const char *from, const char *to), (from, to),
+       LIST(const char *, const char *))
+PASSES(int, renameat, RENAME, -1, (int below, const char *from, int folder, const char *to),
+       (below, from, folder, to), LIST(int, const char *, int, const char *))
+
+/* As in regex.h, which declares an array of variable length. */
+SEEN int regcomp(void *made, const char *pattern, int flags);
+SEEN int regexec(const void *made, const char *text, size_t places, void *where, int flags);
+
+SEEN int regcomp(void *made, const char *pattern, int flags)
+{
+    BEHIND(int, regcomp, void *, const char *, int)
+    spared = true;
+    int result = behind(made, pattern, flags);
+    spared = false;
+    return result;
+}
+
+SEEN int regexec(const void *made, const char *text, size_t places, void *where, int flags)
+{
+    BEHIND(int, regexec, const void *, const char *, size_t, void *, int)
+    spared = true;
+    int result = behind(made, text, places, where, flags);
+    spared = false;
+    return result;
+}
+
+/* What is said on the terminal gets through. */
+SEEN ssize_t write(int fd, const void *from, size_t size)
+{
+    BEHIND(ssize_t, write, int, const void *, size_t)
+    return fd > STDERR_FILENO && hit(WRITE, error_number) ? -1 : behind(fd, from, size);
+}
+
+SEEN size_t fwrite(const void *from, size_t size, size_t number, FILE *stream)
+{
+    BEHIND(size_t, fwrite, const void *, size_t, size_t, FILE *)
+    if (stream != stderr && stream != stdout && hit(WRITE, error_number)) {
+        stream->_flags |= STREAM_FAILED;
+        return 0;
+    }
+    return behind(from, size, number, stream);
+}
+
+SEEN int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                        void *context)
+{
+    BEHIND(int, pthread_create, pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
+    return hit(THREAD, EAGAIN) ? EAGAIN : behind(thread, attributes, run, context);
+}
