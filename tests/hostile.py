@@ -379,6 +379,18 @@ def odd_profiles():
                     got.describe() + checked.describe())
 
 
+def waits_among_kernels():
+    """Kernels that only wait (MTIA, Ascend) have a class of their own, which run documents must know."""
+    place = folder()
+    with open(place + "/wait.json", "w") as file:
+        file.write('{"schemaVersion":1,"traceEvents":[' + ",".join(
+            '{"ph":"X","name":"%s","cat":"kernel","pid":0,"tid":7,"ts":%d,"dur":5,"args":{"device":0,"stream":7}}' % (name, i * 10)
+            for i, name in enumerate(("k", "EVENT_WAIT"))) + "]}")
+    got = neurolens(["export", "-q", "wait.json", "--to", "run.json", "-o", "run.json"], cwd=place)
+    checked = neurolens(["validate", "run.json"], cwd=place)
+    tally.check("waits among kernels can be exported", got.status == 0 and checked.status == 0, got.describe() + checked.describe())
+
+
 def outputs():
     place = folder()
     out = place + "/out.json"
@@ -501,7 +513,7 @@ def permissions():
 def main():
     wanted = sys.argv[1:]
     for part in (names_that_lead_elsewhere, digests_that_lead_elsewhere, links_inside, journals, schemas, rows,
-                 other_people, second_account, shrinking, rot, odd_profiles, outputs, terminals, sheets,
+                 other_people, second_account, shrinking, rot, odd_profiles, waits_among_kernels, outputs, terminals, sheets,
                  permissions):
         if not wanted or any(word in part.__name__ for word in wanted):
             part()
