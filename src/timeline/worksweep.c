@@ -175,7 +175,8 @@ void nl_work_beyond(const struct nl_trace *trace, const struct nl_window *window
                     uint32_t *after)
 {
     *before = *after = NL_NULL_ROW;
-    for (size_t i = 0; window && window->has_time && i < count; i++) {
+    bool some = window && window->has_time && window->start < window->end;
+    for (size_t i = 0; some && i < count; i++) {
         uint32_t first = trace->lane.first[lanes[i].lane];
         uint32_t last = first + trace->lane.count[lanes[i].lane];
         last = depth_end(trace, first, last, trace->slice.depth[first]);
