@@ -5,6 +5,7 @@
 #include "report/flame.h"
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "view/celltext.h"
 
 #define FIRST_SLOTS  1024
@@ -72,9 +73,9 @@ void nl_flame_weigh(struct nl_flame *flame, uint32_t node, int64_t weight)
 {
     struct nl_flame_node *at = &flame->nodes[node];
     if (flame->base) {
-        at->base_self += weight;
+        nl_sum_add(&at->base_self, weight);
     } else {
-        at->self += weight;
+        nl_sum_add(&at->self, weight);
         at->count++;
     }
 }
@@ -94,11 +95,11 @@ void nl_flame_finish(struct nl_flame *flame)
         struct nl_flame_node *node = &flame->nodes[id], *parent = &flame->nodes[node->parent];
         node->self = node->self > 0 ? node->self : 0;
         node->base_self = node->base_self > 0 ? node->base_self : 0;
-        node->total += node->self;
-        node->base_total += node->base_self;
+        nl_sum_add(&node->total, node->self);
+        nl_sum_add(&node->base_total, node->base_self);
         if (id) {
-            parent->total += node->total;
-            parent->base_total += node->base_total;
+            nl_sum_add(&parent->total, node->total);
+            nl_sum_add(&parent->base_total, node->base_total);
         }
     }
 }
