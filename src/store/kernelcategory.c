@@ -2,7 +2,6 @@
  * Kernel names against the rules of kernelcategory.def. Called once per distinct name: the name is
  * put into lower case once, so that a rule costs one search.
  */
-#define _GNU_SOURCE /* memmem */
 #include "store/kernelcategory.h"
 
 #include <string.h>
@@ -51,15 +50,49 @@ static const struct dtype_rule dtype_rules[] = {
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
+/* A name and which pairs of letters are in it: most patterns begin with one that is not. */
+struct name {
+    struct nl_str text;
+    uint64_t pairs[16];
+};
+
+static unsigned pair_of(const char *text)
+{
+    return ((unsigned char)text[0] * 33u + (unsigned char)text[1]) & 1023;
+}
+
+static bool may_have(const struct name *name, const char *pattern)
+{
+    if (!pattern[0] || !pattern[1] || pattern[0] == '*' || pattern[1] == '*')
+        return true;
+    unsigned pair = pair_of(pattern);
+    return name->pairs[pair / 64] >> pair % 64 & 1;
+}
+
 static bool is_letter(char c)
 {
     return c >= 'a' && c <= 'z';
 }
 
-/* First place of `part` in [text, end); NULL when there is none. */
+/* First place of `part` in [text, end); NULL when there is none. Not memmem, which sets up a table of 256
+ * bytes for each search: names are short, and there are hundreds of searches per name. */
 static const char *find(const char *text, const char *end, const char *part, size_t length)
 {
-    return memmem(text, (size_t)(end - text), part, length);
+    if (!length)
+        return text;
+    for (; (size_t)(end - text) >= length; text++) {
+        text = memchr(text, part[0], (size_t)(end - text) - length + 1);
+        if (!text)
+            return NULL;
+        if (memcmp(text, part, length) == 0)
+            return text;
+    }
+    return NULL;
+}
+
+static bool begins(const char *text, const char *end, const char *part, size_t length)
+{
+    return (size_t)(end - text) >= length && memcmp(text, part, length) == 0;
 }
 
 /* Whether the '*'-separated parts of `pattern` follow each other in the text; the first one at its
@@ -69,8 +102,10 @@ static bool follows(struct nl_str text, const char *pattern, bool anchored, cons
     const char *at = text.ptr, *end = text.ptr + text.len;
     for (bool first = true;; first = false) {
         size_t length = strcspn(pattern, "*");
-        const char *hit = find(at, end, pattern, length);
-        if (!hit || (first && anchored && hit != text.ptr))
+        const char *hit = !first || !anchored                ? find(at, end, pattern, length)
+                          : begins(at, end, pattern, length) ? at
+                                                             : NULL;
+        if (!hit)
             return false;
         *tail = at = hit + length;
         if (!pattern[length])
@@ -84,17 +119,20 @@ static bool has_word(struct nl_str text, const char *word)
     size_t length = strlen(word);
     const char *end = text.ptr + text.len;
     for (const char *at = text.ptr; (at = find(at, end, word, length)); at++) {
-        bool begins = at == text.ptr || !is_letter(at[-1]);
-        bool ends = at + length == end || !is_letter(at[length]);
-        if (begins && ends)
+        bool is_begin = at == text.ptr || !is_letter(at[-1]);
+        bool is_end = at + length == end || !is_letter(at[length]);
+        if (is_begin && is_end)
             return true;
     }
     return false;
 }
 
-static bool hits(enum how how, struct nl_str text, const char *pattern)
+static bool hits(enum how how, const struct name *name, const char *pattern)
 {
+    struct nl_str text = name->text;
     const char *tail = NULL;
+    if (!may_have(name, pattern))
+        return false;
     switch (how) {
     case START: return follows(text, pattern, true, &tail);
     case HAS: return follows(text, pattern, false, &tail);
@@ -132,20 +170,20 @@ static const char *lambda_dtype(struct nl_str text)
     return found;
 }
 
-static const char *dtype_of(struct nl_str text, enum nl_category category)
+static const char *dtype_of(const struct name *name, enum nl_category category)
 {
     if (category == NL_CATEGORY_QUANTISATION) /* names tell what it converts to, too */
         return NULL;
-    bool lambda = hits(HAS, text, "elementwise");
+    bool lambda = hits(HAS, name, "elementwise");
     for (size_t i = 0; i < LENGTH(dtype_rules); i++) {
         const struct dtype_rule *rule = &dtype_rules[i];
         if (rule->dtype && lambda) { /* behind the rules that say "unknown" */
-            const char *dtype = lambda_dtype(text);
+            const char *dtype = lambda_dtype(name->text);
             if (dtype)
                 return dtype;
             lambda = false;
         }
-        if (hits(rule->how, text, rule->pattern))
+        if (hits(rule->how, name, rule->pattern))
             return rule->dtype;
     }
     return NULL;
@@ -166,7 +204,7 @@ static struct nl_str without_arguments(struct nl_str text)
     return text;
 }
 
-static enum nl_category category_of(struct nl_str text, enum nl_class class)
+static enum nl_category category_of(const struct name *name, enum nl_class class)
 {
     switch (class) {
     case NL_CLASS_COMMUNICATION: return NL_CATEGORY_COMMUNICATION;
@@ -175,7 +213,7 @@ static enum nl_category category_of(struct nl_str text, enum nl_class class)
     default: break;
     }
     for (size_t i = 0; i < LENGTH(category_rules); i++)
-        if (hits(category_rules[i].how, text, category_rules[i].pattern))
+        if (hits(category_rules[i].how, name, category_rules[i].pattern))
             return category_rules[i].category;
     return NL_CATEGORY_UNKNOWN;
 }
@@ -187,12 +225,12 @@ bool nl_category_is_matrix(unsigned category)
            category == NL_CATEGORY_RNN;
 }
 
-static enum nl_tensorcore tensor_core_of(struct nl_str text, enum nl_category category)
+static enum nl_tensorcore tensor_core_of(const struct name *name, enum nl_category category)
 {
     if (category != NL_CATEGORY_UNKNOWN && !nl_category_is_matrix(category))
         return NL_TENSORCORE_NO;
     for (size_t i = 0; i < LENGTH(tensor_rules); i++)
-        if (hits(tensor_rules[i].how, text, tensor_rules[i].pattern))
+        if (hits(tensor_rules[i].how, name, tensor_rules[i].pattern))
             return tensor_rules[i].use;
     return NL_TENSORCORE_UNKNOWN;
 }
@@ -209,9 +247,15 @@ struct nl_kernel_facts nl_kernel_facts(struct nl_str name, enum nl_class class)
         char c = name.ptr[i];
         lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
-    struct nl_str text = {lower, length};
-    struct nl_kernel_facts facts = {.category = category_of(without_arguments(text), class)};
-    facts.tensor_core = tensor_core_of(text, facts.category);
-    facts.dtype = dtype_of(text, facts.category);
+    struct name text = {.text = {lower, length}};
+    for (size_t i = 0; i + 1 < length; i++) {
+        unsigned pair = pair_of(lower + i);
+        text.pairs[pair / 64] |= (uint64_t)1 << pair % 64;
+    }
+    struct name bare = text; /* the pairs of letters of all of it will do */
+    bare.text = without_arguments(text.text);
+    struct nl_kernel_facts facts = {.category = category_of(&bare, class)};
+    facts.tensor_core = tensor_core_of(&text, facts.category);
+    facts.dtype = dtype_of(&text, facts.category);
     return facts;
 }
