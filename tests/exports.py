@@ -698,7 +698,7 @@ def nsys(name, profile):
     for script, question in SCRIPTS:
         theirs = [list(row) for row in database.execute(script)]
         ours = [list(row.values()) for row in sql(profile, question, "--absolute")]
-        tally.check("nsys %s: %s" % (name, script[:60]), sorted(map(str, ours)) == sorted(map(str, theirs)),
+        tally.check("nsys %s: %s" % (name, script[:60]), ours == theirs,
                     "%s\n%s" % (ours[:4], theirs[:4]))
     database.close()
     questions = [q for q in QUESTIONS if "FROM slices" not in q] + [
@@ -847,7 +847,7 @@ QUESTIONS = [
 def same_answers(what, before, after, questions=None):
     for query in questions or QUESTIONS:
         ours, theirs = sql(before, query), sql(after, query)
-        tally.check("%s, read again: %s" % (what, query[7:47]), sorted(map(str, ours)) == sorted(map(str, theirs)),
+        tally.check("%s, read again: %s" % (what, query[7:47]), ours == theirs,
                     "%s\n%s" % (str(ours)[:600], str(theirs)[:600]))
 
 

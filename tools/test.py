@@ -69,7 +69,7 @@ ROWS = {
     "profile_tensorrt": dict(cores=0.7, quiet=True),
     "profile_torch": dict(cores=1, quiet=True, limit=600),
     "gaterecordings": dict(cores=1, quiet=True, limit=600),
-    "exports": dict(limit=900),
+    "exports": dict(limit=600),
     "open_real": dict(cores=1.5, limit=600),
     "page": dict(cores=1.5, limit=900),
     "check": dict(limit=600),

@@ -211,9 +211,10 @@ static void take_order(struct nl_vtab *vtab, sqlite3_index_info *info, struct ch
 {
     if (!can_order(vtab, info))
         return;
+        /* DISTINCT alone needs equal rows together, in any order. For GROUP BY SQLite says the same although it
+     * leaves an ORDER BY of the same columns out (1; so does 3.40), so there the order is kept. */
 #if NL_SQLITE_338
-    int distinctness = sqlite3_vtab_distinct(info);
-    bool grouping = distinctness == 1 || distinctness == 2;
+    bool grouping = sqlite3_vtab_distinct(info) == 2;
 #else
     bool grouping = false;
 #endif
