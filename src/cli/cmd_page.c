@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/pagecall.h"
 #include "cli/progress.h"
+#include "cli/quotedprofile.h"
 #include "report/flame.h"
 #include "report/page.h"
 
@@ -97,7 +98,6 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
 {
     enum ending ending = ending_of(call->settings.output);
     struct nl_analyze_options options = {.fold = ending != ENDING_JSON};
-    struct nl_view_options view = {0};
     if (!nl_input_window(input, trace, call, &options.window, err))
         return false;
     nl_job_phase(call->job, "analyzing", 0);
@@ -106,14 +106,22 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     if (!answer)
         return false;
     struct nl_profile *profile = nl_profile_new(trace, &options.window);
-    struct nl_page page = {
-        .kind = "analyze", .title = title_of(profile, &answer->arena), .command = call->line};
+    char *words = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
+    struct nl_page page = {.kind = "analyze",
+                           .title = title_of(profile, &answer->arena),
+                           .command = call->line,
+                           .input = words,
+                           .bare = call->count <= NL_QUOTED_MOST ? bare : NULL};
+    struct nl_view_options view = {
+        .rows = (size_t)call->settings.limit, .input = page.input, .bare = page.bare};
     nl_progress_quiet(call->progress);
-    bool done = ending == ENDING_MD ? nl_page_markdown(output->stream, trace, profile, answer,
-                                                       (size_t)call->settings.limit, err)
+    bool done = ending == ENDING_MD
+                    ? nl_page_markdown(output->stream, trace, profile, answer, &view, err)
                 : ending == ENDING_JSON
                     ? nl_view_json.render_report(output->stream, profile, answer, &view, err)
                     : nl_page_report(output->stream, &page, trace, profile, answer, err);
+    nl_free(words);
+    nl_free(bare);
     nl_profile_free(profile);
     nl_report_free(answer);
     return done;

@@ -8,46 +8,13 @@
 #include "cli/kept.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-
-/* Length of a word without the window at its end, "[10s:20s]"; a file may be called like that. */
-static size_t without_window(const char *word)
-{
-    size_t len = strlen(word);
-    const char *open = len && word[len - 1] == ']' ? strrchr(word, '[') : NULL;
-    return open && open > word && access(word, F_OK) != 0 ? (size_t)(open - word) : len;
-}
-
-/* What the user called the profile, so that a shell reads it as the same words; `bare`: without windows.
- * nl_free it. */
-static char *quoted(const struct nl_call *call, bool bare)
-{
-    struct nl_buf out;
-    nl_buf_init(&out, 4096);
-    for (int i = 0; i < call->count && i < 4; i++) {
-        const char *word = call->argument[i];
-        size_t len = bare ? without_window(word) : strlen(word);
-        bool plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  "@%+=:,./-_~") >= len;
-        nl_buf_text(&out, i ? " " : "");
-        nl_buf_text(&out, plain ? "" : "'");
-        for (const char *at = word; at < word + len; at++)
-            if (*at == '\'')
-                nl_buf_text(&out, "'\\''");
-            else
-                nl_buf_char(&out, *at);
-        nl_buf_text(&out, plain ? "" : "'");
-    }
-    nl_buf_text(&out, call->count > 4 ? " …" : "");
-    char *text = nl_strdup(out.len ? out.ptr : "");
-    nl_buf_release(&out);
-    return text;
-}
+#include "cli/quotedprofile.h"
 
 static bool show(const struct nl_call *call, struct nl_output *output,
                  const struct nl_profile *profile, const struct nl_report *report,
                  struct nl_err *err)
 {
-    char *input = quoted(call, false), *bare = quoted(call, true);
+    char *input = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
     struct nl_view_options options = {.section = call->settings.section,
                                       .width = output->width,
                                       .height = output->height,
@@ -56,7 +23,7 @@ static bool show(const struct nl_call *call, struct nl_output *output,
                                       .all = call->settings.all,
                                       .brief = !call->settings.full && !call->settings.limit,
                                       .input = input,
-                                      .bare = call->count <= 4 ? bare : NULL,
+                                      .bare = call->count <= NL_QUOTED_MOST ? bare : NULL,
                                       .rows = (size_t)call->settings.limit};
     nl_output_page(output, call);
     bool done = output->view->render_report(output->stream, profile, report, &options, err);

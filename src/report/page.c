@@ -277,7 +277,7 @@ bool nl_page_report(FILE *out, const struct nl_page *page, const struct nl_trace
                     const struct nl_profile *profile, const struct nl_report *report,
                     struct nl_err *err)
 {
-    struct nl_view_options options = {0};
+    struct nl_view_options options = {.input = page->input, .bare = page->bare};
     struct nl_page_source source = {
         .trace = trace, .window = &profile->window, .memo = nl_memo_new(trace, &profile->window)};
     bool done = put_page(out, page, &source, profile, report, &options, err);

@@ -16,6 +16,8 @@ struct nl_page {
     const char *kind;    /* "analyze", "diff", "flame", …: what the script draws */
     const char *title;   /* of the window; untrusted text */
     const char *command; /* the command line that makes it again */
+    /* The profile in commands to paste (nl_view_options); NULL = PROFILE. */
+    const char *input, *bare;
 };
 
 /* The page of a report of plan "analyze", with pictures. */
@@ -35,10 +37,10 @@ struct nl_flame;
 NL_MUST_CHECK bool nl_page_flame(FILE *out, const struct nl_page *page,
                                  const struct nl_flame *flame, struct nl_err *err);
 
-/* The same report as Markdown with plots as text; `rows` of each table (0 = 12). */
+/* The same report as Markdown with plots as text; `view`: rows of each table, words for commands. */
 NL_MUST_CHECK bool nl_page_markdown(FILE *out, const struct nl_trace *trace,
                                     const struct nl_profile *profile,
-                                    const struct nl_report *report, size_t rows,
-                                    struct nl_err *err);
+                                    const struct nl_report *report,
+                                    const struct nl_view_options *view, struct nl_err *err);
 
 #endif

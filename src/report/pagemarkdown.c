@@ -130,9 +130,10 @@ static void put_bars(FILE *out, const struct nl_report *report, const char *tabl
 }
 
 bool nl_page_markdown(FILE *out, const struct nl_trace *trace, const struct nl_profile *profile,
-                      const struct nl_report *report, size_t rows, struct nl_err *err)
+                      const struct nl_report *report, const struct nl_view_options *view,
+                      struct nl_err *err)
 {
-    struct nl_view_options options = {.rows = rows};
+    struct nl_view_options options = *view;
     struct nl_report answer = *report;
     struct nl_profile bare = *profile;
     struct nl_result *none = nl_result_new("coverage", "Coverage", NULL, 0);
@@ -151,7 +152,7 @@ bool nl_page_markdown(FILE *out, const struct nl_trace *trace, const struct nl_p
         if (!result->rows || nl_view_is_series(result))
             continue;
         putc('\n', out);
-        options.rows = rows ? rows : 12;
+        options.rows = view->rows ? view->rows : 12;
         done = nl_view_md.render_result(out, profile, result, &options, err);
     }
     if (done && profile->coverage->rows) {

@@ -1,0 +1,39 @@
+#include "cli/quotedprofile.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/mem.h"
+
+/* Length of a word without the window at its end, "[10s:20s]"; a file may be called like that. */
+static size_t without_window(const char *word)
+{
+    size_t len = strlen(word);
+    const char *open = len && word[len - 1] == ']' ? strrchr(word, '[') : NULL;
+    return open && open > word && access(word, F_OK) != 0 ? (size_t)(open - word) : len;
+}
+
+char *nl_quoted_profile(const struct nl_call *call, bool bare)
+{
+    struct nl_buf out;
+    nl_buf_init(&out, 4096);
+    for (int i = 0; i < call->count && i < NL_QUOTED_MOST; i++) {
+        const char *word = call->argument[i];
+        size_t len = bare ? without_window(word) : strlen(word);
+        bool plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "@%+=:,./-_~") >= len;
+        nl_buf_text(&out, i ? " " : "");
+        nl_buf_text(&out, plain ? "" : "'");
+        for (const char *at = word; at < word + len; at++)
+            if (*at == '\'')
+                nl_buf_text(&out, "'\\''");
+            else
+                nl_buf_char(&out, *at);
+        nl_buf_text(&out, plain ? "" : "'");
+    }
+    nl_buf_text(&out, call->count > NL_QUOTED_MOST ? " …" : "");
+    char *text = nl_strdup(out.len ? out.ptr : "");
+    nl_buf_release(&out);
+    return text;
+}
