@@ -95,6 +95,7 @@ class Live:
             values.update(TERM=term, LC_ALL="C.UTF-8")
             values.update(settings(**more))
             time.sleep(0.05)       # the size is set by then
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, and would stay so
             os.execve(PROGRAM, [PROGRAM, "top", "--interval", "100ms"] + list(words), values)
         self.size(rows, columns)
         self.status = None
