@@ -8,6 +8,7 @@
 #include "findings/cause.h"
 #include "check.h"
 #include "planted.h"
+#include "plantedclocks.h"
 #include "plantedwork.h"
 #include "sql/db.h"
 
@@ -322,6 +323,14 @@ static const struct {
     {"truncated_or_dropped", true, "a third without launch", unlinked},
     {"truncated_or_dropped", false, "all linked", busy},
     {"truncated_or_dropped", false, "no calls recorded", no_calls},
+    {"clocks_down", true, "heat", clocks_hot},
+    {"clocks_down", true, "power", clocks_at_power_limit},
+    {"clocks_down", true, "clocks that were set", clocks_set},
+    {"clocks_down", false, "1 % of the clock", clocks_hardly_down},
+    {"clocks_down", false, "down while nothing runs", clocks_down_at_rest},
+    {"clocks_down", false, "no reason named", clocks_vary},
+    {"clocks_down", false, "readings end before the work", clocks_read_before},
+    {"clocks_down", false, "not recorded", busy},
     {"clock_mismatch", true, "work before its launch", work_before_launch},
     {"clock_mismatch", true, "a clock error of 2 % of the median kernel", clock_error},
     {"clock_mismatch", false, "a clock error of 0.5 %", small_clock_error},
@@ -471,6 +480,23 @@ static void ranks(void)
     nl_trace_free(trace);
 }
 
+/* 30 of 60 ms at 1095 of 1980 MHz; power, named beside heat, is not the reason. */
+static void weighs_clocks(void)
+{
+    struct nl_err err = {0};
+    struct nl_trace *trace = build(clocks_hot);
+    REQUIRE(trace);
+    struct nl_findings *findings =
+        nl_findings_new(trace, &(struct nl_analyze_options){0}, NULL, &err);
+    const struct nl_finding *finding = find(findings, "clocks_down");
+    REQUIRE(finding);
+    CHECK_NEAR((double)finding->cost_ns, (30e6 - 1000) * (1 - 1095.0 / 1980), 1);
+    CHECK(strstr(finding->title, "because of heat"));
+    CHECK_INT(finding->severity, NL_SEVERITY_CRITICAL);
+    nl_findings_free(findings);
+    nl_trace_free(trace);
+}
+
 /* Half of the profile: the numbers and their queries are of that half. */
 static void keeps_to_windows(void)
 {
@@ -519,6 +545,6 @@ static void is_documented(void)
 }
 
 CHECK_MAIN("findings", {"judges what was planted", judges}, {"knows phases", knows_phases},
-           {"parts gaps", parts_gaps}, {"keeps the contract, evidence is SQL", keeps_the_contract},
-           {"ranks", ranks}, {"keeps to windows", keeps_to_windows},
-           {"is documented", is_documented})
+           {"weighs clocks", weighs_clocks}, {"parts gaps", parts_gaps},
+           {"keeps the contract, evidence is SQL", keeps_the_contract}, {"ranks", ranks},
+           {"keeps to windows", keeps_to_windows}, {"is documented", is_documented})
