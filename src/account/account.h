@@ -110,6 +110,11 @@ void nl_account_abandon(struct nl_account_maker *maker);
 struct nl_account *nl_account_new(const struct nl_trace *trace, const struct nl_window *window);
 void nl_account_free(struct nl_account *account);
 
+/* Of a profile with nothing but samples: the event (a name) and the lane whose samples in ns the account books; false
+ * when there are none. */
+bool nl_account_sampled(const struct nl_trace *trace, const struct nl_window *window,
+                        uint32_t *event, uint32_t *lane);
+
 /* "compute", "exposed_comm_wait", … */
 const char *nl_account_part_name(enum nl_account_part part);
 

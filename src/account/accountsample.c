@@ -54,15 +54,15 @@ struct choice {
     int64_t ns;
 };
 
-static bool counts(const struct nl_account_maker *maker, uint32_t row, uint32_t unit)
+static bool counts(const struct nl_trace *trace, const struct nl_window *window, uint32_t row,
+                   uint32_t unit)
 {
-    const struct nl_sample_table *sample = &maker->trace->sample;
-    const struct nl_window *window = &maker->window;
+    const struct nl_sample_table *sample = &trace->sample;
     if (sample->unit[row] != unit || sample->weight[row] == NL_NULL_I64 ||
         sample->weight[row] <= 0 || sample->stack[row] == NL_NULL_ROW)
         return false;
     if (window->has_rank && (sample->lane[row] == NL_NULL_ROW ||
-                             nl_lane_rank(maker->trace, sample->lane[row]) != window->rank))
+                             nl_lane_rank(trace, sample->lane[row]) != window->rank))
         return false;
     return !window->has_time || (sample->ts[row] != NL_NULL_I64 &&
                                  sample->ts[row] >= window->start && sample->ts[row] < window->end);
@@ -81,13 +81,14 @@ static struct choice *find_choice(struct choice *choices, size_t *count, uint32_
 #define MOST_CHOICES 1024 /* of later ones none is taken */
 
 /* The event and thread with most time: the main thread of a sampled program. */
-static struct choice heaviest(const struct nl_account_maker *maker, uint32_t unit)
+static struct choice heaviest(const struct nl_trace *trace, const struct nl_window *window,
+                              uint32_t unit)
 {
-    const struct nl_sample_table *sample = &maker->trace->sample;
+    const struct nl_sample_table *sample = &trace->sample;
     struct choice *choices = nl_alloc((MOST_CHOICES + 1) * sizeof *choices), best = {0};
     size_t count = 0;
     for (uint32_t row = 0; row < sample->rows && count < MOST_CHOICES; row++)
-        if (counts(maker, row, unit))
+        if (counts(trace, window, row, unit))
             nl_sum_add(&find_choice(choices, &count, sample->event[row], sample->lane[row])->ns,
                        sample->weight[row]);
     for (size_t i = 0; i < count; i++)
@@ -95,6 +96,18 @@ static struct choice heaviest(const struct nl_account_maker *maker, uint32_t uni
             best = choices[i];
     nl_free(choices);
     return best;
+}
+
+bool nl_account_sampled(const struct nl_trace *trace, const struct nl_window *window,
+                        uint32_t *event, uint32_t *lane)
+{
+    uint32_t unit = nl_dict_find(&trace->names, nl_str("ns"));
+    if (unit == UINT32_MAX || unit == NL_NO_NAME)
+        return false;
+    struct choice choice = heaviest(trace, window, unit);
+    *event = choice.event;
+    *lane = choice.lane;
+    return choice.ns > 0;
 }
 
 /* ---- Booking ---- */
@@ -156,14 +169,14 @@ void nl_account_samples(struct nl_account_maker *maker)
     if (maker->group_count || maker->window.has_device)
         return;
     if (unit != UINT32_MAX && unit != NL_NO_NAME)
-        choice = heaviest(maker, unit);
+        choice = heaviest(maker->trace, &maker->window, unit);
     if (!choice.ns) {
         book_calls(maker);
         return;
     }
     size_t group = add_group(maker, choice.lane);
     for (uint32_t row = 0; row < sample->rows; row++)
-        if (counts(maker, row, unit) && sample->event[row] == choice.event &&
+        if (counts(maker->trace, &maker->window, row, unit) && sample->event[row] == choice.event &&
             sample->lane[row] == choice.lane)
             book_function(maker, group, sample->stack[row], 1, sample->weight[row]);
 }

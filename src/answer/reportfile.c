@@ -246,6 +246,7 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
         (enum nl_severity)put_small(tape, finding->severity, NL_SEVERITY_CRITICAL + 1);
     finding->level = put_small(tape, finding->level, UINT8_MAX);
     put_flag(tape, &finding->validity);
+    put_flag(tape, &finding->timeless);
     put_f64(tape, &finding->confidence);
     put_f64(tape, &finding->cost_share);
     int64_t *const numbers[] = {&finding->cost_ns,      &finding->beyond_ns,    &finding->wins_ns,

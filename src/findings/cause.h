@@ -17,12 +17,15 @@
 #ifndef NL_CAUSE_H
 #define NL_CAUSE_H
 
+#include "account/account.h"
 #include "findings/finding.h"
 #include "timeline/apirole.h"
 #include "timeline/idletime.h"
 #include "timeline/stepfind.h"
 #include "store/clockcheck.h"
 
+/* Of a process without device work (`cpu`): its main thread, or what was sampled of it. There are no kernels,
+ * copies and gaps then, and wall_ns is the span of its account. */
 struct nl_scene {
     const struct nl_trace *trace;
     const struct nl_window *window;
@@ -43,12 +46,19 @@ struct nl_scene {
     int64_t first_step, last_step;
     double linked;                    /* share of work whose launch is known, 0..1 */
     struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h) */
+    const struct nl_account *account;
+    const struct nl_account_device *booked; /* the account's part about it; NULL without one */
+    bool cpu;
 };
 
 enum nl_verdict { NL_CAUSE_ABSENT, NL_CAUSE_FOUND, NL_CAUSE_ABSTAINED };
 
+/* What a cause is asked about: devices; processes without device work; both. */
+enum nl_cause_on { NL_ON_DEVICE, NL_ON_CPU, NL_ON_BOTH };
+
 struct nl_cause {
     const char *id;
+    enum nl_cause_on on;
     const char *doc; /* signal, thresholds, formula and source: docs/findings.md */
     struct nl_need needs[NL_NEEDS_MAX];
     unsigned need_count;
@@ -68,11 +78,13 @@ double nl_scene_share(const struct nl_scene *scene, int64_t ns); /* of wall; 0 w
 const char *nl_scene_on(const struct nl_scene *scene, const char *alias);
 /* The same for rows of calls, which have no device; "1" when there is nothing to say. */
 const char *nl_scene_host(const struct nl_scene *scene, const char *alias);
+/* " AND ts >= 10 AND ts < 20" with a window of time, else "". */
+const char *nl_scene_during(const struct nl_scene *scene, const char *alias);
 /* "(1000, 2000)" with a window of time, else "": arguments of time_breakdown, idle_gaps, …. */
 const char *nl_scene_args(const struct nl_scene *scene);
 /* Conditions on rank and device alone. */
 const char *nl_scene_place(const struct nl_scene *scene, const char *alias);
-/* "GPU 0", "rank 3 GPU 0". */
+/* "GPU 0", "rank 3 GPU 0"; "the CPU", "rank 3" of processes without device work. */
 const char *nl_scene_name(const struct nl_scene *scene);
 
 /* A set of copies minus what compute and communication hide: its intervals, and the SQL that gives

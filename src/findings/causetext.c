@@ -79,8 +79,7 @@ static const char *number(const struct nl_scene *scene, const char *alias, const
                                 : nl_say(scene, "%s%s = %" PRId64, alias, column, value);
 }
 
-/* " AND k.ts >= 10 AND k.ts < 20" with a window of time. */
-static const char *during(const struct nl_scene *scene, const char *alias)
+const char *nl_scene_during(const struct nl_scene *scene, const char *alias)
 {
     if (!scene->window->has_time)
         return "";
@@ -92,6 +91,12 @@ static const char *during(const struct nl_scene *scene, const char *alias)
 const char *nl_scene_place(const struct nl_scene *scene, const char *alias)
 {
     const char *device = number(scene, alias, "device", scene->device->ordinal);
+    if (scene->cpu)
+        device = nl_say(scene, "%s AND %s", device,
+                        number(scene, alias, "process",
+                               scene->device->process == NL_NULL_ROW
+                                   ? NL_NULL_I64
+                                   : scene->trace->process.pid[scene->device->process]));
     if (scene->device->rank == NL_NULL_I64)
         return device;
     return nl_say(scene, "%s AND %s", number(scene, alias, "rank", scene->device->rank), device);
@@ -99,7 +104,7 @@ const char *nl_scene_place(const struct nl_scene *scene, const char *alias)
 
 const char *nl_scene_on(const struct nl_scene *scene, const char *alias)
 {
-    return nl_say(scene, "%s%s", nl_scene_place(scene, alias), during(scene, alias));
+    return nl_say(scene, "%s%s", nl_scene_place(scene, alias), nl_scene_during(scene, alias));
 }
 
 const char *nl_scene_host(const struct nl_scene *scene, const char *alias)
@@ -107,7 +112,7 @@ const char *nl_scene_host(const struct nl_scene *scene, const char *alias)
     const char *rank = scene->device->rank == NL_NULL_I64
                            ? "1"
                            : number(scene, alias, "rank", scene->device->rank);
-    return nl_say(scene, "%s%s", rank, during(scene, alias));
+    return nl_say(scene, "%s%s", rank, nl_scene_during(scene, alias));
 }
 
 const char *nl_scene_args(const struct nl_scene *scene)
@@ -122,6 +127,9 @@ const char *nl_scene_args(const struct nl_scene *scene)
 const char *nl_scene_name(const struct nl_scene *scene)
 {
     const struct nl_idle_device *device = scene->device;
+    if (scene->cpu)
+        return device->rank == NL_NULL_I64 ? "the CPU"
+                                           : nl_say(scene, "rank %" PRId64, device->rank);
     const char *gpu =
         device->ordinal == NL_NULL_I64
             ? "the device"

@@ -102,8 +102,8 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
 
 static bool is_printed(const struct nl_finding *finding)
 {
-    if (finding->validity)
-        return finding->confidence >= NL_FINDING_CONFIDENCE;
+    if (finding->validity || finding->timeless)
+        return finding->confidence >= NL_FINDING_CONFIDENCE && finding->evidence_count;
     return finding->confidence >= NL_FINDING_CONFIDENCE && finding->evidence_count >= 2 &&
            finding->cost_ns >= NL_FINDING_LEAST_NS &&
            !(finding->cost_share < NL_FINDING_LEAST_SHARE); /* NaN: not known */
@@ -124,30 +124,41 @@ static void select_printed(struct nl_findings *findings)
     findings->count = kept;
 }
 
+static bool is_about_cpu(const struct nl_cause *cause, const struct nl_scenes *devices)
+{
+    return cause->on == NL_ON_CPU || (cause->on == NL_ON_BOTH && !devices->count);
+}
+
 static struct nl_findings *find(const struct nl_trace *trace,
                                 const struct nl_analyze_options *options, struct nl_job *job,
                                 struct nl_err *err)
 {
     struct nl_findings *findings = nl_zalloc(sizeof *findings);
-    struct nl_scenes scenes;
+    struct nl_scenes scenes, hosts = {0};
     nl_arena_init(&findings->arena);
     nl_scenes_init(&scenes, trace, options, &findings->arena);
+    if (!scenes.count)
+        nl_scenes_init_cpu(&hosts, trace, options, &findings->arena);
     const struct nl_account *account = nl_memo_account(options->memo);
     bool cancelled = false;
     for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
         const struct nl_cause *cause = causes[i].cause;
-        const struct nl_need *need = scenes.count ? lacks(cause, trace) : NULL;
+        const struct nl_scenes *asked = is_about_cpu(cause, &scenes) ? &hosts : &scenes;
+        const struct nl_need *need = asked->count ? lacks(cause, trace) : NULL;
         cancelled = nl_job_cancelled(job);
-        if (!scenes.count)
+        if (!asked->count && cause->on != NL_ON_DEVICE)
+            continue; /* its question does not arise */
+        if (!asked->count)
             abstain(findings, cause->id, "no work of a device was recorded",
                     nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL}));
         else if (need)
             abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
                     nl_advice_record(trace, need));
         else
-            judge(findings, &scenes, account, i);
+            judge(findings, asked, account, i);
     }
     nl_scenes_release(&scenes);
+    nl_scenes_release(&hosts);
     if (cancelled) {
         nl_findings_free(findings);
         nl_fail(err, NL_INTERRUPTED, "stopped while looking for causes");

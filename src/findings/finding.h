@@ -2,9 +2,9 @@
  * finding — what costs time and why: a cause from the book of root causes, with what it costs, how
  * sure we are, evidence that can be asked again in SQL, and what to do about it.
  *
- * A cause is one file (cause_NAME.c) and one row of causes.def. It is evaluated per device; the
- * finding that is reported is that of the device that loses most, with the number of devices it
- * holds on. Findings are ranked by what they can win that no earlier one wins (ranking.h). Costs of
+ * A cause is one file (cause_NAME.c) and one row of causes.def. It is evaluated per device, or per process
+ * where no device worked; the finding that is reported is that of the place that loses most, with the
+ * number of places it holds on. Findings are ranked by what they can win that no earlier one wins (ranking.h). Costs of
  * several findings overlap and must not be added; wins_ns may be.
  *
  * Printed are findings with confidence of at least NL_FINDING_CONFIDENCE, two pieces of evidence,
@@ -80,6 +80,7 @@ struct nl_finding {
     unsigned level, order;     /* of causes.def: 0 specific .. 2 general; row */
     bool validity;             /* about the measurement, not about the program */
     bool modest;               /* never critical */
+    bool timeless;             /* about bytes: costs no time that could be told, so cost_ns is 0 */
     struct nl_intervals where; /* what it claims; owned */
 };
 

@@ -109,7 +109,7 @@ static void count_links(struct nl_scene *scene)
 }
 
 /* Steps are in order of time, so those of a window are neighbours. */
-static void find_steps(struct nl_scene *scene, const struct nl_found_steps *found)
+void nl_scene_find_steps(struct nl_scene *scene, const struct nl_found_steps *found)
 {
     const struct nl_window *window = scene->window;
     scene->first_step = scene->last_step = NL_NULL_I64;
@@ -151,6 +151,19 @@ static void find_clocks(struct nl_scenes *scenes, const struct nl_clock_checks *
                 scenes->items[i].clock = &checks->items[j];
 }
 
+/* The account's part about the scene's device; NULL without. */
+static const struct nl_account_device *booked_of(const struct nl_scene *scene)
+{
+    for (size_t i = 0; i < scene->account->device_count; i++) {
+        const struct nl_account_device *it = &scene->account->devices[i];
+        if (it->device == scene->device->device && it->rank == scene->device->rank &&
+            it->ordinal == scene->device->ordinal &&
+            (it->device != NL_NULL_ROW || it->process == scene->device->process))
+            return it;
+    }
+    return NULL;
+}
+
 static void fill(struct nl_scene *scene, const struct nl_found_steps *found,
                  const struct nl_work_lane *lanes, size_t lane_count)
 {
@@ -161,8 +174,10 @@ static void fill(struct nl_scene *scene, const struct nl_found_steps *found,
     scene->compute = sets.compute;
     nl_intervals_init(&sets.compute); /* it is the scene's now */
     nl_device_sets_release(&sets);
+    scene->account = nl_memo_account(scene->memo);
+    scene->booked = booked_of(scene);
     count_links(scene);
-    find_steps(scene, found);
+    nl_scene_find_steps(scene, found);
 }
 
 void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
@@ -221,6 +236,8 @@ void nl_scenes_release(struct nl_scenes *scenes)
     }
     nl_free(scenes->items);
     nl_free(scenes->rows);
+    nl_free(scenes->stand_ins);
+    nl_free(scenes->no_parts);
     *scenes = (struct nl_scenes){0};
 }
 

@@ -1,5 +1,6 @@
 /*
- * scene — making the scenes that causes look at: one per device with work in the window.
+ * scene — making the scenes that causes look at: one per device with work in the window; or, where no
+ * device worked, one per process with an account of its CPU (cpuscene.c).
  */
 #ifndef NL_SCENE_H
 #define NL_SCENE_H
@@ -9,12 +10,19 @@
 struct nl_scenes {
     struct nl_scene *items;
     size_t count;
-    uint32_t *rows; /* kernels and copies of all scenes */
+    uint32_t *rows;                   /* kernels and copies of all scenes */
+    struct nl_idle_device *stand_ins; /* of processes: what stands where a device would */
+    struct nl_device_breakdown *no_parts;
 };
 
 /* Texts are made in `arena`. */
 void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                     const struct nl_analyze_options *options, struct nl_arena *arena);
+/* Of processes; fills a zeroed struct that has no scenes of devices. */
+void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
+                        const struct nl_analyze_options *options, struct nl_arena *arena);
+/* Steps of the scene's rank that start in its window. */
+void nl_scene_find_steps(struct nl_scene *scene, const struct nl_found_steps *found);
 void nl_scenes_release(struct nl_scenes *scenes);
 
 #endif

@@ -48,6 +48,14 @@ static void show_share(int64_t part, int64_t whole, sqlite3_context *context)
         sqlite3_result_null(context);
 }
 
+static void show_process(const struct nl_account *account, const struct nl_account_row *row,
+                         sqlite3_context *context)
+{
+    uint32_t process = account->devices[row->device].process;
+    nl_show_int(context,
+                process == NL_NULL_ROW ? NL_NULL_I64 : account->trace->process.pid[process]);
+}
+
 static void more_columns(const struct nl_tf_call *call, const struct nl_account_row *row,
                          int column, sqlite3_context *context)
 {
@@ -68,9 +76,11 @@ static void more_columns(const struct nl_tf_call *call, const struct nl_account_
                                   : NULL);
         break;
     case 17: nl_show_int(context, (int64_t)row->count); break;
-    default:
+    case 18:
         nl_show_int(context, row->bytes == NL_NULL_U64 ? NL_NULL_I64 : (int64_t)row->bytes);
         break;
+    case 19: show_process(call->state, row, context); break;
+    default: show_name(call->state, row->name, context); break;
     }
 }
 
@@ -136,6 +146,8 @@ const struct nl_table_function nl_tf_account = {
             {"thread", "TEXT", "who did it: launching, or other, a thread it waited for"},
             {"count", "INTEGER", "pieces of device work, or stretches of idle time"},
             {"bytes", "INTEGER", "of copies and memsets"},
+            {"process", "INTEGER", "OS process id; NULL where several processes share a device"},
+            {"name", "TEXT", "the kernel, collective or copy, or what the CPU did, by itself"},
             {0}},
     .arguments = (const struct nl_tf_column[]){{"window_start", "INTEGER", "first ns to look at"},
                                                {"window_end", "INTEGER",

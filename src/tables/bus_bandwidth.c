@@ -8,6 +8,7 @@
  */
 #include "base/sum.h"
 #include "tables/answer.h"
+#include "tables/busfactor.h"
 #include "tables/groups.h"
 #include "tables/workrows.h"
 #include "tables/scope.h"
@@ -43,8 +44,7 @@ enum {
     TOTAL
 };
 
-/* Traffic on the bus per byte of the message; NaN where the operation is not known. */
-static double factor(struct nl_str operation, uint32_t ranks)
+double nl_bus_factor(struct nl_str operation, uint32_t ranks)
 {
     if (ranks == NL_NULL_U32 || !ranks)
         return NAN;
@@ -87,7 +87,8 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     uint32_t row = (uint32_t)group->sums[0], lane = trace->slice.lane[table->slice[row]];
     uint32_t device = trace->lane.device[lane];
     double algorithm = (double)table->bytes[row] * 1e9 / (double)group->stats.min_ns;
-    double bus = algorithm * factor(nl_trace_name(trace, table->operation[row]), table->ranks[row]);
+    double bus =
+        algorithm * nl_bus_factor(nl_trace_name(trace, table->operation[row]), table->ranks[row]);
     struct nl_cell *cells = nl_result_row(result);
     cells[RANK] = nl_cell_i64(nl_lane_rank(trace, lane));
     cells[DEVICE] = nl_cell_i64(nl_lane_ordinal(trace, lane));

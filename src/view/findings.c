@@ -263,11 +263,12 @@ static void put_weight(struct note *note, const struct nl_finding *finding)
     struct nl_buf *line = &note->line;
     nl_buf_text(line, note->width ? "   " : "");
     nl_buf_text(line, nl_severity_name(finding->severity));
-    if (!finding->validity)
+    bool timed = !finding->validity && !finding->timeless;
+    if (timed)
         nl_buf_format(line, " · costs %s", nl_format_ns(text, finding->cost_ns));
-    if (!finding->validity && !isnan(finding->cost_share))
+    if (timed && !isnan(finding->cost_share))
         nl_buf_format(line, " (%s of wall)", nl_format_percent(more, finding->cost_share));
-    if (!finding->validity && finding->beyond_ns < finding->cost_ns / 20 * 19)
+    if (timed && finding->beyond_ns < finding->cost_ns / 20 * 19)
         nl_buf_format(line, ", %s of them not counted above",
                       nl_format_ns(text, finding->beyond_ns));
     if (finding->saving_ns[1] > 0) {
@@ -451,19 +452,43 @@ static void put_explained(struct note *note, const struct nl_findings *findings)
     }
 }
 
+/* Whether an abstention before this one has the same reason. */
+static bool is_reason_told(const struct nl_findings *findings, size_t number)
+{
+    for (size_t i = 0; i < number; i++)
+        if (!strcmp(findings->abstained[i].reason, findings->abstained[number].reason))
+            return true;
+    return false;
+}
+
+/* Causes that share a reason stand together behind it. */
+static void put_reasons(struct note *note, const struct nl_findings *findings)
+{
+    for (size_t i = 0; i < findings->abstained_count; i++) {
+        if (is_reason_told(findings, i))
+            continue;
+        nl_buf_text(&note->line, i ? "; " : "");
+        put(note, findings->abstained[i].reason);
+        nl_buf_text(&note->line, ": ");
+        for (size_t j = i; j < findings->abstained_count; j++) {
+            if (strcmp(findings->abstained[j].reason, findings->abstained[i].reason) != 0)
+                continue;
+            nl_buf_text(&note->line, j > i ? ", " : "");
+            put(note, findings->abstained[j].cause);
+        }
+    }
+}
+
 static void put_abstained(struct note *note, const struct nl_findings *findings, bool all)
 {
     if (!findings->abstained_count)
         return;
-    nl_buf_text(&note->line, note->width ? "Not judged: " : "Not judged: ");
-    for (size_t i = 0; i < findings->abstained_count; i++) {
+    nl_buf_text(&note->line, "Not judged: ");
+    if (all)
+        put_reasons(note, findings);
+    for (size_t i = 0; i < findings->abstained_count && !all; i++) {
         nl_buf_text(&note->line, i ? ", " : "");
         put(note, findings->abstained[i].cause);
-        if (!all)
-            continue;
-        nl_buf_text(&note->line, " (");
-        put(note, findings->abstained[i].reason);
-        nl_buf_char(&note->line, ')');
     }
     nl_buf_text(&note->line, all ? "." : " (reasons: --all).");
     end_line(note, 2);

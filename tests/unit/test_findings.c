@@ -10,6 +10,7 @@
 #include "planted.h"
 #include "plantedclocks.h"
 #include "plantedwork.h"
+#include "plantedrates.h"
 #include "sql/db.h"
 
 /* ---- Clocks ---- */
@@ -336,6 +337,7 @@ static const struct {
     {"clock_mismatch", false, "a clock error of 0.5 %", small_clock_error},
     {"clock_mismatch", false, "all behind their launch", busy},
     {"clock_mismatch", false, "no calls recorded", no_calls},
+#include "plantedcauses.def"
 };
 
 static struct nl_trace *build(void (*fill)(struct gputrace *make))

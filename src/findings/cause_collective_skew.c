@@ -1,0 +1,185 @@
+/*
+ * collective_skew — ranks come late to their collectives, and the others wait inside them.
+ *
+ * Signal: with several ranks the account's exposed_comm_wait (from this rank's arrival to the last one's); with one rank what
+ * collectives of one operation, size and group (ten at least) take beyond the shortest of them, at most the exposed
+ * communication. Over 5 % of wall.
+ */
+#include "findings/bookcause.h"
+#include "findings/collectivesizes.h"
+#include "base/mem.h"
+#include "base/sum.h"
+
+#define WARN_SHARE     0.05
+#define CRITICAL_SHARE 0.20
+#define LEAST_COUNT    10
+
+static bool is_wait(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->part == NL_BOOKED_COMM_WAIT && row->inside;
+}
+
+static bool is_comm(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->inside && (row->part == NL_BOOKED_COMM_WAIT ||
+                           row->part == NL_BOOKED_COMM_TRANSFER || row->part == NL_BOOKED_COMM);
+}
+
+#define MOST_RANKS 4096
+
+/* The rank that the others wait for longest; NL_NULL_I64 unknown. */
+static int64_t last_rank(const struct nl_scene *scene, int64_t *ns)
+{
+    int64_t sums[MOST_RANKS] = {0}, best = NL_NULL_I64;
+    *ns = 0;
+    for (size_t i = 0; i < scene->booked->rows; i++) {
+        const struct nl_account_row *row = &scene->account->rows[scene->booked->first_row + i];
+        if (!is_wait(scene, row) || row->late < 0 || row->late >= MOST_RANKS)
+            continue;
+        nl_sum_add(&sums[row->late], row->ns);
+        if (sums[row->late] > *ns) {
+            *ns = sums[row->late];
+            best = row->late;
+        }
+    }
+    return best;
+}
+
+static void claim(const struct nl_scene *scene, struct nl_intervals *out)
+{
+    nl_intervals_subtract(&scene->hidden, &scene->compute, out);
+}
+
+static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *finding, int64_t wait)
+{
+    struct nl_booked all = nl_booked_sum(scene, is_comm);
+    int64_t most, late = last_rank(scene, &most);
+    const char *whom = late != NL_NULL_I64 && most >= wait / 2
+                           ? nl_say(scene, "rank %lld", (long long)late)
+                           : "other ranks";
+    claim(scene, &finding->where);
+    nl_find(scene, finding, wait, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_title(scene, finding,
+             "%s waits %s inside collectives for %s: %s of its exposed communication",
+             nl_scene_name(scene), nl_say_ns(scene, wait), whom,
+             nl_say_share(scene, (double)wait / (double)all.ns));
+    nl_prove(
+        scene, finding,
+        (struct nl_evidence){
+            .metric = "collective_wait_ns",
+            .threshold = "> 5 % of wall",
+            .query = nl_booked_sql(scene, "sum(ns)", "inside = 1 AND part = 'exposed_comm_wait'"),
+            .meaning = NL_MEANS_NS,
+            .value = (double)wait},
+        "%s from this rank's arrival to that of the last one", nl_say_ns(scene, wait));
+    nl_prove(scene, finding,
+             (struct nl_evidence){.metric = "exposed_comm_ns",
+                                  .query = nl_booked_sql(
+                                      scene, "sum(ns)", "inside = 1 AND part LIKE 'exposed_comm%'"),
+                                  .meaning = NL_MEANS_NS,
+                                  .value = (double)all.ns},
+             "of %s exposed communication", nl_say_ns(scene, all.ns));
+    return NL_CAUSE_FOUND;
+}
+
+struct beyond {
+    int64_t ns;
+    uint64_t count;
+    struct nl_collective_size worst;
+};
+
+static struct beyond find_beyond(const struct nl_scene *scene)
+{
+    size_t count;
+    struct beyond beyond = {0};
+    int64_t most = 0;
+    struct nl_collective_size *sizes = nl_collective_sizes(scene, &count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t excess = nl_sum_near((double)sizes[i].total_ns -
+                                     (double)sizes[i].shortest_ns * (double)sizes[i].count);
+        if (sizes[i].count < LEAST_COUNT)
+            continue;
+        nl_sum_add(&beyond.ns, excess);
+        beyond.count += sizes[i].count;
+        if (excess > most) {
+            most = excess;
+            beyond.worst = sizes[i];
+        }
+    }
+    nl_free(sizes);
+    return beyond;
+}
+
+static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct beyond beyond = find_beyond(scene);
+    int64_t exposed = scene->parts->exposed_comm_ns,
+            cost = beyond.ns < exposed ? beyond.ns : exposed;
+    if (nl_scene_share(scene, cost) <= WARN_SHARE || beyond.ns / 2 < beyond.worst.shortest_ns)
+        return NL_CAUSE_ABSENT;
+    claim(scene, &finding->where);
+    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 0.9);
+    finding->saving_ns[0] = 0;
+    struct nl_str operation =
+        nl_trace_name(scene->trace, scene->trace->collective.operation[beyond.worst.row]);
+    nl_title(scene, finding,
+             "Collectives take %s longer than the shortest of their size: %s probably waits for "
+             "other ranks, most "
+             "in %.*s",
+             nl_say_ns(scene, beyond.ns), nl_scene_name(scene),
+             (int)(operation.len < 60 ? operation.len : 60), operation.ptr);
+    nl_prove(
+        scene, finding,
+        (struct nl_evidence){
+            .metric = "beyond_shortest_ns",
+            .threshold = "> 5 % of wall",
+            .query = nl_say(
+                scene,
+                "SELECT sum(t) FROM (SELECT sum(dur) - count(*) * min(dur) AS t FROM collectives "
+                "WHERE %s GROUP BY operation, bytes, group_name HAVING count(*) >= %d)",
+                nl_collectives_sql(scene), LEAST_COUNT),
+            .meaning = NL_MEANS_NS,
+            .value = (double)beyond.ns},
+        "%s beyond the shortest collective of the same operation, size and group",
+        nl_say_ns(scene, beyond.ns));
+    nl_prove(
+        scene, finding,
+        (struct nl_evidence){.metric = "shortest_ns",
+                             .query = nl_say(scene, "SELECT min(dur) FROM collectives WHERE %s",
+                                             nl_collective_size_sql(scene, beyond.worst.row)),
+                             .meaning = NL_MEANS_NS,
+                             .value = (double)beyond.worst.shortest_ns},
+        "%s of %s take %s on average, the shortest %s", nl_say_count(scene, beyond.worst.count),
+        nl_say_bytes(scene, scene->trace->collective.bytes[beyond.worst.row]),
+        nl_say_ns(scene, beyond.worst.total_ns / (int64_t)beyond.worst.count),
+        nl_say_ns(scene, beyond.worst.shortest_ns));
+    return NL_CAUSE_FOUND;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct nl_booked wait = nl_booked_sum(scene, is_wait), all = nl_booked_sum(scene, is_comm);
+    if (wait.ns > 0)
+        return nl_scene_share(scene, wait.ns) > WARN_SHARE ? judge_ranks(scene, finding, wait.ns)
+                                                           : NL_CAUSE_ABSENT;
+    if (!all.ns || scene->trace->collective.rows == 0)
+        return NL_CAUSE_ABSENT;
+    return judge_alone(scene, finding);
+}
+
+const struct nl_cause nl_cause_collective_skew = {
+    .id = "collective_skew",
+    .doc = "Waiting inside collectives for ranks that come later: with several ranks the account's "
+           "exposed_comm_wait; "
+           "with one, what ten or more collectives of one operation, size and group take beyond "
+           "the shortest, at most "
+           "the exposed communication. Over 5 % of wall; critical over 20 %.",
+    .needs = {{NL_T_collective, NULL}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if = "all collectives of a size take the same (then the link is the limit: "
+                   "low_bus_bandwidth), or "
+                   "computation hides them",
+};

@@ -1,0 +1,80 @@
+/*
+ * cpu_hotspot — one function or operator has much of the time of the thread that works.
+ *
+ * Signal: of the account of a process without device work, rows that compute under one name take over 40 % of
+ * wall. Ranges are no functions, waits and reads are causes of their own. Without other threads that work beside
+ * it this is where a second core would help. Saving: a quarter to three quarters of it.
+ */
+#include "findings/bookcause.h"
+#include "findings/cpunames.h"
+
+#define LEAST_SHARE    0.40
+#define CRITICAL_SHARE 0.80
+#define LEAST_COUNT    10 /* slices or samples in all: fewer are an example, not a profile */
+
+static bool is_work(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    struct nl_str name = nl_account_name(scene->account, row->name);
+    bool function = row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
+                    row->activity == NL_DID_LAYER || row->activity == NL_DID_FUNCTION;
+    return row->part == NL_BOOKED_COMPUTE && function && !nl_is_lock(name) &&
+           !nl_is_file_io(name) && !nl_is_pause(name) && !nl_str_starts(name, "<module>") &&
+           !nl_str_is(name, "[unknown]");
+}
+
+static bool any(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->part == NL_BOOKED_COMPUTE;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct nl_booked_by_name work = nl_booked_by_name(scene, is_work);
+    struct nl_booked all = nl_booked_sum(scene, any);
+    if (!work.top || nl_scene_share(scene, work.top_ns) <= LEAST_SHARE ||
+        (uint64_t)scene->trace->slice.rows + scene->trace->sample.rows + scene->trace->call.rows <
+            LEAST_COUNT)
+        return NL_CAUSE_ABSENT;
+    const char *name = nl_booked_text(scene, work.top);
+    nl_find(scene, finding, work.top_ns, LEAST_SHARE, CRITICAL_SHARE, 1);
+    finding->culprit = name;
+    finding->saving_ns[0] = work.top_ns / 4;
+    finding->saving_ns[1] = work.top_ns / 4 * 3;
+    finding->modest = true;
+    nl_title(scene, finding, "One thread spends %s of its time in %s itself",
+             nl_say_share(scene, finding->cost_share), name);
+    struct nl_str full = nl_account_name(scene->account, work.top);
+    nl_prove(
+        scene, finding,
+        (struct nl_evidence){.metric = "hotspot_ns",
+                             .threshold = "> 40 % of wall",
+                             .query = nl_booked_sql(scene, "sum(ns)",
+                                                    nl_say(scene, "part = 'compute' AND name = %s",
+                                                           nl_say_quoted(scene, full))),
+                             .meaning = NL_MEANS_NS,
+                             .value = (double)work.top_ns},
+        "%s of %s in it, without what it calls", nl_say_ns(scene, work.top_ns),
+        nl_say_ns(scene, scene->wall_ns));
+    nl_prove(scene, finding,
+             (struct nl_evidence){.metric = "working_ns",
+                                  .query = nl_booked_sql(scene, "sum(ns)", "part = 'compute'"),
+                                  .meaning = NL_MEANS_NS,
+                                  .value = (double)all.ns},
+             "the thread works for %s; the rest it waits, or nothing was recorded",
+             nl_say_ns(scene, all.ns));
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_cpu_hotspot = {
+    .id = "cpu_hotspot",
+    .on = NL_ON_CPU,
+    .doc = "CPU-only: one function or operator has over 40 % of the time of the thread that works, "
+           "without what it "
+           "calls. Ranges, waits and reads of files are none. Cost: its time; saving a quarter to "
+           "three quarters.",
+    .evaluate = evaluate,
+    .not_this_if = "the function is the program's purpose and runs at the speed of the processor "
+                   "(roof tells), or "
+                   "it is a library's kernel that uses all cores",
+};

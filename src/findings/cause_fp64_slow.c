@@ -1,0 +1,87 @@
+/*
+ * fp64_slow — double precision on a GPU that has hardly any units for it.
+ *
+ * Signal: kernels whose names say double (dgemm, d884, templates of double) take over 5 % of busy time on a device that does
+ * 1/32 or 1/64 of FP32's rate in FP64: compute capability 5, 6.1, 7.5, 8.6, 8.7, 8.9 and 12 (CUDA Programming
+ * Guide, throughput of native arithmetic instructions). Mostly a float literal or a NumPy array that was never converted.
+ */
+#include "findings/bookcause.h"
+#include "findings/kernelkinds.h"
+#include "base/mem.h"
+#include "base/sum.h"
+
+#define WARN_SHARE     0.05
+#define CRITICAL_SHARE 0.30
+
+static const char *const marks[] = {"dgemm",   "d884",    "<double", ", double", "double2",
+                                    "_dgemv_", "double*", "double,", "_f64_",    "float64"};
+
+static bool is_slow_capability(uint32_t major, uint32_t minor)
+{
+    return major == 5 || (major == 6 && minor >= 1) || (major == 7 && minor == 5) ||
+           (major == 8 && minor >= 6) || major == 12;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    const struct nl_trace *trace = scene->trace;
+    uint32_t device = scene->device->device;
+    struct nl_evidence longest = {0};
+    int64_t cost = 0;
+    uint64_t count = 0;
+    if (device == NL_NULL_ROW || trace->device.compute_major[device] == NL_NULL_U32)
+        return nl_abstain(finding, "the device's compute capability was not recorded");
+    if (!is_slow_capability(trace->device.compute_major[device],
+                            trace->device.compute_minor[device]))
+        return NL_CAUSE_ABSENT;
+    uint8_t *marked = nl_marks_names(trace, NL_MARKS(marks));
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t slice = trace->kernel.slice[scene->kernels[i]];
+        if (!marked[trace->slice.name[slice]])
+            continue;
+        nl_sum_add(&cost, trace->slice.dur[slice]);
+        nl_intervals_add(&finding->where, trace->slice.ts[slice], nl_slice_end(trace, slice));
+        nl_example_slice(scene, &longest, slice);
+        count++;
+    }
+    nl_free(marked);
+    nl_intervals_normalise(&finding->where);
+    int64_t busy = nl_kind_busy(scene), claimed = nl_intervals_length(&finding->where);
+    if (busy <= 0 || (double)claimed <= WARN_SHARE * (double)busy)
+        return NL_CAUSE_ABSENT;
+    const char *from = nl_say(scene, "FROM kernels WHERE %s AND %s",
+                              nl_marks_sql(scene, "name", NL_MARKS(marks)), nl_scene_on(scene, ""));
+    nl_find(scene, finding, claimed, WARN_SHARE, CRITICAL_SHARE, 1);
+    finding->saving_ns[1] = claimed / 32 * 31;
+    nl_title(scene, finding,
+             "Double precision on a GPU that has 1/32 of the FP32 rate for it: %s of %s on %s",
+             nl_say_ns(scene, cost), nl_say_ns(scene, busy), nl_scene_name(scene));
+    longest.metric = "fp64_kernel_ns";
+    longest.threshold = "> 5 % of busy time";
+    longest.query = nl_say(scene, "SELECT sum(dur) %s", from);
+    longest.meaning = NL_MEANS_NS;
+    longest.value = (double)cost;
+    nl_prove(scene, finding, longest, "%s in kernels on doubles, compute capability %u.%u",
+             nl_say_ns(scene, cost), trace->device.compute_major[device],
+             trace->device.compute_minor[device]);
+    nl_prove(scene, finding,
+             (struct nl_evidence){.metric = "fp64_kernels",
+                                  .query = nl_say(scene, "SELECT count(*) %s", from),
+                                  .meaning = NL_MEANS_COUNT,
+                                  .value = (double)count},
+             "%s such kernels", nl_say_count(scene, count));
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_fp64_slow = {
+    .id = "fp64_slow",
+    .doc = "Kernels on doubles, by their names, take over 5 % of busy time on a device whose FP64 "
+           "rate is 1/32 or less of "
+           "FP32's (compute capability 5, 6.1, 7.5, 8.6 to 8.9, 12: CUDA Programming Guide); "
+           "critical over 30 %.",
+    .needs = {{NL_T_device, "compute_major"}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if = "the device is made for FP64 (V100, A100, H100: another capability), or the "
+                   "results need the digits",
+};

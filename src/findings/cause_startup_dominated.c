@@ -1,0 +1,77 @@
+/*
+ * startup_dominated — the recording is mostly start-up.
+ *
+ * Signal: of the time of the account, over half belongs to the phase start-up (account/phase.h), and 100 ms at least. What
+ * had most of it, beside computing, is in the title. A remark: start-up is paid once, but every number over the whole
+ * recording is about it.
+ */
+#include <math.h>
+
+#include "findings/bookcause.h"
+#include "base/sum.h"
+
+#define LEAST_SHARE 0.5
+#define LEAST_NS    100000000
+
+static bool is_startup(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->phase == NL_STARTUP;
+}
+
+static bool is_cpus(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->phase == NL_STARTUP && row->activity != NL_DID_COUNT &&
+           row->activity != NL_DID_NOTHING && row->activity != NL_DID_UNKNOWN &&
+           row->name != NL_NO_NAME;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct nl_booked all = nl_booked_sum(scene, is_startup);
+    struct nl_booked_by_name most = nl_booked_by_name(scene, is_cpus);
+    int64_t total = nl_booked_total(scene);
+    if (total <= 0 || all.ns < LEAST_NS || (double)all.ns <= LEAST_SHARE * (double)total)
+        return NL_CAUSE_ABSENT;
+    double share = (double)all.ns / (double)total;
+    finding->cost_ns = finding->saving_ns[1] = all.ns;
+    finding->saving_ns[0] = 0;
+    finding->cost_share = share;
+    finding->severity = NL_SEVERITY_INFO;
+    finding->confidence = 0.9;
+    bool tells = most.top && most.top_ns >= all.ns / 10;
+    if (tells)
+        finding->culprit = nl_booked_text(scene, most.top);
+    nl_title(scene, finding, "Start-up takes %s of %s (%s)%s%s%s%s", nl_say_ns(scene, all.ns),
+             nl_say_ns(scene, total), nl_say_share(scene, share), tells ? ", " : "",
+             tells ? nl_say_ns(scene, most.top_ns) : "", tells ? " of it in " : "",
+             tells ? finding->culprit : "");
+    nl_prove(scene, finding,
+             (struct nl_evidence){.metric = "startup_ns",
+                                  .threshold = "> 50 % of the account, 100 ms",
+                                  .query = nl_booked_sql(scene, "sum(ns)", "phase = 'startup'"),
+                                  .meaning = NL_MEANS_NS,
+                                  .value = (double)all.ns},
+             "%s before the steady part begins", nl_say_ns(scene, all.ns));
+    nl_prove(scene, finding,
+             (struct nl_evidence){.metric = "account_ns",
+                                  .query = nl_booked_sql(scene, "sum(ns)", "1"),
+                                  .meaning = NL_MEANS_NS,
+                                  .value = (double)total},
+             "of %s that the account is about", nl_say_ns(scene, total));
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_startup_dominated = {
+    .id = "startup_dominated",
+    .on = NL_ON_BOTH,
+    .doc = "A remark: start-up (before the first step; without steps before the first kernel, "
+           "while code is loaded or "
+           "compiled, graphs are captured) takes over half of the account's time, and 100 ms at "
+           "least.",
+    .evaluate = evaluate,
+    .not_this_if = "the program is short by nature and starts anew for every request: then "
+                   "start-up is the thing to "
+                   "speed up",
+};

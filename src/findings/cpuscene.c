@@ -1,0 +1,55 @@
+/*
+ * cpuscene — scenes of profiles without device work: one per process that has an account of its CPU, the main
+ * thread of a timeline or what was sampled. A profile with nothing but memory events gets one as long as it is.
+ */
+#include "base/mem.h"
+#include "findings/scene.h"
+#include "tables/memo.h"
+
+static void add_scene(struct nl_scenes *scenes, const struct nl_scene *like,
+                      const struct nl_account_device *booked)
+{
+    struct nl_idle_device *device = &scenes->stand_ins[scenes->count];
+    *device = (struct nl_idle_device){
+        .device = NL_NULL_ROW, .process = NL_NULL_ROW, .rank = NL_NULL_I64, .ordinal = NL_NULL_I64};
+    device->start_ns = like->trace->first_ts;
+    device->wall_ns = like->trace->last_ts - like->trace->first_ts;
+    if (booked) {
+        device->process = booked->process;
+        device->rank = booked->rank;
+        device->start_ns = booked->start;
+        device->wall_ns = booked->wall_ns;
+    }
+    struct nl_scene *scene = &scenes->items[scenes->count];
+    *scene = *like;
+    scene->device = device;
+    scene->parts = &scenes->no_parts[scenes->count++];
+    scene->booked = booked;
+    scene->wall_ns = device->wall_ns;
+}
+
+void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
+                        const struct nl_analyze_options *options, struct nl_arena *arena)
+{
+    const struct nl_account *account = nl_memo_account(options->memo);
+    const struct nl_found_steps *found = nl_memo_steps(options->memo);
+    size_t most = account->device_count + 1;
+    struct nl_scene like = {.trace = trace,
+                            .window = &options->window,
+                            .idle = nl_memo_idle(options->memo),
+                            .roles = nl_memo_roles(options->memo),
+                            .memo = options->memo,
+                            .account = account,
+                            .arena = arena,
+                            .cpu = true};
+    scenes->items = nl_zalloc(most * sizeof *scenes->items);
+    scenes->stand_ins = nl_zalloc(most * sizeof *scenes->stand_ins);
+    scenes->no_parts = nl_zalloc(most * sizeof *scenes->no_parts);
+    for (size_t i = 0; i < account->device_count; i++)
+        if (account->devices[i].device == NL_NULL_ROW && account->devices[i].wall_ns > 0)
+            add_scene(scenes, &like, &account->devices[i]);
+    if (!scenes->count && trace->memory.rows && trace->last_ts > trace->first_ts)
+        add_scene(scenes, &like, NULL);
+    for (size_t i = 0; i < scenes->count; i++)
+        nl_scene_find_steps(&scenes->items[i], found);
+}
