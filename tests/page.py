@@ -247,6 +247,82 @@ def markdown(home):
         tally.check("usage: %s" % " ".join(words[0:1] + words[2:]), done.returncode == 2 and why in done.stderr, done.stderr.decode())
 
 
+TEMPLATE = """title: Nightly <b>runs</b>
+logo: logo.svg
+front: |
+  First <script>window.hacked=1</script> paragraph.
+
+  Second paragraph.
+sections:
+  - title: Kernels <i>by kind</i>
+    text: What the kernels do.
+    draw: bars
+    sql: >
+      SELECT coalesce(category, 'other') AS kind, sum(dur) AS total_ns, count(*) AS count FROM kernels GROUP BY 1 ORDER BY 2 DESC
+  - title: Nothing here
+    sql: SELECT name FROM kernels WHERE dur < 0
+hide: [flame, roofline]
+"""
+LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 2" onload="window.hacked=1"><rect width="8" height="2"/><script>window.hacked=1</script></svg>'
+
+WRONG_TEMPLATES = [
+    ("titel: x\n", "line 1, column 1: expected title, logo, front, sections or hide"),
+    ("sections:\n  - title: x\n", "line 2, column 5: expected title: and sql: in this section"),
+    ("sections:\n  - title: x\n    sql: SELECT 1\n    draw: pie\n", "line 4, column 11: expected table or bars"),
+    ("hide: [flames]\n", "line 1, column 8: expected findings, time"),
+    ("title: [a]\n", "line 1, column 8: expected a text"),
+    ("sections: {}\n", "line 1, column 11: expected a list"),
+    ("- a\n", "line 1, column 1: expected title, logo"),
+    ("", "line 1, column 1: expected title:"),
+    ("title: \"a\n", "line 2, column 1: "),
+    ("sections:\n  - title: x\n    sql: SELECT absent FROM kernels\n", "line 3: the SQL of 'x': no such column: absent"),
+    ("sections:\n  - title: x\n    sql: DELETE FROM kernels\n", "line 3: the SQL of 'x': "),
+    ("logo: logo.exe\n", "logo: 'logo.exe' ends in none of"),
+    ("logo: absent.svg\n", "absent.svg"),
+]
+
+
+def templates(home):
+    """What a user adds stands in the page as text, its numbers are those of `sql`, and what is hidden is gone."""
+    trace = os.path.join(FIXTURES, "made_gpu_train.json.gz")
+    path, out = os.path.join(home, "own.yaml"), os.path.join(home, "own.html")
+    for name, text in (("own.yaml", TEMPLATE), ("logo.svg", LOGO), ("logo.exe", "")):
+        with open(os.path.join(home, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    done = run(["report", trace, "-q", "--no-cache", "--template", path, "-o", out], home)
+    if done.returncode != 0:
+        tally.fail("a template", done.stderr.decode())
+        return {}
+    page = open(out, encoding="utf-8").read()
+    faults = structure("own", page)
+    answer, own = document(page, "answer"), document(page, "page")["own"]
+    if base64.b64decode(own["logo"].split(",", 1)[1]).decode() != LOGO or not own["logo"].startswith("data:image/svg+xml;base64,"):
+        faults.append("logo: " + own["logo"][:100])
+    if own["hide"] != ["flame", "roofline"] or [one["draw"] for one in own["sections"]] != ["bars", "table"]:
+        faults.append(str(own))
+    want = run(["sql", trace, "SELECT coalesce(category, 'other') AS kind, sum(dur) AS total_ns, count(*) AS count FROM kernels "
+                "GROUP BY 1 ORDER BY 2 DESC", "--format", "json", "-q", "--no-cache"], home)
+    rows = [list(row.values()) for row in answer["result"]["section_1"]]
+    if rows != json.loads(want.stdout)["result"]["rows"] or len(rows) < 2:
+        faults.append("section_1: %s" % answer["result"].get("section_1"))
+    if answer["result"]["section_2"] != []:
+        faults.append("section_2: %s" % answer["result"].get("section_2"))
+    tally.check("a template's title, logo, front page and sections are in the page", not faults, "\n".join(faults))
+    text = os.path.join(home, "own.md")
+    run(["report", trace, "-q", "--no-cache", "--template", path, "-o", text], home)
+    text = open(text, encoding="utf-8").read()
+    first = answer["result"]["section_1"][0]["kind"]
+    tally.check("… and in Markdown", text.startswith("# Nightly") and "Second paragraph." in text and "What the kernels do." in text
+                and re.search(r"^%s .*█" % re.escape(first), text, re.M) and "| " + first in text, text[:3000])
+    for words, why in WRONG_TEMPLATES:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(words)
+        wrong = run(["report", trace, "-q", "--no-cache", "--template", path, "-o", os.path.join(home, "no.html")], home)
+        tally.check("refused: %r" % words[:40], wrong.returncode in (2, 4) and why in wrong.stderr.decode()
+                    and not os.path.exists(os.path.join(home, "no.html")), "%d %s" % (wrong.returncode, wrong.stderr.decode()))
+    return {"own": out}
+
+
 def site(home):
     """The ledger as a folder of pages."""
     ledger, folder = os.path.join(home, "ledger"), os.path.join(home, "site")
@@ -320,6 +396,7 @@ def main():
         site(home)
         made = pages(home)
         made.update(xss(home))
+        made.update(templates(home))
         browser(made, home)
     tally.finish()
 

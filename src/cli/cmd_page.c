@@ -9,12 +9,15 @@
 #include "cli/quotedprofile.h"
 #include "report/flame.h"
 #include "report/page.h"
+#include "sql/db.h"
 
 #define TARGET(member) offsetof(struct nl_settings, member)
 
 const struct nl_option nl_page_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table of F.md",
      NULL},
+    {"template", 0, NL_OPTION_TEXT, TARGET(template), "FILE",
+     "YAML: your title, logo, front page, sections in SQL (docs/report.md)", NULL},
     {"site", 0, NL_OPTION_TEXT, TARGET(site), "FOLDER",
      "a page of every run of the ledger, and an index, into FOLDER", NULL},
     {.name = NULL},
@@ -93,6 +96,30 @@ static bool with_profile(struct nl_call *call, write_function *write, struct nl_
 
 /* ---- report ---- */
 
+/* Reads the template and asks what it asks of the profile. */
+static bool add_template(struct nl_template *own, struct nl_report *answer,
+                         const struct nl_trace *trace, const struct nl_call *call,
+                         struct nl_err *err)
+{
+    struct nl_db_options options = {.time_limit_ms = call->settings.timeout_ns / 1000000};
+    if (!nl_template_open(own, call->settings.template, err))
+        return false;
+    struct nl_db *db = nl_db_open(trace, &options, call->job, err);
+    bool done = db && nl_template_answer(own, answer, db, err);
+    if (db)
+        nl_db_close(db);
+    if (own->title)
+        answer->title = nl_arena_text(&answer->arena, own->title, strlen(own->title));
+    return done;
+}
+
+/* "Nightly training: trace.json.gz" */
+static const char *own_title(const struct nl_template *own, const char *title,
+                             struct nl_report *answer)
+{
+    return own && own->title ? nl_arena_format(&answer->arena, "%s: %s", own->title, title) : title;
+}
+
 static bool write_report(const struct nl_call *call, const struct nl_input_words *input,
                          const struct nl_trace *trace, struct nl_output *output, struct nl_err *err)
 {
@@ -105,24 +132,33 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     struct nl_report *answer = nl_kept_report(input, trace, "analyze", &options, call, err);
     if (!answer)
         return false;
+    struct nl_template own, *added = call->settings.template ? &own : NULL;
+    if (added && !add_template(added, answer, trace, call, err)) {
+        nl_template_release(added);
+        nl_report_free(answer);
+        return false;
+    }
     struct nl_profile *profile = nl_profile_new(trace, &options.window);
     char *words = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
     struct nl_page page = {.kind = "analyze",
-                           .title = title_of(profile, &answer->arena),
+                           .title = own_title(added, title_of(profile, &answer->arena), answer),
                            .command = call->line,
+                           .own = added,
                            .input = words,
                            .bare = call->count <= NL_QUOTED_MOST ? bare : NULL};
     struct nl_view_options view = {
         .rows = (size_t)call->settings.limit, .input = page.input, .bare = page.bare};
     nl_progress_quiet(call->progress);
     bool done = ending == ENDING_MD
-                    ? nl_page_markdown(output->stream, trace, profile, answer, &view, err)
+                    ? nl_page_markdown(output->stream, trace, profile, answer, &view, added, err)
                 : ending == ENDING_JSON
                     ? nl_view_json.render_report(output->stream, profile, answer, &view, err)
                     : nl_page_report(output->stream, &page, trace, profile, answer, err);
     nl_free(words);
     nl_free(bare);
     nl_profile_free(profile);
+    if (added)
+        nl_template_release(added);
     nl_report_free(answer);
     return done;
 }

@@ -49,6 +49,7 @@ struct nl_settings {
     const char *at;             /* note */
     const char *by, *base;      /* flame */
     const char *site;           /* report */
+    const char *template;       /* report */
     const char *to;             /* export */
     const char *events;         /* export: a number or "all" */
     const char *table, *of;     /* export */

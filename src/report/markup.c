@@ -43,6 +43,20 @@ FILE *nl_markup_json(FILE *out, struct nl_err *err)
     return stream;
 }
 
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void nl_markup_base64(struct nl_buf *out, const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i += 3) {
+        size_t left = size - i < 3 ? size - i : 3;
+        unsigned bits = 0;
+        for (size_t j = 0; j < 3; j++)
+            bits = bits << 8 | (j < left ? bytes[i + j] : 0);
+        for (size_t j = 0; j < 4; j++)
+            nl_buf_char(out, j <= left ? letters[bits >> (18 - 6 * j) & 63] : '=');
+    }
+}
+
 static unsigned nibble(char digit)
 {
     return (unsigned)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
@@ -50,8 +64,6 @@ static unsigned nibble(char digit)
 
 bool nl_markup_hash(char text[NL_MARKUP_HASH], const void *bytes, size_t size, struct nl_err *err)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char hex[NL_DIGEST_TEXT], *to = text;
     if (!nl_digest_bytes(hex, bytes, size, err))
         return false;

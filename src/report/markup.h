@@ -24,6 +24,10 @@ NL_MUST_CHECK FILE *nl_markup_json(FILE *out, struct nl_err *err);
 NL_MUST_CHECK bool nl_markup_hash(char text[NL_MARKUP_HASH], const void *bytes, size_t size,
                                   struct nl_err *err);
 
+/* Adds bytes as base64 (RFC 4648, with padding). */
+struct nl_buf;
+void nl_markup_base64(struct nl_buf *out, const unsigned char *bytes, size_t size);
+
 /* The word pages know a meaning by: "ns", "bytes", "share", "count", …; NULL for text and plain numbers. */
 const char *nl_markup_meaning(enum nl_meaning meaning);
 

@@ -92,6 +92,8 @@ static void put_finding(FILE *out, const struct nl_finding *finding)
 static void put_plain(FILE *out, const struct nl_page *page, const struct nl_report *report)
 {
     put_text(out, "<main id=\"app\"><h1>", page->title, "</h1>\n");
+    if (page->own && page->own->front)
+        put_text(out, "<p>", page->own->front, "</p>\n");
     for (size_t i = 0; report && i < report->headline_count; i++)
         put_text(out, "<p>", report->headlines[i], "</p>\n");
     if (report && report->findings && report->findings->count) {
@@ -175,6 +177,35 @@ static void put_about(struct nl_json *json, const struct nl_page *page)
     nl_json_put_text(json, "command", page->command);
 }
 
+/* "own": what the user's template adds. */
+static void put_own(struct nl_json *json, const struct nl_template *own,
+                    const struct nl_report *report)
+{
+    nl_json_key(json, "own");
+    nl_json_open(json, '{');
+    nl_json_put_text(json, "logo", own->logo);
+    nl_json_put_text(json, "front", own->front);
+    nl_json_key(json, "hide");
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < own->hide_count; i++)
+        nl_json_text(json, own->hide[i]);
+    nl_json_close(json, ']');
+    nl_json_key(json, "sections");
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < report->result_count; i++) {
+        const struct nl_template_section *section = nl_template_section(own, report->results[i]);
+        if (!section)
+            continue;
+        nl_json_open(json, '{');
+        nl_json_put_text(json, "name", report->results[i]->name);
+        nl_json_put_text(json, "text", section->text);
+        nl_json_put_text(json, "draw", section->bars ? "bars" : "table");
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+    nl_json_close(json, '}');
+}
+
 static void put_flames(struct nl_json *json, const struct nl_page_source *source)
 {
     nl_json_key(json, "flames");
@@ -244,6 +275,8 @@ static bool put_pictures(FILE *out, const struct nl_page *page, const struct nl_
         return false;
     put_about(&json, page);
     put_sections(&json, report, rows);
+    if (page->own)
+        put_own(&json, page->own, report);
     if (source) {
         nl_page_timeline(&json, source);
         nl_page_steps(&json, source);

@@ -10,6 +10,7 @@
 #ifndef NL_PAGE_H
 #define NL_PAGE_H
 
+#include "report/template.h"
 #include "view/view.h"
 
 struct nl_page {
@@ -18,6 +19,7 @@ struct nl_page {
     const char *command; /* the command line that makes it again */
     /* The profile in commands to paste (nl_view_options); NULL = PROFILE. */
     const char *input, *bare;
+    const struct nl_template *own; /* what the user adds to it; NULL = nothing */
 };
 
 /* The page of a report of plan "analyze", with pictures. */
@@ -37,10 +39,12 @@ struct nl_flame;
 NL_MUST_CHECK bool nl_page_flame(FILE *out, const struct nl_page *page,
                                  const struct nl_flame *flame, struct nl_err *err);
 
-/* The same report as Markdown with plots as text; `view`: rows of each table, words for commands. */
+/* The same report as Markdown with plots as text; `view`: rows of each table, words for commands. `own`: what the
+ * user adds; NULL = nothing. */
 NL_MUST_CHECK bool nl_page_markdown(FILE *out, const struct nl_trace *trace,
                                     const struct nl_profile *profile,
                                     const struct nl_report *report,
-                                    const struct nl_view_options *view, struct nl_err *err);
+                                    const struct nl_view_options *view,
+                                    const struct nl_template *own, struct nl_err *err);
 
 #endif

@@ -96,15 +96,19 @@ static ptrdiff_t column_of(const struct nl_result *result, const char *name)
     return -1;
 }
 
-/* The first rows of a table as bars: texts of `names` (joined), values of `value`. */
-static void put_bars(FILE *out, const struct nl_report *report, const char *table,
-                     const char *names, const char *value, enum nl_ink ink, struct nl_buf *plot)
+static double number_of(const struct nl_cell *cell)
 {
-    const struct nl_result *result = nl_report_result(report, table);
+    return cell->type == NL_CELL_I64   ? (double)cell->i64
+           : cell->type == NL_CELL_F64 ? cell->f64
+                                       : NL_NULL_F64;
+}
+
+/* The first rows of a table as bars: texts of column `name`, values of column `number`. */
+static void put_bars(FILE *out, const struct nl_result *result, ptrdiff_t name, ptrdiff_t number,
+                     enum nl_ink ink, struct nl_buf *plot)
+{
     struct nl_plot_part parts[MOST_BARS];
     size_t count = 0;
-    ptrdiff_t name = result ? column_of(result, names) : -1;
-    ptrdiff_t number = result ? column_of(result, value) : -1;
     struct nl_arena arena;
     if (name < 0 || number < 0 || result->rows < 2)
         return;
@@ -112,10 +116,11 @@ static void put_bars(FILE *out, const struct nl_report *report, const char *tabl
     for (size_t row = 0; row < result->rows && count < MOST_BARS; row++) {
         const struct nl_cell *text = nl_result_cell(result, row, (size_t)name);
         const struct nl_cell *cell = nl_result_cell(result, row, (size_t)number);
-        if (text->type == NL_CELL_TEXT && cell->type == NL_CELL_I64) {
+        double value = number_of(cell);
+        if (text->type == NL_CELL_TEXT && value >= 0 && isfinite(value)) {
             struct nl_str shorter = nl_short_kernel(text->text);
-            parts[count++] = (struct nl_plot_part){nl_arena_text(&arena, shorter.ptr, shorter.len),
-                                                   (double)cell->i64, ink};
+            parts[count++] =
+                (struct nl_plot_part){nl_arena_text(&arena, shorter.ptr, shorter.len), value, ink};
         }
     }
     if (count > 1) {
@@ -123,15 +128,79 @@ static void put_bars(FILE *out, const struct nl_report *report, const char *tabl
         for (size_t i = 0; i < count; i++) /* no name ends the block of code */
             for (char *at = strchr((char *)(uintptr_t)parts[i].name, '`'); at; at = strchr(at, '`'))
                 *at = '\'';
-        nl_plot_bars(plot, parts, count, NL_MEANS_NS, &style);
+        nl_plot_bars(plot, parts, count, result->columns[number].meaning, &style);
         end(out, plot);
     }
     nl_arena_free(&arena);
 }
 
+static void put_table_bars(FILE *out, const struct nl_report *report, const char *table,
+                           const char *name, enum nl_ink ink, struct nl_buf *plot)
+{
+    const struct nl_result *result = nl_report_result(report, table);
+    if (result)
+        put_bars(out, result, column_of(result, name), column_of(result, "total_ns"), ink, plot);
+}
+
+/* ---- what a template adds ---- */
+
+/* The first column whose cells in the first row are texts (`text`), or numbers. */
+static ptrdiff_t first_column(const struct nl_result *result, bool text)
+{
+    for (size_t i = 0; result->rows && i < result->column_count; i++) {
+        enum nl_cell_type type = nl_result_cell(result, 0, i)->type;
+        if (text ? type == NL_CELL_TEXT : type == NL_CELL_I64 || type == NL_CELL_F64)
+            return (ptrdiff_t)i;
+    }
+    return -1;
+}
+
+static bool put_own(FILE *out, const struct nl_profile *profile, const struct nl_report *report,
+                    const struct nl_template *own, const struct nl_view_options *options,
+                    struct nl_buf *plot, struct nl_err *err)
+{
+    bool done = true;
+    if (own && own->front)
+        fprintf(out, "\n%s\n", own->front); /* the user's own Markdown */
+    for (size_t i = 0; done && own && i < report->result_count; i++) {
+        const struct nl_result *result = report->results[i];
+        const struct nl_template_section *section = nl_template_section(own, result);
+        if (!section)
+            continue;
+        if (section->bars)
+            put_bars(out, result, first_column(result, true), first_column(result, false),
+                     NL_INK_compute, plot);
+        putc('\n', out);
+        done = nl_view_md.render_result(out, profile, result, options, err);
+        if (section->text)
+            fprintf(out, "\n%s\n", section->text);
+    }
+    return done;
+}
+
+static bool put_tables(FILE *out, const struct nl_profile *profile, const struct nl_report *report,
+                       const struct nl_template *own, const struct nl_view_options *options,
+                       struct nl_err *err)
+{
+    bool done = true;
+    for (size_t i = 0; done && i < report->result_count; i++) {
+        const struct nl_result *result = report->results[i];
+        if (!result->rows || nl_view_is_series(result) || nl_template_section(own, result) ||
+            nl_template_hides(own, "tables") || nl_template_hides(own, result->name))
+            continue;
+        putc('\n', out);
+        done = nl_view_md.render_result(out, profile, result, options, err);
+    }
+    if (done && profile->coverage->rows && !nl_template_hides(own, "coverage")) {
+        putc('\n', out);
+        done = nl_view_md.render_result(out, profile, profile->coverage, options, err);
+    }
+    return done;
+}
+
 bool nl_page_markdown(FILE *out, const struct nl_trace *trace, const struct nl_profile *profile,
                       const struct nl_report *report, const struct nl_view_options *view,
-                      struct nl_err *err)
+                      const struct nl_template *own, struct nl_err *err)
 {
     struct nl_view_options options = *view;
     struct nl_report answer = *report;
@@ -143,22 +212,17 @@ bool nl_page_markdown(FILE *out, const struct nl_trace *trace, const struct nl_p
     answer.result_count = 0;
     bare.coverage = none;
     bool done = nl_view_md.render_report(out, &bare, &answer, &options, err);
-    put_devices(out, memo, &plot);
-    put_steps(out, memo, &profile->window, &plot);
-    put_bars(out, report, "kernels", "name", "total_ns", NL_INK_compute, &plot);
-    put_bars(out, report, "idle_causes", "name", "total_ns", NL_INK_idle, &plot);
-    for (size_t i = 0; done && i < report->result_count; i++) {
-        const struct nl_result *result = report->results[i];
-        if (!result->rows || nl_view_is_series(result))
-            continue;
-        putc('\n', out);
-        options.rows = view->rows ? view->rows : 12;
-        done = nl_view_md.render_result(out, profile, result, &options, err);
-    }
-    if (done && profile->coverage->rows) {
-        putc('\n', out);
-        done = nl_view_md.render_result(out, profile, profile->coverage, &options, err);
-    }
+    options.rows = view->rows ? view->rows : 12;
+    done = done && put_own(out, profile, report, own, &options, &plot, err);
+    if (!nl_template_hides(own, "time"))
+        put_devices(out, memo, &plot);
+    if (!nl_template_hides(own, "steps"))
+        put_steps(out, memo, &profile->window, &plot);
+    if (!nl_template_hides(own, "kernels"))
+        put_table_bars(out, report, "kernels", "name", NL_INK_compute, &plot);
+    if (!nl_template_hides(own, "idle"))
+        put_table_bars(out, report, "idle_causes", "name", NL_INK_idle, &plot);
+    done = done && put_tables(out, profile, report, own, &options, err);
     nl_buf_release(&plot);
     nl_memo_free(memo);
     nl_result_free(none);

@@ -159,6 +159,14 @@ export interface CounterSeries {
   readonly v: readonly number[];
 }
 
+/** What the user's template adds (report --template). */
+export interface Own {
+  readonly logo: string | null;
+  readonly front: string | null;
+  readonly hide: readonly string[];
+  readonly sections: readonly { readonly name: string; readonly text: string | null; readonly draw: string }[];
+}
+
 export interface Page {
   readonly schema: string;
   readonly kind: string;
@@ -174,6 +182,7 @@ export interface Page {
   readonly counters?: readonly CounterSeries[];
   readonly counter_series?: number;
   readonly flames?: readonly Flame[];
+  readonly own?: Own;
 }
 
 /** The document of that id, or null where the page has none. */

@@ -87,6 +87,12 @@ function contents(blocks: readonly Block[]): HTMLElement {
   return nav;
 }
 
+/** The template's front page: paragraphs of plain text. */
+function front(page: Page): HTMLElement | null {
+  const text = page.own?.front;
+  return text ? h("section", { class: "front", "aria-label": "Introduction" }, ...text.split(/\n\s*\n/).filter((part) => part.trim()).map((part) => h("p", {}, part.trim()))) : null;
+}
+
 function draw(): void {
   const page = readDocument<Page>("page");
   const app = document.getElementById("app");
@@ -99,9 +105,10 @@ function draw(): void {
   const blocks = page.kind === "flame" ? flameBlocks(page) : page.kind === "analyze" ? reportBlocks(answer, page) : tableBlocks(answer, page);
   const head = h("header", { class: "top" },
     h("a", { class: "skip", href: "#content" }, "Skip to the report"),
-    h("div", { class: "brand" }, h("span", { class: "logo", "aria-hidden": "true" }), "NeuroLens"),
+    page.own?.logo ? h("div", { class: "brand" }, h("img", { class: "own-logo", src: page.own.logo, alt: "" }))
+      : h("div", { class: "brand" }, h("span", { class: "logo", "aria-hidden": "true" }), "NeuroLens"),
     h("div", { class: "top-title", title: page.title }, page.title), themeButton());
-  const main = h("main", { id: "content", tabindex: -1 }, h("h1", {}, page.title), headline(answer), idleShare(answer),
+  const main = h("main", { id: "content", tabindex: -1 }, h("h1", {}, page.title), front(page), headline(answer), idleShare(answer),
     answer?.base ? h("div", { class: "pair" }, h("div", {}, h("h2", { class: "small" }, "A"), facts(answer.base.profile)), answer.profile ? h("div", {}, h("h2", { class: "small" }, "B"), facts(answer.profile)) : null)
       : answer?.profile ? facts(answer.profile) : null,
     ...blocks.map((block) => h("section", { id: block.id, "aria-labelledby": `h-${block.id}` }, h("h2", { id: `h-${block.id}` }, block.title), ...block.body)),

@@ -32,10 +32,16 @@ const SHOWN = new Set(["breakdown", "kernels", "step_summary", "idle", "idle_cau
 export function reportBlocks(answer: Answer | null, page: Page): Block[] {
   const sections = new Map((page.sections ?? []).map((section) => [section.name, section]));
   const blocks: Block[] = [];
+  const hidden = new Set(page.own?.hide ?? []);
   const add = (id: string, title: string, ...body: (HTMLElement | null)[]): void => {
-    if (body.some((part) => part !== null)) blocks.push({ id, title, body });
+    if (!hidden.has(id) && body.some((part) => part !== null)) blocks.push({ id, title, body });
   };
   add("findings", "Findings", findings(answer));
+  for (const own of page.own?.sections ?? []) {
+    const section = sections.get(own.name);
+    add(own.name, section?.title ?? own.name, own.text ? h("p", {}, own.text) : null,
+      own.draw === "bars" ? bars(answer, section) : null, tableOf(answer, section, own.draw === "bars" ? 5 : 15) ?? h("p", { class: "note" }, "No rows."));
+  }
   add("change", "What the change is made of", attribution(answer));
   add("time", "Where the time goes", breakdown(answer), busy(page), account(answer, sections.get("account")));
   add("steps", "Steps", steps(page), rankHeat(page), stepParts(answer), tableOf(answer, sections.get("step_summary"), 8));
@@ -58,6 +64,25 @@ export function tableOf(answer: Answer | null, section: Section | undefined, fir
   const cut = section.rows > rows.length ? ` The first ${count(rows.length)} of ${count(section.rows)} rows are in this file.` : "";
   return h("div", {}, table({ columns: section.columns, rows, caption: section.title, first }),
     section.note || cut ? h("p", { class: "note" }, `${section.note ?? ""}${cut}`) : null);
+}
+
+/** The first texts of a table with their first number as bars. */
+function bars(answer: Answer | null, section: Section | undefined): HTMLElement | null {
+  const rows = section ? rowsOf(answer, section.name) : [];
+  const first = rows[0];
+  const name = section?.columns.find((column) => typeof first?.[column.name] === "string");
+  const value = section?.columns.find((column) => typeof first?.[column.name] === "number");
+  if (!name || !value) return null;
+  const most = Math.max(...rows.map((row) => numberOf(row, value.name)).filter(Number.isFinite));
+  return h("div", { class: "bars" }, ...rows.slice(0, 15).map((row) => {
+    const label = textOf(row, name.name);
+    const size = numberOf(row, value.name);
+    const shown = number(size, value.meaning);
+    const piece = h("div", { class: "piece fill-compute" });
+    piece.style.flexGrow = String(size > 0 && most > 0 ? size / most : 0);
+    return h("div", { class: "bar-row" }, h("span", { class: "bar-label", title: label }, label),
+      h("div", { class: "stack", role: "img", "aria-label": `${label}: ${shown}` }, piece), h("span", { class: "bar-value" }, shown));
+  }));
 }
 
 // ---- findings ----

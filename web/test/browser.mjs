@@ -51,7 +51,7 @@ for (const [name, path] of Object.entries(pages)) {
 }
 
 for (const colorScheme of ["light", "dark"]) {
-  for (const name of ["kineto", "ranks", "cpu", "memory", "hostile_flame", "hostile_diff"]) {
+  for (const name of ["kineto", "ranks", "cpu", "memory", "hostile_flame", "hostile_diff", "own"]) {
     if (!pages[name]) continue;
     const { context, page } = await open(pages[name], { colorScheme, bypassCSP: true });
     await page.addScriptTag({ content: axeSource });
@@ -147,6 +147,19 @@ if (pages.kineto) {
   await page.goto("file://" + pages.kineto);
   const text = await page.locator("main").textContent();
   say("without scripts the answer and the findings are there", /Findings/.test(text ?? "") && (text ?? "").length > 300, text?.slice(0, 300));
+  await context.close();
+}
+
+if (pages.own) {
+  const { context, page, faults } = await open(pages.own, {});
+  const heads = await page.locator("main section h2").allTextContents();
+  say("template: own sections follow the findings; hidden ones are gone",
+    heads[0] === "Findings" && heads[1] === "Kernels <i>by kind</i>" && heads[2] === "Nothing here" && !heads.includes("Flame graphs"), heads.join(" | "));
+  const wide = await page.locator("#section_1 .bars .piece").evaluateAll((list) => list.map((one) => one.getBoundingClientRect().width));
+  say("template: bars fall from the longest", wide.length > 1 && wide[0] > 50 && wide.every((value, at) => at === 0 || value <= wide[at - 1] + 0.5), wide.join(" "));
+  const paragraphs = await page.locator(".front p").allTextContents();
+  const logo = await page.locator("img.own-logo").evaluate((one) => one.naturalWidth > 0);
+  say("template: front page and logo", paragraphs.length === 2 && paragraphs[0].includes("<script>") && logo && faults.length === 0, paragraphs.join(" / ") + faults.join(" "));
   await context.close();
 }
 

@@ -1,0 +1,68 @@
+/*
+ * template — what a user adds to the pages of `report`: a title, a logo, a front page of plain paragraphs, sections
+ * of their own asked in SQL, and which of ours to leave out. A YAML file of at most 1 MiB:
+ *
+ *     title: Nightly training
+ *     logo: logo.svg                # beside this file; svg, png, jpeg, gif or webp of at most 256 KiB
+ *     front: |
+ *       Paragraphs, apart by empty lines.
+ *     sections:
+ *       - title: Attention
+ *         text: What it is about.
+ *         draw: bars                # or table; bars need a column of text and one of numbers
+ *         sql: SELECT name, sum(dur) AS total_ns FROM kernels GROUP BY 1 ORDER BY 2 DESC
+ *     hide: [flame, roofline]
+ *
+ *     struct nl_template own;
+ *     if (nl_template_open(&own, "nightly.yaml", err)) {
+ *         done = nl_template_answer(&own, report, db, err);      // its sections are results of the report now
+ *         ...
+ *     }
+ *     nl_template_release(&own);
+ */
+#ifndef NL_TEMPLATE_H
+#define NL_TEMPLATE_H
+
+#include "answer/report.h"
+
+#define NL_TEMPLATE_SECTIONS 32
+#define NL_TEMPLATE_HIDES    16
+
+struct nl_db;
+
+struct nl_template_section {
+    const char *title, *text, *sql; /* text may be NULL */
+    size_t line;                    /* of the SQL, from 1 */
+    bool bars;
+};
+
+struct nl_template {
+    const char *path;
+    const char *title, *front, *logo; /* NULL = none; logo as a data: address */
+    struct nl_template_section sections[NL_TEMPLATE_SECTIONS];
+    size_t section_count;
+    const char *hide[NL_TEMPLATE_HIDES];
+    size_t hide_count;
+    struct nl_arena arena;
+};
+
+/* Reads the text of a template; `logo` stays the name of a file. NL_USAGE with line and column. */
+NL_MUST_CHECK bool nl_template_read(struct nl_template *own, const char *text, size_t size,
+                                    struct nl_err *err);
+
+/* Reads a file, and the logo beside it. Release it whatever comes back. */
+NL_MUST_CHECK bool nl_template_open(struct nl_template *own, const char *path, struct nl_err *err);
+void nl_template_release(struct nl_template *own);
+
+/* Asks the sections and adds their answers to the report as results "section_1", "section_2", …. */
+NL_MUST_CHECK bool nl_template_answer(const struct nl_template *own, struct nl_report *report,
+                                      struct nl_db *db, struct nl_err *err);
+
+/* The section that a result is the answer of; NULL: a result of ours, or no template. */
+const struct nl_template_section *nl_template_section(const struct nl_template *own,
+                                                      const struct nl_result *result);
+
+/* Whether the part of a page, or table, of that name is to be left out. `own` may be NULL. */
+bool nl_template_hides(const struct nl_template *own, const char *name);
+
+#endif
