@@ -229,7 +229,7 @@ static bool load_part(struct nl_captures *captures, char *word, const struct nl_
     if (!nl_input_plausible(word) && !strncmp(word, "tag:", 4))
         return load_runs(captures, "tag", word + 4, call, err);
     if (!nl_input_plausible(word) && !strncmp(word, "branch:", 7))
-        return load_runs(captures, "run.branch", word + 7, call, err);
+        return load_runs(captures, "run.git_branch", word + 7, call, err);
     return load_word(captures, word, call, err);
 }
 

@@ -6,7 +6,7 @@
  *     FOLDER                    a capture of several ranks; or several, where files of one rank repeat
  *     @~2,@~1,@                 runs of the ledger
  *     tag:main  tag:main~5      all runs with that tag; the newest 5 of them
- *     branch:main~5             the newest 5 runs of a branch (run.branch)
+ *     branch:main~5             the newest 5 runs of a branch (run.git_branch)
  *
  * A word that exists as it is written is never cut at its commas. Windows in brackets hold for their
  * word.

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "ledger/artefactwalk.h"
 #include "ledger/ledgerdb.h"
+#include "ledger/runanomaly.h"
 #include "ledger/runcard.h"
 #include "ledger/runkeep.h"
 #include "ledger/runopen.h"
@@ -100,6 +101,7 @@ static bool copy_run(struct merging *merging, const struct nl_ledger_run *run, c
     if (done) {
         done = nl_runcard_apply(merging->into, card, &made, err) &&
                nl_runrows_document(merging->into, made, document, err) &&
+               nl_runanomaly_judge(merging->into, made, err) &&
                copy_print(merging, run->run, made, err) &&
                nl_runkeep_event(merging->into, made, merging->command, err);
         done = nl_ledgerdb_end(merging->into, done, err);

@@ -10,6 +10,7 @@
 
 #include "ledger/ledgerdb.h"
 #include "ledger/orphans.h"
+#include "ledger/runanomaly.h"
 #include "ledger/runcard.h"
 #include "ledger/runload.h"
 #include "ledger/runopen.h"
@@ -344,7 +345,9 @@ bool nl_ledger_rebuild(const char *folder, struct nl_ledger_rebuilt *rebuilt, st
     struct rebuilding rebuilding = {.folder = folder, .rebuilt = rebuilt, .job = job};
     *rebuilt = (struct nl_ledger_rebuilt){0};
     bool done = open_database(&rebuilding, err) && take_cards(&rebuilding, err) &&
-                take_documents(&rebuilding, err) && write_cards(&rebuilding, err);
+                take_documents(&rebuilding, err) &&
+                nl_runanomaly_judge_rest(rebuilding.ledger, job, err) &&
+                write_cards(&rebuilding, err);
     nl_ledger_close(rebuilding.ledger);
     return done;
 }

@@ -82,6 +82,17 @@ static const char *const steps[] = {
     ("ALTER TABLE tags ADD COLUMN given INTEGER NOT NULL DEFAULT 0;"
      /* Artefacts that a command let go of: gc removes these and no others. */
      "CREATE TABLE released(sha256 TEXT PRIMARY KEY) WITHOUT ROWID;"),
+    /* 3 → 4 */
+    /* How many earlier runs of its workload and host a run was held against (runhistory.h), */
+    ("CREATE TABLE histories("
+     "  run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE,"
+     "  runs INTEGER NOT NULL, workload TEXT, host TEXT);"
+     /* and what was unusual (runanomaly.h): the median of those and how they spread. */
+     "CREATE TABLE anomalies("
+     "  run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,"
+     "  ordinal INTEGER NOT NULL, metric TEXT NOT NULL, value, usual, spread, change_share, z,"
+     "  PRIMARY KEY(run, ordinal)) WITHOUT ROWID;"
+     "CREATE INDEX anomalies_by_metric ON anomalies(metric, run);"),
 };
 
 const struct nl_ledger_schema nl_ledger_schema = {steps, sizeof steps / sizeof *steps};

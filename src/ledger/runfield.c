@@ -13,9 +13,23 @@
 static const struct {
     const char *name;
     enum nl_field_kind kind;
-} own[] = {{"id", NL_FIELD_ID},           {"name", NL_FIELD_NAME}, {"added", NL_FIELD_ADDED},
-           {"tag", NL_FIELD_TAG},         {"tags", NL_FIELD_TAG},  {"finding", NL_FIELD_FINDING},
-           {"findings", NL_FIELD_FINDING}};
+} own[] = {{"id", NL_FIELD_ID},
+           {"name", NL_FIELD_NAME},
+           {"added", NL_FIELD_ADDED},
+           {"tag", NL_FIELD_TAG},
+           {"tags", NL_FIELD_TAG},
+           {"finding", NL_FIELD_FINDING},
+           {"findings", NL_FIELD_FINDING},
+           {"anomaly", NL_FIELD_ANOMALY},
+           {"anomalies", NL_FIELD_ANOMALY}};
+
+/* Short words for facts. */
+static const struct {
+    const char *word, *fact;
+} short_words[] = {{"branch", "run.git_branch"},
+                   {"run.branch", "run.git_branch"},
+                   {"commit", "run.git_commit"},
+                   {"host", "hardware.host_name"}};
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -83,6 +97,25 @@ static bool could_be_set(const char *name)
     return nl_rundoc_setting_check(&setting, NULL);
 }
 
+/* By the whole name, else by the last part of it, else as a short word. */
+static bool find_named(struct nl_ledger *ledger, const char *name, struct nl_field *some,
+                       size_t *count, struct nl_arena *arena, struct nl_err *err)
+{
+    static const char exact[] = "SELECT key, name, unit FROM keys WHERE name = ?1";
+    if (!find_facts(ledger, name, exact, some, SOME, count, arena, err))
+        return false;
+    if (!*count && !find_facts(ledger, name,
+                               "SELECT key, name, unit FROM keys "
+                               "WHERE substr(name, -length(?1) - 1) = '.' || ?1 ORDER BY name",
+                               some, SOME, count, arena, err))
+        return false;
+    for (size_t i = 0; i < sizeof short_words / sizeof short_words[0] && !*count; i++)
+        if (strcmp(name, short_words[i].word) == 0 &&
+            !find_facts(ledger, short_words[i].fact, exact, some, SOME, count, arena, err))
+            return false;
+    return true;
+}
+
 bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_field *field,
                       bool *known, struct nl_arena *arena, struct nl_err *err)
 {
@@ -95,13 +128,7 @@ bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_fiel
             *field = (struct nl_field){.kind = own[i].kind, .name = own[i].name};
             return true;
         }
-    if (!find_facts(ledger, name, "SELECT key, name, unit FROM keys WHERE name = ?1", some, SOME,
-                    &count, arena, err))
-        return false;
-    if (!count && !find_facts(ledger, name,
-                              "SELECT key, name, unit FROM keys "
-                              "WHERE substr(name, -length(?1) - 1) = '.' || ?1 ORDER BY name",
-                              some, SOME, &count, arena, err))
+    if (!find_named(ledger, name, some, &count, arena, err))
         return false;
     if (count == 1) {
         *field = some[0];

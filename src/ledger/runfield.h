@@ -15,6 +15,7 @@ enum nl_field_kind {
     NL_FIELD_ADDED,
     NL_FIELD_TAG,
     NL_FIELD_FINDING,
+    NL_FIELD_ANOMALY,
     NL_FIELD_FACT
 };
 

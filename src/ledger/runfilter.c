@@ -257,6 +257,7 @@ static bool condition(struct nl_runfilter *filter, const struct nl_field *field,
     case NL_FIELD_NAME: text_condition(filter, where, "r.name", op, text); return true;
     case NL_FIELD_TAG: return set_condition(filter, "tags", "tag", op, text, err);
     case NL_FIELD_FINDING: return set_condition(filter, "findings", "cause", op, text, err);
+    case NL_FIELD_ANOMALY: return set_condition(filter, "anomalies", "metric", op, text, err);
     case NL_FIELD_FACT: return fact_condition(filter, field, op, text, err);
     case NL_FIELD_ADDED:
         return number_condition(filter, where, field, "r.added_ns", op, text) ||

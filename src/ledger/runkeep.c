@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "ledger/ledgerdb.h"
+#include "ledger/runanomaly.h"
 #include "ledger/runrows.h"
 #include "store/redact.h"
 #include "store/tracefile.h"
@@ -185,6 +186,7 @@ static bool write_rows(struct nl_ledger *ledger, int64_t run, const struct nl_ru
     bool fresh = run == 0;
     return (!fresh || make_run(ledger, &run, load, err)) && put_settings(ledger, run, load, err) &&
            nl_runrows_document(ledger, run, load->document, err) &&
+           nl_runanomaly_judge(ledger, run, err) &&
            (!load->findings || nl_runrows_findings(ledger, run, load->findings, err)) &&
            (!load->print.items.len || nl_ledger_print_put(ledger, run, &load->print, err)) &&
            put_artefacts(ledger, run, kept, err) &&

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "ledger/runfilter.h"
+#include "ledger/runhistory.h"
 #include "ledger/runprint.h"
 
 #define SQL_MAX     NL_FILTER_SQL
@@ -20,7 +21,7 @@
 static const char first_columns[] = "id,added,name,tags";
 static const char usual_columns[] =
     "workload.model,workload.precision,workload.batch_size,metrics.mean_step_ns,"
-    "timeline.duration_ns,hardware.device_name,findings";
+    "anomalies,timeline.duration_ns,hardware.device_name,findings";
 
 struct list {
     struct nl_ledger *ledger;
@@ -95,10 +96,14 @@ static void add_order(struct list *list, struct nl_buf *sql)
                       " ORDER BY s.text IS NULL, s.number IS NULL, s.number %s, s.text %s, "
                       "r.run DESC",
                       way, way);
-    else if (list->sort.kind == NL_FIELD_TAG || list->sort.kind == NL_FIELD_FINDING)
+    else if (list->sort.kind == NL_FIELD_TAG || list->sort.kind == NL_FIELD_FINDING ||
+             list->sort.kind == NL_FIELD_ANOMALY)
         nl_buf_format(sql,
                       " ORDER BY (SELECT count(*) FROM %s t WHERE t.run = r.run) %s, r.run DESC",
-                      list->sort.kind == NL_FIELD_TAG ? "tags" : "findings", way);
+                      list->sort.kind == NL_FIELD_TAG       ? "tags"
+                      : list->sort.kind == NL_FIELD_FINDING ? "findings"
+                                                            : "anomalies",
+                      way);
     else
         nl_buf_format(sql, " ORDER BY r.%s %s", list->sort.name, way);
 }
@@ -153,6 +158,27 @@ static bool set_cell(struct list *list, struct nl_result *result, int64_t run,
     return rows && ok;
 }
 
+/* "mean_step_ns +21 %, 2 more"; "none"; NULL where a history is too short to know. */
+static bool anomaly_cell(struct list *list, struct nl_result *result, int64_t run,
+                         struct nl_cell *cell, struct nl_err *err)
+{
+    bool ok = true;
+    sqlite3_stmt *rows = nl_ledgerdb_ask(
+        list->ledger, err,
+        "SELECT CASE WHEN h.runs >= ?2 THEN coalesce((SELECT metric || "
+        "coalesce(printf(' %+.0f %%', 100 * change_share), '') FROM anomalies a WHERE a.run = ?1 "
+        "AND ordinal = 0), 'none') || coalesce((SELECT ', ' || (count(*) - 1) || ' more' FROM "
+        "anomalies a WHERE a.run = ?1 HAVING count(*) > 1), '') END FROM histories h WHERE h.run "
+        "= ?1",
+        "ii", run, (int64_t)NL_HISTORY_LEAST);
+    if (rows && nl_ledgerdb_next(err, list->ledger, rows, &ok)) {
+        if (sqlite3_column_type(rows, 0) != SQLITE_NULL)
+            *cell = cell_of(result, rows, 0, 0);
+        sqlite3_reset(rows);
+    }
+    return rows && ok;
+}
+
 static bool id_cell(struct list *list, struct nl_result *result, const char *id,
                     struct nl_cell *cell, struct nl_err *err)
 {
@@ -188,6 +214,7 @@ static bool add_row(struct list *list, struct nl_result *result, sqlite3_stmt *r
             break;
         case NL_FIELD_TAG:
         case NL_FIELD_FINDING: done = set_cell(list, result, run, field, &cells[i], err); break;
+        case NL_FIELD_ANOMALY: done = anomaly_cell(list, result, run, &cells[i], err); break;
         case NL_FIELD_FACT:
             if (list->column_known[i])
                 done = fact_cell(list, result, run, field, &cells[i], err);

@@ -279,7 +279,7 @@ bool nl_ledger_series(struct nl_ledger *ledger, const char *metric, const char *
         done && take_runs(ledger, series, &numbers, err) &&
         (!filter_count || filter(ledger, series, filters, filter_count, err)) &&
         take_texts(ledger, series, "run.git_commit", offsetof(struct nl_series_run, commit), err) &&
-        take_texts(ledger, series, "run.branch", offsetof(struct nl_series_run, branch), err) &&
+        take_texts(ledger, series, "run.git_branch", offsetof(struct nl_series_run, branch), err) &&
         take_texts(ledger, series, "hardware.host_name", offsetof(struct nl_series_run, host), err);
     nl_free(numbers.items);
     return done;

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "ledger/artefact.h"
+#include "ledger/runanomaly.h"
 #include "ledger/runfield.h"
 
 #define COLUMNS_MAX 9
@@ -56,6 +57,18 @@ static const struct part parts[] = {
       {"cost_share", "Share", NL_MEANS_SHARE}},
      "SELECT cause, severity, title, confidence, cost_ns, cost_share FROM findings "
      "WHERE run = ?1 ORDER BY ordinal"},
+    {"anomalies",
+     "Unusual against its history",
+     {{"metric", "Metric", NL_MEANS_TEXT},
+      {"value", "Value", NL_MEANS_ANY},
+      {"usual", "Usual", NL_MEANS_ANY},
+      {"spread", "Spread", NL_MEANS_ANY},
+      {"change_share", "Change", NL_MEANS_CHANGE_SHARE},
+      {"z", "Robust z", NL_MEANS_NUMBER},
+      {"history_count", "Earlier runs", NL_MEANS_COUNT},
+      {"host", "Host", NL_MEANS_TEXT}},
+     "SELECT metric, value, usual, spread, change_share, z, runs, host, NULL FROM anomalies JOIN "
+     "histories USING (run) WHERE run = ?1 ORDER BY ordinal"},
     {"notes",
      "Notes",
      {{"made_at", "Made", NL_MEANS_TEXT},
@@ -208,7 +221,12 @@ static bool headline(struct nl_ledger *ledger, const struct nl_ledger_run *run,
             nl_arena_format(&report->arena, "id %s", run->id);
         sqlite3_reset(rows);
     }
-    return rows && ok;
+    if (!rows || !ok)
+        return false;
+    const char *unusual = nl_runanomaly_sentence(ledger, run->run, &report->arena, err);
+    if (unusual)
+        report->headlines[report->headline_count++] = unusual;
+    return unusual != NULL;
 }
 
 static bool check_section(const char *section, struct nl_err *err)
