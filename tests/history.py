@@ -2,6 +2,7 @@
 """What is unusual of a run against its own history in the ledger: held against medians and MADs worked out here, by host, and
 at 100,000 runs."""
 import json
+import math
 import os
 import random
 import sqlite3
@@ -134,6 +135,51 @@ def branches(tally, book):
                 book.listed("branch=main"))
 
 
+def learnt(steps):
+    """(s, runs) of runs given as lists of steady steps in the order of adding: a second implementation."""
+    logs = [math.log(statistics.median(one)) for one in steps[-30:]]
+    apart = [abs(a - b) for a, b in zip(logs, logs[1:])]
+    most = 3.5 * 1.4826022185056018 * statistics.median(apart)
+    return math.sqrt(sum(min(d, most) ** 2 for d in apart) / (2 * (len(logs) - 1))), len(logs)
+
+
+def noise(tally, folder):
+    """How captures differ is learnt from earlier runs of the same program; a change that the built-in noise hides is told."""
+    book = Book(folder)
+    for i in range(9):
+        write(os.path.join(folder, "run%d.json" % i), Plant(steps=8, clock=book.rng.gauss(1, 0.002), noise=0.002, seed=book.rng.random()))
+        book.call("add", "run%d.json" % i)
+        if i == 4:
+            write(os.path.join(folder, "run100.json"), Plant(steps=8, noise=0.002, seed=7))
+            write(os.path.join(folder, "run101.json"), Plant(steps=8, noise=0.002, seed=8, clock=1.016))
+            early = book.call("diff", "run100.json", "run101.json", "--format", "json")
+    base = sqlite3.connect(os.path.join(folder, "book", "ledger.db"))
+    steps = [[ns for ns, in base.execute("SELECT dur_ns FROM steps WHERE run = ? AND phase = 'steady'", (run,))]
+             for run, in base.execute("SELECT run FROM runs ORDER BY run")]
+    base.close()
+    sd, runs = learnt(steps)
+    first = json.loads(early.stdout)["result"]["verdict"][0]
+    tally.check("5 runs tell no noise", first["noise_share"] is None and first["verdict"] == "inconclusive", first)
+    result = book.call("diff", "run100.json", "run101.json", "--format", "json")
+    answer = json.loads(result.stdout)["result"]
+    row, back = answer["verdict"][0], json.loads(book.call("diff", "run101.json", "run100.json", "--format", "json").stdout)["result"]["verdict"][0]
+    tally.check("9 runs do, as worked out here", abs(row["noise_share"] / sd - 1) < 1e-9 and row["noise_run_count"] == runs == 9,
+                (row, sd))
+    tally.check("a change of 1.6 %% at noise of %.2f %%: told from one capture a side" % (100 * sd), row["verdict"] == "slower" and
+                any("(9 runs in the ledger)" in line for line in answer["headline"]), answer["headline"])
+    tally.check("the other way round is the negative", back["verdict"] == "faster" and
+                abs(row["ratio_low"] * back["ratio_high"] - 1) < 1e-9 and abs(row["ratio_high"] * back["ratio_low"] - 1) < 1e-9, back)
+    other = neurolens(["diff", "run100.json", "run101.json", "--format", "json", "--ledger", os.path.join(folder, "empty")], cwd=folder)
+    tally.check("another ledger does not know", other.status in (0, 4) and "slower" not in other.stdout, other.describe())
+    row = json.loads(book.call("diff", "@~8", "@~7,@~6", "--format", "json").stdout)["result"]["verdict"][0]
+    sd, runs = learnt(steps[3:])
+    tally.check("runs that are compared do not count", row["noise_run_count"] == runs == 6 and abs(row["noise_share"] / sd - 1) < 1e-9, row)
+    result = book.call("check", "run101.json", "--baseline", "run100.json", "--fail-on", "step.p50 > +1%")
+    tally.check("check, too", result.status == 1 and "9 runs in the ledger" in " ".join(result.stdout.split()), result.describe())
+    result = book.call("check", "--self-test", "--baseline", "run100.json", "--format", "json")
+    tally.check("check --self-test, too", "as earlier runs in the ledger do" in result.stderr, result.describe())
+
+
 def many(tally, folder):
     """100,000 runs of 20 hosts and 50 workloads."""
     book = Book(folder)
@@ -187,6 +233,8 @@ def main():
     tally = Tally("history")
     with tempfile.TemporaryDirectory(prefix="neurolens-history-") as folder:
         hosts(tally, folder)
+    with tempfile.TemporaryDirectory(prefix="neurolens-history-") as folder:
+        noise(tally, folder)
     with tempfile.TemporaryDirectory(prefix="neurolens-history-") as folder:
         many(tally, folder)
     return tally.finish()

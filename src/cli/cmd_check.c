@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/capturenoise.h"
 #include "cli/captures.h"
 #include "cli/ledgercall.h"
 #include "cli/message.h"
@@ -165,6 +166,8 @@ static bool load(struct check *check, const struct nl_call *call, struct nl_err 
         return false;
     if (!nl_captures_load(&check->changed, call->argument, (size_t)call->count, call, err))
         return false;
+    struct nl_captures *both[] = {&check->changed, &check->base};
+    nl_capture_noise(both, check->has_base ? 2 : 1, call);
     if (check->rules.count)
         return true;
     if (!check->has_base)
@@ -197,15 +200,21 @@ static bool judge(struct check *check, struct nl_call *call, struct nl_output *o
 
 static bool self_test(struct check *check, const struct nl_call *call, struct nl_err *err)
 {
-    struct nl_noise noise = {0};
+    struct nl_captures *base_alone[] = {&check->base};
+    nl_capture_noise(base_alone, check->has_base ? 1 : 0, call);
+    struct nl_noise noise = check->base.input.noise;
     size_t base = check->has_base ? check->base.count : 3;
     size_t changed = check->changed.count ? check->changed.count : 3;
     double sd = check->has_base ? nl_gate_noise(&check->base.input) : NAN;
-    bool known = !isnan(sd);
-    if (!known)
+    const char *from = "as the baseline's do";
+    if (noise.sd > 0) {
+        sd = noise.sd;
+        from = "as earlier runs in the ledger do";
+    } else if (isnan(sd)) {
         sd = NL_NOISE_SEVERAL;
-    nl_message_note(call, "captures differ by %.2f %% (%s); %zu and %zu captures", 100 * sd,
-                    known ? "as the baseline's do" : "assumed: no baseline of two captures or more",
+        from = "assumed: no baseline of two captures or more";
+    }
+    nl_message_note(call, "captures differ by %.2f %% (%s); %zu and %zu captures", 100 * sd, from,
                     base, changed);
     struct nl_result *result = nl_gate_simulate(sd, base, changed, check->rules.tolerance, &noise);
     bool done = nl_ledgercall_print(call, result, NULL, err);

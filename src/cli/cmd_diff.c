@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "cli/capturenoise.h"
 #include "cli/captures.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -73,6 +74,8 @@ static bool compare(struct side sides[2], struct nl_call *call, struct nl_output
                     struct nl_err *err)
 {
     bool comparable;
+    struct nl_captures *both[] = {&sides[0].captures, &sides[1].captures};
+    nl_capture_noise(both, 2, call);
     nl_job_phase(call->job, "comparing", 0);
     struct nl_report *report = nl_diff_new(&sides[0].captures.input, &sides[1].captures.input,
                                            call->settings.section, &comparable, call->job, err);

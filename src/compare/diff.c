@@ -109,6 +109,16 @@ static bool measure(struct diff_doc *doc, enum diff_unit unit)
     return false;
 }
 
+/* Of both sides the larger, so that the other way round is the negative. Where what other programs took is left
+ * out, captures differ by less than the runs of a ledger, which have it. */
+static struct nl_noise choose_noise(const struct diff_doc *doc, const struct nl_noise *a,
+                                    const struct nl_noise *b)
+{
+    if (doc->base.preempt || doc->changed.preempt)
+        return (struct nl_noise){0};
+    return a->sd >= b->sd ? *a : *b;
+}
+
 void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
                       const struct nl_diff_input *changed)
 {
@@ -116,21 +126,22 @@ void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
     doc->changed_word = changed->word;
     doc->base_all = base->all ? base->all : base->word;
     doc->changed_all = changed->all ? changed->all : changed->word;
-    doc->noise = base->noise;
     diff_team_open(&doc->base, base);
     diff_team_open(&doc->changed, changed);
     enum diff_unit unit = choose_unit(&doc->base, &doc->changed);
     if (unit < DIFF_UNITS && measure(doc, unit))
         diff_pair(&doc->rows, &doc->base, &doc->base_parts, &doc->changed, &doc->changed_parts,
                   true);
+    doc->noise = choose_noise(doc, &base->noise, &changed->noise);
     if (unit < DIFF_UNITS)
-        diff_rows_judge(&doc->rows, &doc->base, &doc->changed, &base->noise);
+        diff_rows_judge(&doc->rows, &doc->base, &doc->changed, &doc->noise);
     doc->has_ops = make_lens(doc, DIFF_BY_OPERATOR, &doc->base_ops, &doc->changed_ops);
     diff_judge(&doc->sureness,
                &(struct diff_judged){&doc->base, &doc->base_parts,
                                      doc->has_ops ? &doc->base_ops : NULL, base},
                &(struct diff_judged){&doc->changed, &doc->changed_parts,
-                                     doc->has_ops ? &doc->changed_ops : NULL, changed});
+                                     doc->has_ops ? &doc->changed_ops : NULL, changed},
+               &doc->noise);
     diff_pace_find(&doc->pace, &doc->base, &doc->changed, &doc->rows);
     if (doc->pace.other_work && doc->sureness.verdict == DIFF_UNKNOWN)
         doc->sureness.reason = "one side did less of the same work, and there are no steps to "

@@ -207,12 +207,12 @@ static double median_of(const struct diff_side *side)
 }
 
 static void judge_captures(struct diff_sureness *s, const struct diff_judged *a,
-                           const struct diff_judged *b)
+                           const struct diff_judged *b, const struct nl_noise *noise)
 {
     struct nl_buf list;
     struct sides sides = {{captures_of(a->side), captures_of(b->side)},
                           {diff_capture_count(a->side), diff_capture_count(b->side)},
-                          &a->facts->noise};
+                          noise};
     judge(s, &sides);
     if (a->side->by_step)
         s->median_ratio = median_of(b->side) / median_of(a->side);
@@ -226,7 +226,8 @@ static void judge_captures(struct diff_sureness *s, const struct diff_judged *a,
     nl_free(sides.captures[1]);
 }
 
-void diff_judge(struct diff_sureness *s, const struct diff_judged *a, const struct diff_judged *b)
+void diff_judge(struct diff_sureness *s, const struct diff_judged *a, const struct diff_judged *b,
+                const struct nl_noise *noise)
 {
     struct nl_buf against;
     *s = (struct diff_sureness){.verdict = DIFF_UNKNOWN,
@@ -246,7 +247,7 @@ void diff_judge(struct diff_sureness *s, const struct diff_judged *a, const stru
         s->ratio = (double)b->side->mean / (double)a->side->mean;
     bool steps = a->side->by_step && b->side->by_step;
     if (a->side->unit < DIFF_UNITS && (steps || (a->side->captures && b->side->captures)))
-        judge_captures(s, a, b);
+        judge_captures(s, a, b, noise);
     s->reason = reason_of(s, a->side, b->side);
     if (against.len) {
         s->verdict = DIFF_INCOMPARABLE;

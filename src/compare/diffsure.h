@@ -67,8 +67,9 @@ struct diff_judged {
 void diff_find_facts(struct diff_sureness *sureness, const struct diff_judged *base,
                      const struct diff_judged *changed, struct nl_buf *against);
 
+/* `noise`: how captures differ, as far as history tells. */
 void diff_judge(struct diff_sureness *sureness, const struct diff_judged *base,
-                const struct diff_judged *changed);
+                const struct diff_judged *changed, const struct nl_noise *noise);
 
 const char *diff_verdict_text(enum diff_verdict verdict);
 

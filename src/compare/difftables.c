@@ -38,6 +38,8 @@ static const struct nl_result_column verdict_ns[] = {
     {"outlying", NULL, NL_MEANS_TEXT},
     {"base_preempted_share", "A preempted", NL_MEANS_SHARE},
     {"new_preempted_share", "B preempted", NL_MEANS_SHARE},
+    {"noise_share", "captures differ by", NL_MEANS_SHARE},
+    {"noise_run_count", "as earlier runs show", NL_MEANS_COUNT},
 };
 #define VERDICT_COLUMNS (sizeof verdict_ns / sizeof verdict_ns[0])
 
@@ -99,6 +101,10 @@ static void put_captures(const struct diff_doc *doc, struct nl_result *result,
     cells[10] = s->outlying ? nl_cell_text(result, nl_str(s->outlying)) : (struct nl_cell){0};
     cells[11] = nl_cell_f64(diff_kept_share(&doc->base));
     cells[12] = nl_cell_f64(diff_kept_share(&doc->changed));
+    if (doc->noise.sd > 0) {
+        cells[13] = nl_cell_f64(doc->noise.sd);
+        cells[14] = nl_answer_count(doc->noise.runs);
+    }
 }
 
 struct nl_result *diff_verdict_table(const struct diff_doc *doc)

@@ -210,6 +210,20 @@ static void say_kept(struct nl_buf *text, const struct diff_side *a, const struc
                   nl_format_percent(first, shares[0]), nl_format_percent(second, shares[1]));
 }
 
+/* How captures differ, where the captures themselves hardly show it. */
+static void say_noise(const struct diff_doc *doc, struct nl_buf *text, bool few)
+{
+    const struct nl_noise *noise = &doc->noise;
+    char share[NL_UNIT_TEXT];
+    if (noise->sd > 0)
+        nl_buf_format(text, "; captures of this program differ by %s%s%s (%zu runs in the ledger)",
+                      nl_format_percent(share, noise->sd), noise->host ? " on " : "",
+                      noise->host ? noise->host : "", noise->runs);
+    else if (few)
+        nl_buf_text(text,
+                    "; one capture a side: captures of one program differ by a percent or more");
+}
+
 static void say_sure(struct diff_doc *doc, struct nl_buf *text)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
@@ -231,9 +245,7 @@ static void say_sure(struct diff_doc *doc, struct nl_buf *text)
         nl_buf_text(text, ", the mean by ");
         diff_put_percent(text, mean - 1);
     }
-    if (n < 2 || m < 2)
-        nl_buf_text(text,
-                    "; one capture a side: captures of one program differ by a percent or more");
+    say_noise(doc, text, n < 2 || m < 2);
     if (s->outlying)
         nl_buf_format(text, "; far from the others of its side: %s", s->outlying);
     say_needed(doc, text);

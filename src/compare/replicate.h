@@ -32,8 +32,10 @@
 
 /* What is known beforehand of how captures differ; zeroed = the defaults above. */
 struct nl_noise {
-    double sd; /* of logarithms; 0 = not known */
-    double df; /* runs that it was learnt from, less one */
+    double sd;        /* of logarithms; 0 = not known */
+    double df;        /* degrees of freedom of that */
+    size_t runs;      /* that it was learnt from, */
+    const char *host; /* and on which; NULL not known */
 };
 
 /* One capture: its steps in few numbers. Unknown is NaN. */

@@ -34,7 +34,8 @@ static const struct list {
      "WHERE NOT EXISTS (SELECT 1 FROM provenance WHERE run = ?1 AND made_ns = ?2)",
      true, false},
     {"settings", "SELECT key, value, origin FROM settings WHERE run = ?1 ORDER BY key",
-     "INSERT OR REPLACE INTO settings(run, key, value, origin) VALUES(?1, ?2, ?3, ?4)", false},
+     "INSERT OR REPLACE INTO settings(run, key, value, origin) VALUES(?1, ?2, ?3, ?4)", false,
+     false},
     {"sources",
      "SELECT ordinal, name, sha256, bytes, path FROM sources WHERE run = ?1 "
      "ORDER BY ordinal",
