@@ -2,26 +2,31 @@
 """Do the tests bite? Changes one line of the program at a time and counts the changes that no test of
 `make check` notices; `make mutants`.
 
-    tools/mutants.py [-n COUNT] [--seed N] [--room ROOM] [--keep FILE]
+    tools/mutants.py [-n COUNT] [--seed N] [--room ROOM] [--minutes M] [--log FILE] [--keep FILE]
+    tools/mutants.py --again FILE    the survivors of that log once more, with the tests as they are now
 
 A mutant is one edit of one line in src: a comparison or a sign turned round, a number changed, a
 condition negated, two arguments swapped, a `break` taken out. COUNT of them (default 40) are drawn over the
 engine, the readers and the findings with a fixed seed, so that a run can be repeated. Each is compiled in
 build-mutants (a copy of the tree there, so that this one stays as it is) and put to the parts of `make
 check`, cheapest first; the first failure kills it. What does not compile, or compiles to the same bytes, is
-drawn again. The last line is the score; docs/mutants.md keeps the last full run.
+drawn again. --log appends each verdict as a line of JSON; mutants that stand in it are not judged
+again, so that a run can be stopped and continued. The last line is the score; docs/mutants.md keeps the last run.
 """
 import argparse
 import hashlib
+import json
 import os
 import random
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ROOMS = ("timeline", "tables", "findings", "ingest", "parse", "sql", "store", "compare", "rundoc", "fingerprint")
+ROOMS = ("timeline", "account", "work", "tables", "findings", "answer", "ingest", "parse", "sql", "store", "compare", "rundoc",
+         "fingerprint")
 COPY = os.path.join(ROOT, "build-mutants")
 
 SWAPS = [(r"<=", "<"), (r">=", ">"), (r"(?<![-<])<(?![<=])", "<="), (r"(?<![->])>(?![>=])", ">="), (r"==", "!="), (r"!=", "=="),
@@ -64,19 +69,27 @@ def digest():
         return hashlib.sha256(file.read()).hexdigest()
 
 
-def killer():
-    """The first part of make check that fails, or None."""
-    env = dict(os.environ, NEUROLENS=os.path.join(COPY, "build", "neurolens"), PYTHONDONTWRITEBYTECODE="1")
-    scripts = [["python3", "tests/" + name] for name in ("query/run.py", "corpus.py", "golden_run/run.py", "cli/run.py", "parity.py", "invariants.py")]
+def parts():
+    """Commands of `make check`, and the invariants; those that kill most in least time first. The unit tests are linked when
+    the first of them is asked for, since that takes longer than most parts."""
+    scripts = [["python3", "tests/" + name] for name in ("query/run.py", "golden_run/run.py", "corpus.py", "cli/run.py", "parity.py")]
+    yield from scripts
+    subprocess.run(["ninja", "-C", "build", "--quiet"], cwd=COPY, stdout=subprocess.DEVNULL)
     folder = os.path.join(COPY, "build", "tests", "unit")
-    units = [[os.path.join(folder, n)] for n in sorted(os.listdir(folder)) if n.startswith("test_") and not n.endswith(".p")]
-    for command in scripts[:3] + units + scripts[3:]:
+    yield from ([os.path.join(folder, n)] for n in sorted(os.listdir(folder)) if n.startswith("test_") and not n.endswith(".p"))
+    yield ["python3", "tests/invariants.py"]
+
+
+def killer():
+    """The first part that fails, or None."""
+    env = dict(os.environ, NEUROLENS=os.path.join(COPY, "build", "neurolens"), PYTHONDONTWRITEBYTECODE="1")
+    for command in parts():
         try:
-            done = subprocess.run(command, cwd=COPY, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+            done = subprocess.run(command, cwd=COPY, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900)
             if done.returncode:
-                return os.path.basename(command[-1])
+                return os.path.relpath(command[-1], COPY) if command[-1].startswith(COPY) else command[-1]
         except subprocess.TimeoutExpired:
-            return os.path.basename(command[-1]) + " (endless)"
+            return command[-1] + " (endless)"
     return None
 
 
@@ -93,7 +106,6 @@ def judge(path, number, line, before):
             return "broken"
         if digest() == before:
             return "same"
-        subprocess.run(["ninja", "-C", "build", "--quiet"], cwd=COPY, stdout=subprocess.DEVNULL)
         return killer() or "survived"
     finally:
         lines[number] = old
@@ -101,45 +113,99 @@ def judge(path, number, line, before):
             file.write("\n".join(lines))
 
 
+def pool_of(wanted):
+    """(path, line number, old line, new line) of every mutation of the rooms."""
+    for room in ROOMS:
+        if wanted in room:
+            for folder, _, names in sorted(os.walk(os.path.join(COPY, "src", room))):
+                for name in sorted(n for n in names if n.endswith(".c")):
+                    path = os.path.relpath(os.path.join(folder, name), COPY)
+                    with open(os.path.join(COPY, path), encoding="utf-8") as file:
+                        text = file.read()
+                    lines = text.split("\n")
+                    yield from ((path, number, lines[number], line) for number, line in places(text))
+
+
+def survivors_of(log):
+    """Those of a log that survived, where their line stands today."""
+    for each in log:
+        if each["verdict"] == "survived":
+            with open(os.path.join(COPY, each["path"]), encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            found = [i for i, line in enumerate(lines) if line == each["old"]]
+            if found:
+                yield each["path"], min(found, key=lambda i: abs(i - each["line"])), each["old"], each["new"]
+            else:
+                print("gone       %s:%d: %s" % (each["path"], each["line"] + 1, each["old"].strip()))
+
+
+def read_log(path):
+    if not path or not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def table(log, seed):
+    """The log as Markdown: a row per room, then the survivors."""
+    total, killed = len(log), sum(each["verdict"] != "survived" for each in log)
+    text = ("# Mutants\n\nWhat `make mutants` found: one line of the program is changed at a time (a comparison, a sign, a number,\n"
+            "a condition, two arguments, a `break`), and the parts of `make check` and the invariants run until one fails.\n"
+            "A random sample of the rooms below, seed %d: **%d of %d killed (%.0f %%)**.\n\n"
+            "| room | mutants | killed | survived |\n|---|---|---|---|\n" % (seed, killed, total, 100.0 * killed / max(1, total)))
+    for room in ROOMS:
+        here = [each for each in log if each["path"].split("/")[1] == room]
+        lived = sum(each["verdict"] == "survived" for each in here)
+        text += "| %s | %d | %d | %d |\n" % (room, len(here), len(here) - lived, lived) if here else ""
+    text += "\n| survived | was | changed to |\n|---|---|---|\n"
+    cell = lambda line: "`%s`" % line.strip().replace("|", "\\|")
+    for each in log:
+        if each["verdict"] == "survived":
+            text += "| %s:%d | %s | %s |\n" % (each["path"], each["line"] + 1, cell(each["old"]), cell(each["new"]))
+    return text
+
+
 def main():
     reader = argparse.ArgumentParser(usage=__doc__)
     reader.add_argument("-n", type=int, default=40)
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("--room", default="")
+    reader.add_argument("--minutes", type=float, default=1e9, help="begin no mutant after so long")
+    reader.add_argument("--log", default="", help="append the verdicts here; continues")
+    reader.add_argument("--again", default="", help="judge the survivors of this log once more")
     reader.add_argument("--keep", default="", help="write the table here, as Markdown")
     options = reader.parse_args()
     os.environ.pop("WERROR", None)
     if not shutil.which("rsync"):
         sys.exit("rsync is missing: apt-get install rsync")
     prepare()
-    before, chance = digest(), random.Random(options.seed)
-    pool = []
-    for room in ROOMS:
-        if options.room in room:
-            for folder, _, names in sorted(os.walk(os.path.join(COPY, "src", room))):
-                for name in sorted(n for n in names if n.endswith(".c")):
-                    path = os.path.relpath(os.path.join(folder, name), COPY)
-                    with open(os.path.join(COPY, path), encoding="utf-8") as file:
-                        pool += [(path, number, line) for number, line in places(file.read())]
-    chance.shuffle(pool)
-    killed, survivors = 0, []
-    for path, number, line in pool:
-        if killed + len(survivors) >= options.n:
+    before, began = digest(), time.monotonic()
+    log = read_log(options.log)
+    known = {(each["path"], each["line"], each["new"]) for each in log}
+    if options.again:
+        pool = list(survivors_of(read_log(options.again)))
+    else:
+        pool = list(pool_of(options.room))
+        random.Random(options.seed).shuffle(pool)
+    for path, number, old, line in pool:
+        if len(log) >= options.n or time.monotonic() - began > 60 * options.minutes:
             break
+        if (path, number, line) in known:
+            continue
         verdict = judge(path, number, line, before)
         if verdict in ("same", "broken"):
             continue
-        killed += verdict != "survived"
-        if verdict == "survived":
-            survivors.append((path, number + 1, line.strip()))
-        print("%-10s %s:%d: %s" % (verdict if verdict == "survived" else "killed", path, number + 1, line.strip() + ("" if verdict == "survived" else "   [%s]" % verdict)), flush=True)
-    total = killed + len(survivors)
-    print("%d of %d mutants killed (%.0f %%)" % (killed, total, 100.0 * killed / max(1, total)))
+        log.append({"path": path, "line": number, "old": old, "new": line, "verdict": verdict})
+        if options.log:
+            with open(options.log, "a", encoding="utf-8") as file:
+                file.write(json.dumps(log[-1]) + "\n")
+        print("%-10s %s:%d: %s%s" % ("survived" if verdict == "survived" else "killed", path, number + 1, line.strip(),
+                                     "" if verdict == "survived" else "   [%s]" % verdict), flush=True)
+    killed = sum(each["verdict"] != "survived" for each in log)
+    print("%d of %d mutants killed (%.0f %%)" % (killed, len(log), 100.0 * killed / max(1, len(log))))
     if options.keep:
         with open(options.keep, "w", encoding="utf-8") as file:
-            file.write("# Mutants\n\nMade by `make mutants`: one line of the program changed at a time, and whether a part of `make check` or the\n"
-                       "invariants noticed. Seed %d: **%d of %d killed**.\n\n" % (options.seed, killed, total))
-            file.write("| survived | changed to |\n|---|---|\n" + "".join("| %s:%d | `%s` |\n" % (p, n, l.replace("|", "\\|")) for p, n, l in survivors))
+            file.write(table(log, options.seed))
 
 
 main()

@@ -23,8 +23,8 @@
 
 static const struct nl_path *find(const struct nl_inputs *inputs, const char *path)
 {
-    uint32_t row = id_index_get(&inputs->by_path, nl_hash(path, strlen(path)));
-    if (row == ID_INDEX_NONE || strcmp(inputs->items[row].path, path) != 0)
+    uint32_t row = nl_idmap_get(&inputs->by_path, nl_hash(path, strlen(path)));
+    if (row == NL_NO_ROW || strcmp(inputs->items[row].path, path) != 0)
         return NULL;
     return &inputs->items[row];
 }
@@ -36,7 +36,7 @@ static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
     nl_grow(&inputs->items, &inputs->cap, inputs->count + 1);
     const char *copy = nl_arena_text(&inputs->arena, path, strlen(path));
     const char *slash = strrchr(copy, '/');
-    id_index_put(&inputs->by_path, nl_hash(path, strlen(path)), (uint32_t)inputs->count);
+    nl_idmap_put(&inputs->by_path, nl_hash(path, strlen(path)), (uint32_t)inputs->count);
     inputs->items[inputs->count++] = (struct nl_path){copy, slash ? slash + 1 : copy, from_folder};
 }
 
@@ -260,7 +260,7 @@ void nl_inputs_free(struct nl_inputs *inputs)
         close(inputs->spools[i]);
     nl_free(inputs->spools);
     nl_free(inputs->items);
-    id_index_release(&inputs->by_path);
+    nl_idmap_release(&inputs->by_path);
     nl_arena_free(&inputs->arena);
     *inputs = (struct nl_inputs){0};
 }

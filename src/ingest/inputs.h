@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 
 struct nl_inputs {
     struct nl_path {
@@ -15,7 +15,7 @@ struct nl_inputs {
         bool from_folder; /* found inside a folder or by a glob, not named */
     } * items;
     size_t count, cap;
-    struct id_index by_path; /* hash of the path → item */
+    struct nl_idmap by_path; /* hash of the path → item */
     int *spools; /* descriptors of the files that standard input and pipes were copied to */
     size_t spool_count, spool_cap;
     struct nl_arena arena;

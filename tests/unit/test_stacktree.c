@@ -1,7 +1,7 @@
 /* Call stacks as a tree: equal frames, nodes in the order they come, whole stacks. */
 #include "check.h"
 #include "fabricate.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "ingest/lib/stacktree.h"
 #include "store/schema.h"
 
@@ -27,7 +27,7 @@ static void frames_are_told_apart(void)
 static void nodes_are_numbered_as_they_come(void)
 {
     struct stack_tree tree = {0};
-    struct id_index other = {0};
+    struct nl_idmap other = {0};
     uint64_t state = 11;
     uint32_t nodes = 0;
     for (uint32_t i = 0; i < 50; i++)
@@ -41,10 +41,10 @@ static void nodes_are_numbered_as_they_come(void)
         uint32_t found = (uint32_t)stack_tree_find(&tree, frames, depth, &at);
         for (uint32_t k = 0; k < depth; k++) {
             uint64_t key = (uint64_t)(caller + 1) << 32 | frames[k];
-            uint32_t want = id_index_get(&other, key);
-            bool is_new = want == ID_INDEX_NONE;
+            uint32_t want = nl_idmap_get(&other, key);
+            bool is_new = want == NL_NO_ROW;
             if (is_new)
-                id_index_put(&other, key, want = nodes++);
+                nl_idmap_put(&other, key, want = nodes++);
             known += !is_new;
             if (k + 1 == found)
                 CHECK_INT(at.node, want);
@@ -61,7 +61,7 @@ static void nodes_are_numbered_as_they_come(void)
     }
     CHECK(nodes > 50000);
     CHECK_INT(tree.nodes, nodes);
-    id_index_release(&other);
+    nl_idmap_release(&other);
     stack_tree_release(&tree);
 }
 

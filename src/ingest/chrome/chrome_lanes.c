@@ -80,7 +80,7 @@ static uint32_t make_process(struct chrome_worker *worker, struct chrome_actor p
 {
     struct nl_builder *builder = worker->load->builder;
     uint32_t process = nl_builder_process(builder, worker->load->source, pid.number);
-    id_index_put(&worker->pids, (uint64_t)pid.number, 0);
+    nl_idmap_put(&worker->pids, (uint64_t)pid.number, 0);
     if (rank != NL_NULL_I64)
         nl_builder_process_rank(builder, process, rank);
     if (pid.name && pid.name->len)
@@ -181,7 +181,7 @@ uint32_t chrome_device_lane(struct chrome_worker *worker, enum nl_lanekind kind)
 bool chrome_pid_seen(const struct chrome_worker *workers, unsigned count, int64_t pid)
 {
     for (unsigned w = 0; w < count; w++)
-        if (id_index_get(&workers[w].pids, (uint64_t)pid) != ID_INDEX_NONE)
+        if (nl_idmap_get(&workers[w].pids, (uint64_t)pid) != NL_NO_ROW)
             return true;
     return false;
 }

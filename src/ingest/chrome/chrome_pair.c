@@ -20,7 +20,7 @@ struct pairing {
     uint8_t *used; /* ends taken ahead of their turn */
     /* Asyncs: of each name the innermost open half (its place + 1 in `open`), and of each half the one
      * before it of the same name. */
-    struct id_index innermost;
+    struct nl_idmap innermost;
     uint32_t *before;
     size_t before_cap;
 };
@@ -126,7 +126,7 @@ static void release(struct pairing *p)
     nl_free(p->keys);
     nl_free(p->used);
     nl_free(p->before);
-    id_index_release(&p->innermost);
+    nl_idmap_release(&p->innermost);
     p->before = NULL;
     p->before_cap = 0;
 }
@@ -271,23 +271,23 @@ static void pair_spans(struct pairing *p)
 static void open_async(struct pairing *p, uint32_t half)
 {
     uint32_t name = p->halves[half].name;
-    uint32_t before = id_index_get(&p->innermost, name);
+    uint32_t before = nl_idmap_get(&p->innermost, name);
     push(p, half);
     nl_grow(&p->before, &p->before_cap, p->open_count);
-    p->before[p->open_count - 1] = before == ID_INDEX_NONE ? 0 : before;
-    id_index_put(&p->innermost, name, (uint32_t)p->open_count);
+    p->before[p->open_count - 1] = before == NL_NO_ROW ? 0 : before;
+    nl_idmap_put(&p->innermost, name, (uint32_t)p->open_count);
 }
 
 /* The end of the innermost half of its name. Closed halves keep their places until all are. */
 static void close_async(struct pairing *p, const struct chrome_half *end)
 {
-    uint32_t open = id_index_get(&p->innermost, end->name);
-    if (open == ID_INDEX_NONE || !open) {
+    uint32_t open = nl_idmap_get(&p->innermost, end->name);
+    if (open == NL_NO_ROW || !open) {
         note(p, end->phase == 'D' ? CHROME_NOTE_LONE_OBJECT : CHROME_NOTE_LONE_ASYNC);
         return;
     }
     stage_slice(p, &p->halves[p->open[open - 1]], end, NL_KIND_GENERIC, 0);
-    id_index_put(&p->innermost, end->name, p->before[open - 1]);
+    nl_idmap_put(&p->innermost, end->name, p->before[open - 1]);
     p->open[open - 1] = CLOSED;
     while (p->open_count && p->open[p->open_count - 1] == CLOSED)
         p->open_count--;
@@ -296,7 +296,7 @@ static void close_async(struct pairing *p, const struct chrome_half *end)
 static void end_group(struct pairing *p)
 {
     close_rest(p, CHROME_NOTE_OPEN_ASYNC);
-    id_index_clear(&p->innermost);
+    nl_idmap_clear(&p->innermost);
 }
 
 static void pair_asyncs(struct pairing *p)

@@ -29,7 +29,7 @@ void chrome_worker_release(struct chrome_worker *worker)
                      worker->flow_ends,   worker->labels,       worker->device_lanes};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++)
         nl_free(owned[i]);
-    id_index_release(&worker->pids);
+    nl_idmap_release(&worker->pids);
     chrome_names_release(&worker->names);
     chrome_names_release(&worker->shared);
     nl_buf_release(&worker->repaired);

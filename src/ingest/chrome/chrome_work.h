@@ -8,7 +8,7 @@
 #define CHROME_WORK_H
 
 #include "base/stream.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "ingest/chrome/chrome_event.h"
 #include "ingest/chrome/chrome_lanes.h"
 #include "ingest/chrome/chrome_names.h"
@@ -105,7 +105,7 @@ struct chrome_worker {
     struct chrome_label *labels;
     size_t label_count, label_cap;
     uint64_t *label_hashes; /* CHROME_LABEL_SLOTS */
-    struct id_index pids;   /* processes made */
+    struct nl_idmap pids;   /* processes made */
     struct chrome_device_lane *device_lanes;
     size_t device_lane_count, device_lane_cap;
     struct nl_arena texts;

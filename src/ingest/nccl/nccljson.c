@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "parse/csvread.h"
 #include "ingest/lib/gpurows.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "parse/jsonpull.h"
 
 #define LINE_MOST 65536 /* of what is kept of a line */
@@ -109,7 +109,7 @@ struct lines {
     struct {
         size_t at, len;
     } slot[SLOTS];
-    struct id_index comms; /* communicator → ranks */
+    struct nl_idmap comms; /* communicator → ranks */
     int64_t events, states, others, odd, no_ranks, dumps;
     bool plugin, inspector;
 };
@@ -239,9 +239,9 @@ static void add_collective(struct lines *l, struct nl_slice_row *slice)
     row.group_name = text_of(l, COMM).len ? nl_stage_name(stage, text_of(l, COMM)) : NL_NO_NAME;
     row.sequence = i64_of(l, SEQUENCE);
     row.peer = i64_of(l, PEER);
-    uint32_t ranks = id_index_get(&l->comms, u64_of(l, COMM));
-    l->no_ranks += ranks == ID_INDEX_NONE;
-    row.ranks = ranks == ID_INDEX_NONE ? NL_NULL_U32 : ranks;
+    uint32_t ranks = nl_idmap_get(&l->comms, u64_of(l, COMM));
+    l->no_ranks += ranks == NL_NO_ROW;
+    row.ranks = ranks == NL_NO_ROW ? NL_NULL_U32 : ranks;
     nl_stage_collective(stage, &row);
 }
 
@@ -359,7 +359,7 @@ static void take_line(struct lines *l)
     } else if (nl_str_is(type, "ProfilerLifecycle")) {
         l->plugin = true;
         if (u32_of(l, RANKS) != NL_NULL_U32)
-            id_index_put(&l->comms, u64_of(l, COMM), u32_of(l, RANKS));
+            nl_idmap_put(&l->comms, u64_of(l, COMM), u32_of(l, RANKS));
     } else if (nl_str_is(record, "state")) {
         l->states++;
     } else {
@@ -434,7 +434,7 @@ bool nccljson_load(struct nl_builder *builder, uint32_t source, struct nl_stream
     gpurows_end(&l->rows);
     jsonpull_release(&l->json);
     nl_buf_release(&l->text);
-    id_index_release(&l->comms);
+    nl_idmap_release(&l->comms);
     nl_free(l);
     return done;
 }

@@ -301,7 +301,7 @@ static void cover(struct perfetto_load *load)
 static void release(struct perfetto_load *load)
 {
     for (size_t i = 0; i < load->sequence_count; i++) {
-        id_index_release(&load->sequences[i].interned);
+        nl_idmap_release(&load->sequences[i].interned);
         nl_free(load->sequences[i].texts);
     }
     nl_free(load->sequences);
@@ -311,10 +311,10 @@ static void release(struct perfetto_load *load)
     nl_free(load->launches);
     nl_free(load->cpus);
     nl_free(load->thread_pids);
-    id_index_release(&load->sequence_index);
-    id_index_release(&load->clock_index);
-    id_index_release(&load->track_index);
-    id_index_release(&load->thread_index);
+    nl_idmap_release(&load->sequence_index);
+    nl_idmap_release(&load->clock_index);
+    nl_idmap_release(&load->track_index);
+    nl_idmap_release(&load->thread_index);
     nl_arena_free(&load->arena);
     gpurows_map_release(&load->heaps);
     nl_free(load->frames);

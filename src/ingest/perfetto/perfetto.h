@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "ingest/lib/cpuprofile.h"
 #include "ingest/lib/gpurows.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "ingest/ingest.h"
 #include "ingest/perfetto/perfetto_rows.h"
 #include "parse/wire.h"
@@ -55,7 +55,7 @@ enum {
 struct perfetto_sequence {
     uint64_t id;
     bool valid; /* its incremental state is known */
-    struct id_index interned;
+    struct nl_idmap interned;
     struct perfetto_interned *texts;
     size_t text_count, text_cap;
     uint64_t clock, track_uuid; /* defaults; clock 0 = none */
@@ -95,7 +95,7 @@ struct perfetto_load {
         int64_t since, tid; /* tid 0 = idle or not known */
     } * cpus;
     size_t cpu_count, cpu_cap;
-    struct id_index sequence_index, clock_index, track_index, thread_index;
+    struct nl_idmap sequence_index, clock_index, track_index, thread_index;
     int64_t *thread_pids; /* of thread_index: tid → tgid */
     size_t thread_count, thread_cap;
     uint64_t trace_clock; /* id of the clock that all times are moved to */

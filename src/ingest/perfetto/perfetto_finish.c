@@ -180,8 +180,8 @@ static void add_counter(struct perfetto_load *load, const struct perfetto_record
     struct perfetto_track *track = &load->tracks[record->track];
     if (track->series == NL_NULL_ROW) {
         uint32_t parent =
-            track->parent ? id_index_get(&load->track_index, track->parent) : ID_INDEX_NONE;
-        uint32_t lane = perfetto_lane(load, parent == ID_INDEX_NONE ? record->track : parent);
+            track->parent ? nl_idmap_get(&load->track_index, track->parent) : NL_NO_ROW;
+        uint32_t lane = perfetto_lane(load, parent == NL_NO_ROW ? record->track : parent);
         track = &load->tracks[record->track];
         track->series = nl_builder_series(load->builder, lane, track->text, track->unit_text);
     }

@@ -21,20 +21,20 @@ struct nl_str perfetto_keep(struct perfetto_load *load, struct nl_str text)
 
 struct perfetto_sequence *perfetto_sequence_of(struct perfetto_load *load, uint64_t id)
 {
-    uint32_t row = id_index_get(&load->sequence_index, id);
-    if (row == ID_INDEX_NONE) {
+    uint32_t row = nl_idmap_get(&load->sequence_index, id);
+    if (row == NL_NO_ROW) {
         nl_grow(&load->sequences, &load->sequence_cap, load->sequence_count + 1);
         row = (uint32_t)load->sequence_count++;
         load->sequences[row] = (struct perfetto_sequence){
             .id = id, .pid = NL_NULL_I64, .tid = NL_NULL_I64, .reference_us = NL_NULL_I64};
-        id_index_put(&load->sequence_index, id, row);
+        nl_idmap_put(&load->sequence_index, id, row);
     }
     return &load->sequences[row];
 }
 
 void perfetto_sequence_clear(struct perfetto_sequence *sequence)
 {
-    id_index_clear(&sequence->interned);
+    nl_idmap_clear(&sequence->interned);
     sequence->text_count = 0;
     sequence->clock = 0;
     sequence->has_track = false;
@@ -56,7 +56,7 @@ static void add_entry(struct perfetto_sequence *sequence, uint32_t kind, uint64_
 {
     nl_grow(&sequence->texts, &sequence->text_cap, sequence->text_count + 1);
     sequence->texts[sequence->text_count] = *own;
-    id_index_put(&sequence->interned, interned_key(kind, iid), (uint32_t)sequence->text_count++);
+    nl_idmap_put(&sequence->interned, interned_key(kind, iid), (uint32_t)sequence->text_count++);
 }
 
 /* A message that is read when something refers to it. */
@@ -125,8 +125,8 @@ const struct perfetto_interned *perfetto_text(struct perfetto_load *load,
                                               uint32_t kind, uint64_t iid)
 {
     static const struct perfetto_interned none = {.text = {"", 0}};
-    uint32_t row = id_index_get(&sequence->interned, interned_key(kind, iid));
-    if (row != ID_INDEX_NONE)
+    uint32_t row = nl_idmap_get(&sequence->interned, interned_key(kind, iid));
+    if (row != NL_NO_ROW)
         return &sequence->texts[row];
     load->notes[PERFETTO_NOTE_INTERNED]++;
     return &none;
@@ -136,9 +136,9 @@ struct perfetto_interned *perfetto_entry(struct perfetto_load *load,
                                          const struct perfetto_sequence *sequence, uint32_t kind,
                                          uint64_t iid)
 {
-    uint32_t row = id_index_get(&sequence->interned, interned_key(kind, iid));
-    load->notes[PERFETTO_NOTE_INTERNED] += row == ID_INDEX_NONE;
-    return row == ID_INDEX_NONE ? NULL : &sequence->texts[row];
+    uint32_t row = nl_idmap_get(&sequence->interned, interned_key(kind, iid));
+    load->notes[PERFETTO_NOTE_INTERNED] += row == NL_NO_ROW;
+    return row == NL_NO_ROW ? NULL : &sequence->texts[row];
 }
 
 static void event_defaults(struct perfetto_sequence *sequence, const struct wire_field *data)
@@ -182,12 +182,12 @@ static struct perfetto_clock *clock_of(struct perfetto_load *load,
 {
     bool own = id >= 64 && id < 128;
     uint64_t key = own ? sequence->id << 8 | id : id << 40;
-    uint32_t row = id_index_get(&load->clock_index, key);
-    if (row == ID_INDEX_NONE) {
+    uint32_t row = nl_idmap_get(&load->clock_index, key);
+    if (row == NL_NO_ROW) {
         nl_grow(&load->clocks, &load->clock_cap, load->clock_count + 1);
         row = (uint32_t)load->clock_count++;
         load->clocks[row] = (struct perfetto_clock){.key = key, .unit = 1};
-        id_index_put(&load->clock_index, key, row);
+        nl_idmap_put(&load->clock_index, key, row);
     }
     return &load->clocks[row];
 }

@@ -10,8 +10,8 @@
 
 uint32_t perfetto_track_of(struct perfetto_load *load, uint64_t uuid)
 {
-    uint32_t row = id_index_get(&load->track_index, uuid);
-    if (row == ID_INDEX_NONE) {
+    uint32_t row = nl_idmap_get(&load->track_index, uuid);
+    if (row == NL_NO_ROW) {
         nl_grow(&load->tracks, &load->track_cap, load->track_count + 1);
         row = (uint32_t)load->track_count++;
         load->tracks[row] = (struct perfetto_track){.uuid = uuid,
@@ -25,7 +25,7 @@ uint32_t perfetto_track_of(struct perfetto_load *load, uint64_t uuid)
                                                     .unit_text = {"", 0},
                                                     .lane = NL_NULL_ROW,
                                                     .series = NL_NULL_ROW};
-        id_index_put(&load->track_index, uuid, row);
+        nl_idmap_put(&load->track_index, uuid, row);
     }
     return row;
 }
@@ -145,8 +145,8 @@ static int64_t number_after(struct nl_str text, const char *word)
 /* "stream 7" below "GPU 0: NVIDIA H100": names that our own export gives. */
 void perfetto_find_device(struct perfetto_load *load, struct perfetto_track *track)
 {
-    uint32_t row = track->parent ? id_index_get(&load->track_index, track->parent) : ID_INDEX_NONE;
-    if (track->device != NL_NULL_I64 || row == ID_INDEX_NONE ||
+    uint32_t row = track->parent ? nl_idmap_get(&load->track_index, track->parent) : NL_NO_ROW;
+    if (track->device != NL_NULL_I64 || row == NL_NO_ROW ||
         memcmp(load->tracks[row].text.len > 4 ? load->tracks[row].text.ptr : "none", "GPU ", 4))
         return;
     track->device = number_after(load->tracks[row].text, "GPU ");
@@ -249,7 +249,7 @@ static void tree_thread(struct perfetto_load *load, const struct wire_field *dat
     if (pid == NL_NULL_I64)
         return;
     nl_grow(&load->thread_pids, &load->thread_cap, load->thread_count + 1);
-    id_index_put(&load->thread_index, (uint64_t)tid, (uint32_t)load->thread_count);
+    nl_idmap_put(&load->thread_index, (uint64_t)tid, (uint32_t)load->thread_count);
     load->thread_pids[load->thread_count++] = pid;
     uint32_t process = nl_builder_process(load->builder, load->source, pid);
     uint32_t thread = nl_builder_thread(load->builder, process, tid);
@@ -281,9 +281,8 @@ static void owner_of(const struct perfetto_load *load, const struct perfetto_tra
             *thread = track;
         if (!*process && track->pid != NL_NULL_I64)
             *process = track;
-        uint32_t row =
-            track->parent ? id_index_get(&load->track_index, track->parent) : ID_INDEX_NONE;
-        if (row == ID_INDEX_NONE)
+        uint32_t row = track->parent ? nl_idmap_get(&load->track_index, track->parent) : NL_NO_ROW;
+        if (row == NL_NO_ROW)
             return;
         track = &load->tracks[row];
     }
@@ -296,8 +295,8 @@ static void find_place(struct perfetto_load *load, struct perfetto_track *track,
     owner_of(load, track, &process, &thread);
     int64_t pid = process ? process->pid : NL_NULL_I64;
     if (pid == NL_NULL_I64 && thread) {
-        uint32_t row = id_index_get(&load->thread_index, (uint64_t)thread->tid);
-        pid = row == ID_INDEX_NONE ? NL_NULL_I64 : load->thread_pids[row];
+        uint32_t row = nl_idmap_get(&load->thread_index, (uint64_t)thread->tid);
+        pid = row == NL_NO_ROW ? NL_NULL_I64 : load->thread_pids[row];
     }
     key->process = nl_builder_process(load->builder, load->source, pid);
     if (process && process->process_name.len)

@@ -69,7 +69,7 @@ static void read_mapping(struct pprof *p, const struct wire_field *bytes)
             file = field.value;
     }
     nl_grow(&p->modules, &p->module_cap, p->module_count + 1);
-    id_index_put(&p->module_index, id, (uint32_t)p->module_count);
+    nl_idmap_put(&p->module_index, id, (uint32_t)p->module_count);
     p->modules[p->module_count++] = name_of(p, file);
 }
 
@@ -88,7 +88,7 @@ static void read_function(struct pprof *p, const struct wire_field *bytes)
         }
     }
     nl_grow(&p->functions, &p->function_cap, p->function_count + 1);
-    id_index_put(&p->function_index, id, (uint32_t)p->function_count);
+    nl_idmap_put(&p->function_index, id, (uint32_t)p->function_count);
     struct nl_str text = pprof_string(p, name);
     p->functions[p->function_count++] = (struct pprof_function){
         .name = text.len ? name_of(p, name) : name_of(p, system), .file = name_of(p, file)};
@@ -108,12 +108,12 @@ static void read_location(struct pprof *p, const struct wire_field *bytes)
         default: break;
         }
     }
-    uint32_t module = mapping ? id_index_get(&p->module_index, mapping) : ID_INDEX_NONE;
-    own.module = module == ID_INDEX_NONE ? NL_NO_NAME : p->modules[module];
+    uint32_t module = mapping ? nl_idmap_get(&p->module_index, mapping) : NL_NO_ROW;
+    own.module = module == NL_NO_ROW ? NL_NO_NAME : p->modules[module];
     nl_grow(&p->locations, &p->location_cap, p->location_count + 1);
     nl_grow(&p->lines_of, &p->lines_of_cap, p->location_count + 1);
     p->lines_of[p->location_count] = (struct pprof_lines){0};
-    id_index_put(&p->location_index, id, (uint32_t)p->location_count);
+    nl_idmap_put(&p->location_index, id, (uint32_t)p->location_count);
     p->locations[p->location_count++] = own;
 }
 
@@ -206,10 +206,10 @@ static void release(struct pprof *p)
     nl_free(p->modules);
     nl_free(p->frames);
     nl_free(p->path);
-    id_index_release(&p->function_index);
-    id_index_release(&p->location_index);
-    id_index_release(&p->module_index);
-    id_index_release(&p->odd_below);
+    nl_idmap_release(&p->function_index);
+    nl_idmap_release(&p->location_index);
+    nl_idmap_release(&p->module_index);
+    nl_idmap_release(&p->odd_below);
     stack_cache_release(&p->stacks);
 }
 

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 
 #define NO_ADDRESS  UINT64_MAX
 #define RANGES_MOST 4096 /* each is looked through once per address */
@@ -39,7 +39,7 @@ struct legacy {
     size_t symbol_count, symbol_cap;
     uint64_t symbol_address; /* of the line before, in Go's texts */
     bool symbol_open;        /* that line made the symbol: more may be inlined there */
-    struct id_index symbol_index;
+    struct nl_idmap symbol_index;
     uint64_t *stack;
     size_t depth, cap;
     uint64_t bad;
@@ -188,7 +188,7 @@ static void add_symbol(struct legacy *l, uint64_t address, const struct nl_stack
 {
     nl_grow(&l->symbols, &l->symbol_cap, l->symbol_count + 1);
     if (address != NO_ADDRESS)
-        id_index_put(&l->symbol_index, address, (uint32_t)l->symbol_count);
+        nl_idmap_put(&l->symbol_index, address, (uint32_t)l->symbol_count);
     l->symbols[l->symbol_count++] = (struct symbol){.frame = *frame};
 }
 
@@ -246,14 +246,14 @@ static bool read_go_symbol(struct legacy *l, struct nl_str line)
         frame.line = (uint32_t)number;
     }
     bool inlined = l->symbol_open && address == l->symbol_address;
-    if (!inlined && id_index_get(&l->symbol_index, address) != ID_INDEX_NONE) {
+    if (!inlined && nl_idmap_get(&l->symbol_index, address) != NL_NO_ROW) {
         l->symbol_open = false;
         return true;
     }
     if (inlined)
         l->symbols[l->symbol_count - 1].outer = (uint32_t)l->symbol_count + 1;
-    else if (id_index_get(&l->symbol_index, address + 1) == ID_INDEX_NONE)
-        id_index_put(&l->symbol_index, address + 1, (uint32_t)l->symbol_count);
+    else if (nl_idmap_get(&l->symbol_index, address + 1) == NL_NO_ROW)
+        nl_idmap_put(&l->symbol_index, address + 1, (uint32_t)l->symbol_count);
     add_symbol(l, inlined ? NO_ADDRESS : address, &frame);
     l->symbol_address = address;
     l->symbol_open = true;
@@ -281,8 +281,8 @@ static uint32_t module_of(const struct legacy *l, uint64_t address)
 /* The symbol of an address, looked up once. */
 static uint32_t symbol_of(struct legacy *l, uint64_t address)
 {
-    uint32_t row = id_index_get(&l->symbol_index, address);
-    if (row == ID_INDEX_NONE) {
+    uint32_t row = nl_idmap_get(&l->symbol_index, address);
+    if (row == NL_NO_ROW) {
         char text[32];
         struct nl_stack_row frame = nl_stack_row();
         (void)snprintf(text, sizeof text, "0x%" PRIx64, address);
@@ -475,7 +475,7 @@ bool pprof_legacy_load(struct cpuprofile *profile, const unsigned char *bytes, s
     cpuprofile_no_timeline(profile);
     cpuprofile_cover(profile, "truncated: the file ends early", l->cut, NULL);
     cpuprofile_cover(profile, "skipped: lines or records with impossible numbers", l->bad, NULL);
-    id_index_release(&l->symbol_index);
+    nl_idmap_release(&l->symbol_index);
     nl_free(l->symbols);
     nl_free(l->ranges);
     nl_free(l->stack);

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "parse/textlines.h"
 
 #define TYPES_MOST 64
@@ -29,7 +29,7 @@ struct raw {
     size_t location_count, location_cap;
     uint32_t *modules;
     size_t module_count, module_cap;
-    struct id_index location_index, module_index;
+    struct nl_idmap location_index, module_index;
     uint32_t *stack; /* locations of the sample at hand */
     size_t depth, depth_cap;
     bool ended; /* the part of samples has an end: the file is whole that far */
@@ -136,7 +136,7 @@ static void read_location(struct raw *raw, struct nl_str line)
     int64_t mapping;
     if (take_id(&line, &id)) {
         nl_grow(&raw->locations, &raw->location_cap, raw->location_count + 1);
-        id_index_put(&raw->location_index, id, (uint32_t)raw->location_count);
+        nl_idmap_put(&raw->location_index, id, (uint32_t)raw->location_count);
         raw->locations[raw->location_count++] =
             (struct raw_location){.first = (uint32_t)raw->frame_count};
         (void)take_word(&line, &address);
@@ -144,8 +144,8 @@ static void read_location(struct raw *raw, struct nl_str line)
         if (take_word(&rest, &word) && nl_str_starts(word, "M=") &&
             nl_parse_i64((struct nl_str){word.ptr + 2, word.len - 2}, &mapping)) {
             line = rest;
-            uint32_t row = id_index_get(&raw->module_index, (uint64_t)mapping);
-            frame.module = row == ID_INDEX_NONE ? NL_NO_NAME : raw->modules[row];
+            uint32_t row = nl_idmap_get(&raw->module_index, (uint64_t)mapping);
+            frame.module = row == NL_NO_ROW ? NL_NO_NAME : raw->modules[row];
         }
     } else if (!raw->location_count) {
         raw->bad++;
@@ -174,7 +174,7 @@ static void read_mapping(struct raw *raw, struct nl_str line)
     }
     (void)take_word(&line, &path);
     nl_grow(&raw->modules, &raw->module_cap, raw->module_count + 1);
-    id_index_put(&raw->module_index, id, (uint32_t)raw->module_count);
+    nl_idmap_put(&raw->module_index, id, (uint32_t)raw->module_count);
     raw->modules[raw->module_count++] = cpuprofile_name(raw->profile, path);
 }
 
@@ -211,9 +211,9 @@ static void take_stack(struct raw *raw, struct nl_str line)
     int64_t id;
     raw->depth = 0;
     while (take_word(&line, &word)) {
-        uint32_t row = nl_parse_i64(word, &id) ? id_index_get(&raw->location_index, (uint64_t)id)
-                                               : ID_INDEX_NONE;
-        if (row == ID_INDEX_NONE) {
+        uint32_t row =
+            nl_parse_i64(word, &id) ? nl_idmap_get(&raw->location_index, (uint64_t)id) : NL_NO_ROW;
+        if (row == NL_NO_ROW) {
             raw->missing++;
             continue;
         }
@@ -348,8 +348,8 @@ bool pprof_raw_load(struct cpuprofile *profile, const unsigned char *bytes, size
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         cpuprofile_cover(profile, notes[i].item, notes[i].count, notes[i].detail);
-    id_index_release(&raw->location_index);
-    id_index_release(&raw->module_index);
+    nl_idmap_release(&raw->location_index);
+    nl_idmap_release(&raw->module_index);
     nl_free(raw->frames);
     nl_free(raw->locations);
     nl_free(raw->modules);

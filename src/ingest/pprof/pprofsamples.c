@@ -29,10 +29,10 @@ static uint32_t read_line(struct pprof *p, const struct pprof_location *location
     while (pprof_next(p, &wire, &field, false)) {
         uint32_t row;
         if (field.number == 1) {
-            row = id_index_get(&p->function_index, field.value);
-            p->missing += row == ID_INDEX_NONE;
-            frame.name = row == ID_INDEX_NONE ? NL_NO_NAME : p->functions[row].name;
-            frame.file = row == ID_INDEX_NONE ? NL_NO_NAME : p->functions[row].file;
+            row = nl_idmap_get(&p->function_index, field.value);
+            p->missing += row == NL_NO_ROW;
+            frame.name = row == NL_NO_ROW ? NL_NO_NAME : p->functions[row].name;
+            frame.file = row == NL_NO_ROW ? NL_NO_NAME : p->functions[row].file;
         } else if (field.number == 2 && field.value > 0 && field.value < UINT32_MAX) {
             frame.line = (uint32_t)field.value;
         }
@@ -90,9 +90,9 @@ static void count_odd(struct pprof *p, uint32_t row, uint32_t parent)
 {
     const struct pprof_location *location = &p->locations[row];
     uint64_t key = (uint64_t)parent << 32 | row;
-    if (id_index_get(&p->odd_below, key) != ID_INDEX_NONE)
+    if (nl_idmap_get(&p->odd_below, key) != NL_NO_ROW)
         return;
-    id_index_put(&p->odd_below, key, 0);
+    nl_idmap_put(&p->odd_below, key, 0);
     p->missing += location->missing;
     p->deep += location->deep;
 }
@@ -100,8 +100,8 @@ static void count_odd(struct pprof *p, uint32_t row, uint32_t parent)
 /* A location in a stack that has something odd. */
 static uint32_t add_location(struct pprof *p, uint64_t id, uint32_t parent)
 {
-    uint32_t row = id_index_get(&p->location_index, id);
-    if (row == ID_INDEX_NONE) {
+    uint32_t row = nl_idmap_get(&p->location_index, id);
+    if (row == NL_NO_ROW) {
         p->missing++;
         return parent;
     }
@@ -179,8 +179,8 @@ static bool find_path(struct pprof *p)
 {
     p->path_count = 0;
     for (size_t i = p->frame_count; i-- > 0;) {
-        uint32_t row = id_index_get(&p->location_index, p->frames[i]);
-        if (row == ID_INDEX_NONE)
+        uint32_t row = nl_idmap_get(&p->location_index, p->frames[i]);
+        if (row == NL_NO_ROW)
             return false;
         if (!p->lines_of[row].count)
             read_lines(p, row);

@@ -6,7 +6,7 @@
 #define PPROFTABLES_H
 
 #include "base/mem.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "ingest/pprof/pprof.h"
 #include "ingest/lib/stackcache.h"
 #include "ingest/lib/wholefile.h"
@@ -48,8 +48,8 @@ struct pprof {
     size_t line_count, line_cap;
     uint32_t *modules;
     size_t module_count, module_cap;
-    struct id_index function_index, location_index, module_index;
-    struct id_index odd_below; /* (caller's node, location) of odd ones, which are counted once */
+    struct nl_idmap function_index, location_index, module_index;
+    struct nl_idmap odd_below; /* (caller's node, location) of odd ones, which are counted once */
     struct stack_cache stacks;
     struct pprof_type types[PPROF_TYPES_MOST];
     unsigned type_count;

@@ -12,7 +12,7 @@
 #include "base/clockmap.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "ingest/lib/wholefile.h"
 #include "store/recformat.h"
 
@@ -73,8 +73,8 @@ struct rec_load {
     struct nl_arena arena;
     unsigned problems; /* told by hooks */
     uint64_t bad_blocks, bad_packs, bad_names, cut_blocks, unread_blocks;
-    struct id_index run_lanes;  /* of threads' times on a processor */
-    struct id_index categories; /* names of NVTX categories by domain << 32 | number */
+    struct nl_idmap run_lanes;  /* of threads' times on a processor */
+    struct nl_idmap categories; /* names of NVTX categories by domain << 32 | number */
 };
 
 /* Reads load->head; false when the file is too short. */

@@ -326,7 +326,7 @@ void rec_blocks_release(struct rec_load *load)
     nl_free(load->names);
     nl_free(load->name_ids);
     nl_free(load->buffer);
-    id_index_release(&load->categories);
-    id_index_release(&load->run_lanes);
+    nl_idmap_release(&load->categories);
+    nl_idmap_release(&load->run_lanes);
     nl_arena_free(&load->arena);
 }

@@ -39,7 +39,7 @@ struct rec_thread {
 struct rec_events {
     struct rec_load *load;
     uint32_t process, process_lane;
-    struct id_index threads, tracks, ranges, devices; /* devices: lanes by number */
+    struct nl_idmap threads, tracks, ranges, devices; /* devices: lanes by number */
     struct rec_thread *thread;
     struct rec_track *track;
     struct rec_scope *range;
@@ -90,8 +90,8 @@ static void set_thread(struct rec_events *e, const struct event *event)
         e->now = number == NL_REC_DRIVER ? &e->driver : &e->recorder;
         return;
     }
-    uint32_t at = id_index_get(&e->threads, number);
-    if (at == ID_INDEX_NONE) {
+    uint32_t at = nl_idmap_get(&e->threads, number);
+    if (at == NL_NO_ROW) {
         if (e->thread_count >= THREADS_MOST) {
             e->now = NULL;
             return;
@@ -102,7 +102,7 @@ static void set_thread(struct rec_events *e, const struct event *event)
         uint32_t row = nl_builder_thread(e->load->builder, e->process, tid);
         e->thread[at] =
             (struct rec_thread){.last_ts = NL_NULL_I64, .row = row, .lane = thread_lane(e, row)};
-        id_index_put(&e->threads, number, at);
+        nl_idmap_put(&e->threads, number, at);
     }
     e->now = &e->thread[at];
     e->now_row = at;
@@ -111,8 +111,8 @@ static void set_thread(struct rec_events *e, const struct event *event)
 static struct rec_track *track_of(struct rec_events *e, unsigned kind, uint32_t domain)
 {
     uint64_t id = (uint64_t)e->now_row << 38 | (uint64_t)kind << 32 | domain;
-    uint32_t at = id_index_get(&e->tracks, id);
-    if (at != ID_INDEX_NONE)
+    uint32_t at = nl_idmap_get(&e->tracks, id);
+    if (at != NL_NO_ROW)
         return &e->track[at];
     at = (uint32_t)e->track_count++;
     nl_grow(&e->track, &e->track_cap, e->track_count);
@@ -125,7 +125,7 @@ static struct rec_track *track_of(struct rec_events *e, unsigned kind, uint32_t 
                                       .thread = e->now_row,
                                       .kind = (uint8_t)kind,
                                       .domain = domain};
-    id_index_put(&e->tracks, id, at);
+    nl_idmap_put(&e->tracks, id, at);
     return &e->track[at];
 }
 
@@ -197,7 +197,7 @@ static void begin_scope(struct rec_events *e, const struct event *event, unsigne
             nl_builder_lane_name(e->load->builder, scope.lane, lane);
         scope.token = kind;
         nl_grow(&e->range, &e->range_cap, e->range_count + 1);
-        id_index_put(&e->ranges, scope.id, (uint32_t)e->range_count);
+        nl_idmap_put(&e->ranges, scope.id, (uint32_t)e->range_count);
         e->range[e->range_count++] = scope;
         return;
     }
@@ -306,11 +306,11 @@ static uint32_t device_lane(struct rec_events *e, const struct event *event, int
 static void subject_device(struct rec_events *e, const struct event *event)
 {
     uint64_t ordinal = event->more[0].value & INT64_MAX;
-    e->subject_lane = id_index_get(&e->devices, ordinal);
-    if (e->subject_lane != ID_INDEX_NONE)
+    e->subject_lane = nl_idmap_get(&e->devices, ordinal);
+    if (e->subject_lane != NL_NO_ROW)
         return;
     e->subject_lane = device_lane(e, event, (int64_t)ordinal);
-    id_index_put(&e->devices, ordinal, e->subject_lane);
+    nl_idmap_put(&e->devices, ordinal, e->subject_lane);
 }
 
 static void note(struct rec_events *e, const struct event *event)
@@ -345,7 +345,7 @@ static void thread_name(struct rec_events *e, const struct event *event)
 static void category(struct rec_events *e, const struct event *event)
 {
     uint64_t key = (uint64_t)event->more[0].a << 32 | event->more[0].b;
-    id_index_put(&e->load->categories, key, event->cell.id);
+    nl_idmap_put(&e->load->categories, key, event->cell.id);
 }
 
 /* The recorder's own: values of devices, of the process and its threads. */
@@ -484,8 +484,8 @@ static void read_block(struct rec_events *e, const unsigned char *bytes, uint32_
 
 static void join_range(struct rec_events *e, const struct rec_half *end)
 {
-    uint32_t at = id_index_get(&e->ranges, end->id);
-    if (at == ID_INDEX_NONE || !e->range[at].live) {
+    uint32_t at = nl_idmap_get(&e->ranges, end->id);
+    if (at == NL_NO_ROW || !e->range[at].live) {
         e->no_begin++;
         return;
     }
@@ -554,10 +554,10 @@ static void release(struct rec_events *e)
     nl_free(e->ins);
     rec_gpu_free(e->gpu);
     rec_samples_free(e->samples);
-    id_index_release(&e->threads);
-    id_index_release(&e->tracks);
-    id_index_release(&e->ranges);
-    id_index_release(&e->devices);
+    nl_idmap_release(&e->threads);
+    nl_idmap_release(&e->tracks);
+    nl_idmap_release(&e->ranges);
+    nl_idmap_release(&e->devices);
 }
 
 bool rec_events_read(struct rec_load *load, struct nl_err *err)

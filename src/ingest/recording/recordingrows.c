@@ -38,8 +38,8 @@ static uint32_t category_name(struct rec_load *load, unsigned kind, const struct
     if (kind != NL_REC_CLASS_NVTX)
         return rec_name_id(load, scope->category);
     uint64_t key = (uint64_t)scope->domain << 32 | scope->category;
-    uint32_t name = id_index_get(&load->categories, key);
-    if (name != ID_INDEX_NONE)
+    uint32_t name = nl_idmap_get(&load->categories, key);
+    if (name != NL_NO_ROW)
         return rec_name_id(load, name);
     (void)snprintf(text, sizeof text, "%u", scope->category);
     return nl_stage_name(load->stage, nl_str(text));

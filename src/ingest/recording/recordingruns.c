@@ -16,8 +16,8 @@ static uint32_t cpu_name(struct rec_load *load, uint32_t cpu)
 static uint32_t lane_of(struct rec_load *load, uint32_t thread)
 {
     struct nl_builder *builder = load->builder;
-    uint32_t lane = id_index_get(&load->run_lanes, thread);
-    if (lane != ID_INDEX_NONE)
+    uint32_t lane = nl_idmap_get(&load->run_lanes, thread);
+    if (lane != NL_NO_ROW)
         return lane;
     uint32_t process = nl_builder_process(builder, load->source, load->head.pid);
     struct nl_lane_key key = {.kind = NL_LANE_SCHED,
@@ -27,7 +27,7 @@ static uint32_t lane_of(struct rec_load *load, uint32_t thread)
                               .context = NL_NULL_I64,
                               .stream = NL_NULL_I64};
     lane = nl_builder_lane(builder, &key);
-    id_index_put(&load->run_lanes, thread, lane);
+    nl_idmap_put(&load->run_lanes, thread, lane);
     return lane;
 }
 

@@ -16,7 +16,7 @@ struct rec_samples {
     struct rec_load *load;
     struct cpuprofile profile;
     struct symbols *symbols;
-    struct id_index frame_of, lane_of; /* by name; by thread */
+    struct nl_idmap frame_of, lane_of; /* by name; by thread */
     struct nl_stack_row *frames;
     size_t frame_count, frame_cap;
     uint64_t cut, unknown;
@@ -142,24 +142,24 @@ static struct nl_stack_row parse_frame(struct rec_samples *samples, struct nl_st
 
 static const struct nl_stack_row *frame_of(struct rec_samples *samples, uint32_t name)
 {
-    uint32_t at = id_index_get(&samples->frame_of, name);
-    if (at != ID_INDEX_NONE)
+    uint32_t at = nl_idmap_get(&samples->frame_of, name);
+    if (at != NL_NO_ROW)
         return &samples->frames[at];
     at = (uint32_t)samples->frame_count++;
     nl_grow(&samples->frames, &samples->frame_cap, samples->frame_count);
     samples->frames[at] = parse_frame(samples, rec_name(samples->load, name));
-    id_index_put(&samples->frame_of, name, at);
+    nl_idmap_put(&samples->frame_of, name, at);
     return &samples->frames[at];
 }
 
 static uint32_t lane_of(struct rec_samples *samples, uint32_t thread)
 {
-    uint32_t lane = id_index_get(&samples->lane_of, thread);
-    if (lane != ID_INDEX_NONE)
+    uint32_t lane = nl_idmap_get(&samples->lane_of, thread);
+    if (lane != NL_NO_ROW)
         return lane;
     lane =
         cpuprofile_lane(&samples->profile, samples->load->head.pid, thread, (struct nl_str){"", 0});
-    id_index_put(&samples->lane_of, thread, lane);
+    nl_idmap_put(&samples->lane_of, thread, lane);
     return lane;
 }
 
@@ -237,7 +237,7 @@ void rec_samples_free(struct rec_samples *samples)
     symbols_free(samples->symbols);
     cpuprofile_release(&samples->profile);
     nl_free(samples->frames);
-    id_index_release(&samples->frame_of);
-    id_index_release(&samples->lane_of);
+    nl_idmap_release(&samples->frame_of);
+    nl_idmap_release(&samples->lane_of);
     nl_free(samples);
 }

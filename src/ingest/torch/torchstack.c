@@ -9,11 +9,11 @@
 /* The number of a key, in the order in which keys came; *fresh when it is a new one. */
 static uint32_t number_of(struct torchstack_numbers *numbers, uint64_t key, bool *fresh)
 {
-    uint32_t number = id_index_get(&numbers->index, key);
-    *fresh = number == ID_INDEX_NONE;
+    uint32_t number = nl_idmap_get(&numbers->index, key);
+    *fresh = number == NL_NO_ROW;
     if (*fresh) {
         number = numbers->count++;
-        id_index_put(&numbers->index, key, number);
+        nl_idmap_put(&numbers->index, key, number);
     }
     return number;
 }
@@ -135,8 +135,8 @@ void torchstack_forget(struct torchstack *s)
 
 void torchstack_release(struct torchstack *s)
 {
-    id_index_release(&s->frame_numbers.index);
-    id_index_release(&s->stack_numbers.index);
+    nl_idmap_release(&s->frame_numbers.index);
+    nl_idmap_release(&s->stack_numbers.index);
     nl_free(s->frames);
     nl_free(s->known);
 }

@@ -11,7 +11,7 @@
 #ifndef TORCHSTACK_H
 #define TORCHSTACK_H
 
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "ingest/ingest.h"
 #include "ingest/torch/pickle.h"
 
@@ -23,7 +23,7 @@ struct torchstack {
     int64_t cut; /* stacks of more frames than TORCHSTACK_FRAMES */
     /* private */
     struct torchstack_numbers {
-        struct id_index index;
+        struct nl_idmap index;
         uint32_t count;
     } frame_numbers, stack_numbers;
     struct torchstack_frame {

@@ -17,7 +17,7 @@
 #ifndef NL_XPLANE_H
 #define NL_XPLANE_H
 
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "ingest/ingest.h"
 #include "parse/wire.h"
 #include "ingest/xplane/xplane_hlo.h"
@@ -74,7 +74,7 @@ struct xplane_plane {
     size_t meta_count, meta_cap;
     struct xplane_stat_name *stats;
     size_t stat_count, stat_cap;
-    struct id_index meta_index, stat_index;
+    struct nl_idmap meta_index, stat_index;
 };
 
 struct xplane_line {

@@ -22,7 +22,7 @@ void hlo_add(struct hlo_programs *programs, uint64_t id, struct nl_str title, st
             break;
         }
     nl_grow(&programs->items, &programs->cap, programs->count + 1);
-    id_index_put(&programs->by_id, id, (uint32_t)programs->count);
+    nl_idmap_put(&programs->by_id, id, (uint32_t)programs->count);
     programs->items[programs->count++] = program;
 }
 
@@ -32,12 +32,12 @@ void hlo_release(struct hlo_programs *programs)
         struct hlo_program *program = &programs->items[i];
         nl_free(program->instructions);
         nl_free(program->computations);
-        id_index_release(&program->by_name);
-        id_index_release(&program->by_id);
-        id_index_release(&program->by_computation);
+        nl_idmap_release(&program->by_name);
+        nl_idmap_release(&program->by_id);
+        nl_idmap_release(&program->by_computation);
     }
     nl_free(programs->items);
-    id_index_release(&programs->by_id);
+    nl_idmap_release(&programs->by_id);
 }
 
 /* ---- fields ---- */
@@ -240,10 +240,10 @@ static void index_instruction(struct hlo_program *program, uint32_t row, bool fu
 {
     const struct hlo_instruction *it = &program->instructions[row];
     uint64_t name = nl_hash(it->name.ptr, it->name.len);
-    id_index_put(&program->by_id, mixed(it->id, it->computation), row);
+    nl_idmap_put(&program->by_id, mixed(it->id, it->computation), row);
     /* What is fused runs under the name of its fusion. */
-    if (!fused || id_index_get(&program->by_name, name) == ID_INDEX_NONE)
-        id_index_put(&program->by_name, name, row);
+    if (!fused || nl_idmap_get(&program->by_name, name) == NL_NO_ROW)
+        nl_idmap_put(&program->by_name, name, row);
 }
 
 static void read_instruction(struct hlo_program *program, const struct wire_field *bytes,
@@ -284,7 +284,7 @@ static void read_computation(struct hlo_program *program, const struct wire_fiel
     it.end = (uint32_t)program->count;
     for (uint32_t row = it.first; row < it.end; row++)
         index_instruction(program, row, it.fused);
-    id_index_put(&program->by_computation, (uint64_t)it.id, number);
+    nl_idmap_put(&program->by_computation, (uint64_t)it.id, number);
     nl_grow(&program->computations, &program->computation_cap, program->computation_count + 1);
     program->computations[program->computation_count++] = it;
 }
@@ -305,8 +305,8 @@ struct hlo_program *hlo_find(struct hlo_programs *programs, uint64_t id, struct 
 {
     struct hlo_program *found = NULL;
     if (id != NL_NULL_U64) {
-        uint32_t row = id_index_get(&programs->by_id, id);
-        found = row != ID_INDEX_NONE ? &programs->items[row] : NULL;
+        uint32_t row = nl_idmap_get(&programs->by_id, id);
+        found = row != NL_NO_ROW ? &programs->items[row] : NULL;
     } else if (module.len) {
         for (size_t i = 0; i < programs->count; i++) {
             if (!nl_str_eq(programs->items[i].name, module))
@@ -325,8 +325,8 @@ struct hlo_instruction *hlo_instruction_named(struct hlo_program *program, struc
 {
     if (name.len && name.ptr[0] == '%')
         name = (struct nl_str){name.ptr + 1, name.len - 1};
-    uint32_t row = id_index_get(&program->by_name, nl_hash(name.ptr, name.len));
-    if (row == ID_INDEX_NONE || !nl_str_eq(program->instructions[row].name, name))
+    uint32_t row = nl_idmap_get(&program->by_name, nl_hash(name.ptr, name.len));
+    if (row == NL_NO_ROW || !nl_str_eq(program->instructions[row].name, name))
         return NULL;
     return &program->instructions[row];
 }
@@ -334,8 +334,8 @@ struct hlo_instruction *hlo_instruction_named(struct hlo_program *program, struc
 struct hlo_instruction *hlo_operand(const struct hlo_program *program,
                                     const struct hlo_instruction *of, int64_t id)
 {
-    uint32_t row = id_index_get(&program->by_id, mixed(id, of->computation));
-    if (row == ID_INDEX_NONE || program->instructions[row].id != id ||
+    uint32_t row = nl_idmap_get(&program->by_id, mixed(id, of->computation));
+    if (row == NL_NO_ROW || program->instructions[row].id != id ||
         program->instructions[row].computation != of->computation)
         return NULL;
     return &program->instructions[row];
@@ -343,6 +343,6 @@ struct hlo_instruction *hlo_operand(const struct hlo_program *program,
 
 const struct hlo_computation *hlo_computation(const struct hlo_program *program, int64_t id)
 {
-    uint32_t row = id_index_get(&program->by_computation, (uint64_t)id);
-    return row != ID_INDEX_NONE ? &program->computations[row] : NULL;
+    uint32_t row = nl_idmap_get(&program->by_computation, (uint64_t)id);
+    return row != NL_NO_ROW ? &program->computations[row] : NULL;
 }

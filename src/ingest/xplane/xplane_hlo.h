@@ -14,7 +14,7 @@
 #ifndef NL_XPLANE_HLO_H
 #define NL_XPLANE_HLO_H
 
-#include "ingest/lib/idindex.h"
+#include "base/map.h"
 #include "parse/wire.h"
 
 enum hlo_state { HLO_UNASKED, HLO_ASKING, HLO_KNOWN };
@@ -46,16 +46,16 @@ struct hlo_program {
     size_t count, cap;
     struct hlo_computation *computations;
     size_t computation_count, computation_cap;
-    struct id_index by_name;        /* hash of an instruction's name → instruction */
-    struct id_index by_id;          /* id mixed with its computation → instruction */
-    struct id_index by_computation; /* id → computation */
+    struct nl_idmap by_name;        /* hash of an instruction's name → instruction */
+    struct nl_idmap by_id;          /* id mixed with its computation → instruction */
+    struct nl_idmap by_computation; /* id → computation */
     uint64_t work;                  /* steps spent on costs: bounded */
 };
 
 struct hlo_programs {
     struct hlo_program *items;
     size_t count, cap;
-    struct id_index by_id;
+    struct nl_idmap by_id;
 };
 
 /* Adds a program; `title` is "module(id)". Nothing is read yet. */

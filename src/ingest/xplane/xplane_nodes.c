@@ -26,8 +26,8 @@ struct xplane_facts {
 
 static struct nl_str stat_name(const struct xplane_plane *plane, const struct wire *stat)
 {
-    uint32_t row = id_index_get(&plane->stat_index, (uint64_t)hlo_number(stat, 1, 0));
-    return row != ID_INDEX_NONE ? plane->stats[row].name : (struct nl_str){"", 0};
+    uint32_t row = nl_idmap_get(&plane->stat_index, (uint64_t)hlo_number(stat, 1, 0));
+    return row != NL_NO_ROW ? plane->stats[row].name : (struct nl_str){"", 0};
 }
 
 /* "module(14)" → 14, as programs are numbered where no statistic tells; else the row's own id. */

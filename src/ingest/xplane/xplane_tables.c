@@ -75,7 +75,7 @@ static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
             meta.display = wire_str(&field);
     }
     nl_grow(&plane->metas, &plane->meta_cap, plane->meta_count + 1);
-    id_index_put(&plane->meta_index, (uint64_t)meta.id, (uint32_t)plane->meta_count);
+    nl_idmap_put(&plane->meta_index, (uint64_t)meta.id, (uint32_t)plane->meta_count);
     plane->metas[plane->meta_count++] = meta;
 }
 
@@ -94,7 +94,7 @@ static void read_stat_name(struct xplane_load *load, struct xplane_plane *plane,
         if (nl_str_is(stat.name, known_stats[i]))
             stat.known = i;
     nl_grow(&plane->stats, &plane->stat_cap, plane->stat_count + 1);
-    id_index_put(&plane->stat_index, (uint64_t)stat.id, (uint32_t)plane->stat_count);
+    nl_idmap_put(&plane->stat_index, (uint64_t)stat.id, (uint32_t)plane->stat_count);
     plane->stats[plane->stat_count++] = stat;
 }
 
@@ -114,16 +114,16 @@ void xplane_tables_release(struct xplane_plane *plane)
 {
     nl_free(plane->metas);
     nl_free(plane->stats);
-    id_index_release(&plane->meta_index);
-    id_index_release(&plane->stat_index);
+    nl_idmap_release(&plane->meta_index);
+    nl_idmap_release(&plane->stat_index);
 }
 
 /* ---- statistics ---- */
 
 static const struct xplane_stat_name *stat_name(const struct xplane_plane *plane, int64_t id)
 {
-    uint32_t row = id_index_get(&plane->stat_index, (uint64_t)id);
-    return row != ID_INDEX_NONE ? &plane->stats[row] : NULL;
+    uint32_t row = nl_idmap_get(&plane->stat_index, (uint64_t)id);
+    return row != NL_NO_ROW ? &plane->stats[row] : NULL;
 }
 
 static void read_value(const struct xplane_plane *plane, const struct wire_field *field,
@@ -377,8 +377,8 @@ static bool read_event(struct xplane_load *load, const struct xplane_plane *plan
         load->notes[aggregate ? XPLANE_NOTE_AGGREGATE : XPLANE_NOTE_TIME]++;
         return false;
     }
-    uint32_t row = id_index_get(&plane->meta_index, (uint64_t)id);
-    event->meta = row != ID_INDEX_NONE ? &plane->metas[row] : NULL;
+    uint32_t row = nl_idmap_get(&plane->meta_index, (uint64_t)id);
+    event->meta = row != NL_NO_ROW ? &plane->metas[row] : NULL;
     if (!event->meta)
         load->notes[XPLANE_NOTE_NAMELESS]++;
     return true;
