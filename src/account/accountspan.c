@@ -1,6 +1,8 @@
 /* How far an account reaches: everything that the device and the threads of its processes recorded. */
 #include "account/accountmake.h"
 
+#include "base/search.h"
+
 static bool is_host_lane(enum nl_lanekind kind)
 {
     switch (kind) {
@@ -17,14 +19,7 @@ static bool is_host_lane(enum nl_lanekind kind)
 /* First row of [low, high) at depth 0 that begins at or after `ts`. */
 static uint32_t first_from(const struct nl_trace *trace, uint32_t low, uint32_t high, int64_t ts)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->slice.depth[middle] == 0 && trace->slice.ts[middle] < ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, low, high, trace->slice.depth[i] || trace->slice.ts[i] >= ts);
 }
 
 /* Widens the span by a lane's outermost slices, clipped to the window. They do not overlap, so the first

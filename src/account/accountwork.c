@@ -9,6 +9,7 @@
 
 #include "account/accountmake.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 enum sort { COMPUTE, COMM, COPY, MIGRATION, MEMSET, SORTS };
 
@@ -69,28 +70,14 @@ static uint32_t place_of(struct booker *booker, uint32_t slice)
     const struct nl_trace *trace = booker->trace;
     uint32_t lane = trace->slice.lane[slice];
     if (lane != booker->lane) {
-        uint32_t low = 0, high = owners->count, first = trace->lane.first[lane];
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (owners->work[middle] < first)
-                low = middle + 1;
-            else
-                high = middle;
-        }
         booker->lane = lane;
-        booker->lane_base = low;
+        booker->lane_base = nl_lower_u32(owners->work, owners->count, trace->lane.first[lane]);
     }
     uint32_t at = booker->lane_base + (slice - trace->lane.first[lane]);
     if (at < owners->count && owners->work[at] == slice)
         return at;
-    uint32_t low = booker->lane_base, high = at < owners->count ? at : owners->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (owners->work[middle] < slice)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = NL_FIRST(i, booker->lane_base, at < owners->count ? at : owners->count,
+                            owners->work[i] >= slice);
     return low < owners->count && owners->work[low] == slice ? low : NL_NULL_ROW;
 }
 

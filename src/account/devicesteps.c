@@ -3,6 +3,7 @@
 #include "account/devicesteps.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/worksweep.h"
 
 #define MOST_UNKNOWN 256 /* works without a known launch that are skipped at a time */
@@ -24,7 +25,8 @@ static bool launched_before(const struct nl_trace *trace, uint32_t row, int64_t 
     return trace->slice.ts[trace->slice.link[row]] < ts;
 }
 
-/* First row of the run [low, last) that was launched at or after `ts`, as far as is known. */
+/* First row of the run [low, last) that was launched at or after `ts`, as far as is known. Not NL_FIRST:
+ * where a launch is unknown, the next that is known speaks for the rows between. */
 static uint32_t first_launched(const struct nl_trace *trace, uint32_t low, uint32_t last,
                                int64_t ts)
 {
@@ -43,15 +45,7 @@ static uint32_t first_launched(const struct nl_trace *trace, uint32_t low, uint3
 /* End of the outermost run of a lane. */
 static uint32_t run_end(const struct nl_trace *trace, uint32_t first, uint32_t last)
 {
-    uint32_t low = first;
-    while (low < last) {
-        uint32_t middle = low + (last - low) / 2;
-        if (trace->slice.depth[middle] == 0)
-            low = middle + 1;
-        else
-            last = middle;
-    }
-    return low;
+    return NL_FIRST(i, first, last, trace->slice.depth[i] != 0);
 }
 
 struct boundary {

@@ -8,6 +8,7 @@
 #include "account/devicesteps.h"
 #include "account/startup.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sort.h"
 #define LEAST_STEPS   4   /* fewer have no usual length */
 #define OUTLIER_TIMES 1.5 /* the median, at least */
@@ -236,12 +237,5 @@ size_t nl_phase_find(const struct nl_phases *phases, const struct nl_phase_group
     if (hint >= low && hint < high && phases->cuts[hint].start <= ts &&
         ts < nl_phase_end(phases, group, hint))
         return hint;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (phases->cuts[middle].start <= ts)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, low + 1, high, phases->cuts[i].start > ts) - 1;
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/sum.h"
 #include "tables/gaptext.h"
 #include "tables/memo.h"
@@ -122,14 +123,7 @@ static uint32_t operator_of(struct division *division, uint32_t work, int64_t si
     if (!nl_rangetree_any(trace, NL_KIND_OP))
         return 0;
     const struct nl_memo_ranges *ops = nl_memo_ranges(division->memo, NL_KIND_OP);
-    uint32_t low = 0, high = owners->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (owners->work[middle] < work)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = NL_FIRST(i, 0, owners->count, owners->work[i] >= work);
     if (low == owners->count || owners->work[low] != work || ops->owner[low] == NL_NULL_ROW)
         return 0;
     uint32_t at = ops->owner[low];

@@ -19,6 +19,7 @@
 #include "base/clockmap.h"
 #include "base/lineband.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define CELL_NS      1000000
 #define KNOT_NS      20000000
@@ -236,15 +237,9 @@ static size_t causes_between(const struct fit *fit, const struct point *a, const
                              struct nl_bandpoint *out)
 {
     const struct nl_clockmap *map = fit->map;
-    size_t low = 0, high = map->cause_count, count = 0;
+    size_t count = 0;
     struct nl_bandpoint lows[CELLS], highs[CELLS];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->causes[middle].ticks < a->ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, map->cause_count, map->causes[i].ticks >= a->ticks);
     for (size_t i = 0; i < CELLS; i++)
         lows[i] = highs[i] = (struct nl_bandpoint){0, -INFINITY, INFINITY};
     for (; low < map->cause_count && map->causes[low].ticks <= b->ticks; low++) {

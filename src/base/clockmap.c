@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 #define NS_MOST    ((int64_t)1 << 61)
 #define RATE_LEAST 1000000u /* counts per second that a clock can have */
@@ -78,15 +79,8 @@ static size_t line_of(struct nl_clockmap *map, uint64_t ticks)
     if (at >= low && at <= high && ticks <= map->knots[at].ticks &&
         ticks >= map->knots[at - 1].ticks)
         return at;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->knots[middle].ticks < ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    map->at = low;
-    return low;
+    map->at = NL_FIRST(i, low, high, map->knots[i].ticks >= ticks);
+    return map->at;
 }
 
 static bool outside(const struct nl_clockmap *map, uint64_t ticks)

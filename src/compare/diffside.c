@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "compare/diffwork.h"
 
 void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
@@ -74,14 +75,7 @@ int64_t diff_mean(int64_t sum, uint64_t units)
 size_t diff_span_at(const struct diff_side *side, const struct diff_device *device, int64_t ts)
 {
     const struct diff_span *spans = side->spans + device->first_span;
-    size_t low = 0, high = device->spans;
-    while (low < high) { /* the first that begins after ts */
-        size_t middle = low + (high - low) / 2;
-        if (spans[middle].start <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, device->spans, spans[i].start > ts);
     return low && ts < spans[low - 1].end ? device->first_span + low - 1 : SIZE_MAX;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "compare/diffinner.h"
 
 #define SUM_MOST (INT64_MAX / 2) /* so that differences of two sums are numbers, too */
@@ -60,16 +61,9 @@ static void join_run(struct diff_parts *parts, const struct entry *run, size_t c
 /* The joined part of a part; parts are sorted as the entries were. */
 static uint32_t joined_part(const struct diff_parts *parts, const struct diff_part *part)
 {
-    size_t low = 0, high = parts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        struct entry a = {&parts->items[middle], 0}, b = {part, 0};
-        if (by_name(&a, &b) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    const struct entry wanted = {part, 0};
+    return (uint32_t)NL_FIRST(i, 0, parts->count,
+                              by_name(&(struct entry){&parts->items[i], 0}, &wanted) >= 0);
 }
 
 /* The order in the first capture stands for all. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "compare/diffcounts.h"
 #include "compare/diffinner.h"
@@ -56,14 +57,7 @@ static uint32_t thread_of(const struct marks *marks, const struct nl_trace *trac
                           const struct nl_found_step *step)
 {
     uint64_t key = nl_sort_key(step->start);
-    uint32_t low = 0, high = marks->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (marks->order[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = NL_FIRST(i, 0, marks->count, marks->order[i].key >= key);
     for (; low < marks->count && marks->order[low].key == key; low++) {
         uint32_t row = marks->order[low].row, lane = trace->step.lane[row];
         if (trace->step.index[row] == step->index && lane != NL_NULL_ROW)

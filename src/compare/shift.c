@@ -5,6 +5,8 @@
  */
 #include "compare/shift.h"
 
+#include "base/search.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -65,14 +67,7 @@ static double difference(const struct samples *s, uint64_t rank)
 {
     uint64_t low = key_of(s->to[0] - s->from[s->from_count - 1]);
     uint64_t high = key_of(s->to[s->to_count - 1] - s->from[0]);
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (at_most(s, value_of(middle)) >= rank)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return value_of(low);
+    return value_of(NL_FIRST(i, low, high, at_most(s, value_of(i)) >= rank));
 }
 
 struct nl_shift nl_shift_of(double *from, size_t from_count, double *to, size_t to_count)

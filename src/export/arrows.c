@@ -4,6 +4,7 @@
  */
 #include "export/arrows.h"
 
+#include "base/search.h"
 #include "base/sort.h"
 
 static bool on_device(const struct nl_trace *trace, uint32_t slice)
@@ -126,16 +127,10 @@ bool nl_arrows_own(const struct nl_arrows *arrows, uint32_t slice, struct nl_arr
 size_t nl_arrows_more(const struct nl_arrows *arrows, uint32_t slice,
                       const struct nl_arrow_end **ends)
 {
-    size_t low = 0, high = arrows->count;
     if (!(arrows->many[slice / 8] >> slice % 8 & 1))
         return 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (arrows->ends[middle].slice < slice)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, arrows->count, arrows->ends[i].slice >= slice);
+    size_t high = low;
     *ends = arrows->ends + low;
     while (high < arrows->count && arrows->ends[high].slice == slice)
         high++;

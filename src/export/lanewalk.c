@@ -1,6 +1,8 @@
 /* Walking: see the header for why a cursor per depth is enough. */
 #include "export/lanewalk.h"
 
+#include "base/heap.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 /* ---- the runs of a lane ---- */
@@ -9,28 +11,14 @@
 static uint32_t behind_depth(const struct nl_trace *trace, uint32_t first, uint32_t last,
                              uint32_t depth)
 {
-    while (first < last) {
-        uint32_t middle = first + (last - first) / 2;
-        if (trace->slice.depth[middle] <= depth)
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    return first;
+    return NL_FIRST(i, first, last, trace->slice.depth[i] > depth);
 }
 
 /* First slice of a depth's run [first, last) whose parent is `parent` or comes after it. */
 static uint32_t child_from(const struct nl_trace *trace, uint32_t first, uint32_t last,
                            uint32_t parent)
 {
-    while (first < last) {
-        uint32_t middle = first + (last - first) / 2;
-        if (trace->slice.parent[middle] < parent)
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    return first;
+    return NL_FIRST(i, first, last, trace->slice.parent[i] >= parent);
 }
 
 /* ---- parts ---- */
@@ -73,34 +61,6 @@ struct row_end {
     uint32_t row;
 };
 
-static void sift_down(struct row_end *heap, size_t count)
-{
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= count)
-            return;
-        if (child + 1 < count && heap[child + 1].end < heap[child].end)
-            child++;
-        if (heap[at].end <= heap[child].end)
-            return;
-        struct row_end swap = heap[at];
-        heap[at] = heap[child];
-        heap[child] = swap;
-        at = child;
-    }
-}
-
-static void sift_up(struct row_end *heap, size_t at)
-{
-    while (at && heap[(at - 1) / 2].end > heap[at].end) {
-        struct row_end swap = heap[at];
-        heap[at] = heap[(at - 1) / 2];
-        heap[(at - 1) / 2] = swap;
-        at = (at - 1) / 2;
-    }
-}
-
 /* Row of every slice (in order of start): the one that is free for the longest time. */
 static uint32_t colour(const struct nl_trace *trace, struct nl_keyed *slices, size_t count)
 {
@@ -112,11 +72,11 @@ static uint32_t colour(const struct nl_trace *trace, struct nl_keyed *slices, si
         if (rows && heap[0].end <= trace->slice.ts[slice]) {
             slices[i].key = heap[0].row;
             heap[0].end = end;
-            sift_down(heap, rows);
+            NL_HEAP_SINK(heap, rows, a, b, a->end < b->end);
         } else {
             slices[i].key = rows + 1;
-            heap[rows] = (struct row_end){end, (uint32_t)rows + 1};
-            sift_up(heap, rows++);
+            struct row_end row = {end, (uint32_t)rows + 1};
+            NL_HEAP_ADD(heap, rows, row, a, b, a->end < b->end);
         }
     }
     nl_free(heap);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/sort.h"
 
 struct maker {
@@ -29,14 +30,7 @@ static uint32_t add(struct maker *maker, const struct nl_track *track)
 
 static bool among(const int64_t *sorted, size_t count, int64_t value, bool twice)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, count, sorted[i] >= value);
     if (low >= count || sorted[low] != value)
         return false;
     return !twice || (low + 1 < count && sorted[low + 1] == value);

@@ -7,6 +7,8 @@
  */
 #include "findings/launchcause.h"
 
+#include "base/search.h"
+
 #define LEAST_STEPS    3
 #define SAME_SHARE     0.9
 #define PER_STEP       200
@@ -37,14 +39,7 @@ static void hash_kernels(const struct nl_scene *scene, struct step_hash *steps, 
         if (launch == NL_NULL_ROW)
             continue;
         int64_t ts = trace->slice.ts[launch];
-        size_t low = 0, high = count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (steps[middle].start <= ts)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        size_t low = NL_FIRST(at, 0, count, steps[at].start > ts);
         if (!low || ts >= steps[low - 1].end)
             continue;
         struct step_hash *step = &steps[low - 1];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runfield.h"
 #include "ledger/runlist.h"
@@ -199,14 +200,7 @@ static bool take_runs(struct nl_ledger *ledger, struct nl_series *series,
 
 static struct nl_series_run *run_at(struct nl_series *series, int64_t run)
 {
-    size_t low = 0, high = series->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (series->items[middle].run < run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, series->count, series->items[i].run >= run);
     return low < series->count && series->items[low].run == run ? &series->items[low] : NULL;
 }
 

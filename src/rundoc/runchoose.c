@@ -3,6 +3,7 @@
  * operators and layers, and what room is left goes to the earliest of the others. So the limit cuts
  * the timeline at one place per class and nothing is picked by its length.
  */
+#include "base/heap.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "rundoc/runparts.h"
@@ -20,37 +21,13 @@ static bool later(struct nl_keyed a, struct nl_keyed b)
     return a.key != b.key ? a.key > b.key : a.row > b.row;
 }
 
-static void sift_down(struct earliest *heap)
-{
-    for (size_t at = 0, child; (child = 2 * at + 1) < heap->count; at = child) {
-        child += child + 1 < heap->count && later(heap->items[child + 1], heap->items[child]);
-        if (!later(heap->items[child], heap->items[at]))
-            return;
-        struct nl_keyed item = heap->items[at];
-        heap->items[at] = heap->items[child];
-        heap->items[child] = item;
-    }
-}
-
-static void sift_up(struct earliest *heap)
-{
-    size_t at = heap->count - 1;
-    while (at && later(heap->items[at], heap->items[(at - 1) / 2])) {
-        struct nl_keyed item = heap->items[at];
-        heap->items[at] = heap->items[(at - 1) / 2];
-        heap->items[(at - 1) / 2] = item;
-        at = (at - 1) / 2;
-    }
-}
-
 static void offer(struct earliest *heap, struct nl_keyed item)
 {
     if (heap->count < heap->room) {
-        heap->items[heap->count++] = item;
-        sift_up(heap);
+        NL_HEAP_ADD(heap->items, heap->count, item, a, b, later(*a, *b));
     } else if (heap->room && later(heap->items[0], item)) {
         heap->items[0] = item;
-        sift_down(heap);
+        NL_HEAP_SINK(heap->items, heap->count, a, b, later(*a, *b));
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "tables/lookup.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "rundoc/runparts.h"
 
 /* A number, or NaN and what is not known. */
@@ -122,14 +123,8 @@ static struct metric metric_kernel_count(const struct run_parts *parts)
 static bool in_steady_step(const struct run_parts *parts, const struct nl_step_group *group,
                            int64_t ts)
 {
-    size_t low = group->first, high = group->first + group->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (parts->steps.items[middle].end <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        NL_FIRST(i, group->first, group->first + group->count, parts->steps.items[i].end > ts);
     if (low == group->first + group->count)
         return false;
     const struct nl_found_step *step = &parts->steps.items[low];

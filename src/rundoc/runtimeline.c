@@ -1,6 +1,7 @@
 /* The timeline: processes and lanes, then the events chosen, a line each. What only some kinds have
  * stands in an object of its own, null for the others. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "rundoc/runparts.h"
 
@@ -23,14 +24,7 @@ static struct by_slice index_slices(const uint32_t *slices, uint32_t rows)
 /* Place of a slice's first row, or count. */
 static size_t find_slice(const struct by_slice *index, uint32_t slice)
 {
-    size_t low = 0, high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->items[middle].key < slice)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, index->count, index->items[i].key >= slice);
     return low < index->count && index->items[low].key == slice ? low : index->count;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 #define WORTH_SEARCHING 4096 /* rows from which on an ascending column is searched by halves */
 #define AHEAD           24   /* rows */
@@ -144,16 +145,8 @@ static bool look_up(struct cursor *cursor, struct nl_vtab *vtab)
 /* First row of [from, to) whose key is not below `key`, in an ascending column. */
 static uint32_t lower_row(const struct nl_vcolumn *column, uint32_t from, uint32_t to, uint64_t key)
 {
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        uint64_t other = 0;
-        (void)nl_vcolumn_key(column, middle, &other);
-        if (other < key)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    uint64_t other = 0;
+    return NL_FIRST(i, from, to, ((void)nl_vcolumn_key(column, i, &other), other >= key));
 }
 
 /* Rows that a range test on an ascending column leaves; the test is then done with. */

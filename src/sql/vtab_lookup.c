@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/bigarray.h"
 #include "sql/vtab.h"
 
@@ -57,15 +58,7 @@ void nl_index_free(struct nl_index *index)
 /* First item whose key is not below `key`. */
 static size_t lower(const struct nl_index *index, uint64_t key)
 {
-    size_t low = 0, high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->items[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, 0, index->count, index->items[i].key >= key);
 }
 
 size_t nl_index_range(const struct nl_index *index, uint64_t low, uint64_t high,
@@ -185,6 +178,12 @@ const uint32_t *nl_db_name_ranks(struct nl_db *db)
     return db->name_ranks;
 }
 
+static int order_of_name(const struct nl_db *db, uint32_t place, const struct named *wanted)
+{
+    const struct named name = {nl_trace_name(db->trace, db->name_order[place]), 0};
+    return by_text(&name, wanted);
+}
+
 uint32_t nl_db_find_name(struct nl_db *db, struct nl_str text)
 {
     const struct nl_dict *names = &db->trace->names;
@@ -195,18 +194,8 @@ uint32_t nl_db_find_name(struct nl_db *db, struct nl_str text)
         return id == UINT32_MAX ? NL_NO_NAME : id;
     }
     (void)nl_db_name_ranks(db);
-    uint32_t low = 1, high = names->count;
     const struct named wanted = {text, 0};
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct named other = {nl_trace_name(db->trace, db->name_order[middle]), 0};
-        int order = by_text(&other, &wanted);
-        if (order == 0)
-            return db->name_order[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NL_NO_NAME;
+    uint32_t at = NL_FIRST(i, 1, names->count, order_of_name(db, i, &wanted) >= 0);
+    bool found = at < names->count && order_of_name(db, at, &wanted) == 0;
+    return found ? db->name_order[at] : NL_NO_NAME;
 }

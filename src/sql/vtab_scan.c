@@ -5,6 +5,8 @@
  */
 #include "sql/vtab.h"
 
+#include "base/search.h"
+
 /* Keeps rows[i] where `passes`, an expression of `at` (the row of the array to read). */
 #define KEEP(passes)                                                                               \
     do {                                                                                           \
@@ -67,14 +69,7 @@ static size_t keep_bits(const struct nl_filter *filter, uint32_t *rows, const ui
 
 static bool in_list(const struct nl_filter *filter, uint64_t key)
 {
-    size_t low = 0, high = filter->list_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (filter->list[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, filter->list_count, filter->list[i] >= key);
     return low < filter->list_count && filter->list[low] == key;
 }
 

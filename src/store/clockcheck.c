@@ -11,6 +11,7 @@
 
 #include "base/lineband.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "store/builder.h"
 
 #define PARTS      256u /* of the profile's time, each with its tightest bounds, for the drift */
@@ -142,20 +143,19 @@ static bool failed(const struct nl_trace *trace, uint32_t call)
            trace->api.result[row] != NL_NULL_I64 && trace->api.result[row] != 0;
 }
 
+/* Is it at depth 0, and had its launch returned by `ts`? */
+static bool had_launched(const struct nl_trace *trace, uint32_t slice, int64_t ts)
+{
+    uint32_t launch = launch_of(trace, slice);
+    int64_t known = launch == NL_NULL_ROW ? trace->slice.ts[slice] : nl_slice_end(trace, launch);
+    return trace->slice.depth[slice] == 0 && known <= ts;
+}
+
 /* The last work of depth 0 on a lane whose launch had returned by `ts`; NL_NULL_ROW without. */
 static uint32_t last_launched(const struct nl_trace *trace, uint32_t lane, int64_t ts)
 {
-    uint32_t first = trace->lane.first[lane], low = first, high = first + trace->lane.count[lane];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2, launch = launch_of(trace, middle);
-        bool before = trace->slice.depth[middle] == 0 &&
-                      (launch == NL_NULL_ROW ? trace->slice.ts[middle] <= ts
-                                             : nl_slice_end(trace, launch) <= ts);
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t first = trace->lane.first[lane], last = first + trace->lane.count[lane];
+    uint32_t low = NL_FIRST(i, first, last, !had_launched(trace, i, ts));
     /* Without a launch it is not known when it was launched: back to one that has it. */
     for (unsigned tries = 0; low > first && tries < 8; tries++) {
         uint32_t slice = --low, launch = launch_of(trace, slice);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 void nl_trace_free(struct nl_trace *trace)
 {
@@ -66,14 +67,7 @@ int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice)
 /* First row in [low, high) whose depth exceeds `depth`. */
 static uint32_t after_depth(const struct nl_trace *t, uint32_t low, uint32_t high, unsigned depth)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->slice.depth[middle] <= depth)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, low, high, t->slice.depth[i] > depth);
 }
 
 /* Number of rows of [low, high) that start at or before ts, searched from `near`: a few steps when
@@ -99,14 +93,7 @@ static uint32_t count_started(const int64_t *starts, uint32_t low, uint32_t high
         if (high - low > step)
             low = high - step;
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (starts[middle] <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, low, high, starts[i] > ts);
 }
 
 static void enter_lane(const struct nl_trace *t, struct nl_lane_cursor *cursor, uint32_t lane)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/pool.h"
+#include "base/search.h"
 #include "base/wide.h"
 #include "store/filled.h"
 
@@ -81,15 +82,7 @@ static bool column_fits(const struct nl_trace *t, const struct nl_column_def *co
  * begins at the row or before it. */
 static uint32_t lane_at(const struct nl_lane_table *lane, uint32_t row)
 {
-    uint32_t low = 0, high = lane->rows;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lane->first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, 1, lane->rows, lane->first[i] > row) - 1;
 }
 
 NL_WIDE static bool all_are(const uint32_t *values, uint32_t from, uint32_t to, uint32_t value)
@@ -112,14 +105,7 @@ NL_WIDE static bool all_deep(const uint16_t *depths, uint32_t from, uint32_t to,
  * checks them finds out. */
 static uint32_t deeper(const uint16_t *depths, uint32_t from, uint32_t to, unsigned depth)
 {
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (depths[middle] <= depth)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return NL_FIRST(i, from, to, depths[i] > depth);
 }
 
 /* Wraps for times that another part refuses. */

@@ -4,6 +4,7 @@
  * to its last part, so that the parts add up to what was copied.
  */
 #include "tables/answer.h"
+#include "base/search.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 
@@ -45,15 +46,7 @@ static int64_t part_start(const struct span *span, int64_t part)
 
 static int64_t part_of(const struct span *span, int64_t ts)
 {
-    int64_t low = 0, high = PARTS;
-    while (high - low > 1) {
-        int64_t middle = (low + high) / 2;
-        if (part_start(span, middle) <= ts)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, 1, PARTS, part_start(span, i) > ts) - 1;
 }
 
 static void spread(struct span *span, unsigned kind, int64_t start, int64_t end, uint64_t bytes)

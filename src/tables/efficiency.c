@@ -1,6 +1,7 @@
 /* efficiency — see efficiency.h. */
 #include "tables/efficiency.h"
 
+#include "base/search.h"
 #include "base/sum.h"
 #include "tables/answer.h"
 #include "tables/workrows.h"
@@ -70,14 +71,7 @@ static bool counts(const struct steady *steady, const struct nl_found_step *step
 
 static bool in_steady(const struct steady *steady, int64_t ts)
 {
-    size_t low = 0, high = steady->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (steady->steps[middle].start <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, steady->count, steady->steps[i].start > ts);
     return low && ts < steady->steps[low - 1].end && counts(steady, &steady->steps[low - 1]);
 }
 

@@ -3,6 +3,7 @@
  * a comparison each.
  */
 #include "tables/answer.h"
+#include "base/heap.h"
 #include "tables/gaptext.h"
 #include "tables/memo.h"
 
@@ -36,31 +37,6 @@ static bool is_less(const struct entry *a, const struct entry *b)
     return a->device > b->device;
 }
 
-static void sift_down(struct entry *heap, size_t count)
-{
-    size_t at = 0;
-    struct entry moved = heap[0];
-    for (size_t child = 1; child < count; child = 2 * at + 1) {
-        if (child + 1 < count && is_less(&heap[child + 1], &heap[child]))
-            child++;
-        if (!is_less(&heap[child], &moved))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moved;
-}
-
-static void sift_up(struct entry *heap, size_t at)
-{
-    struct entry moved = heap[at];
-    while (at && is_less(&moved, &heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = moved;
-}
-
 static int longest_first(const void *left, const void *right)
 {
     return is_less(left, right) ? 1 : is_less(right, left) ? -1 : 0;
@@ -75,11 +51,10 @@ static size_t find_longest(const struct nl_idle *idle, struct entry *heap)
             const struct nl_idle_gap *gap = &idle->gaps[device->first_gap + j];
             struct entry entry = {gap->end - gap->start, gap, device};
             if (count < MOST_ROWS) {
-                heap[count] = entry;
-                sift_up(heap, count++);
+                NL_HEAP_ADD(heap, count, entry, a, b, is_less(a, b));
             } else if (is_less(&heap[0], &entry)) {
                 heap[0] = entry;
-                sift_down(heap, count);
+                NL_HEAP_SINK(heap, count, a, b, is_less(a, b));
             }
         }
     }

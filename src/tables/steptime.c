@@ -3,6 +3,7 @@
 
 #include "tables/places.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "timeline/worksweep.h"
 
@@ -52,14 +53,7 @@ static void busy_release(struct busy *busy)
 /* Length of the set inside [start, end). O(log n + what lies inside). */
 static int64_t inside(const struct nl_intervals *set, int64_t start, int64_t end)
 {
-    size_t low = 0, high = set->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (set->items[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, set->count, set->items[i].end > start);
     int64_t length = 0;
     for (; low < set->count && set->items[low].start < end; low++) {
         int64_t from = set->items[low].start > start ? set->items[low].start : start;

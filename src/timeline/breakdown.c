@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/worksweep.h"
 
 struct tally {
@@ -218,15 +219,8 @@ void nl_device_intervals_of(const struct nl_trace *trace, const struct nl_window
                             const struct nl_work_lane *lanes, size_t count, uint32_t device,
                             struct nl_device_sets *sets)
 {
-    size_t first = 0, high = count;
-    while (first < high) { /* NL_NULL_ROW, the largest, comes last */
-        size_t middle = first + (high - first) / 2;
-        if (lanes[middle].device < device)
-            first = middle + 1;
-        else
-            high = middle;
-    }
-    size_t kept = 0;
+    size_t kept = 0; /* NL_NULL_ROW, the largest, comes last */
+    size_t first = NL_FIRST(i, 0, count, lanes[i].device >= device);
     while (first + kept < count && lanes[first + kept].device == device)
         kept++;
     struct nl_intervals *const by_class[NL_WORK_CLASSES] = {

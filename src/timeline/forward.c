@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/owner.h"
 
 struct numbered {
@@ -70,15 +71,8 @@ static struct numbered *list_forward(const struct nl_rangetree *ops, size_t *cou
 /* The last forward operator of that number that began before; NL_NULL_ROW none. */
 static uint32_t find_forward(const struct numbered *list, size_t count, struct numbered key)
 {
-    size_t low = 0, high = count; /* list[< low] before key, list[>= high] not */
     key.range = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_number(&list[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, count, by_number(&list[i], &key) >= 0);
     bool fits =
         low && list[low - 1].process == key.process && list[low - 1].sequence == key.sequence;
     return fits ? list[low - 1].range : NL_NULL_ROW;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 /* The row is the latest that began by the last question, or `first`; its times are kept, so that
  * most questions look at nothing else. */
@@ -48,14 +49,7 @@ static bool is_host_lane(const struct nl_trace *trace, uint32_t lane)
 /* First row of [low, high) whose depth is over `depth`. */
 static uint32_t depth_end(const struct nl_trace *trace, uint32_t low, uint32_t high, uint16_t depth)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->slice.depth[middle] <= depth)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, low, high, trace->slice.depth[i] > depth);
 }
 
 /* Makes `row` the run's row. */
@@ -155,13 +149,7 @@ static void seek(struct nl_host_run *run, const struct nl_trace *trace, int64_t 
         high = run->last - high > step ? high + step : run->last;
         step *= 2;
     }
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ts[middle] <= moment)
-            low = middle;
-        else
-            high = middle;
-    }
+    low = NL_FIRST(i, low + 1, high, ts[i] > moment) - 1;
     settle(run, trace, low);
 }
 

@@ -2,6 +2,7 @@
 #include "timeline/idleclass.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/idletime.h"
 
 #define WAIT_STEPS 64 /* recorded waits looked back at, from a launch */
@@ -21,14 +22,8 @@ static int64_t launched_before(const struct nl_trace *trace, uint32_t slice)
 static bool stream_waits(const struct nl_trace *trace, uint32_t lane, int64_t since,
                          int64_t launched)
 {
-    uint32_t low = trace->lane.first[lane], first = low, high = low + trace->lane.count[lane];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->slice.depth[middle] == 0 && trace->slice.ts[middle] <= launched)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t first = trace->lane.first[lane], last = first + trace->lane.count[lane];
+    uint32_t low = NL_FIRST(i, first, last, trace->slice.depth[i] || trace->slice.ts[i] > launched);
     for (unsigned step = 0; low-- > first && step < WAIT_STEPS; step++) {
         if (trace->slice.ts[low] <= since)
             return false;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #define MOST_RUNS 64 /* more ascending runs than this are sorted by radix */
@@ -255,14 +256,7 @@ int64_t nl_intervals_overlap(const struct nl_intervals *a, const struct nl_inter
 
 ptrdiff_t nl_intervals_find(const struct nl_intervals *set, int64_t ts)
 {
-    size_t low = 0, high = set->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (set->items[middle].end <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, set->count, set->items[i].end > ts);
     if (low < set->count && set->items[low].start <= ts)
         return (ptrdiff_t)low;
     return -1;

@@ -2,6 +2,7 @@
 #include "timeline/offcpu.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 
 static const char *const waiting_calls[] = {
 #define NL_WAIT_CALL(name) name,
@@ -12,15 +13,8 @@ static const char *const waiting_calls[] = {
 /* Slices of the lane's outermost depth: its rows are ordered by depth, then time. */
 static struct nl_offcpu_run outermost(const struct nl_trace *trace, uint32_t lane)
 {
-    uint32_t first = trace->lane.first[lane], low = first, high = low + trace->lane.count[lane];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->slice.depth[middle] == 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (struct nl_offcpu_run){first, low};
+    uint32_t first = trace->lane.first[lane], last = first + trace->lane.count[lane];
+    return (struct nl_offcpu_run){first, NL_FIRST(i, first, last, trace->slice.depth[i] != 0)};
 }
 
 void nl_offcpu_init(struct nl_offcpu *off, const struct nl_trace *trace)
@@ -62,14 +56,8 @@ enum nl_cpu_state nl_offcpu_at(const struct nl_offcpu *off, uint32_t thread, int
     const struct nl_trace *trace = off->trace;
     if (thread >= trace->thread.rows || off->runs[thread].first == off->runs[thread].last)
         return NL_CPU_UNKNOWN;
-    uint32_t low = off->runs[thread].first, first = low, high = off->runs[thread].last, last = high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->slice.ts[middle] <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t first = off->runs[thread].first, last = off->runs[thread].last;
+    uint32_t low = NL_FIRST(i, first, last, trace->slice.ts[i] > ts);
     if (low < last)
         shorten(until, trace->slice.ts[low]);
     if (low == first)

@@ -6,6 +6,7 @@
 #include "timeline/preempt.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/interval.h"
 #include "timeline/offcpu.h"
 
@@ -71,14 +72,7 @@ static void sum_runs(struct runs *runs)
 /* How long the processor ran what was recorded before a moment. */
 static int64_t run_before(const struct runs *runs, int64_t ts)
 {
-    size_t low = 0, high = runs->set.count;
-    while (low < high) { /* the first that begins at ts or later */
-        size_t middle = low + (high - low) / 2;
-        if (runs->set.items[middle].start < ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, runs->set.count, runs->set.items[i].start >= ts);
     if (!low)
         return 0;
     const struct nl_interval *last = &runs->set.items[low - 1];
@@ -156,14 +150,7 @@ void nl_preempt_free(struct nl_preempt *preempt)
 /* What a thread was kept from running before a moment. */
 static int64_t kept_before(const struct nl_preempt *preempt, const struct gaps *gaps, int64_t ts)
 {
-    size_t low = 0, high = gaps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (gaps->items[middle].start < ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, gaps->count, gaps->items[i].start >= ts);
     if (!low)
         return 0;
     const struct gap *last = &gaps->items[low - 1];

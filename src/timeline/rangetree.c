@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 uint32_t *nl_no_rows(size_t count)
 {
@@ -32,20 +33,13 @@ static uint32_t find_runs(const struct nl_trace *trace, struct lane_walk *walk, 
     const uint16_t *depth = trace->slice.depth;
     uint32_t runs = 0;
     while (first < end && depth[first] == runs) {
-        uint32_t low = first, high = end; /* depth[low] == runs; depth[high] is deeper */
-        while (high - low > 1) {
-            uint32_t middle = low + (high - low) / 2;
-            if (depth[middle] > runs)
-                high = middle;
-            else
-                low = middle;
-        }
+        uint32_t deeper = NL_FIRST(i, first + 1, end, depth[i] > runs);
         nl_grow(&walk->next, &walk->next_cap, (size_t)runs + 1);
         nl_grow(&walk->last, &walk->last_cap, (size_t)runs + 1);
         nl_grow(&walk->open, &walk->open_cap, (size_t)runs + 1);
         walk->next[runs] = first;
-        walk->last[runs++] = high;
-        first = high;
+        walk->last[runs++] = deeper;
+        first = deeper;
     }
     return runs;
 }

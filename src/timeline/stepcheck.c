@@ -2,6 +2,7 @@
 #include "timeline/stepcheck.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "timeline/worksweep.h"
 
@@ -67,14 +68,7 @@ static bool one_launch(const struct nl_trace *trace, const uint32_t *markers, si
 /* Index of the last boundary at or before ts; count when ts lies before all. */
 static size_t segment_of(const int64_t *bounds, size_t count, int64_t ts)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (bounds[middle] <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, count, bounds[i] > ts);
     return low ? low - 1 : count;
 }
 

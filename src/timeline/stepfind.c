@@ -2,6 +2,7 @@
  * Steps per rank: marked, else ranges whose text says so, else what the launch sequence repeats.
  * Ranges of one rule on one thread are a candidate; the best one by confidence wins.
  */
+#include "base/search.h"
 #include "base/sum.h"
 #include "timeline/stepfind.h"
 
@@ -289,14 +290,7 @@ static bool is_loading_call(struct nl_str name)
 static void add_load(struct nl_found_steps *found, const struct nl_step_group *group, int64_t ts,
                      int64_t dur)
 {
-    size_t low = group->first, high = group->first + group->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (found->items[middle].end <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, group->first, group->first + group->count, found->items[i].end > ts);
     if (low == group->first + group->count || found->items[low].start > ts)
         return;
     struct nl_found_step *step = &found->items[low];

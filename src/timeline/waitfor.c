@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/owner.h"
 
 #define SIGNAL_NS    100000 /* from a signal to the return of the call it ends, at most */
@@ -136,17 +137,10 @@ static uint32_t waker_of(const struct nl_waitfor *waits, uint32_t wait)
     const struct nl_trace *trace = waits->trace;
     uint32_t thread = thread_of(trace, wait), found = NL_NULL_ROW;
     int64_t end = nl_slice_end(trace, wait);
-    size_t low = 0, high = waits->signal_count;
     if (trace->slice.dur[wait] == NL_NULL_I64 ||
         !ends_by_signal(nl_trace_name(trace, trace->slice.name[wait])))
         return NL_NULL_ROW;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (waits->signals[middle].end < end - SIGNAL_NS)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, waits->signal_count, waits->signals[i].end >= end - SIGNAL_NS);
     for (; low < waits->signal_count && waits->signals[low].end <= end + SIGNAL_NS; low++) {
         const struct nl_waitfor_signal *signal = &waits->signals[low];
         if (signal->start > end || signal->thread == thread ||

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define FEW_RUNS 8
 
@@ -105,21 +107,6 @@ size_t nl_work_lanes(const struct nl_trace *trace, const struct nl_window *windo
     return count;
 }
 
-static void sift_down(struct nl_sweep *sweep)
-{
-    struct nl_sweep_run *heap = sweep->runs, moved = heap[0];
-    size_t at = 0;
-    for (size_t child = 1; child < sweep->run_count; child = 2 * at + 1) {
-        if (child + 1 < sweep->run_count && heap[child + 1].start < heap[child].start)
-            child++;
-        if (heap[child].start >= moved.start)
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moved;
-}
-
 static int by_start(const void *left, const void *right)
 {
     const struct nl_sweep_run *a = left, *b = right;
@@ -129,14 +116,7 @@ static int by_start(const void *left, const void *right)
 /* First row of [low, high) whose depth is over `depth`. */
 static uint32_t depth_end(const struct nl_trace *trace, uint32_t low, uint32_t high, uint16_t depth)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->slice.depth[middle] <= depth)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, low, high, trace->slice.depth[i] > depth);
 }
 
 static void add_runs(struct nl_sweep *sweep, uint32_t lane)
@@ -154,14 +134,7 @@ static void add_runs(struct nl_sweep *sweep, uint32_t lane)
 /* First row of [low, high), all of one depth, that begins at or after `ts`. */
 static uint32_t first_from(const struct nl_trace *trace, uint32_t low, uint32_t high, int64_t ts)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->slice.ts[middle] < ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, low, high, trace->slice.ts[i] >= ts);
 }
 
 static bool is_timed_work(const struct nl_trace *trace, uint32_t row)
@@ -287,7 +260,7 @@ static size_t next_of_many(struct nl_sweep *sweep, struct nl_work *batch, size_t
             row++;
         } while (count < room && row < run->last && ts[row] <= second);
         advance(sweep, run, row);
-        sift_down(sweep);
+        NL_HEAP_SINK(sweep->runs, sweep->run_count, a, b, a->start < b->start);
     }
     return count;
 }

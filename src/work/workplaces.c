@@ -2,6 +2,7 @@
 #include "work/workplaces.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 
 static const struct nl_step_group *group_of(const struct nl_found_steps *steps, int64_t rank)
 {
@@ -15,14 +16,7 @@ static const struct nl_step_group *group_of(const struct nl_found_steps *steps, 
 static uint32_t step_in(const struct nl_found_steps *steps, const struct nl_step_group *group,
                         int64_t ts)
 {
-    size_t low = group->first, high = group->first + group->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps->items[middle].start <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, group->first, group->first + group->count, steps->items[i].start > ts);
     return low > group->first && ts < steps->items[low - 1].end ? (uint32_t)(low - 1) : NL_NULL_ROW;
 }
 

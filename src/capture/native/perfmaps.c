@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 #define PROCESSES_MOST ((size_t)1 << 20)
 #define MODULES_MOST   ((size_t)1 << 20)
@@ -212,15 +213,7 @@ const struct perfmaps_module *perfmaps_module_at(const struct perfmaps *maps, ui
 /* The first mapping that ends behind `address`. */
 static size_t first_behind(const struct perfmaps_process *process, uint64_t address)
 {
-    size_t low = 0, high = process->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (process->mapping[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, 0, process->count, process->mapping[i].end > address);
 }
 
 const struct perfmaps_mapping *perfmaps_at(const struct perfmaps_process *process, uint64_t address)

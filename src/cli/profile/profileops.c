@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "cli/profile/profileops.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 
 /* ---- whole runs ---- */
@@ -120,14 +122,7 @@ static void find_spans(struct grouping *grouping, const struct ort_outcome *outc
 /* The counted run that `ts` lies in, or NULL. */
 static struct span *counted_run(const struct grouping *grouping, int64_t ts)
 {
-    size_t low = 0, high = grouping->span_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (grouping->spans[middle].start <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, grouping->span_count, grouping->spans[i].start > ts);
     struct span *span = low ? &grouping->spans[low - 1] : NULL;
     return span && span->counts && ts <= span->end ? span : NULL;
 }

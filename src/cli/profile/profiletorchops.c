@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "cli/profile/profiletorchops.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 
 struct span {
@@ -54,14 +56,7 @@ static void find_runs(struct summing *summing)
 /* NL_NULL_ROW when `ts` lies in none. */
 static uint32_t run_at(const struct summing *summing, int64_t ts)
 {
-    uint32_t low = 0, high = summing->run_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (summing->runs[middle].start <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = NL_FIRST(i, 0, summing->run_count, summing->runs[i].start > ts);
     return low && ts <= summing->runs[low - 1].end ? low - 1 : NL_NULL_ROW;
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/search.h"
 #include "base/sort.h"
 #include "ingest/amd/rocagent.h"
 
@@ -241,15 +242,7 @@ static size_t near(const struct rocpd *load, size_t from, int64_t id)
 
 static size_t search(const struct rocpd *load, int64_t id)
 {
-    size_t low = 0, high = load->event_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (load->event[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, 0, load->event_count, load->event[i].id >= id);
 }
 
 struct rocpd_event *rocpd_event(struct rocpd *load, dbfile_cells cell)

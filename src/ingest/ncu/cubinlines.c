@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "ingest/ingest.h"
 
 /* A part of the file, read from `at`; every read past `end` gives 0 and stays `over`. */
@@ -468,13 +469,7 @@ const struct cubinlines_row *cubinlines_at(const struct cubinlines *lines,
         if (low + 1 == high || rows[low + 1].offset > offset)
             high = low + 1;
     }
-    while (low + 1 < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
+    low = NL_FIRST(i, low + 1, high, rows[i].offset > offset) - 1;
     *near = low;
     bool known = function->count && rows[low].offset <= offset && rows[low].line;
     return known ? &rows[low] : NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/sort.h"
 #include "ingest/nsys/nsysrows.h"
 
@@ -293,14 +294,7 @@ static const char *const sample_columns[C_CELLS + 1] = {[C_ID] = "id",
 
 static uint32_t stack_of(const struct gathered *stacks, int64_t id)
 {
-    size_t low = 0, high = stacks->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stacks->rows[middle][0] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, stacks->count, stacks->rows[i][0] >= id);
     bool found = low < stacks->count && stacks->rows[low][0] == id;
     return found ? (uint32_t)stacks->rows[low][1] : NL_NULL_ROW;
 }

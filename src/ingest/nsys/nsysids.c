@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "ingest/nsys/nsys.h"
 
 #define DIRECT_MAX ((int64_t)1 << 24) /* ids up to here may be looked up by array */
@@ -74,14 +75,7 @@ struct nsys_string *nsys_string_find(const struct nsys_strings *strings, int64_t
         uint32_t place = at < strings->direct_count ? strings->direct[at] : 0;
         return place ? &strings->list[place - 1] : NULL;
     }
-    size_t low = 0, high = strings->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strings->list[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, strings->count, strings->list[i].id >= id);
     return low < strings->count && strings->list[low].id == id ? &strings->list[low] : NULL;
 }
 
@@ -193,14 +187,7 @@ void nsys_named_sort(struct nsys_named_list *list)
 const struct nsys_named *nsys_named_find(const struct nsys_named_list *list, uint64_t process,
                                          int64_t a, int64_t b)
 {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (named_order(&list->list[middle], process, a, b) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, list->count, named_order(&list->list[i], process, a, b) >= 0);
     bool found = low < list->count && named_order(&list->list[low], process, a, b) == 0;
     return found ? &list->list[low] : NULL;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/search.h"
 #include "ingest/nsys/nsysrows.h"
 
 #define HEADER     32
@@ -62,14 +63,7 @@ static size_t first_field(const struct nsys_load *load, int64_t domain, int64_t 
 {
     size_t low = 0, high = load->field_count;
     struct nsys_field key = {.domain = domain, .schema = schema, .index = INT64_MIN};
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_place(&load->fields[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, low, high, by_place(&load->fields[i], &key) >= 0);
 }
 
 /* ---- Values ---- */

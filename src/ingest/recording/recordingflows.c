@@ -3,6 +3,8 @@
 
 #include "ingest/recording/recording.h"
 
+#include "base/search.h"
+
 static int by_id(const void *a, const void *b)
 {
     const struct rec_half *one = a, *other = b;
@@ -24,15 +26,8 @@ void rec_flows_sort(struct rec_half *outs, size_t count)
 static const struct rec_half *departure(const struct rec_half *outs, size_t count,
                                         const struct rec_half *in)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct rec_half *out = &outs[middle];
-        if (out->id < in->id || (out->id == in->id && out->ts <= in->ts))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        NL_FIRST(i, 0, count, outs[i].id > in->id || (outs[i].id == in->id && outs[i].ts > in->ts));
     return low && outs[low - 1].id == in->id ? &outs[low - 1] : NULL;
 }
 

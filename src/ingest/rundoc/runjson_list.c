@@ -2,6 +2,8 @@
  * processes, lanes, then what lies on lanes. */
 #include "ingest/rundoc/runjson.h"
 
+#include "base/search.h"
+
 #include <stdio.h>
 
 static void add_row(struct runjson_rows *rows, uint32_t row)
@@ -243,15 +245,8 @@ static void sort_lanes(struct runjson *load)
 /* A lane of the rank, for the rows of its steps. */
 static uint32_t lane_of_rank(const struct runjson *load, int64_t rank)
 {
-    size_t low = 0, high = load->rank_lane_count;
     uint64_t key = nl_sort_key(rank);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (load->rank_lanes[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, load->rank_lane_count, load->rank_lanes[i].key >= key);
     bool found = low < load->rank_lane_count && load->rank_lanes[low].key == key;
     return found ? load->rank_lanes[low].row : NL_NULL_ROW;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 #define SEGMENTS_MOST 64u
 #define SYMBOLS_MOST  ((size_t)1 << 25)
@@ -202,14 +203,7 @@ static void read_symbols(struct elfsymbols *symbols)
 
 static const char *function_at(const struct elfsymbols *symbols, uint64_t address)
 {
-    size_t low = 0, high = symbols->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols->symbols[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, symbols->symbol_count, symbols->symbols[i].address > address);
     if (!low)
         return NULL;
     const struct symbol *symbol = &symbols->symbols[low - 1];
@@ -260,15 +254,8 @@ static bool read_units(struct elfsymbols *symbols, Elf *elf)
 
 static void line_at(struct elfsymbols *symbols, uint64_t address, struct elfsymbols_place *place)
 {
-    size_t low = 0, high = symbols->range_count;
     Dwarf_Die unit;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols->ranges[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, symbols->range_count, symbols->ranges[i].begin > address);
     if (!low || symbols->ranges[low - 1].end <= address ||
         !dwarf_offdie(symbols->dwarf, symbols->ranges[low - 1].unit, &unit))
         return;

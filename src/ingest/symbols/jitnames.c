@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 #define BYTES_MOST ((size_t)256 << 20)
 #define SECOND_NS  ((int64_t)1000000000)
@@ -118,14 +119,7 @@ void jitnames_close(struct jitnames *names)
 
 struct nl_str jitnames_find(const struct jitnames *names, uint64_t address)
 {
-    size_t low = 0, high = names->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->rows[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, names->count, names->rows[i].begin > address);
     const struct function *row = low ? &names->rows[low - 1] : NULL;
     bool inside = row && address - row->begin < row->bytes;
     return inside ? row->name : (struct nl_str){"", 0};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "ingest/xplane/xplane.h"
 
 #define NO_ID UINT64_MAX /* written where there is no context to speak of */
@@ -60,21 +61,18 @@ static int by_id_and_time(const void *x, const void *y)
     return (a->lane > b->lane) - (a->lane < b->lane);
 }
 
+static bool is_behind(const struct xplane_link *row, const struct xplane_link *consumer)
+{
+    int order = by_id(row, consumer);
+    return order > 0 || (order == 0 && row->ts > consumer->ts);
+}
+
 /* The last producer of the id that began no later than the consumer, else its first one: ids are used
  * again. NULL when nobody produced it. */
 static const struct xplane_link *producer_of(const struct xplane_links *producers,
                                              const struct xplane_link *consumer)
 {
-    size_t low = 0, high = producers->count;
-    while (low < high) { /* the first that is behind the consumer */
-        size_t middle = (low + high) / 2;
-        const struct xplane_link *row = &producers->rows[middle];
-        int order = by_id(row, consumer);
-        if (order < 0 || (order == 0 && row->ts <= consumer->ts))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = NL_FIRST(i, 0, producers->count, is_behind(&producers->rows[i], consumer));
     if (low > 0 && by_id(&producers->rows[low - 1], consumer) == 0)
         return &producers->rows[low - 1];
     if (low < producers->count && by_id(&producers->rows[low], consumer) == 0)
