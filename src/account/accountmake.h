@@ -6,6 +6,7 @@
 #define NL_ACCOUNTMAKE_H
 
 #include "account/account.h"
+#include "base/map.h"
 #include "account/accountcomm.h"
 #include "timeline/lanesof.h"
 #include "timeline/worksweep.h"
@@ -16,8 +17,7 @@
 struct nl_account_rows {
     struct nl_account_row *items;
     size_t count, cap;
-    uint32_t *slots; /* hash: index + 1 */
-    size_t slot_count;
+    struct nl_lookup by_key;
     uint32_t *by_name; /* per name: the row it was last booked to, + 1 */
 };
 

@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-#define FIRST_SLOTS 1024
-
 struct nl_account_row nl_account_key(size_t group, enum nl_account_part part)
 {
     return (struct nl_account_row){.device = (uint32_t)group,
@@ -34,60 +32,37 @@ static inline bool is_key(const struct nl_account_row *a, const struct nl_accoun
            a->inside == b->inside;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 29;
-}
-
 static uint64_t hash_of(const struct nl_account_row *key)
 {
     uint64_t small = (uint64_t)key->phase << 40 | (uint64_t)key->part << 32 |
                      (uint64_t)key->activity << 24 | (uint64_t)key->class << 18 |
                      (uint64_t)key->elsewhere << 17 | (uint64_t)key->inside << 16 | key->kind;
-    uint64_t hash = mix(small, (uint64_t)key->name << 32 | key->op);
-    hash = mix(hash, (uint64_t)key->range << 32 | key->wait);
-    return mix(hash, (uint64_t)key->late ^ (uint64_t)key->device << 40 ^ (uint64_t)key->group << 8);
-}
-
-static void place(struct nl_account_rows *rows, uint32_t index)
-{
-    size_t mask = rows->slot_count - 1, at = hash_of(&rows->items[index]) & mask;
-    while (rows->slots[at])
-        at = (at + 1) & mask;
-    rows->slots[at] = index + 1;
-}
-
-static void grow(struct nl_account_rows *rows)
-{
-    nl_free(rows->slots);
-    rows->slot_count *= 2;
-    rows->slots = nl_zalloc(rows->slot_count * sizeof *rows->slots);
-    for (size_t i = 0; i < rows->count; i++)
-        place(rows, (uint32_t)i);
+    uint64_t hash = nl_hash_pair(small, (uint64_t)key->name << 32 | key->op);
+    hash = nl_hash_pair(hash, (uint64_t)key->range << 32 | key->wait);
+    return nl_hash_pair(hash, (uint64_t)key->late ^ (uint64_t)key->device << 40 ^
+                                  (uint64_t)key->group << 8);
 }
 
 void nl_account_rows_init(struct nl_account_rows *rows, size_t names)
 {
-    *rows = (struct nl_account_rows){.slot_count = FIRST_SLOTS};
-    rows->slots = nl_zalloc(rows->slot_count * sizeof *rows->slots);
+    *rows = (struct nl_account_rows){0};
     rows->by_name = nl_zalloc((names + 1) * sizeof *rows->by_name);
 }
 
 void nl_account_rows_release(struct nl_account_rows *rows)
 {
     nl_free(rows->items);
-    nl_free(rows->slots);
+    nl_lookup_release(&rows->by_key);
     nl_free(rows->by_name);
     *rows = (struct nl_account_rows){0};
 }
 
 static uint32_t find(struct nl_account_rows *rows, const struct nl_account_row *key)
 {
-    size_t mask = rows->slot_count - 1;
-    for (size_t at = hash_of(key) & mask; rows->slots[at]; at = (at + 1) & mask)
-        if (is_key(&rows->items[rows->slots[at] - 1], key))
-            return rows->slots[at] - 1;
+    uint64_t hash = hash_of(key);
+    uint32_t found = NL_LOOKUP(&rows->by_key, hash, i, is_key(&rows->items[i], key));
+    if (found != NL_NO_ROW)
+        return found;
     if (rows->count >= NL_ACCOUNT_MOST_ROWS &&
         (key->op != NL_NO_NAME || key->range != NL_NO_NAME)) {
         struct nl_account_row less = *key;
@@ -100,10 +75,7 @@ static uint32_t find(struct nl_account_rows *rows, const struct nl_account_row *
     rows->items[index].ns = 0;
     rows->items[index].count = 0;
     rows->items[index].bytes = NL_NULL_U64;
-    if (rows->count * 2 > rows->slot_count)
-        grow(rows);
-    else
-        place(rows, index);
+    nl_lookup_add(&rows->by_key, hash, index);
     return index;
 }
 

@@ -3,6 +3,7 @@
  * of stacks, as folded is. Format: https://valgrind.org/docs/manual/cl-format.html
  */
 #include "export/jsonbytes.h"
+#include "base/map.h"
 #include "export/stackfold.h"
 
 struct call {
@@ -13,37 +14,25 @@ struct call {
 
 struct costs {
     int64_t *self;      /* per frame */
-    struct call *calls; /* per (caller, callee); 0 in `slots` = free */
+    struct call *calls; /* per (caller, callee) */
     uint32_t count;
     size_t cap;
-    uint32_t *slots;
-    uint32_t room;
+    struct nl_lookup by_pair;
 };
-
-static uint32_t slot_of(const struct costs *costs, uint32_t caller, uint32_t callee)
-{
-    uint64_t hash = ((uint64_t)caller << 32 | callee) * 0x9E3779B97F4A7C15u;
-    uint32_t at = (uint32_t)(hash ^ hash >> 29) & (costs->room - 1);
-    for (; costs->slots[at]; at = (at + 1) & (costs->room - 1)) {
-        const struct call *call = &costs->calls[costs->slots[at] - 1];
-        if (call->caller == caller && call->callee == callee)
-            break;
-    }
-    return at;
-}
 
 static void add_call(struct costs *costs, uint32_t caller, uint32_t callee, uint64_t count,
                      int64_t cost)
 {
-    uint32_t at = slot_of(costs, caller, callee);
-    if (!costs->slots[at]) {
+    uint64_t hash = nl_hash_number((uint64_t)caller << 32 | callee);
+    uint32_t row = NL_LOOKUP(&costs->by_pair, hash, i,
+                             costs->calls[i].caller == caller && costs->calls[i].callee == callee);
+    if (row == NL_NO_ROW) {
         nl_grow(&costs->calls, &costs->cap, (size_t)costs->count + 1);
         costs->calls[costs->count] = (struct call){caller, callee, 0, 0};
-        costs->slots[at] = ++costs->count;
+        nl_lookup_add(&costs->by_pair, hash, row = costs->count++);
     }
-    struct call *call = &costs->calls[costs->slots[at] - 1];
-    call->count += count;
-    call->cost += cost;
+    costs->calls[row].count += count;
+    costs->calls[row].cost += cost;
 }
 
 /* Sums of a tree, whose parents stand before their children. */
@@ -52,9 +41,6 @@ static void add_up(struct costs *costs, const struct nl_stacktree *tree, uint32_
     int64_t *total = nl_zalloc((tree->count + (size_t)1) * sizeof *total);
     uint64_t *count = nl_zalloc((tree->count + (size_t)1) * sizeof *count);
     costs->self = nl_zalloc((frames + (size_t)1) * sizeof *costs->self);
-    for (costs->room = 1024; costs->room < 2 * (uint64_t)tree->count;)
-        costs->room *= 2;
-    costs->slots = nl_zalloc(costs->room * sizeof *costs->slots);
     for (uint32_t node = tree->count; node-- > 1;) {
         const struct nl_stacknode *item = &tree->nodes[node];
         total[node] += item->self;
@@ -158,7 +144,7 @@ bool nl_export_callgrind(struct nl_export *export, struct nl_err *err)
     }
     nl_free(costs.self);
     nl_free(costs.calls);
-    nl_free(costs.slots);
+    nl_lookup_release(&costs.by_pair);
     nl_stackfold_release(&fold);
     return tree != NULL && nl_export_goes_on(export, err);
 }

@@ -11,38 +11,16 @@
 
 /* ---- trees ---- */
 
-static uint32_t slot_of(const struct nl_stacktree *tree, uint32_t parent, uint32_t frame)
-{
-    uint64_t hash = ((uint64_t)parent << 32 | frame) * 0x9E3779B97F4A7C15u;
-    uint32_t at = (uint32_t)(hash ^ hash >> 29) & (tree->slot_count - 1);
-    while (tree->slots[at]) {
-        const struct nl_stacknode *node = &tree->nodes[tree->slots[at] - 1];
-        if (node->parent == parent && node->frame == frame)
-            break;
-        at = (at + 1) & (tree->slot_count - 1);
-    }
-    return at;
-}
-
-static void grow_slots(struct nl_stacktree *tree)
-{
-    nl_free(tree->slots);
-    tree->slot_count = tree->slot_count ? tree->slot_count * 2 : 1024;
-    tree->slots = nl_zalloc(tree->slot_count * sizeof *tree->slots);
-    for (uint32_t i = 1; i < tree->count; i++)
-        tree->slots[slot_of(tree, tree->nodes[i].parent, tree->nodes[i].frame)] = i + 1;
-}
-
 static uint32_t child(struct nl_stacktree *tree, uint32_t parent, uint32_t frame)
 {
-    if (tree->count * 2 >= tree->slot_count)
-        grow_slots(tree);
-    uint32_t at = slot_of(tree, parent, frame);
-    if (tree->slots[at])
-        return tree->slots[at] - 1;
+    uint64_t hash = nl_hash_number((uint64_t)parent << 32 | frame);
+    uint32_t node = NL_LOOKUP(&tree->children, hash, i,
+                              tree->nodes[i].parent == parent && tree->nodes[i].frame == frame);
+    if (node != NL_NO_ROW)
+        return node;
     nl_grow(&tree->nodes, &tree->cap, (size_t)tree->count + 1);
     tree->nodes[tree->count] = (struct nl_stacknode){.parent = parent, .frame = frame};
-    tree->slots[at] = tree->count + 1;
+    nl_lookup_add(&tree->children, hash, tree->count);
     return tree->count++;
 }
 
@@ -83,25 +61,19 @@ static uint32_t *frames_of_stacks(struct nl_stackfold *fold)
 {
     const struct nl_trace *trace = fold->export->trace;
     const struct nl_stack_table *stack = &trace->stack;
-    uint32_t room = 1024, *frames = nl_alloc((stack->rows + 1u) * sizeof *frames);
-    while (room < 2 * (uint64_t)stack->rows && room < (uint32_t)1 << 31)
-        room *= 2;
-    uint32_t *slots = nl_zalloc(room * sizeof *slots); /* a row of stack + 1 */
+    uint32_t *frames = nl_alloc((stack->rows + 1u) * sizeof *frames);
+    struct nl_lookup known = {0};
     for (uint32_t i = 0; i < stack->rows; i++) {
         uint32_t key[4] = {stack->name[i], stack->file[i], stack->module[i], stack->line[i]};
-        uint32_t at = (uint32_t)nl_hash(key, sizeof key) & (room - 1);
-        for (; slots[at]; at = (at + 1) & (room - 1)) {
-            uint32_t other = slots[at] - 1;
-            uint32_t there[4] = {stack->name[other], stack->file[other], stack->module[other],
-                                 stack->line[other]};
-            if (memcmp(key, there, sizeof key) == 0)
-                break;
-        }
-        if (slots[at]) {
-            frames[i] = frames[slots[at] - 1];
+        uint64_t hash = nl_hash_keyed(key, sizeof key);
+        uint32_t same = NL_LOOKUP(&known, hash, at,
+                                  stack->name[at] == key[0] && stack->file[at] == key[1] &&
+                                      stack->module[at] == key[2] && stack->line[at] == key[3]);
+        if (same != NL_NO_ROW) {
+            frames[i] = frames[same];
             continue;
         }
-        slots[at] = i + 1;
+        nl_lookup_add(&known, hash, i);
         struct nl_stackframe frame = {nl_trace_name(trace, stack->name[i]),
                                       nl_trace_name(trace, stack->file[i]),
                                       stack->line[i] == NL_NULL_U32 ? 0 : stack->line[i]};
@@ -111,7 +83,7 @@ static uint32_t *frames_of_stacks(struct nl_stackfold *fold)
             frame.file = nl_trace_name(trace, stack->module[i]);
         frames[i] = add_frame(fold, &frame);
     }
-    nl_free(slots);
+    nl_lookup_release(&known);
     return frames;
 }
 
@@ -340,7 +312,7 @@ void nl_stackfold_make(struct nl_stackfold *fold, struct nl_export *export)
             continue;
         }
         nl_free(fold->trees[i].nodes);
-        nl_free(fold->trees[i].slots);
+        nl_lookup_release(&fold->trees[i].children);
     }
     fold->count = kept;
 }
@@ -349,7 +321,7 @@ void nl_stackfold_release(struct nl_stackfold *fold)
 {
     for (size_t i = 0; i < fold->count; i++) {
         nl_free(fold->trees[i].nodes);
-        nl_free(fold->trees[i].slots);
+        nl_lookup_release(&fold->trees[i].children);
     }
     nl_free(fold->trees);
     nl_free(fold->frames);

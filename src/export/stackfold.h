@@ -15,6 +15,8 @@
 
 #include "export/export.h"
 
+#include "base/map.h"
+
 struct nl_stacknode {
     uint32_t parent; /* of the root: itself */
     uint32_t frame;  /* of fold->frames; of the root: NL_NULL_ROW */
@@ -28,9 +30,8 @@ struct nl_stacktree {
     struct nl_stacknode *nodes;
     uint32_t count;
     size_t cap;
-    uint32_t *slots; /* (parent, frame) → node + 1 */
-    uint32_t slot_count;
-    uint64_t samples; /* all of them */
+    struct nl_lookup children; /* nodes by (parent, frame) */
+    uint64_t samples;          /* all of them */
 };
 
 struct nl_stackframe {

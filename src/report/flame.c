@@ -25,47 +25,23 @@ void nl_flame_release(struct nl_flame *flame)
 {
     nl_dict_release(&flame->names);
     nl_free(flame->nodes);
-    nl_free(flame->slots);
-}
-
-static size_t slot_of(const struct nl_flame *flame, uint32_t parent, uint32_t name)
-{
-    uint64_t hash = ((uint64_t)parent << 32 | name) * 0x9E3779B97F4A7C15u;
-    return (size_t)(hash ^ hash >> 32) & (flame->slot_count - 1);
-}
-
-/* Doubles the table of children when it is half full. */
-static void make_room(struct nl_flame *flame)
-{
-    if ((size_t)flame->count * 2 < flame->slot_count)
-        return;
-    flame->slot_count = flame->slot_count ? flame->slot_count * 2 : FIRST_SLOTS;
-    nl_free(flame->slots);
-    flame->slots = nl_zalloc(flame->slot_count * sizeof *flame->slots);
-    for (uint32_t id = 1; id < flame->count; id++) {
-        size_t slot = slot_of(flame, flame->nodes[id].parent, flame->nodes[id].name);
-        while (flame->slots[slot])
-            slot = (slot + 1) & (flame->slot_count - 1);
-        flame->slots[slot] = id;
-    }
+    nl_lookup_release(&flame->children);
 }
 
 uint32_t nl_flame_below(struct nl_flame *flame, uint32_t parent, struct nl_str text)
 {
     bool full = flame->count >= MOST_NODES;
     uint32_t name = nl_dict_add(&flame->names, full ? nl_str(DROPPED_NAME) : text);
-    make_room(flame);
-    size_t slot = slot_of(flame, parent, name);
-    for (; flame->slots[slot]; slot = (slot + 1) & (flame->slot_count - 1)) {
-        const struct nl_flame_node *node = &flame->nodes[flame->slots[slot]];
-        if (node->parent == parent && node->name == name)
-            return flame->slots[slot];
-    }
+    uint64_t hash = nl_hash_number((uint64_t)parent << 32 | name);
+    uint32_t found = NL_LOOKUP(&flame->children, hash, i,
+                               flame->nodes[i].parent == parent && flame->nodes[i].name == name);
+    if (found != NL_NO_ROW)
+        return found;
     if (full && parent && flame->nodes[parent].name == name)
         return parent;
     nl_grow(&flame->nodes, &flame->cap, (size_t)flame->count + 1);
     flame->nodes[flame->count] = (struct nl_flame_node){.parent = parent, .name = name};
-    flame->slots[slot] = flame->count;
+    nl_lookup_add(&flame->children, hash, flame->count);
     return flame->count++;
 }
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/map.h"
 #include "store/dict.h"
 #include "tables/analyze.h"
 
@@ -54,10 +55,9 @@ struct nl_flame {
     size_t cap;
     uint32_t count;
     struct nl_dict names;
-    uint32_t *slots; /* nodes by (parent, name), open addressing; 0 = free */
-    size_t slot_count;
-    bool base;     /* weights go to base_self */
-    bool compares; /* it holds a base */
+    struct nl_lookup children; /* nodes by (parent, name) */
+    bool base;                 /* weights go to base_self */
+    bool compares;             /* it holds a base */
 };
 
 void nl_flame_init(struct nl_flame *flame, const struct nl_flame_source *source);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "report/pagepart.h"
@@ -234,8 +235,7 @@ struct names {
     uint64_t *keys; /* kind << 32 | name id of the trace */
     uint32_t count;
     size_t cap;
-    uint32_t *slots;
-    size_t slot_count;
+    struct nl_idmap numbers;
 };
 
 static unsigned kind_code(const struct nl_trace *trace, uint32_t slice)
@@ -251,25 +251,13 @@ static unsigned kind_code(const struct nl_trace *trace, uint32_t slice)
 
 static uint32_t number_of(struct names *names, uint64_t key)
 {
-    if ((size_t)names->count * 2 >= names->slot_count) {
-        names->slot_count = names->slot_count ? names->slot_count * 2 : 1024;
-        nl_free(names->slots);
-        names->slots = nl_zalloc(names->slot_count * sizeof *names->slots);
-        for (uint32_t i = 0; i < names->count; i++) {
-            size_t slot = nl_hash(&names->keys[i], sizeof names->keys[i]) & (names->slot_count - 1);
-            while (names->slots[slot])
-                slot = (slot + 1) & (names->slot_count - 1);
-            names->slots[slot] = i + 1;
-        }
-    }
-    size_t slot = nl_hash(&key, sizeof key) & (names->slot_count - 1);
-    for (; names->slots[slot]; slot = (slot + 1) & (names->slot_count - 1))
-        if (names->keys[names->slots[slot] - 1] == key)
-            return names->slots[slot] - 1;
+    uint32_t number = nl_idmap_get(&names->numbers, key);
+    if (number != NL_NO_ROW)
+        return number;
     nl_grow(&names->keys, &names->cap, (size_t)names->count + 1);
     names->keys[names->count] = key;
-    names->slots[slot] = ++names->count;
-    return names->count - 1;
+    nl_idmap_put(&names->numbers, key, names->count);
+    return names->count++;
 }
 
 /* ---- writing ---- */
@@ -416,7 +404,7 @@ void nl_page_timeline(struct nl_json *json, const struct nl_page_source *source)
     put_names(json, source->trace, &names);
     nl_json_close(json, '}');
     nl_free(names.keys);
-    nl_free(names.slots);
+    nl_idmap_release(&names.numbers);
     nl_free(view.numbers);
     nl_free(view.lanes);
     nl_scope_release(&view.scope);

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
+
 #define NL_ENTITY_KEYS 7
 
 struct nl_entity_key {
@@ -18,8 +20,7 @@ struct nl_entities {
     struct nl_entity_key *keys; /* by number */
     uint32_t count;
     size_t cap;
-    uint32_t *slots; /* hash table of numbers + 1 */
-    uint32_t slot_count;
+    struct nl_lookup by_key;
 };
 
 void nl_entities_release(struct nl_entities *set);

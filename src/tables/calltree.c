@@ -6,6 +6,7 @@
 
 #include "tables/answer.h"
 #include "tables/gputime.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/sum.h"
 
@@ -29,8 +30,7 @@ struct forest {
     struct node *nodes; /* 0 is above all */
     size_t cap;
     uint32_t count;
-    uint32_t *slots; /* nodes by (parent, name), open addressing; 0 = free */
-    size_t slot_count;
+    struct nl_lookup children; /* nodes by (parent, name) */
     struct node unowned[NL_UNOWNED];
     uint32_t head, tail; /* levels of a path that are shown: outermost and innermost */
 };
@@ -40,36 +40,13 @@ static uint64_t child_key(uint32_t parent, uint32_t name)
     return (uint64_t)parent << 32 | name;
 }
 
-static size_t slot_of(const struct forest *forest, uint64_t key)
-{
-    return (size_t)nl_hash_number(key) & (forest->slot_count - 1);
-}
-
-/* Doubles the table of children when it is half full. */
-static void make_room(struct forest *forest)
-{
-    if ((size_t)forest->count * 2 < forest->slot_count)
-        return;
-    forest->slot_count = forest->slot_count ? forest->slot_count * 2 : FIRST_SLOTS;
-    nl_free(forest->slots);
-    forest->slots = nl_zalloc(forest->slot_count * sizeof *forest->slots);
-    for (uint32_t id = 1; id < forest->count; id++) {
-        size_t slot = slot_of(forest, child_key(forest->nodes[id].parent, forest->nodes[id].name));
-        while (forest->slots[slot])
-            slot = (slot + 1) & (forest->slot_count - 1);
-        forest->slots[slot] = id;
-    }
-}
-
 static uint32_t node_below(struct forest *forest, uint32_t parent, uint32_t name)
 {
-    make_room(forest);
-    size_t slot = slot_of(forest, child_key(parent, name));
-    for (; forest->slots[slot]; slot = (slot + 1) & (forest->slot_count - 1)) {
-        const struct node *node = &forest->nodes[forest->slots[slot]];
-        if (node->parent == parent && node->name == name)
-            return forest->slots[slot];
-    }
+    uint64_t hash = nl_hash_number(child_key(parent, name));
+    uint32_t found = NL_LOOKUP(&forest->children, hash, i,
+                               forest->nodes[i].parent == parent && forest->nodes[i].name == name);
+    if (found != NL_NO_ROW)
+        return found;
     nl_grow(&forest->nodes, &forest->cap, (size_t)forest->count + 1);
     uint32_t depth = parent ? forest->nodes[parent].depth + 1 : 0;
     forest->nodes[forest->count] =
@@ -77,7 +54,7 @@ static uint32_t node_below(struct forest *forest, uint32_t parent, uint32_t name
                       .name = name,
                       .depth = depth,
                       .outer = depth < forest->head ? forest->count : forest->nodes[parent].outer};
-    forest->slots[slot] = forest->count;
+    nl_lookup_add(&forest->children, hash, forest->count);
     return forest->count++;
 }
 
@@ -313,7 +290,7 @@ struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
     forget_device_times(result, trace);
     nl_free(place);
     nl_free(forest.nodes);
-    nl_free(forest.slots);
+    nl_lookup_release(&forest.children);
     nl_fold_release(&forest.fold);
     nl_gputime_release(&forest.gpu);
     return result;

@@ -12,6 +12,7 @@
 
 #include "tables/answer.h"
 #include "tables/scope.h"
+#include "base/map.h"
 #include "base/sum.h"
 
 #define KINDS_MOST 64
@@ -49,8 +50,7 @@ struct work {
     uint64_t left_out;
     struct function *functions;
     size_t function_count, function_cap;
-    uint32_t *slots; /* function + 1 */
-    size_t room;
+    struct nl_lookup by_place;
     uint32_t *function_of;        /* per stack node */
     uint8_t *below_same;          /* per node: inside another call of the same function */
     int64_t *self, *below, *said; /* per node; said: total as table calls has it */
@@ -59,36 +59,17 @@ struct work {
 
 /* ---- functions ---- */
 
-static size_t slot_of(const struct work *work, uint32_t name, uint32_t place)
-{
-    uint64_t hash = ((uint64_t)name << 32 | place) * 0x9E3779B97F4A7C15u;
-    size_t at = (hash ^ hash >> 29) & (work->room - 1);
-    while (work->slots[at]) {
-        const struct function *there = &work->functions[work->slots[at] - 1];
-        if (there->name == name && there->place == place)
-            break;
-        at = (at + 1) & (work->room - 1);
-    }
-    return at;
-}
-
 static uint32_t function_at(struct work *work, uint32_t name, uint32_t place)
 {
-    if (work->function_count * 2 >= work->room) {
-        nl_free(work->slots);
-        work->room = work->room ? work->room * 2 : 1024;
-        work->slots = nl_zalloc(work->room * sizeof *work->slots);
-        for (size_t i = 0; i < work->function_count; i++)
-            work->slots[slot_of(work, work->functions[i].name, work->functions[i].place)] =
-                (uint32_t)i + 1;
-    }
-    size_t at = slot_of(work, name, place);
-    if (!work->slots[at]) {
-        nl_grow(&work->functions, &work->function_cap, work->function_count + 1);
-        work->functions[work->function_count++] = (struct function){.name = name, .place = place};
-        work->slots[at] = (uint32_t)work->function_count;
-    }
-    return work->slots[at] - 1;
+    const uint64_t hash = nl_hash_number((uint64_t)name << 32 | place);
+    uint32_t row = NL_LOOKUP(&work->by_place, hash, i,
+                             work->functions[i].name == name && work->functions[i].place == place);
+    if (row != NL_NO_ROW)
+        return row;
+    nl_grow(&work->functions, &work->function_cap, work->function_count + 1);
+    work->functions[work->function_count] = (struct function){.name = name, .place = place};
+    nl_lookup_add(&work->by_place, hash, (uint32_t)work->function_count);
+    return (uint32_t)work->function_count++;
 }
 
 /* Marks the nodes that have their own function above them: a walk over the tree, without recursion. */
@@ -333,7 +314,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     name_sums(result, trace);
     nl_scope_release(&work->scope);
     nl_free(work->functions);
-    nl_free(work->slots);
+    nl_lookup_release(&work->by_place);
     nl_free(work->function_of);
     nl_free(work->below_same);
     nl_free(work->self);

@@ -9,8 +9,6 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-#define FIRST_SLOTS 256
-
 void nl_groups_init(struct nl_groups *groups)
 {
     *groups = (struct nl_groups){0};
@@ -19,51 +17,23 @@ void nl_groups_init(struct nl_groups *groups)
 void nl_groups_release(struct nl_groups *groups)
 {
     nl_free(groups->items);
-    nl_free(groups->slots);
+    nl_lookup_release(&groups->by_key);
     nl_free(groups->row_group);
     nl_free(groups->row_dur);
     *groups = (struct nl_groups){0};
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint32_t find_or_add(struct nl_groups *groups, uint64_t a, uint64_t b)
 {
-    return nl_hash_number(a ^ nl_hash_number(b));
-}
-
-static void put_slot(struct nl_groups *groups, size_t item)
-{
-    size_t mask = groups->slot_count - 1;
-    size_t slot = (size_t)mix(groups->items[item].a, groups->items[item].b) & mask;
-    while (groups->slots[slot])
-        slot = (slot + 1) & mask;
-    groups->slots[slot] = (uint32_t)(item + 1);
-}
-
-/* Doubles the table when it is half full. */
-static void make_room(struct nl_groups *groups)
-{
-    if (groups->count * 2 < groups->slot_count)
-        return;
-    groups->slot_count = groups->slot_count ? groups->slot_count * 2 : FIRST_SLOTS;
-    nl_free(groups->slots);
-    groups->slots = nl_zalloc(groups->slot_count * sizeof *groups->slots);
-    for (size_t item = 0; item < groups->count; item++)
-        put_slot(groups, item);
-}
-
-static size_t find_or_add(struct nl_groups *groups, uint64_t a, uint64_t b)
-{
-    make_room(groups);
-    size_t mask = groups->slot_count - 1;
-    for (size_t slot = (size_t)mix(a, b) & mask; groups->slots[slot]; slot = (slot + 1) & mask) {
-        const struct nl_group *item = &groups->items[groups->slots[slot] - 1];
-        if (item->a == a && item->b == b)
-            return groups->slots[slot] - 1;
-    }
+    uint64_t hash = nl_hash_pair(a, b);
+    uint32_t item =
+        NL_LOOKUP(&groups->by_key, hash, i, groups->items[i].a == a && groups->items[i].b == b);
+    if (item != NL_NO_ROW)
+        return item;
     nl_grow(&groups->items, &groups->item_cap, groups->count + 1);
     groups->items[groups->count] = (struct nl_group){.a = a, .b = b};
-    put_slot(groups, groups->count);
-    return groups->count++;
+    nl_lookup_add(&groups->by_key, hash, (uint32_t)groups->count);
+    return (uint32_t)groups->count++;
 }
 
 struct nl_group *nl_groups_add(struct nl_groups *groups, uint64_t a, uint64_t b, int64_t dur)

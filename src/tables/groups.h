@@ -17,6 +17,8 @@
 
 #include "timeline/breakdown.h"
 
+#include "base/map.h"
+
 struct nl_group {
     uint64_t a, b;
     struct nl_group_stats stats; /* count while adding; all of it when finished */
@@ -26,9 +28,8 @@ struct nl_group {
 struct nl_groups {
     struct nl_group *items;
     size_t count, item_cap;
-    uint32_t *slots; /* open addressing: index + 1 into items, 0 = free */
-    size_t slot_count;
-    uint32_t *row_group; /* per row added */
+    struct nl_lookup by_key; /* of items */
+    uint32_t *row_group;     /* per row added */
     int64_t *row_dur;
     size_t rows, group_cap, dur_cap;
     size_t last; /* item of the latest row: runs of one key are common */

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "timeline/feeder.h"
@@ -34,12 +35,11 @@ struct finder {
     struct nl_idle_device *device;
     const struct nl_work_lane *lanes;
     size_t lane_count;
-    uint32_t feeder;      /* thread that launches most of its work; NL_NULL_ROW unknown */
-    bool fed;             /* feeder was looked for */
-    uint32_t first, last; /* its work that begins first and that ends last */
-    uint32_t *slots;      /* hash: index of a sum + 1 */
-    size_t slot_count;
-    size_t *name_sum; /* per name: the sum it was last added to */
+    uint32_t feeder;       /* thread that launches most of its work; NL_NULL_ROW unknown */
+    bool fed;              /* feeder was looked for */
+    uint32_t first, last;  /* its work that begins first and that ends last */
+    struct nl_lookup sums; /* of the device */
+    size_t *name_sum;      /* per name: the sum it was last added to */
     size_t unnamed_sum[NL_IDLE_CLASSES][NL_DID_COUNT];
     size_t *touched; /* sums the gap at hand adds to */
     int64_t *touched_ns;
@@ -73,26 +73,7 @@ static uint64_t sum_hash(uint8_t class, struct nl_did did)
 {
     uint64_t key = (uint64_t)did.name << 17 | (uint64_t)did.elsewhere << 16 |
                    (uint64_t) class << 8 | did.activity;
-    return key * 0x9e3779b97f4a7c15u;
-}
-
-static void place_sum(struct finder *finder, size_t index)
-{
-    const struct nl_idle_sum *sum = &finder->idle->sums[index];
-    struct nl_did did = {sum->activity, sum->elsewhere, sum->name, NL_NULL_ROW, NL_NULL_ROW};
-    size_t at = sum_hash(sum->class, did) >> 32 & (finder->slot_count - 1);
-    while (finder->slots[at])
-        at = (at + 1) & (finder->slot_count - 1);
-    finder->slots[at] = (uint32_t)(index - finder->device->first_sum + 1);
-}
-
-static void grow_slots(struct finder *finder)
-{
-    nl_free(finder->slots);
-    finder->slot_count = finder->slot_count ? finder->slot_count * 2 : 256;
-    finder->slots = nl_zalloc(finder->slot_count * sizeof *finder->slots);
-    for (size_t i = finder->device->first_sum; i < finder->idle->sum_count; i++)
-        place_sum(finder, i);
+    return nl_hash_number(key);
 }
 
 static bool is_sum(const struct nl_idle_sum *sum, uint8_t class, struct nl_did did)
@@ -104,13 +85,10 @@ static bool is_sum(const struct nl_idle_sum *sum, uint8_t class, struct nl_did d
 static size_t find_sum(struct finder *finder, uint8_t class, struct nl_did did)
 {
     struct nl_idle *idle = finder->idle;
-    size_t mask = finder->slot_count - 1;
-    for (size_t at = sum_hash(class, did) >> 32 & mask; finder->slots[at]; at = (at + 1) & mask) {
-        size_t index = finder->device->first_sum + finder->slots[at] - 1;
-        const struct nl_idle_sum *sum = &idle->sums[index];
-        if (is_sum(sum, class, did))
-            return index;
-    }
+    uint64_t hash = sum_hash(class, did);
+    uint32_t found = NL_LOOKUP(&finder->sums, hash, i, is_sum(&idle->sums[i], class, did));
+    if (found != NL_NO_ROW)
+        return found;
     nl_grow(&idle->sums, &idle->sum_cap, idle->sum_count + 1);
     size_t index = idle->sum_count++;
     idle->sums[index] = (struct nl_idle_sum){.class = class,
@@ -118,10 +96,7 @@ static size_t find_sum(struct finder *finder, uint8_t class, struct nl_did did)
                                              .elsewhere = did.elsewhere,
                                              .name = did.name,
                                              .longest = {SIZE_MAX, SIZE_MAX, SIZE_MAX}};
-    if ((index - finder->device->first_sum + 1) * 2 > finder->slot_count)
-        grow_slots(finder);
-    else
-        place_sum(finder, index);
+    nl_lookup_add(&finder->sums, hash, (uint32_t)index);
     return index;
 }
 
@@ -460,8 +435,7 @@ static void find_device(struct finder *finder, const struct nl_window *window,
     finder->lane_count = count;
     finder->fed = false;
     finder->feeder = NL_NULL_ROW;
-    finder->slot_count = 0;
-    grow_slots(finder);
+    nl_lookup_clear(&finder->sums);
     find_gaps(finder, window, lanes, count);
     tell_edges(finder);
     if (device->class_count[NL_IDLE_SHORT]) {
@@ -529,7 +503,7 @@ struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_w
     nl_idle_rule_release(&finder.rule);
     nl_hostdid_release(&finder.host);
     nl_lanes_of_release(&finder.lanes_of);
-    nl_free(finder.slots);
+    nl_lookup_release(&finder.sums);
     nl_free(finder.name_sum);
     nl_free(finder.touched);
     nl_free(finder.touched_ns);

@@ -1,6 +1,7 @@
 /* owner — see owner.h. Everything is a look-up in a rangetree; ids go through one hash table. */
 #include "timeline/owner.h"
 
+#include "base/map.h"
 #include "base/mem.h"
 
 bool nl_is_device_work(unsigned kind)
@@ -11,10 +12,9 @@ bool nl_is_device_work(unsigned kind)
 
 /* ---- Operators by id: unique within a process. ---- */
 
-struct id_table {
-    const struct nl_trace *trace;
-    uint32_t *slots; /* rows of table op + 1; 0 = free */
-    size_t mask;
+struct op_ids {
+    bool made;
+    struct nl_lookup rows; /* of table op */
 };
 
 static uint64_t hash_id(uint32_t process, int64_t id)
@@ -22,32 +22,25 @@ static uint64_t hash_id(uint32_t process, int64_t id)
     return nl_hash_number((uint64_t)id + ((uint64_t)process << 40));
 }
 
-static uint32_t *find_id(const struct id_table *table, uint32_t process, int64_t id)
+static uint32_t find_id(const struct op_ids *ids, const struct nl_trace *trace, uint32_t process,
+                        int64_t id)
 {
-    const struct nl_op_table *op = &table->trace->op;
-    size_t slot = (size_t)hash_id(process, id) & table->mask;
-    for (; table->slots[slot]; slot = (slot + 1) & table->mask) {
-        uint32_t row = table->slots[slot] - 1;
-        if (op->external_id[row] == id && nl_slice_process(table->trace, op->slice[row]) == process)
-            break;
-    }
-    return &table->slots[slot];
+    const struct nl_op_table *op = &trace->op;
+    return NL_LOOKUP(&ids->rows, hash_id(process, id), i,
+                     op->external_id[i] == id && nl_slice_process(trace, op->slice[i]) == process);
 }
 
 /* Of operators with one id (parts of one call) the first in the table stays. */
-static void index_ids(struct id_table *table, const struct nl_trace *trace)
+static void index_ids(struct op_ids *ids, const struct nl_trace *trace)
 {
-    size_t slots = 16;
-    while (slots < (size_t)trace->op.rows * 2)
-        slots *= 2;
-    *table = (struct id_table){trace, nl_zalloc(slots * sizeof *table->slots), slots - 1};
-    for (uint32_t row = 0; row < trace->op.rows; row++) {
-        if (trace->op.external_id[row] == NL_NULL_I64 || trace->op.slice[row] == NL_NULL_ROW)
+    const struct nl_op_table *op = &trace->op;
+    ids->made = true;
+    for (uint32_t row = 0; row < op->rows; row++) {
+        if (op->external_id[row] == NL_NULL_I64 || op->slice[row] == NL_NULL_ROW)
             continue;
-        uint32_t process = nl_slice_process(trace, trace->op.slice[row]);
-        uint32_t *slot = find_id(table, process, trace->op.external_id[row]);
-        if (!*slot)
-            *slot = row + 1;
+        uint32_t process = nl_slice_process(trace, op->slice[row]);
+        if (find_id(ids, trace, process, op->external_id[row]) == NL_NO_ROW)
+            nl_lookup_add(&ids->rows, hash_id(process, op->external_id[row]), row);
     }
 }
 
@@ -102,26 +95,27 @@ static void read_ids(struct nl_owners *owners)
 
 /* Slice of the operator that the id names, NL_NULL_ROW none. The table is made when first needed:
  * mostly containment has the answer, and a comparison of ids confirms it. */
-static uint32_t look_up(struct id_table *table, const struct nl_owners *owners, uint32_t work)
+static uint32_t look_up(struct op_ids *ids, const struct nl_owners *owners, uint32_t work)
 {
     uint32_t launch = owners->launch[work];
     uint32_t near = launch != NL_NULL_ROW ? launch : owners->work[work];
-    if (!table->slots)
-        index_ids(table, owners->trace);
-    uint32_t row = *find_id(table, nl_slice_process(owners->trace, near), owners->ids[work]);
-    return row ? owners->trace->op.slice[row - 1] : NL_NULL_ROW;
+    const struct nl_trace *trace = owners->trace;
+    if (!ids->made)
+        index_ids(ids, trace);
+    uint32_t row = find_id(ids, trace, nl_slice_process(trace, near), owners->ids[work]);
+    return row == NL_NO_ROW ? NL_NULL_ROW : trace->op.slice[row];
 }
 
 static void name_ops(struct nl_owners *owners)
 {
-    struct id_table table = {.slots = NULL};
+    struct op_ids ids = {0};
     if (!owners->ids)
         return;
     owners->named_op = nl_no_rows(owners->count);
     for (uint32_t i = 0; i < owners->count; i++)
         if (owners->launch[i] == NL_NULL_ROW && owners->ids[i] != NL_NULL_I64)
-            owners->named_op[i] = look_up(&table, owners, i);
-    nl_free(table.slots);
+            owners->named_op[i] = look_up(&ids, owners, i);
+    nl_lookup_release(&ids.rows);
 }
 
 static void set_moments(struct nl_owners *owners)
@@ -188,11 +182,11 @@ static bool has_id(const struct nl_rangetree *ops, uint32_t range, int64_t id)
 uint32_t *nl_owners_op(const struct nl_owners *owners, const struct nl_rangetree *ops)
 {
     uint32_t *answer = nl_owners_find(owners, ops), *places = NULL;
-    struct id_table table = {.slots = NULL};
+    struct op_ids ids = {0};
     for (uint32_t i = 0; owners->ids && i < owners->count; i++) {
         if (owners->ids[i] == NL_NULL_I64 || has_id(ops, answer[i], owners->ids[i]))
             continue;
-        uint32_t op = look_up(&table, owners, i);
+        uint32_t op = look_up(&ids, owners, i);
         if (op == NL_NULL_ROW)
             continue;
         if (!places)
@@ -200,7 +194,7 @@ uint32_t *nl_owners_op(const struct nl_owners *owners, const struct nl_rangetree
         if (places[op] != NL_NULL_ROW)
             answer[i] = places[op];
     }
-    nl_free(table.slots);
+    nl_lookup_release(&ids.rows);
     nl_free(places);
     return answer;
 }

@@ -2,6 +2,7 @@
  * worked out once each; after that a call costs a look-up. */
 #include "work/opwork.h"
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/sum.h"
@@ -28,11 +29,10 @@ struct run {
     uint8_t *types;                   /* per name: enum work_type + 1, 0 = not asked */
     struct known *known;
     size_t known_count, known_cap;
-    uint32_t *slots;
-    size_t slot_count;
-    uint32_t *row_of;   /* per operator: row of works + 1 */
-    uint32_t *node_of;  /* per slice: row of trace->node; NULL without nodes */
-    uint32_t *name_row; /* per name: row of kernels in no operator + 1 */
+    struct nl_lookup by_key; /* of known */
+    uint32_t *row_of;        /* per operator: row of works + 1 */
+    uint32_t *node_of;       /* per slice: row of trace->node; NULL without nodes */
+    uint32_t *name_row;      /* per name: row of kernels in no operator + 1 */
     struct nl_counted_flops *counted;
     struct work_args *args, *parent; /* room */
 };
@@ -58,33 +58,14 @@ static uint64_t mix(const struct known *key)
     uint64_t hash = key->name;
     const uint32_t rest[] = {key->shapes, key->types, key->values, key->parent, key->hint};
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
-        hash = (hash ^ rest[i]) * 0x9E3779B97F4A7C15u + (hash >> 29);
-    return hash ^ (hash >> 32);
+        hash = nl_hash_pair(hash, rest[i]);
+    return hash;
 }
 
 static bool same(const struct known *a, const struct known *b)
 {
     return a->name == b->name && a->shapes == b->shapes && a->types == b->types &&
            a->values == b->values && a->parent == b->parent && a->hint == b->hint;
-}
-
-static void put(struct run *run, uint32_t index)
-{
-    size_t slot = (size_t)mix(&run->known[index]) & (run->slot_count - 1);
-    while (run->slots[slot])
-        slot = (slot + 1) & (run->slot_count - 1);
-    run->slots[slot] = index + 1;
-}
-
-static void widen(struct run *run)
-{
-    if (run->known_count * 2 < run->slot_count)
-        return;
-    nl_free(run->slots);
-    run->slot_count = run->slot_count ? run->slot_count * 2 : 1024;
-    run->slots = nl_zalloc(run->slot_count * sizeof *run->slots);
-    for (size_t i = 0; i < run->known_count; i++)
-        put(run, (uint32_t)i);
 }
 
 static struct work_texts texts_of(const struct nl_trace *trace, uint32_t row)
@@ -132,17 +113,15 @@ static const struct known *cost_of(struct run *run, uint32_t range, enum work_ty
                         .values = op->concrete_inputs[row],
                         .parent = parent == NL_NULL_U32 ? 0 : op->shapes[parent],
                         .hint = (uint8_t)hint};
-    widen(run);
-    size_t slot = (size_t)mix(&key) & (run->slot_count - 1);
-    for (; run->slots[slot]; slot = (slot + 1) & (run->slot_count - 1))
-        if (same(&run->known[run->slots[slot] - 1], &key))
-            break;
-    if (!run->slots[slot]) {
+    uint64_t hash = mix(&key);
+    uint32_t at = NL_LOOKUP(&run->by_key, hash, i, same(&run->known[i], &key));
+    if (at == NL_NO_ROW) {
+        at = (uint32_t)run->known_count;
         nl_grow(&run->known, &run->known_cap, run->known_count + 1);
         run->known[run->known_count++] = work_out(run, key, model, row, parent);
-        run->slots[slot] = (uint32_t)run->known_count;
+        nl_lookup_add(&run->by_key, hash, at);
     }
-    const struct known *found = &run->known[run->slots[slot] - 1];
+    const struct known *found = &run->known[at];
     return found->told ? found : NULL;
 }
 
@@ -480,7 +459,7 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     nl_free(run.args);
     nl_free(run.parent);
     nl_free(run.known);
-    nl_free(run.slots);
+    nl_lookup_release(&run.by_key);
 }
 
 double nl_op_work_again(const struct nl_trace *trace, const struct nl_op_work *work)

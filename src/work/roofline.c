@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/sum.h"
 
@@ -13,8 +14,7 @@ struct table {
     const struct nl_op_works *works;
     const struct nl_device_peaks *peaks;
     const struct nl_work_places *places;
-    uint32_t *slots; /* index + 1 */
-    size_t slot_count;
+    struct nl_lookup by_key; /* of roofs */
 };
 
 const char *nl_bound_text(enum nl_bound bound)
@@ -38,8 +38,8 @@ static uint64_t mix(const struct nl_roof *roof)
         roof->family,         roof->step};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        hash = (hash ^ parts[i]) * 0x9E3779B97F4A7C15u + (hash >> 29);
-    return hash ^ (hash >> 32);
+        hash = nl_hash_pair(hash, parts[i]);
+    return hash;
 }
 
 static bool same(const struct nl_roof *a, const struct nl_roof *b)
@@ -48,40 +48,20 @@ static bool same(const struct nl_roof *a, const struct nl_roof *b)
            a->name == b->name && a->type == b->type && a->family == b->family && a->step == b->step;
 }
 
-static size_t slot_of(const struct table *table, const struct nl_roof *key)
-{
-    size_t slot = (size_t)mix(key) & (table->slot_count - 1);
-    while (table->slots[slot] && !same(&table->roofs->items[table->slots[slot] - 1], key))
-        slot = (slot + 1) & (table->slot_count - 1);
-    return slot;
-}
-
-static void widen(struct table *table)
-{
-    struct nl_roofs *roofs = table->roofs;
-    if (roofs->count * 2 < table->slot_count)
-        return;
-    nl_free(table->slots);
-    table->slot_count = table->slot_count ? table->slot_count * 2 : 256;
-    table->slots = nl_zalloc(table->slot_count * sizeof *table->slots);
-    for (size_t i = 0; i < roofs->count; i++)
-        table->slots[slot_of(table, &roofs->items[i])] = (uint32_t)i + 1;
-}
-
 static struct nl_roof *group(struct table *table, const struct nl_roof *key)
 {
-    widen(table);
-    size_t slot = slot_of(table, key);
     struct nl_roofs *roofs = table->roofs;
-    if (!table->slots[slot]) {
+    uint64_t hash = mix(key);
+    uint32_t row = NL_LOOKUP(&table->by_key, hash, i, same(&roofs->items[i], key));
+    if (row == NL_NO_ROW) {
         nl_grow(&roofs->items, &roofs->cap, roofs->count + 1);
         roofs->items[roofs->count] = *key;
         roofs->items[roofs->count].flops = roofs->items[roofs->count].bytes = NL_NULL_F64;
         if (key->kind != NL_ROOF_OPERATOR) /* of several types */
             roofs->items[roofs->count].peak_flops = NL_NULL_F64;
-        table->slots[slot] = (uint32_t)++roofs->count;
+        nl_lookup_add(&table->by_key, hash, row = (uint32_t)roofs->count++);
     }
-    return &roofs->items[table->slots[slot] - 1];
+    return &roofs->items[row];
 }
 
 static void add_known(double *sum, double value)
@@ -256,7 +236,7 @@ void nl_roofs_init(struct nl_roofs *roofs, const struct nl_op_works *works,
         settle(&roofs->items[i]);
     if (roofs->count)
         qsort(roofs->items, roofs->count, sizeof *roofs->items, compare);
-    nl_free(table.slots);
+    nl_lookup_release(&table.by_key);
 }
 
 void nl_roofs_release(struct nl_roofs *roofs)

@@ -1,8 +1,9 @@
-/* Open addressing by (module, offset). */
+/* Texts of places, by (module, offset). */
 #include "capture/native/perfframes.h"
 
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 
 #define TEXTS_MOST ((size_t)1 << 20)
@@ -10,14 +11,15 @@
 
 struct place {
     uint64_t offset;
-    char *text; /* NULL = free */
+    char *text;
     uint32_t module;
 };
 
 struct perfframes {
     const struct perfmaps *maps;
-    struct place *slots;
-    size_t count, room;
+    struct place *places;
+    size_t count, cap;
+    struct nl_lookup by_place;
     struct nl_arena arena;
 };
 
@@ -33,30 +35,10 @@ void perfframes_free(struct perfframes *frames)
 {
     if (!frames)
         return;
-    nl_free(frames->slots);
+    nl_free(frames->places);
+    nl_lookup_release(&frames->by_place);
     nl_arena_free(&frames->arena);
     nl_free(frames);
-}
-
-static struct place *slot_of(const struct perfframes *frames, uint32_t module, uint64_t offset)
-{
-    uint64_t hash = (offset + ((uint64_t)module << 40 | module)) * 0x9e3779b97f4a7c15u;
-    size_t at = hash >> 24 & (frames->room - 1);
-    while (frames->slots[at].text &&
-           (frames->slots[at].module != module || frames->slots[at].offset != offset))
-        at = (at + 1) & (frames->room - 1);
-    return &frames->slots[at];
-}
-
-static void make_room(struct perfframes *frames)
-{
-    struct perfframes old = *frames;
-    frames->room = old.room ? old.room * 2 : 256;
-    frames->slots = nl_zalloc(frames->room * sizeof *frames->slots);
-    for (size_t i = 0; i < old.room; i++)
-        if (old.slots[i].text)
-            *slot_of(frames, old.slots[i].module, old.slots[i].offset) = old.slots[i];
-    nl_free(old.slots);
 }
 
 /* Tabs and line ends divide fields: no path of a file may bring its own. */
@@ -86,14 +68,17 @@ const char *perfframes_text(struct perfframes *frames, const struct perfmaps_pro
     uint64_t offset = address;
     if (mapping && perfmaps_module_at(frames->maps, module)->is_file)
         offset = address - mapping->start + mapping->file_offset;
-    if (frames->count * 2 >= frames->room)
-        make_room(frames);
-    struct place *slot = slot_of(frames, module, offset);
-    if (slot->text)
-        return slot->text;
+    uint64_t hash = nl_hash_pair(offset, module);
+    uint32_t row =
+        NL_LOOKUP(&frames->by_place, hash, i,
+                  frames->places[i].module == module && frames->places[i].offset == offset);
+    if (row != NL_NO_ROW)
+        return frames->places[row].text;
     if (frames->count >= TEXTS_MOST)
         return "@(too many places)\t\t0x0";
-    *slot = (struct place){offset, make_text(frames, module, offset), module};
-    frames->count++;
-    return slot->text;
+    nl_grow(&frames->places, &frames->cap, frames->count + 1);
+    nl_lookup_add(&frames->by_place, hash, (uint32_t)frames->count);
+    struct place *place = &frames->places[frames->count++];
+    *place = (struct place){offset, make_text(frames, module, offset), module};
+    return place->text;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/search.h"
 
@@ -18,8 +19,8 @@ struct perfmaps {
     struct perfmaps_process *slots; /* pid 0 = free */
     size_t count, room;
     struct perfmaps_module *modules;
-    uint32_t *module_slots; /* row + 1 */
-    size_t module_count, module_cap, module_room;
+    struct nl_lookup module_rows;
+    size_t module_count, module_cap;
 };
 
 struct perfmaps *perfmaps_new(void)
@@ -37,7 +38,7 @@ void perfmaps_free(struct perfmaps *maps)
         nl_free(maps->modules[i].path);
     nl_free(maps->slots);
     nl_free(maps->modules);
-    nl_free(maps->module_slots);
+    nl_lookup_release(&maps->module_rows);
     nl_free(maps);
 }
 
@@ -136,33 +137,7 @@ void perfmaps_fork(struct perfmaps *maps, int64_t pid, int64_t parent)
 
 static uint64_t hash_module(const char *path, const char *id)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *path; path++)
-        hash = (hash ^ (unsigned char)*path) * 0x100000001b3u;
-    for (; *id; id++)
-        hash = (hash ^ (unsigned char)*id) * 0x100000001b3u;
-    return hash ^ hash >> 32;
-}
-
-static size_t module_slot(const struct perfmaps *maps, const char *path, const char *id)
-{
-    size_t at = hash_module(path, id) & (maps->module_room - 1);
-    for (; maps->module_slots[at]; at = (at + 1) & (maps->module_room - 1)) {
-        const struct perfmaps_module *there = &maps->modules[maps->module_slots[at] - 1];
-        if (strcmp(there->path, path) == 0 && strcmp(there->id, id) == 0)
-            break;
-    }
-    return at;
-}
-
-static void make_module_room(struct perfmaps *maps)
-{
-    nl_free(maps->module_slots);
-    maps->module_room = maps->module_room ? maps->module_room * 2 : 64;
-    maps->module_slots = nl_zalloc(maps->module_room * sizeof *maps->module_slots);
-    for (size_t i = 0; i < maps->module_count; i++)
-        maps->module_slots[module_slot(maps, maps->modules[i].path, maps->modules[i].id)] =
-            (uint32_t)i + 1;
+    return nl_hash_pair(nl_hash_keyed(path, strlen(path)), nl_hash_keyed(id, strlen(id)));
 }
 
 /* Programs without a build id are told apart by their size and when they were written. */
@@ -190,17 +165,19 @@ uint32_t perfmaps_module(struct perfmaps *maps, const char *path, const unsigned
         is_file = false;
     }
     write_id(text, path, is_file, id, is_file ? id_len : 0);
-    if (maps->module_count * 2 >= maps->module_room)
-        make_module_room(maps);
-    size_t at = module_slot(maps, path, text);
-    if (!maps->module_slots[at]) {
+    uint64_t hash = hash_module(path, text);
+    uint32_t row = NL_LOOKUP(&maps->module_rows, hash, i,
+                             strcmp(maps->modules[i].path, path) == 0 &&
+                                 strcmp(maps->modules[i].id, text) == 0);
+    if (row == NL_NO_ROW) {
+        row = (uint32_t)maps->module_count;
         nl_grow(&maps->modules, &maps->module_cap, maps->module_count + 1);
         struct perfmaps_module *module = &maps->modules[maps->module_count++];
         *module = (struct perfmaps_module){.path = nl_strdup(path), .is_file = is_file};
         memcpy(module->id, text, sizeof module->id);
-        maps->module_slots[at] = (uint32_t)maps->module_count;
+        nl_lookup_add(&maps->module_rows, hash, row);
     }
-    return maps->module_slots[at] - 1;
+    return row;
 }
 
 const struct perfmaps_module *perfmaps_module_at(const struct perfmaps *maps, uint32_t module)

@@ -44,20 +44,21 @@ void pycode_init(struct pycode *code, struct pymem *mem, const struct pyfind *fo
 
 static void drop_entries(struct pycode *code)
 {
-    for (size_t i = 0; i < code->room; i++)
-        if (code->slots[i]) {
-            nl_free(code->slots[i]->table);
-            nl_free(code->slots[i]);
-        }
-    nl_free(code->slots);
-    code->slots = NULL;
-    code->room = code->count = code->table_bytes = 0;
+    for (size_t i = 0; i < code->count; i++) {
+        nl_free(code->entries[i]->table);
+        nl_free(code->entries[i]);
+    }
+    nl_idmap_clear(&code->by_address);
+    code->count = code->table_bytes = 0;
 }
 
 void pycode_release(struct pycode *code)
 {
     drop_entries(code);
+    nl_free(code->entries);
+    nl_idmap_release(&code->by_address);
     nl_free(code->texts);
+    nl_lookup_release(&code->text_rows);
     nl_arena_free(&code->arena);
 }
 
@@ -69,36 +70,21 @@ void pycode_begin(struct pycode *code)
 
 /* ---- texts ---- */
 
-static size_t text_slot(const struct pycode *code, const char *text, size_t len)
-{
-    size_t at = nl_hash(text, len) & (code->text_room - 1);
-    while (code->texts[at] && (strncmp(code->texts[at], text, len) != 0 || code->texts[at][len]))
-        at = (at + 1) & (code->text_room - 1);
-    return at;
-}
-
 /* The one copy of a text. */
 static const char *keep_text(struct pycode *code, const char *text, size_t len)
 {
-    if (code->text_count * 2 >= code->text_room) {
-        const char **old = code->texts;
-        size_t room = code->text_room;
-        code->text_room = room ? room * 2 : 256;
-        code->texts = nl_zalloc(code->text_room * sizeof *code->texts);
-        for (size_t i = 0; i < room; i++)
-            if (old[i])
-                code->texts[text_slot(code, old[i], strlen(old[i]))] = old[i];
-        nl_free(old);
-    }
-    size_t at = text_slot(code, text, len);
-    if (code->texts[at])
-        return code->texts[at];
+    uint64_t hash = nl_hash_keyed(text, len);
+    uint32_t row = NL_LOOKUP(&code->text_rows, hash, i,
+                             strncmp(code->texts[i], text, len) == 0 && !code->texts[i][len]);
+    if (row != NL_NO_ROW)
+        return code->texts[row];
     if (code->arena.used > TEXTS_MOST) {
         code->overflow++;
         return "(too many functions)";
     }
-    code->text_count++;
-    return code->texts[at] = nl_arena_text(&code->arena, text, len);
+    nl_grow(&code->texts, &code->text_cap, code->text_count + 1);
+    nl_lookup_add(&code->text_rows, hash, (uint32_t)code->text_count);
+    return code->texts[code->text_count++] = nl_arena_text(&code->arena, text, len);
 }
 
 static void add_utf8(struct nl_buf *buf, uint32_t point)
@@ -199,38 +185,16 @@ static bool read_prefix(struct pycode *code, struct pycode_entry *entry)
     return done;
 }
 
-static size_t entry_slot(const struct pycode *code, uint64_t address)
-{
-    size_t at = (address >> 4) * 0x9e3779b97f4a7c15u >> 20 & (code->room - 1);
-    while (code->slots[at] && code->slots[at]->address != address)
-        at = (at + 1) & (code->room - 1);
-    return at;
-}
-
-static void grow(struct pycode *code)
-{
-    struct pycode_entry **old = code->slots;
-    size_t room = code->room;
-    code->room = room ? room * 2 : 256;
-    code->slots = nl_zalloc(code->room * sizeof *code->slots);
-    for (size_t i = 0; i < room; i++)
-        if (old[i])
-            code->slots[entry_slot(code, old[i]->address)] = old[i];
-    nl_free(old);
-}
-
 /* The entry of the code object with this head; NULL when its texts cannot be read. */
 static struct pycode_entry *entry_of(struct pycode *code, uint64_t address, const struct head *head)
 {
-    if (code->count * 2 >= code->room)
-        grow(code);
-    size_t at = entry_slot(code, address);
-    struct pycode_entry *entry = code->slots[at];
+    uint32_t row = nl_idmap_get_or_put(&code->by_address, address, (uint32_t)code->count);
+    struct pycode_entry *entry = row < code->count ? code->entries[row] : NULL;
     if (entry && entry->prefix && memcmp(&entry->head, head, sizeof *head) == 0)
         return entry;
     if (!entry) {
-        entry = code->slots[at] = nl_zalloc(sizeof *entry);
-        code->count++;
+        nl_grow(&code->entries, &code->cap, code->count + 1);
+        entry = code->entries[code->count++] = nl_zalloc(sizeof *entry);
     }
     nl_free(entry->table);
     *entry = (struct pycode_entry){.address = address};

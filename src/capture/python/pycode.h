@@ -5,6 +5,7 @@
 #ifndef PYCODE_H
 #define PYCODE_H
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "capture/python/pyfind.h"
 
@@ -13,10 +14,12 @@ struct pycode_entry;
 struct pycode {
     struct pymem *mem;
     const struct pyfind *found;
-    struct pycode_entry **slots; /* by address */
-    size_t count, room, table_bytes;
-    const char **texts; /* by content */
-    size_t text_count, text_room;
+    struct pycode_entry **entries;
+    struct nl_idmap by_address; /* of entries */
+    size_t count, cap, table_bytes;
+    const char **texts;
+    struct nl_lookup text_rows;
+    size_t text_count, text_cap;
     struct nl_arena arena;
     uint64_t overflow; /* frames that share a name: there are too many */
 };

@@ -28,9 +28,8 @@ struct parts {
     struct nl_control *control;
     struct part *live;
     size_t count, cap;
-    uint64_t *seen; /* pid << 20 | number of every file met; open addressing, 0 = free */
-    size_t seen_count, seen_room;
-    uint32_t attached; /* as of the last look */
+    struct nl_idmap seen; /* pid << 20 | number of every file met */
+    uint32_t attached;    /* as of the last look */
     void (*leave)(void *context, struct part *part);
     void *context;
     struct parts_sums sums;
@@ -77,7 +76,7 @@ void parts_free(struct parts *parts)
     control_unmap(parts->control);
     nl_free(parts->folder);
     nl_free(parts->live);
-    nl_free(parts->seen);
+    nl_idmap_release(&parts->seen);
     nl_free(parts);
 }
 
@@ -98,38 +97,14 @@ void parts_remove(const char *folder)
 
 /* ---- files already met ---- */
 
-static void put_seen(uint64_t *slots, size_t room, uint64_t key)
-{
-    size_t at = key * 0x9e3779b97f4a7c15u % room;
-    while (slots[at])
-        at = (at + 1) % room;
-    slots[at] = key;
-}
-
 static bool is_seen(const struct parts *parts, uint64_t key)
 {
-    size_t room = parts->seen_room;
-    for (size_t at = room ? key * 0x9e3779b97f4a7c15u % room : 0; room && parts->seen[at];
-         at = (at + 1) % room)
-        if (parts->seen[at] == key)
-            return true;
-    return false;
+    return nl_idmap_get(&parts->seen, key) != NL_NO_ROW;
 }
 
 static void add_seen(struct parts *parts, uint64_t key)
 {
-    if (parts->seen_count * 2 >= parts->seen_room) {
-        size_t room = parts->seen_room ? parts->seen_room * 2 : 256;
-        uint64_t *slots = nl_zalloc(room * sizeof *slots);
-        for (size_t i = 0; i < parts->seen_room; i++)
-            if (parts->seen[i])
-                put_seen(slots, room, parts->seen[i]);
-        nl_free(parts->seen);
-        parts->seen = slots;
-        parts->seen_room = room;
-    }
-    put_seen(parts->seen, parts->seen_room, key);
-    parts->seen_count++;
+    nl_idmap_put(&parts->seen, key, 0);
 }
 
 /* ---- a process's recording ---- */
@@ -237,7 +212,7 @@ static void close_part(struct parts *parts, struct part *part, bool ended, enum 
     for (size_t i = 0; i < part->name_count; i++)
         nl_free(part->names[i]);
     nl_free(part->names);
-    nl_free(part->name_slots);
+    nl_lookup_release(&part->name_rows);
     for (size_t i = 0; i < sizeof part->private / sizeof part->private[0]; i++)
         nl_free(part->private[i]);
 }

@@ -8,6 +8,7 @@
 #ifndef NL_PARTS_H
 #define NL_PARTS_H
 
+#include "base/map.h"
 #include "base/str.h"
 #include "capture/shared/control.h"
 
@@ -30,9 +31,9 @@ struct part {
     struct nl_rec_head *head;
     /* the recorder's own cells, not yet in the file */
     struct nl_buf cells;
-    char **names;         /* ids from the top downwards */
-    uint32_t *name_slots; /* row + 1, by hash */
-    size_t name_count, name_cap, name_room, names_written;
+    char **names; /* ids from the top downwards */
+    struct nl_lookup name_rows;
+    size_t name_count, name_cap, names_written;
     void *private[PART_PRIVATES]; /* of sources, by their place in the table; nl_alloc'ed, freed
                                      with the part */
 };

@@ -13,32 +13,6 @@
 
 /* ---- names ---- */
 
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < NL_REC_NAME_MOST && text[i]; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return hash ^ hash >> 32;
-}
-
-static size_t slot_of(const struct part *part, const char *text)
-{
-    size_t at = hash_text(text) & (part->name_room - 1);
-    while (part->name_slots[at] &&
-           strncmp(part->names[part->name_slots[at] - 1], text, NL_REC_NAME_MOST) != 0)
-        at = (at + 1) & (part->name_room - 1);
-    return at;
-}
-
-static void make_room(struct part *part)
-{
-    nl_free(part->name_slots);
-    part->name_room = part->name_room ? part->name_room * 2 : 64;
-    part->name_slots = nl_zalloc(part->name_room * sizeof *part->name_slots);
-    for (size_t row = 0; row < part->name_count; row++)
-        part->name_slots[slot_of(part, part->names[row])] = (uint32_t)row + 1;
-}
-
 static char *cut_copy(struct part *part, const char *text)
 {
     size_t len = strnlen(text, NL_REC_NAME_MOST + 1);
@@ -53,17 +27,18 @@ static char *cut_copy(struct part *part, const char *text)
 
 static uint32_t name_id(struct part *part, const char *text)
 {
-    if (part->name_count * 2 >= part->name_room)
-        make_room(part);
-    size_t at = slot_of(part, text);
-    if (!part->name_slots[at] && part->name_count >= NAMES_MOST)
+    uint64_t hash = nl_hash_keyed(text, strnlen(text, NL_REC_NAME_MOST));
+    uint32_t row =
+        NL_LOOKUP(&part->name_rows, hash, i, strncmp(part->names[i], text, NL_REC_NAME_MOST) == 0);
+    if (row == NL_NO_ROW && part->name_count >= NAMES_MOST)
         return name_id(part, "(too many names)");
-    if (!part->name_slots[at]) {
+    if (row == NL_NO_ROW) {
+        row = (uint32_t)part->name_count;
         nl_grow(&part->names, &part->name_cap, part->name_count + 1);
         part->names[part->name_count++] = cut_copy(part, text);
-        part->name_slots[at] = (uint32_t)part->name_count;
+        nl_lookup_add(&part->name_rows, hash, row);
     }
-    return UINT32_MAX - (part->name_slots[at] - 1);
+    return UINT32_MAX - row;
 }
 
 /* ---- values ---- */

@@ -71,6 +71,7 @@ static void release(struct nsys_load *load)
         nl_free(rows->stamps);
         nl_free(rows->path);
         nl_free(load->workers[i].lanes);
+        nl_lookup_release(&load->workers[i].by_key);
     }
     nl_free(load->workers);
     nsys_strings_release(&load->strings);

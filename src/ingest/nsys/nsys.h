@@ -16,6 +16,7 @@
 #define NSYS_H
 
 #include "ingest/ingest.h"
+#include "base/map.h"
 #include "ingest/lib/gpurows.h"
 #include "ingest/nsys/nsysids.h"
 
@@ -37,12 +38,12 @@ enum nsys_odd {
 
 /* ---- Workers: one per thread ---- */
 
-struct nsys_lane_slot {
+struct nsys_known_lane {
     uint64_t who; /* globalTid, globalPid, or NSYS_NOBODY */
     int64_t device, context, stream;
     uint32_t domain, lane;
     uint8_t kind;
-    bool thread, gpu, used; /* gpu: `device` is the machine's number of it, not CUDA's */
+    bool thread, gpu; /* gpu: `device` is the machine's number of it, not CUDA's */
 };
 
 /* Call chains of a table: nodes of a prefix tree, and each chain's innermost one. */
@@ -69,8 +70,9 @@ struct nsys_worker {
     struct nl_stage *stage;
     struct sqlitepages_scratch scratch;
     struct sqlitepages_damage damage;
-    struct nsys_lane_slot *lanes; /* open addressing */
-    uint32_t lane_count, lane_slots, last_lane;
+    struct nsys_known_lane *lanes;
+    size_t lane_count, lane_cap;
+    struct nl_lookup by_key;          /* of lanes */
     const struct nsys_table_def *def; /* of the rows at hand */
     uint32_t domain;                  /* lane domain of that table, builder's name */
     size_t unit;                      /* number of the unit at hand + 1 */

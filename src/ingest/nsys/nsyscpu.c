@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "ingest/nsys/nsysrows.h"
@@ -60,36 +61,25 @@ static const char *const sched_columns[S_CELLS + 1] = {[S_TIME] = "start",
                                                        [S_THREAD] = "globalTid",
                                                        [S_STATE] = "threadState"};
 
-/* When a thread began to run; open addressing by thread. */
+/* When a thread began to run. */
 struct running {
     int64_t thread, since, cpu;
-    bool used, runs;
+    bool runs;
 };
 struct run_table {
-    struct running *slots;
-    size_t count, room;
+    struct running *items;
+    size_t count, cap;
+    struct nl_idmap by_thread;
 };
 
-static struct running *running_slot(struct run_table *table, int64_t thread)
+static struct running *running_of(struct run_table *table, int64_t thread)
 {
-    if (table->count * 2 >= table->room) {
-        struct run_table bigger = {.room = table->room ? table->room * 2 : 256};
-        bigger.slots = nl_zalloc(bigger.room * sizeof *bigger.slots);
-        for (size_t i = 0; i < table->room; i++)
-            if (table->slots[i].used)
-                *running_slot(&bigger, table->slots[i].thread) = table->slots[i];
-        bigger.count = table->count;
-        nl_free(table->slots);
-        *table = bigger;
+    uint32_t row = nl_idmap_get_or_put(&table->by_thread, (uint64_t)thread, (uint32_t)table->count);
+    if (row == table->count) {
+        nl_grow(&table->items, &table->cap, table->count + 1);
+        table->items[table->count++] = (struct running){.thread = thread};
     }
-    size_t at = (nl_hash_number((uint64_t)thread) >> 20) & (table->room - 1);
-    while (table->slots[at].used && table->slots[at].thread != thread)
-        at = (at + 1) & (table->room - 1);
-    if (!table->slots[at].used) {
-        table->slots[at] = (struct running){.thread = thread, .used = true};
-        table->count++;
-    }
-    return &table->slots[at];
+    return &table->items[row];
 }
 
 static uint32_t cpu_name(struct nsys_worker *worker, int64_t cpu)
@@ -140,7 +130,7 @@ static void pair_switches(struct nsys_worker *worker, int64_t (*rows)[COLUMNS],
     struct run_table table = {0};
     for (size_t i = 0; i < count && !is_stopped(worker, i); i++) {
         const int64_t *row = rows[order[i].row];
-        struct running *slot = running_slot(&table, row[S_THREAD]);
+        struct running *slot = running_of(&table, row[S_THREAD]);
         if (row[S_IN] == 1) {
             if (slot->runs) { /* its switch out was lost */
                 worker->odd[NSYS_ODD_SCHED]++;
@@ -156,10 +146,11 @@ static void pair_switches(struct nsys_worker *worker, int64_t (*rows)[COLUMNS],
             worker->odd[NSYS_ODD_SCHED]++;
         }
     }
-    for (size_t i = 0; i < table.room; i++)
-        if (table.slots[i].used && table.slots[i].runs)
-            stage_run(worker, &table.slots[i], NL_NULL_I64, NL_NULL_I64);
-    nl_free(table.slots);
+    for (size_t i = 0; i < table.count; i++)
+        if (table.items[i].runs)
+            stage_run(worker, &table.items[i], NL_NULL_I64, NL_NULL_I64);
+    nl_free(table.items);
+    nl_idmap_release(&table.by_thread);
 }
 
 static void sched_whole(struct nsys_worker *worker, struct dbfile_table *table)
@@ -218,44 +209,25 @@ static void sort_frames(int64_t (*rows)[COLUMNS], size_t count)
 struct tree {
     struct nl_stack_row *nodes;
     size_t count, cap;
-    uint32_t *slots; /* node + 1 */
-    size_t room;
+    struct nl_lookup children;
 };
-
-static size_t node_slot(const struct tree *tree, const struct nl_stack_row *node)
-{
-    uint64_t hash = ((uint64_t)node->parent << 32 | node->name) * 0x9E3779B97F4A7C15u;
-    hash = (hash ^ hash >> 29 ^ node->module) * 0xD6E8FEB86659FD93u;
-    size_t at = hash >> 24 & (tree->room - 1);
-    while (tree->slots[at]) {
-        const struct nl_stack_row *there = &tree->nodes[tree->slots[at] - 1];
-        if (there->parent == node->parent && there->name == node->name &&
-            there->module == node->module)
-            break;
-        at = (at + 1) & (tree->room - 1);
-    }
-    return at;
-}
 
 /* Node of a frame below its caller, made and staged when it is new. */
 static uint32_t node_of(struct nsys_worker *worker, struct tree *tree,
                         const struct nl_stack_row *node)
 {
-    if (tree->count * 2 >= tree->room) {
-        nl_free(tree->slots);
-        tree->room = tree->room ? tree->room * 2 : 1024;
-        tree->slots = nl_zalloc(tree->room * sizeof *tree->slots);
-        for (size_t i = 0; i < tree->count; i++)
-            tree->slots[node_slot(tree, &tree->nodes[i])] = (uint32_t)i + 1;
-    }
-    size_t at = node_slot(tree, node);
-    if (!tree->slots[at]) {
-        nl_grow(&tree->nodes, &tree->cap, tree->count + 1);
-        tree->nodes[tree->count++] = *node;
-        tree->slots[at] = (uint32_t)tree->count;
-        nl_stage_stack(worker->stage, node);
-    }
-    return tree->slots[at] - 1;
+    uint64_t hash = nl_hash_pair((uint64_t)node->parent << 32 | node->name, node->module);
+    uint32_t row =
+        NL_LOOKUP(&tree->children, hash, i,
+                  tree->nodes[i].parent == node->parent && tree->nodes[i].name == node->name &&
+                      tree->nodes[i].module == node->module);
+    if (row != NL_NO_ROW)
+        return row;
+    nl_grow(&tree->nodes, &tree->cap, tree->count + 1);
+    tree->nodes[tree->count] = *node;
+    nl_lookup_add(&tree->children, hash, (uint32_t)tree->count);
+    nl_stage_stack(worker->stage, node);
+    return (uint32_t)tree->count++;
 }
 
 /* Turns sorted frames into the tree; afterwards rows[i] = {stack id, innermost node}. */
@@ -279,7 +251,7 @@ static size_t grow_tree(struct nsys_worker *worker, int64_t (*rows)[COLUMNS], si
         rows[stacks++][1] = node;
     }
     nl_free(tree.nodes);
-    nl_free(tree.slots);
+    nl_lookup_release(&tree.children);
     return stacks;
 }
 

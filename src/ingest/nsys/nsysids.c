@@ -209,39 +209,23 @@ uint32_t nsys_device(struct nsys_load *load, uint64_t global, int64_t cuda)
     return nl_builder_device(load->builder, load->source, key, cuda);
 }
 
-static uint32_t slot_of(const struct nsys_worker *worker, const struct nsys_lane_slot *key)
+static uint64_t hash_of(const struct nsys_known_lane *key)
 {
-    uint64_t hash = nl_hash_number(key->who);
-    hash = nl_hash_number(hash ^ ((uint64_t)key->stream + ((uint64_t)key->context << 20) +
-                                  ((uint64_t)key->device << 40)));
-    hash ^= nl_hash_number((uint64_t)key->domain << 8 | (uint64_t)key->kind << 1 |
-                           (key->thread ^ key->gpu));
-    uint32_t mask = worker->lane_slots - 1;
-    uint32_t at = (uint32_t)hash & mask;
-    for (;; at = (at + 1) & mask) {
-        const struct nsys_lane_slot *slot = &worker->lanes[at];
-        if (!slot->used || (slot->who == key->who && slot->stream == key->stream &&
-                            slot->context == key->context && slot->device == key->device &&
-                            slot->domain == key->domain && slot->kind == key->kind &&
-                            slot->thread == key->thread && slot->gpu == key->gpu))
-            return at;
-    }
+    uint64_t hash = nl_hash_pair(key->who, (uint64_t)key->stream + ((uint64_t)key->context << 20) +
+                                               ((uint64_t)key->device << 40));
+    return hash ^ nl_hash_number((uint64_t)key->domain << 8 | (uint64_t)key->kind << 1 |
+                                 (key->thread ^ key->gpu));
 }
 
-static void grow_lanes(struct nsys_worker *worker)
+static bool is_key(const struct nsys_known_lane *lane, const struct nsys_known_lane *key)
 {
-    struct nsys_lane_slot *old = worker->lanes;
-    uint32_t count = worker->lane_slots;
-    worker->lane_slots = count ? count * 2 : 256;
-    worker->lanes = nl_zalloc(worker->lane_slots * sizeof *worker->lanes);
-    for (uint32_t i = 0; i < count; i++)
-        if (old[i].used)
-            worker->lanes[slot_of(worker, &old[i])] = old[i];
-    nl_free(old);
+    return lane->who == key->who && lane->stream == key->stream && lane->context == key->context &&
+           lane->device == key->device && lane->domain == key->domain && lane->kind == key->kind &&
+           lane->thread == key->thread && lane->gpu == key->gpu;
 }
 
 /* Asks the builder for the lane of a key. */
-static uint32_t make_lane(struct nsys_load *load, const struct nsys_lane_slot *key)
+static uint32_t make_lane(struct nsys_load *load, const struct nsys_known_lane *key)
 {
     struct nl_lane_key lane = {.kind = (enum nl_lanekind)key->kind,
                                .thread = NL_NULL_ROW,
@@ -267,18 +251,18 @@ static uint32_t make_lane(struct nsys_load *load, const struct nsys_lane_slot *k
     return nl_builder_lane(load->builder, &lane);
 }
 
-static uint32_t lane_of(struct nsys_worker *worker, const struct nsys_lane_slot *key)
+static uint32_t lane_of(struct nsys_worker *worker, const struct nsys_known_lane *key)
 {
-    if (worker->lane_count * 2 >= worker->lane_slots)
-        grow_lanes(worker);
-    struct nsys_lane_slot *slot = &worker->lanes[slot_of(worker, key)];
-    if (!slot->used) {
-        *slot = *key;
-        slot->used = true;
-        slot->lane = make_lane(worker->load, key);
-        worker->lane_count++;
-    }
-    return slot->lane;
+    uint64_t hash = hash_of(key);
+    uint32_t row = NL_LOOKUP(&worker->by_key, hash, i, is_key(&worker->lanes[i], key));
+    if (row != NL_NO_ROW)
+        return worker->lanes[row].lane;
+    nl_grow(&worker->lanes, &worker->lane_cap, worker->lane_count + 1);
+    nl_lookup_add(&worker->by_key, hash, (uint32_t)worker->lane_count);
+    struct nsys_known_lane *lane = &worker->lanes[worker->lane_count++];
+    *lane = *key;
+    lane->lane = make_lane(worker->load, key);
+    return lane->lane;
 }
 
 /* nsys writes -1 as an unsigned 32-bit number. */
@@ -291,23 +275,23 @@ static int64_t small_id(dbfile_cells cell)
 uint32_t nsys_stream_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbfile_cells process,
                           dbfile_cells device, dbfile_cells context, dbfile_cells stream)
 {
-    struct nsys_lane_slot key = {.kind = (uint8_t)kind,
-                                 .who = nsys_process_of(nsys_global(process)),
-                                 .device = small_id(device),
-                                 .context = small_id(context),
-                                 .stream = small_id(stream)};
+    struct nsys_known_lane key = {.kind = (uint8_t)kind,
+                                  .who = nsys_process_of(nsys_global(process)),
+                                  .device = small_id(device),
+                                  .context = small_id(context),
+                                  .stream = small_id(stream)};
     return lane_of(worker, &key);
 }
 
 uint32_t nsys_gpu_lane(struct nsys_worker *worker, uint64_t process, uint32_t gpu, uint32_t context)
 {
-    struct nsys_lane_slot key = {.kind = NL_LANE_DEVICE,
-                                 .who = process,
-                                 .device = gpu == NL_NULL_U32 ? NL_NULL_I64 : gpu,
-                                 .context = context == NL_NULL_U32 ? NL_NULL_I64 : context,
-                                 .stream = NL_NULL_I64,
-                                 .domain = worker->domain,
-                                 .gpu = true};
+    struct nsys_known_lane key = {.kind = NL_LANE_DEVICE,
+                                  .who = process,
+                                  .device = gpu == NL_NULL_U32 ? NL_NULL_I64 : gpu,
+                                  .context = context == NL_NULL_U32 ? NL_NULL_I64 : context,
+                                  .stream = NL_NULL_I64,
+                                  .domain = worker->domain,
+                                  .gpu = true};
     return lane_of(worker, &key);
 }
 
@@ -315,13 +299,13 @@ uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbf
                           bool thread, uint32_t domain)
 {
     uint64_t global = nsys_global(who);
-    struct nsys_lane_slot key = {.kind = (uint8_t)kind,
-                                 .who = thread ? global : nsys_process_of(global),
-                                 .device = NL_NULL_I64,
-                                 .context = NL_NULL_I64,
-                                 .stream = NL_NULL_I64,
-                                 .domain = domain,
-                                 .thread = thread};
+    struct nsys_known_lane key = {.kind = (uint8_t)kind,
+                                  .who = thread ? global : nsys_process_of(global),
+                                  .device = NL_NULL_I64,
+                                  .context = NL_NULL_I64,
+                                  .stream = NL_NULL_I64,
+                                  .domain = domain,
+                                  .thread = thread};
     return lane_of(worker, &key);
 }
 

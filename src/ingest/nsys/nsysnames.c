@@ -31,13 +31,13 @@ static int by_value(const void *x, const void *y)
 
 static void see_lanes(struct seen *seen, const struct nsys_worker *worker)
 {
-    for (uint32_t i = 0; i < worker->lane_slots; i++) {
-        const struct nsys_lane_slot *slot = &worker->lanes[i];
-        if (!slot->used || slot->who == NSYS_NOBODY)
+    for (uint32_t i = 0; i < worker->lane_count; i++) {
+        const struct nsys_known_lane *known = &worker->lanes[i];
+        if (known->who == NSYS_NOBODY)
             continue;
-        see(seen, nsys_process_of(slot->who));
-        if (slot->thread)
-            see(seen, slot->who);
+        see(seen, nsys_process_of(known->who));
+        if (known->thread)
+            see(seen, known->who);
     }
 }
 
@@ -141,11 +141,11 @@ static void stream_row(void *context, const struct sqlitepages_cell *cells)
     char text[48];
     (void)snprintf(text, sizeof text, "default stream %" PRId64, stream);
     for (unsigned w = 0; w < load->worker_count; w++)
-        for (uint32_t i = 0; i < load->workers[w].lane_slots; i++) {
-            const struct nsys_lane_slot *slot = &load->workers[w].lanes[i];
-            if (slot->used && slot->kind == NL_LANE_STREAM && nsys_pid(slot->who) == pid &&
-                slot->context == within && slot->stream == stream)
-                nl_builder_lane_name(load->builder, slot->lane, name.len ? name : nl_str(text));
+        for (uint32_t i = 0; i < load->workers[w].lane_count; i++) {
+            const struct nsys_known_lane *known = &load->workers[w].lanes[i];
+            if (known->kind == NL_LANE_STREAM && nsys_pid(known->who) == pid &&
+                known->context == within && known->stream == stream)
+                nl_builder_lane_name(load->builder, known->lane, name.len ? name : nl_str(text));
         }
 }
 
@@ -159,13 +159,13 @@ static void settle_rank(struct nsys_load *load)
     if (load->rank == NL_NULL_I64 || load->mpi_ranks > 0 || load->input->rank != NL_NULL_I64)
         return;
     for (unsigned w = 0; w < load->worker_count; w++)
-        for (uint32_t i = 0; i < load->workers[w].lane_slots; i++) {
-            const struct nsys_lane_slot *slot = &load->workers[w].lanes[i];
-            if (!slot->used || slot->kind != NL_LANE_STREAM || slot->who == NSYS_NOBODY)
+        for (uint32_t i = 0; i < load->workers[w].lane_count; i++) {
+            const struct nsys_known_lane *known = &load->workers[w].lanes[i];
+            if (known->kind != NL_LANE_STREAM || known->who == NSYS_NOBODY)
                 continue;
-            if (process != NSYS_NOBODY && process != slot->who)
+            if (process != NSYS_NOBODY && process != known->who)
                 return;
-            process = slot->who;
+            process = known->who;
         }
     if (process != NSYS_NOBODY)
         nl_builder_rank(load->builder, load->source, load->rank);
