@@ -145,6 +145,21 @@ def damaged(tally):
                 result.describe())
 
 
+def roctracer(tally):
+    """Text traces: names of kernels and sizes of copies stand in the file of calls alone."""
+    case = Case(tally, "roctracer's text")
+    case.write("9_hcc_ops_trace.txt", "2000:2100 0:1 hcCommandKernel:2:9\n1500:1700 0:0 CopyHostToDevice:1:9\n")
+    case.write("9_hip_api_trace.txt", "1400:1450 9:10 hipMemcpyAsync(dst=0x1, src=0x2, sizeBytes=4096, kind=1, stream=0) :1\n"
+               "1900:1950 9:9 hipModuleLaunchKernel(f=0x1, stream=0) kernel=void f<int, 2>(int*, float) :2\n")
+    case.write("9_async_copy_trace.txt", "1510:1690 async-copy:1:9\n")
+    case.write("9_roctx_trace.txt", '1000 9:9 1:0:"outer: a"\n1100 9:9 1:0:"inner"\n1200 9:9 2:0:""\n2200 9:9 2:0:""\n')
+    case.write("8_hip_api_trace.txt", "1900:1950 8:8 hipModuleLaunchKernel(f=0x1) kernel=of another process :2\n")
+    case.check("kernels have the names of their launches", LAUNCHES, [["void f<int, 2>(int*, float)", 9, "hipModuleLaunchKernel", 9]])
+    case.check("a copy counts once, with its bytes", "SELECT c.bytes, c.dur, a.name FROM copies c JOIN api a ON a.slice = c.launch",
+               [[4096, 200, "hipMemcpyAsync"]])
+    case.check("ranges nest", "SELECT name, dur FROM nvtx ORDER BY dur", [["inner", 100], ["outer: a", 1200]])
+
+
 def slept(tally):
     """A recording over a suspension of the machine: on both sides of it times are exact, and the step is told."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "recording", "slept.nlrec")
@@ -163,7 +178,7 @@ def slept(tally):
 
 def main():
     tally = Tally("recordings")
-    for part in (one_process, without_pid, apart, guids, damaged, slept):
+    for part in (one_process, without_pid, apart, guids, damaged, roctracer, slept):
         part(tally)
     tally.finish()
 

@@ -39,6 +39,7 @@ static bool look(struct nl_input *input, const struct nl_path *from, unsigned ch
         return false;
     ssize_t got = nl_stream_read(stream, head, NL_SNIFF_BYTES, err);
     *input = (struct nl_input){.path = path,
+                               .where = from->where,
                                .name = from->name,
                                .encoding = nl_stream_encoding(stream),
                                .head = head,
@@ -214,14 +215,14 @@ struct part {
 static size_t find_parts(struct load *load, const struct nl_inputs *inputs, size_t first,
                          const struct nl_format *format, size_t shared, struct part *parts)
 {
-    const char *stem = inputs->items[first].path;
+    const char *stem = inputs->items[first].where;
     size_t count = 0;
     struct nl_err ignored;
     nl_err_clear(&ignored);
     for (size_t i = first; i < inputs->count; i++) {
         struct nl_input input;
         unsigned place = 0;
-        if (load->done[i] || strncmp(inputs->items[i].path, stem, shared) != 0 ||
+        if (load->done[i] || strncmp(inputs->items[i].where, stem, shared) != 0 ||
             nl_inputs_twin(inputs, i) ||
             meet(load, &inputs->items[i], &input, &ignored) != format ||
             format->recording(&input, &place) != shared)

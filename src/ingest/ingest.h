@@ -19,6 +19,7 @@
 /* One input as a format sees it. */
 struct nl_input {
     const char *path;     /* to open; "-" is stdin */
+    const char *where;    /* as in the folder or archive it is from: what `recording` looks at */
     const char *name;     /* file name without folders, for messages and sources */
     const char *encoding; /* "plain", "gzip", "zstd" */
     const unsigned char *head;
@@ -45,7 +46,7 @@ struct nl_format {
      * metrics go to the kernels of those, and they are no part of the timeline. */
     bool measures;
     /* For formats of which one recording is several files, a table each (else NULL): how much of
-     * input->path all of them share, 0 = this one stands alone; and its place among them. The files
+     * input->where all of them share, 0 = this one stands alone; and its place among them. The files
      * given of one recording are loaded one after the other, in ascending places, with the same
      * `recording`; after the last, `recording_end` gets what the reader put there. */
     size_t (*recording)(const struct nl_input *input, unsigned *place);

@@ -24,7 +24,7 @@
 static const struct nl_path *find(const struct nl_inputs *inputs, const char *path)
 {
     uint32_t row = nl_idmap_get(&inputs->by_path, nl_hash(path, strlen(path)));
-    if (row == NL_NO_ROW || strcmp(inputs->items[row].path, path) != 0)
+    if (row == NL_NO_ROW || strcmp(inputs->items[row].where, path) != 0)
         return NULL;
     return &inputs->items[row];
 }
@@ -37,7 +37,8 @@ static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
     const char *copy = nl_arena_text(&inputs->arena, path, strlen(path));
     const char *slash = strrchr(copy, '/');
     nl_idmap_put(&inputs->by_path, nl_hash(path, strlen(path)), (uint32_t)inputs->count);
-    inputs->items[inputs->count++] = (struct nl_path){copy, slash ? slash + 1 : copy, from_folder};
+    inputs->items[inputs->count++] =
+        (struct nl_path){copy, copy, slash ? slash + 1 : copy, from_folder};
 }
 
 /* rocprofv3 --output-format with several: a file per kind of record beside the file with all. */
@@ -74,7 +75,7 @@ static const struct {
 
 const struct nl_path *nl_inputs_twin(const struct nl_inputs *inputs, size_t item)
 {
-    const char *path = inputs->items[item].path;
+    const char *path = inputs->items[item].where;
     size_t len = strlen(path);
     const struct nl_path *found = NULL;
     for (size_t i = 0; !found && i < sizeof twins / sizeof twins[0]; i++) {

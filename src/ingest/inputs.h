@@ -11,8 +11,10 @@
 struct nl_inputs {
     struct nl_path {
         const char *path; /* to open */
+        const char
+            *where;       /* its place: the path, or of a member of an archive "ARCHIVE/its name" */
         const char *name; /* for people: file name without folders, or "stdin" */
-        bool from_folder; /* found inside a folder or by a glob, not named */
+        bool from_folder; /* found inside a folder, by a glob or in an archive, not named */
     } * items;
     size_t count, cap;
     struct nl_idmap by_path; /* hash of the path → item */

@@ -34,6 +34,7 @@ struct rocprof {
     int guid_column;
     int64_t file_pid; /* "<pid>_kernel_trace.csv"; else unknown */
     struct gpurows_map stacks;
+    int sum_power;           /* of ten: the file's sums of time → ns */
     uint32_t *counter_names; /* by column, of wide tables; 0 = no counter */
     uint64_t bad_rows, timeless, untold_length, no_value, ambiguous;
 };
@@ -74,6 +75,7 @@ void rocprof_call_row(struct rocprof *load);
 void rocprof_allocation_row(struct rocprof *load);
 void rocprof_scratch_row(struct rocprof *load);
 void rocprof_counter_row(struct rocprof *load);
+void rocprof_stat_open(struct rocprof *load);
 void rocprof_stat_row(struct rocprof *load);
 void rocprof_sample_row(struct rocprof *load);
 void rocprof_agent_row(struct rocprof *load);

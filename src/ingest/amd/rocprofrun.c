@@ -42,14 +42,14 @@ static size_t without(const char *path, size_t len, const char *ending)
 
 size_t rocprof_recording(const struct nl_input *input, unsigned *place)
 {
-    size_t len = strlen(input->path);
-    len = without(input->path, len, ".gz");
-    len = without(input->path, len, ".zst");
-    size_t name = without(input->path, len, ".csv");
+    size_t len = strlen(input->where);
+    len = without(input->where, len, ".gz");
+    len = without(input->where, len, ".zst");
+    size_t name = without(input->where, len, ".csv");
     for (unsigned i = 0; name < len && i < sizeof endings / sizeof endings[0]; i++) {
-        size_t stem = without(input->path, name, endings[i]);
+        size_t stem = without(input->where, name, endings[i]);
         bool whole_word =
-            stem > 0 && (input->path[stem - 1] == '_' || input->path[stem - 1] == '/');
+            stem > 0 && (input->where[stem - 1] == '_' || input->where[stem - 1] == '/');
         if (stem < name && whole_word) {
             *place = i;
             return stem;

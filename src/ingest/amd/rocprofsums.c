@@ -110,7 +110,18 @@ void rocprof_counter_row(struct rocprof *load)
 
 enum { T_NAME, T_CALLS, T_TOTAL };
 const char *const rocprof_stat_columns[] = {
-    [T_NAME] = "Name", [T_CALLS] = "Calls", [T_TOTAL] = "TotalDurationNs", NULL};
+    [T_NAME] = "Name|Kernel_Name|KernelName",
+    [T_CALLS] = "Calls|Count",
+    [T_TOTAL] = "TotalDurationNs|Sum",
+    NULL,
+};
+
+/* rocprof-compute's sums are in the unit that was asked for; the column's name says it: "Sum(us)". */
+void rocprof_stat_open(struct rocprof *load)
+{
+    if (!csvread_time_unit(csvread_unit(&load->csv, load->column[T_TOTAL]), &load->sum_power))
+        load->sum_power = 0;
+}
 
 void rocprof_stat_row(struct rocprof *load)
 {
@@ -119,7 +130,10 @@ void rocprof_stat_row(struct rocprof *load)
     struct nl_call_row call = nl_call_row();
     call.stack = nl_stage_stack(load->rows.stage, &stack);
     call.count = rocprof_i64(load, T_CALLS);
-    call.self_ns = call.total_ns = rocprof_i64(load, T_TOTAL);
+    struct nl_str total = rocprof_text(load, T_TOTAL);
+    if (!csvread_scaled(total, load->sum_power, &call.total_ns))
+        call.total_ns = load->sum_power ? NL_NULL_I64 : rocprof_i64(load, T_TOTAL);
+    call.self_ns = call.total_ns;
     if (call.total_ns == NL_NULL_I64)
         load->no_value++;
     nl_stage_call(load->rows.stage, &call);
