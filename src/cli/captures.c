@@ -109,7 +109,7 @@ static const char *path_of(const struct nl_inputs *inputs, struct nl_str name)
 {
     for (size_t i = 0; i < inputs->count; i++)
         if (nl_str_is(name, inputs->items[i].name))
-            return inputs->items[i].path;
+            return inputs->items[i].where;
     return NULL;
 }
 
@@ -137,6 +137,21 @@ static bool load_turn(struct nl_captures *captures, const struct nl_trace *all,
     return item->trace != NULL;
 }
 
+/* The files of the words, those within archives by their places. */
+static bool expand_all(struct nl_inputs *inputs, const char *const *paths, size_t count,
+                       struct nl_err *err)
+{
+    struct nl_inputs packed;
+    if (!nl_inputs_expand(inputs, paths, count, err))
+        return false;
+    if (!nl_inputs_packed(inputs))
+        return true;
+    packed = *inputs;
+    bool done = nl_inputs_unpack(inputs, &packed, NULL, err);
+    nl_inputs_free(&packed);
+    return done;
+}
+
 /* Takes a capture apart whose files repeat; it is replaced by those. */
 static bool take_apart(struct nl_captures *captures, const struct nl_call *call, struct nl_err *err)
 {
@@ -145,7 +160,7 @@ static bool take_apart(struct nl_captures *captures, const struct nl_call *call,
     size_t turns = 0;
     captures->count--;
     nl_err_clear(err);
-    bool done = nl_inputs_expand(&inputs, whole.words.paths, whole.words.count, err);
+    bool done = expand_all(&inputs, whole.words.paths, whole.words.count, err);
     while (done && turns < NL_CAPTURES_MOST &&
            load_turn(captures, whole.trace, &inputs, turns, call, err))
         captures->items[captures->count - 1].words.window = whole.words.window, turns++;
@@ -172,7 +187,8 @@ static bool is_many_files(const struct nl_input_words *words)
     nl_err_clear(&ignored);
     if (strcmp(words->paths[0], "-") == 0 || access(words->paths[0], F_OK) != 0)
         return strpbrk(words->paths[0], "*?[") != NULL;
-    bool many = nl_inputs_expand(&inputs, words->paths, words->count, &ignored) && inputs.count > 1;
+    bool many = nl_inputs_expand(&inputs, words->paths, words->count, &ignored) &&
+                (inputs.count > 1 || nl_inputs_packed(&inputs));
     nl_inputs_free(&inputs);
     return many;
 }

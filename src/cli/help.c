@@ -12,8 +12,11 @@ static const struct {
 } topics[] = {
     {"names", "how to name a profile and a window of it",
      "PROFILE is a file of any supported format, recognised by its content and never by its name;\n"
-     "gzip and zstd are read through, `-` is the standard input. A folder, a quoted pattern or\n"
-     "several files are one profile with a rank per file.\n"
+     "gzip and zstd are read through, `-` is the standard input. A folder, a tar or ZIP archive, "
+     "a\n"
+     "quoted pattern or several files are one profile with a rank per file; `a.zip/rank0.json` is "
+     "a\n"
+     "file of an archive.\n"
      "\n"
      "A run of the ledger is named by @ (the newest), @~3 (three before it), the first 6 or more\n"
      "digits of its id, or a tag. A file of that name wins.\n"

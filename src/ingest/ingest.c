@@ -22,17 +22,17 @@ const struct nl_format *const nl_formats[] = {
     NULL,
 };
 
-/* Copies of standard input and pipes have no name of their own. */
-static const char *place_of(const char *path, const char *name)
+/* Copies of standard input, of pipes and of members of archives have no path of their own. */
+static const char *place_of(const char *where, const char *name)
 {
-    return strncmp(path, "/proc/self/fd/", 14) == 0 ? name : path;
+    return strncmp(where, "/proc/self/fd/", 14) == 0 ? name : where;
 }
 
 /* Reads the first bytes, decompressed, and fills an nl_input. */
 static bool look(struct nl_input *input, const struct nl_path *from, unsigned char *head,
                  struct nl_err *err)
 {
-    const char *path = from->path, *place = place_of(path, from->name);
+    const char *path = from->path, *place = place_of(from->where, from->name);
     nl_err_at(err, place, -1);
     struct nl_stream *stream = nl_stream_open(path, NULL, err);
     if (!stream)
@@ -107,7 +107,7 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
     }
     if (best)
         return best;
-    nl_err_at(err, place_of(input->path, input->name), 0);
+    nl_err_at(err, place_of(input->where, input->name), 0);
     const struct stranger *stranger = stranger_of(input);
     if (stranger)
         (void)nl_fail(err, NL_FORMAT, "of no known format: this is %s; %s", stranger->what,
@@ -169,7 +169,7 @@ static bool load_one(struct load *load, const struct nl_format *format,
     nl_builder_source_bytes(builder, source, input->bytes);
     if (input->rank != NL_NULL_I64)
         nl_builder_rank(builder, source, input->rank);
-    nl_err_at(err, place_of(input->path, input->name), -1);
+    nl_err_at(err, place_of(input->where, input->name), -1);
     if (format->load(builder, source, input, load->job, err)) {
         load->timelines += !measures;
         return true;
@@ -363,6 +363,46 @@ static bool join_reports(struct load *load, const struct nl_inputs *join, struct
     return true;
 }
 
+/* A single .nlt file is a finished trace; it is opened as it is. */
+static bool is_trace_file(const struct nl_inputs *inputs)
+{
+    unsigned char magic[8];
+    return inputs->count == 1 && nl_file_start(inputs->items[0].path, magic, sizeof magic) == 8 &&
+           nl_trace_recognise(magic, sizeof magic);
+}
+
+static struct nl_trace *open_trace(const char *path, const struct nl_ingest_options *options,
+                                   struct nl_job *job, struct nl_err *err)
+{
+    if (!options->join_count)
+        return nl_trace_open(path, options->verify, nl_job_threads(job), err);
+    nl_err_at(err, path, -1);
+    (void)nl_fail(err, NL_USAGE,
+                  "a finished trace takes no report; give --join with the files it was made of");
+    return NULL;
+}
+
+/* What archives were not read of. */
+static void tell_archives(const struct nl_inputs *inputs, struct nl_builder *builder)
+{
+    const struct nl_archive_told *told = &inputs->told;
+    const struct {
+        const char *item;
+        int64_t count;
+        const char *detail;
+    } rows[] = {
+        {"archive: links and devices left out", told->others, "only regular files are read"},
+        {"archive: encrypted files left out", told->locked, "unpack them with their password"},
+        {"archive: files packed by an unknown method left out", told->unpacked, "unpack it"},
+        {"archive: damaged files", told->damaged, "what was whole of them is read; pack it again"},
+        {"archive: cut short", told->cut, "it ends early; fetch it again"},
+        {"archive: archives within archives left out", told->deep, "unpack the outer ones"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].count)
+            nl_builder_coverage(builder, NL_NULL_ROW, rows[i].item, rows[i].count, rows[i].detail);
+}
+
 static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct nl_inputs *join,
                                     const struct nl_ingest_options *options, struct nl_job *job,
                                     struct nl_err *err)
@@ -377,8 +417,10 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct
     if (done)
         nl_err_at(err, "", -1);
     done = done && (!load.reports || join_reports(&load, join, err));
-    if (done)
+    if (done) {
         tell_left_out(&load);
+        tell_archives(inputs, load.builder);
+    }
     nl_free(load.head);
     symbols_files_free(load.symbols);
     nl_free(load.skipped);
@@ -389,16 +431,8 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct
     }
     struct nl_trace *trace = nl_builder_finish(load.builder, err);
     if (!trace && inputs->count == 1)
-        nl_err_at(err, place_of(inputs->items[0].path, inputs->items[0].name), -1);
+        nl_err_at(err, place_of(inputs->items[0].where, inputs->items[0].name), -1);
     return trace;
-}
-
-/* A single .nlt file is a finished trace; it is opened as it is. */
-static bool is_trace_file(const struct nl_inputs *inputs)
-{
-    unsigned char magic[8];
-    return inputs->count == 1 && nl_file_start(inputs->items[0].path, magic, sizeof magic) == 8 &&
-           nl_trace_recognise(magic, sizeof magic);
 }
 
 /* Now or later; false: never. */
@@ -410,6 +444,30 @@ static bool keep(const struct nl_cache_key *key, const struct nl_ingest_options 
         return nl_cache_later(options->later, key, options->cache_folder, options->cache_bytes,
                               bytes);
     return nl_cache_keep(key, options->cache_folder, options->cache_bytes, trace);
+}
+
+/* With archives opened. */
+static struct nl_trace *unpack_and_load(const struct nl_inputs *inputs,
+                                        const struct nl_inputs *join,
+                                        const struct nl_ingest_options *options, struct nl_job *job,
+                                        struct nl_err *err)
+{
+    struct nl_inputs files, joined;
+    if (!nl_inputs_packed(inputs) && !(join && nl_inputs_packed(join)))
+        return load_inputs(inputs, join, options, job, err);
+    if (!nl_inputs_unpack(&files, inputs, job, err))
+        return NULL;
+    struct nl_trace *trace = NULL;
+    if (is_trace_file(&files)) {
+        trace = open_trace(files.items[0].path, options, job, err);
+    } else if (!join) {
+        trace = load_inputs(&files, NULL, options, job, err);
+    } else if (nl_inputs_unpack(&joined, join, job, err)) {
+        trace = load_inputs(&files, &joined, options, job, err);
+        nl_inputs_free(&joined);
+    }
+    nl_inputs_free(&files);
+    return trace;
 }
 
 /* The profile with the files of `join` joined to it, when it is not NULL. */
@@ -425,7 +483,7 @@ static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struc
         trace = nl_cache_await(&key, options->cache_folder, nl_job_threads(job), job);
     bool kept = trace != NULL;
     if (!trace) {
-        trace = load_inputs(inputs, join, options, job, err);
+        trace = unpack_and_load(inputs, join, options, job, err);
         kept = trace && may && keep(&key, options, trace);
     }
     if (kept && options->cached_as)
@@ -445,17 +503,6 @@ static struct nl_trace *ingest_files(const struct nl_inputs *inputs,
     struct nl_trace *trace = find_or_load(inputs, &join, options, job, err);
     nl_inputs_free(&join);
     return trace;
-}
-
-static struct nl_trace *open_trace(const char *path, const struct nl_ingest_options *options,
-                                   struct nl_job *job, struct nl_err *err)
-{
-    if (!options->join_count)
-        return nl_trace_open(path, options->verify, nl_job_threads(job), err);
-    nl_err_at(err, path, -1);
-    (void)nl_fail(err, NL_USAGE,
-                  "a finished trace takes no report; give --join with the files it was made of");
-    return NULL;
 }
 
 struct nl_trace *nl_ingest_inputs(const struct nl_inputs *inputs,

@@ -37,8 +37,8 @@ static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
     const char *copy = nl_arena_text(&inputs->arena, path, strlen(path));
     const char *slash = strrchr(copy, '/');
     nl_idmap_put(&inputs->by_path, nl_hash(path, strlen(path)), (uint32_t)inputs->count);
-    inputs->items[inputs->count++] =
-        (struct nl_path){copy, copy, slash ? slash + 1 : copy, from_folder};
+    inputs->items[inputs->count++] = (struct nl_path){
+        .path = copy, .where = copy, .name = slash ? slash + 1 : copy, .from_folder = from_folder};
 }
 
 /* rocprofv3 --output-format with several: a file per kind of record beside the file with all. */
@@ -152,18 +152,6 @@ static bool add_glob(struct nl_inputs *inputs, const char *pattern, struct nl_er
     return true;
 }
 
-/* An unnamed file in the folder for temporary files; -1 with errno. */
-static int unnamed_file(void)
-{
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/neurolens-XXXXXX", folder && *folder ? folder : "/tmp");
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
 static bool copy_all(int from, int to)
 {
     char bytes[65536];
@@ -185,7 +173,7 @@ static bool copy_all(int from, int to)
 /* What `from` gives until it ends, as a file that can be read again. */
 static bool add_copy(struct nl_inputs *inputs, int from, const char *name, struct nl_err *err)
 {
-    int to = unnamed_file();
+    int to = nl_archive_spool();
     if (to >= 0) {
         nl_grow(&inputs->spools, &inputs->spool_cap, inputs->spool_count + 1);
         inputs->spools[inputs->spool_count++] = to;
@@ -221,6 +209,22 @@ static bool add_pipe(struct nl_inputs *inputs, const char *path, struct nl_err *
     return fine;
 }
 
+/* "a.zip/folder/rank0.json": the first part that is an archive, and a member of it. False: there is none. */
+static bool add_member(struct nl_inputs *inputs, const char *path)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        const char *archive = nl_arena_text(&inputs->arena, path, (size_t)(slash - path));
+        if (is_regular(archive) && slash[1] && nl_archive_is(archive)) {
+            add(inputs, path, false);
+            inputs->items[inputs->count - 1].path = archive;
+            inputs->items[inputs->count - 1].member =
+                nl_arena_text(&inputs->arena, slash + 1, strlen(slash + 1));
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *err)
 {
     struct stat info;
@@ -236,8 +240,11 @@ static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *
     }
     if (errno == ENOENT && strpbrk(path, "*?["))
         return add_glob(inputs, path, err);
+    int reason = errno;
+    if (reason == ENOTDIR && add_member(inputs, path))
+        return true;
     nl_err_at(err, path, -1);
-    return nl_fail(err, NL_IO, "cannot open: %s", strerror(errno));
+    return nl_fail(err, NL_IO, "cannot open: %s", strerror(reason));
 }
 
 bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths, size_t count,
@@ -264,6 +271,103 @@ void nl_inputs_free(struct nl_inputs *inputs)
     nl_idmap_release(&inputs->by_path);
     nl_arena_free(&inputs->arena);
     *inputs = (struct nl_inputs){0};
+}
+
+/* ---- Archives ---- */
+
+bool nl_inputs_packed(const struct nl_inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (inputs->items[i].member || nl_archive_is(inputs->items[i].path))
+            return true;
+    return false;
+}
+
+struct unpacking {
+    struct nl_inputs *to;
+    const struct nl_path *archive;
+};
+
+static bool take_member(struct nl_unpack *unpack, struct nl_str name, int fd, struct nl_err *err)
+{
+    struct unpacking *self = unpack->context;
+    struct nl_inputs *to = self->to;
+    char path[64];
+    (void)err;
+    nl_grow(&to->spools, &to->spool_cap, to->spool_count + 1);
+    to->spools[to->spool_count++] = fd;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    char *where =
+        nl_arena_format(&to->arena, "%s/%.*s", self->archive->path, (int)name.len, name.ptr);
+    size_t before = to->count;
+    add(to, where, true);
+    if (to->count > before) /* a name that comes twice is the first file of it */
+        to->items[before].path = nl_arena_text(&to->arena, path, strlen(path));
+    return true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct nl_path *first = a, *second = b;
+    return strverscmp(first->where, second->where);
+}
+
+/* In the order of a folder, whatever order they were packed in. */
+static void put_in_order(struct nl_inputs *inputs, size_t from)
+{
+    if (inputs->count - from > 1)
+        qsort(inputs->items + from, inputs->count - from, sizeof *inputs->items, by_place);
+    for (size_t i = from; i < inputs->count; i++) {
+        const char *where = inputs->items[i].where;
+        nl_idmap_put(&inputs->by_path, nl_hash(where, strlen(where)), (uint32_t)i);
+    }
+}
+
+static bool unpack_one(struct nl_unpack *unpack, struct nl_inputs *to, const struct nl_path *item,
+                       struct nl_err *err)
+{
+    size_t before = to->count;
+    struct unpacking self = {to, item};
+    unpack->context = &self;
+    unpack->only = item->member;
+    nl_err_at(err, item->path, -1);
+    if (!nl_archive_unpack(unpack, item->path, err))
+        return false;
+    put_in_order(to, before);
+    if (to->count > before)
+        return true;
+    if (item->member)
+        return nl_fail(err, NL_IO, "the archive holds no file %s", item->member);
+    return nl_fail(err, NL_FORMAT, "this archive holds no files%s",
+                   unpack->told.locked ? " that are not encrypted" : "");
+}
+
+bool nl_inputs_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs,
+                      struct nl_job *job, struct nl_err *err)
+{
+    struct nl_unpack unpack = {.member = take_member, .job = job};
+    bool done = true;
+    *unpacked = (struct nl_inputs){0};
+    nl_arena_init(&unpacked->arena);
+    for (size_t i = 0; i < inputs->count && done; i++) {
+        const struct nl_path *item = &inputs->items[i];
+        size_t before = unpacked->count;
+        if (item->member || nl_archive_is(item->path)) {
+            done = unpack_one(&unpack, unpacked, item, err);
+            continue;
+        }
+        add(unpacked, item->where, item->from_folder);
+        if (unpacked->count > before) { /* a spool's name and path are its own */
+            unpacked->items[before].path =
+                nl_arena_text(&unpacked->arena, item->path, strlen(item->path));
+            unpacked->items[before].name =
+                nl_arena_text(&unpacked->arena, item->name, strlen(item->name));
+        }
+    }
+    unpacked->told = unpack.told;
+    if (!done)
+        nl_inputs_free(unpacked);
+    return done;
 }
 
 int64_t nl_rank_in_name(const char *name)

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "ingest/archive.h"
 #include "base/map.h"
 
 struct nl_inputs {
@@ -14,12 +15,15 @@ struct nl_inputs {
         const char
             *where;       /* its place: the path, or of a member of an archive "ARCHIVE/its name" */
         const char *name; /* for people: file name without folders, or "stdin" */
-        bool from_folder; /* found inside a folder, by a glob or in an archive, not named */
+        const char *member; /* of the archive `path`, when one of it was named; or NULL */
+        bool from_folder;   /* found inside a folder, by a glob or in an archive, not named */
     } * items;
     size_t count, cap;
     struct nl_idmap by_path; /* hash of the path → item */
-    int *spools; /* descriptors of the files that standard input and pipes were copied to */
+    int *
+        spools; /* descriptors of the files that standard input, pipes and members of archives were copied to */
     size_t spool_count, spool_cap;
+    struct nl_archive_told told; /* of nl_inputs_unpack */
     struct nl_arena arena;
 };
 
@@ -30,6 +34,15 @@ struct nl_inputs {
 NL_MUST_CHECK bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths,
                                     size_t count, struct nl_err *err);
 void nl_inputs_free(struct nl_inputs *inputs);
+
+/* Archives (archive.h) among them stand for themselves so far: a name "a.zip/rank0.json" is an item of the
+ * archive with that member. */
+bool nl_inputs_packed(const struct nl_inputs *inputs);
+
+/* The same with archives replaced by what they hold, each member an unnamed temporary file, in the order of
+ * a folder's. Spools of `inputs` stay its own. Frees `unpacked` when it fails. */
+NL_MUST_CHECK bool nl_inputs_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs,
+                                    struct nl_job *job, struct nl_err *err);
 
 /* Of a folder: the file that holds the same events as this one, or more of them (the SQLite export
  * beside a report, the unpacked file beside the packed one); NULL when there is none. Names tell: what

@@ -1,5 +1,5 @@
 /*
- * Execution traces: recognition, archives, and nodes on their way to the store.
+ * Execution traces: recognition, and nodes on their way to the store.
  */
 #include "ingest/torch/torchet.h"
 
@@ -11,7 +11,6 @@
 #include "ingest/lib/wholefile.h"
 
 #define LONGEST ((size_t)64 << 10) /* of one text of a node */
-#define BLOCK   512                /* of a tar archive */
 
 /* What a node may tell about itself. Files and environments are not among it. */
 static const char *const kept[] = {"rf_id",
@@ -131,53 +130,6 @@ void torchet_global(struct torchet *et, struct nl_str name, struct nl_str value)
     et->foreign++;
 }
 
-/* ---- tar archives ---- */
-
-static bool is_tar(const unsigned char *bytes, size_t len)
-{
-    return len >= BLOCK && memcmp(bytes + 257, "ustar", 5) == 0;
-}
-
-/* An octal number of a header. */
-static bool octal(const unsigned char *text, size_t len, uint64_t *value)
-{
-    size_t i = 0;
-    *value = 0;
-    while (i < len && text[i] == ' ')
-        i++;
-    size_t start = i;
-    for (; i < len && text[i] >= '0' && text[i] <= '7'; i++)
-        *value = *value * 8 + (uint64_t)(text[i] - '0');
-    return i > start;
-}
-
-/* One member of an archive. */
-struct member {
-    const unsigned char *bytes;
-    size_t len;
-    bool wanted; /* a file, and not what macOS puts beside it */
-};
-
-/* The member at *at, and *at behind it. False at the end. */
-static bool next_member(const unsigned char *bytes, size_t len, size_t *at, struct member *member)
-{
-    uint64_t size;
-    if (len - *at < BLOCK || !octal(bytes + *at + 124, 12, &size) || !bytes[*at])
-        return false;
-    const unsigned char *header = bytes + *at;
-    size_t name_len = strnlen((const char *)header, 100), base = name_len;
-    while (base > 0 && header[base - 1] != '/')
-        base--;
-    bool beside = name_len - base >= 2 && header[base] == '.' && header[base + 1] == '_';
-    size_t left = len - *at - BLOCK;
-    member->wanted = (header[156] == '0' || header[156] == 0) && !beside;
-    member->bytes = header + BLOCK;
-    member->len = size < left ? (size_t)size : left;
-    uint64_t padded = (size + BLOCK - 1) / BLOCK * BLOCK;
-    *at = size > left || padded > left ? len : *at + BLOCK + (size_t)padded;
-    return true;
-}
-
 /* ---- what is it? ---- */
 
 enum content { NOTHING, JSON, CHAKRA };
@@ -200,17 +152,9 @@ static enum content content_of(const unsigned char *bytes, size_t len)
 
 static int sniff(const struct nl_input *input, const char **why)
 {
-    const unsigned char *bytes = input->head;
-    size_t len = input->head_len, at = 0;
-    if (!is_tar(bytes, len)) {
-        enum content content = content_of(bytes, len);
-        return content == JSON ? 93 : content == CHAKRA ? 80 : 0;
-    }
-    for (struct member member; next_member(bytes, len, &at, &member);)
-        if (member.wanted && content_of(member.bytes, member.len) != NOTHING)
-            return 90;
-    *why = "a tar archive without execution traces at its start";
-    return 0;
+    enum content content = content_of(input->head, input->head_len);
+    (void)why;
+    return content == JSON ? 93 : content == CHAKRA ? 80 : 0;
 }
 
 /* ---- loading ---- */
@@ -223,24 +167,6 @@ static bool load_document(struct torchet *et, const unsigned char *bytes, size_t
     case CHAKRA: return torchet_chakra(et, bytes, len, err);
     default: return true;
     }
-}
-
-static bool load_archive(struct torchet *et, const unsigned char *bytes, size_t len,
-                         struct nl_err *err)
-{
-    size_t at = 0;
-    int64_t skipped = 0;
-    bool done = true;
-    for (struct member member; done && next_member(bytes, len, &at, &member);) {
-        int64_t before = et->nodes;
-        if (member.wanted)
-            done = load_document(et, member.bytes, member.len, err);
-        skipped += et->nodes == before;
-    }
-    if (skipped)
-        nl_builder_coverage(et->builder, et->source, "skipped: members of the archive", skipped,
-                            "folders and files that are no execution traces");
-    return done;
 }
 
 static void tell(struct torchet *et)
@@ -272,8 +198,7 @@ bool torchet_load(struct nl_builder *builder, uint32_t source, const unsigned ch
         .builder = builder, .stage = nl_stage_new(builder), .job = job, .source = source};
     nl_stage_begin(et.stage, source, 0);
     nl_buf_init(&et.detail, 4 * LONGEST);
-    bool done = is_tar(bytes, len) ? load_archive(&et, bytes, len, err)
-                                   : load_document(&et, bytes, len, err);
+    bool done = load_document(&et, bytes, len, err);
     if (done && !et.nodes)
         done = nl_fail(err, NL_FORMAT, "no nodes in this execution trace%s",
                        et.cut ? "; it is cut, copy it again" : "");

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Archives of profiles: tar (plain, gzip, zstd) and ZIP answer as the folder of their files does, for every family of
+formats; hostile ones end with a message, within bounds, and leave nothing behind."""
+import gzip
+import io
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+import zlib
+
+from harness import Tally, neurolens
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CORPUS = os.path.join(HERE, "corpus")
+QUERIES = ["SELECT name, count(*), sum(dur) FROM slices GROUP BY 1 ORDER BY 1", "SELECT file, rank FROM sources ORDER BY 1, 2"]
+
+
+def tar(path, files, mode="w", **more):
+    with tarfile.open(path, mode, **more) as archive:
+        for name, data in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+
+
+def zipped(path, files, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in files:
+            archive.writestr(name, data)
+
+
+def zstd(path, files):
+    plain = path + ".plain"
+    tar(plain, files)
+    subprocess.run(["zstd", "-q", "-f", plain, "-o", path], check=True)
+    os.remove(plain)
+
+
+def answers(path):
+    out = []
+    for query in QUERIES:
+        result = neurolens(["sql", "--no-cache", "--format", "json", path, query], timeout=60)
+        if result.status != 0:
+            # A message names another place; the reason must be the same.
+            return [result.status, result.stderr.strip().split(": ")[-1]]
+        out.append(json.loads(result.stdout)["result"]["rows"])
+    return out
+
+
+def small(folder):
+    """A folder of a family's files that are small enough to be packed four times."""
+    names = [name for name in sorted(os.listdir(folder)) if os.path.isfile(os.path.join(folder, name)) and name[0] != "."]
+    return [(name, open(os.path.join(folder, name), "rb").read()) for name in names
+            if os.path.getsize(os.path.join(folder, name)) < 300000][:6]
+
+
+def families(tally, folder):
+    has_zstd = shutil.which("zstd")
+    for family in sorted(os.listdir(CORPUS)):
+        files = small(os.path.join(CORPUS, family))
+        if not files:
+            continue
+        place = os.path.join(folder, family)
+        os.makedirs(place)
+        for name, data in files:
+            with open(os.path.join(place, name), "wb") as file:
+                file.write(data)
+        expected = answers(place)
+        below = [("ranks/" + name, data) for name, data in reversed(files)]
+        kinds = {".zip": lambda path: zipped(path, below), ".tgz": lambda path: tar(path, below, "w:gz")}
+        if family in ("chrome", "nsys", "rocprof"):
+            kinds[".tar"] = lambda path: tar(path, files)
+            kinds["-stored.zip"] = lambda path: zipped(path, files, zipfile.ZIP_STORED)
+            if has_zstd:
+                kinds[".tar.zst"] = lambda path: zstd(path, files)
+        for end, make in kinds.items():
+            path = place + end
+            make(path)
+            got = answers(path)
+            tally.check("%s answers as the folder: %s" % (end, family), got == expected, "expected %s got %s" % (expected, got))
+
+
+def kernel_trace(rank, base):
+    events = [{"ph": "X", "cat": "kernel", "name": "k%d" % i, "pid": 0, "tid": 7, "ts": base + i * 10, "dur": 4 + rank,
+               "args": {"device": 0, "stream": 7, "correlation": i}} for i in range(5)]
+    return json.dumps({"traceEvents": events, "distributedInfo": {"rank": rank}} if rank > 90 else {"traceEvents": events}).encode()
+
+
+def commands(tally, folder):
+    """Every way to use a profile, with the ranks from the names."""
+    ranks = [("job/rank%d_trace.json" % rank, kernel_trace(rank, 1000)) for rank in range(3)]
+    path = os.path.join(folder, "job.tar.gz")
+    tar(path, ranks, "w:gz")
+    got = answers(path)
+    tally.check("ranks come from the names", got[1] == [["rank%d_trace.json" % i, i] for i in range(3)], str(got[1]))
+    ledger = os.path.join(folder, "ledger")
+    for words in (["info", path], ["analyze", path], ["report", path, "-o", os.path.join(folder, "r.html")],
+                  ["export", path, "--to", "chrome", "-o", os.path.join(folder, "c.json")], ["diff", path, path],
+                  ["--ledger", ledger, "add", path], ["--ledger", ledger, "info", "@"], ["--ledger", ledger, "ls"]):
+        result = neurolens(words, timeout=60)
+        tally.check("works: " + words[2 if words[0] == "--ledger" else 0], result.status == 0, result.describe())
+    again = neurolens(["--ledger", ledger, "add", path], timeout=60)
+    tally.check("added twice is one run", "1 run" in neurolens(["--ledger", ledger, "ls"], timeout=20).stdout
+                or len(json.loads(neurolens(["--ledger", ledger, "ls", "--format", "json"], timeout=20).stdout)["result"]) == 1,
+                again.describe())
+    one = neurolens(["sql", "--no-cache", "--format", "json", path + "/job/rank2_trace.json", "SELECT file, rank FROM sources"], timeout=20)
+    tally.check("one member by its name", one.status == 0 and json.loads(one.stdout)["result"]["rows"] == [["rank2_trace.json", 2]],
+                one.describe())
+    twice = os.path.join(folder, "twice.zip")
+    zipped(twice, [("a/rank0.json", kernel_trace(0, 1000)), ("b/rank0_again.json", kernel_trace(1, 1000))])
+    result = neurolens(["diff", path + "/job/rank0_trace.json", twice], timeout=60)
+    tally.check("captures of one rank count for themselves", "holds 2 captures" in result.stderr, result.describe())
+    outer = os.path.join(folder, "outer.zip")
+    zipped(outer, [("artifact/job.tar.gz", open(path, "rb").read())])
+    tally.check("an archive in an archive", answers(outer) == got, str(answers(outer)))
+    packed = os.path.join(folder, "members.tar")
+    tar(packed, [(name + ".gz", gzip.compress(data)) for name, data in ranks])
+    tally.check("packed members", answers(packed)[0] == got[0], str(answers(packed)))
+    deep = os.path.join(folder, "deep.tar")
+    long = "/".join(["a folder with a long name"] * 8) + "/rank1_" + "x" * 120 + ".json"
+    for form in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        tar(deep, [(long, ranks[1][1])], format=form)
+        tally.check("long names of tar (%d)" % form, answers(deep)[1] == [[os.path.basename(long), 1]], str(answers(deep)))
+
+
+def bomb(path):
+    """Two gigabytes of zeros in two megabytes, without making them."""
+    body = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = b"".join(body.compress(bytes(1 << 20)) for _ in range(200)) + body.flush()
+    name, count = b"bomb%d.json", 10
+    data, directory = bytearray(), bytearray()
+    for i in range(count):
+        at, file = len(data), name % i
+        data += struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 20, 0, 8, 0, 0, 0, len(packed), 200 << 20, len(file), 0) + file + packed
+        directory += struct.pack("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 20, 20, 0, 8, 0, 0, 0, len(packed), 200 << 20, len(file), 0, 0, 0, 0, 0, at) + file
+    with open(path, "wb") as file:
+        file.write(data + directory + struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, count, count, len(directory), len(data), 0))
+
+
+def hostile(tally, folder):
+    place = os.path.join(folder, "hostile")
+    os.makedirs(os.path.join(place, "tmp"))
+    spool = {"TMPDIR": os.path.join(place, "tmp")}
+    good = ("rank0.json", kernel_trace(0, 1000))
+
+    def refuse(name, word, status=4):
+        result = neurolens(["info", "--no-cache", os.path.join(place, name)], timeout=60, cwd=place, extra=spool)
+        tally.check("refused: %s" % name, result.status == status and word in result.stderr and result.stderr.count("\n") == 1,
+                    result.describe())
+
+    def take(name, word):
+        result = neurolens(["info", "--no-cache", os.path.join(place, name)], timeout=60, cwd=place, extra=spool)
+        tally.check("taken: %s" % name, result.status == 0 and word in result.stdout, result.describe())
+
+    bomb(os.path.join(place, "bomb.zip"))
+    refuse("bomb.zip", "times its size")
+    zipped(os.path.join(place, "escape.zip"), [("../../escaped.json", good[1]), ("/tmp/neurolens-escaped.json", good[1])])
+    take("escape.zip", "escaped.json")
+    tar(os.path.join(place, "escape.tar"), [("../escaped.json", good[1])])
+    take("escape.tar", "escaped.json")
+    with tarfile.open(os.path.join(place, "links.tar"), "w") as archive:
+        for kind, name in ((tarfile.SYMTYPE, "passwd"), (tarfile.LNKTYPE, "hard"), (tarfile.FIFOTYPE, "fifo")):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "/etc/passwd"
+            archive.addfile(info)
+        info = tarfile.TarInfo(good[0])
+        info.size = len(good[1])
+        archive.addfile(info, io.BytesIO(good[1]))
+    take("links.tar", "links and devices left out: 3")
+    tar(os.path.join(place, "empty.tar"), [])
+    with open(os.path.join(place, "empty.tar"), "rb") as file:
+        whole = file.read()
+    refuse("empty.tar", "of no known format" if whole[:1] == b"\0" else "no files")
+    zipped(os.path.join(place, "none.zip"), [])
+    refuse("none.zip", "holds no files")
+    many = os.path.join(place, "many.zip")
+    zipped(many, [("%d.json" % i, b"") for i in range(10001)], zipfile.ZIP_STORED)
+    refuse("many.zip", "more than 10000 files")
+    inner = good[1]
+    for depth in range(5):
+        buffer = io.BytesIO()
+        zipped(buffer, [("%d.zip" % depth if depth else good[0], inner)])
+        inner = buffer.getvalue()
+    with open(os.path.join(place, "nested.zip"), "wb") as file:
+        file.write(inner)
+    refuse("nested.zip", "holds no files")
+    zipped(os.path.join(place, "whole.zip"), [good, ("rank1.json", kernel_trace(1, 1000))])
+    tar(os.path.join(place, "whole.tar"), [good, ("rank1.json", kernel_trace(1, 1000))])
+    result = neurolens(["info", "--no-cache", os.path.join(place, "whole.zip")], timeout=60, extra={"TMPDIR": os.path.join(place, "gone")})
+    tally.check("no place for temporary files is told", result.status == 4 and "set TMPDIR" in result.stderr, result.describe())
+    data = open(os.path.join(place, "whole.zip"), "rb").read()
+    with open(os.path.join(place, "cut.zip"), "wb") as file:
+        file.write(data[:-30])
+    refuse("cut.zip", "it was cut")
+    data = open(os.path.join(place, "whole.tar"), "rb").read()
+    with open(os.path.join(place, "cut.tar"), "wb") as file:
+        file.write(data[:1100 + len(good[1])])
+    take("cut.tar", "cut short")
+    words = random.Random(7)
+    for name in ("whole.zip", "whole.tar"):
+        data = open(os.path.join(place, name), "rb").read()
+        bad = 0
+        for turn in range(40):
+            broken = bytearray(data)
+            for _ in range(1 + turn % 4):
+                broken[words.randrange(len(broken))] = words.randrange(256)
+            if turn % 3 == 0:
+                del broken[words.randrange(len(broken)):]
+            with open(os.path.join(place, "broken"), "wb") as file:
+                file.write(broken)
+            result = neurolens(["info", "--no-cache", os.path.join(place, "broken")], timeout=30, extra=spool)
+            if result.status not in (0, 4) or (result.status == 4 and not result.stderr):
+                bad += 1
+                tally.check("broken %s, turn %d" % (name, turn), False, result.describe())
+        tally.check("40 broken forms of %s end well" % name, bad == 0, "%d did not" % bad)
+    tally.check("nothing is left on the disk", os.listdir(os.path.join(place, "tmp")) == []
+                and not os.path.exists(os.path.join(folder, "escaped.json")) and not os.path.exists("/tmp/neurolens-escaped.json"),
+                str(os.listdir(os.path.join(place, "tmp"))))
+
+
+def main():
+    tally = Tally("archives")
+    with tempfile.TemporaryDirectory(prefix="neurolens-archives-") as folder:
+        families(tally, os.path.join(folder))
+        commands(tally, folder)
+        hostile(tally, folder)
+    tally.finish()
+
+
+main()
