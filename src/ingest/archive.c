@@ -38,6 +38,23 @@ int nl_archive_spool(void)
 
 /* ---- Recognition ---- */
 
+/* Models, arrays, documents and programs are ZIP archives, too: their first file's name tells. */
+static bool is_other_zip(const unsigned char *head, size_t len)
+{
+    static const char *const ends[] = {"/data.pkl",      "/.format_version", "/byteorder", ".npy",
+                                       ".xml",           "mimetype",         "META-INF/",  ".MF",
+                                       "/archive_format"};
+    size_t name = len >= 30 ? (size_t)head[26] | (size_t)head[27] << 8 : 0;
+    if (head[2] != 3 || 30 + name > len)
+        return false;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t end = strlen(ends[i]);
+        if (name >= end && memcmp(head + 30 + name - end, ends[i], end) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum kind kind_of(const char *path)
 {
     unsigned char head[512];
@@ -52,7 +69,7 @@ static enum kind kind_of(const char *path)
     ssize_t got = pread(fd, head, sizeof head, 0);
     close(fd);
     if (got >= 4 && memcmp(head, "PK", 2) == 0 && (head[2] == 3 || head[2] == 5))
-        return KIND_ZIP;
+        return is_other_zip(head, (size_t)got) ? KIND_NONE : KIND_ZIP;
     bool packed =
         got > 4 && (memcmp(head, "\x1f\x8b", 2) == 0 || memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0);
     if (packed) {

@@ -323,6 +323,17 @@ static void put_in_order(struct nl_inputs *inputs, size_t from)
     }
 }
 
+/* A spool's name and path are not its place. */
+static void add_plain(struct nl_inputs *to, const struct nl_path *item)
+{
+    size_t before = to->count;
+    add(to, item->where, item->from_folder);
+    if (to->count > before) {
+        to->items[before].path = nl_arena_text(&to->arena, item->path, strlen(item->path));
+        to->items[before].name = nl_arena_text(&to->arena, item->name, strlen(item->name));
+    }
+}
+
 static bool unpack_one(struct nl_unpack *unpack, struct nl_inputs *to, const struct nl_path *item,
                        struct nl_err *err)
 {
@@ -331,8 +342,14 @@ static bool unpack_one(struct nl_unpack *unpack, struct nl_inputs *to, const str
     unpack->context = &self;
     unpack->only = item->member;
     nl_err_at(err, item->path, -1);
-    if (!nl_archive_unpack(unpack, item->path, err))
-        return false;
+    if (!nl_archive_unpack(unpack, item->path, err)) {
+        bool alone = to->count == before && item->from_folder && err->code == NL_FORMAT;
+        if (alone) { /* of a folder, the others are read: recognition tells what this one is */
+            nl_err_clear(err);
+            add_plain(to, item);
+        }
+        return alone;
+    }
     put_in_order(to, before);
     if (to->count > before)
         return true;
@@ -351,18 +368,11 @@ bool nl_inputs_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs
     nl_arena_init(&unpacked->arena);
     for (size_t i = 0; i < inputs->count && done; i++) {
         const struct nl_path *item = &inputs->items[i];
-        size_t before = unpacked->count;
         if (item->member || nl_archive_is(item->path)) {
             done = unpack_one(&unpack, unpacked, item, err);
             continue;
         }
-        add(unpacked, item->where, item->from_folder);
-        if (unpacked->count > before) { /* a spool's name and path are its own */
-            unpacked->items[before].path =
-                nl_arena_text(&unpacked->arena, item->path, strlen(item->path));
-            unpacked->items[before].name =
-                nl_arena_text(&unpacked->arena, item->name, strlen(item->name));
-        }
+        add_plain(unpacked, item);
     }
     unpacked->told = unpack.told;
     if (!done)
