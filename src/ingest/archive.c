@@ -55,12 +55,26 @@ static bool is_other_zip(const unsigned char *head, size_t len)
     return false;
 }
 
-static enum kind kind_of(const char *path)
+/* The first 512 bytes of a tar archive in a packed file. */
+static bool unpacked_head(const char *path, unsigned char *head)
 {
-    unsigned char head[512];
-    struct stat info;
     struct nl_err ignored;
     nl_err_clear(&ignored);
+    struct nl_stream *stream = nl_stream_open(path, NULL, &ignored);
+    ssize_t got = stream ? nl_stream_read(stream, head, 512, &ignored) : -1;
+    nl_stream_close(stream);
+    return got == 512;
+}
+
+static bool is_packed(const unsigned char *head)
+{
+    return memcmp(head, "\x1f\x8b", 2) == 0 || memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0;
+}
+
+static enum kind kind_of(const char *path)
+{
+    unsigned char head[512] = {0};
+    struct stat info;
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < 22)
         return KIND_NONE;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -68,16 +82,10 @@ static enum kind kind_of(const char *path)
         return KIND_NONE;
     ssize_t got = pread(fd, head, sizeof head, 0);
     close(fd);
-    if (got >= 4 && memcmp(head, "PK", 2) == 0 && (head[2] == 3 || head[2] == 5))
+    if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
         return is_other_zip(head, (size_t)got) ? KIND_NONE : KIND_ZIP;
-    bool packed =
-        got > 4 && (memcmp(head, "\x1f\x8b", 2) == 0 || memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0);
-    if (packed) {
-        struct nl_stream *stream = nl_stream_open(path, NULL, &ignored);
-        got = stream ? nl_stream_read(stream, head, sizeof head, &ignored) : -1;
-        nl_stream_close(stream);
-    }
-    return got == (ssize_t)sizeof head && nl_archive_is_tar(head) ? KIND_TAR : KIND_NONE;
+    bool whole = is_packed(head) ? unpacked_head(path, head) : got == (ssize_t)sizeof head;
+    return whole && nl_archive_is_tar(head) ? KIND_TAR : KIND_NONE;
 }
 
 bool nl_archive_is(const char *path)
