@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "timeline/fold.h"
 #include "base/mem.h"
@@ -12,11 +13,45 @@
 
 #define NAME_MAX_BYTES ((size_t)1 << 20)
 
+/* CUTLASS launches every kernel through one of these: what runs is its first template argument. */
+static bool is_wrapper(struct nl_str base)
+{
+    static const char *const wrappers[] = {"Kernel", "Kernel2", "device_kernel"};
+    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++)
+        if (nl_str_is(base, wrappers[i]))
+            return true;
+    return false;
+}
+
+/* The first template argument of the function `base`; empty when there is none. */
+static struct nl_str first_argument(struct nl_str name, struct nl_str base)
+{
+    for (size_t at = 0; at + base.len < name.len; at++) {
+        size_t start = at + base.len + 1, end = start;
+        bool word = at == 0 || name.ptr[at - 1] == ':' || name.ptr[at - 1] == ' ';
+        if (!word || memcmp(name.ptr + at, base.ptr, base.len) != 0 || name.ptr[start - 1] != '<')
+            continue;
+        for (int depth = 0; end < name.len; end++) {
+            char c = name.ptr[end];
+            if (depth == 0 && (c == ',' || c == '>'))
+                break;
+            depth += (c == '<' || c == '(') - (c == '>' || c == ')');
+        }
+        return (struct nl_str){name.ptr + start, end - start};
+    }
+    return (struct nl_str){"", 0};
+}
+
 void fp_kernel_signature(struct nl_buf *out, struct nl_str name)
 {
     struct nl_buf base;
     nl_buf_init(&base, NAME_MAX_BYTES);
     nl_kernel_name_form(&base, name, NL_NAME_BASE);
+    if (base.len && is_wrapper((struct nl_str){base.ptr, base.len})) {
+        struct nl_str inner = first_argument(name, (struct nl_str){base.ptr, base.len});
+        if (inner.len)
+            nl_kernel_name_form(&base, inner, NL_NAME_BASE);
+    }
     nl_buf_clear(out);
     if (base.len)
         nl_fold_name((struct nl_str){base.ptr, base.len}, NL_FOLD_EYES, out);

@@ -21,7 +21,7 @@
 #define NL_PRINT_REST  "[all others]"
 
 /* Number of the definitions and of the packed form: fingerprints of another are made anew. */
-#define NL_PRINT_FORM 1
+#define NL_PRINT_FORM 2
 
 enum nl_print_part {
     NL_PRINT_DEVICE,    /* kernels, copies and fills, by device time */

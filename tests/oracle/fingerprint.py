@@ -58,7 +58,15 @@ def base_name(name):
         if depth == 0 and c == ":":
             start = i + 1
     name = name[start:]
-    return name[:name.index("<")] if "<" in name[1:] else name
+    if "<" not in name[1:]:
+        return name
+    base, rest, depth = name[:name.index("<")], name[name.index("<") + 1:], 0
+    if base in ("Kernel", "Kernel2", "device_kernel"):  # CUTLASS's wrappers: what they run
+        for i, c in enumerate(rest):
+            if depth == 0 and c in ",>":
+                return base_name(rest[:i])
+            depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(c, 0)
+    return base
 
 
 class Program(oracle.Neurolens):

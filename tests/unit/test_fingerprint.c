@@ -22,6 +22,13 @@ static void kernels_have_one_name(void)
         {"sm90_xmma_gemm_bf16f32_tn_n_tilesize128x128x64",
          "sm90_xmma_gemm_bf16f32_tn_n_tilesize128x128x64"},
         {"jit_fn_0xdeadbeef", "jit_fn_0x*"},
+        {"void "
+         "cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_nn>(cutlass_80::Params)",
+         "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_nn"},
+        {"void cutlass::Kernel<cutlass::gemm::kernel::Gemm<A<int, 2>, B>, C>(Params)", "Gemm"},
+        {"void cutlass::device_kernel<at::native::Fused<(int)3>>(P)", "Fused"},
+        {"Kernel2", "Kernel2"},
+        {"void Kernel2<>(int)", "Kernel2"},
     };
     struct nl_buf text;
     nl_buf_init(&text, 1000);
