@@ -162,6 +162,18 @@ static void put_directions(struct nl_device_case *it, struct nl_buf *out,
     }
 }
 
+const struct nl_copy_words *nl_device_copy_words(const struct nl_device_case *it)
+{
+    static const struct nl_copy_words words[] = {
+        {"exposed copies", "Copy-bound: exposed copies take "},
+        {"exposed memsets", "Memsets take "},
+        {"exposed copies and memsets", "Copy-bound: exposed copies and memsets take "},
+    };
+    const struct nl_result *rows = nl_judged_part(it->judged, "breakdown");
+    bool fills = nl_lookup_sum(rows, "memsets") > 0, copies = nl_lookup_sum(rows, "copies") > 0;
+    return &words[fills ? 1 + copies : 0];
+}
+
 void nl_device_tell_copy(struct nl_device_case *it, int64_t ns)
 {
     struct nl_judged *judged = it->judged;
@@ -169,9 +181,7 @@ void nl_device_tell_copy(struct nl_device_case *it, int64_t ns)
     const char *range = copying_range(judged, NL_KIND_NVTX);
     range = range ? range : copying_range(judged, NL_KIND_OP);
     struct nl_buf *out = nl_tell_begin(judged);
-    const struct nl_result *rows = nl_judged_part(judged, "breakdown");
-    bool fills = nl_lookup_sum(rows, "memsets") > 0 && nl_lookup_sum(rows, "copies") <= 0;
-    nl_tell_time(out, fills ? "Memsets take " : "Copy-bound: exposed copies take ", ns);
+    nl_tell_time(out, nl_device_copy_words(it)->takes, ns);
     nl_tell_time(out, " of ", it->parts.total);
     nl_tell_ratio(out, " (", ns, it->parts.total);
     nl_buf_text(out, ")");

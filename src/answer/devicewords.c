@@ -355,7 +355,7 @@ static void tell_steady(struct nl_device_case *it)
     nl_buf_char(out, ':');
     put_share_of(out, "computing", it->steady[NL_PART_COMPUTE], whole);
     put_share_of(out, "exposed communication", it->steady[NL_PART_COMM], whole);
-    put_share_of(out, "exposed copies", it->steady[NL_PART_COPY], whole);
+    put_share_of(out, nl_device_copy_words(it)->name, it->steady[NL_PART_COPY], whole);
     put_share_of(out, "idle", it->steady[NL_PART_IDLE], whole);
     nl_buf_char(out, '.');
     nl_tell_note(it->judged);

@@ -26,6 +26,11 @@ struct nl_device_case {
 /* Each writes sentence and culprit about `ns` of the device's time. */
 void nl_device_tell_compute(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_comm(struct nl_device_case *it, int64_t ns);
+/* The time of copies holds that of memsets: what it is called where the profile has either or both. */
+struct nl_copy_words {
+    const char *name, *takes;
+};
+const struct nl_copy_words *nl_device_copy_words(const struct nl_device_case *it);
 void nl_device_tell_copy(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_launch(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_input(struct nl_device_case *it, int64_t ns);
