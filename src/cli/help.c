@@ -5,7 +5,12 @@
 #include <string.h>
 
 #include "tables/analyze.h"
+#include "findings/causebook.h"
 #include "ingest/ingest.h"
+#include "view/notes.h"
+
+#define PAGE_MAX     ((size_t)1 << 20)
+#define HELP_COLUMNS 96
 
 static const struct {
     const char *name, *summary, *text;
@@ -62,6 +67,9 @@ static const struct {
      "  md    Markdown, to paste\n"},
     {"inputs", "the formats that are read",
      "Recognised by content, plain, gzip or zstd; docs/formats/ says what of each is kept:\n\n"},
+    {"causes", "the causes that findings name",
+     "`neurolens help CAUSE` tells how a cause is judged, what rules it out, and what helps:\n"
+     "\n"},
     {"sections", "the analyses that --section takes",
      "`neurolens analyze PROFILE --section NAME` runs one of them alone, in every format:\n\n"},
 };
@@ -155,6 +163,39 @@ static void sections(FILE *out)
         fprintf(out, "  %-18s %s\n", nl_analyses[i]->name, nl_analyses[i]->title);
 }
 
+static void causes(FILE *out)
+{
+    const char *id;
+    for (size_t i = 0; (id = nl_causebook_id(i)) != NULL; i++)
+        fprintf(out, "  %s\n", id);
+}
+
+static bool cause_page(FILE *out, const char *id)
+{
+    struct nl_buf page, wrapped;
+    nl_buf_init(&page, PAGE_MAX);
+    nl_buf_init(&wrapped, PAGE_MAX);
+    bool known = nl_causebook_page(&page, id);
+    struct nl_str left = {page.ptr ? page.ptr : "", page.len};
+    while (left.len > 0) {
+        const char *end = memchr(left.ptr, '\n', left.len);
+        size_t len = end ? (size_t)(end - left.ptr) : left.len;
+        struct nl_str line = {left.ptr, len};
+        if (len && !nl_str_starts(line, "  Check:")) /* commands can be pasted as they are */
+            nl_notes_wrap(&wrapped, line, HELP_COLUMNS, line.ptr[0] == '-' ? 2 : 0);
+        else
+            nl_buf_format(&wrapped, "%.*s\n", (int)len, line.ptr);
+        len += end != NULL;
+        left = (struct nl_str){left.ptr + len, left.len - len};
+    }
+    while (wrapped.len > 1 && wrapped.ptr[wrapped.len - 2] == '\n')
+        wrapped.len--;
+    fwrite(wrapped.ptr ? wrapped.ptr : "", 1, wrapped.len, out);
+    nl_buf_release(&wrapped);
+    nl_buf_release(&page);
+    return known;
+}
+
 bool nl_help_topic(FILE *out, const char *name)
 {
     for (size_t i = 0; i < TOPICS; i++) {
@@ -162,12 +203,14 @@ bool nl_help_topic(FILE *out, const char *name)
             fprintf(out, "%s: %s\n\n%s", topics[i].name, topics[i].summary, topics[i].text);
             if (strcmp(name, "sections") == 0)
                 sections(out);
+            if (strcmp(name, "causes") == 0)
+                causes(out);
             for (size_t f = 0; strcmp(name, "inputs") == 0 && nl_formats[f]; f++)
                 fprintf(out, "  %-16s %s\n", nl_formats[f]->name, nl_formats[f]->title);
             return true;
         }
     }
-    return false;
+    return cause_page(out, name);
 }
 
 void nl_help_offer(struct nl_nearest *nearest)
@@ -176,4 +219,7 @@ void nl_help_offer(struct nl_nearest *nearest)
         nl_nearest_offer(nearest, command->name);
     for (size_t i = 0; i < TOPICS; i++)
         nl_nearest_offer(nearest, topics[i].name);
+    const char *id;
+    for (size_t i = 0; (id = nl_causebook_id(i)) != NULL; i++)
+        nl_nearest_offer(nearest, id);
 }

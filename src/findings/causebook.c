@@ -1,0 +1,96 @@
+/* The book of causes: rows of causes.def and remedies.def as text. */
+#include "findings/causebook.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "findings/cause.h"
+#include "findings/remedy.h"
+
+#define NL_CAUSE(name, level) &nl_cause_##name,
+static const struct nl_cause *const book[] = {
+#include "findings/causes.def"
+};
+#define CAUSES (sizeof book / sizeof book[0])
+
+/* Causes with remedies, and their variants ("gpu_idle:warm_up"). */
+#define NL_REMEDY(cause, makers, frameworks, action, why, verify) cause,
+static const char *const remedied[] = {
+#include "findings/remedies.def"
+};
+
+/* The id that has exactly `before` ids in front of it. */
+const char *nl_causebook_id(size_t i)
+{
+    for (size_t at = 0; at < CAUSES; at++) {
+        size_t before = 0;
+        for (size_t other = 0; other < CAUSES; other++)
+            before += strcmp(book[other]->id, book[at]->id) < 0;
+        if (before == i)
+            return book[at]->id;
+    }
+    return NULL;
+}
+
+static const struct nl_cause *find(const char *id)
+{
+    for (size_t i = 0; i < CAUSES; i++)
+        if (strcmp(book[i]->id, id) == 0)
+            return book[i];
+    return NULL;
+}
+
+static void put_needs(struct nl_buf *out, const struct nl_cause *cause)
+{
+    if (!cause->need_count)
+        return;
+    nl_buf_text(out, "It needs: ");
+    for (unsigned i = 0; i < cause->need_count; i++) {
+        const struct nl_need *need = &cause->needs[i];
+        nl_buf_format(out, "%s%s%s%s", i ? ", " : "", nl_tables[need->table].sql,
+                      need->column ? "." : "", need->column ? need->column : "");
+    }
+    nl_buf_text(out, " (tables and columns of SQL).\n\n");
+}
+
+static void put_remedies(struct nl_buf *out, const char *cause, struct nl_arena *arena)
+{
+    const struct nl_setting setting = {NL_MAKER_NVIDIA, NL_FRAMEWORK_TORCH};
+    const struct nl_suggestion *it = nl_remedies(cause, setting, arena);
+    const char *variant = strchr(cause, ':');
+    if (!it->action)
+        return;
+    nl_buf_format(out, "What helps%s%s (with PyTorch on an NVIDIA GPU):\n\n",
+                  variant ? ", variant " : "", variant ? variant + 1 : "");
+    for (; it->action; it++)
+        nl_buf_format(out, "- %s: %s.\n  Check: %s\n", it->action, it->why, it->verify);
+    nl_buf_text(out, "\n");
+}
+
+static bool is_of(const char *remedy, const char *id)
+{
+    size_t len = strlen(id);
+    return strncmp(remedy, id, len) == 0 && (remedy[len] == 0 || remedy[len] == ':');
+}
+
+bool nl_causebook_page(struct nl_buf *out, const char *id)
+{
+    const struct nl_cause *cause = find(id);
+    struct nl_arena arena;
+    if (!cause)
+        return false;
+    nl_arena_init(&arena);
+    nl_buf_format(out, "%s: a cause that findings name\n\n%s\n\n", cause->id, cause->doc);
+    if (cause->not_this_if)
+        nl_buf_format(out, "Rule it out when %s.\n\n", cause->not_this_if);
+    put_needs(out, cause);
+    const char *last = "";
+    for (size_t i = 0; i < sizeof remedied / sizeof remedied[0]; i++)
+        if (is_of(remedied[i], id) && strcmp(remedied[i], last) != 0) {
+            last = remedied[i];
+            put_remedies(out, last, &arena);
+        }
+    nl_arena_free(&arena);
+    return true;
+}

@@ -1,0 +1,17 @@
+/*
+ * causebook — the causes that findings name, as a person looks them up: how each is judged, what speaks
+ * against it, what it needs, what helps.
+ */
+#ifndef NL_CAUSEBOOK_H
+#define NL_CAUSEBOOK_H
+
+#include "base/str.h"
+
+/* The id of the i-th cause, in alphabetical order; NULL after the last. */
+const char *nl_causebook_id(size_t i);
+
+/* Adds a page about the cause to `out`, a paragraph a line; false: there is no such cause. What helps is
+ * told for PyTorch on an NVIDIA GPU: findings tell it for the device and framework at hand. */
+bool nl_causebook_page(struct nl_buf *out, const char *id);
+
+#endif
