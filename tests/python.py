@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The Python part of recording, with every interpreter that the package was built for.
+"""The Python part of recording, with every CPython from 3.9 on that is here ($MORE_PYTHONS names others, with : between them).
 
 PyTorch is tested with $TORCH_PYTHON, or build/venv-frameworks (tools/test_frameworks.sh), when it is there, Keras
 and JAX with $KERAS_PYTHON or likewise, TensorFlow below Keras with $TENSORFLOW_PYTHON.
 """
 import csv
+import glob
 import io
 import json
 import os
@@ -21,22 +22,26 @@ tally = Tally("python")
 
 
 def interpreters():
-    """{version: executable} of those that the package was built for."""
+    """{version: executable} of those that the one extension serves."""
     try:
         told = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], stdout=subprocess.PIPE, check=True)
         names = [option["value"] for option in json.loads(told.stdout) if option["name"] == "pythons"][0]
     except (OSError, subprocess.SubprocessError, IndexError, ValueError):
         names = ["python3"]
+    names = list(names) + [name for name in os.environ.get("MORE_PYTHONS", "").split(":") if name]
+    names += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
+    if not os.path.exists(os.path.join(PACKAGE, "_capture.abi3.so")):
+        return {}
     found = {}
     for name in names:
         try:
-            done = subprocess.run([name, "-c", "import sys, sysconfig as s; print(sys.executable); "
-                                   "print('%d.%d' % sys.version_info[:2]); print(s.get_config_var('EXT_SUFFIX'))"],
+            done = subprocess.run([name, "-c", "import sys, importlib.machinery as m; print(sys.executable); "
+                                   "print('%d.%d' % sys.version_info[:2]); print('.abi3.so' in m.EXTENSION_SUFFIXES)"],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
         except (OSError, subprocess.SubprocessError):
             continue
-        executable, version, suffix = done.stdout.decode().split()
-        if os.path.exists(os.path.join(PACKAGE, "_capture" + suffix)):
+        executable, version, loads = done.stdout.decode().split()
+        if loads == "True" and tuple(map(int, version.split("."))) >= (3, 9):
             found.setdefault(version, executable)
     return found
 

@@ -4,7 +4,7 @@
     tools/wheel.py              builds and checks it; needs the packages of tools/setup.sh, pip and apt's sources of libisal
     tools/wheel.py --no-zig     links with this machine's glibc instead: the tag then names that glibc
 
-The engine, the injected library and the C extensions are compiled by the usual build with static libraries, in build-wheel/, and
+The engine, the injected library and the C extension are compiled by the usual build with static libraries, in build-wheel/, and
 linked once more by zig against glibc 2.28. The wheel is written here, byte for byte the same for the same input; auditwheel
 says whether the tag is true.
 """
@@ -62,20 +62,16 @@ def tools(packages):
     return python
 
 
-def interpreters():
-    """CPython 3.9 and newer with headers: on PATH and of pyenv; one of each version."""
-    found = {}
-    places = ["/usr/bin/python3"] + sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))) + \
-        [path for path in (shutil.which("python3.%d" % minor) for minor in range(9, 20)) if path]
-    ask = "import sys,sysconfig,os;print(*sys.version_info[:2],sys.implementation.name," \
-          "os.path.exists(sysconfig.get_path('include')+'/Python.h'))"
+def interpreter():
+    """Any CPython from 3.9 on with headers: the extension is compiled once, for all of them."""
+    places = ["/usr/bin/python3", sys.executable] + sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
+    ask = "import sys,sysconfig,os;print(sys.version_info >= (3, 9), os.path.exists(sysconfig.get_path('include')+'/Python.h'))"
     for path in places:
         done = subprocess.run([path, "-c", ask], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) \
             if os.path.exists(path) else None
-        words = done.stdout.split() if done and done.returncode == 0 else []
-        if len(words) == 4 and words[2:] == ["cpython", "True"] and (int(words[0]), int(words[1])) >= (3, 9):
-            found.setdefault((int(words[0]), int(words[1])), path)
-    return found
+        if done and done.stdout.split() == ["True", "True"]:
+            return path
+    sys.exit("wheel: no CPython 3.9 or later with headers is here; tools/setup.sh installs python3-dev")
 
 
 def static_isal():
@@ -116,13 +112,12 @@ def static_isal():
     return library
 
 
-def compiled(pythons):
+def compiled(python):
     """The usual build, with static libraries."""
-    option = "-Dpythons=" + ",".join(pythons)
+    option = "-Dpythons=" + python
     again = ["--reconfigure"] if os.path.exists(os.path.join(BUILD, "build.ninja")) else []
     run(["meson", "setup", BUILD] + again + ["-Dprefer_static=true", "-Dprefix=/usr/local", "-Dlibdir=lib", option])
-    targets = run(["ninja", "-C", BUILD, "-t", "targets", "all"])
-    wanted = ["neurolens", "src/capture/libneurolens-capture.so"] + re.findall(r"^(python/nlens/_capture[^:]*\.so):", targets, re.M)
+    wanted = ["neurolens", "src/capture/libneurolens-capture.so"] + ["python/nlens/_capture.abi3.so"]
     say("compiling %d targets in %s" % (len(wanted), BUILD))
     run(["ninja", "-C", BUILD, "-j", str(min(2, os.cpu_count() or 1))] + wanted)
     return wanted
@@ -260,10 +255,8 @@ def main():
     os.chdir(ROOT)
     if os.uname().machine != "x86_64":
         sys.exit("wheel: only x86-64 machines make a wheel so far")
-    pythons = interpreters()
-    say("extensions for CPython " + ", ".join("%d.%d" % version for version in sorted(pythons)))
     python = tools(["auditwheel"] if options.no_zig else ["ziglang", "auditwheel"])
-    targets = compiled(list(pythons.values()))
+    targets = compiled(interpreter())
     isal = static_isal()
     if not isal:
         say("libisal is linked as a shared library: auditwheel puts it into the wheel, and the command starts through Python")

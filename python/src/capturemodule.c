@@ -1,5 +1,5 @@
 /* nlens._capture: the module, names, and the calls that need no object. */
-#include "pycapture.h"
+#include "pyinside.h"
 
 struct pycapture nl_python = {.code_extra = -1, .call_limit = 10000};
 
@@ -15,7 +15,7 @@ static bool name_of_bytes(PyObject *text, uint32_t *id)
         PyObject *shown = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
         if (!shown)
             return false;
-        *id = nl_library()->name(PyBytes_AS_STRING(shown), (size_t)PyBytes_GET_SIZE(shown));
+        *id = nl_library()->name(PyBytes_AsString(shown), (size_t)PyBytes_Size(shown));
         Py_DECREF(shown);
         return true;
     }
@@ -41,7 +41,8 @@ bool pycapture_name(PyObject *text, uint32_t *id)
         return true;
     }
     if (!PyUnicode_Check(text)) {
-        PyErr_Format(PyExc_TypeError, "a name is a str, not %.100s", Py_TYPE(text)->tp_name);
+        PyErr_Format(PyExc_TypeError, "a name is a str, not %.100s",
+                     pyinside_type_name(Py_TYPE(text)));
         return false;
     }
     *id = 0;
@@ -64,7 +65,7 @@ static bool take_arguments(const char *function, PyObject *const *args, Py_ssize
                            PyObject *keywords, const char *const *names, Py_ssize_t least,
                            Py_ssize_t most, PyObject **values)
 {
-    Py_ssize_t extra = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+    Py_ssize_t extra = keywords ? PyTuple_Size(keywords) : 0;
     if (count > most) {
         PyErr_Format(PyExc_TypeError, "%s() takes at most %zd arguments", function, most);
         return false;
@@ -72,7 +73,7 @@ static bool take_arguments(const char *function, PyObject *const *args, Py_ssize
     for (Py_ssize_t i = 0; i < most; i++)
         values[i] = i < count ? args[i] : NULL;
     for (Py_ssize_t i = 0; i < extra; i++) {
-        PyObject *word = PyTuple_GET_ITEM(keywords, i);
+        PyObject *word = PyTuple_GetItem(keywords, i);
         Py_ssize_t at = 0;
         while (at < most && PyUnicode_CompareWithASCIIString(word, names[at]) != 0)
             at++;
@@ -99,7 +100,7 @@ static PyObject *shared_scope(uint32_t kind, PyObject *text)
 {
     struct pycapture_name *place = pycapture_place(text);
     PyObject *scope = place->text == text ? place->scope[kind] : NULL;
-    return scope && !nl_python.running_loop && pycapture_is_reusable(scope) ? Py_NewRef(scope)
+    return scope && !nl_python.running_loop && pycapture_is_reusable(scope) ? new_reference(scope)
                                                                             : NULL;
 }
 
@@ -107,7 +108,7 @@ static void share_scope(uint32_t kind, PyObject *text, PyObject *scope)
 {
     struct pycapture_name *place = pycapture_place(text);
     if (scope && place->text == text && !place->scope[kind])
-        place->scope[kind] = Py_NewRef(scope);
+        place->scope[kind] = new_reference(scope);
 }
 
 static PyObject *new_scope(const char *function, uint32_t kind, PyObject *const *args,
@@ -378,7 +379,7 @@ static PyObject *setup(PyObject *self, PyObject *const *args, Py_ssize_t count)
     }
     if (PyUnicode_CompareWithASCIIString(args[0], "call_limit") == 0) {
         nl_python.call_limit = PyLong_AsUnsignedLongLong(args[1]);
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+        return PyErr_Occurred() ? NULL : new_reference(Py_None);
     }
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         if (PyUnicode_CompareWithASCIIString(args[0], members[i].name) != 0)
@@ -439,17 +440,17 @@ PyMODINIT_FUNC PyInit__capture(void)
     static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "nlens._capture",
                                             .m_doc = "Scopes, layers and steps for neurolens.",
                                             .m_size = -1, .m_methods = methods};
-    if (PyType_Ready(&nl_scope_type) < 0)
-        return NULL;
-    PyObject *module = PyModule_Create(&definition);
+    PyObject *type = pycapture_scope_type();
+    PyObject *module = type ? PyModule_Create(&definition) : NULL;
     if (!module)
         return NULL;
+    pyinside_learn();
     bool done = PyModule_AddFunctions(module, nl_trace_methods) == 0 &&
                 PyModule_AddFunctions(module, nl_torch_methods) == 0 &&
                 PyModule_AddFunctions(module, nl_heap_methods) == 0 &&
                 PyModule_AddFunctions(module, nl_calls_methods) == 0 &&
                 PyModule_AddFunctions(module, nl_tasks_methods) == 0 &&
-                PyModule_AddType(module, &nl_scope_type) == 0;
+                PyModule_AddObject(module, "Scope", new_reference(type)) == 0;
     for (size_t i = 0; done && i < sizeof constants / sizeof constants[0]; i++)
         done = PyModule_AddIntConstant(module, constants[i].name, constants[i].value) == 0;
     if (done)

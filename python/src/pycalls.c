@@ -18,30 +18,37 @@ struct c_notes {
     size_t count, room;
 };
 
+/* The type that has the method, where one of its bases has it. */
+static PyTypeObject *owner_of(PyTypeObject *type, const PyMethodDef *method)
+{
+    PyObject *found = PyObject_GetAttrString((PyObject *)type, method->ml_name);
+    PyTypeObject *owner = type;
+    if (found && Py_TYPE(found) == &PyMethodDescr_Type)
+        owner = ((struct pyinside_c_method *)found)->type;
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return owner;
+}
+
 /* "builtins.len", "list.append" */
 static uint32_t name_of(PyObject *function, const PyMethodDef *method)
 {
     uint32_t name = 0;
     PyObject *type, *value, *traceback, *text = NULL, *module = NULL;
-    const char *owner = NULL;
+    PyTypeObject *owner = NULL;
     PyErr_Fetch(&type, &value, &traceback);
     if (PyCFunction_Check(function)) {
-        PyObject *self = PyCFunction_GET_SELF(function);
-        module = ((PyCFunctionObject *)function)->m_module;
-        if (self && PyType_Check(self)) {
-            owner = ((PyTypeObject *)self)->tp_name;
-        } else if (self && !PyModule_Check(self)) {
-            PyObject *word = PyUnicode_FromString(method->ml_name);
-            PyObject *found = word ? _PyType_Lookup(Py_TYPE(self), word) : NULL;
-            bool inherited = found && Py_TYPE(found) == &PyMethodDescr_Type;
-            owner = inherited ? PyDescr_TYPE(found)->tp_name : Py_TYPE(self)->tp_name;
-            Py_XDECREF(word);
-        }
+        PyObject *self = ((struct pyinside_c_function *)function)->self;
+        module = ((struct pyinside_c_function *)function)->module;
+        if (self && !(method->ml_flags & METH_STATIC) && PyType_Check(self))
+            owner = (PyTypeObject *)self;
+        else if (self && !(method->ml_flags & METH_STATIC) && !PyModule_Check(self))
+            owner = owner_of(Py_TYPE(self), method);
     } else {
-        owner = PyDescr_TYPE(function)->tp_name;
+        owner = ((struct pyinside_c_method *)function)->type;
     }
     if (owner)
-        text = PyUnicode_FromFormat("%s.%s", owner, method->ml_name);
+        text = PyUnicode_FromFormat("%s.%s", pyinside_type_name(owner), method->ml_name);
     else if (module && PyUnicode_Check(module))
         text = PyUnicode_FromFormat("%U.%s", module, method->ml_name);
     else
@@ -64,13 +71,13 @@ static size_t place(const struct c_notes *notes, const PyMethodDef *method)
 static bool grow(struct c_notes *notes)
 {
     struct c_notes more = {.room = notes->room ? 2 * notes->room : 512, .count = notes->count};
-    more.slots = PyMem_RawCalloc(more.room, sizeof *more.slots);
+    more.slots = calloc(more.room, sizeof *more.slots);
     if (!more.slots)
         return false;
     for (size_t i = 0; i < notes->room; i++)
         if (notes->slots[i])
             more.slots[place(&more, notes->slots[i]->method)] = notes->slots[i];
-    PyMem_RawFree(notes->slots);
+    free(notes->slots);
     *notes = more;
     return true;
 }
@@ -82,14 +89,14 @@ static struct note *c_note(PyObject *function, const PyMethodDef *method)
         return NULL;
     size_t at = place(&notes, method);
     if (!notes.slots[at]) {
-        struct c_note *made = PyMem_RawCalloc(1, sizeof *made);
+        struct c_note *made = calloc(1, sizeof *made);
         if (!made)
             return NULL;
         made->method = method;
         made->note.name = name_of(function, method);
         at = place(&notes, method); /* finding the name may have run Python */
         if (notes.slots[at]) {
-            PyMem_RawFree(made);
+            free(made);
         } else {
             notes.slots[at] = made;
             notes.count++;
@@ -102,9 +109,9 @@ static struct note *c_note(PyObject *function, const PyMethodDef *method)
 static const PyMethodDef *method_of(PyObject *function)
 {
     if (PyCFunction_Check(function))
-        return ((PyCFunctionObject *)function)->m_ml;
+        return ((struct pyinside_c_function *)function)->method;
     if (Py_TYPE(function) == &PyMethodDescr_Type)
-        return ((PyMethodDescrObject *)function)->d_method;
+        return ((struct pyinside_c_method *)function)->method;
     return NULL;
 }
 
@@ -132,16 +139,16 @@ static void end(const void *frame, PyObject *function)
         nl_scope_end(pytrace_pop(key_of(frame)));
 }
 
-#if PY_VERSION_HEX < 0x030c0000
+/* ---- before 3.12 ---- */
 
 static int profile(PyObject *self, PyFrameObject *frame, int what, PyObject *function)
 {
     (void)self;
-    if (what == PyTrace_C_CALL) {
+    if (what == PYINSIDE_C_CALL) {
         PyCodeObject *code = PyFrame_GetCode(frame);
         begin((PyObject *)code, frame, function);
         Py_DECREF(code);
-    } else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION) {
+    } else if (what == PYINSIDE_C_RETURN || what == PYINSIDE_C_EXCEPTION) {
         end(frame, function);
     }
     return 0;
@@ -153,18 +160,22 @@ static PyObject *watch_calls(PyObject *self, PyObject *marker)
     (void)self;
     if (!pytrace_prepare())
         return NULL;
+    if (!PyEval_SetProfile) {
+        PyErr_SetString(PyExc_RuntimeError, "this interpreter has no profile functions");
+        return NULL;
+    }
     PyEval_SetProfile(profile, marker);
     Py_RETURN_NONE;
 }
 
-#else
+/* ---- sys.monitoring ---- */
 
 /* (code, offset, callable, first argument) */
 static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
     if (count > 2)
-        begin(args[0], pytrace_frame(), args[2]);
+        begin(args[0], pyinside_frame(), args[2]);
     Py_RETURN_NONE;
 }
 
@@ -172,17 +183,11 @@ static PyObject *on_called(PyObject *self, PyObject *const *args, Py_ssize_t cou
 {
     (void)self;
     if (count > 2)
-        end(pytrace_frame(), args[2]);
+        end(pyinside_frame(), args[2]);
     Py_RETURN_NONE;
 }
 
-#endif
-
-PyMethodDef nl_calls_methods[] = {
-#if PY_VERSION_HEX < 0x030c0000
-    {"watch_calls", watch_calls, METH_O, NULL},
-#else
-    {"on_call", PYCAPTURE_FAST(on_call), METH_FASTCALL, NULL},
-    {"on_called", PYCAPTURE_FAST(on_called), METH_FASTCALL, NULL},
-#endif
-    {NULL, NULL, 0, NULL}};
+PyMethodDef nl_calls_methods[] = {{"watch_calls", watch_calls, METH_O, NULL},
+                                  {"on_call", PYCAPTURE_FAST(on_call), METH_FASTCALL, NULL},
+                                  {"on_called", PYCAPTURE_FAST(on_called), METH_FASTCALL, NULL},
+                                  {NULL, NULL, 0, NULL}};

@@ -6,25 +6,37 @@
  * returns after a load and a branch. All functions need the GIL, except where they say otherwise.
  *
  * Hooks of the interpreter and of PyTorch carry no pointer of ours, so there is one state per process
- * (nl_python). Memory comes from PyMem_Raw…, which needs no GIL.
+ * (nl_python).
+ *
+ * One binary serves CPython 3.9 and every later version: it is compiled for the stable ABI. The few
+ * things that the stable ABI does not have are declared in pyinside.h and are looked for at run time.
  */
 #ifndef NL_PYCAPTURE_H
 #define NL_PYCAPTURE_H
 
+#define Py_LIMITED_API 0x03090000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include <neurolens.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
-#if PY_VERSION_HEX < 0x030a0000
-static inline PyObject *Py_NewRef(PyObject *object)
+#ifndef METH_FASTCALL /* headers of 3.9 hide what its own stable ABI has */
+#define METH_FASTCALL 0x0080
+#endif
+
+static inline PyObject *new_reference(PyObject *object)
 {
     Py_INCREF(object);
     return object;
 }
-#endif
+
+static inline PyObject *call_one(PyObject *function, PyObject *argument)
+{
+    return PyObject_CallFunctionObjArgs(function, argument, NULL);
+}
 
 #define PYCAPTURE_NAMES 1024u /* a power of two */
 
@@ -46,8 +58,9 @@ struct pycapture {
     PyObject *current_task; /* asyncio.current_task */
     PyObject *disable;      /* sys.monitoring.DISABLE */
     PyObject *own_folder;   /* code in there is not traced */
-    Py_ssize_t code_extra;  /* index of our note on code objects, -1: none yet */
-    uint64_t call_limit;    /* per function */
+    PyTypeObject *scope_type;
+    Py_ssize_t code_extra; /* index of our note on code objects, -1: none yet */
+    uint64_t call_limit;   /* per function */
     uint64_t calls_left_out;
     uint64_t functions_cut;
     uint64_t gc_scope;
@@ -71,8 +84,8 @@ static inline struct pycapture_name *pycapture_place(PyObject *text)
 /* Id of a text, 0 without a recording library. False: not a text; an exception is set. */
 bool pycapture_name(PyObject *text, uint32_t *id);
 
-/* Context managers. */
-extern PyTypeObject nl_scope_type;
+/* Context managers. Makes their type, a new reference; NULL: an exception is set. */
+PyObject *pycapture_scope_type(void);
 /* Makes one; a new reference. `index` is the step's, negative for the next one. */
 PyObject *pycapture_scope(uint32_t kind, PyObject *text, uint32_t name, uint32_t category,
                           int64_t index);

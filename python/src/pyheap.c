@@ -9,8 +9,9 @@
  * not all hold the GIL.
  */
 #include <malloc.h>
+#include <stdio.h>
 
-#include "pycapture.h"
+#include "pyinside.h"
 
 #define SLOTS      64u
 #define TELL_BYTES ((int64_t)64 << 10)
@@ -24,8 +25,8 @@ struct heap {
         bool taken;
         int64_t peak;
     } slots[SLOTS];
-    PyMemAllocatorEx raw;
-    PyObjectArenaAllocator arena;
+    struct pyinside_allocator raw;
+    struct pyinside_arenas arena;
     uint32_t name, unit;
 };
 
@@ -143,7 +144,7 @@ void pycapture_heap_end(unsigned slot, PyObject *text)
     if (!table)
         return;
     char name[512];
-    const char *of = text ? PyUnicode_AsUTF8(text) : "step";
+    const char *of = text ? PyUnicode_AsUTF8AndSize(text, NULL) : "step";
     if (!of)
         PyErr_Clear();
     int put = snprintf(name, sizeof name, "Python heap peak: %s", of ? of : "?");
@@ -160,9 +161,9 @@ static PyObject *watch_heap(PyObject *self, PyObject *none)
     (void)none;
     if (heap.on || !table)
         Py_RETURN_NONE;
-    PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &heap.raw);
+    PyMem_GetAllocator(PYINSIDE_DOMAIN_RAW, &heap.raw);
     PyObject_GetArenaAllocator(&heap.arena);
-    if (heap.raw.ctx) {
+    if (heap.raw.context) {
         PyErr_SetString(PyExc_RuntimeError,
                         "the allocator is not Python's own (PYTHONMALLOC, -X dev, tracemalloc?)");
         return NULL;
@@ -170,9 +171,9 @@ static PyObject *watch_heap(PyObject *self, PyObject *none)
     heap.name = nl_text_(table, "Python heap");
     heap.unit = nl_text_(table, "bytes");
     heap.on = true;
-    PyMemAllocatorEx raw = {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free};
-    PyObjectArenaAllocator arena = {heap.arena.ctx, arena_alloc, arena_free};
-    PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &raw);
+    struct pyinside_allocator raw = {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free};
+    struct pyinside_arenas arena = {heap.arena.context, arena_alloc, arena_free};
+    PyMem_SetAllocator(PYINSIDE_DOMAIN_RAW, &raw);
     PyObject_SetArenaAllocator(&arena);
     tell(0);
     Py_RETURN_NONE;

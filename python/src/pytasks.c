@@ -3,7 +3,7 @@
  * has next. A callback that belongs to a task is a run of that task. In C because a server makes some ten
  * thousand of them a second, most of them short.
  */
-#include "pycapture.h"
+#include "pyinside.h"
 
 struct tasks {
     PyObject *inner; /* Handle._run as it was */
@@ -20,12 +20,12 @@ static struct tasks tasks;
 static PyObject *owner_of(PyObject *callback)
 {
     PyObject *owner = NULL;
-    if (PyMethod_Check(callback))
-        owner = PyMethod_GET_SELF(callback);
+    if (&PyMethod_Type && Py_TYPE(callback) == &PyMethod_Type)
+        owner = PyMethod_Self(callback);
     else if (PyCFunction_Check(callback))
-        owner = PyCFunction_GET_SELF(callback);
+        owner = PyCFunction_GetSelf(callback);
     if (owner)
-        return Py_NewRef(owner);
+        return new_reference(owner);
     if (PyDict_Contains(tasks.plain, (PyObject *)Py_TYPE(callback)) == 1)
         return NULL;
     owner = PyObject_GetAttr(callback, tasks.word_self);
@@ -45,7 +45,7 @@ static PyObject *name_of(PyObject *owner)
     PyObject *key = PyLong_FromVoidPtr(owner);
     PyObject *name = key ? PyDict_GetItemWithError(tasks.names, key) : NULL;
     if (!name && key) {
-        PyObject *told = PyObject_CallOneArg(tasks.learn, owner);
+        PyObject *told = call_one(tasks.learn, owner);
         if (told == Py_None)
             (void)PyDict_SetItem(tasks.plain, type, Py_None);
         Py_XDECREF(told);
@@ -73,7 +73,7 @@ static PyObject *run_handle(PyObject *handle, PyObject *none)
     const struct nl_capture_v1 *table = nl_recorder();
     uint64_t token = table ? begin(table, handle) : 0;
     (void)none;
-    PyObject *result = PyObject_CallOneArg(tasks.inner, handle);
+    PyObject *result = call_one(tasks.inner, handle);
     nl_scope_end(token);
     return result;
 }
@@ -91,8 +91,8 @@ static PyObject *watch_tasks(PyObject *self, PyObject *args)
     if (!inner)
         return NULL;
     tasks = (struct tasks){inner,
-                           Py_NewRef(learn),
-                           Py_NewRef(names),
+                           new_reference(learn),
+                           new_reference(names),
                            PyDict_New(),
                            PyUnicode_InternFromString("_callback"),
                            PyUnicode_InternFromString("__self__")};

@@ -10,60 +10,66 @@
  */
 #include "pytrace.h"
 
-#if PY_VERSION_HEX < 0x030c0000
-#define Py_BUILD_CORE 1
-#if PY_VERSION_HEX >= 0x030b0000
-#include <internal/pycore_frame.h>
-#else
-#include <frameobject.h>
-#endif
-#undef Py_BUILD_CORE
-#define code_extra_index _PyEval_RequestCodeExtraIndex
-#define code_get_extra   _PyCode_GetExtra
-#define code_set_extra   _PyCode_SetExtra
-#else
-#define code_extra_index PyUnstable_Eval_RequestCodeExtraIndex
-#define code_get_extra   PyUnstable_Code_GetExtra
-#define code_set_extra   PyUnstable_Code_SetExtra
-#endif
-
 /* ---- notes on code ---- */
 
+#define OF_GENERATORS 0x2a0 /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
+
+static long number_of(PyObject *code, const char *attribute)
+{
+    PyObject *value = PyObject_GetAttrString(code, attribute);
+    long number = value ? PyLong_AsLong(value) : 0;
+    Py_XDECREF(value);
+    return number;
+}
+
 /* "file(line): function", as the profiler of PyTorch writes it. */
-static uint32_t code_name(PyCodeObject *code)
+static uint32_t code_name(PyObject *code, PyObject *file)
 {
     uint32_t name = 0;
-#if PY_VERSION_HEX >= 0x030b0000
-    PyObject *function = code->co_qualname;
-#else
-    PyObject *function = code->co_name;
-#endif
-    PyObject *text =
-        PyUnicode_FromFormat("%U(%d): %U", code->co_filename, code->co_firstlineno, function);
-    if (!text || !pycapture_name(text, &name))
-        PyErr_Clear();
+    PyObject *function =
+        PyObject_GetAttrString(code, nl_inside.minor >= 11 ? "co_qualname" : "co_name");
+    PyObject *text = function ? PyUnicode_FromFormat("%U(%ld): %U", file,
+                                                     number_of(code, "co_firstlineno"), function)
+                              : NULL;
+    if (text)
+        (void)pycapture_name(text, &name);
     Py_XDECREF(text);
+    Py_XDECREF(function);
     return name;
 }
 
-static bool is_own(PyCodeObject *code)
+static bool is_own(PyObject *file)
 {
     return nl_python.own_folder && PyUnicode_Check(nl_python.own_folder) &&
-           PyUnicode_Tailmatch(code->co_filename, nl_python.own_folder, 0, PY_SSIZE_T_MAX, -1) == 1;
+           PyUnicode_Tailmatch(file, nl_python.own_folder, 0, PY_SSIZE_T_MAX, -1) == 1;
+}
+
+/* False: the note is not kept. */
+static bool fill_note(struct note *note, PyObject *code)
+{
+    PyObject *file = PyObject_GetAttrString(code, "co_filename");
+    if (!file)
+        return false;
+    note->is_own = is_own(file);
+    note->is_generator = (number_of(code, "co_flags") & OF_GENERATORS) != 0;
+    note->name = note->is_own ? 0 : code_name(code, file);
+    Py_DECREF(file);
+    PyErr_Clear();
+    int (*keep)(PyObject *, Py_ssize_t, void *) =
+        nl_inside.has_monitoring ? PyUnstable_Code_SetExtra : _PyCode_SetExtra;
+    return keep(code, nl_python.code_extra, note) >= 0;
 }
 
 static struct note *make_note(PyObject *code)
 {
-    struct note *note = PyMem_RawCalloc(1, sizeof *note);
+    struct note *note = calloc(1, sizeof *note);
     PyObject *type, *value, *traceback;
     if (!note)
         return NULL;
     PyErr_Fetch(&type, &value, &traceback); /* a generator may be resumed with an exception */
-    note->is_own = is_own((PyCodeObject *)code);
-    note->name = note->is_own ? 0 : code_name((PyCodeObject *)code);
-    if (code_set_extra(code, nl_python.code_extra, note) < 0) {
+    if (!fill_note(note, code)) {
         PyErr_Clear();
-        PyMem_RawFree(note);
+        free(note);
         note = NULL;
     }
     PyErr_Restore(type, value, traceback);
@@ -73,7 +79,9 @@ static struct note *make_note(PyObject *code)
 struct note *pytrace_note(PyObject *code)
 {
     void *extra = NULL;
-    if (code_get_extra(code, nl_python.code_extra, &extra) < 0) {
+    int (*look)(PyObject *, Py_ssize_t, void **) =
+        nl_inside.has_monitoring ? PyUnstable_Code_GetExtra : _PyCode_GetExtra;
+    if (look(code, nl_python.code_extra, &extra) < 0) {
         PyErr_Clear();
         return NULL;
     }
@@ -82,8 +90,15 @@ struct note *pytrace_note(PyObject *code)
 
 static bool has_notes(void)
 {
+    if (!nl_inside.has_monitoring && !nl_inside.has_evaluation) {
+        PyErr_Format(PyExc_RuntimeError, "how CPython 3.%d keeps its frames is not known",
+                     nl_inside.minor);
+        return false;
+    }
     if (nl_python.code_extra < 0)
-        nl_python.code_extra = code_extra_index(PyMem_RawFree);
+        nl_python.code_extra = nl_inside.has_monitoring
+                                   ? PyUnstable_Eval_RequestCodeExtraIndex(free)
+                                   : _PyEval_RequestCodeExtraIndex(free);
     if (nl_python.code_extra >= 0)
         return true;
     PyErr_SetString(PyExc_RuntimeError, "no place for notes on code objects is left");
@@ -120,8 +135,8 @@ struct stack {
 static void free_stack(void *memory)
 {
     struct stack *stack = memory;
-    PyMem_RawFree(stack->calls);
-    PyMem_RawFree(stack);
+    free(stack->calls);
+    free(stack);
 }
 
 bool pytrace_prepare(void)
@@ -140,7 +155,7 @@ static struct stack *own_stack(void)
 {
     struct stack *stack = pthread_getspecific(nl_python.stack_key);
     if (!stack) {
-        stack = PyMem_RawCalloc(1, sizeof *stack);
+        stack = calloc(1, sizeof *stack);
         if (stack)
             (void)pthread_setspecific(nl_python.stack_key, stack);
     }
@@ -154,7 +169,7 @@ bool pytrace_push(const void *frame, uint64_t token)
         return false;
     if (stack->depth == stack->room) {
         size_t room = stack->room ? 2 * stack->room : 64;
-        struct call *calls = PyMem_RawRealloc(stack->calls, room * sizeof *calls);
+        struct call *calls = realloc(stack->calls, room * sizeof *calls);
         if (!calls)
             return false;
         stack->calls = calls;
@@ -179,36 +194,23 @@ uint64_t pytrace_pop(const void *frame)
     return token;
 }
 
-#if PY_VERSION_HEX < 0x030c0000
-
 /* ---- PEP 523 ---- */
-
-#if PY_VERSION_HEX >= 0x030b0000
-#define FRAME struct _PyInterpreterFrame
-#else
-#define FRAME PyFrameObject
-#endif
 
 /* In 3.11 the call that makes a generator evaluates a frame too, up to the making; that runs nothing of
  * the function and is no call. */
-static bool makes_generator(const FRAME *frame)
+static bool makes_generator(const struct note *note, const char *frame)
 {
-#if PY_VERSION_HEX >= 0x030b0000
-    return frame->owner == FRAME_OWNED_BY_THREAD &&
-           (frame->f_code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR));
-#else
-    (void)frame;
-    return false;
-#endif
+    return note->is_generator && nl_inside.frame_owner >= 0 && frame[nl_inside.frame_owner] == 0;
 }
 
-static PyObject *evaluate(PyThreadState *state, FRAME *frame, int throwing)
+static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
 {
     const struct nl_capture_v1 *table = nl_recorder();
     struct note *note =
-        table && !makes_generator(frame) ? pytrace_note((PyObject *)frame->f_code) : NULL;
-    uint64_t token =
-        note && pytrace_counts(note) ? table->begin(note->name, NL_CLASS_PYTHON, 0) : 0;
+        table ? pytrace_note(*(PyObject **)((char *)frame + nl_inside.frame_code)) : NULL;
+    uint64_t token = note && !makes_generator(note, frame) && pytrace_counts(note)
+                         ? table->begin(note->name, NL_CLASS_PYTHON, 0)
+                         : 0;
     PyObject *result = _PyEval_EvalFrameDefault(state, frame, throwing);
     nl_scope_end(token);
     return result;
@@ -217,13 +219,13 @@ static PyObject *evaluate(PyThreadState *state, FRAME *frame, int throwing)
 /* Only in the place of the interpreter's own: whoever else is there (Dynamo) stays. */
 static PyObject *trace_frames(PyObject *self, PyObject *on)
 {
-    PyInterpreterState *interpreter = PyInterpreterState_Get();
-    _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interpreter);
     int wanted = PyObject_IsTrue(on);
     (void)self;
-    if (wanted < 0 || (wanted && !has_notes()))
+    if (wanted < 0 || !has_notes())
         return NULL;
-    _PyFrameEvalFunction from = wanted ? _PyEval_EvalFrameDefault : evaluate;
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    pyinside_evaluate now = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    pyinside_evaluate from = wanted ? _PyEval_EvalFrameDefault : evaluate;
     if (now == from)
         _PyInterpreterState_SetEvalFrameFunc(interpreter,
                                              wanted ? evaluate : _PyEval_EvalFrameDefault);
@@ -235,11 +237,9 @@ static PyObject *traces_frames(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    return PyBool_FromLong(_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) ==
-                           evaluate);
+    return PyBool_FromLong(!nl_inside.has_evaluation || _PyInterpreterState_GetEvalFrameFunc(
+                                                            PyInterpreterState_Get()) == evaluate);
 }
-
-#else
 
 /* ---- sys.monitoring ---- */
 
@@ -255,7 +255,7 @@ static bool enter(PyObject *code)
     uint64_t token = table->begin(note->name, NL_CLASS_PYTHON, 0);
     if (!token)
         return true;
-    if (pytrace_push(pytrace_frame(), token))
+    if (pytrace_push(pyinside_frame(), token))
         note->open++;
     else
         table->end(token);
@@ -268,7 +268,7 @@ static bool leave(PyObject *code)
     struct note *note = pytrace_note(code);
     if (!note)
         return true;
-    uint64_t token = note->open ? pytrace_pop(pytrace_frame()) : 0;
+    uint64_t token = note->open ? pytrace_pop(pyinside_frame()) : 0;
     if (token) {
         nl_scope_end(token);
         note->open--;
@@ -278,7 +278,7 @@ static bool leave(PyObject *code)
 
 static PyObject *answer(bool go_on)
 {
-    return Py_NewRef(go_on || !nl_python.disable ? Py_None : nl_python.disable);
+    return new_reference(go_on || !nl_python.disable ? Py_None : nl_python.disable);
 }
 
 static PyObject *on_enter(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -320,8 +320,6 @@ static PyObject *prepare_monitoring(PyObject *self, PyObject *none)
     Py_RETURN_NONE;
 }
 
-#endif
-
 /* (functions that reached the limit, calls that are known to be left out) */
 static PyObject *trace_losses(PyObject *self, PyObject *none)
 {
@@ -331,16 +329,12 @@ static PyObject *trace_losses(PyObject *self, PyObject *none)
                          (unsigned long long)nl_python.calls_left_out);
 }
 
-PyMethodDef nl_trace_methods[] = {
-#if PY_VERSION_HEX < 0x030c0000
-    {"trace_frames", trace_frames, METH_O, NULL},
-    {"traces_frames", traces_frames, METH_NOARGS, NULL},
-#else
-    {"prepare_monitoring", prepare_monitoring, METH_NOARGS, NULL},
-    {"on_enter", PYCAPTURE_FAST(on_enter), METH_FASTCALL, NULL},
-    {"on_leave", PYCAPTURE_FAST(on_leave), METH_FASTCALL, NULL},
-    {"on_throw", PYCAPTURE_FAST(on_throw), METH_FASTCALL, NULL},
-    {"on_unwind", PYCAPTURE_FAST(on_unwind), METH_FASTCALL, NULL},
-#endif
-    {"trace_losses", trace_losses, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL}};
+PyMethodDef nl_trace_methods[] = {{"trace_frames", trace_frames, METH_O, NULL},
+                                  {"traces_frames", traces_frames, METH_NOARGS, NULL},
+                                  {"prepare_monitoring", prepare_monitoring, METH_NOARGS, NULL},
+                                  {"on_enter", PYCAPTURE_FAST(on_enter), METH_FASTCALL, NULL},
+                                  {"on_leave", PYCAPTURE_FAST(on_leave), METH_FASTCALL, NULL},
+                                  {"on_throw", PYCAPTURE_FAST(on_throw), METH_FASTCALL, NULL},
+                                  {"on_unwind", PYCAPTURE_FAST(on_unwind), METH_FASTCALL, NULL},
+                                  {"trace_losses", trace_losses, METH_NOARGS, NULL},
+                                  {NULL, NULL, 0, NULL}};

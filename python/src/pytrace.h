@@ -5,13 +5,14 @@
 #ifndef NL_PYTRACE_H
 #define NL_PYTRACE_H
 
-#include "pycapture.h"
+#include "pyinside.h"
 
 struct note {
     uint64_t calls;
     uint32_t name;
     uint32_t open; /* recorded calls that have not returned (sys.monitoring) */
     bool is_own;   /* code of this package: not traced */
+    bool is_generator;
 };
 
 /* Once, before the others. False: an exception is set. */
@@ -26,17 +27,5 @@ bool pytrace_counts(struct note *note);
 bool pytrace_push(const void *frame, uint64_t token);
 /* Token of the latest call of that frame, taken off; 0: there is none. */
 uint64_t pytrace_pop(const void *frame);
-
-#if PY_VERSION_HEX >= 0x030c0000
-static inline const void *pytrace_frame(void)
-{
-    PyThreadState *state = PyThreadState_Get();
-#if PY_VERSION_HEX >= 0x030d0000
-    return state->current_frame;
-#else
-    return state->cframe->current_frame;
-#endif
-}
-#endif
 
 #endif

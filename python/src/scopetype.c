@@ -31,7 +31,7 @@ struct scope {
 PyObject *pycapture_scope(uint32_t kind, PyObject *text, uint32_t name, uint32_t category,
                           int64_t index)
 {
-    struct scope *scope = PyObject_New(struct scope, &nl_scope_type);
+    struct scope *scope = PyObject_New(struct scope, nl_python.scope_type);
     if (!scope)
         return NULL;
     scope->index = index;
@@ -54,9 +54,10 @@ static void scope_dealloc(PyObject *object)
 {
     struct scope *scope = (struct scope *)object;
     if (scope->more)
-        PyMem_RawFree(scope->more);
+        free(scope->more);
     Py_XDECREF(scope->text);
     PyObject_Free(object);
+    Py_DECREF(nl_python.scope_type); /* as PyObject_New took one */
 }
 
 static struct entry *entries(struct scope *scope)
@@ -68,7 +69,7 @@ static bool push(struct scope *scope, const struct entry *entry)
 {
     uint32_t room = scope->room ? scope->room : 1;
     if (scope->used == room) {
-        struct entry *more = PyMem_RawRealloc(scope->more, 2 * room * sizeof *more);
+        struct entry *more = realloc(scope->more, 2 * room * sizeof *more);
         if (!more) {
             PyErr_NoMemory();
             return false;
@@ -90,7 +91,7 @@ static bool running_task(PyObject **task)
     if (!loop)
         return false;
     if (loop != Py_None) {
-        *task = PyObject_CallOneArg(nl_python.current_task, loop);
+        *task = call_one(nl_python.current_task, loop);
         if (*task == Py_None)
             Py_CLEAR(*task);
     }
@@ -149,7 +150,7 @@ static PyObject *scope_enter(PyObject *object, PyObject *none)
     (void)none;
     if (table && !enter((struct scope *)object, table))
         return NULL;
-    return Py_NewRef(object);
+    return new_reference(object);
 }
 
 /* Place behind the latest entry of the running task, or thread; 0 = it has none. */
@@ -198,7 +199,7 @@ static PyObject *scope_exit(PyObject *object, PyObject *const *args, Py_ssize_t 
 static PyObject *scope_call(PyObject *object, PyObject *args, PyObject *keywords)
 {
     PyObject *function;
-    if (keywords && PyDict_GET_SIZE(keywords)) {
+    if (keywords && PyDict_Size(keywords)) {
         PyErr_SetString(PyExc_TypeError, "a scope decorates one function");
         return NULL;
     }
@@ -219,13 +220,27 @@ static PyMemberDef scope_members[] = {{"name", T_OBJECT, offsetof(struct scope, 
                                        "What it is called; None for steps."},
                                       {NULL, 0, 0, 0, NULL}};
 
-PyTypeObject nl_scope_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "nlens._capture.Scope",
-    .tp_doc = "What scope(), layer() and step() return.",
-    .tp_basicsize = sizeof(struct scope),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_dealloc = scope_dealloc,
-    .tp_call = scope_call,
-    .tp_methods = scope_methods,
-    .tp_members = scope_members,
-};
+/* Made by scope(), layer() and step() alone. */
+static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)type;
+    (void)args;
+    (void)keywords;
+    PyErr_SetString(PyExc_TypeError, "cannot create 'nlens._capture.Scope' instances");
+    return NULL;
+}
+
+PyObject *pycapture_scope_type(void)
+{
+    PyType_Slot slots[] = {{Py_tp_doc, "What scope(), layer() and step() return."},
+                           {Py_tp_dealloc, (void *)(uintptr_t)scope_dealloc},
+                           {Py_tp_new, (void *)(uintptr_t)scope_new},
+                           {Py_tp_call, (void *)(uintptr_t)scope_call},
+                           {Py_tp_methods, scope_methods},
+                           {Py_tp_members, scope_members},
+                           {0, NULL}};
+    PyType_Spec spec = {"nlens._capture.Scope", sizeof(struct scope), 0, Py_TPFLAGS_DEFAULT, slots};
+    PyObject *type = PyType_FromSpec(&spec);
+    nl_python.scope_type = (PyTypeObject *)type;
+    return type;
+}

@@ -66,7 +66,7 @@ static void destroy(struct context *context)
 
 static void destroy_and_free(struct context *context)
 {
-    PyMem_RawFree(context);
+    free(context);
 }
 
 /* Offset to the top and type information come before the functions. */
@@ -124,7 +124,7 @@ static uint32_t shapes_of(const struct nl_capture_v1 *table, const void *functio
 static struct context **start(struct context **result, const void *function)
 {
     const struct nl_capture_v1 *table = nl_recorder();
-    struct context *context = table ? PyMem_RawMalloc(sizeof *context) : NULL;
+    struct context *context = table ? malloc(sizeof *context) : NULL;
     *result = context;
     if (!context)
         return result;
