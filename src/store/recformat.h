@@ -98,8 +98,17 @@ struct nl_rec_head {
     uint64_t steps;
     int64_t step;
     uint64_t step_begun, step_ticks;
+    uint64_t ticket;    /* grows with the beginnings of processes, by exec too; 0 = not told */
+    uint32_t announced; /* the process's place among the announcements of the run, + 1; 0 = none */
+    uint32_t python;    /* shared; enum nl_rec_python */
 };
 _Static_assert(sizeof(struct nl_rec_head) <= NL_REC_HEAD_BYTES, "the head fits");
+
+/* What is known of Python in the process, from inside. */
+enum nl_rec_python {
+    NL_REC_PYTHON_HERE = 1,  /* an interpreter */
+    NL_REC_PYTHON_HOOKED = 2 /* the package's hooks are installed, or said why not */
+};
 
 enum nl_rec_block_kind { NL_REC_EVENTS = 1, NL_REC_NAMES = 2, NL_REC_PACKED = 3 };
 /* FREE blocks hold nothing; ACTIVE and FULL ones count. */

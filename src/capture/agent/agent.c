@@ -17,9 +17,13 @@
 #define RETRY_TICKS  ((uint64_t)4000000) /* 1 to 4 ms */
 #define THREAD_BYTES 4096u
 #define COMM_BYTES   16u
+#define CLAIM_YIELDS 100000u /* then the recorder was killed while it made the file */
 #define THREAD_CELLS 2u
 
 _Static_assert(sizeof(struct thread) <= THREAD_BYTES, "a thread's state is a page");
+
+/* Of CPython, where the process has one; dlsym would set up the heap of those that have none. */
+extern const char *Py_GetVersion(void) __attribute__((weak, visibility("default")));
 
 static const uint32_t closed = 0;
 struct agent nl_agent = {.gate = &closed};
@@ -90,16 +94,43 @@ static void read_ranks(struct agent *agent)
     agent->world = number_in(world);
 }
 
+/* snprintf would touch pages of the C library that a small program has no other use for. */
+static void copy_text(char *to, size_t room, const char *text)
+{
+    size_t bytes = strnlen(text, room - 1);
+    memcpy(to, text, bytes);
+    to[bytes] = '\0';
+}
+
 static void read_program(struct agent *agent)
 {
     char path[4096];
     ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
     path[len > 0 ? len : 0] = '\0';
     const char *slash = strrchr(path, '/');
-    (void)snprintf(agent->program, sizeof agent->program, "%.255s", slash ? slash + 1 : path);
+    copy_text(agent->program, sizeof agent->program, slash ? slash + 1 : path);
     if (gethostname(agent->host, sizeof agent->host) != 0)
         agent->host[0] = '\0';
     agent->host[sizeof agent->host - 1] = '\0';
+}
+
+/* The file that the recorder made for this process, or is making. */
+static bool claim_file(struct agent *agent, bool *refused)
+{
+    struct nl_control *control = agent->control;
+    uint32_t place = agent->place - 1, told = NL_ANNOUNCED;
+    if (!agent->place || agent->announcer != (uint32_t)getpid() ||
+        control->announcements[place].ticket != agent->ticket)
+        return false;
+    if (__atomic_compare_exchange_n(&control->announced[place], &told, NL_ANNOUNCED_OWN, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return false;
+    for (unsigned i = 0; told == NL_ANNOUNCED_MAKING && i < CLAIM_YIELDS; i++) {
+        sched_yield();
+        told = __atomic_load_n(&control->announced[place], __ATOMIC_ACQUIRE);
+    }
+    *refused = told == NL_ANNOUNCED_REFUSED;
+    return told == NL_ANNOUNCED_MADE && recfile_claim(&agent->file, agent->folder, control, place);
 }
 
 /* Makes this process's file. */
@@ -112,12 +143,54 @@ static bool open_file(struct agent *agent)
                                   .rank = agent->rank,
                                   .local_rank = agent->local_rank,
                                   .world = agent->world};
-    if (recfile_make(&agent->file, agent->folder, agent->control, &facts)) {
-        __atomic_fetch_add(&agent->control->attached, 1, __ATOMIC_RELAXED);
-        return true;
+    bool refused = false;
+    bool made = claim_file(agent, &refused);
+    if (!made && !refused) {
+        made = recfile_make(&agent->file, agent->folder, agent->control, &facts);
+        __atomic_fetch_add(made ? &agent->control->attached : &agent->control->refused, 1,
+                           __ATOMIC_RELAXED);
     }
-    __atomic_fetch_add(&agent->control->refused, 1, __ATOMIC_RELAXED);
-    return false;
+    if (!made)
+        return false;
+    __atomic_fetch_or(&agent->file.head->python, agent->python, __ATOMIC_RELAXED);
+    if (agent->announcer == (uint32_t)facts.pid) {
+        agent->file.head->ticket = agent->ticket;
+        agent->file.head->announced = agent->place;
+    }
+    return true;
+}
+
+/* Tells the recorder that this process is there. Where there is no place left, and in another PID namespace, in
+ * which the recorder could not find it, the process makes its file at once. */
+static void announce(struct agent *agent)
+{
+    struct nl_control *control = agent->control;
+    uint64_t ticket = __atomic_add_fetch(&control->tickets, 1, __ATOMIC_RELAXED);
+    agent->ticket = ticket;
+    agent->announcer = (uint32_t)getpid();
+    if (control->pid_namespace != control_pid_namespace())
+        return;
+    for (uint32_t place = 0; place < NL_CONTROL_PLACES; place++) {
+        uint32_t none = NL_ANNOUNCED_FREE;
+        if (__atomic_load_n(&control->announced[place], __ATOMIC_RELAXED) != NL_ANNOUNCED_FREE ||
+            !__atomic_compare_exchange_n(&control->announced[place], &none, NL_ANNOUNCED_TAKEN,
+                                         false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        struct nl_announcement *mine = &control->announcements[place];
+        *mine = (struct nl_announcement){.ticket = ticket,
+                                         .rank = agent->rank,
+                                         .local_rank = agent->local_rank,
+                                         .world = agent->world,
+                                         .pair = ticks_pair(agent->clock, 8),
+                                         .pid = getpid(),
+                                         .parent = getppid(),
+                                         .python = agent->python};
+        copy_text(mine->program, sizeof mine->program, agent->program);
+        copy_text(mine->host, sizeof mine->host, agent->host);
+        agent->place = place + 1;
+        __atomic_store_n(&control->announced[place], NL_ANNOUNCED, __ATOMIC_RELEASE);
+        return;
+    }
 }
 
 static void thread_end(void *state);
@@ -126,44 +199,60 @@ void agent_start(void)
 {
     struct agent *agent = &nl_agent;
     const char *folder = getenv(NL_CONTROL_VARIABLE);
-    if (agent->pid)
+    if (agent->state != AGENT_NEW)
         return;
-    agent->pid = (uint32_t)getpid();
     agent->state = AGENT_CANNOT;
     if (!folder || folder[0] != '/' || strlen(folder) > NL_CONTROL_PATH)
         return;
     agent->control = control_find(folder);
     if (!agent->control)
         return;
-    (void)snprintf(agent->folder, sizeof agent->folder, "%s", folder);
+    copy_text(agent->folder, sizeof agent->folder, folder);
     agent->clock = agent->control->clock;
+    agent->python = Py_GetVersion ? NL_REC_PYTHON_HERE : 0;
     read_ranks(agent);
     read_program(agent);
-    if (texts_init(&agent->texts) && pthread_key_create(&agent->thread_key, thread_end) == 0 &&
-        open_file(agent)) {
-        agent_measure();
-        agent->gate = &agent->control->gate;
-        __atomic_store_n(&agent->state, AGENT_RECORDS, __ATOMIC_RELEASE);
-    }
+    if (pthread_key_create(&agent->thread_key, thread_end) != 0)
+        return;
+    agent_measure();
+    announce(agent);
+    agent->gate = &agent->control->gate;
+    __atomic_store_n(&agent->state, AGENT_RECORDS, __ATOMIC_RELEASE);
+    if (!agent->place)
+        (void)agent_ready();
+}
+
+/* A process that was announced and has no event leaves a word where the recorder looks. */
+static void say_goodbye(struct agent *agent)
+{
+    struct nl_announcement *mine = &agent->control->announcements[agent->place - 1];
+    if (agent->announcer != (uint32_t)getpid() || mine->ticket != agent->ticket)
+        return;
+    mine->last = ticks_pair(agent->clock, 8);
+    __atomic_store_n(&mine->ended, 1, __ATOMIC_RELEASE);
 }
 
 void agent_finish(void)
 {
     struct agent *agent = &nl_agent;
-    if (agent->state != AGENT_RECORDS || agent->pid != (uint32_t)getpid())
+    if (agent->state != AGENT_RECORDS)
+        return;
+    if (!agent->pid && agent->place)
+        say_goodbye(agent);
+    if (agent->pid != (uint32_t)getpid())
         return;
     agent->file.head->last = ticks_pair(agent->clock, 8);
     __atomic_store_n(&agent->file.head->end, NL_REC_EXITED, __ATOMIC_RELEASE);
 }
 
-/* In a forked child: its parent's file is forgotten, its own made. */
-static void become_child(struct agent *agent, uint32_t pid)
+/* The first event of a process. In a forked child its parent's file is forgotten, its own made. */
+static void become(struct agent *agent, uint32_t pid)
 {
     recfile_forget(&agent->file);
     memset(agent->parked_blocks, 0, sizeof agent->parked_blocks);
     memset(agent->parked_threads, 0, sizeof agent->parked_threads);
     agent->threads = 0;
-    if (open_file(agent)) {
+    if ((agent->texts.slots || texts_init(&agent->texts)) && open_file(agent)) {
         texts_rewrite(&agent->texts, &agent->file);
     } else {
         agent->gate = &closed;
@@ -189,11 +278,20 @@ bool agent_ready(void)
         }
         becoming = 1;
         if (agent->pid != pid)
-            become_child(agent, pid);
+            become(agent, pid);
         becoming = 0;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        uint64_t early = __atomic_exchange_n(&agent->early, 0, __ATOMIC_RELAXED);
+        if (early && agent->state == AGENT_RECORDS)
+            recfile_drop(&agent->file, NL_REC_DROP_SIGNAL, early);
         __atomic_store_n(&agent->lock, 0, __ATOMIC_RELEASE);
     }
     return agent->state == AGENT_RECORDS;
+}
+
+bool agent_becomes(void)
+{
+    return becoming;
 }
 
 /* ---- threads ---- */
@@ -278,8 +376,11 @@ bool agent_refill(struct thread *thread, uint32_t bytes)
 struct thread *agent_thread_begin(void)
 {
     struct agent *agent = &nl_agent;
-    if (!agent_ready())
+    if (!agent_ready()) {
+        if (becoming) /* a signal handler: counted in the file that is being made */
+            __atomic_fetch_add(&agent->early, 1, __ATOMIC_RELAXED);
         return NULL;
+    }
     struct thread *thread = (struct thread *)(uintptr_t)unpark(agent->parked_threads);
     if (!thread) {
         void *page =

@@ -60,9 +60,10 @@ struct gpu;
 struct agent {
     const volatile uint32_t *gate; /* of the control page, or of `closed` */
     uint32_t state, lock;
-    uint32_t pid;
+    uint32_t pid; /* whose file it is; 0: none was made yet */
     uint32_t clock;
     uint32_t threads; /* numbers given out */
+    uint64_t early;   /* events of signal handlers while the file was made */
     uint32_t ranges;
     struct nl_control *control;
     struct recfile file;
@@ -72,6 +73,10 @@ struct agent {
     int64_t rank, local_rank, world;
     char program[256], host[64], folder[NL_CONTROL_PATH + 1];
     unsigned thread_key;
+    uint64_t ticket;            /* of this program, */
+    uint32_t announcer;         /* in this process; */
+    uint32_t place;             /* among the announcements, + 1; 0 = not announced */
+    uint32_t python;            /* enum nl_rec_python */
     struct gpu *gpu;            /* recording of GPU work (gpu.h); NULL until CUDA is used */
     struct rocm *rocm;          /* likewise of AMD's (rocmstate.h) */
     struct nl_capture_v1 calls; /* what scopes call, once filled */
@@ -85,8 +90,11 @@ void agent_finish(void);
 /* Measures what an event costs, if no process of this run did yet. */
 void agent_measure(void);
 
-/* True when this process records. In a forked child this makes its file. */
+/* True when this process records. At the first call, and in a forked child, this makes its file. */
 bool agent_ready(void);
+
+/* True in a signal handler that interrupted the making of the file: what it records is counted, not kept. */
+bool agent_becomes(void);
 
 /* The calling thread's state; NULL before its first event and after its last. */
 extern _Thread_local struct thread *nl_agent_own __attribute__((tls_model("initial-exec")));

@@ -108,7 +108,7 @@ EXPORTED const struct nl_capture_v1 *nl_capture_v1(void)
                                                  .record = record};
     struct nl_capture_v1 *table = &nl_agent.calls;
     agent_start();
-    if (!agent_ready())
+    if (!agent_ready() && !agent_becomes())
         return NULL;
     if (!table->size) {
         struct nl_capture_v1 filled = by_gate;
@@ -119,6 +119,22 @@ EXPORTED const struct nl_capture_v1 *nl_capture_v1(void)
         __atomic_store_n(&table->size, sizeof *table, __ATOMIC_RELEASE);
     }
     return table;
+}
+
+EXPORTED void nl_capture_python(const char *problem);
+
+/* Called by the hooks of the Python package, once: they are installed (NULL), or cannot be. */
+EXPORTED void nl_capture_python(const char *problem)
+{
+    struct agent *agent = &nl_agent;
+    agent_start();
+    if (!agent_ready())
+        return;
+    agent->python |= NL_REC_PYTHON_HERE | NL_REC_PYTHON_HOOKED;
+    __atomic_fetch_or(&agent->file.head->python, agent->python, __ATOMIC_RELAXED);
+    if (problem)
+        mark(agent_name(problem, strlen(problem)), NL_CLASS_LIBRARY,
+             agent_name(NL_REC_PROBLEM, sizeof NL_REC_PROBLEM - 1));
 }
 
 /* Run by the dynamic linker when the library is loaded and when the process ends. */

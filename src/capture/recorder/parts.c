@@ -189,6 +189,7 @@ static void add_up(struct parts *parts, const struct part *part)
 static void close_part(struct parts *parts, struct part *part, bool ended, enum nl_rec_end how)
 {
     uint32_t open = NL_REC_OPEN;
+    parts_leave_place(parts, part);
     if (parts->leave)
         parts->leave(parts->context, part);
     take_full(parts, part);
@@ -276,6 +277,7 @@ static bool read_name(const char *name, int64_t *pid, uint32_t *number)
 /* New files, when there are more than were looked at. */
 void parts_look(struct parts *parts)
 {
+    parts_announced(parts);
     uint32_t attached = __atomic_load_n(&parts->control->attached, __ATOMIC_ACQUIRE);
     DIR *entries = attached == parts->attached ? NULL : opendir(parts->folder);
     if (!entries)
@@ -328,6 +330,14 @@ static bool is_gone(const struct part *part)
     return poll(&process, 1, 0) > 0;
 }
 
+/* Of two programs of one process. A file may be made after the one of the program that came next. */
+static bool is_later(const struct part *other, const struct part *part)
+{
+    if (other->head->ticket && part->head->ticket)
+        return other->head->ticket > part->head->ticket;
+    return other->number > part->number;
+}
+
 /* Gone, or another program by now? Of processes in other PID namespaces only the run's end can tell. */
 static bool has_ended(const struct parts *parts, const struct part *part, enum nl_rec_end *how)
 {
@@ -339,7 +349,7 @@ static bool has_ended(const struct parts *parts, const struct part *part, enum n
         return true;
     *how = part->adopted ? NL_REC_OPEN : NL_REC_EXECED; /* its process records itself now */
     for (size_t i = 0; i < parts->count; i++)
-        if (parts->live[i].pid == part->pid && parts->live[i].number > part->number)
+        if (parts->live[i].pid == part->pid && is_later(&parts->live[i], part))
             return true;
     return false;
 }

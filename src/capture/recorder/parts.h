@@ -54,6 +54,12 @@ NL_MUST_CHECK bool parts_adopt(struct parts *parts, int64_t pid, struct nl_err *
 /* New files alone: so that processes that have just ended can be told something, too. */
 void parts_look(struct parts *parts);
 
+/* The files of processes that were announced since the last call, in the order of their beginnings. */
+void parts_announced(struct parts *parts);
+
+/* The process's place is given to others; what it said when it ended goes into its file. */
+void parts_leave_place(struct parts *parts, struct part *part);
+
 /* Makes the recording of a process that has none and that we can tell something about: it did not load our
  * library (static, set-user-ID), or had no events of its own. False: no file can be made. */
 bool parts_make_for(struct parts *parts, int64_t pid, const char *program);

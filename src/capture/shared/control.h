@@ -1,6 +1,6 @@
 /*
- * control — what the recorder and all recorded processes of a run share: one page, the file `.control`
- * in the folder of parts, mapped by all.
+ * control — what the recorder and all recorded processes of a run share: the file `.control` in the folder
+ * of parts, mapped by all.
  *
  * The recorder makes it before the program starts; processes find the folder in the environment
  * (NL_CONTROL_VARIABLE). Members under "shared" are read and written with atomic operations.
@@ -12,9 +12,35 @@
 #include "store/recformat.h"
 
 #define NL_CONTROL_VARIABLE "NEUROLENS_RECORDING"
-#define NL_CONTROL_MAGIC    0x31304c52544e4c4eull
+#define NL_CONTROL_MAGIC    0x32304c52544e4c4eull
 #define NL_CONTROL_PATH     3900u /* bytes of the folder's name at most */
 #define NL_CONTROL_MOVES    64u
+#define NL_CONTROL_PLACES   1024u /* processes that may be announced at once; a power of two */
+
+/* A process says that it is there; the recorder makes its file in the next round, so that a program which
+ * starts thousands of others does not wait for that. One that has an event before takes the place back
+ * and makes the file itself; one that has an event later goes on with the recorder's. */
+enum nl_announced {
+    NL_ANNOUNCED_FREE,
+    NL_ANNOUNCED_TAKEN, /* by a process that is writing the rest */
+    NL_ANNOUNCED,
+    NL_ANNOUNCED_MAKING, /* the recorder makes the file */
+    NL_ANNOUNCED_MADE,
+    NL_ANNOUNCED_REFUSED, /* no file could be made */
+    NL_ANNOUNCED_OWN      /* the process made its file itself, or is about to */
+};
+
+struct nl_announcement {
+    uint64_t ticket; /* grows with time, over all processes of the run */
+    int64_t rank, local_rank, world;
+    struct nl_rec_pair pair; /* when the process began */
+    int32_t pid, parent;
+    uint32_t number; /* of the file, once it is MADE */
+    uint32_t python; /* enum nl_rec_python */
+    uint32_t ended;  /* 1: in order; with the pair `last` */
+    struct nl_rec_pair last;
+    char program[256], host[64];
+};
 
 struct nl_control {
     uint64_t magic;
@@ -36,6 +62,9 @@ struct nl_control {
     uint64_t used_bytes;
     int64_t
         moves_ns[NL_CONTROL_MOVES]; /* when the gate was moved: CLOCK_MONOTONIC, 0 = not yet told */
+    uint64_t tickets;               /* given out to announcements */
+    uint32_t announced[NL_CONTROL_PLACES]; /* enum nl_announced */
+    struct nl_announcement announcements[NL_CONTROL_PLACES];
 };
 
 /* Makes and maps the file. The caller fills the members and sets `magic` last. Fails with NL_WRITE. */

@@ -53,6 +53,7 @@ static int make_file(struct recfile *file, const char *folder, int64_t pid)
         if (len < 0 || (size_t)len >= sizeof file->path)
             return -1;
         int descriptor = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        file->number = number;
         if (descriptor >= 0 || errno != EEXIST)
             return descriptor;
     }
@@ -76,6 +77,29 @@ bool recfile_make(struct recfile *file, const char *folder, struct nl_control *c
         return true;
     }
     unlink(file->path);
+    recfile_forget(file);
+    return false;
+}
+
+bool recfile_claim(struct recfile *file, const char *folder, struct nl_control *control,
+                   uint32_t place)
+{
+    const struct nl_announcement *told = &control->announcements[place];
+    *file = (struct recfile){.control = control, .number = told->number};
+    int len = snprintf(file->path, sizeof file->path, "%s/%lld-%u.nlrec", folder,
+                       (long long)told->pid, told->number);
+    if (len < 0 || (size_t)len >= sizeof file->path)
+        return false;
+    int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0)
+        return false;
+    void *memory = mmap(NULL, NL_REC_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    close(descriptor);
+    file->address = reserve(RECFILE_BLOCKS_MOST * sizeof *file->address);
+    file->owned = reserve(RECFILE_BLOCKS_MOST * sizeof *file->owned);
+    file->head = memory == MAP_FAILED ? NULL : memory;
+    if (file->address && file->owned && file->head && file->head->announced == place + 1)
+        return true;
     recfile_forget(file);
     return false;
 }

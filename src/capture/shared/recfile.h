@@ -20,11 +20,16 @@ struct recfile {
     void **address;  /* of blocks by number, in this process; reserved, touched where used */
     uint32_t *owned; /* numbers of the blocks mapped here, in the order of growth */
     uint32_t owned_count, cursor, growths;
+    uint32_t number; /* N of the file's name */
 };
 
 /* Makes FOLDER/PID-N.nlrec for the lowest free N. False: no file can be made here. */
 bool recfile_make(struct recfile *file, const char *folder, struct nl_control *control,
                   const struct recfile_facts *facts);
+
+/* Goes on with the file that the recorder made for this process (control.h). False: it is not there. */
+bool recfile_claim(struct recfile *file, const char *folder, struct nl_control *control,
+                   uint32_t place);
 
 /* Forgets the mappings of the file (a forked child does not write to its parent's). */
 void recfile_forget(struct recfile *file);
