@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -299,6 +300,66 @@ def environments(python):
     return None if done.status == 0 and sql(path, "SELECT * FROM layers LIMIT 1") else done.describe()
 
 
+# ---- hooks that do not run ----
+
+HOOKS = "not recorded: Python layers, operators and steps"
+
+
+def coverage(path):
+    return {item: detail for item, detail in sql(path, "SELECT item, detail FROM coverage")}
+
+
+def switched_off(python):
+    """-I, -E, -S, a cleared environment, another PYTHONPATH: a line of coverage each, with what to do; -P and a safe path do not matter."""
+    runs = [([python, "-I"], {}, "without -I"), ([python, "-Es"], {}, "without -E"), ([python, "-S"], {}, "without -S"),
+            ([python, "-X", "utf8", "-W", "ignore"], {}, None), ([python], {"PYTHONSAFEPATH": "1"}, None),
+            (["env", "-u", "PYTHONPATH", python], {}, "add to it, do not replace it")]
+    for words, variables, want in runs:
+        path, done = record(words + ["-c", "print(42)"], ["-q"], extra=variables)
+        said = coverage(path).get(HOOKS) if os.path.exists(path) else None
+        if done.status != 0 or done.stdout != "42\n" or done.stderr or (want not in (said or "") if want else said):
+            return "%s: %s, coverage %s" % (words, done.describe(), said)
+    path, done = record(["env", "-i", python, "-c", "import time; time.sleep(0.5)"])
+    if "LD_PRELOAD" not in coverage(path).get(HOOKS, "") or "env -i" not in done.stderr:
+        return "env -i: %s, coverage %s" % (done.describe(), coverage(path))
+    path, done = record([python, "--version"], ["-q"])
+    return "--version: %s" % coverage(path) if os.path.exists(path) and HOOKS in coverage(path) else None
+
+
+def no_extension(python):
+    """A package without its extension: the program runs, `import nlens` too, and coverage names the remedy."""
+    folder = os.path.join(scratch(), "without", "nlens")
+    if not os.path.exists(folder):
+        shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    code = "import nlens\nwith nlens.scope('a'): pass\nprint(nlens.is_recording())"
+    path, done = record(["env", "PYTHONPATH=" + os.path.join(folder, "hook"), python, "-c", code], ["-q"])
+    if done.status != 0 or done.stdout != "False\n":
+        return done.describe()
+    return None if "python3-dev" in coverage(path).get(HOOKS, "") else "coverage: %s" % coverage(path)
+
+
+def older(python):
+    """CPython before 3.9: `import nlens` works, nothing is recorded by it, and that is said."""
+    code = "import nlens\nwith nlens.scope('a'): pass\nprint(nlens.is_recording())"
+    path, done = record([python, "-c", code], ["-q"])
+    if done.status != 0 or done.stdout != "False\n":
+        return done.describe()
+    return None if "3.9 or later" in coverage(path).get(HOOKS, "") else "coverage: %s" % coverage(path)
+
+
+def namespace(python):
+    """A PID namespace of its own: Python's memory is not found from outside, and that is said."""
+    words = ["unshare", "-Urpf", "--mount-proc"]
+    if not shutil.which("unshare") or subprocess.run(words + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+        tally.skip("PID namespace", "unshare is not permitted here")
+        return None
+    path, done = record(words + [python, program("api.py")], ["-q"])
+    said = coverage(path)
+    if done.status != 0 or not sql(path, "SELECT 1 FROM layers LIMIT 1"):
+        return done.describe()
+    return None if "inside" in said.get("not recorded: Python samples", "") else "coverage: %s" % said
+
+
 # ---- PyTorch ----
 
 def layers(python):
@@ -443,9 +504,12 @@ def main():
         tally.skip("all", "the package is not built (no Python headers?)")
     for version, python in sorted(pythons.items(), key=lambda item: int(item[0].split(".")[1])):
         for test in (api, without, calls, c_calls, another_profile, nesting, limit, same, garbage, heap, no_heap, broken, problems,
-                     tasks, environments):
+                     tasks, environments, switched_off, no_extension, namespace):
             if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or version in sys.argv[1:]:
                 check("%s %s" % (version, test.__name__), test, python)
+    for python in sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.[678].*/bin/python3"))):
+        if len(sys.argv) < 2 or "older" in sys.argv[1:]:
+            check("%s older" % python.split("/")[-3], older, python)
     frameworks((layers, operators, shapes, compiles, compiles_traced, workers, own, launched), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
     frameworks((keras,), "KERAS_PYTHON", "keras", "NEUROLENS_WITH_KERAS=1")
     frameworks((keras_torch,), "KERAS_PYTHON", "torch", "NEUROLENS_WITH_KERAS=1 NEUROLENS_WITH_TORCH=1")

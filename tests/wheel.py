@@ -241,8 +241,8 @@ def installed(version, path, wheel):
     steps = run(python, "-c", "import nlens; p = nlens.open(%r); print(p.sql('SELECT count(*) FROM steps')[0][0], "
                 "p.sql(\"SELECT count(*) FROM layers WHERE name = ?\", ['encoder'])[0][0])" % out).split()
     extension = read[1] == "nlens._capture"
-    want = ["7", "7"] if extension else ["0", "0"]
-    good = took <= IMPORT_MS and int(read[0]) > 200 and steps == want and (extension or "built without Python" in text)
+    want = ["7", "7"]
+    good = took <= IMPORT_MS and int(read[0]) > 200 and steps == want and extension
     run(python, "-m", "pip", "uninstall", "--quiet", "-y", "neurolens-profiler")
     left = glob.glob(os.path.join(folder, "**", "*neurolens*"), recursive=True) + glob.glob(os.path.join(folder, "**", "nlens"), recursive=True)
     return good and left == [out] * (out in left), "import %.1f ms, %s, steps %s, left %s\n%s" % (took, read, steps, left, text)

@@ -17,7 +17,7 @@
 
 Without a recorder every call returns at once. Recorded scopes end on the thread they began on; inside an
 asyncio task they are shown in a row of the task. Functions that run as coroutines or generators may be
-decorated too. In an interpreter that the C extension was not built for, they do nothing.
+decorated too. In an interpreter that the C extension does not serve (before CPython 3.9, without the GIL), they do nothing.
 
     profile = nlens.open("run.nlt")             # any format, or a run of the ledger
     print(profile.answer["sentence"], profile.findings[0]["title"])
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from ._engine import (InconclusiveError, InputError, InternalError, NeuroLensError, SurroundingsError, UsageError)
     from ._profile import Answer, CheckAnswer, Profile, Table, check, diff, open
 try:
+    if _sys.version_info < (3, 9):
+        raise ImportError("the extension needs CPython 3.9")
     from . import _capture
     from ._capture import (counter, is_recording, layer, mark_event, range_end, range_start, scope, start, step, stop,
                            thread_name)
-except ImportError as _wrong:  # not built for this interpreter
+except ImportError as _wrong:  # not for this interpreter
     if getattr(_wrong, "path", None) and not _wrong.path.endswith("__init__.py"):
         raise
     from . import _nocapture as _capture

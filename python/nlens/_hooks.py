@@ -227,6 +227,7 @@ def tell_peaks():
 def install():
     if not _capture.is_attached():
         return
+    _capture.hooked()
     mode = os.environ.get("NEUROLENS_PYTHON", "on")
     waiting = {"threading": name_threads, "asyncio": tell_callbacks, "torch": _hook("_torch", "install"),
                "jax": _hook("_jax", "install"), "keras": _hook("_keras", "install")}

@@ -1,5 +1,8 @@
-"""Stands in for the C extension `_capture` in interpreters that it was not built for: every call is accepted, nothing is recorded."""
-from typing import Any, Callable, Literal, Optional, TypeVar
+"""Stands in for the C extension `_capture` in interpreters that it does not serve: every call is accepted, nothing is recorded."""
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -13,7 +16,7 @@ class Scope:
     def __enter__(self) -> "Scope":
         return self
 
-    def __exit__(self, *problem: Any) -> Literal[False]:
+    def __exit__(self, *problem: Any) -> "Literal[False]":
         return False
 
     def __call__(self, function: _Function) -> _Function:

@@ -141,6 +141,8 @@ static bool read_rates(const struct nl_settings *settings, struct source_options
     asked->switches = (enum nl_switches)settings->switches;
     asked->cpu_hz = given ? (uint32_t)rate : NATIVE_HZ;
     asked->sample_ns = nl_run_python_period((enum nl_run_python)settings->python, rate);
+    asked->python_hooks =
+        settings->python != NL_RUN_PYTHON_SAMPLE && settings->python != NL_RUN_PYTHON_OFF;
     if (settings->native == NATIVE_OFF)
         asked->cpu_hz = 0;
     return true;

@@ -91,24 +91,16 @@ struct nl_rec_head {
     uint32_t foreign;      /* 1: `pid` is of another PID namespace than the recorder's */
     uint64_t spill_errors; /* blocks that the recorder could not take away */
     struct nl_rec_pair last;
-    struct nl_rec_pair
-        pairs[NL_REC_PAIRS]; /* [0] by the process when it began, others by the recorder */
-    /* shared; for who looks on meanwhile: steps begun, the number of the last one, when that was, and how long
-     * after the one before it. Earlier versions left them 0. */
-    uint64_t steps;
+    struct nl_rec_pair pairs[NL_REC_PAIRS]; /* [0]: the process began; others by the recorder */
+    uint64_t
+        steps; /* shared; for who looks on: begun; the last one, when, how long after the one before */
     int64_t step;
     uint64_t step_begun, step_ticks;
     uint64_t ticket;    /* grows with the beginnings of processes, by exec too; 0 = not told */
     uint32_t announced; /* the process's place among the announcements of the run, + 1; 0 = none */
-    uint32_t python;    /* shared; enum nl_rec_python */
+    uint32_t python;    /* shared; enum nl_rec_python (recpython.h) */
 };
 _Static_assert(sizeof(struct nl_rec_head) <= NL_REC_HEAD_BYTES, "the head fits");
-
-/* What is known of Python in the process, from inside. */
-enum nl_rec_python {
-    NL_REC_PYTHON_HERE = 1,  /* an interpreter */
-    NL_REC_PYTHON_HOOKED = 2 /* the package's hooks are installed, or said why not */
-};
 
 enum nl_rec_block_kind { NL_REC_EVENTS = 1, NL_REC_NAMES = 2, NL_REC_PACKED = 3 };
 /* FREE blocks hold nothing; ACTIVE and FULL ones count. */

@@ -7,9 +7,11 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "capture/agent/pythonhere.h"
 #include "capture/agent/agent.h"
 #include "capture/recorder/recorder.h"
 #include "capture/shared/ticks.h"
+#include "store/recpython.h"
 #include "ingest/ingest.h"
 
 #define THREADS 4
@@ -314,7 +316,27 @@ static void windows_of_the_past(void)
     CHECK(control_was_open(&control, INT64_MAX) == (control.gate != 0));
 }
 
-CHECK_MAIN("capture", {"writes while it is relieved", writes_while_relieved},
+/* What of a command line keeps Python's hooks off. */
+static void options_of_python(void)
+{
+#define OPTIONS(words) pythonhere_options(words, sizeof words)
+    CHECK_INT(OPTIONS("python3\0-c\0-I"), 0);
+    CHECK_INT(OPTIONS("python3\0-I\0-c\0pass"), NL_REC_PYTHON_ISOLATED);
+    CHECK_INT(OPTIONS("python3\0-uSE\0x.py\0-I"), NL_REC_PYTHON_NO_SITE | NL_REC_PYTHON_NO_ENV);
+    CHECK_INT(OPTIONS("python3\0-W\0-I\0-X\0-S\0x.py"), 0);
+    CHECK_INT(OPTIONS("python3\0-Wignore\0-BI\0x.py"), NL_REC_PYTHON_ISOLATED);
+    CHECK_INT(OPTIONS("python3\0-mtimeit\0-S"), 0);
+    CHECK_INT(OPTIONS("python3\0-Im\0timeit"), NL_REC_PYTHON_ISOLATED);
+    CHECK_INT(OPTIONS("python3\0--check-hash-based-pycs\0always\0-E\0x.py"), NL_REC_PYTHON_NO_ENV);
+    CHECK_INT(OPTIONS("python3\0--version"), NL_REC_PYTHON_RUNS_NONE);
+    CHECK_INT(OPTIONS("python3\0-VV"), NL_REC_PYTHON_RUNS_NONE);
+    CHECK_INT(OPTIONS("python3\0-\0-I"), 0);
+    CHECK_INT(OPTIONS(""), 0);
+#undef OPTIONS
+}
+
+CHECK_MAIN("capture", {"options of Python", options_of_python},
+           {"writes while it is relieved", writes_while_relieved},
            {"sources are polled", sources_are_polled},
            {"refuses what cannot be", refuses_what_cannot_be},
            {"windows of the past", windows_of_the_past})

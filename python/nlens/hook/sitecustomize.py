@@ -11,16 +11,39 @@ def _install(folder):
     package = os.path.dirname(folder)
     if os.environ.get("NEUROLENS_PYTHON", "off") == "off":
         return
+    missing = _missing(package)
+    if missing:
+        _tell("Python layers, operators and steps: " + missing)
+    if sys.version_info >= (3, 6):
+        _load(package)
+    if not missing:
+        from nlens import _hooks
+        _hooks.install()
+
+
+def _missing(package):
+    """What keeps the C extension from being loaded, and what to do; None: nothing does."""
+    version = "%d.%d" % sys.version_info[:2]
+    if sys.version_info < (3, 9):
+        return "hooks need CPython 3.9 or later, this is %s: use a newer one" % version
+    if sys.implementation.name != "cpython":
+        return "hooks need CPython, this is %s: use python%s" % (sys.implementation.name, version)
+    if "t" in getattr(sys, "abiflags", ""):
+        return "hooks need the GIL, and this is a build of %s without it: use python%s" % (version, version)
     from importlib.machinery import EXTENSION_SUFFIXES
-    if not any(os.path.exists(os.path.join(package, "_capture" + suffix)) for suffix in EXTENSION_SUFFIXES):
-        if not os.environ.get("NEUROLENS_PYTHON_TOLD"):
-            os.environ["NEUROLENS_PYTHON_TOLD"] = "1"
-            sys.stderr.write("neurolens: Python functions and layers are not recorded: built without Python %d.%d\n" %
-                             sys.version_info[:2])
-        return _load(package)
-    _load(package)
-    from nlens import _hooks
-    _hooks.install()
+    if any(os.path.exists(os.path.join(package, "_capture" + suffix)) for suffix in EXTENSION_SUFFIXES):
+        return None
+    return "%s is missing: build neurolens with python3-dev installed, or install neurolens-profiler with pip" % (
+        os.path.join(package, "_capture.abi3.so"))
+
+
+def _tell(problem):
+    """A line of the recording's coverage, through the recording library; of this module nothing can be loaded."""
+    try:
+        from ctypes import CDLL, c_char_p
+        CDLL(None).nl_capture_python(c_char_p(problem.encode("utf-8")))
+    except Exception:
+        sys.stderr.write("neurolens: not recorded: %s\n" % problem)
 
 
 def _load(package):
@@ -41,7 +64,7 @@ def _own(name):
     try:
         __import__(name)
     except ImportError as wrong:
-        if wrong.name != name:
+        if getattr(wrong, "name", name) != name:
             raise
     finally:
         sys.modules.setdefault(name, ours)
@@ -52,5 +75,5 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != _
 try:
     _install(_folder)
 except Exception as _wrong:
-    sys.stderr.write("neurolens: the Python part could not start: %s: %s\n" % (type(_wrong).__name__, _wrong))
+    _tell("Python layers, operators and steps: the hooks could not start: %s: %s" % (type(_wrong).__name__, _wrong))
 _own(__name__)

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/agent/pythonhere.h"
 #include "store/recgpu.h"
 
 #define RETRY_TICKS  ((uint64_t)4000000) /* 1 to 4 ms */
@@ -21,9 +22,6 @@
 #define THREAD_CELLS 2u
 
 _Static_assert(sizeof(struct thread) <= THREAD_BYTES, "a thread's state is a page");
-
-/* Of CPython, where the process has one; dlsym would set up the heap of those that have none. */
-extern const char *Py_GetVersion(void) __attribute__((weak, visibility("default")));
 
 static const uint32_t closed = 0;
 struct agent nl_agent = {.gate = &closed};
@@ -209,7 +207,7 @@ void agent_start(void)
         return;
     copy_text(agent->folder, sizeof agent->folder, folder);
     agent->clock = agent->control->clock;
-    agent->python = Py_GetVersion ? NL_REC_PYTHON_HERE : 0;
+    agent->python = pythonhere_look();
     read_ranks(agent);
     read_program(agent);
     if (pthread_key_create(&agent->thread_key, thread_end) != 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture/agent/agent.h"
+#include "store/recpython.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -126,12 +127,11 @@ EXPORTED void nl_capture_python(const char *problem);
 /* Called by the hooks of the Python package, once: they are installed (NULL), or cannot be. */
 EXPORTED void nl_capture_python(const char *problem)
 {
-    struct agent *agent = &nl_agent;
     agent_start();
     if (!agent_ready())
         return;
-    agent->python |= NL_REC_PYTHON_HERE | NL_REC_PYTHON_HOOKED;
-    __atomic_fetch_or(&agent->file.head->python, agent->python, __ATOMIC_RELAXED);
+    nl_agent.python |= NL_REC_PYTHON_HERE | NL_REC_PYTHON_HOOKED;
+    __atomic_fetch_or(&nl_agent.file.head->python, nl_agent.python, __ATOMIC_RELAXED);
     if (problem)
         mark(agent_name(problem, strlen(problem)), NL_CLASS_LIBRARY,
              agent_name(NL_REC_PROBLEM, sizeof NL_REC_PROBLEM - 1));

@@ -445,6 +445,7 @@ const struct nl_source nl_source_cpu = {
     .doc = "samples of native code, and when threads have a processor",
     .period_ns = 1,
     .always = true,
+    .missed = true,
     .start = start,
     .meet = meet,
     .poll = poll_ring,

@@ -12,6 +12,7 @@
 #include "capture/python/pysampler.h"
 #include "capture/recorder/source.h"
 #include "capture/shared/ticks.h"
+#include "store/recpython.h"
 
 struct samples {
     struct pysampler *sampler;
@@ -118,6 +119,10 @@ static void leave(struct source_run *run, struct part *part)
     const struct samples *samples = run->state;
     struct sampled *sampled = part->private[run->place];
     struct pysampler_state state;
+    if (part->pid == PART_FOREIGN && (part->head->python & NL_REC_PYTHON_HERE))
+        part_note(run->parts, part, "not recorded: Python samples", 1,
+                  "the process is in another PID namespace and cannot be found from outside of it: "
+                  "start `neurolens run` inside (unshare … neurolens run …)");
     if (!sampled || !samples)
         return;
     pysampler_end(samples->sampler, sampled->process);
@@ -163,6 +168,7 @@ const struct nl_source nl_source_python = {.name = "Python samples",
                                            .doc =
                                                "call stacks of Python threads, read from outside",
                                            .period_ns = 20000000,
+                                           .missed = true,
                                            .start = start,
                                            .poll = poll_parts,
                                            .leave = leave,

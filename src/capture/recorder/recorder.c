@@ -104,12 +104,23 @@ static void start_sources(struct nl_recorder *recorder)
     }
 }
 
+static void tell_missed(struct nl_recorder *recorder, size_t i, struct part *part)
+{
+    char item[96];
+    (void)snprintf(item, sizeof item, "not recorded: %s", recorder->sources[i]->name);
+    part_note(recorder->parts, part, item, 1, recorder->runs[i].why);
+}
+
 static void leave_part(void *context, struct part *part)
 {
     struct nl_recorder *recorder = context;
-    for (size_t i = 0; i < recorder->source_count; i++)
+    for (size_t i = 0; i < recorder->source_count; i++) {
         if (recorder->runs[i].available && recorder->sources[i]->leave)
             recorder->sources[i]->leave(&recorder->runs[i], part);
+        else if (!recorder->runs[i].available && recorder->runs[i].why[0] &&
+                 recorder->sources[i]->missed)
+            tell_missed(recorder, i, part);
+    }
 }
 
 struct nl_recorder *nl_recorder_new(const struct nl_recorder_options *options, struct nl_err *err)

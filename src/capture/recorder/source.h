@@ -24,6 +24,7 @@ struct source_options {
     enum perf_stacks stacks;
     uint32_t stack_bytes; /* copied of a thread's stack per sample */
     enum nl_switches switches;
+    bool python_hooks; /* layers, operators, steps of Python programs */
 };
 
 struct source_run {
@@ -50,6 +51,7 @@ struct nl_source {
     const char *variable;
     int64_t period_ns; /* 0 = no poll; 1 = every round */
     bool always;       /* polled while the window is closed, too */
+    bool missed;       /* that it is not available is a line of each recording's coverage */
     /* False: not available, with the reason in run->why. NULL = always there. */
     bool (*start)(struct source_run *run);
     /* The program is there and waits in front of exec. False as of start. NULL = nothing to do. */
@@ -66,6 +68,6 @@ extern const struct nl_source *const nl_sources[];
 #define NL_SOURCES_MOST PART_PRIVATES
 
 extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_rocm,
-    nl_source_process, nl_source_python, nl_source_gpus, nl_source_cpu;
+    nl_source_process, nl_source_hooks, nl_source_python, nl_source_gpus, nl_source_cpu;
 
 #endif

@@ -16,6 +16,7 @@
 #include "store/recgpu.h"
 
 #define ERROR_KEY "clock error (ns)"
+#define MISSING   "not recorded: "
 
 #define MISSED_TOLD  0.1 /* share of the moments to sample at that may pass without a word */
 #define MISSED_LEAST 20  /* and how many: what is over in a moment says nothing */
@@ -160,13 +161,30 @@ static void tell_sources(const struct nl_call *call, const struct nl_recorder_re
     }
 }
 
-/* What the hooks in the program could not record. */
-static void tell_problems(const struct nl_trace *trace)
+/* "not recorded: SOURCE": tell_sources says it. */
+static bool is_source(const struct nl_recorder_report *report, struct nl_str item)
+{
+    struct nl_str name = {item.ptr + strlen(MISSING), item.len - strlen(MISSING)};
+    for (size_t i = 0; i < report->source_count; i++)
+        if (!report->sources[i].available && nl_str_is(name, report->sources[i].name))
+            return true;
+    return false;
+}
+
+/* What the hooks in the program could not record. That they were switched off is no fault: with -q nothing
+ * is said of it here. */
+static void tell_problems(const struct nl_call *call, const struct nl_recorder_report *report,
+                          const struct nl_trace *trace)
 {
     for (uint32_t i = 0; i < trace->coverage.rows; i++) {
         struct nl_str item = nl_trace_name(trace, trace->coverage.item[i]);
         struct nl_str detail = nl_trace_name(trace, trace->coverage.detail[i]);
-        if (nl_str_starts(item, "not recorded: "))
+        if (!nl_str_starts(item, MISSING) || is_source(report, item))
+            continue;
+        if (nl_str_starts(item, MISSING "Python layers"))
+            nl_message_note(call, "  %.*s: %.*s", (int)item.len, item.ptr, (int)detail.len,
+                            detail.ptr);
+        else
             fprintf(stderr, "neurolens:   %.*s: %.*s\n", (int)item.len, item.ptr, (int)detail.len,
                     detail.ptr);
     }
@@ -284,7 +302,7 @@ void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *
     tell_events(call, trace);
     tell_sampled(call, trace);
     tell_drops(call, report);
-    tell_problems(trace);
+    tell_problems(call, report, trace);
     tell_cost(call, report, trace);
     tell_samples(call, report);
     tell_clock(call, report, trace);
