@@ -96,9 +96,8 @@ struct nl_rec_head {
         steps; /* shared; for who looks on: begun; the last one, when, how long after the one before */
     int64_t step;
     uint64_t step_begun, step_ticks;
-    uint64_t ticket;    /* grows with the beginnings of processes, by exec too; 0 = not told */
-    uint32_t announced; /* the process's place among the announcements of the run, + 1; 0 = none */
-    uint32_t python;    /* shared; enum nl_rec_python (recpython.h) */
+    uint64_t ticket; /* grows with the beginnings of processes, by exec too; 0 = not told */
+    uint32_t announced, python; /* place in control.h + 1, 0 = none; shared, recpython.h */
 };
 _Static_assert(sizeof(struct nl_rec_head) <= NL_REC_HEAD_BYTES, "the head fits");
 
