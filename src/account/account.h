@@ -33,6 +33,8 @@
 #include "timeline/idletime.h"
 #include "timeline/owner.h"
 
+#define NL_ACCOUNT_LONG_NS 1000000 /* shorter pieces of idle time are dispatch */
+
 enum nl_account_part {
     NL_BOOKED_COMPUTE,
     NL_BOOKED_COMM_WAIT,
@@ -50,6 +52,7 @@ enum nl_account_part {
 struct nl_account_row {
     uint32_t device; /* index in nl_account.devices */
     uint8_t phase, part;
+    bool lead;        /* before_device: before the thread's own first record, see below */
     bool inside;      /* in devices with laid_out it means nothing */
     bool elsewhere;   /* idle: another thread did that, for which the launching one waited */
     uint8_t activity; /* enum nl_idle_activity; of device work NL_DID_COUNT */
@@ -57,7 +60,7 @@ struct nl_account_row {
     uint16_t kind;    /* of device work: category of the kernel; copies: below */
     uint32_t
         name; /* dictionary ids, NL_NO_NAME none: kernel, collective, copy, or what the CPU did */
-    uint32_t op; /* operator that launched the work */
+    uint32_t op; /* operator that launched the work; of idle time the one around the CPU's call */
     uint32_t
         range; /* module, else NVTX range or annotation, around the launch, or around what the CPU did */
     uint32_t wait;  /* idle: see above */
@@ -66,8 +69,13 @@ struct nl_account_row {
     uint64_t count; /* pieces of device work, or stretches of idle time */
     uint64_t bytes; /* of copies and memsets, NL_NULL_U64 unknown */
     int64_t ns;
+    int64_t long_ns; /* idle: of ns, in gaps that have NL_ACCOUNT_LONG_NS or more under this key */
+    uint64_t long_count;         /* those gaps */
+    int64_t open_start, open_ns; /* while it is made: the gap at hand */
 };
 
+/* lead: other threads, the profiler or the system were recorded before the thread that feeds the device. That is no
+ * time of the program's start-up, as far as one knows. */
 struct nl_account_device {
     uint32_t device, process;    /* rows; NL_NULL_ROW unknown, device of a CPU-only account */
     int64_t rank, ordinal;       /* NL_NULL_I64 unknown */

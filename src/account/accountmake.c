@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "timeline/feeder.h"
+#include "timeline/idleclass.h"
+
+#define MOST_DEEP 64
 
 /* ---- Idle time comes in through the sink ---- */
 
@@ -45,6 +48,40 @@ uint32_t nl_account_range(struct nl_account_maker *maker, const struct nl_did *d
     return maker->is_step[name] ? NL_NO_NAME : nl_account_plain(maker, name);
 }
 
+/* The operator in which the thread calls the device's API; other activities name themselves. */
+static uint32_t operator_around(struct nl_account_maker *maker, const struct nl_did *did)
+{
+    const struct nl_trace *trace = maker->trace;
+    if (did->elsewhere || !nl_is_call(trace, did->slice))
+        return NL_NO_NAME;
+    uint32_t at = trace->slice.parent[did->slice];
+    for (unsigned deep = 0; at != NL_NULL_ROW && deep < MOST_DEEP; deep++) {
+        if (trace->slice.kind[at] == NL_KIND_OP)
+            return nl_account_plain(maker, trace->slice.name[at]);
+        at = trace->slice.parent[at];
+    }
+    return NL_NO_NAME;
+}
+
+/* Whether the feeding thread has not been seen at work yet. */
+static bool leads(struct nl_account_group *group, const struct nl_trace *trace,
+                  const struct nl_did *did)
+{
+    switch (did->activity) {
+    case NL_DID_NOTHING:
+    case NL_DID_UNKNOWN:
+    case NL_DID_SYSTEM:
+    case NL_DID_OVERHEAD:
+    case NL_DID_OFF:
+    case NL_DID_WAITING:
+    case NL_DID_READY: break;
+    default:
+        if (!nl_str_contains(nl_trace_name(trace, did->name), "start_trace"))
+            group->begun = true;
+    }
+    return !group->begun;
+}
+
 static void take_idle(void *context, const struct nl_idle_segment *segment)
 {
     static const uint8_t parts[] = {[NL_IDLE_INSIDE] = NL_BOOKED_IDLE,
@@ -60,6 +97,11 @@ static void take_idle(void *context, const struct nl_idle_segment *segment)
     key.count = 1;
     if (segment->where == NL_IDLE_INSIDE)
         key.class = segment->gap ? segment->gap->class : NL_IDLE_SHORT;
+    if (segment->where == NL_IDLE_BEFORE)
+        key.lead = leads(&maker->groups[group], maker->trace, &segment->did);
+    key.op = operator_around(maker, &segment->did);
+    if (segment->gap)
+        key.open_start = segment->gap->start;
     if (segment->wait != NL_NULL_ROW)
         key.wait = maker->trace->slice.name[segment->wait];
     nl_account_book(maker, group, key, segment->start, segment->end);
@@ -206,8 +248,10 @@ static int by_time(const void *left, const void *right)
         return a->device < b->device ? -1 : 1;
     if (a->ns != b->ns)
         return a->ns > b->ns ? -1 : 1;
-    const int64_t x[] = {a->phase, a->part, a->class, a->activity, a->kind, a->elsewhere, a->late};
-    const int64_t y[] = {b->phase, b->part, b->class, b->activity, b->kind, b->elsewhere, b->late};
+    const int64_t x[] = {a->phase, a->part,      a->class, a->activity,
+                         a->kind,  a->elsewhere, a->late,  a->lead};
+    const int64_t y[] = {b->phase, b->part,      b->class, b->activity,
+                         b->kind,  b->elsewhere, b->late,  b->lead};
     for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;
@@ -244,6 +288,8 @@ static void settle(struct nl_account_maker *maker, struct nl_account *account)
     account->rows = maker->rows.items;
     account->row_count = maker->rows.count;
     maker->rows.items = NULL;
+    for (size_t i = 0; i < account->row_count; i++)
+        nl_account_close(&account->rows[i]);
     for (size_t i = 0; i < account->row_count; i++)
         account->rows[i].device = place[account->rows[i].device];
     if (account->row_count)

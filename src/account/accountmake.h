@@ -28,6 +28,7 @@ struct nl_account_group {
     size_t lane_first, lane_count;
     uint32_t
         host;   /* process whose threads feed it, where it is none of its lanes'; or NL_NULL_ROW */
+    bool begun; /* the thread that feeds it was seen at work */
     size_t cut; /* hint for nl_phase_find */
 };
 
@@ -50,9 +51,12 @@ struct nl_account_maker {
 };
 
 /* Books [start, end) under the key, cut at the group's phases; `key` has device, part and names. The
- * number of `count` goes to the first part. */
+ * number of `count` goes to the first part. `open_start` says in which gap, INT64_MIN in none. */
 void nl_account_book(struct nl_account_maker *maker, size_t group, struct nl_account_row key,
                      int64_t start, int64_t end);
+
+/* The gap at hand is over for the row. */
+void nl_account_close(struct nl_account_row *row);
 
 /* The name that stands for all that differ from it only in the number of an instance. */
 uint32_t nl_account_plain(struct nl_account_maker *maker, uint32_t name);

@@ -20,6 +20,7 @@ struct nl_account_row nl_account_key(size_t group, enum nl_account_part part)
                                    .wait = NL_NO_NAME,
                                    .group = NL_NO_NAME,
                                    .late = NL_NULL_I64,
+                                   .open_start = INT64_MIN,
                                    .bytes = NL_NULL_U64};
 }
 
@@ -29,14 +30,15 @@ static inline bool is_key(const struct nl_account_row *a, const struct nl_accoun
            a->part == b->part && a->op == b->op && a->range == b->range && a->wait == b->wait &&
            a->late == b->late && a->group == b->group && a->kind == b->kind &&
            a->activity == b->activity && a->class == b->class && a->elsewhere == b->elsewhere &&
-           a->inside == b->inside;
+           a->inside == b->inside && a->lead == b->lead;
 }
 
 static uint64_t hash_of(const struct nl_account_row *key)
 {
     uint64_t small = (uint64_t)key->phase << 40 | (uint64_t)key->part << 32 |
-                     (uint64_t)key->activity << 24 | (uint64_t)key->class << 18 |
-                     (uint64_t)key->elsewhere << 17 | (uint64_t)key->inside << 16 | key->kind;
+                     (uint64_t)key->activity << 24 | (uint64_t)key->class << 19 |
+                     (uint64_t)key->lead << 18 | (uint64_t)key->elsewhere << 17 |
+                     (uint64_t)key->inside << 16 | key->kind;
     uint64_t hash = nl_hash_pair(small, (uint64_t)key->name << 32 | key->op);
     hash = nl_hash_pair(hash, (uint64_t)key->range << 32 | key->wait);
     return nl_hash_pair(hash, (uint64_t)key->late ^ (uint64_t)key->device << 40 ^
@@ -75,6 +77,7 @@ static uint32_t find(struct nl_account_rows *rows, const struct nl_account_row *
     rows->items[index].ns = 0;
     rows->items[index].count = 0;
     rows->items[index].bytes = NL_NULL_U64;
+    rows->items[index].open_start = INT64_MIN;
     nl_lookup_add(&rows->by_key, hash, index);
     return index;
 }
@@ -99,6 +102,24 @@ static void add_bytes(struct nl_account_row *row, uint64_t bytes)
     row->bytes = bytes > NL_NULL_U64 - 1 - row->bytes ? NL_NULL_U64 - 1 : row->bytes + bytes;
 }
 
+void nl_account_close(struct nl_account_row *row)
+{
+    if (row->open_ns >= NL_ACCOUNT_LONG_NS) {
+        nl_sum_add(&row->long_ns, row->open_ns);
+        row->long_count++;
+    }
+    row->open_ns = 0;
+}
+
+/* Pieces of one gap come one after the other. */
+static void add_piece(struct nl_account_row *row, int64_t gap_start, int64_t ns)
+{
+    if (row->open_start != gap_start)
+        nl_account_close(row);
+    row->open_start = gap_start;
+    nl_sum_add(&row->open_ns, ns);
+}
+
 void nl_account_book(struct nl_account_maker *maker, size_t group, struct nl_account_row key,
                      int64_t start, int64_t end)
 {
@@ -111,6 +132,8 @@ void nl_account_book(struct nl_account_maker *maker, size_t group, struct nl_acc
         struct nl_account_row *row = nl_account_rows_at(&maker->rows, &key);
         nl_sum_add(&row->ns, to - start);
         row->count += key.count;
+        if (key.open_start != INT64_MIN)
+            add_piece(row, key.open_start, to - start);
         add_bytes(row, key.bytes);
         nl_sum_add(&it->device.phase_ns[key.phase], to - start);
         key.count = 0;

@@ -1,6 +1,6 @@
 /*
- * timeparts — see timeparts.h. The idle time comes in sums by activity; what is long in one piece is then
- * taken out of its sum, gap by gap. Before the first work the feeding thread is walked slice by slice.
+ * timeparts — see timeparts.h. Rows of the account are sorted into kinds and names; nothing is divided here. What else
+ * an answer says, the longest gap and what is on either side of it, comes from the table of idle time.
  */
 #include "answer/timeparts.h"
 
@@ -10,18 +10,15 @@
 #include "base/sum.h"
 #include "tables/gaptext.h"
 #include "tables/memo.h"
-#include "timeline/hosttime.h"
 
-#define LONG_NS    1000000 /* shorter pieces are dispatch */
-#define MOST_WALK  400000  /* slices looked at before the first work */
 #define MOST_NAMES 512
-#define DEEP       64
+#define ALL_PHASES NL_PHASES
 
 /* Time per name of one kind of time. */
 struct tally {
     uint8_t what;
-    uint32_t name, inside; /* dictionary ids */
-    struct nl_str text;    /* the name without numbers of instances */
+    uint32_t name, inside; /* ids of the account */
+    int64_t inside_ns;     /* most of one row */
     int64_t ns;
     uint64_t count;
 };
@@ -30,39 +27,43 @@ struct division {
     struct nl_judged *judged;
     struct nl_time_parts *parts;
     const struct nl_trace *trace;
-    const struct nl_window *window;
+    const struct nl_account *account;
+    const struct nl_account_device *device;
     const struct nl_idle *idle;
-    const struct nl_idle_device *device;
+    const struct nl_idle_device *gaps;
     struct nl_memo *memo;
     struct tally *tallies;
     size_t count;
-    uint32_t nothing_after; /* work that the longest stretch without a record ends with */
-    uint8_t *says;          /* per name: what was found in it, so that each is searched once */
+    uint8_t *says; /* per name: what was found in it, so that each is searched once */
 };
 
-static void add(struct division *division, enum nl_time_what what, uint32_t name, uint32_t inside,
+static void add(struct division *division, enum nl_time_what what, const struct nl_account_row *row,
                 int64_t ns, uint64_t count)
 {
-    division->parts->parts[what].ns += ns;
-    struct nl_str text = nl_gap_fold(nl_trace_name(division->trace, name));
+    if (!ns)
+        return;
+    nl_sum_add(&division->parts->parts[what].ns, ns);
+    nl_sum_add(&division->parts->total, ns);
     size_t i = 0;
     while (i < division->count &&
-           (division->tallies[i].what != what || !nl_str_eq(division->tallies[i].text, text)))
+           (division->tallies[i].what != what || division->tallies[i].name != row->name))
         i++;
-    if (i == MOST_NAMES)
+    if (i == MOST_NAMES || row->name == NL_NO_NAME)
         return;
     if (i == division->count) {
         division->count++;
-        division->tallies[i] = (struct tally){.what = (uint8_t)what, .name = name, .text = text};
+        division->tallies[i] = (struct tally){.what = (uint8_t)what, .name = row->name};
     }
     struct tally *tally = &division->tallies[i];
-    if (inside && (!tally->inside || count == 1))
-        tally->inside = tally->inside ? tally->inside : inside;
-    tally->ns += ns;
+    nl_sum_add(&tally->ns, ns);
     tally->count += count;
+    if (ns > tally->inside_ns) {
+        tally->inside_ns = ns;
+        tally->inside = row->op != NL_NO_NAME ? row->op : row->range;
+    }
 }
 
-enum { SAYS_ASKED = 1, SAYS_FETCHING = 2, SAYS_PROFILER = 4 };
+enum { SAYS_ASKED = 1, SAYS_FETCHING = 2 };
 
 static uint8_t search(struct nl_str name)
 {
@@ -73,8 +74,6 @@ static uint8_t search(struct nl_str name)
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (nl_str_contains(name, marks[i]))
             says |= SAYS_FETCHING;
-    if (nl_str_contains(name, "start_trace"))
-        says |= SAYS_PROFILER;
     return says;
 }
 
@@ -114,6 +113,58 @@ static enum nl_time_what kind_of(struct division *division, unsigned activity, u
     }
 }
 
+/* ---- rows of the account ---- */
+
+static void add_idle(struct division *division, const struct nl_account_row *row)
+{
+    bool is_short = row->class == NL_IDLE_SHORT;
+    enum nl_time_what what =
+        is_short ? NL_TIME_QUEUED : kind_of(division, row->activity, row->name, false);
+    enum nl_time_what pause = kind_of(division, row->activity, row->name, true);
+    uint64_t pauses = row->long_count < row->count ? row->long_count : row->count;
+    add(division, what, row, row->ns - row->long_ns, row->count - pauses);
+    add(division, pause, row, row->long_ns, pauses);
+    if (row->activity == NL_DID_NOTHING)
+        nl_sum_add(&division->parts->nothing_long, row->long_ns);
+}
+
+/* Everything the thread did before it launched the first work: setting up. */
+static void add_before(struct division *division, const struct nl_account_row *row)
+{
+    enum nl_time_what what = NL_TIME_FIRST;
+    if (row->activity == NL_DID_NOTHING || row->activity == NL_DID_UNKNOWN)
+        what = NL_TIME_NOTHING;
+    else if (row->name != NL_NO_NAME && name_says(division, row->name, SAYS_FETCHING))
+        what = NL_TIME_INPUT;
+    add(division, what, row, row->ns, row->count);
+    nl_sum_add(&division->parts->before, row->ns);
+}
+
+static void add_row(struct division *division, const struct nl_account_row *row)
+{
+    switch ((enum nl_account_part)row->part) {
+    case NL_BOOKED_COMPUTE: add(division, NL_TIME_COMPUTE, row, row->ns, row->count); return;
+    case NL_BOOKED_COMM_WAIT:
+    case NL_BOOKED_COMM_TRANSFER:
+    case NL_BOOKED_COMM: add(division, NL_TIME_COMM, row, row->ns, row->count); return;
+    case NL_BOOKED_COPY:
+    case NL_BOOKED_MEMSET:
+    case NL_BOOKED_MIGRATION: add(division, NL_TIME_COPY, row, row->ns, row->count); return;
+    case NL_BOOKED_IDLE: add_idle(division, row); return;
+    case NL_BOOKED_BEFORE:
+        if (!row->lead && row->activity != NL_DID_QUEUED)
+            add_before(division, row);
+        return;
+    case NL_BOOKED_AFTER:
+        if (row->activity == NL_DID_NOTHING || row->activity == NL_DID_UNKNOWN)
+            return;
+        add(division, NL_TIME_HOST, row, row->ns, row->count);
+        nl_sum_add(&division->parts->after, row->ns);
+        return;
+    case NL_BOOKED_PARTS: break;
+    }
+}
+
 /* Operator around the launch of device work: the outermost that began since `since`, else the innermost;
  * dictionary id, 0 none. */
 static uint32_t operator_of(struct division *division, uint32_t work, int64_t since)
@@ -133,162 +184,31 @@ static uint32_t operator_of(struct division *division, uint32_t work, int64_t si
     return trace->slice.name[ops->tree.slices[at]];
 }
 
-/* Takes what is long out of its sum. */
+/* The longest gap, and the longest of those in which nothing was recorded. */
 static void regard_gaps(struct division *division)
 {
     struct nl_time_parts *parts = division->parts;
-    const struct nl_idle_gap *gaps = division->idle->gaps + division->device->first_gap;
-    for (size_t i = 0; i < division->device->gaps; i++) {
-        const struct nl_idle_gap *gap = &gaps[i];
-        if (gap->end - gap->start > parts->longest_gap) {
-            parts->longest_gap = gap->end - gap->start;
-            parts->longest_start = gap->start;
-            parts->gap_after = nl_keep_kernel(
-                division->judged,
-                nl_trace_name(division->trace, division->trace->slice.name[gap->before]));
-            parts->gap_before = nl_keep_kernel(
-                division->judged,
-                nl_trace_name(division->trace, division->trace->slice.name[gap->after]));
-        }
-        if (gap->activity_ns < LONG_NS)
-            continue;
-        enum nl_time_what was = kind_of(division, gap->activity, gap->name, false);
-        enum nl_time_what is = kind_of(division, gap->activity, gap->name, true);
-        if (is == NL_TIME_NOTHING && gap->activity_ns > parts->largest_nothing) {
-            parts->largest_nothing = gap->activity_ns;
-            division->nothing_after = gap->after;
-        }
-        if (is != was)
-            add(division, was, gap->name, 0, -gap->activity_ns, (uint64_t)-1);
-        if (is != was || is == NL_TIME_FIRST || is == NL_TIME_HOST || is == NL_TIME_NOTHING) {
-            uint32_t inside = operator_of(division, gap->after, INT64_MAX);
-            add(division, is, gap->name, inside, is != was ? gap->activity_ns : 0, is != was);
-        }
-    }
-}
-
-static void divide_idle(struct division *division)
-{
-    for (size_t i = 0; i < division->device->sums; i++) {
-        const struct nl_idle_sum *sum = &division->idle->sums[division->device->first_sum + i];
-        enum nl_time_what what = kind_of(division, sum->activity, sum->name, false);
-        if (sum->class == NL_IDLE_SHORT)
-            what = NL_TIME_QUEUED;
-        add(division, what, sum->name, 0, sum->total_ns, sum->gaps);
-    }
-    regard_gaps(division);
-    if (division->parts->largest_nothing) {
-        uint32_t op =
-            operator_of(division, division->nothing_after, division->parts->longest_start);
-        division->parts->nothing_ended_by =
-            op ? nl_keep_name(division->judged, nl_trace_name(division->trace, op)) : NULL;
-    }
-}
-
-/* ---- before and after the device's work ---- */
-
-static bool feeds(unsigned kind)
-{
-    return kind == NL_KIND_API || kind == NL_KIND_OP || kind == NL_KIND_NVTX ||
-           kind == NL_KIND_PYTHON || kind == NL_KIND_LAYER || kind == NL_KIND_COMPILE ||
-           kind == NL_KIND_GENERIC;
-}
-
-/* First and last moment of what a thread recorded, without system calls and the profiler's own. */
-static bool thread_span(struct division *division, uint32_t thread, int64_t *start, int64_t *end)
-{
     const struct nl_trace *trace = division->trace;
-    bool any = false;
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        if (trace->lane.thread[lane] != thread)
-            continue;
-        uint32_t row = trace->lane.first[lane], stop = row + trace->lane.count[lane];
-        for (; row < stop && trace->slice.depth[row] == 0; row++) {
-            if (!feeds(trace->slice.kind[row]) ||
-                name_says(division, trace->slice.name[row], SAYS_PROFILER))
-                continue;
-            int64_t from = trace->slice.ts[row], to = nl_slice_end(trace, row);
-            *start = any && *start < from ? *start : from;
-            *end = any && *end > to ? *end : to;
-            any = true;
-        }
+    const struct nl_idle_gap *longest = NULL, *nothing = NULL;
+    const struct nl_idle_gap *gap = division->idle->gaps + division->gaps->first_gap;
+    for (size_t i = 0; i < division->gaps->gaps; i++, gap++) {
+        if (!longest || gap->end - gap->start > longest->end - longest->start)
+            longest = gap;
+        if (gap->activity == NL_DID_NOTHING && gap->activity_ns >= NL_ACCOUNT_LONG_NS &&
+            (!nothing || gap->activity_ns > nothing->activity_ns))
+            nothing = gap;
     }
-    return any;
-}
-
-static enum nl_time_what before_kind(struct division *division, uint32_t slice)
-{
-    const struct nl_trace *trace = division->trace;
-    if (slice == NL_NULL_ROW)
-        return NL_TIME_NOTHING;
-    if (name_says(division, trace->slice.name[slice], SAYS_FETCHING))
-        return NL_TIME_INPUT;
-    return NL_TIME_FIRST;
-}
-
-/* Everything the thread did before it launched the first work: setting up. */
-static void divide_before(struct division *division, uint32_t thread, int64_t start, int64_t end)
-{
-    const struct nl_trace *trace = division->trace;
-    struct nl_host host;
-    nl_host_init(&host, trace);
-    int64_t now = start, until;
-    for (size_t steps = 0; now < end && steps < MOST_WALK; steps++) {
-        uint32_t slice = nl_host_at(&host, thread, now, &until);
-        until = until < end ? until : end;
-        enum nl_time_what what = before_kind(division, slice);
-        if (slice != NL_NULL_ROW && trace->slice.kind[slice] == NL_KIND_OVERHEAD)
-            what = NL_TIME_FIRST;
-        uint32_t inside = 0;
-        if (slice != NL_NULL_ROW && trace->slice.parent[slice] != NL_NULL_ROW)
-            inside = trace->slice.name[trace->slice.parent[slice]];
-        add(division, what, slice == NL_NULL_ROW ? 0 : trace->slice.name[slice], inside,
-            until - now, 1);
-        now = until;
-    }
-    if (now < end)
-        add(division, NL_TIME_FIRST, 0, 0, end - now, 1);
-    nl_host_release(&host);
-}
-
-/* The launch of the device's first known work, NL_NULL_ROW unknown. */
-static uint32_t first_launch(const struct division *division, int64_t first)
-{
-    const struct nl_trace *trace = division->trace;
-    const struct nl_owners *owners = nl_memo_owners(division->memo);
-    for (uint32_t i = 0; i < owners->count; i++)
-        if (trace->slice.ts[owners->work[i]] == first &&
-            nl_slice_device(trace, owners->work[i]) == division->device->device)
-            return owners->launch[i];
-    return NL_NULL_ROW;
-}
-
-/* The thread that launched it most recently known: of any work of the device when the first is not known. */
-static void regard_thread(struct division *division, int64_t first, int64_t last)
-{
-    const struct nl_trace *trace = division->trace;
-    struct nl_time_parts *parts = division->parts;
-    uint32_t launch = first_launch(division, first);
-    parts->start = first;
-    parts->end = last;
-    if (launch == NL_NULL_ROW || division->window->has_time)
+    if (!longest)
         return;
-    uint32_t thread = trace->lane.thread[trace->slice.lane[launch]];
-    int64_t start = first, end = last, launched = nl_slice_end(trace, launch);
-    launched = launched < first ? launched : first;
-    if (thread == NL_NULL_ROW || !thread_span(division, thread, &start, &end))
+    parts->longest_gap = longest->end - longest->start;
+    parts->longest_start = longest->start;
+    parts->gap_before =
+        nl_keep_kernel(division->judged, nl_trace_name(trace, trace->slice.name[longest->after]));
+    if (!nothing)
         return;
-    if (start < launched && launched <= first) {
-        parts->start = start;
-        divide_before(division, thread, start, launched);
-        parts->queued = first - launched;
-        parts->before = launched - start;
-    }
-    if (end > last) {
-        parts->end = end;
-        parts->after = end - last;
-        add(division, NL_TIME_HOST, 0, 0, end - last, 1);
-    }
+    parts->largest_nothing = nothing->activity_ns;
+    uint32_t op = operator_of(division, nothing->after, longest->start);
+    parts->nothing_ended_by = op ? nl_keep_name(division->judged, nl_trace_name(trace, op)) : NULL;
 }
 
 /* ---- names ---- */
@@ -301,6 +221,11 @@ static int by_time(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
+static const char *keep(struct division *division, uint32_t name)
+{
+    return nl_keep_name(division->judged, nl_gap_fold(nl_trace_name(division->trace, name)));
+}
+
 static void name_parts(struct division *division)
 {
     if (division->count)
@@ -311,26 +236,35 @@ static void name_parts(struct division *division)
         size_t place = 0;
         while (place < NL_TIME_NAMES && names[place].ns)
             place++;
-        if (place == NL_TIME_NAMES || tally->ns <= 0 || !tally->name)
+        if (place == NL_TIME_NAMES || tally->what < NL_TIME_DISPATCH)
             continue;
-        struct nl_str name = nl_trace_name(division->trace, tally->name);
-        names[place] = (struct nl_time_name){
-            .name = nl_keep_name(division->judged, nl_gap_fold(name)),
-            .inside = tally->inside && tally->inside != tally->name
-                          ? nl_keep_name(division->judged,
-                                         nl_gap_fold(nl_trace_name(division->trace, tally->inside)))
-                          : NULL,
-            .ns = tally->ns,
-            .count = tally->count};
+        bool inside = tally->inside != NL_NO_NAME && tally->inside != tally->name;
+        names[place] =
+            (struct nl_time_name){.name = keep(division, tally->name),
+                                  .inside = inside ? keep(division, tally->inside) : NULL,
+                                  .ns = tally->ns,
+                                  .count = tally->count};
     }
 }
 
-static const struct nl_idle_device *same_device(const struct nl_idle *idle,
-                                                const struct nl_device_breakdown *row)
+/* ---- the device ---- */
+
+static const struct nl_idle_device *gaps_of(const struct nl_idle *idle,
+                                            const struct nl_device_breakdown *row)
 {
     for (size_t i = 0; i < idle->device_count; i++)
         if (idle->devices[i].device == row->device && idle->devices[i].rank == row->rank)
             return &idle->devices[i];
+    return NULL;
+}
+
+static const struct nl_account_device *device_of(const struct nl_account *account,
+                                                 const struct nl_device_breakdown *row)
+{
+    for (size_t i = 0; i < account->device_count; i++)
+        if (account->devices[i].device == row->device && account->devices[i].rank == row->rank &&
+            account->devices[i].work_start != INT64_MIN)
+            return &account->devices[i];
     return NULL;
 }
 
@@ -358,7 +292,7 @@ static bool is_early(const struct division *division)
     uint64_t before = 0, all = 0;
     for (uint32_t i = 0; i < trace->kernel.rows; i++) {
         uint32_t slice = trace->kernel.slice[i];
-        if (slice == NL_NULL_ROW || nl_slice_device(trace, slice) != division->device->device)
+        if (slice == NL_NULL_ROW || nl_slice_device(trace, slice) != division->gaps->device)
             continue;
         all++;
         before += trace->slice.ts[slice] < division->parts->longest_start;
@@ -366,90 +300,65 @@ static bool is_early(const struct division *division)
     return before < all / 10;
 }
 
-static void divide(struct division *division, const struct nl_device_breakdown *row)
+/* Adds up the rows of one phase, or of all. */
+static void sort_rows(struct division *division, unsigned phase)
 {
     struct nl_time_parts *parts = division->parts;
     struct tally tallies[MOST_NAMES];
     division->tallies = tallies;
-    parts->parts[NL_TIME_COMPUTE].ns = row->compute_ns;
-    parts->parts[NL_TIME_COMM].ns = row->exposed_comm_ns;
-    parts->parts[NL_TIME_COPY].ns = row->exposed_copy_ns;
-    divide_idle(division);
-    regard_thread(division, row->start_ns, row->start_ns + row->wall_ns);
-    parts->total = parts->end - parts->start - parts->queued;
-    parts->early_nothing = is_early(division);
+    division->count = 0;
+    memset(parts->parts, 0, sizeof parts->parts);
+    parts->total = parts->before = parts->after = parts->nothing_long = 0;
+    division->says = nl_zalloc((size_t)division->trace->names.count + 1);
+    for (size_t i = 0; i < division->device->rows; i++) {
+        const struct nl_account_row *row =
+            &division->account->rows[division->device->first_row + i];
+        if (phase == ALL_PHASES || row->phase == phase)
+            add_row(division, row);
+    }
     name_parts(division);
+    nl_free(division->says);
+}
+
+static bool look(struct division *division, struct nl_judged *judged, struct nl_time_parts *parts,
+                 const struct nl_device_breakdown *row)
+{
+    struct nl_memo *memo = judged->options->memo;
+    *division = (struct division){.judged = judged,
+                                  .parts = parts,
+                                  .trace = judged->trace,
+                                  .account = nl_memo_account(memo),
+                                  .idle = nl_memo_idle(memo),
+                                  .memo = memo};
+    division->device = device_of(division->account, row);
+    division->gaps = gaps_of(division->idle, row);
+    return division->device && division->gaps;
 }
 
 bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts)
 {
     size_t count;
-    struct nl_memo *memo = judged->options->memo;
-    const struct nl_device_breakdown *rows = nl_memo_breakdown(memo, &count);
+    struct division division;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(judged->options->memo, &count);
     *parts = (struct nl_time_parts){0};
     if (!count || rows[0].laid_out)
         return false;
     parts->device = busiest(rows, count);
-    struct division division = {.judged = judged,
-                                .parts = parts,
-                                .trace = judged->trace,
-                                .window = &judged->options->window,
-                                .idle = nl_memo_idle(memo),
-                                .memo = memo};
-    division.device = same_device(division.idle, &rows[parts->device]);
-    if (!division.device || rows[parts->device].wall_ns <= 0)
+    if (rows[parts->device].wall_ns <= 0 || !look(&division, judged, parts, &rows[parts->device]))
         return false;
-    division.says = nl_zalloc((size_t)division.trace->names.count + 1);
-    divide(&division, &rows[parts->device]);
-    nl_free(division.says);
+    parts->account = division.device;
+    sort_rows(&division, ALL_PHASES);
+    regard_gaps(&division);
+    parts->early_nothing = is_early(&division);
     return true;
 }
 
-/* Gaps of the window; what is left of its idle time are the short ones. */
-static int64_t divide_gaps(struct division *division, int64_t start, int64_t end)
-{
-    const struct nl_idle_gap *gaps = division->idle->gaps + division->device->first_gap;
-    int64_t divided = 0;
-    for (size_t i = 0; i < division->device->gaps; i++) {
-        int64_t from = gaps[i].start > start ? gaps[i].start : start;
-        int64_t to = gaps[i].end < end ? gaps[i].end : end;
-        if (from >= to)
-            continue;
-        bool is_long = gaps[i].activity_ns >= LONG_NS;
-        enum nl_time_what what = kind_of(division, gaps[i].activity, gaps[i].name, is_long);
-        add(division, what, gaps[i].name, 0, to - from, 1);
-        divided += to - from;
-    }
-    return divided;
-}
-
-void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts, int64_t start,
-                          int64_t end, const int64_t busy[3])
+void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts,
+                          enum nl_phase phase)
 {
     size_t count;
-    struct nl_memo *memo = judged->options->memo;
-    const struct nl_device_breakdown *rows = nl_memo_breakdown(memo, &count);
-    struct tally tallies[MOST_NAMES];
-    struct division division = {.judged = judged,
-                                .parts = parts,
-                                .trace = judged->trace,
-                                .window = &judged->options->window,
-                                .idle = nl_memo_idle(memo),
-                                .memo = memo,
-                                .tallies = tallies};
-    division.device = same_device(division.idle, &rows[parts->device]);
-    division.says = nl_zalloc((size_t)division.trace->names.count + 1);
-    memset(parts->parts, 0, sizeof parts->parts);
-    parts->start = start;
-    parts->end = end;
-    parts->total = end - start;
-    parts->before = parts->after = parts->queued = 0;
-    for (size_t i = 0; i < 3; i++)
-        parts->parts[NL_TIME_COMPUTE + i].ns = busy[i];
-    int64_t idle = parts->total - busy[0] - busy[1] - busy[2];
-    int64_t rest = idle - divide_gaps(&division, start, end);
-    if (rest > 0)
-        add(&division, NL_TIME_QUEUED, 0, 0, rest, 1);
-    name_parts(&division);
-    nl_free(division.says);
+    struct division division;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(judged->options->memo, &count);
+    if (look(&division, judged, parts, &rows[parts->device]))
+        sort_rows(&division, phase);
 }

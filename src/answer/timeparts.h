@@ -1,14 +1,15 @@
 /*
- * timeparts — where the time of the device that says most went, in the words of an answer: from the first
- * activity of the thread that feeds it to the last, or over its steady steps.
+ * timeparts — where the time of the device that says most went, in the words of an answer. It only sorts the rows of
+ * the account (account/account.h) into the kinds below, over all phases or one; so answer, tables, SQL and
+ * findings divide the time alike.
  *
- * The idle time of the device and the time before its first work are divided by what the feeding thread did
- * (timeline/idletime.h). A piece that lasts 1 ms or more inside one call or range, and does not come back in
- * every step, is a first-time cost of start-up or a single pause; the many short ones are dispatch.
+ * Idle time that lasts 1 ms or more in one gap (long_ns of the account), and does not come back in every
+ * step, is a first-time cost of start-up or a single pause; the many short pieces are dispatch.
  */
 #ifndef NL_TIMEPARTS_H
 #define NL_TIMEPARTS_H
 
+#include "account/account.h"
 #include "answer/judge.h"
 
 enum nl_time_what {
@@ -40,26 +41,25 @@ struct nl_time_part {
 };
 
 struct nl_time_parts {
-    size_t device;         /* row of the breakdown that it is about */
-    int64_t start, end;    /* store time of what was divided */
-    int64_t total;         /* end - start */
-    int64_t before, after; /* of it, outside the device's first and last work */
-    int64_t queued;        /* between the first launch and the first work: not in the total */
+    size_t device; /* row of the breakdown that it is about */
+    const struct nl_account_device *account;
+    int64_t
+        total; /* Σ of the parts: without what follows the work when nothing was recorded then */
+    int64_t before, after;              /* of it, outside the device's first and last work */
     int64_t longest_gap, longest_start; /* of the device; 0 none */
-    const char *gap_after, *gap_before; /* the work on either side of it, readable */
+    const char *gap_before;             /* the work that ends it, readable */
     struct nl_time_part parts[NL_TIMES];
-    int64_t largest_nothing;      /* longest single stretch without a record */
+    int64_t nothing_long;         /* of gaps with 1 ms or more without a record, that */
+    int64_t largest_nothing;      /* of one gap */
     bool early_nothing;           /* less than a tenth of the kernels began before it */
     const char *nothing_ended_by; /* operator or call that ended it */
-    int64_t busy_before;          /* device work before the longest gap */
 };
 
 /* False when no device has a timeline. Texts live in the report's arena. */
 bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts);
 
-/* The same device between `start` and `end` alone, of which `busy` (compute, exposed communication, exposed
- * copies) is known: every gap counts whole under what the thread mostly did in it. */
-void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts, int64_t start,
-                          int64_t end, const int64_t busy[3]);
+/* The parts and their sums of the same device in one phase alone. */
+void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts,
+                          enum nl_phase phase);
 
 #endif

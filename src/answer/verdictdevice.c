@@ -261,15 +261,12 @@ static void narrow(struct nl_device_case *it)
         parts[NL_TIME_FIRST].ns + (it->parts.early_nothing ? parts[NL_TIME_NOTHING].ns : 0);
     if (!it->steps ||
         (it->steps < STEPS && (!most || it->steady[NL_PART_WALL] > it->parts.total / 3 * 2)) ||
-        it->last <= it->first ||
+        !it->parts.account->phase_ns[NL_STEADY] ||
         (it->steps >= STEPS && (double)startup >= MOST_STARTUP * (double)it->parts.total))
         return;
-    /* Steps may lie apart: what is between them is not theirs. */
-    if ((it->last - it->first) / 11 > it->steady[NL_PART_WALL] / 10)
-        return;
-    const int64_t times[3] = {it->steady[NL_PART_COMPUTE], it->steady[NL_PART_COMM],
-                              it->steady[NL_PART_COPY]};
-    nl_time_parts_within(it->judged, &it->parts, it->first, it->last, times);
+    nl_time_parts_within(it->judged, &it->parts, NL_STEADY);
+    if (it->parts.account->steps[NL_STEADY])
+        it->steps = (int64_t)it->parts.account->steps[NL_STEADY];
     it->in_steps = true;
 }
 

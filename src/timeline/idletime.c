@@ -211,6 +211,9 @@ static void set_sync(struct finder *finder, struct nl_idle_gap *gap, uint32_t sl
     gap->hidden_end = gap->hidden_start + busy_during(finder, slice, gap->start);
 }
 
+static const struct nl_did queued = {
+    .activity = NL_DID_QUEUED, .name = NL_NO_NAME, .slice = NL_NULL_ROW, .range = NL_NULL_ROW};
+
 /* Divides a gap by what the thread that feeds the device did, until its launch call returned. */
 static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thread,
                    int64_t returned)
@@ -230,8 +233,6 @@ static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thre
         tell(finder, gap, did, now, until);
         now = until;
     }
-    static const struct nl_did queued = {
-        .activity = NL_DID_QUEUED, .name = NL_NO_NAME, .slice = NL_NULL_ROW, .range = NL_NULL_ROW};
     if (now < gap->end) {
         touch(finder, gap->class, queued, gap->end - now);
         tell(finder, gap, queued, now, gap->end);
@@ -362,7 +363,7 @@ static void find_gaps(struct finder *finder, const struct nl_window *window,
 }
 
 /* The time of the device's host outside its first and last work: what the thread did that launched the
- * work next to it. */
+ * work next to it; the first work is queued from its launch on. */
 static void tell_edge(struct finder *finder, enum nl_idle_where where, uint32_t work, int64_t start,
                       int64_t end)
 {
@@ -372,10 +373,17 @@ static void tell_edge(struct finder *finder, enum nl_idle_where where, uint32_t 
                           : feeder_of(finder);
     struct nl_idle_segment segment = {
         .lanes = finder->lanes, .where = where, .did = unknown, .wait = NL_NULL_ROW};
+    int64_t returned = end;
+    if (where == NL_IDLE_BEFORE && nl_is_call(finder->trace, launch))
+        returned = nl_slice_end(finder->trace, launch);
     for (int64_t until; start < end; start = until) {
         until = end;
-        if (thread != NL_NULL_ROW)
+        if (start >= returned) {
+            segment.did = queued;
+        } else if (thread != NL_NULL_ROW) {
             segment.did = nl_hostdid_at(&finder->host, thread, start, &until);
+            until = until < returned ? until : returned;
+        }
         until = until < end ? until : end;
         segment.start = start;
         segment.end = until;

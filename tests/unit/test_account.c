@@ -203,6 +203,51 @@ static void compare_device(const struct nl_trace *trace, const struct nl_account
     nl_free(singles);
 }
 
+static const struct nl_idle_device *idle_of(const struct nl_idle *idle, uint32_t device,
+                                            int64_t rank)
+{
+    for (size_t i = 0; i < idle->device_count; i++)
+        if (idle->devices[i].device == device && idle->devices[i].rank == rank)
+            return &idle->devices[i];
+    return NULL;
+}
+
+/* A gap has one class and one activity everywhere: the account, the sums by cause, and the gaps themselves. */
+static void check_classes(const struct nl_trace *trace, const struct nl_account *account,
+                          const struct nl_window *window)
+{
+    struct nl_idle *idle = nl_idle_new(trace, window);
+    for (size_t i = 0; i < account->device_count; i++) {
+        int64_t booked[NL_IDLE_CLASSES][NL_DID_COUNT] = {{0}}, gaps[NL_IDLE_CLASSES] = {0};
+        const struct nl_account_device *device = &account->devices[i];
+        const struct nl_idle_device *same = idle_of(idle, device->device, device->rank);
+        if (device->device == NL_NULL_ROW || !same)
+            continue;
+        for (size_t j = 0; j < device->rows; j++) {
+            const struct nl_account_row *row = &account->rows[device->first_row + j];
+            if (row->part == NL_BOOKED_IDLE)
+                booked[row->class][row->activity] += row->ns;
+            CHECK(row->long_ns >= 0 && row->long_ns <= row->ns);
+            CHECK(row->long_ns >= (int64_t)row->long_count * NL_ACCOUNT_LONG_NS);
+        }
+        for (size_t j = 0; j < same->gaps; j++) {
+            const struct nl_idle_gap *gap = &idle->gaps[same->first_gap + j];
+            gaps[gap->class] += gap->end - gap->start;
+        }
+        for (size_t j = 0; j < same->sums; j++) {
+            const struct nl_idle_sum *sum = &idle->sums[same->first_sum + j];
+            booked[sum->class][sum->activity] -= sum->total_ns;
+        }
+        for (unsigned class = 0; class < NL_IDLE_CLASSES; class ++) {
+            if (class != NL_IDLE_SHORT)
+                CHECK_INT(gaps[class], same->class_ns[class]);
+            for (unsigned activity = 0; activity < NL_DID_COUNT; activity++)
+                CHECK_INT(booked[class][activity], 0);
+        }
+    }
+    nl_idle_free(idle);
+}
+
 /* Against the breakdown, the table of idle time, and the span. */
 static void check_identities(const struct nl_trace *trace, const struct nl_account *account,
                              const struct nl_window *window)
@@ -227,6 +272,7 @@ static void check_identities(const struct nl_trace *trace, const struct nl_accou
         CHECK_INT(all, nl_account_total(&account->devices[i]));
     }
     nl_free(parts);
+    check_classes(trace, account, window);
 }
 
 static void agrees_with_single_nanoseconds(void)
