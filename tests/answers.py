@@ -432,6 +432,61 @@ def corrected(verdict):
     return verdict["file"].endswith("test_xplanes/tpu_inference_2.xplane.pb")
 
 
+def place(row):
+    return row["rank"], row["device"]
+
+
+def summed(rows, key, value="ns"):
+    sums = {}
+    for row in rows:
+        sums[key(row)] = sums.get(key(row), 0) + (row[value] or 0)
+    return {key: ns for key, ns in sums.items() if ns}
+
+
+# Parts of the account that a cause can save at most.
+BOUNDS = {"h2d_in_critical_path": "exposed_copy", "d2h_in_critical_path": "exposed_copy", "exposed_communication": "exposed_comm",
+          "comm_on_compute_stream": "exposed_comm", "sync_calls": "idle", "cpu_dispatch_overhead": "idle", "gpu_idle": "idle",
+          "launch_bound_small_kernels": "idle", "cuda_graph_absent": "idle", "allocator_churn": "idle",
+          "jit_compile_in_loop": "idle", "launch_api_slow": "idle", "launch_latency_gap": "idle", "dataloader_stall": "idle"}
+
+
+def one_account(name, paths, result, ask_sql):
+    """Tables, findings and SQL say the same of every nanosecond: identities of the account, and possible savings."""
+    rows = [row for row in result["account"] if row["inside"]]
+    faults = []
+    idle = [row for row in rows if row["part"] == "idle" and row["device"] is not None]
+    causes = summed(result["idle_causes"], lambda row: (place(row), row["class"], row["activity"]), "total_ns")
+    if causes != summed(idle, lambda row: (place(row), row["class"], row["kind"])):
+        faults.append("classes of idle time differ between account and idle_causes")
+    for row in result["breakdown"]:
+        mine = [other for other in rows if place(other) == place(row)]
+        if sum(place(other) == place(row) for other in result["breakdown"]) == 1 and mine and \
+                sum(other["ns"] for other in mine) != row["wall_ns"]:
+            faults.append("the parts of %s are not its wall time" % (place(row),))
+    ids = {finding["id"]: finding for finding in result["findings"]}
+    claimed = summed([row for row in result["account"] if row["finding"]], lambda row: row["finding"])
+    for finding in ids.values():
+        if claimed.get(finding["id"], 0) != finding["claims_ns"]:
+            faults.append("%s claims %s, its rows are %s" % (finding["id"], finding["claims_ns"], claimed.get(finding["id"])))
+        part = BOUNDS.get(finding["cause"])
+        there = [row for row in rows if part and row["part"].startswith(part) or part == "exposed_copy" and
+                 row["part"] in ("exposed_memset", "migration")]
+        most = sum(row["ns"] for row in there if place(row) == (finding["scope"]["rank"], finding["scope"]["gpu"]))
+        if part and rows and finding["saving_ns"][1] > most:
+            faults.append("%s saves %d of %d ns" % (finding["id"], finding["saving_ns"][1], most))
+    faults += ["a row is claimed by %s, which is no finding" % name for name in claimed if name not in ids]
+    if ask_sql:
+        env = dict(os.environ, NEUROLENS_LEDGER=tempfile.mkdtemp())
+        query = "SELECT rank, device, phase, part, class, kind, finding, sum(ns) AS ns FROM account GROUP BY 1, 2, 3, 4, 5, 6, 7"
+        done = subprocess.run([PROGRAM, "sql", "-q", "--format", "json", *paths, query], capture_output=True, env=env, timeout=120)
+        key = lambda row: (place(row), row["phase"], row["part"], row["class"], row["kind"], row["finding"])
+        answer = json.loads(done.stdout)["result"]
+        rows = [dict(zip([column["name"] for column in answer["columns"]], row)) for row in answer["rows"]]
+        if summed(rows, key) != summed(result["account"], key):
+            faults.append("SQL differs")
+    check(not faults, "one account: " + name, "; ".join(faults))
+
+
 def verdicts():
     global skipped
     path = os.path.join(SHARED, "oracles", "verdicts.jsonl")
@@ -459,7 +514,9 @@ def verdicts():
             faults.append("culprit not named")
         flat = re.sub(r"\s+", " ", " ".join(lines[:45]))
         faults += ["says /%s/" % p for p in verdict.get("must_not_say") or [] if re.search(p, flat, re.I)]
-        answer = json.loads(run(paths, "--format", "json")[1])["result"]["answer"]
+        result = json.loads(run(paths, "--format", "json")[1])["result"]
+        one_account(verdict["file"], paths, result, len(paths) == 1)
+        answer = result["answer"]
         if answer["class"] not in [verdict["class"], *verdict.get("also_ok", [])]:
             faults.append("class " + answer["class"])
         check(not faults, verdict["file"], "; ".join(faults))

@@ -78,6 +78,7 @@ struct nl_account_row {
  * time of the program's start-up, as far as one knows. */
 struct nl_account_device {
     uint32_t device, process;    /* rows; NL_NULL_ROW unknown, device of a CPU-only account */
+    uint32_t feeder;             /* thread that launches most of its work; NL_NULL_ROW unknown */
     int64_t rank, ordinal;       /* NL_NULL_I64 unknown */
     int64_t start, end;          /* span of the account */
     int64_t work_start, wall_ns; /* of the device's work */

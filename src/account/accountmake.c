@@ -127,9 +127,9 @@ static void tell_span(void *context, const struct nl_work_lane *lanes, size_t co
 
 /* Some files do not say whose a device's work is, or say it differently from whose the calls are; launches
  * tell. */
-static uint32_t feeding_process(const struct nl_account_maker *maker, size_t first, size_t count)
+static uint32_t feeding_process(const struct nl_account_maker *maker, uint32_t thread, size_t first,
+                                size_t count)
 {
-    uint32_t thread = nl_feeder(maker->trace, &maker->lanes_of, maker->lanes + first, count);
     uint32_t process = thread == NL_NULL_ROW ? NL_NULL_ROW : maker->trace->thread.process[thread];
     for (size_t i = first; i < first + count; i++)
         if (maker->lanes[i].process == process)
@@ -151,10 +151,12 @@ static void add_groups(struct nl_account_maker *maker)
             process = lane->process == process ? process : NL_NULL_ROW;
             rank = lane->rank == rank ? rank : NL_NULL_I64;
         }
+        uint32_t feeder = nl_feeder(trace, &maker->lanes_of, maker->lanes + i, next - i);
         nl_grow(&maker->groups, &maker->group_cap, maker->group_count + 1);
         maker->groups[maker->group_count++] = (struct nl_account_group){
             .device = {.device = lanes->device,
                        .process = process,
+                       .feeder = feeder,
                        .rank = rank,
                        .ordinal = lanes->device == NL_NULL_ROW
                                       ? NL_NULL_I64
@@ -165,7 +167,7 @@ static void add_groups(struct nl_account_maker *maker)
             .phases = nl_phases_of(&maker->phases, rank),
             .lane_first = i,
             .lane_count = next - i,
-            .host = feeding_process(maker, i, next - i)};
+            .host = feeding_process(maker, feeder, i, next - i)};
     }
 }
 

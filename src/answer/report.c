@@ -9,6 +9,8 @@
 #include "tables/memo.h"
 #include "base/pool.h"
 
+#include <limits.h>
+
 static const char *const analyze_plan[] = {"time_breakdown",
                                            "account",
                                            "idle",
@@ -115,6 +117,7 @@ struct report_run {
     struct nl_report *report;
     struct nl_err *errs; /* one per task */
     size_t *order;       /* of the analyses */
+    bool claims;         /* findings are made for the account alone */
 };
 
 static bool is_among(const char *name, const char *const *names)
@@ -146,12 +149,18 @@ static size_t *order_analyses(const struct nl_report_plan *plan)
     return order;
 }
 
+#define LAST_WORKER UINT_MAX /* the account is told when all findings are known: it has their ids */
+
+static bool is_account(const struct report_run *run, size_t number)
+{
+    return !strcmp(run->plan->analyses[number], "account");
+}
+
 static void run_task(void *context, size_t index, unsigned worker)
 {
-    (void)worker;
     struct report_run *run = context;
     if (index == 0) {
-        if (run->plan->has_findings)
+        if (run->plan->has_findings || run->claims)
             run->report->findings =
                 nl_findings_new(run->trace, &run->options, run->job, &run->errs[0]);
         return;
@@ -160,9 +169,27 @@ static void run_task(void *context, size_t index, unsigned worker)
     const struct nl_analysis *analysis = nl_analysis_find(run->plan->analyses[number]);
     if (!analysis)
         NL_BUG("a report plan names an unknown analysis");
+    if (is_account(run, number) && worker != LAST_WORKER)
+        return;
     run->report->results[number] =
         nl_analysis_run(analysis, run->trace, &run->options, run->job, &run->errs[number + 1]);
     nl_job_add(run->job, 1);
+}
+
+static void run_account(struct report_run *run, size_t tasks)
+{
+    const struct nl_findings *findings = run->report->findings;
+    if (findings) {
+        run->options.claims = findings->claims;
+        run->options.claim_count = findings->claim_count;
+    }
+    for (size_t task = 1; task < tasks; task++)
+        if (is_account(run, run->order[task - 1]))
+            run_task(run, task, LAST_WORKER);
+    if (!run->plan->has_findings) {
+        nl_findings_free(run->report->findings);
+        run->report->findings = NULL;
+    }
 }
 
 /* True when every task gave its result; else *err is the first one's error. */
@@ -189,7 +216,9 @@ static bool run_tasks(struct report_run *run, struct nl_err *err)
         run->errs[i] = *err;
     run->order = order_analyses(run->plan);
     nl_job_phase(run->job, "analyzing", tasks - 1);
+    run->claims = run->options.section && run->plan->analyses[0] && is_account(run, 0);
     nl_parallel(nl_job_threads(run->job), tasks, run_task, run);
+    run_account(run, tasks);
     bool done = all_done(run, err);
     if (done && run->plan->has_findings && !run->options.section)
         nl_verdict_make(run->report, run->trace, &run->options);

@@ -239,6 +239,8 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
     put_remark(tape, &finding->culprit, arena);
     for (size_t i = 0; i < NL_FINDING_ALSO; i++)
         put_remark(tape, &finding->also[i], arena);
+    for (size_t i = 0; i < NL_FINDING_ALTERNATIVES; i++)
+        put_remark(tape, &finding->alternatives[i], arena);
     put_remark(tape, &finding->not_this_if, arena);
     put_remark(tape, &finding->explained_by, arena);
     put_remark(tape, &finding->reason, arena);
@@ -249,9 +251,10 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
     put_flag(tape, &finding->timeless);
     put_f64(tape, &finding->confidence);
     put_f64(tape, &finding->cost_share);
-    int64_t *const numbers[] = {&finding->cost_ns,      &finding->beyond_ns,    &finding->wins_ns,
-                                &finding->saving_ns[0], &finding->saving_ns[1], &finding->rank,
-                                &finding->device,       &finding->steps[0],     &finding->steps[1]};
+    int64_t *const numbers[] = {&finding->cost_ns, &finding->beyond_ns,    &finding->claims_ns,
+                                &finding->wins_ns, &finding->saving_ns[0], &finding->saving_ns[1],
+                                &finding->rank,    &finding->device,       &finding->steps[0],
+                                &finding->steps[1]};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         put_i64(tape, numbers[i]);
     put_size(tape, &finding->devices);

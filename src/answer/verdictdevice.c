@@ -11,6 +11,7 @@
 #include "tables/answer.h"
 #include "tables/lookup.h"
 #include "tables/memo.h"
+#include "timeline/hostbusy.h"
 
 #define WEIGHTY      0.25 /* of the time: a cause beside computing */
 #define MOST_COMPUTE 0.75
@@ -270,6 +271,23 @@ static void narrow(struct nl_device_case *it)
     it->in_steps = true;
 }
 
+/* No more than what the device does not compute; where the CPU has as much to do afterwards, no more than what it does
+ * not work either (timeline/hostbusy.h). */
+static int64_t bounded(const struct nl_device_case *it, enum nl_verdict_class class, int64_t ns)
+{
+    const struct nl_account_device *device = it->parts.account;
+    int64_t start = it->in_steps ? it->first : device->work_start;
+    int64_t end = it->in_steps ? it->last : device->work_start + device->wall_ns;
+    int64_t most = it->parts.total - part(it, NL_TIME_COMPUTE);
+    if (class == NL_VERDICT_COPY || class == NL_VERDICT_COMMUNICATION || class == NL_VERDICT_SYNC) {
+        const struct nl_api_roles *roles = nl_memo_roles(it->judged->options->memo);
+        int64_t busy = nl_host_busy(it->judged->trace, roles, device->feeder, start, end);
+        int64_t rest = it->parts.total - busy;
+        most = rest < most ? rest : most;
+    }
+    return ns < most ? ns : most > 0 ? most : 0;
+}
+
 static void put_saving(struct nl_device_case *it, int64_t ns)
 {
     struct nl_verdict_words *verdict = it->judged->verdict;
@@ -318,7 +336,7 @@ static bool judge_timeline(struct nl_judged *judged)
     it.inside_ns = won_inside(&it, it.inside);
     tellers[group.class](&it, group.ns);
     if (group.class != NL_VERDICT_COMPUTE)
-        put_saving(&it, group.ns);
+        put_saving(&it, bounded(&it, group.class, group.ns));
     else if (it.inside)
         put_saving(&it, it.inside_ns);
     put_phase(&it);

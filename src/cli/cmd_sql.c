@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/progress.h"
 #include "cli/shell.h"
+#include "findings/claims.h"
 
 #define SCRIPT_MAX       ((size_t)64 << 20)
 #define TALK_ROWS        1000 /* rows of an answer in the shell unless --limit */
@@ -63,7 +64,8 @@ static bool ask(struct nl_shell *shell, const char *query, struct nl_err *err)
     bool talk = !query && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !settings->output;
     struct nl_db_options options = {.absolute = settings->absolute,
                                     .time_limit_ms = settings->timeout_ns / NS_PER_MS,
-                                    .row_limit = (uint64_t)settings->limit};
+                                    .row_limit = (uint64_t)settings->limit,
+                                    .claims = nl_claims_new};
     if (talk && !options.row_limit)
         options.row_limit = TALK_ROWS;
     shell->db = nl_db_open(shell->trace, &options, shell->call->job, err);

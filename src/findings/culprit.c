@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "findings/bound.h"
+
 #define MOSTLY    0.3 /* of the rows' time: less is no culprit */
 #define NAME_MOST 60
 #define MOST_SEEN 64
@@ -18,32 +20,29 @@ enum about {
     ABOUT_CODE
 };
 
-/* What of the device's time a cause can save at most. */
-enum bound { BOUND_IDLE, BOUND_COPIES, BOUND_COMM, BOUND_WAITS, BOUND_NONE };
-
 static const struct {
     const char *cause;
     enum about about;
     const char *words; /* before the name; NULL: the title stays as it is */
-    enum bound bound;
+    bool waits_bound;  /* no more can be saved than the idle time after waits */
 } rows[] = {
-    {"h2d_in_critical_path", ABOUT_HTOD, ", copied by ", BOUND_COPIES},
-    {"d2h_in_critical_path", ABOUT_DTOH, ", copied by ", BOUND_COPIES},
-    {"pageable_memcpy", ABOUT_COPIES, ", by ", BOUND_NONE},
-    {"sync_memcpy", ABOUT_COPIES, ", by ", BOUND_WAITS},
-    {"many_small_copies", ABOUT_COPIES, ", by ", BOUND_NONE},
-    {"exposed_communication", ABOUT_COMM, ", most in ", BOUND_COMM},
-    {"sync_calls", ABOUT_WAITS, ": ", BOUND_IDLE},
-    {"item_scalar_readback", ABOUT_WAITS, ": ", BOUND_NONE},
-    {"cpu_dispatch_overhead", ABOUT_OPS, ", most in ", BOUND_IDLE},
-    {"launch_bound_small_kernels", ABOUT_OPS, ", most in ", BOUND_IDLE},
-    {"cuda_graph_absent", ABOUT_OPS, NULL, BOUND_IDLE},
-    {"allocator_churn", ABOUT_ALLOCATION, ": ", BOUND_IDLE},
-    {"jit_compile_in_loop", ABOUT_CODE, ": ", BOUND_IDLE},
-    {"launch_api_slow", ABOUT_OPS, NULL, BOUND_IDLE},
-    {"launch_latency_gap", ABOUT_OPS, NULL, BOUND_IDLE},
-    {"gpu_idle", ABOUT_OPS, NULL, BOUND_IDLE},
-    {"dataloader_stall", ABOUT_OPS, NULL, BOUND_IDLE},
+    {"h2d_in_critical_path", ABOUT_HTOD, ", copied by ", false},
+    {"d2h_in_critical_path", ABOUT_DTOH, ", copied by ", false},
+    {"pageable_memcpy", ABOUT_COPIES, ", by ", false},
+    {"sync_memcpy", ABOUT_COPIES, ", by ", true},
+    {"many_small_copies", ABOUT_COPIES, ", by ", false},
+    {"exposed_communication", ABOUT_COMM, ", most in ", false},
+    {"sync_calls", ABOUT_WAITS, ": ", false},
+    {"item_scalar_readback", ABOUT_WAITS, ": ", false},
+    {"cpu_dispatch_overhead", ABOUT_OPS, ", most in ", false},
+    {"launch_bound_small_kernels", ABOUT_OPS, ", most in ", false},
+    {"cuda_graph_absent", ABOUT_OPS, NULL, false},
+    {"allocator_churn", ABOUT_ALLOCATION, ": ", false},
+    {"jit_compile_in_loop", ABOUT_CODE, ": ", false},
+    {"launch_api_slow", ABOUT_OPS, NULL, false},
+    {"launch_latency_gap", ABOUT_OPS, NULL, false},
+    {"gpu_idle", ABOUT_OPS, NULL, false},
+    {"dataloader_stall", ABOUT_OPS, NULL, false},
 };
 
 enum field { FIELD_PLACE, FIELD_WAIT, FIELD_NAME };
@@ -127,43 +126,27 @@ static struct share largest(const struct nl_account *account,
     return best;
 }
 
-static const struct nl_account_device *device_of(const struct nl_account *account,
-                                                 const struct nl_scene *scene)
-{
-    for (size_t i = 0; i < account->device_count; i++)
-        if (account->devices[i].device == scene->device->device &&
-            account->devices[i].rank == scene->device->rank &&
-            account->devices[i].ordinal == scene->device->ordinal)
-            return &account->devices[i];
-    return NULL;
-}
-
-static int64_t bound_of(const struct nl_scene *scene, const struct nl_account *account,
-                        const struct nl_account_device *device, enum bound bound)
+static void bound_by_waits(struct nl_finding *finding, const struct nl_account *account,
+                           const struct nl_account_device *device)
 {
     int64_t waits;
-    switch (bound) {
-    case BOUND_IDLE: return scene->parts->idle_ns;
-    case BOUND_COPIES: return scene->parts->exposed_copy_ns;
-    case BOUND_COMM: return scene->parts->exposed_comm_ns;
-    case BOUND_WAITS: (void)largest(account, device, ABOUT_WAITS, &waits); return waits;
-    case BOUND_NONE: break;
-    }
-    return INT64_MAX;
+    (void)largest(account, device, ABOUT_WAITS, &waits);
+    for (size_t end = 0; end < 2; end++)
+        finding->saving_ns[end] = finding->saving_ns[end] < waits ? finding->saving_ns[end] : waits;
 }
 
 void nl_culprit_name(struct nl_finding *finding, const struct nl_scene *scene,
                      const struct nl_account *account)
 {
-    const struct nl_account_device *device = device_of(account, scene);
+    const struct nl_account_device *device = nl_scene_account(account, scene);
     size_t i = 0;
     while (i < sizeof rows / sizeof rows[0] && strcmp(rows[i].cause, finding->cause) != 0)
         i++;
     if (i == sizeof rows / sizeof rows[0] || !device)
         return;
-    int64_t whole, bound = bound_of(scene, account, device, rows[i].bound);
-    for (size_t end = 0; end < 2; end++)
-        finding->saving_ns[end] = finding->saving_ns[end] < bound ? finding->saving_ns[end] : bound;
+    int64_t whole;
+    if (rows[i].waits_bound)
+        bound_by_waits(finding, account, device);
     struct share best = largest(account, device, rows[i].about, &whole);
     struct nl_str name = best.name ? nl_account_name(account, best.name) : (struct nl_str){"", 0};
     if (!rows[i].words || !name.len || says_copy(name) || (double)best.ns < MOSTLY * (double)whole)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "findings/advice.h"
+#include "findings/bound.h"
+#include "findings/claims.h"
 #include "findings/culprit.h"
 #include "tables/memo.h"
 #include "findings/ranking.h"
@@ -92,6 +94,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
         nl_remedies(best.remedies ? best.remedies : cause->id,
                     nl_setting_of(scenes->items[worst].trace, scenes->items[worst].device->device),
                     &findings->arena);
+    nl_bound_saving(&best, &scenes->items[worst], account);
     nl_culprit_name(&best, &scenes->items[worst], account);
     best.devices = found;
     best.of_devices = scenes->count;
@@ -157,9 +160,9 @@ static struct nl_findings *find(const struct nl_trace *trace,
         else
             judge(findings, asked, account, i);
     }
-    nl_scenes_release(&scenes);
-    nl_scenes_release(&hosts);
     if (cancelled) {
+        nl_scenes_release(&scenes);
+        nl_scenes_release(&hosts);
         nl_findings_free(findings);
         nl_fail(err, NL_INTERRUPTED, "stopped while looking for causes");
         return NULL;
@@ -168,6 +171,9 @@ static struct nl_findings *find(const struct nl_trace *trace,
     if (!options->all)
         select_printed(findings);
     nl_findings_rank(findings);
+    nl_findings_claim(findings, &scenes, account);
+    nl_scenes_release(&scenes);
+    nl_scenes_release(&hosts);
     for (size_t i = 0; i < findings->count; i++)
         nl_finding_surer(&findings->items[i], trace, &findings->arena);
     return findings;

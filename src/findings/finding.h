@@ -16,14 +16,15 @@
 
 #include "tables/analyze.h"
 
-#define NL_FINDING_CONFIDENCE  0.8
-#define NL_FINDING_LEAST_NS    50000
-#define NL_FINDING_LEAST_SHARE 0.005
-#define NL_FINDING_EVIDENCE    8
-#define NL_FINDING_SUGGESTIONS 4
-#define NL_FINDING_EXAMPLES    3
-#define NL_FINDING_NEEDS       6
-#define NL_FINDING_ALSO        2
+#define NL_FINDING_CONFIDENCE   0.8
+#define NL_FINDING_LEAST_NS     50000
+#define NL_FINDING_LEAST_SHARE  0.005
+#define NL_FINDING_EVIDENCE     8
+#define NL_FINDING_SUGGESTIONS  4
+#define NL_FINDING_EXAMPLES     3
+#define NL_FINDING_NEEDS        6
+#define NL_FINDING_ALSO         2
+#define NL_FINDING_ALTERNATIVES 6
 
 enum nl_severity { NL_SEVERITY_INFO, NL_SEVERITY_WARNING, NL_SEVERITY_CRITICAL };
 
@@ -59,11 +60,13 @@ struct nl_finding {
     const char *cause, *title;
     const char *culprit;               /* name from the profile that stands in the title, or NULL */
     const char *also[NL_FINDING_ALSO]; /* causes that went into it (ranking.h); NULL none */
+    const char *alternatives[NL_FINDING_ALTERNATIVES]; /* causes of findings that it explains */
     enum nl_severity severity;
     double confidence;
     int64_t cost_ns, beyond_ns; /* beyond: of cost, not accounted for by findings above */
     double cost_share;          /* of the device's wall time; NaN where that is not known */
     int64_t saving_ns[2];
+    int64_t claims_ns;          /* of the account's rows that it claims (claims.h) */
     int64_t wins_ns;            /* of saving_ns[1], not won by findings above */
     int64_t rank, device;       /* the place that loses most; NL_NULL_I64 unknown */
     size_t devices, of_devices; /* holds on `devices` of `of_devices` */
@@ -94,6 +97,9 @@ struct nl_findings {
     size_t count, cap, hidden; /* hidden: not printed because small, unsure or thinly founded */
     struct nl_abstention *abstained;
     size_t abstained_count, abstained_cap;
+    const char *
+        *claims; /* per row of the account: id of a finding or NULL; NULL once it was kept */
+    size_t claim_count;
     size_t judged; /* causes that were looked at and found absent */
     struct nl_arena arena;
 };

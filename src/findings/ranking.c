@@ -120,6 +120,24 @@ static int by_weight(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* Who has the time names those that explain it in another way. */
+static void tell_alternatives(struct nl_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const char *owner = findings->items[i].explained_by;
+        for (size_t j = 0; owner && j < findings->count; j++) {
+            size_t at = 0;
+            const char **others = findings->items[j].alternatives;
+            if (strcmp(findings->items[j].id, owner) != 0)
+                continue;
+            while (at < NL_FINDING_ALTERNATIVES && others[at])
+                at++;
+            if (at < NL_FINDING_ALTERNATIVES)
+                others[at] = findings->items[i].cause;
+        }
+    }
+}
+
 void nl_findings_rank(struct nl_findings *findings)
 {
     if (!findings->count)
@@ -130,4 +148,5 @@ void nl_findings_rank(struct nl_findings *findings)
         grade(&findings->items[i]);
     }
     qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
+    tell_alternatives(findings);
 }

@@ -15,11 +15,15 @@
 #include "store/trace.h"
 
 struct nl_db;
+struct nl_window;
 
 struct nl_db_options {
     bool absolute;         /* times as in the store, not relative to the first event */
     int64_t time_limit_ms; /* per statement; 0 = none */
-    uint64_t row_limit;    /* rows returned per statement; 0 = none; the rest is cut and said */
+    /* Id of the finding that claims each row of nl_account_new(trace, window); nl_free the array. NULL: unknown. */
+    const char **(*claims)(const struct nl_trace *trace, const struct nl_window *window,
+                           size_t *count);
+    uint64_t row_limit; /* rows returned per statement; 0 = none; the rest is cut and said */
 };
 
 /* Borrows the trace. */

@@ -6,18 +6,43 @@
 
 #define MOST_TEXT (1 << 20)
 
+/* What a statement reads; claims are made when they are first asked for. */
+struct opened {
+    struct nl_account *account;
+    struct nl_window window;
+    const char **claims;
+    size_t claim_count;
+    bool claimed;
+};
+
 static bool open_account(struct nl_tf_call *call, sqlite3_value **args)
 {
-    struct nl_window window = nl_argument_window(call, args, true);
-    struct nl_account *account = nl_account_new(call->db->trace, &window);
-    call->rows = account->row_count;
-    call->state = account;
+    struct opened *opened = nl_zalloc(sizeof *opened);
+    opened->window = nl_argument_window(call, args, true);
+    opened->account = nl_account_new(call->db->trace, &opened->window);
+    call->rows = opened->account->row_count;
+    call->state = opened;
     return true;
 }
 
 static void close_account(struct nl_tf_call *call)
 {
-    nl_account_free(call->state);
+    struct opened *opened = call->state;
+    if (!opened)
+        return;
+    nl_account_free(opened->account);
+    nl_free(opened->claims);
+    nl_free(opened);
+}
+
+static void show_finding(const struct nl_tf_call *call, size_t index, sqlite3_context *context)
+{
+    struct opened *opened = call->state;
+    if (!opened->claimed && call->db->options.claims)
+        opened->claims =
+            call->db->options.claims(call->db->trace, &opened->window, &opened->claim_count);
+    opened->claimed = true;
+    nl_show_text(context, index < opened->claim_count ? opened->claims[index] : NULL);
 }
 
 static void show_culprit(const struct nl_account *account, const struct nl_account_row *row,
@@ -60,11 +85,12 @@ static void more_columns(const struct nl_tf_call *call, const struct nl_account_
                          int column, sqlite3_context *context)
 {
     char room[64];
+    const struct nl_account *account = ((const struct opened *)call->state)->account;
     switch (column) {
     case 11: sqlite3_result_text(context, nl_account_kind(row, room), -1, SQLITE_TRANSIENT); break;
-    case 12: show_name(call->state, row->op, context); break;
-    case 13: show_name(call->state, row->range, context); break;
-    case 14: show_name(call->state, row->wait, context); break;
+    case 12: show_name(account, row->op, context); break;
+    case 13: show_name(account, row->range, context); break;
+    case 14: show_name(account, row->wait, context); break;
     case 15:
         nl_show_text(context, row->class < NL_IDLE_CLASSES
                                   ? nl_idle_class_name((enum nl_idle_class)row->class)
@@ -79,15 +105,15 @@ static void more_columns(const struct nl_tf_call *call, const struct nl_account_
     case 18:
         nl_show_int(context, row->bytes == NL_NULL_U64 ? NL_NULL_I64 : (int64_t)row->bytes);
         break;
-    case 19: show_process(call->state, row, context); break;
-    default: show_name(call->state, row->name, context); break;
+    case 19: show_process(account, row, context); break;
+    default: show_name(account, row->name, context); break;
     }
 }
 
 static void account_column(const struct nl_tf_call *call, size_t index, int column,
                            sqlite3_context *context)
 {
-    const struct nl_account *account = call->state;
+    const struct nl_account *account = ((const struct opened *)call->state)->account;
     const struct nl_account_row *row = &account->rows[index];
     const struct nl_account_device *device = &account->devices[row->device];
     switch (column) {
@@ -100,7 +126,7 @@ static void account_column(const struct nl_tf_call *call, size_t index, int colu
     case 6: nl_show_int(context, nl_account_per_step(account, row)); break;
     case 7: show_share(row->ns, nl_account_total(device), context); break;
     case 8: nl_show_int(context, device->laid_out ? NL_NULL_I64 : row->inside); break;
-    case 9: sqlite3_result_null(context); break;
+    case 9: show_finding(call, index, context); break;
     case 10: show_share(row->ns, device->phase_ns[row->phase], context); break;
     default: more_columns(call, row, column, context); break;
     }
@@ -133,7 +159,8 @@ const struct nl_table_function nl_tf_account = {
             {"share", "REAL", "of all time of the device's account"},
             {"inside", "INTEGER",
              "1 between the device's first and last work; NULL where the file has no start times"},
-            {"finding", "TEXT", "finding that claims the time; NULL as long as none does"},
+            {"finding", "TEXT",
+             "id of the finding that explains the row (at most one); NULL where none does"},
             {"phase_share", "REAL", "of the device's time in that phase"},
             {"kind", "TEXT",
              "category of the kernel, kind of copy, or what the CPU did: operator, …"},

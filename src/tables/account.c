@@ -41,7 +41,7 @@ static struct nl_cell name_cell(struct nl_result *result, const struct nl_accoun
 }
 
 static void add_row(struct nl_result *result, const struct nl_account *account,
-                    const struct nl_account_row *row, struct nl_buf *text)
+                    const struct nl_account_row *row, const char *finding, struct nl_buf *text)
 {
     const struct nl_account_device *device = &account->devices[row->device];
     char room[64];
@@ -59,6 +59,7 @@ static void add_row(struct nl_result *result, const struct nl_account *account,
     cells[7] = nl_answer_share(row->ns, nl_account_total(device));
     cells[8] = nl_answer_share(row->ns, device->phase_ns[row->phase]);
     cells[9] = nl_cell_i64(device->laid_out ? NL_NULL_I64 : row->inside);
+    cells[10] = nl_answer_static(finding);
     cells[11] = nl_cell_text(result, nl_str(kind));
     cells[12] = name_cell(result, account, row->op);
     cells[13] = name_cell(result, account, row->range);
@@ -82,7 +83,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_buf text;
     nl_buf_init(&text, MOST_TEXT);
     for (size_t i = 0; i < account->row_count; i++)
-        add_row(result, account, &account->rows[i], &text);
+        add_row(result, account, &account->rows[i],
+                i < options->claim_count ? options->claims[i] : NULL, &text);
     nl_buf_release(&text);
     nl_answer_settle(result, "ns");
     return result;

@@ -30,7 +30,9 @@ struct nl_analyze_options {
     struct nl_memo *memo; /* shared by analyses of one report (tables/memo.h); may be NULL */
     /* What one step is told to be: model FLOPs and tokens (or samples); 0 = not told. */
     double flops_per_step, tokens_per_step;
-    bool all;            /* findings also below the thresholds of printing */
+    bool all;                  /* findings also below the thresholds of printing */
+    const char *const *claims; /* per row of the memo's account: id of a finding; may be NULL */
+    size_t claim_count;
     const char *section; /* of a report: this analysis alone, or NL_SECTION_FINDINGS; NULL = all */
 };
 

@@ -119,6 +119,16 @@ static void put_scope(struct nl_json *json, const struct nl_finding *finding)
     nl_json_close(json, '}');
 }
 
+/* Up to `most`, or up to NULL. */
+static void put_texts(struct nl_json *json, const char *key, const char *const *texts, size_t most)
+{
+    nl_json_key(json, key);
+    nl_json_open(json, '[');
+    for (size_t i = 0; i < most && texts[i]; i++)
+        nl_json_text(json, texts[i]);
+    nl_json_close(json, ']');
+}
+
 static void put_finding(struct nl_json *json, const struct nl_finding *finding,
                         const struct nl_view_options *options)
 {
@@ -132,12 +142,10 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding,
     nl_json_put_f64(json, "cost_share", finding->cost_share, true);
     put_i64(json, "beyond_ns", finding->beyond_ns);
     put_i64(json, "wins_ns", finding->wins_ns);
+    put_i64(json, "claims_ns", finding->claims_ns);
     nl_json_put_text(json, "culprit", finding->culprit);
-    nl_json_key(json, "also");
-    nl_json_open(json, '[');
-    for (size_t i = 0; i < NL_FINDING_ALSO && finding->also[i]; i++)
-        nl_json_text(json, finding->also[i]);
-    nl_json_close(json, ']');
+    put_texts(json, "also", finding->also, NL_FINDING_ALSO);
+    put_texts(json, "alternatives", finding->alternatives, NL_FINDING_ALTERNATIVES);
     nl_json_put_text(json, "explained_by", finding->explained_by);
     nl_json_key(json, "saving_ns");
     nl_json_open(json, '[');
