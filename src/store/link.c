@@ -222,10 +222,71 @@ static void link_ends(const struct nl_trace *t, const uint32_t *lanes, const int
     nl_free(cursors);
 }
 
+static bool is_call(const struct nl_trace *t, uint32_t slice)
+{
+    return slice != NL_NULL_ROW && t->slice.kind[slice] == NL_KIND_API;
+}
+
+#define SHY_NS 2000
+
+/* The call that an arrow of a launch starts in. rocmProfileData draws it 2 µs before the end of the call, in whole
+ * microseconds, which may be before a short call begins: then the call that ends within those 2 µs. */
+static uint32_t launching_call(const struct nl_trace *t, struct nl_lane_cursor *cursor,
+                               uint32_t row)
+{
+    int64_t ts = t->flow.src_ts[row];
+    uint32_t lane = t->flow.src_lane[row];
+    for (int64_t ahead = SHY_NS / 2; ahead <= SHY_NS && ts < t->flow.dst_ts[row];
+         ahead += SHY_NS / 2) {
+        uint32_t near = nl_lane_slice_at(t, cursor, lane, ts + ahead);
+        if (is_call(t, near) && nl_slice_end(t, near) <= ts + SHY_NS)
+            return near;
+    }
+    return is_call(t, t->flow.src[row]) ? t->flow.src[row] : NL_NULL_ROW;
+}
+
+static uint64_t *correlation_of(struct nl_trace *t, uint32_t slice)
+{
+    uint32_t row = t->slice.detail[slice];
+    switch (t->slice.kind[slice]) {
+    case NL_KIND_KERNEL: return &t->kernel.correlation[row];
+    case NL_KIND_MEMCPY: return &t->copy.correlation[row];
+    case NL_KIND_MEMSET: return &t->memset.correlation[row];
+    case NL_KIND_API: return &t->api.correlation[row];
+    default: return NULL;
+    }
+}
+
+/* Arrows of launches join where no ids do: the call gets the number of its first arrow, its work that of the call. */
+static void link_launches(struct nl_trace *t)
+{
+    struct nl_lane_cursor *cursors = nl_zalloc(CURSORS * sizeof *cursors);
+    for (uint32_t i = 0; i < t->flow.rows; i++) {
+        uint32_t work = t->flow.dst[i], lane = t->flow.src_lane[i];
+        if (t->flow.kind[i] != NL_FLOW_LAUNCH || work == NL_NULL_ROW || lane == NL_NULL_ROW ||
+            t->slice.link[work] != NL_NULL_ROW || t->slice.detail[work] == NL_NULL_ROW)
+            continue;
+        uint32_t call = launching_call(t, &cursors[lane % CURSORS], i);
+        uint64_t *id = correlation_of(t, work);
+        if (call == NL_NULL_ROW || !id || is_call(t, work) || t->slice.detail[call] == NL_NULL_ROW)
+            continue;
+        uint64_t *of_call = correlation_of(t, call);
+        *of_call = *of_call == NL_NULL_U64 ? t->flow.id[i] : *of_call;
+        *id = *of_call;
+        t->flow.src[i] = call;
+        t->slice.link[work] = call;
+        uint32_t *first = &t->slice.link[call];
+        if (*first == NL_NULL_ROW || t->slice.ts[work] < t->slice.ts[*first])
+            *first = work;
+    }
+    nl_free(cursors);
+}
+
 static void link_flows(struct nl_trace *t)
 {
     link_ends(t, t->flow.src_lane, t->flow.src_ts, t->flow.src);
     link_ends(t, t->flow.dst_lane, t->flow.dst_ts, t->flow.dst);
+    link_launches(t);
 }
 
 void nl_link(struct nl_trace *t, const bool *per_process, unsigned threads, uint64_t *unlinked,

@@ -125,6 +125,31 @@ def check_rpd(check, tool, path):
         check.equal("%s %s" % (name, what), db.execute(theirs).fetchone(), one(tool, path, ours))
 
 
+# The same of the Chrome export beside it, whose times are whole microseconds and whose ids are its own.
+RPD_CHROME = [
+    ("kernels", 'SELECT count(*), sum(("end" - start) / 1000 * 1000) FROM rocpd_op WHERE opType_id IN (%s)' % KERNELS,
+     "SELECT count(*), sum(dur) FROM kernels"),
+    ("copies", 'SELECT count(*), sum(("end" - start) / 1000 * 1000) FROM rocpd_op WHERE opType_id IN (%s)' % COPIES,
+     "SELECT count(*), sum(dur) FROM copies"),
+    ("calls", 'SELECT s.string, count(*) FROM rocpd_api a JOIN rocpd_string s ON s.id = a.apiName_id WHERE s.string <> '
+     "'UserMarker' GROUP BY 1 ORDER BY 1", "SELECT name, count(*) FROM api GROUP BY 1 ORDER BY 1"),
+    ("launches", "SELECT n.string, a.start / 1000 * 1000 - (SELECT min(start) / 1000 * 1000 FROM rocpd_api), count(*) FROM "
+     "rocpd_api_ops l JOIN rocpd_api a ON a.id = l.api_id JOIN rocpd_op o ON o.id = l.op_id JOIN rocpd_string n ON "
+     "n.id = a.apiName_id GROUP BY a.id ORDER BY 2, 1",
+     "SELECT c.name, c.ts - (SELECT min(ts) FROM api), count(*) FROM slices w JOIN api c ON c.slice = w.link WHERE w.kind IN "
+     "('kernel', 'memcpy', 'memset') GROUP BY c.slice ORDER BY 2, 1"),
+]
+
+
+def check_rpd_chrome(check, tool, path):
+    """rpd2tracing's file of a database, by the database itself."""
+    name = os.path.basename(path)
+    db = sqlite3.connect("file:%s?mode=ro&immutable=1" % (path[:-len(".json")] + ".rpd"), uri=True)
+    for what, theirs, ours in RPD_CHROME:
+        check.equal("%s %s" % (name, what), [tuple(row) for row in db.execute(theirs)],
+                    [tuple(row) for row in tool.sql(path, ours)])
+
+
 ROCPD = [
     ("kernels", "rocpd_kernel_dispatch", "SELECT count(*), sum(max({end} - {start}, 0)), sum(group_segment_size)",
      "SELECT count(*), sum(dur), sum(static_shared_bytes) FROM kernels"),
@@ -274,6 +299,8 @@ def main():
             check_graphs(check, tool, path)
         elif path.endswith(".db"):
             check_rocpd(check, tool, path)
+        elif path.endswith(".json") and os.path.exists(path[:-len(".json")] + ".rpd"):
+            check_rpd_chrome(check, tool, path)
         elif path.endswith((".json", ".json.gz")):
             check_json(check, tool, path)
     check.finish()

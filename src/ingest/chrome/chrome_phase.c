@@ -155,7 +155,10 @@ static void take_flow(struct chrome_worker *worker)
         chrome_actor(event, CHROME_F_PID).number, chrome_actor(event, CHROME_F_TID).number};
     half->cat = category_id(worker);
     half->id = id;
-    half->bind = nl_str_is(text, "fwdbwd") ? NL_FLOW_FORWARD_BACKWARD : NL_FLOW_GENERIC;
+    bool launch = worker->load->rpd.on && nl_str_is(text, "api_op");
+    half->bind = launch                      ? NL_FLOW_LAUNCH
+                 : nl_str_is(text, "fwdbwd") ? NL_FLOW_FORWARD_BACKWARD
+                                             : NL_FLOW_GENERIC;
 }
 
 static void take_memory(struct chrome_worker *worker, int64_t ts)
@@ -224,7 +227,10 @@ static void take_counter(struct chrome_worker *worker)
         chrome_note(worker, CHROME_NOTE_BAD_COUNTER);
         return;
     }
-    uint32_t lane = chrome_process_lane(worker, NL_LANE_PROCESS, 0);
+    bool of_device = worker->load->rpd.on &&
+                     chrome_rpd_is_gpu(worker->load, chrome_actor(event, CHROME_F_PID).number);
+    uint32_t lane = of_device ? chrome_device_lane(worker, NL_LANE_DEVICE)
+                              : chrome_process_lane(worker, NL_LANE_PROCESS, 0);
     const char *p = args->ptr;
     struct nl_str key;
     struct chrome_value value;

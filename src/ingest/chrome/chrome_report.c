@@ -69,7 +69,7 @@ static void apply_label(struct chrome_load *load, struct chrome_worker *workers,
     if (!chrome_pid_seen(workers, count, label->pid)) {
         if (label->kind == CHROME_THREAD_NAME && is_device(workers, count, label->pid))
             label_stream(load, workers, count, label);
-        if (load->kineto)
+        if (load->kineto || chrome_rpd_is_gpu(load, label->pid))
             return;
     }
     uint32_t process = nl_builder_process(builder, load->source, label->pid);

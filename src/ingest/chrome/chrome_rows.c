@@ -10,14 +10,14 @@
 
 #define STEP_MARK "ProfilerStep#"
 
-static chrome_row_fn row_op, row_api, row_annotation, row_python, row_trace, row_overhead;
+static chrome_row_fn row_op, row_api, row_python, row_trace, row_overhead;
 static chrome_row_fn row_generic, row_call;
 
 const struct chrome_cat chrome_cats[] = {
     {"cpu_op", NL_KIND_OP, NL_LANE_THREAD, row_op, -1},
     {"hpu_op", NL_KIND_OP, NL_LANE_THREAD, row_op, -1},
     {"python_function", NL_KIND_PYTHON, NL_LANE_PYTHON, row_python, -1},
-    {"user_annotation", NL_KIND_NVTX, NL_LANE_ANNOTATION, row_annotation, -1},
+    {"user_annotation", NL_KIND_NVTX, NL_LANE_ANNOTATION, chrome_row_annotation, -1},
     {"cuda_runtime", NL_KIND_API, NL_LANE_THREAD, row_api, -1},
     {"cuda_driver", NL_KIND_API, NL_LANE_THREAD, row_api, -1},
     {"hip_runtime", NL_KIND_API, NL_LANE_THREAD, row_api, -1},
@@ -218,6 +218,8 @@ void chrome_take_complete(struct chrome_worker *worker)
     if (!chrome_event_time(worker, &ts) || !event_length(worker, ts, &dur))
         return;
     const struct chrome_cat *cat = chrome_category(worker);
+    if (!cat && worker->load->rpd.on && chrome_rpd_take(worker, ts, dur))
+        return;
     if (!cat)
         cat = &generic;
     else if (worker->event.unknown && cat->row != row_generic && cat->row != row_call)
@@ -338,7 +340,7 @@ static uint64_t flops(struct chrome_worker *worker)
     return NL_NULL_U64;
 }
 
-static void row_annotation(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
+void chrome_row_annotation(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                            int64_t dur)
 {
     uint32_t lane = chrome_thread_lane(worker, cat->lane, 0);
@@ -355,7 +357,7 @@ static void row_op(struct chrome_worker *worker, const struct chrome_cat *cat, i
     if (is_step(worker)) { /* PyTorch of 2021 calls its steps operators */
         struct chrome_cat step = *cat;
         step.kind = NL_KIND_NVTX;
-        row_annotation(worker, &step, ts, dur);
+        chrome_row_annotation(worker, &step, ts, dur);
         return;
     }
     uint32_t lane = chrome_thread_lane(worker, cat->lane, 0);

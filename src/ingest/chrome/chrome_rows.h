@@ -45,6 +45,8 @@ void chrome_set_aside(struct chrome_worker *worker, enum nl_kind kind, uint32_t 
 /* Raw text of the event's arguments as a name id, 0 when there are none; cut at 4 KiB. */
 uint32_t chrome_args_text(struct chrome_worker *worker, struct chrome_names *names);
 
+chrome_row_fn chrome_row_annotation;
+
 /* ---- chrome_device.c ---- */
 
 chrome_row_fn chrome_row_kernel, chrome_row_copy, chrome_row_memset, chrome_row_sync,

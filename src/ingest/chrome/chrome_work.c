@@ -174,8 +174,10 @@ void chrome_peek(struct chrome_worker *worker, const char *text, const char *end
         if (chrome_parse(&worker->parser, &worker->event, &p, end) != CHROME_OK)
             break;
         const struct chrome_cat *cat = chrome_category(worker);
-        if (!cat)
+        if (!cat) {
+            chrome_rpd_look(worker);
             continue;
+        }
         load->kineto |= cat->needs != CHROME_CAT_NOT_KINETO;
         struct chrome_actor pid = chrome_actor(&worker->event, CHROME_F_PID);
         if ((cat->kind != NL_KIND_API && cat->kind != NL_KIND_OP) || pid.name ||
@@ -190,4 +192,7 @@ void chrome_peek(struct chrome_worker *worker, const char *text, const char *end
             load->main_pid = pid.number;
         }
     }
+    load->rpd.on &= !load->kineto;
+    if (load->rpd.on)
+        load->main_pid = load->rpd.main_pid;
 }

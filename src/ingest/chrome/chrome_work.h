@@ -12,6 +12,7 @@
 #include "ingest/chrome/chrome_event.h"
 #include "ingest/chrome/chrome_lanes.h"
 #include "ingest/chrome/chrome_names.h"
+#include "ingest/chrome/chrome_rpd.h"
 #include "ingest/chrome/chrome_scan.h"
 #include "ingest/chrome/chrome_stacks.h"
 #include "ingest/ingest.h"
@@ -80,6 +81,7 @@ struct chrome_load {
     struct chrome_stacks stacks;
     bool lines;       /* events stand one per line, without a list around them */
     bool kineto;      /* known categories were seen in the first block */
+    struct chrome_rpd rpd;
     int64_t main_pid; /* process that device work belongs to, NL_NULL_I64 unknown */
 };
 

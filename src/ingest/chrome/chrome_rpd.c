@@ -1,0 +1,130 @@
+/* chrome_rpd — see chrome_rpd.h. */
+#include "ingest/chrome/chrome_rpd.h"
+
+#include "ingest/chrome/chrome_rows.h"
+
+static const struct chrome_cat cats[] = {
+    {"KernelExecution", NL_KIND_KERNEL, NL_LANE_STREAM, chrome_row_kernel, -1},
+    {"FillBuffer", NL_KIND_MEMSET, NL_LANE_STREAM, chrome_row_memset, -1},
+    {"Copy", NL_KIND_MEMCPY, NL_LANE_STREAM, chrome_row_copy, -1}, /* and what follows it */
+};
+static const struct chrome_cat call = {NULL, NL_KIND_API, NL_LANE_THREAD, NULL, -1};
+static const struct chrome_cat marker = {NULL, NL_KIND_NVTX, NL_LANE_ANNOTATION,
+                                         chrome_row_annotation, -1};
+/* Graphs and frames of markers lie over the operations that they hold. */
+static const struct chrome_cat cover = {NULL, NL_KIND_GPU_ANNOTATION, NL_LANE_GPU_ANNOTATION,
+                                        chrome_row_range, -1};
+static const struct chrome_cat other = {NULL, NL_KIND_DEVICE_OTHER, NL_LANE_DEVICE,
+                                        chrome_row_range, -1};
+
+static struct nl_str argument(const struct chrome_event *event, const char *wanted)
+{
+    struct nl_str key;
+    struct chrome_value value;
+    if (!chrome_has(event, CHROME_F_ARGS) || event->field[CHROME_F_ARGS].type != CHROME_OBJECT)
+        return (struct nl_str){"", 0};
+    const char *p = event->field[CHROME_F_ARGS].ptr, *end = p + event->field[CHROME_F_ARGS].len;
+    while (chrome_member(&p, end, &key, &value))
+        if (nl_str_is(key, wanted) && value.type == CHROME_STRING)
+            return chrome_text(&value);
+    return (struct nl_str){"", 0};
+}
+
+static struct nl_str text_of(const struct chrome_event *event, enum chrome_field field)
+{
+    return chrome_has(event, field) ? chrome_text(&event->field[field]) : nl_str("");
+}
+
+bool chrome_rpd_is_gpu(const struct chrome_load *load, int64_t pid)
+{
+    for (unsigned i = 0; i < load->rpd.gpu_count; i++)
+        if (load->rpd.gpus[i] == pid)
+            return true;
+    return false;
+}
+
+static const struct chrome_cat *operation(struct nl_str desc)
+{
+    for (size_t i = 0; i < sizeof cats / sizeof cats[0]; i++)
+        if (nl_str_is(desc, cats[i].text) ||
+            (cats[i].kind == NL_KIND_MEMCPY && nl_str_starts(desc, cats[i].text)))
+            return &cats[i];
+    return NULL;
+}
+
+/* "GPU2" */
+static bool is_gpu_name(struct nl_str name)
+{
+    if (name.len < 4 || !nl_str_starts(name, "GPU"))
+        return false;
+    for (size_t i = 3; i < name.len; i++)
+        if (name.ptr[i] < '0' || name.ptr[i] > '9')
+            return false;
+    return true;
+}
+
+static void look_at_label(struct chrome_load *load, const struct chrome_event *event, int64_t pid)
+{
+    struct nl_str what = text_of(event, CHROME_F_NAME), name = argument(event, "name");
+    struct chrome_rpd *rpd = &load->rpd;
+    if (nl_str_is(what, "process_name") && is_gpu_name(name) && !chrome_rpd_is_gpu(load, pid) &&
+        rpd->gpu_count < CHROME_RPD_GPUS) {
+        rpd->gpus[rpd->gpu_count++] = pid;
+    } else if (nl_str_is(what, "thread_name") && nl_str_starts(name, "Hip ") &&
+               (!rpd->pid_count || pid != rpd->main_pid)) {
+        rpd->main_pid = rpd->pid_count++ ? NL_NULL_I64 : pid;
+    }
+}
+
+void chrome_rpd_look(struct chrome_worker *worker)
+{
+    const struct chrome_event *event = &worker->event;
+    struct nl_str phase = text_of(event, CHROME_F_PH);
+    int64_t pid = chrome_actor(event, CHROME_F_PID).number;
+    if (pid == NL_NULL_I64 || chrome_has(event, CHROME_F_CAT))
+        return;
+    if (nl_str_is(phase, "M"))
+        look_at_label(worker->load, event, pid);
+    else if (nl_str_is(phase, "X") && chrome_rpd_is_gpu(worker->load, pid) &&
+             operation(argument(event, "desc")))
+        worker->load->rpd.on = true;
+}
+
+static void keep_arguments(struct chrome_worker *worker, struct nl_str desc, uint32_t slice)
+{
+    struct nl_arg_row row = nl_arg_row();
+    row.slice = slice;
+    row.text = desc.len ? chrome_args_text(worker, &worker->names) : 0;
+    if (row.text)
+        nl_stage_arg(worker->stage, &row);
+}
+
+static void take_on_gpu(struct chrome_worker *worker, struct nl_str desc, int64_t ts, int64_t dur)
+{
+    const struct chrome_cat *cat = operation(desc);
+    bool over = nl_str_starts(desc, "UserMarker frame") || argument(&worker->event, "kernels").len;
+    if (!cat)
+        cat = over ? &cover : &other;
+    cat->row(worker, cat, ts, dur);
+}
+
+bool chrome_rpd_take(struct chrome_worker *worker, int64_t ts, int64_t dur)
+{
+    const struct chrome_event *event = &worker->event;
+    struct nl_str desc = argument(event, "desc"), name = text_of(event, CHROME_F_NAME);
+    if (chrome_has(event, CHROME_F_CAT))
+        return false;
+    if (chrome_rpd_is_gpu(worker->load, chrome_actor(event, CHROME_F_PID).number)) {
+        take_on_gpu(worker, desc, ts, dur);
+        return true;
+    }
+    if (desc.len && nl_str_eq(desc, name)) {
+        marker.row(worker, &marker, ts, dur);
+        return true;
+    }
+    struct nl_api_row row = nl_api_row();
+    row.slice = chrome_slice(worker, &call, chrome_thread_lane(worker, call.lane, 0), ts, dur);
+    nl_stage_api(worker->stage, &row);
+    keep_arguments(worker, desc, row.slice);
+    return true;
+}
