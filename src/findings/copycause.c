@@ -94,16 +94,26 @@ static void tell_bytes(struct nl_scene *scene, struct nl_finding *finding, const
     const char *from =
         nl_say(scene, "FROM copies WHERE kind = '%s' AND %s", kind, nl_scene_on(scene, ""));
     double rate = sums->timed_ns ? (double)sums->bytes * 1e9 / (double)sums->timed_ns : 0;
-    nl_evidence(finding, (struct nl_evidence){
-                             .metric = "copied_bytes",
-                             .says = nl_say(scene, "%s in %s %s, %s memory, %s while copying",
-                                            nl_say_bytes(scene, sums->bytes),
-                                            nl_say_count(scene, sums->count),
-                                            sums->count == 1 ? "copy" : "copies", memory_of(sums),
-                                            nl_say_rate(scene, rate)),
-                             .query = nl_say(scene, "SELECT sum(bytes) %s", from),
-                             .meaning = NL_MEANS_BYTES,
-                             .value = (double)sums->bytes});
+    if (!sums->timed_ns)
+        nl_evidence(finding, (struct nl_evidence){
+                                 .metric = "copies",
+                                 .says = nl_say(scene, "%s %s, whose sizes were not recorded",
+                                                nl_say_count(scene, sums->count),
+                                                sums->count == 1 ? "copy" : "copies"),
+                                 .query = nl_say(scene, "SELECT count(*) %s", from),
+                                 .meaning = NL_MEANS_COUNT,
+                                 .value = (double)sums->count});
+    else
+        nl_evidence(finding, (struct nl_evidence){
+                                 .metric = "copied_bytes",
+                                 .says = nl_say(scene, "%s in %s %s, %s memory, %s while copying",
+                                                nl_say_bytes(scene, sums->bytes),
+                                                nl_say_count(scene, sums->count),
+                                                sums->count == 1 ? "copy" : "copies",
+                                                memory_of(sums), nl_say_rate(scene, rate)),
+                                 .query = nl_say(scene, "SELECT sum(bytes) %s", from),
+                                 .meaning = NL_MEANS_BYTES,
+                                 .value = (double)sums->bytes});
     nl_evidence(finding, (struct nl_evidence){.metric = "copy_engine_busy_ns",
                                               .says = tell_link(scene, sums->total_ns),
                                               .query = nl_say(scene, "SELECT sum(dur) %s", from),
@@ -160,11 +170,12 @@ enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_findi
     struct nl_copy_sums sums = nl_copy_sum(scene, wanted);
     nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);
     finding->confidence = finding->confidence > 0.97 ? 0.97 : finding->confidence;
+    const char *data =
+        nl_say(scene, ", %s of %s data", nl_say_bytes(scene, sums.bytes), memory_of(&sums));
     nl_title(scene, finding,
-             "%s copies are exposed (not overlapped with compute): %s of %s on %s, %s of %s data",
+             "%s copies are exposed (not overlapped with compute): %s of %s on %s%s",
              kind[0] == 'H' ? "Host-to-device" : "Device-to-host", nl_say_ns(scene, exposed),
-             nl_say_ns(scene, scene->wall_ns), nl_scene_name(scene),
-             nl_say_bytes(scene, sums.bytes), memory_of(&sums));
+             nl_say_ns(scene, scene->wall_ns), nl_scene_name(scene), sums.timed_ns ? data : "");
     tell_exposed(scene, finding, kind, wanted);
     tell_bytes(scene, finding, kind, &sums);
     tell_idle(scene, finding);
