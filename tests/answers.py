@@ -426,6 +426,36 @@ def pages(folder):
     check(brief.split("\n")[0][:20] == full.split("\n")[0][:20], "both begin with the answer")
 
 
+def several(folder):
+    """Several files: twice the same, captures of one device, ranks, and files that are hours apart."""
+    def written(name, shift, rank=None):
+        trace = compute_bound()[0]
+        path = trace.write(folder, name, shift=shift)
+        with open(path) as file:
+            document = json.load(file)
+        document["baseTimeNanoseconds"] = 1700000000000000000
+        if rank is not None:
+            document["distributedInfo"] = {"rank": rank, "world_size": 2}
+        with open(path, "w") as file:
+            json.dump(document, file)
+        return path
+
+    def note(*paths):
+        notes = json.loads(run(paths, "--format", "json")[1])["result"]["answer"]["notes"]
+        return " ".join(notes[:1])
+
+    first, again = written("several_a.json", 0), written("several_b.json", 0)
+    check("same file is there more than once" in note(first, again), "the same file twice is told", note(first, again))
+    later, latest = written("several_c.json", 5000000), written("several_d.json", 9000000)
+    told = note(first, later, latest)
+    check("3 captures of one device" in told and "repetitions, not devices" in told, "captures of one device are told", told)
+    ranks = [written("several_0.json", 0, 0), written("several_1.json", 500, 1)]
+    check("captures of one" not in note(*ranks) and "more than once" not in note(*ranks), "ranks are no captures", note(*ranks))
+    apart = [written("several_2.json", 0, 0), written("several_3.json", 3 * 3600 * 1000000, 1)]
+    check("hardly of one run" in note(*apart), "files three hours apart are told", note(*apart))
+    check("captures" not in note(first) and "apart" not in note(first), "one file has nothing of it", note(first))
+
+
 def corrected(verdict):
     """Verdicts that the contract of the command line overrules, with the reason."""
     # A file that cannot be read ends with status 4 and a message on stderr, not with a report (docs: exit statuses).
@@ -529,6 +559,7 @@ with tempfile.TemporaryDirectory() as scratch:
     pasted(scratch)
     causes(scratch)
     pages(scratch)
+    several(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 sys.exit(failed > 0)

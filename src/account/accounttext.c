@@ -94,10 +94,24 @@ static void tell_copy(const struct nl_account *account, const struct nl_account_
     }
 }
 
+/* What the CPU did, or the device. */
+static void tell_name(const struct nl_account *account, const struct nl_account_row *row,
+                      struct nl_buf *out)
+{
+    char room[64];
+    if (row->name != NL_NO_NAME && row->activity == NL_DID_COUNT)
+        add_work(account, row->name, out);
+    else if (row->name != NL_NO_NAME)
+        add_name(account, row->name, out);
+    else
+        nl_buf_text(out, nl_account_kind(row, room));
+    if (row->activity == NL_DID_COPY && row->part == NL_BOOKED_IDLE && !account->trace->copy.rows)
+        nl_buf_text(out, " (its copies were not recorded)");
+}
+
 void nl_account_culprit(const struct nl_account *account, const struct nl_account_row *row,
                         struct nl_buf *out)
 {
-    char room[64];
     switch ((enum nl_account_part)row->part) {
     case NL_BOOKED_COPY:
     case NL_BOOKED_MEMSET:
@@ -112,12 +126,8 @@ void nl_account_culprit(const struct nl_account *account, const struct nl_accoun
         nl_buf_text(out, "queued: launched but not started");
     else if (row->activity == NL_DID_QUEUED)
         nl_buf_text(out, "queued: launch latency");
-    else if (row->name != NL_NO_NAME && row->activity == NL_DID_COUNT)
-        add_work(account, row->name, out);
-    else if (row->name != NL_NO_NAME)
-        add_name(account, row->name, out);
     else
-        nl_buf_text(out, nl_account_kind(row, room));
+        tell_name(account, row, out);
     if (row->group != NL_NO_NAME) {
         nl_buf_text(out, ", group ");
         add_work(account, row->group, out);

@@ -176,12 +176,15 @@ void nl_device_put_last_rank(struct nl_judged *judged, struct nl_buf *out, const
     int64_t sum = nl_lookup_sum(rows, "comm_ns");
     if (!rows || rows->rows < 2)
         return;
-    for (size_t i = 1; i < rows->rows; i++)
+    for (size_t i = 1; i < rows->rows; i++) {
+        if (nl_lookup_i64(rows, i, "rank") == nl_lookup_i64(rows, i - 1, "rank"))
+            return; /* several captures of one rank, or its devices */
         if (nl_lookup_i64(rows, i, "comm_ns") < nl_lookup_i64(rows, least, "comm_ns"))
             least = i;
+    }
     int64_t own = nl_lookup_i64(rows, least, "comm_ns"), rank = nl_lookup_i64(rows, least, "rank");
     int64_t others = (sum - own) / (int64_t)(rows->rows - 1);
-    if (rank == NL_NULL_I64 || own > others / 2)
+    if (rank == NL_NULL_I64 || others <= 0 || own > others / 2)
         return;
     nl_buf_format(out, "%srank %lld arrives last: ", before, (long long)rank);
     nl_tell_time(out, "its collectives take ", own);

@@ -25,6 +25,9 @@ typedef bool nl_judge(struct nl_judged *judged);
 nl_judge nl_judge_hang, nl_judge_memory, nl_judge_counters, nl_judge_device, nl_judge_cpu,
     nl_judge_sums, nl_judge_nothing;
 
+/* Of several files: what is to be said first about them, as the first note. */
+void nl_judge_files(struct nl_judged *judged);
+
 /* A result of the report with rows, or NULL. */
 const struct nl_result *nl_judged_part(const struct nl_judged *judged, const char *name);
 

@@ -137,4 +137,13 @@ static inline void collects_hidden(struct gputrace *make)
         cpu_python(make, "gc.collect", i * 1300 + 100, 260);
 }
 
+/* Calls that copy and block, without a single copy. */
+static inline void copies_unseen(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_call(make, "hipMemcpy", i * 1500 + 5, 490);
+        gputrace_kernel(make, 7, "h16816gemm", i * 1500 + 496, 4, i * 1500 + 502, 990);
+    }
+}
+
 #endif

@@ -90,6 +90,13 @@ void chrome_rpd_look(struct chrome_worker *worker)
         worker->load->rpd.on = true;
 }
 
+void chrome_rpd_settle(struct chrome_load *load)
+{
+    load->rpd.on &= !load->kineto;
+    if (load->rpd.on)
+        load->main_pid = load->rpd.main_pid;
+}
+
 static void keep_arguments(struct chrome_worker *worker, struct nl_str desc, uint32_t slice)
 {
     struct nl_arg_row row = nl_arg_row();

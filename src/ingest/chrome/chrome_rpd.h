@@ -24,6 +24,8 @@ struct chrome_rpd {
 
 /* Looks at an event of the first block. */
 void chrome_rpd_look(struct chrome_worker *worker);
+/* After the first block. */
+void chrome_rpd_settle(struct chrome_load *load);
 /* Is this the process of a device? */
 bool chrome_rpd_is_gpu(const struct chrome_load *load, int64_t pid);
 /* Stages an X event of such a file; false when it has a category. */

@@ -192,7 +192,5 @@ void chrome_peek(struct chrome_worker *worker, const char *text, const char *end
             load->main_pid = pid.number;
         }
     }
-    load->rpd.on &= !load->kineto;
-    if (load->rpd.on)
-        load->main_pid = load->rpd.main_pid;
+    chrome_rpd_settle(load);
 }

@@ -79,8 +79,8 @@ struct chrome_load {
     struct nl_stream *stream;
     struct chrome_words cats;
     struct chrome_stacks stacks;
-    bool lines;       /* events stand one per line, without a list around them */
-    bool kineto;      /* known categories were seen in the first block */
+    bool lines;  /* events stand one per line, without a list around them */
+    bool kineto; /* known categories were seen in the first block */
     struct chrome_rpd rpd;
     int64_t main_pid; /* process that device work belongs to, NL_NULL_I64 unknown */
 };

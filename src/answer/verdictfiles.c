@@ -1,0 +1,186 @@
+/*
+ * verdictfiles — what an expert says first about several files: that one is there twice, that they are captures of one
+ * device one after the other, or that they are hardly of one run. Numbers over all of them mislead then.
+ */
+#include <string.h>
+
+#include "answer/judge.h"
+#include "base/mem.h"
+#include "base/sum.h"
+#include "tables/scope.h"
+
+#define HOUR_NS ((int64_t)3600 * 1000000000)
+
+struct span {
+    int64_t start, end;
+    int64_t rank; /* of a device: of the processes that used it, the last; NL_NULL_I64 unknown */
+};
+
+static int64_t coverage_of(const struct nl_trace *trace, const char *item)
+{
+    for (uint32_t row = 0; row < trace->coverage.rows; row++)
+        if (nl_str_is(nl_trace_name(trace, trace->coverage.item[row]), item))
+            return trace->coverage.count[row];
+    return 0;
+}
+
+/* When the lane's outermost slices begin and end; false when it has none. */
+static bool lane_span(const struct nl_trace *trace, uint32_t lane, struct span *span)
+{
+    uint32_t first = trace->lane.first[lane], end = first + trace->lane.count[lane];
+    if (first == end)
+        return false;
+    *span = (struct span){trace->slice.ts[first], trace->slice.ts[first], NL_NULL_I64};
+    for (uint32_t row = first; row < end && !trace->slice.depth[row]; row++) {
+        int64_t stop = nl_slice_end(trace, row);
+        span->end = stop > span->end ? stop : span->end;
+    }
+    return true;
+}
+
+/* Per device row: when its streams worked; start > end without any. nl_free it. */
+static struct span *device_spans(const struct nl_trace *trace)
+{
+    struct span *spans = nl_alloc(((size_t)trace->device.rows + 1) * sizeof *spans), one;
+    for (uint32_t i = 0; i <= trace->device.rows; i++)
+        spans[i] = (struct span){INT64_MAX, INT64_MIN, NL_NULL_I64};
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        uint32_t device = trace->lane.device[lane];
+        if (device == NL_NULL_ROW || trace->lane.kind[lane] != NL_LANE_STREAM ||
+            !lane_span(trace, lane, &one))
+            continue;
+        struct span *span = &spans[device];
+        span->start = one.start < span->start ? one.start : span->start;
+        span->end = one.end > span->end ? one.end : span->end;
+        span->rank = nl_lane_rank(trace, lane);
+    }
+    return spans;
+}
+
+static bool same_device(const struct nl_trace *trace, uint32_t a, uint32_t b)
+{
+    const struct nl_device_table *table = &trace->device;
+    return table->source[a] != table->source[b] && table->ordinal[a] == table->ordinal[b] &&
+           table->name[a] == table->name[b] && table->uuid[a] == table->uuid[b];
+}
+
+struct captures {
+    uint32_t device; /* one of them */
+    uint64_t count;
+    struct span all;
+};
+
+/* The device that most files hold, one after the other; count 0 or 1: there is none. */
+static struct captures find_captures(const struct nl_trace *trace, const struct span *spans)
+{
+    struct captures best = {0};
+    for (uint32_t a = 0; a < trace->device.rows && a < UINT16_MAX; a++) {
+        struct captures these = {a, 1, spans[a]};
+        for (uint32_t b = a + 1; b < trace->device.rows && spans[a].start <= spans[a].end; b++) {
+            bool apart = spans[b].start >= these.all.end || spans[b].end <= these.all.start;
+            if (!same_device(trace, a, b) || spans[a].rank != spans[b].rank ||
+                spans[b].start > spans[b].end || !apart)
+                continue;
+            these.count++;
+            these.all.start = spans[b].start < these.all.start ? spans[b].start : these.all.start;
+            these.all.end = spans[b].end > these.all.end ? spans[b].end : these.all.end;
+        }
+        if (spans[a].start <= spans[a].end && these.count > best.count)
+            best = these;
+    }
+    return best;
+}
+
+static void tell_copies(struct nl_judged *judged, int64_t copies)
+{
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "The same file is there more than once (", copies, "copy", "copies");
+    nl_buf_text(out,
+                " by format, size and first moment): all that is in it counts as often; give each "
+                "file once.");
+    nl_tell_note(judged);
+}
+
+static void tell_captures(struct nl_judged *judged, const struct captures *these)
+{
+    struct nl_buf *out = nl_tell_begin(judged);
+    int64_t rank = these->all.rank, ordinal = judged->trace->device.ordinal[these->device];
+    nl_tell_number(out, "", (int64_t)these->count, "capture", "captures");
+    nl_buf_text(out, " of one device");
+    if (rank != NL_NULL_I64)
+        nl_buf_format(out, ", rank %lld", (long long)rank);
+    if (ordinal != NL_NULL_I64)
+        nl_buf_format(out, ", GPU %lld", (long long)ordinal);
+    nl_tell_time(out, ", one after the other over ",
+                 nl_sum_near((double)these->all.end - (double)these->all.start));
+    nl_buf_text(out,
+                ": repetitions, not devices. Numbers are of the one that loses most; compare them "
+                "with diff, or look at one file.");
+    nl_tell_note(judged);
+}
+
+static void tell_apart(struct nl_judged *judged, int64_t apart)
+{
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_time(out, "The files begin up to ", apart);
+    nl_buf_text(out,
+                " apart: they are hardly of one run, and the time between them counts as idle.");
+    nl_tell_note(judged);
+}
+
+/* First moments of the sources that hold threads or devices with slices. */
+static int64_t first_moments_apart(const struct nl_trace *trace)
+{
+    struct span *sources = nl_alloc(((size_t)trace->source.rows + 1) * sizeof *sources), one;
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (uint32_t i = 0; i <= trace->source.rows; i++)
+        sources[i] = (struct span){INT64_MAX, INT64_MIN, NL_NULL_I64};
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        uint32_t process = trace->lane.process[lane];
+        uint32_t source = process == NL_NULL_ROW ? NL_NULL_ROW : trace->process.source[process];
+        if (source != NL_NULL_ROW && lane_span(trace, lane, &one) &&
+            one.start < sources[source].start)
+            sources[source].start = one.start;
+    }
+    for (uint32_t i = 0; i < trace->source.rows; i++) {
+        if (sources[i].start == INT64_MAX)
+            continue;
+        least = sources[i].start < least ? sources[i].start : least;
+        most = sources[i].start > most ? sources[i].start : most;
+    }
+    nl_free(sources);
+    return least > most ? 0 : nl_sum_near((double)most - (double)least);
+}
+
+/* The note that was told last goes to the front. */
+static void lead(struct nl_verdict_words *verdict, size_t before)
+{
+    if (verdict->note_count == before)
+        return;
+    const char *note = verdict->notes[verdict->note_count - 1];
+    memmove(verdict->notes + 1, verdict->notes, (verdict->note_count - 1) * sizeof note);
+    verdict->notes[0] = note;
+}
+
+void nl_judge_files(struct nl_judged *judged)
+{
+    struct nl_verdict_words *verdict = judged->verdict;
+    const struct nl_trace *trace = judged->trace;
+    if (trace->source.rows < 2)
+        return;
+    if (verdict->note_count == NL_VERDICT_NOTES)
+        verdict->note_count--;
+    size_t before = verdict->note_count;
+    int64_t copies = coverage_of(trace, "files that look like copies of another");
+    struct span *spans = device_spans(trace);
+    struct captures these = find_captures(trace, spans);
+    int64_t apart = first_moments_apart(trace);
+    nl_free(spans);
+    if (copies > 0)
+        tell_copies(judged, copies);
+    else if (these.count > 1)
+        tell_captures(judged, &these);
+    else if (apart > HOUR_NS)
+        tell_apart(judged, apart);
+    lead(verdict, before);
+}

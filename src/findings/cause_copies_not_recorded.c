@@ -1,0 +1,65 @@
+/*
+ * copies_not_recorded — the recording has calls that copy, and not one copy: what looks idle beside them may be copying.
+ *
+ * Signal: calls that copy (hipMemcpy…, cudaMemcpy…), no row of copies on any device, and over 1 % of wall idle while the
+ * launching thread is inside such a call. About the measurement: costs nothing. rocprofv3 --kernel-trace --hip-trace
+ * without --memory-copy-trace records so.
+ */
+#include "findings/bookcause.h"
+#include "base/sum.h"
+
+#define LEAST_SHARE 0.01
+
+static bool is_copying(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_DID_COPY;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    const struct nl_trace *trace = scene->trace;
+    uint64_t calls = 0;
+    if (trace->copy.rows || trace->graph.rows)
+        return NL_CAUSE_ABSENT;
+    for (uint32_t row = 0; row < trace->api.rows; row++)
+        calls += nl_api_slice_role(scene->roles, trace, trace->api.slice[row]) == NL_API_COPY;
+    struct nl_booked idle = nl_booked_sum(scene, is_copying);
+    if (!calls || nl_scene_share(scene, idle.ns) <= LEAST_SHARE)
+        return NL_CAUSE_ABSENT;
+    finding->validity = true;
+    finding->severity = NL_SEVERITY_WARNING;
+    finding->confidence = 0.95;
+    nl_title(scene, finding,
+             "Copies were not recorded: %s of what looks idle on %s passes inside calls that copy",
+             nl_say_ns(scene, idle.ns), nl_scene_name(scene));
+    nl_prove(scene, finding,
+             (struct nl_evidence){
+                 .metric = "copy_calls_idle_ns",
+                 .threshold = "> 1 % of wall",
+                 .query = nl_booked_sql(scene, "sum(ns)",
+                                        "part = 'idle' AND inside = 1 AND kind = 'copy call'"),
+                 .meaning = NL_MEANS_NS,
+                 .value = (double)idle.ns},
+             "%s in which the device has no recorded work and the CPU is inside a call that copies",
+             nl_say_ns(scene, idle.ns));
+    nl_prove(scene, finding,
+             (struct nl_evidence){.metric = "copy_calls",
+                                  .query = "SELECT count(*) FROM api WHERE api_role(name) = 'copy'",
+                                  .meaning = NL_MEANS_COUNT,
+                                  .value = (double)calls},
+             "%s calls copy, and the recording has no copy", nl_say_count(scene, calls));
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_copies_not_recorded = {
+    .id = "copies_not_recorded",
+    .doc = "About the measurement: calls that copy were recorded, but no copy, and over 1 % of "
+           "wall is idle while the "
+           "launching thread is inside such a call. Costs nothing: that time is unknown, not idle.",
+    .needs = {{NL_T_api, NULL}, {NL_T_kernel, NULL}},
+    .need_count = 2,
+    .evaluate = evaluate,
+    .not_this_if =
+        "copies were recorded (then their time is not idle), or the program copies nothing",
+};
