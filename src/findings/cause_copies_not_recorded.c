@@ -9,11 +9,52 @@
 #include "base/sum.h"
 
 #define LEAST_SHARE 0.01
+#define LEAST_IDLE  0.10
 
 static bool is_copying(const struct nl_scene *scene, const struct nl_account_row *row)
 {
     (void)scene;
     return row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_DID_COPY;
+}
+
+/* A recorder of ROCm that was asked for kernels alone. */
+static bool only_kernels(const struct nl_trace *trace)
+{
+    bool rocm = false;
+    for (uint32_t i = 0; i < trace->source.rows; i++)
+        rocm |= nl_str_starts(nl_trace_name(trace, trace->source.format[i]), "roc");
+    return rocm && !trace->api.rows && !trace->memset.rows && !trace->op.rows;
+}
+
+static enum nl_verdict judge_kernels(struct nl_scene *scene, struct nl_finding *finding)
+{
+    int64_t idle = scene->parts->idle_ns;
+    if (nl_scene_share(scene, idle) <= LEAST_IDLE || scene->parts->laid_out)
+        return NL_CAUSE_ABSENT;
+    finding->validity = true;
+    finding->severity = NL_SEVERITY_WARNING;
+    finding->confidence = 0.9;
+    nl_title(
+        scene, finding,
+        "Only kernels were recorded: whether %s copies or idles in %s between them is not known",
+        nl_scene_name(scene), nl_say_ns(scene, idle));
+    nl_prove(
+        scene, finding,
+        (struct nl_evidence){.metric = "unknown_ns",
+                             .threshold = "> 10 % of wall",
+                             .query = nl_say(scene, "SELECT idle_ns FROM time_breakdown%s WHERE %s",
+                                             nl_scene_args(scene), nl_scene_place(scene, "")),
+                             .meaning = NL_MEANS_NS,
+                             .value = (double)idle},
+        "%s without a kernel between the first and the last", nl_say_ns(scene, idle));
+    nl_prove(scene, finding,
+             (struct nl_evidence){
+                 .metric = "copies_and_calls",
+                 .query = "SELECT (SELECT count(*) FROM copies) + (SELECT count(*) FROM api)",
+                 .meaning = NL_MEANS_COUNT,
+                 .value = 0},
+             "no copy and no call was recorded");
+    return NL_CAUSE_FOUND;
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
@@ -22,6 +63,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     uint64_t calls = 0;
     if (trace->copy.rows || trace->graph.rows)
         return NL_CAUSE_ABSENT;
+    if (only_kernels(trace))
+        return judge_kernels(scene, finding);
     for (uint32_t row = 0; row < trace->api.rows; row++)
         calls += nl_api_slice_role(scene->roles, trace, trace->api.slice[row]) == NL_API_COPY;
     struct nl_booked idle = nl_booked_sum(scene, is_copying);
@@ -56,9 +99,10 @@ const struct nl_cause nl_cause_copies_not_recorded = {
     .id = "copies_not_recorded",
     .doc = "About the measurement: calls that copy were recorded, but no copy, and over 1 % of "
            "wall is idle while the "
-           "launching thread is inside such a call. Costs nothing: that time is unknown, not idle.",
-    .needs = {{NL_T_api, NULL}, {NL_T_kernel, NULL}},
-    .need_count = 2,
+           "launching thread is inside such a call; or a tool of ROCm recorded kernels alone and "
+           "over 10 % of wall is idle. Costs nothing: that time is unknown, not idle.",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
     .evaluate = evaluate,
     .not_this_if =
         "copies were recorded (then their time is not idle), or the program copies nothing",

@@ -12,11 +12,18 @@
 #define CRITICAL_SHARE 0.80
 #define LEAST_COUNT    10 /* slices or samples in all: fewer are an example, not a profile */
 
+/* Where the program's own ranges are all that was recorded, they are its functions. */
+static bool only_ranges(const struct nl_trace *trace)
+{
+    return !trace->op.rows && !trace->python.rows && !trace->sample.rows && !trace->call.rows;
+}
+
 static bool is_work(const struct nl_scene *scene, const struct nl_account_row *row)
 {
     struct nl_str name = nl_account_name(scene->account, row->name);
     bool function = row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
-                    row->activity == NL_DID_LAYER || row->activity == NL_DID_FUNCTION;
+                    row->activity == NL_DID_LAYER || row->activity == NL_DID_FUNCTION ||
+                    (row->activity == NL_DID_RANGE && only_ranges(scene->trace));
     return row->part == NL_BOOKED_COMPUTE && function && !nl_is_lock(name) &&
            !nl_is_file_io(name) && !nl_is_pause(name) && !nl_str_starts(name, "<module>") &&
            !nl_str_is(name, "[unknown]");
@@ -71,7 +78,8 @@ const struct nl_cause nl_cause_cpu_hotspot = {
     .on = NL_ON_CPU,
     .doc = "CPU-only: one function or operator has over 40 % of the time of the thread that works, "
            "without what it "
-           "calls. Ranges, waits and reads of files are none. Cost: its time; saving a quarter to "
+           "calls. Ranges (unless there is nothing else), waits and reads of files are none. Cost: "
+           "its time; saving a quarter to "
            "three quarters.",
     .evaluate = evaluate,
     .not_this_if = "the function is the program's purpose and runs at the speed of the processor "

@@ -1,15 +1,15 @@
 /*
  * profiler_overhead — the recording itself makes the CPU slower.
  *
- * Signal: Python frames were recorded by the framework's profiler, more than three for every operator, and the verdict rests on
+ * Signal: Python frames were recorded by the framework's profiler, two or more for every operator, and the verdict rests on
  * the CPU: over 10 % of wall is host-late idle time, or there is no device work. Each frame costs the profiler a few
  * hundred nanoseconds, so what the CPU is blamed for is an upper limit. Says nothing about the program.
  */
 #include "findings/bookcause.h"
 
 #define LEAST_SHARE  0.10
-#define LEAST_FRAMES 1000
-#define FRAMES       3 /* for an operator */
+#define LEAST_FRAMES 200
+#define FRAMES       2 /* for an operator */
 
 static bool is_late(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
@@ -41,7 +41,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
              "is an upper limit");
     nl_prove(scene, finding,
              (struct nl_evidence){.metric = "python_frames",
-                                  .threshold = "3 for every operator",
+                                  .threshold = "2 for every operator",
                                   .query = "SELECT count(*) FROM python",
                                   .meaning = NL_MEANS_COUNT,
                                   .value = frames},
@@ -72,7 +72,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_profiler_overhead = {
     .id = "profiler_overhead",
     .on = NL_ON_BOTH,
-    .doc = "About the measurement: torch.profiler recorded Python stacks (over 1,000 frames, three "
+    .doc = "About the measurement: torch.profiler recorded Python stacks (200 frames at least, two "
            "for every operator) and over "
            "10 % of wall is host-late idle time, or the profile is of the CPU alone. Costs "
            "nothing: what the CPU is "

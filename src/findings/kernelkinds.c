@@ -10,6 +10,14 @@ static bool follows(const struct nl_trace *trace, uint32_t before, uint32_t kern
                trace->slice.lane[trace->kernel.slice[kernel]];
 }
 
+/* XLA's copy-start and copy-done begin a copy and wait for it: no copying of theirs. */
+static bool is_of_kind(const struct nl_trace *trace, uint32_t kernel, unsigned category)
+{
+    struct nl_str name = nl_trace_name(trace, trace->slice.name[trace->kernel.slice[kernel]]);
+    return trace->kernel.category[kernel] == category && !nl_str_starts(name, "copy-start") &&
+           !nl_str_starts(name, "copy-done");
+}
+
 struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category)
 {
     const struct nl_trace *trace = scene->trace;
@@ -18,7 +26,7 @@ struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category)
     int64_t longest = 0; /* of the run at hand */
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t kernel = scene->kernels[i];
-        if (trace->kernel.category[kernel] != category)
+        if (!is_of_kind(trace, kernel, category))
             continue;
         int64_t dur = trace->slice.dur[trace->kernel.slice[kernel]];
         lengths[facts.count++] = dur;
@@ -40,7 +48,7 @@ void nl_kind_claim(const struct nl_scene *scene, unsigned category, struct nl_in
     const struct nl_trace *trace = scene->trace;
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t slice = trace->kernel.slice[scene->kernels[i]];
-        if (trace->kernel.category[scene->kernels[i]] == category)
+        if (is_of_kind(trace, scene->kernels[i], category))
             nl_intervals_add(where, trace->slice.ts[slice], nl_slice_end(trace, slice));
     }
 }
@@ -53,8 +61,10 @@ int64_t nl_kind_busy(const struct nl_scene *scene)
 void nl_kind_tell(struct nl_scene *scene, struct nl_finding *finding,
                   const struct nl_kind_facts *facts, const char *category, const char *threshold)
 {
-    const char *from = nl_say(scene, "FROM kernels WHERE category = '%s' AND %s", category,
-                              nl_scene_on(scene, ""));
+    const char *from = nl_say(scene,
+                              "FROM kernels WHERE category = '%s' AND name NOT GLOB 'copy-start*' "
+                              "AND name NOT GLOB 'copy-done*' AND %s",
+                              category, nl_scene_on(scene, ""));
     double share = (double)facts->total_ns / (double)nl_kind_busy(scene);
     nl_evidence(finding,
                 (struct nl_evidence){

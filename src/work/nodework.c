@@ -5,6 +5,7 @@
  */
 #include "work/opwork.h"
 
+#include <string.h>
 #include <strings.h>
 
 struct kind {
@@ -69,11 +70,25 @@ static enum work_family family_of(struct nl_str type, struct nl_str operation)
     return WORK_ELEMENTWISE;
 }
 
-/* Nodes whose time is that of the nodes inside them. */
+/* Starts and ends of what runs beside the instructions. */
+static bool is_one_end(struct nl_str type)
+{
+    static const char *const ends[] = {"-start", "-done"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t len = strlen(ends[i]);
+        if (type.len > len && !memcmp(type.ptr + type.len - len, ends[i], len))
+            return true;
+    }
+    return false;
+}
+
+/* Nodes whose time is that of the nodes inside them, or that of something that runs beside (copy-done waits for its
+ * copy): there is no work of their own. */
 static bool is_container(struct nl_str type)
 {
-    static const char *const types[] = {"while", "conditional", "call",        "If",
-                                        "Loop",  "Scan",        "async-start", "async-done"};
+    static const char *const types[] = {"while", "conditional", "call", "If", "Loop", "Scan"};
+    if (is_one_end(type))
+        return true;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (nl_str_is(type, types[i]))
             return true;
@@ -134,7 +149,8 @@ bool work_node_cost(const struct nl_trace *trace, uint32_t row, struct work_cost
     struct nl_str type = nl_trace_name(trace, node->type[row]);
     struct work_args in, out;
     *cost = (struct work_cost){.flops = NAN, .flops_needed = NAN, .bytes = NAN};
-    *family = family_of(type, nl_trace_name(trace, node->operation[row]));
+    *family = is_one_end(type) ? WORK_NO_FAMILY
+                               : family_of(type, nl_trace_name(trace, node->operation[row]));
     *recorded = node->flops[row] != NL_NULL_U64;
     if (is_container(type))
         return false;
