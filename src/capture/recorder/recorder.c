@@ -37,6 +37,7 @@ struct nl_recorder {
     int program_fd, wait_status;
     bool running, attached, ends, stopped;
     int64_t started_ns, ended_ns, next_clock_ns;
+    int64_t children_ns;       /* processor time of those that ended before the program began */
     int64_t open_ns, close_ns; /* when the window opens and closes; 0 = not by time */
     uint64_t peak_bytes;
     struct nl_arena arena;
@@ -141,6 +142,15 @@ struct nl_recorder *nl_recorder_new(const struct nl_recorder_options *options, s
     return recorder;
 }
 
+static int64_t processor_ns(int whose)
+{
+    struct rusage usage;
+    if (getrusage(whose, &usage) != 0)
+        return 0;
+    return ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND_NS +
+           ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
 /* ---- the program ---- */
 
 /* Our environment with `name=value` in the place of any other `name`. */
@@ -209,6 +219,7 @@ bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *fai
     start_sources(recorder);
     char **variables = environment(recorder);
     recorder->started_ns = ticks_clock_ns(CLOCK_MONOTONIC);
+    recorder->children_ns = processor_ns(RUSAGE_CHILDREN);
     struct heldprogram held;
     *failure = heldprogram_start(&held, argv, variables);
     if (!*failure) {
@@ -382,7 +393,6 @@ static void stop_sources(struct nl_recorder *recorder)
 void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report *report)
 {
     const struct nl_control *control = recorder->control;
-    struct rusage usage;
     size_t alive = 0, count;
     look_at_memory(recorder); /* before what ended gives its memory back */
     parts_look(recorder->parts);
@@ -420,10 +430,9 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
     __atomic_store_n(&recorder->control->gate, 0, __ATOMIC_RELEASE); /* not a move of the window */
     parts_finish(recorder->parts, &report->sums);
     report->peak_bytes = recorder->peak_bytes;
-    if (getrusage(RUSAGE_SELF, &usage) == 0)
-        report->recorder_cpu_ns =
-            ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND_NS +
-            ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+    report->recorder_cpu_ns = processor_ns(RUSAGE_SELF);
+    report->program_cpu_ns =
+        recorder->attached ? -1 : processor_ns(RUSAGE_CHILDREN) - recorder->children_ns;
 }
 
 void nl_recorder_free(struct nl_recorder *recorder)

@@ -50,6 +50,7 @@ struct nl_recorder_source {
 struct nl_recorder_report {
     int wait_status; /* of the program, as waitpid tells it */
     int64_t wall_ns, recorder_cpu_ns;
+    int64_t program_cpu_ns; /* of the program and what it waited for; -1: attached, not known */
     struct parts_sums sums;
     uint32_t attached, refused, gate_changes;
     uint64_t event_ps;   /* cost of an event, measured; 0 = unknown */

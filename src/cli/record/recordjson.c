@@ -81,6 +81,8 @@ static void put_cost(struct nl_json *json, const struct nl_recorder_report *repo
     uint64_t gpu_ns = trace ? nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST)) : 0;
     nl_json_put_u64(json, "gpu_records", trace ? nl_run_gpu_records(trace) : 0, true);
     nl_json_put_u64(json, "gpu_records_ns", gpu_ns, gpu_ns > 0);
+    nl_json_put_u64(json, "program_cpu_ns", (uint64_t)report->program_cpu_ns,
+                    report->program_cpu_ns >= 0);
     nl_json_put_u64(json, "recorder_cpu_ns", (uint64_t)report->recorder_cpu_ns, true);
     nl_json_put_u64(json, "peak_bytes", report->peak_bytes, true);
     nl_json_put_text(json, "clock", report->clock == NL_REC_CLOCK_TSC ? "tsc" : "monotonic");

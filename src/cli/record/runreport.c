@@ -223,17 +223,32 @@ static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_r
                         (double)ns / (double)records);
 }
 
+/* Events are what can be counted; the rest is only known from two runs. */
+static void tell_program_cost(const struct nl_call *call, const struct nl_recorder_report *report,
+                              const struct nl_trace *trace)
+{
+    char all[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
+    if (report->program_cpu_ns <= 0)
+        return;
+    nl_message_note(
+        call,
+        "  of the program's %s of processor time events are %s; hooks around them, samples and "
+        "the start of each process come on top and are not in that figure",
+        nl_format_ns(all, report->program_cpu_ns),
+        nl_format_percent(share,
+                          (double)nl_run_cost_ns(report, trace) / (double)report->program_cpu_ns));
+}
+
 static void tell_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                       const struct nl_trace *trace)
 {
-    char spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT], own[NL_UNIT_TEXT], memory[NL_UNIT_TEXT];
-    int64_t ns = nl_run_cost_ns(report, trace);
-    double part = report->wall_ns > 0 ? (double)ns / (double)report->wall_ns : 0;
+    char spent[NL_UNIT_TEXT], own[NL_UNIT_TEXT], memory[NL_UNIT_TEXT];
     if (report->event_ps)
-        nl_message_note(call, "  overhead: %s in the program (%s of its time): %.1f ns an event%s",
-                        nl_format_ns(spent, ns), nl_format_percent(share, part),
-                        (double)report->event_ps / 1000,
-                        trace->sample.rows ? "; samples not counted" : "");
+        nl_message_note(call, "  overhead: at least %s in the program: %s events of %.1f ns",
+                        nl_format_ns(spent, nl_run_cost_ns(report, trace)),
+                        nl_format_count(own, nl_run_sum_of(trace, nl_str("recorded events"))),
+                        (double)report->event_ps / 1000);
+    tell_program_cost(call, report, trace);
     tell_gpu_cost(call, report, trace);
     nl_message_note(call, "  recorder: %s of processor time beside it, %s of memory at most",
                     nl_format_ns(own, report->recorder_cpu_ns),
