@@ -58,6 +58,24 @@ def verdicts(tally, folder):
     tally.check("noise decides nothing", result.status in (0, 3), result.stdout[:300])
 
 
+def names(tally, folder):
+    """Every derived metric of a run document is a metric of rules; its value is the document's."""
+    write(os.path.join(folder, "doc.json"), Plant(steps=6))
+    result = neurolens(["export", "doc.json", "--to", "run.json", "-o", "-"], cwd=folder)
+    metrics = {row["name"]: row for row in json.loads(result.stdout)["metrics"]}
+    words = [word for name in metrics for word in ("--fail-on", name + " > 1e30" if metrics[name]["unit"] not in ("ns", "bytes", "0..1")
+                                                   else name + (" > 900000s" if metrics[name]["unit"] == "ns" else " > 9000TiB"
+                                                                if metrics[name]["unit"] == "bytes" else " > 900%"))]
+    answer = json.loads(check(folder, "doc.json", *words, "--format", "json").stdout)["result"]["rules"]
+    told = {row["metric"]: row["new"] for row in answer}
+    wrong = [(name, row["value"], told.get(name)) for name, row in metrics.items()
+             if (row["value"] is None) != (told.get(name) is None) or
+             (row["value"] and abs(told[name] / row["value"] - 1) > 1e-6)]
+    tally.check("%d metrics of the run document" % len(metrics), len(told) == len(metrics) > 20 and not wrong and
+                {"hfu", "roof_share", "headroom_share", "achieved_flops_per_s"} <= {n for n in metrics if metrics[n]["value"] is not None},
+                wrong)
+
+
 def outputs(tally, folder):
     words = ["slow0.json,slow1.json,slow2.json", "-b", "base0.json,base1.json,base2.json",
              "--fail-on", "step.p50 > +2%", "--fail-on", "step.max < 1s"]
@@ -209,6 +227,7 @@ def main():
     tally = Tally("check")
     with tempfile.TemporaryDirectory(prefix="neurolens-check-") as folder:
         verdicts(tally, folder)
+        names(tally, folder)
         outputs(tally, folder)
         wrong_rules(tally, folder)
         hostile(tally, folder)

@@ -6,6 +6,7 @@ named, whatever else runs.
 
 Other programs take the processor for half of the time here. What makes the answer firm is that recordings have the switches of
 threads: what others took is left out. Where the kernel does not tell them, lengths are those of the clock on the wall."""
+import json
 import os
 import random
 import re
@@ -76,6 +77,11 @@ def planted(tally, folder, same, slow):
     result = check(folder, slow, same, "--fail-on", "step.p50 > +3%")
     tally.check("an operator that takes 10 % longer: check stops it", result.status == 1 and
                 result.stdout.startswith("Regression: step.p50 +") and "attention" in result.stdout, result.stdout[:400])
+    rule = 'layer["attention"].%s > +5%%'
+    result = check(folder, slow, same, "--fail-on", rule % "p50", "--fail-on", rule % "mean", "--format", "json")
+    rows = json.loads(result.stdout)["result"]["rules"]
+    tally.check("rules on an operator leave out what other programs took, too", result.status == 1 and
+                all(1.98e6 < row["base"] < 2.1e6 and 0.085 < row["change_share"] < 0.115 for row in rows), rows)
     result = check(folder, same[:SLOW // 2], same[SLOW // 2:], "--fail-on", "step.p50 > +3%")
     tally.check("the same program passes the same rule", result.status == 0, result.stdout[:400])
 

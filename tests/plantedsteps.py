@@ -17,7 +17,7 @@ REDUCE_US = 250
 
 class Plant:
     """What is different of one trace. `scale` multiplies a kernel's time, `names` renames, `fuse` replaces a run of
-    kernels by one of (name, µs), `split` one by several, `sync` adds blocking calls a step of so many
+    kernels by one of (name, µs), `split` one by several, `order` swaps two kernels that follow each other, `sync` adds blocking calls a step of so many
     µs, `loader` µs of waiting for data, `capture` is what the whole capture is slower by."""
 
     def __init__(self, steps=20, scale=None, names=None, fuse=None, split=None, sync=0, loader=0,
@@ -46,6 +46,9 @@ class Plant:
             whole, parts = self.split
             out = [piece for kernel in out for piece in
                    ([(n, kernel[1], us) for n, us in parts] if kernel[0] == whole else [kernel])]
+        for at in range(len(out) - 1):
+            if self.order == (out[at][0], out[at + 1][0]):
+                out[at], out[at + 1] = out[at + 1], out[at]
         return out
 
 

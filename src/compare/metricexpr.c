@@ -28,6 +28,16 @@ static const struct {
 };
 #define NAMES (sizeof names / sizeof *names)
 
+/* All derived metrics of a run document are metrics of rules, too, by their own names. */
+static const struct {
+    const char *name, *unit;
+} documents[] = {
+#define METRIC(name, unit, formula, inputs, source) {#name, unit},
+#include "rundoc/metrics.def"
+#undef METRIC
+};
+#define DOCUMENTS (sizeof documents / sizeof *documents)
+
 /* Short words for analyses whose rows people ask for most. */
 static const struct {
     const char *word, *analysis;
@@ -56,6 +66,8 @@ static bool unknown_name(struct nl_err *err, const char *name)
     nl_nearest_init(&nearest, name);
     for (size_t i = 0; i < NAMES; i++)
         nl_nearest_offer(&nearest, names[i].name);
+    for (size_t i = 0; i < DOCUMENTS; i++)
+        nl_nearest_offer(&nearest, documents[i].name);
     const char *best = nl_nearest_best(&nearest);
     return nl_fail(err, NL_USAGE,
                    "no metric is called '%s'%s%s; expected a metric such as step.p50, or "
@@ -139,10 +151,58 @@ static bool take_word(const char *text, size_t *at, char word[NAME_MOST], bool d
     return true;
 }
 
-static bool find_name(struct nl_metric *metric, const char *word)
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+/* Units say what it is, and for the rest there are two lists. */
+static bool find_document(struct nl_metric *metric, const char *word)
+{
+    static const char *const good_shares[] = {
+        "compute_share", "gpu_busy_share", "comm_overlap_share", "mfu",
+        "hfu",           "operator_mfu",   "roof_share",         NULL};
+    static const char *const exact[] = {"kernels", "FLOP", NULL};
+    for (size_t i = 0; i < DOCUMENTS; i++) {
+        const char *unit = documents[i].unit;
+        size_t len = strlen(unit);
+        bool rate = len > 2 && strcmp(unit + len - 2, "/s") == 0;
+        if (strcmp(documents[i].name, word) != 0)
+            continue;
+        metric->source = NL_METRIC_DOCUMENT;
+        metric->column = documents[i].name;
+        metric->meaning = strcmp(unit, "ns") == 0      ? NL_MEANS_NS
+                          : strcmp(unit, "bytes") == 0 ? NL_MEANS_BYTES
+                          : strcmp(unit, "0..1") == 0  ? NL_MEANS_SHARE
+                                                       : NL_MEANS_NUMBER;
+        metric->class = is_one_of(unit, exact) || strcmp(word, "copied_bytes") == 0
+                            ? NL_METRIC_exact
+                        : strcmp(unit, "bytes") == 0 ? NL_METRIC_level
+                                                     : NL_METRIC_timed;
+        metric->less_is_worse = rate || is_one_of(word, good_shares);
+        return true;
+    }
+    return false;
+}
+
+/* "gpu_busy.share" is the member gpu_busy_share. */
+static const char *member_of(const char *name, struct nl_arena *arena)
+{
+    char member[NAME_MOST];
+    snprintf(member, sizeof member, "%s", name);
+    for (char *c = member; *c; c++)
+        *c = *c == '.' ? '_' : *c;
+    return nl_arena_text(arena, member, strlen(member));
+}
+
+static bool find_name(struct nl_metric *metric, const char *word, struct nl_arena *arena)
 {
     for (size_t i = 0; i < NAMES; i++)
         if (strcmp(names[i].name, word) == 0) {
+            if (names[i].source == NL_METRIC_DOCUMENT)
+                metric->column = member_of(word, arena);
             metric->source = names[i].source;
             metric->which = names[i].which;
             metric->meaning = names[i].meaning;
@@ -150,7 +210,7 @@ static bool find_name(struct nl_metric *metric, const char *word)
             metric->less_is_worse = names[i].less_is_worse;
             return true;
         }
-    return false;
+    return find_document(metric, word);
 }
 
 /* TABLE.COLUMN, or TABLE[ROW].COLUMN: `word` is what stands from `from` to *at. */
@@ -193,7 +253,7 @@ bool nl_metric_parse(const char *text, size_t *at, struct nl_metric *metric, str
         return false;
     if (!word[0])
         return nl_fail(err, NL_USAGE, "expected a metric, such as step.p50");
-    bool named = text[*at] != '[' && find_name(metric, word);
+    bool named = text[*at] != '[' && find_name(metric, word, arena);
     if (!named && !take_cell(metric, text, at, from, word, arena, err))
         return false;
     metric->text = nl_arena_text(arena, text + from, *at - from);

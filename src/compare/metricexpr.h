@@ -30,7 +30,7 @@ struct nl_metric {
     const char *text; /* as it was written, in the arena */
     enum nl_metric_source source;
     int which;
-    const char *table, *row, *column; /* of source TABLE; row NULL = all */
+    const char *table, *row, *column; /* of TABLE, row NULL = all; of DOCUMENT the member */
     enum nl_meaning meaning;
     enum nl_metric_class class;
     bool less_is_worse;

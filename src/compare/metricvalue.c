@@ -1,7 +1,6 @@
 /* See metricvalue.h. */
 #include "compare/metricvalue.h"
 
-#include <fnmatch.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/sort.h"
 #include "compare/diffcounts.h"
 #include "compare/diffinner.h"
+#include "compare/metricspan.h"
 #include "compare/shift.h"
 #include "rundoc/rundoc.h"
 #include "tables/lookup.h"
@@ -229,8 +229,6 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
                                              const struct diff_side *capture,
                                              const struct nl_diff_input *input)
 {
-    static const char *const members[] = {
-        "mfu", "samples_per_s", "tokens_per_s", "gpu_busy_share", "comm_overlap_share", "op_flops"};
     struct nl_rundoc_setting settings[64];
     size_t count = 0;
     struct nl_buf text;
@@ -243,7 +241,7 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
         .settings = settings, .setting_count = count, .event_limit = 1};
     nl_buf_init(&text, DOCUMENT_MOST);
     double number = nl_rundoc_write(capture->trace, &options, NULL, &text, &err)
-                        ? document_number(&text, members[metric->which])
+                        ? document_number(&text, metric->column)
                         : NAN;
     nl_buf_release(&text);
     return isnan(number) ? unknown("an input of it is not known; docs/metrics.md names them")
@@ -268,15 +266,8 @@ static const char *name_column(const struct nl_result *result)
 static bool row_fits(const struct nl_result *result, size_t row, const char *column,
                      const char *pattern)
 {
-    char name[1024];
-    if (!pattern)
-        return true;
     struct nl_str text = column ? nl_lookup_text(result, row, column) : (struct nl_str){"", 0};
-    if (text.len >= sizeof name)
-        return false;
-    memcpy(name, text.ptr, text.len);
-    name[text.len] = '\0';
-    return nl_str_is(text, pattern) || fnmatch(pattern, name, 0) == 0;
+    return nl_metric_fits(text, pattern);
 }
 
 static double cell_of(const struct nl_result *result, size_t row, const char *column)
@@ -319,6 +310,9 @@ static double sum_rows(const struct nl_metric *metric, const struct nl_result *r
 
 static struct nl_metric_value table_value(const struct nl_metric *metric, struct diff_side *capture)
 {
+    struct nl_metric_value span = {NAN, TABLE_SE, NULL};
+    if (nl_metric_span(metric, capture, &span))
+        return span;
     const struct nl_analysis *analysis = nl_analysis_find(metric->table);
     struct nl_err err = {0};
     struct nl_result *result =

@@ -225,21 +225,33 @@ double nl_apart_above(const struct nl_apart *apart, double tail)
     return apart->shift - nl_student_quantile(tail, apart->df) * apart->se;
 }
 
+/* Whether so many captures more a side would tell a change from none. */
+static bool would_tell(const struct nl_apart *apart, size_t a_count, size_t b_count, size_t more,
+                       double change, double tail)
+{
+    double each = apart->se / sqrt(1 / (double)a_count + 1 / (double)b_count);
+    double n = (double)(a_count + more), m = (double)(b_count + more);
+    double se = each * sqrt(1 / n + 1 / m);
+    return nl_student_quantile(tail, apart->df + 2 * (double)more) * se < change;
+}
+
 size_t nl_captures_needed(const struct nl_apart *apart, size_t a_count, size_t b_count,
                           double change, double tail)
 {
     if (isnan(apart->se) || !(change > 0))
         return SIZE_MAX;
-    double each = apart->se / sqrt(1 / (double)a_count + 1 / (double)b_count);
     size_t now = a_count < b_count ? a_count : b_count;
-    for (size_t more = 0; more <= MOST_MORE; more++) {
-        double n = (double)(a_count + more), m = (double)(b_count + more);
-        double df = apart->df + 2 * (double)more;
-        double se = each * sqrt(1 / n + 1 / m);
-        if (nl_student_quantile(tail, df) * se < change && now + more > 1)
-            return more;
+    size_t low = now > 1 ? 0 : 1, high = MOST_MORE;
+    if (!would_tell(apart, a_count, b_count, high, change, tail))
+        return SIZE_MAX;
+    while (low < high) { /* more captures never tell less */
+        size_t middle = low + (high - low) / 2;
+        if (would_tell(apart, a_count, b_count, middle, change, tail))
+            high = middle;
+        else
+            low = middle + 1;
     }
-    return SIZE_MAX;
+    return low;
 }
 
 size_t nl_outlying(const double *values, size_t count, bool *outlying)
