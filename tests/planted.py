@@ -16,7 +16,7 @@ SPLIT = ("flash_fwd", [("softmax_kernel", 140), ("bmm_kernel", 130)])
 
 # what, what B is made of, what the first five lines must say (all), what they must not (any), status
 CASES = [
-    ("nothing", {}, ["No significant change|Inconclusive: [-+]0"], ["Slower|Faster"], 0),
+    ("nothing", {}, ["No significant change|Inconclusive: [-+]0"], ["Slower|Faster|Reordered"], 0),
     ("a kernel is renamed", {"names": {"flash_fwd": "flash_fwd_v3"}},
      ["No significant change|Inconclusive: [-+]0", "Renamed.*flash_fwd → flash_fwd_v3"],
      ["Slower|Faster", "added|removed"], 0),
@@ -27,6 +27,9 @@ CASES = [
      ["added", "removed"], 0),
     ("a kernel is split", {"split": SPLIT},
      ["Slower", r"softmax_kernel.*\(split\).*\+41|\(split\) \+4[12]", "was flash_fwd"], ["added", "removed"], 0),
+    ("two operators are reordered", {"order": ("gelu_kernel", "bias_add")},
+     ["No significant change|Inconclusive: [-+]0", r"Reordered: bias_add runs before gelu_kernel now \(12 of 32 places differ\)"],
+     ["Slower|Faster", "added|removed|renamed|Renamed|replaced"], 0),
     ("calls synchronise", {"sync": 6}, ["Slower", "idle, host-bound: cudaDeviceSynchronize"], [], 0),
     ("data comes late", {"loader": 900}, ["Slower by 1", r"host-bound: enumerate\(DataLoader\)"], [],
      0),

@@ -62,6 +62,15 @@ struct diff_clocks diff_find_clocks(const struct diff_doc *doc);
 /* The row whose calls changed most though the step shows little of it; NULL none. */
 const struct diff_row *diff_find_hidden(const struct diff_doc *doc);
 
+/* ---- difforder.c ---- */
+
+/* The same kernels in another order: where a step of A has `before`, one of B has `now`. */
+struct diff_reordered {
+    struct nl_str before, now; /* of the first place that differs */
+    size_t places, of;         /* places that differ; 0 = none, or not known */
+};
+struct diff_reordered diff_find_reordered(struct diff_doc *doc);
+
 /* ---- difftext.c ---- */
 /* The sentences; `counts` and `next` are tables of the report. */
 void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,

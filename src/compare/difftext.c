@@ -330,6 +330,19 @@ static void say_hidden(const struct diff_doc *doc, struct nl_buf *text, size_t s
     diff_put_what(doc, text, row);
 }
 
+/* "Reordered: bias_add runs before gelu_kernel now (12 of 32 places differ)" */
+static void say_order(struct diff_doc *doc, struct nl_buf *text)
+{
+    struct diff_reordered found = diff_find_reordered(doc);
+    if (!found.places)
+        return;
+    nl_buf_text(text, text->len ? ". Reordered: " : "Reordered: ");
+    nl_elide_name(text, nl_short_kernel(found.now), DIFF_NAME_WIDTH);
+    nl_buf_text(text, " runs before ");
+    nl_elide_name(text, nl_short_kernel(found.before), DIFF_NAME_WIDTH);
+    nl_buf_format(text, " now (%zu of %zu places differ)", found.places, found.of);
+}
+
 static void say_rows(struct diff_doc *doc, struct nl_buf *text)
 {
     size_t said = 0;
@@ -346,6 +359,7 @@ static void say_rows(struct diff_doc *doc, struct nl_buf *text)
     }
     say_renamed(doc, text, said);
     say_hidden(doc, text, text->len);
+    say_order(doc, text);
     if (text->len)
         nl_buf_char(text, '.');
     add_headline(doc, text);
