@@ -827,7 +827,7 @@ def many():
 
 def packed(rng, pool):
     """The bytes of a fingerprint as `add` packs them: of each part some items of a pool of signatures."""
-    out = struct.pack("<II", 0x50464c4e, 1)
+    out = struct.pack("<II", 0x50464c4e, 2)  # NL_PRINT_FORM
     for most, part in zip((60, 40, 80, 0), range(4)):
         items = sorted(rng.sample(pool[part], most)) if most else []
         weights = [rng.random() ** 4 for _ in items]
@@ -846,7 +846,7 @@ def many_fingerprints():
     pool = [[(rng.getrandbits(64), rng.randrange(1, 25)) for _ in range(200)] for _ in range(4)]
     database = sqlite3.connect(os.path.join(ledger, "ledger.db"))
     database.executemany(
-        "INSERT OR REPLACE INTO fingerprints SELECT run, 1, ?, zeroblob(6000) FROM runs WHERE run = ?",
+        "INSERT OR REPLACE INTO fingerprints SELECT run, 2, ?, zeroblob(6000) FROM runs WHERE run = ?",
         ((packed(rng, pool), run) for run in range(2, PRINTS + 2)))
     names = struct.pack("<H", 0) * (1 + 2 * 180)
     database.execute("UPDATE fingerprints SET names = ? WHERE run > 1", (names,))
