@@ -11,27 +11,27 @@
 
 #define MOST_TEXT (1 << 20)
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"phase", NULL, NL_MEANS_TEXT},
-    {"part", NULL, NL_MEANS_TEXT},
-    {"culprit", NULL, NL_MEANS_TEXT},
-    {"ns", "time", NL_MEANS_NS},
-    {"ns_per_step", "per step", NL_MEANS_NS},
-    {"share", "of all", NL_MEANS_SHARE},
-    {"phase_share", "of phase", NL_MEANS_SHARE},
-    {"inside", NULL, NL_MEANS_INTEGER},
-    {"finding", NULL, NL_MEANS_TEXT},
-    {"kind", NULL, NL_MEANS_TEXT},
-    {"op", "operator", NL_MEANS_TEXT},
-    {"range", NULL, NL_MEANS_TEXT},
-    {"wait", "after the wait", NL_MEANS_TEXT},
-    {"class", NULL, NL_MEANS_TEXT},
-    {"thread", NULL, NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"bytes", NULL, NL_MEANS_BYTES},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(phase, NULL, TEXT)                                                                           \
+    C(part, NULL, TEXT)                                                                            \
+    C(culprit, NULL, TEXT)                                                                         \
+    C(ns, "time", NS)                                                                              \
+    C(ns_per_step, "per step", NS)                                                                 \
+    C(share, "of all", SHARE)                                                                      \
+    C(phase_share, "of phase", SHARE)                                                              \
+    C(inside, NULL, INTEGER)                                                                       \
+    C(finding, NULL, TEXT)                                                                         \
+    C(kind, NULL, TEXT)                                                                            \
+    C(op, "operator", TEXT)                                                                        \
+    C(range, NULL, TEXT)                                                                           \
+    C(wait, "after the wait", TEXT)                                                                \
+    C(class, NULL, TEXT)                                                                           \
+    C(thread, NULL, TEXT)                                                                          \
+    C(count, NULL, COUNT)                                                                          \
+    C(bytes, NULL, BYTES)
+NL_COLUMNS(COLUMNS);
 
 static struct nl_cell name_cell(struct nl_result *result, const struct nl_account *account,
                                 uint32_t id)
@@ -65,15 +65,16 @@ static void add_row(struct nl_result *result, const struct nl_account *account,
     cells[13] = name_cell(result, account, row->range);
     cells[14] = name_cell(result, account, row->wait);
     if (row->class < NL_IDLE_CLASSES)
-        cells[15] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)row->class));
+        cells[AT_class] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)row->class));
     if (row->activity != NL_DID_COUNT)
-        cells[16] = nl_answer_static(nl_idle_thread_name(row->activity, row->elsewhere));
-    cells[17] = nl_answer_count(row->count);
-    cells[18] = nl_answer_count(row->bytes);
+        cells[AT_thread] = nl_answer_static(nl_idle_thread_name(row->activity, row->elsewhere));
+    cells[AT_count] = nl_answer_count(row->count);
+    cells[AT_bytes] = nl_answer_count(row->bytes);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *account_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -94,7 +95,7 @@ const struct nl_analysis nl_analysis_account = {
     .name = "account",
     .key = "account",
     .title = "Account of all time",
-    .run = run,
+    .run = account_run,
     .doc =
         "Every nanosecond of each device booked once: phase (startup, warmup, steady, tail, "
         "outlier), part (compute, exposed_comm, exposed_copy, …, idle, before_device, "

@@ -18,6 +18,16 @@
         "stddev_ns", "stddev", NL_MEANS_NS                                                         \
     }
 #define NL_STATS_COUNT 8
+/* The same as rows of a list (NL_COLUMNS): nl_answer_stats(cells + AT_count, ...). */
+#define NL_STATS_LIST(C)                                                                           \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(share, NULL, SHARE)                                                                          \
+    C(min_ns, "min", NS)                                                                           \
+    C(median_ns, "median", NS)                                                                     \
+    C(p95_ns, "p95", NS)                                                                           \
+    C(max_ns, "max", NS)                                                                           \
+    C(stddev_ns, "stddev", NS)
 
 /* `share` is total / whole; NULL when whole is 0. Medians, percentiles and deviations in ns are
  * cells of type F64: between two ranks they are not whole. */

@@ -5,12 +5,12 @@
 #include "tables/scope.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"name", "call", NL_MEANS_TEXT},
-    NL_STATS_COLUMNS,
-    {"launched", NULL, NL_MEANS_COUNT},
-    {"launched_ns", "device time", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, "call", TEXT)                                                                          \
+    NL_STATS_LIST(C)                                                                               \
+    C(launched, NULL, COUNT)                                                                       \
+    C(launched_ns, "device time", NS)
+NL_COLUMNS(COLUMNS);
 
 struct launched {
     uint64_t count;
@@ -32,8 +32,9 @@ static void add_launched(struct launched *launched, const struct nl_scope *scope
     }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *api_run(const struct nl_trace *trace,
+                                 const struct nl_analyze_options *options, struct nl_job *job,
+                                 struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -53,8 +54,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, stats[i].name);
-        nl_answer_stats(&cells[1], &stats[i], whole);
+        cells[AT_name] = nl_answer_name(result, trace, stats[i].name);
+        nl_answer_stats(&cells[AT_count], &stats[i], whole);
         cells[1 + NL_STATS_COUNT] = nl_answer_count(launched[stats[i].name].count);
         cells[2 + NL_STATS_COUNT] = nl_cell_i64(launched[stats[i].name].ns);
     }
@@ -71,7 +72,7 @@ const struct nl_analysis nl_analysis_api = {
     .title = "CUDA/HIP calls by total time",
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = api_run,
     .doc = "Per function of the runtime or driver: statistics of time on the CPU, how many pieces "
            "of device work its calls launched (several per call for graphs), and their time.",
 };

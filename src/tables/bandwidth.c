@@ -10,12 +10,16 @@
 
 #define PARTS 100
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},   {"device", NULL, NL_MEANS_INTEGER},
-    {"kind", NULL, NL_MEANS_TEXT},      {"part", NULL, NL_MEANS_INTEGER},
-    {"start_ns", "start", NL_MEANS_NS}, {"dur_ns", "length", NL_MEANS_NS},
-    {"bytes", NULL, NL_MEANS_BYTES},    {"rate", NULL, NL_MEANS_RATE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(kind, NULL, TEXT)                                                                            \
+    C(part, NULL, INTEGER)                                                                         \
+    C(start_ns, "start", NS)                                                                       \
+    C(dur_ns, "length", NS)                                                                        \
+    C(bytes, NULL, BYTES)                                                                          \
+    C(rate, NULL, RATE)
+NL_COLUMNS(COLUMNS);
 
 struct span {
     int64_t start, end;
@@ -65,23 +69,23 @@ static void spread(struct span *span, unsigned kind, int64_t start, int64_t end,
     span->bytes[kind][last] += left;
 }
 
-static void add_rows(struct nl_result *result, const struct nl_trace *trace,
-                     const struct nl_place *place, const struct span *span)
+static void bandwidth_add_rows(struct nl_result *result, const struct nl_trace *trace,
+                               const struct nl_place *place, const struct span *span)
 {
     for (unsigned kind = 0; kind < NL_COPY_COUNT; kind++)
         for (int64_t part = 0; span->used[kind] && part < PARTS; part++) {
             int64_t start = part_start(span, part), dur = part_start(span, part + 1) - start;
             uint64_t bytes = span->bytes[kind][part];
             struct nl_cell *cells = nl_result_row(result);
-            cells[0] = nl_cell_i64(place->rank);
-            cells[1] = nl_cell_i64(place->ordinal);
-            cells[2] = nl_answer_enum(NL_ENUM_copykind, kind);
-            cells[3] = nl_cell_i64(part);
-            cells[4] = nl_cell_i64(start - trace->first_ts);
-            cells[5] = nl_cell_i64(dur);
-            cells[6] = nl_answer_count(bytes);
+            cells[AT_rank] = nl_cell_i64(place->rank);
+            cells[AT_device] = nl_cell_i64(place->ordinal);
+            cells[AT_kind] = nl_answer_enum(NL_ENUM_copykind, kind);
+            cells[AT_part] = nl_cell_i64(part);
+            cells[AT_start_ns] = nl_cell_i64(start - trace->first_ts);
+            cells[AT_dur_ns] = nl_cell_i64(dur);
+            cells[AT_bytes] = nl_answer_count(bytes);
             if (dur > 0)
-                cells[7] = nl_cell_f64((double)bytes * 1e9 / (double)dur);
+                cells[AT_rate] = nl_cell_f64((double)bytes * 1e9 / (double)dur);
         }
 }
 
@@ -106,8 +110,9 @@ static void collect(struct span *spans, const struct nl_scope *scope,
     }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *bandwidth_run(const struct nl_trace *trace,
+                                       const struct nl_analyze_options *options, struct nl_job *job,
+                                       struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -123,7 +128,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     collect(spans, &scope, &places);
     struct nl_result *result = NL_ANSWER_NEW("bandwidth", NULL, columns);
     for (size_t i = 0; i < places.count; i++)
-        add_rows(result, trace, &places.items[i], &spans[i]);
+        bandwidth_add_rows(result, trace, &places.items[i], &spans[i]);
     nl_free(spans);
     nl_places_release(&places);
     nl_scope_release(&scope);
@@ -136,7 +141,7 @@ const struct nl_analysis nl_analysis_bandwidth = {
     .title = "Copied bytes over time",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
-    .run = run,
+    .run = bandwidth_run,
     .doc =
         "Per rank, device and direction: bytes copied and their rate in each of 100 equal parts of "
         "the device's wall time. A copy's bytes are spread evenly over its length; the parts add "

@@ -80,8 +80,8 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope)
     }
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_device_peaks *peaks, const struct nl_group *group)
+static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                  const struct nl_device_peaks *peaks, const struct nl_group *group)
 {
     const struct nl_collective_table *table = &trace->collective;
     uint32_t row = (uint32_t)group->sums[0], lane = trace->slice.lane[table->slice[row]];
@@ -106,8 +106,9 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[TOTAL] = nl_cell_i64(group->stats.total_ns);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *bus_bandwidth_run(const struct nl_trace *trace,
+                                           const struct nl_analyze_options *options,
+                                           struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -120,7 +121,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("bus_bandwidth", NULL, columns);
     const struct nl_device_peaks *peaks = nl_memo_peaks(options->memo);
     for (size_t i = 0; i < groups.count; i++)
-        add_row(result, trace, peaks, &groups.items[i]);
+        bus_bandwidth_add_row(result, trace, peaks, &groups.items[i]);
     nl_answer_settle(result, "total_ns");
     if (result->rows)
         result->note =
@@ -137,7 +138,7 @@ const struct nl_analysis nl_analysis_bus_bandwidth = {
     .title = "Collectives against the link",
     .needs = {{NL_T_collective, "bytes"}},
     .need_count = 1,
-    .run = run,
+    .run = bus_bandwidth_run,
     .doc =
         "Per device, operation, group and message size: kernels, their shortest and median time, "
         "algorithm bandwidth (bytes over the shortest time), bus bandwidth as nccl-tests define "

@@ -8,12 +8,15 @@
 #include "tables/answer.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"name", NULL, NL_MEANS_TEXT},    {"place", "in", NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},  {"total_ns", "total", NL_MEANS_NS},
-    {"self_ns", "self", NL_MEANS_NS}, {"share", NULL, NL_MEANS_SHARE},
-    {"mean_ns", "mean", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, NULL, TEXT)                                                                            \
+    C(place, "in", TEXT)                                                                           \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(self_ns, "self", NS)                                                                         \
+    C(share, NULL, SHARE)                                                                          \
+    C(mean_ns, "mean", NS)
+NL_COLUMNS(COLUMNS);
 
 /* Longest self time first, unknown last; of equal ones the first recorded. */
 static int by_self(const void *x, const void *y, void *context)
@@ -37,27 +40,28 @@ static int64_t *sums_of(const struct nl_trace *trace, const uint32_t *rows, size
     return sums;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace, uint32_t row,
-                    const int64_t *sums)
+static void call_sums_add_row(struct nl_result *result, const struct nl_trace *trace, uint32_t row,
+                              const int64_t *sums)
 {
     const struct nl_call_table *call = &trace->call;
     uint32_t stack = call->stack[row];
     uint32_t module = trace->stack.module[stack];
     int64_t calls = call->primitive[row] == NL_NULL_I64 ? call->count[row] : call->primitive[row];
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_answer_name(result, trace, trace->stack.name[stack]);
-    cells[1] = nl_answer_name(result, trace, module ? module : trace->stack.file[stack]);
-    cells[2] = nl_cell_i64(call->count[row]);
-    cells[3] = nl_cell_i64(call->total_ns[row]);
-    cells[4] = nl_cell_i64(call->self_ns[row]);
+    cells[AT_name] = nl_answer_name(result, trace, trace->stack.name[stack]);
+    cells[AT_place] = nl_answer_name(result, trace, module ? module : trace->stack.file[stack]);
+    cells[AT_count] = nl_cell_i64(call->count[row]);
+    cells[AT_total_ns] = nl_cell_i64(call->total_ns[row]);
+    cells[AT_self_ns] = nl_cell_i64(call->self_ns[row]);
     if (call->self_ns[row] != NL_NULL_I64)
-        cells[5] = nl_answer_share(call->self_ns[row], sums[module]);
+        cells[AT_share] = nl_answer_share(call->self_ns[row], sums[module]);
     if (calls > 0 && call->total_ns[row] != NL_NULL_I64)
-        cells[6] = nl_cell_f64((double)call->total_ns[row] / (double)calls);
+        cells[AT_mean_ns] = nl_cell_f64((double)call->total_ns[row] / (double)calls);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *call_sums_run(const struct nl_trace *trace,
+                                       const struct nl_analyze_options *options, struct nl_job *job,
+                                       struct nl_err *err)
 {
     (void)options; /* sums have no place in time */
     (void)job;
@@ -71,7 +75,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     int64_t *sums = sums_of(trace, rows, count);
     struct nl_result *result = NL_ANSWER_NEW("call_sums", NULL, columns);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, rows[i], sums);
+        call_sums_add_row(result, trace, rows[i], sums);
     nl_answer_settle(result, "self_ns");
     nl_free(sums);
     nl_free(rows);
@@ -84,7 +88,7 @@ const struct nl_analysis nl_analysis_call_sums = {
     .title = "Functions and kernels by sums, without a timeline",
     .needs = {{NL_T_call, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = call_sums_run,
     .doc = "Per function or kernel of a profile that has sums instead of a timeline (cProfile, "
            "summaries of nvprof, statistics of ROCm's profilers): calls, time with and without "
            "what it called, share of the self time of all in the same module (nvprof's GPU "

@@ -12,19 +12,19 @@
 #define ROLES   (NL_API_MODULE + 1)
 #define WARM_UP 5 /* the first fifth of the time */
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"purpose", NULL, NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS},
-    {"max_ns", "max", NL_MEANS_NS},
-    {"steady_count", "after first fifth", NL_MEANS_COUNT},
-    {"steady_ns", "their time", NL_MEANS_NS},
-    {"blocking_count", "blocking", NL_MEANS_COUNT},
-    {"idle_during_ns", "device idle meanwhile", NL_MEANS_NS},
-    {"idle_after_ns", "device idle after blocking", NL_MEANS_NS},
-    {"wall_share", "of wall", NL_MEANS_SHARE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(purpose, NULL, TEXT)                                                                         \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(max_ns, "max", NS)                                                                           \
+    C(steady_count, "after first fifth", COUNT)                                                    \
+    C(steady_ns, "their time", NS)                                                                 \
+    C(blocking_count, "blocking", COUNT)                                                           \
+    C(idle_during_ns, "device idle meanwhile", NS)                                                 \
+    C(idle_after_ns, "device idle after blocking", NS)                                             \
+    C(wall_share, "of wall", SHARE)
+NL_COLUMNS(COLUMNS);
 
 static const char *const purposes[ROLES] = {
     "other",    "launch",      "graph launch", "graph capture",          "copy",
@@ -106,28 +106,30 @@ static void count_idle(struct tallies *tallies, const struct nl_trace *trace,
     }
 }
 
-static void add_rows(struct nl_result *result, const struct tally *tally)
+static void calls_add_rows(struct nl_result *result, const struct tally *tally)
 {
     for (size_t role = 0; role < ROLES; role++) {
         if (!tally->count[role])
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_i64(tally->rank);
-        cells[1] = nl_answer_static(purposes[role]);
-        cells[2] = nl_answer_count(tally->count[role]);
-        cells[3] = nl_cell_i64(tally->total[role]);
-        cells[4] = nl_cell_i64(tally->most[role]);
-        cells[5] = nl_answer_count(tally->steady[role]);
-        cells[6] = nl_cell_i64(tally->steady_ns[role]);
-        cells[7] = nl_answer_count(tally->blocking[role]);
-        cells[8] = nl_cell_i64(tally->during[role]);
-        cells[9] = nl_cell_i64(tally->after[role]);
-        cells[10] = nl_answer_share(tally->during[role] + tally->after[role], tally->wall);
+        cells[AT_rank] = nl_cell_i64(tally->rank);
+        cells[AT_purpose] = nl_answer_static(purposes[role]);
+        cells[AT_count] = nl_answer_count(tally->count[role]);
+        cells[AT_total_ns] = nl_cell_i64(tally->total[role]);
+        cells[AT_max_ns] = nl_cell_i64(tally->most[role]);
+        cells[AT_steady_count] = nl_answer_count(tally->steady[role]);
+        cells[AT_steady_ns] = nl_cell_i64(tally->steady_ns[role]);
+        cells[AT_blocking_count] = nl_answer_count(tally->blocking[role]);
+        cells[AT_idle_during_ns] = nl_cell_i64(tally->during[role]);
+        cells[AT_idle_after_ns] = nl_cell_i64(tally->after[role]);
+        cells[AT_wall_share] =
+            nl_answer_share(tally->during[role] + tally->after[role], tally->wall);
     }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *calls_run(const struct nl_trace *trace,
+                                   const struct nl_analyze_options *options, struct nl_job *job,
+                                   struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -141,7 +143,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     count_idle(&tallies, trace, idle, roles);
     struct nl_result *result = NL_ANSWER_NEW("calls", NULL, columns);
     for (size_t i = 0; i < tallies.count; i++)
-        add_rows(result, &tallies.items[i]);
+        calls_add_rows(result, &tallies.items[i]);
     nl_free(tallies.items);
     nl_scope_release(&scope);
     return result;
@@ -153,7 +155,7 @@ const struct nl_analysis nl_analysis_calls = {
     .title = "CUDA/HIP calls by purpose, and what they cost the device",
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = calls_run,
     .doc =
         "Per rank and purpose of a call (launch, graph launch, synchronise, allocate, load code, "
         "…): "

@@ -170,7 +170,8 @@ static const struct nl_result_column columns[] = {
     [PARENT] = {"parent", NULL, NL_MEANS_INTEGER},
 };
 
-static struct nl_cell *add_row(struct nl_result *result, const struct node *node, int64_t whole)
+static struct nl_cell *calltree_add_row(struct nl_result *result, const struct node *node,
+                                        int64_t whole)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[GPU_NS] = nl_cell_i64(node->gpu_ns);
@@ -235,7 +236,7 @@ static void add_nodes(struct nl_result *result, struct forest *forest, int64_t w
     struct nl_buf text;
     nl_buf_init(&text, (size_t)1 << 26);
     for (size_t i = 0; i < count && i < MOST_PATHS; i++) {
-        struct nl_cell *cells = add_row(result, order[i], whole);
+        struct nl_cell *cells = calltree_add_row(result, order[i], whole);
         uint32_t parent = forest->nodes[order[i]->parent].number;
         if (parent)
             cells[PARENT] = nl_cell_i64(parent);
@@ -246,7 +247,7 @@ static void add_nodes(struct nl_result *result, struct forest *forest, int64_t w
     }
     if (count > MOST_PATHS) {
         struct node rest = sum_rest(forest, order, count);
-        add_row(result, &rest, whole)[PATH] = nl_answer_static("[paths with less]");
+        calltree_add_row(result, &rest, whole)[PATH] = nl_answer_static("[paths with less]");
     }
     nl_buf_release(&text);
     nl_free(order);
@@ -258,7 +259,7 @@ static struct nl_result *answer(struct forest *forest, int64_t whole)
     add_nodes(result, forest, whole);
     for (unsigned i = 0; i < NL_UNOWNED; i++)
         if (forest->unowned[i].works)
-            add_row(result, &forest->unowned[i], whole)[PATH] =
+            calltree_add_row(result, &forest->unowned[i], whole)[PATH] =
                 nl_answer_static(nl_gputime_unowned_name((enum nl_unowned)i));
     result->note = nl_fold_note(&forest->fold, result);
     return result;

@@ -8,22 +8,22 @@
 #include "base/sort.h"
 #include "store/clockcheck.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"launches", NULL, NL_MEANS_COUNT},
-    {"early", "before launch", NL_MEANS_COUNT},
-    {"worst_early_ns", "by up to", NL_MEANS_NS},
-    {"waits", NULL, NL_MEANS_COUNT},
-    {"late", "after wait", NL_MEANS_COUNT},
-    {"worst_late_ns", "by up to", NL_MEANS_NS},
-    {"least_ns", "offset from", NL_MEANS_NS},
-    {"most_ns", "offset to", NL_MEANS_NS},
-    {"shift_ns", "repaired by", NL_MEANS_NS},
-    {"drift", NULL, NL_MEANS_NUMBER},
-    {"error_ns", "clock error", NL_MEANS_NS},
-    {"median_kernel_ns", "median kernel", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(launches, NULL, COUNT)                                                                       \
+    C(early, "before launch", COUNT)                                                               \
+    C(worst_early_ns, "by up to", NS)                                                              \
+    C(waits, NULL, COUNT)                                                                          \
+    C(late, "after wait", COUNT)                                                                   \
+    C(worst_late_ns, "by up to", NS)                                                               \
+    C(least_ns, "offset from", NS)                                                                 \
+    C(most_ns, "offset to", NS)                                                                    \
+    C(shift_ns, "repaired by", NS)                                                                 \
+    C(drift, NULL, NUMBER)                                                                         \
+    C(error_ns, "clock error", NS)                                                                 \
+    C(median_kernel_ns, "median kernel", NS)
+NL_COLUMNS(COLUMNS);
 
 /* Median length of a device's kernels (the lower of the middle two); NULL without kernels. */
 static struct nl_cell median_kernel(const struct nl_trace *trace, uint32_t device)
@@ -46,40 +46,41 @@ static int64_t bound_or_null(int64_t value)
     return value == INT64_MIN || value == INT64_MAX ? NL_NULL_I64 : value;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_clock_check *check)
+static void clock_add_row(struct nl_result *result, const struct nl_trace *trace,
+                          const struct nl_clock_check *check)
 {
     uint32_t device = check->device;
     struct nl_cell *cells = nl_result_row(result);
     if (device != NL_NULL_ROW) {
-        cells[0] = nl_cell_i64(trace->device.rank[device]);
-        cells[1] = nl_cell_i64(trace->device.ordinal[device]);
+        cells[AT_rank] = nl_cell_i64(trace->device.rank[device]);
+        cells[AT_device] = nl_cell_i64(trace->device.ordinal[device]);
     }
-    cells[2] = nl_answer_count(check->launches);
-    cells[3] = nl_answer_count(check->early);
-    cells[4] = nl_cell_i64(check->early ? check->worst_early : NL_NULL_I64);
-    cells[5] = nl_answer_count(check->waits);
-    cells[6] = nl_answer_count(check->late);
-    cells[7] = nl_cell_i64(check->late ? check->worst_late : NL_NULL_I64);
-    cells[8] = nl_cell_i64(bound_or_null(check->least));
-    cells[9] = nl_cell_i64(bound_or_null(check->most));
+    cells[AT_launches] = nl_answer_count(check->launches);
+    cells[AT_early] = nl_answer_count(check->early);
+    cells[AT_worst_early_ns] = nl_cell_i64(check->early ? check->worst_early : NL_NULL_I64);
+    cells[AT_waits] = nl_answer_count(check->waits);
+    cells[AT_late] = nl_answer_count(check->late);
+    cells[AT_worst_late_ns] = nl_cell_i64(check->late ? check->worst_late : NL_NULL_I64);
+    cells[AT_least_ns] = nl_cell_i64(bound_or_null(check->least));
+    cells[AT_most_ns] = nl_cell_i64(bound_or_null(check->most));
     if (check->early || check->late)
-        cells[10] = nl_cell_i64(check->shift);
+        cells[AT_shift_ns] = nl_cell_i64(check->shift);
     if (check->drift != 0)
-        cells[11] = nl_cell_f64(check->drift);
-    cells[12] = nl_cell_i64(nl_clock_error(trace, check->source));
-    cells[13] = median_kernel(trace, device);
+        cells[AT_drift] = nl_cell_f64(check->drift);
+    cells[AT_error_ns] = nl_cell_i64(nl_clock_error(trace, check->source));
+    cells[AT_median_kernel_ns] = median_kernel(trace, device);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *clock_run(const struct nl_trace *trace,
+                                   const struct nl_analyze_options *options, struct nl_job *job,
+                                   struct nl_err *err)
 {
     (void)job;
     (void)err;
     struct nl_result *result = NL_ANSWER_NEW("clock", NULL, columns);
     const struct nl_clock_checks *checks = nl_memo_clocks(options->memo);
     for (size_t i = 0; i < checks->count; i++)
-        add_row(result, trace, &checks->items[i]);
+        clock_add_row(result, trace, &checks->items[i]);
     return result;
 }
 
@@ -89,7 +90,7 @@ const struct nl_analysis nl_analysis_clock = {
     .title = "Clocks of CPU and devices",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
-    .run = run,
+    .run = clock_run,
     .doc =
         "Per device: starts compared with the begin of their launch and how many lie before it; "
         "ends "

@@ -6,17 +6,17 @@
 #include "tables/scope.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"side", NULL, NL_MEANS_TEXT},
-    {"operation", NULL, NL_MEANS_TEXT},
-    {"group", NULL, NL_MEANS_TEXT},
-    {"dtype", NULL, NL_MEANS_TEXT},
-    {"ranks", NULL, NL_MEANS_INTEGER},
-    {"bytes", NULL, NL_MEANS_BYTES},
-    {"bandwidth_bytes_per_s", "algorithm bandwidth", NL_MEANS_RATE},
-    NL_STATS_COLUMNS,
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(side, NULL, TEXT)                                                                            \
+    C(operation, NULL, TEXT)                                                                       \
+    C(group, NULL, TEXT)                                                                           \
+    C(dtype, NULL, TEXT)                                                                           \
+    C(ranks, NULL, INTEGER)                                                                        \
+    C(bytes, NULL, BYTES)                                                                          \
+    C(bandwidth_bytes_per_s, "algorithm bandwidth", RATE)                                          \
+    NL_STATS_LIST(C)
+NL_COLUMNS(COLUMNS);
 
 enum { SUM_BYTES, SUM_SIZED, SUM_TIMED_BYTES, SUM_TIMED_NS, SUM_ROW };
 
@@ -64,32 +64,33 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope)
     }
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_group *group, int64_t whole)
+static void collectives_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                const struct nl_group *group, int64_t whole)
 {
     const struct nl_collective_table *table = &trace->collective;
     uint32_t row = (uint32_t)group->sums[SUM_ROW];
     uint32_t lane = trace->slice.lane[table->slice[row]];
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(nl_lane_rank(trace, lane));
-    cells[1] = nl_answer_static(group->a & HOST_SIDE ? "host" : "device");
-    cells[2] = nl_answer_name(result, trace, table->operation[row]);
-    cells[3] = nl_answer_name(result, trace, table->group_name[row]);
-    cells[4] = nl_answer_name(result, trace, table->dtype[row]);
-    cells[5] = nl_answer_u32(table->ranks[row]);
+    cells[AT_rank] = nl_cell_i64(nl_lane_rank(trace, lane));
+    cells[AT_side] = nl_answer_static(group->a & HOST_SIDE ? "host" : "device");
+    cells[AT_operation] = nl_answer_name(result, trace, table->operation[row]);
+    cells[AT_group] = nl_answer_name(result, trace, table->group_name[row]);
+    cells[AT_dtype] = nl_answer_name(result, trace, table->dtype[row]);
+    cells[AT_ranks] = nl_answer_u32(table->ranks[row]);
     if (group->sums[SUM_SIZED] > 0)
-        cells[6] = nl_cell_i64(group->sums[SUM_BYTES]);
+        cells[AT_bytes] = nl_cell_i64(group->sums[SUM_BYTES]);
     if (group->sums[SUM_TIMED_NS] > 0 && group->sums[SUM_TIMED_BYTES] > 0)
-        cells[7] = nl_cell_f64((double)group->sums[SUM_TIMED_BYTES] * 1e9 /
-                               (double)group->sums[SUM_TIMED_NS]);
+        cells[AT_bandwidth_bytes_per_s] = nl_cell_f64((double)group->sums[SUM_TIMED_BYTES] * 1e9 /
+                                                      (double)group->sums[SUM_TIMED_NS]);
     if (group->a & NO_TIMES)
-        cells[8] = nl_answer_count(group->stats.count);
+        cells[AT_count] = nl_answer_count(group->stats.count);
     else
-        nl_answer_stats(&cells[8], &group->stats, whole);
+        nl_answer_stats(&cells[AT_count], &group->stats, whole);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *collectives_run(const struct nl_trace *trace,
+                                         const struct nl_analyze_options *options,
+                                         struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -106,7 +107,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; i < groups.count; i++)
             if (side == (groups.items[i].a & HOST_SIDE ? 1 : 0))
-                add_row(result, trace, &groups.items[i], whole[side]);
+                collectives_add_row(result, trace, &groups.items[i], whole[side]);
     nl_answer_settle(result, "total_ns");
     nl_groups_release(&groups);
     nl_scope_release(&scope);
@@ -119,7 +120,7 @@ const struct nl_analysis nl_analysis_collectives = {
     .title = "Communication operations",
     .needs = {{NL_T_collective, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = collectives_run,
     .doc =
         "Per rank, side (device kernels, host calls), operation, process group and element type: "
         "bytes, algorithm bandwidth = bytes / time where bytes are known and the time is the "

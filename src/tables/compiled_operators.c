@@ -76,8 +76,8 @@ static struct nl_cell ratio(bool known, int64_t part, int64_t whole, double unit
                               : (struct nl_cell){.type = NL_CELL_NULL};
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_group *group, int64_t whole)
+static void compiled_operators_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                       const struct nl_group *group, int64_t whole)
 {
     const struct nl_node_table *node = &trace->node;
     const int64_t *sums = group->sums;
@@ -100,8 +100,9 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[LINE] = nl_answer_u32(node->line[first]);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *compiled_operators_run(const struct nl_trace *trace,
+                                                const struct nl_analyze_options *options,
+                                                struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -114,7 +115,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     int64_t whole = nl_groups_total(&groups);
     struct nl_result *result = NL_ANSWER_NEW("compiled_operators", NULL, columns);
     for (size_t i = 0; i < groups.count; i++)
-        add_row(result, trace, &groups.items[i], whole);
+        compiled_operators_add_row(result, trace, &groups.items[i], whole);
     nl_answer_settle(result, "total_ns");
     nl_groups_release(&groups);
     nl_scope_release(&scope);
@@ -127,7 +128,7 @@ const struct nl_analysis nl_analysis_compiled_operators = {
     .title = "Operators in compiled programs",
     .needs = {{NL_T_node, "module"}},
     .need_count = 1,
-    .run = run,
+    .run = compiled_operators_run,
     .doc =
         "Per operator of the framework that instructions of compiled programs (XLA) came from, and "
         "kind of instruction: executions, total time and its share of all, operations and bytes "

@@ -126,30 +126,34 @@ static void add_ranges(struct regions *regions, const struct nl_rangetree *tree)
     }
 }
 
-static const struct nl_result_column columns[] = {
-    {"region", NULL, NL_MEANS_TEXT},          {"count", NULL, NL_MEANS_COUNT},
-    {"cpu_ns", "CPU total", NL_MEANS_NS},     {"gpu_ops", "GPU ops", NL_MEANS_COUNT},
-    {"gpu_ns", "GPU", NL_MEANS_NS},           {"share", NULL, NL_MEANS_SHARE},
-    {"backward_ns", "backward", NL_MEANS_NS}, {"generated_ns", "Triton", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(region, NULL, TEXT)                                                                          \
+    C(count, NULL, COUNT)                                                                          \
+    C(cpu_ns, "CPU total", NS)                                                                     \
+    C(gpu_ops, "GPU ops", COUNT)                                                                   \
+    C(gpu_ns, "GPU", NS)                                                                           \
+    C(share, NULL, SHARE)                                                                          \
+    C(backward_ns, "backward", NS)                                                                 \
+    C(generated_ns, "Triton", NS)
+NL_COLUMNS(COLUMNS);
 
 /* Without any device work in the recording, device times are not 0 but unknown. */
-static void add_row(struct nl_result *result, const struct tally *item, struct nl_cell name,
-                    bool region, int64_t whole)
+static void compiled_regions_add_row(struct nl_result *result, const struct tally *item,
+                                     struct nl_cell name, bool region, int64_t whole)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = name;
+    cells[AT_region] = name;
     if (region) {
-        cells[1] = nl_answer_count(item->count);
-        cells[2] = nl_cell_i64(item->cpu_ns);
+        cells[AT_count] = nl_answer_count(item->count);
+        cells[AT_cpu_ns] = nl_cell_i64(item->cpu_ns);
     }
     if (whole < 0)
         return;
-    cells[3] = nl_answer_count(item->works);
-    cells[4] = nl_cell_i64(item->gpu_ns);
-    cells[5] = nl_answer_share(item->gpu_ns, whole);
-    cells[6] = nl_cell_i64(item->backward_ns);
-    cells[7] = nl_cell_i64(item->generated_ns);
+    cells[AT_gpu_ops] = nl_answer_count(item->works);
+    cells[AT_gpu_ns] = nl_cell_i64(item->gpu_ns);
+    cells[AT_share] = nl_answer_share(item->gpu_ns, whole);
+    cells[AT_backward_ns] = nl_cell_i64(item->backward_ns);
+    cells[AT_generated_ns] = nl_cell_i64(item->generated_ns);
 }
 
 static int by_gpu(const void *left, const void *right)
@@ -161,7 +165,8 @@ static int by_gpu(const void *left, const void *right)
 }
 
 /* Rows of marks that own work, and of regions that launched none. */
-static void add_rows(struct nl_result *result, struct regions *regions, uint32_t names)
+static void compiled_regions_add_rows(struct nl_result *result, struct regions *regions,
+                                      uint32_t names)
 {
     static const char *const outside[NL_UNOWNED] = {
         [NL_OUTSIDE] = "[outside compiled regions]", [NL_NOT_LAUNCHED] = "[launch not recorded]"};
@@ -181,16 +186,19 @@ static void add_rows(struct nl_result *result, struct regions *regions, uint32_t
     if (kept)
         qsort(regions->items, kept, sizeof *regions->items, by_gpu);
     for (size_t i = 0; i < kept; i++)
-        add_row(result, &regions->items[i],
-                nl_answer_name(result, regions->gpu.trace, regions->items[i].name), true, whole);
+        compiled_regions_add_row(result, &regions->items[i],
+                                 nl_answer_name(result, regions->gpu.trace, regions->items[i].name),
+                                 true, whole);
     nl_answer_settle(result, "gpu_ns");
     for (unsigned i = 0; kept && i < NL_UNOWNED; i++)
         if (regions->outside[i].works)
-            add_row(result, &regions->outside[i], nl_answer_static(outside[i]), false, whole);
+            compiled_regions_add_row(result, &regions->outside[i], nl_answer_static(outside[i]),
+                                     false, whole);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *compiled_regions_run(const struct nl_trace *trace,
+                                              const struct nl_analyze_options *options,
+                                              struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -204,7 +212,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         add_ranges(&regions, regions.gpu.tree);
         add_ranges(&regions, &regions.graphs->tree);
         add_work(&regions);
-        add_rows(result, &regions, trace->names.count);
+        compiled_regions_add_rows(result, &regions, trace->names.count);
         nl_free(regions.items);
         nl_free(regions.forward);
         nl_gputime_release(&regions.gpu);
@@ -217,7 +225,7 @@ const struct nl_analysis nl_analysis_compiled_regions = {
     .name = "compiled_regions",
     .key = "compiled_regions",
     .title = "Compiled regions by the device time they launched",
-    .run = run,
+    .run = compiled_regions_run,
     .doc =
         "Per region that torch.compile made (number of the frame / of its recompilation): calls, "
         "time on the CPU, and time of the device work launched from it, backward passes included "

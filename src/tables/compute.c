@@ -147,8 +147,9 @@ static const char *note(struct nl_result *result, const struct nl_trace *trace,
         known);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *compute_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -173,7 +174,7 @@ const struct nl_analysis nl_analysis_compute = {
     .title = "How good the compute is",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = compute_run,
     .doc =
         "At most five lines: use of the peak (MFU or HFU), what bounds the kernels' time, headroom "
         "to the roofs with the operator that has most of it, what is faster than possible, and how "

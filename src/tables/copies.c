@@ -4,22 +4,22 @@
  */
 #include "tables/bydevice.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"kind", NULL, NL_MEANS_TEXT},
-    {"src_memory", "from", NL_MEANS_TEXT},
-    {"dst_memory", "to", NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"bytes", NULL, NL_MEANS_BYTES},
-    {"total_ns", "total", NL_MEANS_NS},
-    {"share", NULL, NL_MEANS_SHARE},
-    {"min_ns", "min", NL_MEANS_NS},
-    {"median_ns", "median", NL_MEANS_NS},
-    {"max_ns", "max", NL_MEANS_NS},
-    {"bandwidth_bytes_per_s", "bandwidth", NL_MEANS_RATE},
-    {"pageable", NULL, NL_MEANS_INTEGER},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(kind, NULL, TEXT)                                                                            \
+    C(src_memory, "from", TEXT)                                                                    \
+    C(dst_memory, "to", TEXT)                                                                      \
+    C(count, NULL, COUNT)                                                                          \
+    C(bytes, NULL, BYTES)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(share, NULL, SHARE)                                                                          \
+    C(min_ns, "min", NS)                                                                           \
+    C(median_ns, "median", NS)                                                                     \
+    C(max_ns, "max", NS)                                                                           \
+    C(bandwidth_bytes_per_s, "bandwidth", RATE)                                                    \
+    C(pageable, NULL, INTEGER)
+NL_COLUMNS(COLUMNS);
 
 static uint64_t key(const struct nl_trace *trace, uint32_t row)
 {
@@ -38,22 +38,23 @@ static struct nl_cell pageable(unsigned src, unsigned dst)
 static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
     unsigned src = group->a >> 8 & 0xff, dst = group->a & 0xff;
-    cells[0] = nl_answer_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
-    cells[1] = nl_answer_enum(NL_ENUM_memory, src);
-    cells[2] = nl_answer_enum(NL_ENUM_memory, dst);
-    cells[3] = nl_answer_count(group->stats.count);
-    cells[4] = nl_by_device_bytes(group);
-    cells[5] = nl_cell_i64(group->stats.total_ns);
-    cells[6] = nl_answer_share(group->stats.total_ns, whole);
-    cells[7] = nl_cell_i64(group->stats.min_ns);
-    cells[8] = nl_cell_f64(group->stats.median_ns);
-    cells[9] = nl_cell_i64(group->stats.max_ns);
-    cells[10] = nl_by_device_bandwidth(group);
-    cells[11] = pageable(src, dst);
+    cells[AT_rank] = nl_answer_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
+    cells[AT_device] = nl_answer_enum(NL_ENUM_memory, src);
+    cells[AT_kind] = nl_answer_enum(NL_ENUM_memory, dst);
+    cells[AT_src_memory] = nl_answer_count(group->stats.count);
+    cells[AT_dst_memory] = nl_by_device_bytes(group);
+    cells[AT_count] = nl_cell_i64(group->stats.total_ns);
+    cells[AT_bytes] = nl_answer_share(group->stats.total_ns, whole);
+    cells[AT_total_ns] = nl_cell_i64(group->stats.min_ns);
+    cells[AT_share] = nl_cell_f64(group->stats.median_ns);
+    cells[AT_min_ns] = nl_cell_i64(group->stats.max_ns);
+    cells[AT_median_ns] = nl_by_device_bandwidth(group);
+    cells[AT_max_ns] = pageable(src, dst);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *copies_run(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -74,7 +75,7 @@ const struct nl_analysis nl_analysis_copies = {
     .title = "Memory copies",
     .needs = {{NL_T_copy, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = copies_run,
     .doc = "Per rank, device, direction and kinds of memory: count, bytes, time, and bandwidth = "
            "bytes / time of the copies whose size is known. pageable = 1 where pageable host "
            "memory is on either side, NULL where the kinds of memory were not recorded.",

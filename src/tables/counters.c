@@ -6,14 +6,20 @@
 #include "tables/scope.h"
 #include "base/sort.h"
 
-static const struct nl_result_column columns[] = {
-    {"name", "counter", NL_MEANS_TEXT}, {"unit", NULL, NL_MEANS_TEXT},
-    {"lane", NULL, NL_MEANS_TEXT},      {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER}, {"count", NULL, NL_MEANS_COUNT},
-    {"min", NULL, NL_MEANS_NUMBER},     {"mean", NULL, NL_MEANS_NUMBER},
-    {"max", NULL, NL_MEANS_NUMBER},     {"process", NULL, NL_MEANS_INTEGER},
-    {"program", NULL, NL_MEANS_TEXT},   {"thread", NULL, NL_MEANS_INTEGER},
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, "counter", TEXT)                                                                       \
+    C(unit, NULL, TEXT)                                                                            \
+    C(lane, NULL, TEXT)                                                                            \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(count, NULL, COUNT)                                                                          \
+    C(min, NULL, NUMBER)                                                                           \
+    C(mean, NULL, NUMBER)                                                                          \
+    C(max, NULL, NUMBER)                                                                           \
+    C(process, NULL, INTEGER)                                                                      \
+    C(program, NULL, TEXT)                                                                         \
+    C(thread, NULL, INTEGER)
+NL_COLUMNS(COLUMNS);
 
 struct tally {
     uint64_t count;
@@ -37,30 +43,30 @@ static uint32_t process_of(const struct nl_trace *trace, uint32_t series)
     return lane == NL_NULL_ROW ? NL_NULL_ROW : trace->lane.process[lane];
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace, uint32_t series,
-                    const struct tally *tally)
+static void counters_add_row(struct nl_result *result, const struct nl_trace *trace,
+                             uint32_t series, const struct tally *tally)
 {
     uint32_t lane = trace->series.lane[series];
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_answer_name(result, trace, trace->series.name[series]);
-    cells[1] = nl_answer_name(result, trace, trace->series.unit[series]);
+    cells[AT_name] = nl_answer_name(result, trace, trace->series.name[series]);
+    cells[AT_unit] = nl_answer_name(result, trace, trace->series.unit[series]);
     if (lane != NL_NULL_ROW) {
-        cells[2] = nl_answer_name(result, trace, trace->lane.name[lane]);
-        cells[3] = nl_cell_i64(nl_lane_rank(trace, lane));
+        cells[AT_lane] = nl_answer_name(result, trace, trace->lane.name[lane]);
+        cells[AT_rank] = nl_cell_i64(nl_lane_rank(trace, lane));
         if (trace->lane.thread[lane] != NL_NULL_ROW)
-            cells[11] = nl_cell_i64(trace->thread.tid[trace->lane.thread[lane]]);
+            cells[AT_thread] = nl_cell_i64(trace->thread.tid[trace->lane.thread[lane]]);
     }
     uint32_t process = process_of(trace, series);
     if (process != NL_NULL_ROW) {
-        cells[9] = nl_cell_i64(trace->process.pid[process]);
-        cells[10] = nl_answer_name(result, trace, trace->process.name[process]);
+        cells[AT_process] = nl_cell_i64(trace->process.pid[process]);
+        cells[AT_program] = nl_answer_name(result, trace, trace->process.name[process]);
     }
     if (lane != NL_NULL_ROW && trace->lane.device[lane] != NL_NULL_ROW)
-        cells[4] = nl_cell_i64(trace->device.ordinal[trace->lane.device[lane]]);
-    cells[5] = nl_answer_count(tally->count);
-    cells[6] = nl_cell_f64(tally->min);
-    cells[7] = mean_of(tally);
-    cells[8] = nl_cell_f64(tally->max);
+        cells[AT_device] = nl_cell_i64(trace->device.ordinal[trace->lane.device[lane]]);
+    cells[AT_count] = nl_answer_count(tally->count);
+    cells[AT_min] = nl_cell_f64(tally->min);
+    cells[AT_mean] = mean_of(tally);
+    cells[AT_max] = nl_cell_f64(tally->max);
 }
 
 /* Series of no process first, those of a process together. */
@@ -88,8 +94,9 @@ static struct nl_keyed *order_of(const struct nl_trace *trace, const struct tall
     return order;
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *counters_run(const struct nl_trace *trace,
+                                      const struct nl_analyze_options *options, struct nl_job *job,
+                                      struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -114,7 +121,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_keyed *order = order_of(trace, tallies);
     for (uint32_t i = 0; i < trace->series.rows; i++)
         if (tallies[order[i].row].count)
-            add_row(result, trace, order[i].row, &tallies[order[i].row]);
+            counters_add_row(result, trace, order[i].row, &tallies[order[i].row]);
     nl_free(order);
     nl_free(tallies);
     nl_scope_release(&scope);
@@ -127,7 +134,7 @@ const struct nl_analysis nl_analysis_counters = {
     .title = "Counters",
     .needs = {{NL_T_counter, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = counters_run,
     .doc = "Per counter, lane and device: number of values, smallest, mean (of the values, not "
            "over time), largest. The processes with most values come first.",
 };

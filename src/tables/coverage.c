@@ -3,15 +3,16 @@
  */
 #include "tables/answer.h"
 
-static const struct nl_result_column columns[] = {
-    {"item", NULL, NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"file", NULL, NL_MEANS_TEXT},
-    {"detail", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(item, NULL, TEXT)                                                                            \
+    C(count, NULL, COUNT)                                                                          \
+    C(file, NULL, TEXT)                                                                            \
+    C(detail, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *coverage_run(const struct nl_trace *trace,
+                                      const struct nl_analyze_options *options, struct nl_job *job,
+                                      struct nl_err *err)
 {
     (void)options;
     (void)job;
@@ -21,11 +22,11 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (uint32_t row = 0; row < coverage->rows; row++) {
         uint32_t source = coverage->source[row];
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, coverage->item[row]);
-        cells[1] = nl_cell_i64(coverage->count[row]);
+        cells[AT_item] = nl_answer_name(result, trace, coverage->item[row]);
+        cells[AT_count] = nl_cell_i64(coverage->count[row]);
         if (source != NL_NULL_ROW)
-            cells[2] = nl_answer_name(result, trace, trace->source.file[source]);
-        cells[3] = nl_answer_name(result, trace, coverage->detail[row]);
+            cells[AT_file] = nl_answer_name(result, trace, trace->source.file[source]);
+        cells[AT_detail] = nl_answer_name(result, trace, coverage->detail[row]);
     }
     return result;
 }
@@ -34,7 +35,7 @@ const struct nl_analysis nl_analysis_coverage = {
     .name = "coverage",
     .key = "coverage",
     .title = "Coverage",
-    .run = run,
+    .run = coverage_run,
     .doc =
         "What the files did not contain, and what was dropped, cut short or repaired on reading, "
         "with counts and an example. Without rows, everything was read as it is.",

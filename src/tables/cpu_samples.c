@@ -17,17 +17,17 @@
 
 #define KINDS_MOST 64
 
-static const struct nl_result_column columns[] = {
-    {"function", NULL, NL_MEANS_TEXT},
-    {"place", "in", NL_MEANS_TEXT},
-    {"samples", NULL, NL_MEANS_COUNT},
-    {"share", NULL, NL_MEANS_SHARE},
-    {"total_share", "with callees", NL_MEANS_SHARE},
-    {"self_weight", "self", NL_MEANS_WEIGHT},
-    {"total_weight", "total", NL_MEANS_WEIGHT},
-    {"unit", NULL, NL_MEANS_UNIT},
-    {"event", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(function, NULL, TEXT)                                                                        \
+    C(place, "in", TEXT)                                                                           \
+    C(samples, NULL, COUNT)                                                                        \
+    C(share, NULL, SHARE)                                                                          \
+    C(total_share, "with callees", SHARE)                                                          \
+    C(self_weight, "self", WEIGHT)                                                                 \
+    C(total_weight, "total", WEIGHT)                                                               \
+    C(unit, NULL, UNIT)                                                                            \
+    C(event, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 struct function {
     uint32_t name, place; /* module, or file; 0 = unknown */
@@ -243,7 +243,7 @@ static int by_weight(const void *x, const void *y, void *trace)
     return order ? order : by_text(trace, a->place, b->place);
 }
 
-static void add_rows(struct work *work, const struct kind *kind)
+static void cpu_samples_add_rows(struct work *work, const struct kind *kind)
 {
     struct nl_result *result = work->result;
     add_samples(work, kind);
@@ -257,16 +257,16 @@ static void add_rows(struct work *work, const struct kind *kind)
         if (!function->samples && !function->total)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, work->trace, function->name);
-        cells[1] = nl_answer_name(result, work->trace, function->place);
-        cells[2] = nl_answer_count(function->samples);
-        cells[3] = nl_answer_share(function->self, whole);
-        cells[4] = nl_answer_share(function->total, whole);
-        cells[5] = nl_cell_i64(function->self);
-        cells[6] = nl_cell_i64(function->total);
-        cells[7] = kind->weighed ? nl_answer_name(result, work->trace, kind->unit)
-                                 : nl_answer_static("samples");
-        cells[8] = nl_answer_name(result, work->trace, kind->event);
+        cells[AT_function] = nl_answer_name(result, work->trace, function->name);
+        cells[AT_place] = nl_answer_name(result, work->trace, function->place);
+        cells[AT_samples] = nl_answer_count(function->samples);
+        cells[AT_share] = nl_answer_share(function->self, whole);
+        cells[AT_total_share] = nl_answer_share(function->total, whole);
+        cells[AT_self_weight] = nl_cell_i64(function->self);
+        cells[AT_total_weight] = nl_cell_i64(function->total);
+        cells[AT_unit] = kind->weighed ? nl_answer_name(result, work->trace, kind->unit)
+                                       : nl_answer_static("samples");
+        cells[AT_event] = nl_answer_name(result, work->trace, kind->event);
     }
     nl_free(order);
 }
@@ -288,8 +288,9 @@ static void name_sums(struct nl_result *result, const struct nl_trace *trace)
         result->title = "Functions by their own time (every call measured, none sampled)";
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *cpu_samples_run(const struct nl_trace *trace,
+                                         const struct nl_analyze_options *options,
+                                         struct nl_job *job, struct nl_err *err)
 {
     size_t rows = trace->stack.rows + (size_t)1;
     struct work *work = nl_zalloc(sizeof *work);
@@ -307,7 +308,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         find_kinds(work);
     }
     for (size_t i = 0; i < work->kind_count && !nl_job_cancelled(job); i++)
-        add_rows(work, &work->kinds[i]);
+        cpu_samples_add_rows(work, &work->kinds[i]);
     if (work->left_out)
         work->result->note = "Events after the 64th are left out.";
     struct nl_result *result = work->result;
@@ -333,7 +334,7 @@ const struct nl_analysis nl_analysis_cpu_samples = {
     .title = "Functions by CPU samples",
     .needs = {{NL_T_sample, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = cpu_samples_run,
     .doc =
         "Per event sampled and function (with its module or file): samples taken in it, their "
         "weight "

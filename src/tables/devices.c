@@ -3,22 +3,23 @@
  */
 #include "tables/answer.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"name", NULL, NL_MEANS_TEXT},
-    {"vendor", NULL, NL_MEANS_TEXT},
-    {"compute_capability", "cc", NL_MEANS_TEXT},
-    {"sm_count", "SMs", NL_MEANS_INTEGER},
-    {"memory_bytes", "memory", NL_MEANS_BYTES},
-    {"bandwidth_bytes_per_s", "bandwidth", NL_MEANS_RATE},
-    {"clock_hz", "clock", NL_MEANS_HERTZ},
-    {"bus", NULL, NL_MEANS_TEXT},
-    {"file", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(name, NULL, TEXT)                                                                            \
+    C(vendor, NULL, TEXT)                                                                          \
+    C(compute_capability, "cc", TEXT)                                                              \
+    C(sm_count, "SMs", INTEGER)                                                                    \
+    C(memory_bytes, "memory", BYTES)                                                               \
+    C(bandwidth_bytes_per_s, "bandwidth", RATE)                                                    \
+    C(clock_hz, "clock", HERTZ)                                                                    \
+    C(bus, NULL, TEXT)                                                                             \
+    C(file, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *devices_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)options;
     (void)job;
@@ -27,23 +28,24 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("devices", NULL, columns);
     for (uint32_t row = 0; row < device->rows; row++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_i64(device->rank[row]);
-        cells[1] = nl_cell_i64(device->ordinal[row]);
-        cells[2] = nl_answer_name(result, trace, device->name[row]);
-        cells[3] = nl_answer_name(result, trace, device->vendor[row]);
+        cells[AT_rank] = nl_cell_i64(device->rank[row]);
+        cells[AT_device] = nl_cell_i64(device->ordinal[row]);
+        cells[AT_name] = nl_answer_name(result, trace, device->name[row]);
+        cells[AT_vendor] = nl_answer_name(result, trace, device->vendor[row]);
         if (device->compute_major[row] != NL_NULL_U32)
-            cells[4] = nl_answer_static(nl_arena_format(
+            cells[AT_compute_capability] = nl_answer_static(nl_arena_format(
                 &result->arena, "%u.%u", device->compute_major[row],
                 device->compute_minor[row] == NL_NULL_U32 ? 0 : device->compute_minor[row]));
-        cells[5] = nl_answer_u32(device->sm_count[row]);
-        cells[6] = nl_answer_count(device->memory_bytes[row]);
+        cells[AT_sm_count] = nl_answer_u32(device->sm_count[row]);
+        cells[AT_memory_bytes] = nl_answer_count(device->memory_bytes[row]);
         if (device->bandwidth_bytes_per_s[row] != NL_NULL_U64)
-            cells[7] = nl_cell_f64((double)device->bandwidth_bytes_per_s[row]);
-        cells[8] = nl_answer_count(device->clock_hz[row]);
-        cells[9] = nl_answer_name(result, trace, device->bus[row]);
+            cells[AT_bandwidth_bytes_per_s] =
+                nl_cell_f64((double)device->bandwidth_bytes_per_s[row]);
+        cells[AT_clock_hz] = nl_answer_count(device->clock_hz[row]);
+        cells[AT_bus] = nl_answer_name(result, trace, device->bus[row]);
         /* Which of several files; of one it goes without saying. */
         if (trace->source.rows > 1 && device->source[row] < trace->source.rows)
-            cells[10] = nl_answer_name(result, trace, trace->source.file[device->source[row]]);
+            cells[AT_file] = nl_answer_name(result, trace, trace->source.file[device->source[row]]);
     }
     return result;
 }
@@ -54,6 +56,6 @@ const struct nl_analysis nl_analysis_devices = {
     .title = "Devices",
     .needs = {{NL_T_device, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = devices_run,
     .doc = "Every device the source describes, with what it tells about it.",
 };

@@ -157,8 +157,8 @@ struct nl_efficiency *nl_efficiency_new(const struct nl_trace *trace,
     return rows;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_efficiency *row)
+static void efficiency_add_row(struct nl_result *result, const struct nl_trace *trace,
+                               const struct nl_efficiency *row)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[RANK] = nl_cell_i64(row->rank);
@@ -183,8 +183,9 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
         cells[SOURCE] = nl_cell_text(result, nl_str(row->peaks->source));
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *efficiency_run(const struct nl_trace *trace,
+                                        const struct nl_analyze_options *options,
+                                        struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -193,7 +194,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("efficiency", NULL, columns);
     bool broken = false;
     for (size_t i = 0; i < count; i++) {
-        add_row(result, trace, &rows[i]);
+        efficiency_add_row(result, trace, &rows[i]);
         broken |= rows[i].hfu > 1 || rows[i].mfu > 1;
     }
     result->note = broken
@@ -210,7 +211,7 @@ const struct nl_analysis nl_analysis_efficiency = {
     .title = "Use of the devices' peaks (MFU, HFU)",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = efficiency_run,
     .doc =
         "Per rank and device, over its steady steps (else over everything): HFU, the FLOPs of "
         "products of matrices over the peaks of their element types, of the time; MFU, the same of "

@@ -5,11 +5,11 @@
 #include "tables/scope.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"kind", NULL, NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(kind, NULL, TEXT)                                                                            \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)
+NL_COLUMNS(COLUMNS);
 
 static const enum nl_table_id others[] = {NL_T_collective, NL_T_counter, NL_T_memory,
                                           NL_T_flow,       NL_T_sample,  NL_T_call,
@@ -35,8 +35,9 @@ static void collect(struct tally tallies[NL_KIND_COUNT], const struct nl_scope *
     }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *events_run(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -49,17 +50,17 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         if (!tallies[kind].count)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = kind ? nl_answer_enum(NL_ENUM_kind, kind) : nl_answer_static("unknown");
-        cells[1] = nl_answer_count(tallies[kind].count);
-        cells[2] = nl_cell_i64(tallies[kind].total);
+        cells[AT_kind] = kind ? nl_answer_enum(NL_ENUM_kind, kind) : nl_answer_static("unknown");
+        cells[AT_count] = nl_answer_count(tallies[kind].count);
+        cells[AT_total_ns] = nl_cell_i64(tallies[kind].total);
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         uint32_t rows = nl_trace_rows(trace, others[i]);
         if (!rows)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_static(nl_tables[others[i]].sql);
-        cells[1] = nl_answer_count(rows);
+        cells[AT_kind] = nl_answer_static(nl_tables[others[i]].sql);
+        cells[AT_count] = nl_answer_count(rows);
     }
     nl_scope_release(&scope);
     return result;
@@ -69,7 +70,7 @@ const struct nl_analysis nl_analysis_events = {
     .name = "events",
     .key = "events",
     .title = "Events by kind",
-    .run = run,
+    .run = events_run,
     .doc = "Slices by kind with the sum of their lengths, then rows of the tables that hold no "
            "slices (collectives, and nodes of operators, describe slices counted above).",
 };

@@ -6,13 +6,17 @@
 #include "tables/answer.h"
 #include "base/mem.h"
 
-static const struct nl_result_column columns[] = {
-    {"file", NULL, NL_MEANS_TEXT},        {"program", NULL, NL_MEANS_TEXT},
-    {"format", NULL, NL_MEANS_TEXT},      {"tool", NULL, NL_MEANS_TEXT},
-    {"bytes", "size", NL_MEANS_BYTES},    {"rank", NULL, NL_MEANS_INTEGER},
-    {"clock", NULL, NL_MEANS_TEXT},       {"epoch_ns", NULL, NL_MEANS_INTEGER},
-    {"offset_ns", "offset", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(file, NULL, TEXT)                                                                            \
+    C(program, NULL, TEXT)                                                                         \
+    C(format, NULL, TEXT)                                                                          \
+    C(tool, NULL, TEXT)                                                                            \
+    C(bytes, "size", BYTES)                                                                        \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(clock, NULL, TEXT)                                                                           \
+    C(epoch_ns, NULL, INTEGER)                                                                     \
+    C(offset_ns, "offset", NS)
+NL_COLUMNS(COLUMNS);
 
 static bool is_recording(const struct nl_trace *trace, uint32_t row)
 {
@@ -33,15 +37,15 @@ static void put_row(struct nl_result *result, const struct nl_trace *trace, uint
 {
     const struct nl_source_table *source = &trace->source;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_answer_name(result, trace, source->file[row]);
-    cells[1] = program_of(result, trace, row);
-    cells[2] = nl_answer_name(result, trace, source->format[row]);
-    cells[3] = nl_answer_name(result, trace, source->tool[row]);
-    cells[4] = nl_answer_count(source->bytes[row]);
-    cells[5] = nl_cell_i64(source->rank[row]);
-    cells[6] = nl_answer_name(result, trace, source->clock[row]);
-    cells[7] = nl_cell_i64(source->epoch_ns[row]);
-    cells[8] = nl_cell_i64(source->offset_ns[row]);
+    cells[AT_file] = nl_answer_name(result, trace, source->file[row]);
+    cells[AT_program] = program_of(result, trace, row);
+    cells[AT_format] = nl_answer_name(result, trace, source->format[row]);
+    cells[AT_tool] = nl_answer_name(result, trace, source->tool[row]);
+    cells[AT_bytes] = nl_answer_count(source->bytes[row]);
+    cells[AT_rank] = nl_cell_i64(source->rank[row]);
+    cells[AT_clock] = nl_answer_name(result, trace, source->clock[row]);
+    cells[AT_epoch_ns] = nl_cell_i64(source->epoch_ns[row]);
+    cells[AT_offset_ns] = nl_cell_i64(source->offset_ns[row]);
 }
 
 /* A line for all processes of a run that recorded nothing: a script starts hundreds of them. */
@@ -63,9 +67,9 @@ static void put_empty(struct nl_result *result, const struct nl_trace *trace, co
         return;
     struct nl_cell *cells = nl_result_row(result);
     (void)snprintf(text, sizeof text, "%llu processes without events", (unsigned long long)count);
-    cells[0] = nl_cell_text(result, nl_str(text));
-    cells[2] = nl_answer_name(result, trace, trace->source.format[last]);
-    cells[4] = nl_answer_count(bytes);
+    cells[AT_file] = nl_cell_text(result, nl_str(text));
+    cells[AT_format] = nl_answer_name(result, trace, trace->source.format[last]);
+    cells[AT_bytes] = nl_answer_count(bytes);
 }
 
 /* Recordings of processes that have no lane but of when they had a processor, and of which there is nothing to
@@ -88,8 +92,9 @@ static bool *find_empty(const struct nl_trace *trace)
     return empty;
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *files_run(const struct nl_trace *trace,
+                                   const struct nl_analyze_options *options, struct nl_job *job,
+                                   struct nl_err *err)
 {
     (void)options;
     (void)job;
@@ -108,7 +113,7 @@ const struct nl_analysis nl_analysis_files = {
     .name = "files",
     .key = "files",
     .title = "Files",
-    .run = run,
+    .run = files_run,
     .doc =
         "Every input: format, the program that wrote it, size, rank, clock, UTC time of its time "
         "0 (ns since 1970), and what was added to its own times to get the profile's; of "

@@ -166,17 +166,17 @@ static void tally_device(struct tallies *tallies)
     nl_free(order);
 }
 
-static const struct nl_result_column columns[] = {
-    {"name", NULL, NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"cpu_ns", "CPU total", NL_MEANS_NS},
-    {"cpu_self_ns", "CPU self", NL_MEANS_NS},
-    {"gpu_ops", "GPU ops", NL_MEANS_COUNT},
-    {"gpu_ns", "GPU self", NL_MEANS_NS},
-    {"share", NULL, NL_MEANS_SHARE},
-    {"gpu_total_ns", "GPU total", NL_MEANS_NS},
-    {"gpu_union_ns", "GPU union", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, NULL, TEXT)                                                                            \
+    C(count, NULL, COUNT)                                                                          \
+    C(cpu_ns, "CPU total", NS)                                                                     \
+    C(cpu_self_ns, "CPU self", NS)                                                                 \
+    C(gpu_ops, "GPU ops", COUNT)                                                                   \
+    C(gpu_ns, "GPU self", NS)                                                                      \
+    C(share, NULL, SHARE)                                                                          \
+    C(gpu_total_ns, "GPU total", NS)                                                               \
+    C(gpu_union_ns, "GPU union", NS)
+NL_COLUMNS(COLUMNS);
 
 static int by_gpu(const void *left, const void *right)
 {
@@ -188,21 +188,21 @@ static int by_gpu(const void *left, const void *right)
     return a->cpu_ns > b->cpu_ns ? -1 : a->cpu_ns < b->cpu_ns;
 }
 
-static void add_row(struct nl_result *result, const struct tally *item, struct nl_cell name,
-                    bool ranges, int64_t whole)
+static void gputime_add_row(struct nl_result *result, const struct tally *item, struct nl_cell name,
+                            bool ranges, int64_t whole)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = name;
+    cells[AT_name] = name;
     if (ranges) {
-        cells[1] = nl_answer_count(item->count);
-        cells[2] = nl_cell_i64(item->cpu_ns);
-        cells[3] = nl_cell_i64(item->self_ns);
+        cells[AT_count] = nl_answer_count(item->count);
+        cells[AT_cpu_ns] = nl_cell_i64(item->cpu_ns);
+        cells[AT_cpu_self_ns] = nl_cell_i64(item->self_ns);
     }
-    cells[4] = nl_answer_count(item->works);
-    cells[5] = nl_cell_i64(item->gpu_ns);
-    cells[6] = nl_answer_share(item->gpu_ns, whole);
-    cells[7] = nl_cell_i64(item->total_ns);
-    cells[8] = nl_cell_i64(item->union_ns);
+    cells[AT_gpu_ops] = nl_answer_count(item->works);
+    cells[AT_gpu_ns] = nl_cell_i64(item->gpu_ns);
+    cells[AT_share] = nl_answer_share(item->gpu_ns, whole);
+    cells[AT_gpu_total_ns] = nl_cell_i64(item->total_ns);
+    cells[AT_gpu_union_ns] = nl_cell_i64(item->union_ns);
 }
 
 /* Work without a range stands last. */
@@ -221,13 +221,15 @@ static struct nl_result *answer(struct tallies *tallies)
     for (size_t i = 0; i < tallies->count; i++) {
         const struct tally *item = &tallies->items[i];
         if (item->count || item->works || item->total_ns)
-            add_row(result, item, nl_fold_cell(&tallies->fold, result, item->name), true, whole);
+            gputime_add_row(result, item, nl_fold_cell(&tallies->fold, result, item->name), true,
+                            whole);
     }
     nl_answer_settle(result, "gpu_ns");
     for (unsigned i = 0; i < NL_UNOWNED; i++)
         if (tallies->unowned[i].works)
-            add_row(result, &tallies->unowned[i],
-                    nl_answer_static(nl_gputime_unowned_name((enum nl_unowned)i)), false, whole);
+            gputime_add_row(result, &tallies->unowned[i],
+                            nl_answer_static(nl_gputime_unowned_name((enum nl_unowned)i)), false,
+                            whole);
     result->note = nl_fold_note(&tallies->fold, result);
     return result;
 }

@@ -3,12 +3,12 @@
  */
 #include "tables/bydevice.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"graph", NULL, NL_MEANS_INTEGER},
-    NL_STATS_COLUMNS,
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(graph, NULL, INTEGER)                                                                        \
+    NL_STATS_LIST(C)
+NL_COLUMNS(COLUMNS);
 
 static uint64_t key(const struct nl_trace *trace, uint32_t row)
 {
@@ -17,12 +17,13 @@ static uint64_t key(const struct nl_trace *trace, uint32_t row)
 
 static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
-    cells[0] = nl_answer_count(group->a);
-    nl_answer_stats(&cells[1], &group->stats, whole);
+    cells[AT_rank] = nl_answer_count(group->a);
+    nl_answer_stats(&cells[AT_device], &group->stats, whole);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *graphs_run(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -47,7 +48,7 @@ const struct nl_analysis nl_analysis_graphs = {
     .title = "Graph executions recorded as a whole",
     .needs = {{NL_T_graph, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = graphs_run,
     .doc = "Per rank, device and graph: statistics of executions recorded as one interval. The "
            "kernels inside are unknown; the time breakdown counts the interval as compute.",
 };

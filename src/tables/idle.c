@@ -8,17 +8,17 @@
 #define EXAMPLES      3
 #define EXAMPLE_BYTES 4096
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"class", NULL, NL_MEANS_TEXT},
-    {"gaps", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS},
-    {"wall_share", "of wall", NL_MEANS_SHARE},
-    {"idle_share", "of idle", NL_MEANS_SHARE},
-    {"longest_ns", "longest", NL_MEANS_NS},
-    {"examples", "longest gaps", NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(class, NULL, TEXT)                                                                           \
+    C(gaps, NULL, COUNT)                                                                           \
+    C(total_ns, "total", NS)                                                                       \
+    C(wall_share, "of wall", SHARE)                                                                \
+    C(idle_share, "of idle", SHARE)                                                                \
+    C(longest_ns, "longest", NS)                                                                   \
+    C(examples, "longest gaps", TEXT)
+NL_COLUMNS(COLUMNS);
 
 /* The longest gaps of each class, longest first. */
 struct longest {
@@ -43,9 +43,9 @@ static void keep(struct longest *longest, const struct nl_idle_gap *gap)
     }
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_idle_device *device, enum nl_idle_class class,
-                    const struct longest *longest)
+static void idle_add_row(struct nl_result *result, const struct nl_trace *trace,
+                         const struct nl_idle_device *device, enum nl_idle_class class,
+                         const struct longest *longest)
 {
     struct nl_buf text;
     nl_buf_init(&text, EXAMPLE_BYTES);
@@ -54,22 +54,23 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
         nl_gap_tell(&text, trace, longest->gaps[class][i]);
     }
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(device->rank);
-    cells[1] = nl_cell_i64(device->ordinal);
-    cells[2] = nl_answer_static(nl_idle_class_name(class));
-    cells[3] = nl_answer_count(device->class_count[class]);
-    cells[4] = nl_cell_i64(device->class_ns[class]);
-    cells[5] = nl_answer_share(device->class_ns[class], device->wall_ns);
-    cells[6] = nl_answer_share(device->class_ns[class], device->idle_ns);
+    cells[AT_rank] = nl_cell_i64(device->rank);
+    cells[AT_device] = nl_cell_i64(device->ordinal);
+    cells[AT_class] = nl_answer_static(nl_idle_class_name(class));
+    cells[AT_gaps] = nl_answer_count(device->class_count[class]);
+    cells[AT_total_ns] = nl_cell_i64(device->class_ns[class]);
+    cells[AT_wall_share] = nl_answer_share(device->class_ns[class], device->wall_ns);
+    cells[AT_idle_share] = nl_answer_share(device->class_ns[class], device->idle_ns);
     if (longest->gaps[class][0])
-        cells[7] = nl_cell_i64(length_of(longest->gaps[class][0]));
+        cells[AT_longest_ns] = nl_cell_i64(length_of(longest->gaps[class][0]));
     if (text.len)
-        cells[8] = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
+        cells[AT_examples] = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
     nl_buf_release(&text);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *idle_run(const struct nl_trace *trace,
+                                  const struct nl_analyze_options *options, struct nl_job *job,
+                                  struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -82,7 +83,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             keep(&longest, &idle->gaps[device->first_gap + gap]);
         for (enum nl_idle_class class = 0; class < NL_IDLE_CLASSES; class ++)
             if (device->class_count[class])
-                add_row(result, trace, device, class, &longest);
+                idle_add_row(result, trace, device, class, &longest);
     }
     return result;
 }
@@ -93,7 +94,7 @@ const struct nl_analysis nl_analysis_idle = {
     .title = "Why devices were idle",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = idle_run,
     .doc =
         "Per rank and device: gaps without any work on the whole device (copies and memsets are "
         "work) by class. host_late: the launch of the work that ends the gap began inside it, the "

@@ -12,20 +12,20 @@
 
 #define TEXT_BYTES 4096
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"class", NULL, NL_MEANS_TEXT},
-    {"activity", "CPU did", NL_MEANS_TEXT},
-    {"name", NULL, NL_MEANS_TEXT},
-    {"gaps", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS},
-    {"wall_share", "of wall", NL_MEANS_SHARE},
-    {"idle_share", "of idle", NL_MEANS_SHARE},
-    {"longest_ns", "longest", NL_MEANS_NS},
-    {"longest", "longest gap", NL_MEANS_TEXT},
-    {"thread", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(class, NULL, TEXT)                                                                           \
+    C(activity, "CPU did", TEXT)                                                                   \
+    C(name, NULL, TEXT)                                                                            \
+    C(gaps, NULL, COUNT)                                                                           \
+    C(total_ns, "total", NS)                                                                       \
+    C(wall_share, "of wall", SHARE)                                                                \
+    C(idle_share, "of idle", SHARE)                                                                \
+    C(longest_ns, "longest", NS)                                                                   \
+    C(longest, "longest gap", TEXT)                                                                \
+    C(thread, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 /* One row to be: sums whose folded name, class, activity and side agree. */
 struct cause {
@@ -97,30 +97,30 @@ static struct nl_cell activity_cell(struct nl_result *result, const struct cause
     return nl_answer_static(nl_arena_format(&result->arena, "%s, other thread", name));
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_idle *idle, const struct nl_idle_device *device,
-                    const struct cause *cause, bool eyes)
+static void idle_causes_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                const struct nl_idle *idle, const struct nl_idle_device *device,
+                                const struct cause *cause, bool eyes)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(device->rank);
-    cells[1] = nl_cell_i64(device->ordinal);
-    cells[2] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)cause->class));
-    cells[3] = activity_cell(result, cause, eyes);
+    cells[AT_rank] = nl_cell_i64(device->rank);
+    cells[AT_device] = nl_cell_i64(device->ordinal);
+    cells[AT_class] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)cause->class));
+    cells[AT_activity] = activity_cell(result, cause, eyes);
     if (cause->name.len)
-        cells[4] = nl_cell_text(result, cause->name);
-    cells[5] = nl_answer_count(cause->gaps);
-    cells[6] = nl_cell_i64(cause->total_ns);
-    cells[7] = nl_answer_share(cause->total_ns, device->wall_ns);
-    cells[8] = nl_answer_share(cause->total_ns, device->idle_ns);
+        cells[AT_name] = nl_cell_text(result, cause->name);
+    cells[AT_gaps] = nl_answer_count(cause->gaps);
+    cells[AT_total_ns] = nl_cell_i64(cause->total_ns);
+    cells[AT_wall_share] = nl_answer_share(cause->total_ns, device->wall_ns);
+    cells[AT_idle_share] = nl_answer_share(cause->total_ns, device->idle_ns);
     if (!eyes)
-        cells[11] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
+        cells[AT_thread] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
     if (cause->longest == SIZE_MAX)
         return;
     struct nl_buf text;
     nl_buf_init(&text, TEXT_BYTES);
     nl_gap_tell(&text, trace, &idle->gaps[cause->longest]);
-    cells[9] = nl_cell_i64(cause->longest_ns);
-    cells[10] = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
+    cells[AT_longest_ns] = nl_cell_i64(cause->longest_ns);
+    cells[AT_longest] = nl_cell_text(result, (struct nl_str){text.ptr, text.len});
     nl_buf_release(&text);
 }
 
@@ -144,12 +144,13 @@ static void add_device(struct nl_result *result, const struct nl_trace *trace,
     count = join(causes, count);
     qsort(causes, count, sizeof *causes, by_total);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, idle, device, &causes[i], eyes);
+        idle_causes_add_row(result, trace, idle, device, &causes[i], eyes);
     nl_free(causes);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *idle_causes_run(const struct nl_trace *trace,
+                                         const struct nl_analyze_options *options,
+                                         struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -166,7 +167,7 @@ const struct nl_analysis nl_analysis_idle_causes = {
     .title = "What the CPU did while devices were idle",
     .needs = {{NL_T_kernel, NULL}, {NL_T_api, NULL}},
     .need_count = 2,
-    .run = run,
+    .run = idle_causes_run,
     .doc =
         "Per rank, device, class of gap and activity: idle time by what was innermost on the "
         "thread "

@@ -12,14 +12,20 @@
 #define MOST_ROWS  1000
 #define NAME_BYTES 200
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},       {"device", NULL, NL_MEANS_INTEGER},
-    {"start_ns", "start", NL_MEANS_NS},     {"dur_ns", "length", NL_MEANS_NS},
-    {"class", NULL, NL_MEANS_TEXT},         {"activity", "CPU did", NL_MEANS_TEXT},
-    {"name", NULL, NL_MEANS_TEXT},          {"activity_ns", "for", NL_MEANS_NS},
-    {"before", "after", NL_MEANS_TEXT},     {"after", "before", NL_MEANS_TEXT},
-    {"sync_ns", "since sync", NL_MEANS_NS}, {"thread", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(start_ns, "start", NS)                                                                       \
+    C(dur_ns, "length", NS)                                                                        \
+    C(class, NULL, TEXT)                                                                           \
+    C(activity, "CPU did", TEXT)                                                                   \
+    C(name, NULL, TEXT)                                                                            \
+    C(activity_ns, "for", NS)                                                                      \
+    C(before, "after", TEXT)                                                                       \
+    C(after, "before", TEXT)                                                                       \
+    C(sync_ns, "since sync", NS)                                                                   \
+    C(thread, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 struct entry {
     int64_t dur;
@@ -73,33 +79,35 @@ static struct nl_cell name_cell(struct nl_result *result, const struct nl_trace 
     return cell;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct entry *entry, bool eyes)
+static void idle_gaps_add_row(struct nl_result *result, const struct nl_trace *trace,
+                              const struct entry *entry, bool eyes)
 {
     const struct nl_idle_gap *gap = entry->gap;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(entry->device->rank);
-    cells[1] = nl_cell_i64(entry->device->ordinal);
-    cells[2] = nl_cell_i64(gap->start - trace->first_ts);
-    cells[3] = nl_cell_i64(entry->dur);
-    cells[4] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)gap->class));
-    cells[5] = nl_answer_static(nl_idle_activity_name((enum nl_idle_activity)gap->activity));
-    cells[6] = nl_answer_name(result, trace, gap->name);
-    cells[7] = nl_cell_i64(gap->activity_ns);
-    cells[8] = name_cell(result, trace, gap->before);
-    cells[9] = name_cell(result, trace, gap->after);
+    cells[AT_rank] = nl_cell_i64(entry->device->rank);
+    cells[AT_device] = nl_cell_i64(entry->device->ordinal);
+    cells[AT_start_ns] = nl_cell_i64(gap->start - trace->first_ts);
+    cells[AT_dur_ns] = nl_cell_i64(entry->dur);
+    cells[AT_class] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)gap->class));
+    cells[AT_activity] =
+        nl_answer_static(nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+    cells[AT_name] = nl_answer_name(result, trace, gap->name);
+    cells[AT_activity_ns] = nl_cell_i64(gap->activity_ns);
+    cells[AT_before] = name_cell(result, trace, gap->before);
+    cells[AT_after] = name_cell(result, trace, gap->after);
     if (gap->sync != NL_NULL_ROW)
-        cells[10] = nl_cell_i64(nl_idle_sync_cost(trace, gap));
+        cells[AT_sync_ns] = nl_cell_i64(nl_idle_sync_cost(trace, gap));
     if (!eyes)
-        cells[11] = nl_answer_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
+        cells[AT_thread] = nl_answer_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
     else if (gap->elsewhere)
-        cells[5] = nl_answer_static(
+        cells[AT_activity] = nl_answer_static(
             nl_arena_format(&result->arena, "%s, other thread",
                             nl_idle_activity_name((enum nl_idle_activity)gap->activity)));
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *idle_gaps_run(const struct nl_trace *trace,
+                                       const struct nl_analyze_options *options, struct nl_job *job,
+                                       struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -108,7 +116,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     size_t count = find_longest(idle, heap);
     struct nl_result *result = NL_ANSWER_NEW("idle_gaps", NULL, columns);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, &heap[i], options->fold);
+        idle_gaps_add_row(result, trace, &heap[i], options->fold);
     if (count < idle->gap_count)
         result->note =
             nl_arena_format(&result->arena, "the %zu longest of %zu gaps", count, idle->gap_count);
@@ -122,7 +130,7 @@ const struct nl_analysis nl_analysis_idle_gaps = {
     .title = "Longest gaps",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = idle_gaps_run,
     .doc =
         "The (at most 1,000) longest gaps of all devices: class, the work before and after, what "
         "the launching thread (or, thread: other, one that it waited for) did for most of it, and "

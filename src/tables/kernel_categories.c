@@ -11,17 +11,17 @@
 #include "base/sum.h"
 #include "store/kernelcategory.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"category", NULL, NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"sum_ns", "sum", NL_MEANS_NS},
-    {"share", NULL, NL_MEANS_SHARE},
-    {"union_ns", "union", NL_MEANS_NS},
-    {"tensor_core_share", "tensor cores", NL_MEANS_SHARE},
-    {"tensor_core_unknown_share", "not known", NL_MEANS_SHARE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(category, NULL, TEXT)                                                                        \
+    C(count, NULL, COUNT)                                                                          \
+    C(sum_ns, "sum", NS)                                                                           \
+    C(share, NULL, SHARE)                                                                          \
+    C(union_ns, "union", NS)                                                                       \
+    C(tensor_core_share, "tensor cores", SHARE)                                                    \
+    C(tensor_core_unknown_share, "not known", SHARE)
+NL_COLUMNS(COLUMNS);
 
 struct tally {
     uint64_t count;
@@ -39,26 +39,27 @@ static int by_sum(const void *left, const void *right)
     return a->category < b->category ? -1 : a->category > b->category;
 }
 
-static void add_row(struct nl_result *result, const struct nl_place *place, struct tally *tally,
-                    int64_t whole)
+static void kernel_categories_add_row(struct nl_result *result, const struct nl_place *place,
+                                      struct tally *tally, int64_t whole)
 {
     const char *name = nl_enum_text(NL_ENUM_category, tally->category);
     nl_intervals_normalise(&tally->busy);
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(place->rank);
-    cells[1] = nl_cell_i64(place->ordinal);
-    cells[2] = nl_answer_static(name ? name : "unclassified");
-    cells[3] = nl_answer_count(tally->count);
-    cells[4] = nl_cell_i64(tally->sum);
-    cells[5] = nl_answer_share(tally->sum, whole);
-    cells[6] = nl_cell_i64(nl_intervals_length(&tally->busy));
+    cells[AT_rank] = nl_cell_i64(place->rank);
+    cells[AT_device] = nl_cell_i64(place->ordinal);
+    cells[AT_category] = nl_answer_static(name ? name : "unclassified");
+    cells[AT_count] = nl_answer_count(tally->count);
+    cells[AT_sum_ns] = nl_cell_i64(tally->sum);
+    cells[AT_share] = nl_answer_share(tally->sum, whole);
+    cells[AT_union_ns] = nl_cell_i64(nl_intervals_length(&tally->busy));
     if (nl_category_is_matrix(tally->category)) {
-        cells[7] = nl_answer_share(tally->tensor, tally->sum);
-        cells[8] = nl_answer_share(tally->unknown, tally->sum);
+        cells[AT_tensor_core_share] = nl_answer_share(tally->tensor, tally->sum);
+        cells[AT_tensor_core_unknown_share] = nl_answer_share(tally->unknown, tally->sum);
     }
 }
 
-static void add_rows(struct nl_result *result, const struct nl_place *place, struct tally *tallies)
+static void kernel_categories_add_rows(struct nl_result *result, const struct nl_place *place,
+                                       struct tally *tallies)
 {
     int64_t whole = 0;
     for (unsigned category = 0; category < NL_CATEGORY_COUNT; category++) {
@@ -68,7 +69,7 @@ static void add_rows(struct nl_result *result, const struct nl_place *place, str
     qsort(tallies, NL_CATEGORY_COUNT, sizeof *tallies, by_sum);
     for (unsigned i = 0; i < NL_CATEGORY_COUNT; i++)
         if (tallies[i].count || tallies[i].busy.count)
-            add_row(result, place, &tallies[i], whole);
+            kernel_categories_add_row(result, place, &tallies[i], whole);
 }
 
 static void count_kernel(const struct nl_scope *scope, uint32_t row, struct tally *tally)
@@ -112,8 +113,9 @@ static void add_note(struct nl_result *result, const struct tally *tallies, size
             missed);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *kernel_categories_run(const struct nl_trace *trace,
+                                               const struct nl_analyze_options *options,
+                                               struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -131,7 +133,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     }
     struct nl_result *result = NL_ANSWER_NEW("kernel_categories", NULL, columns);
     for (size_t place = 0; place < places.count; place++)
-        add_rows(result, &places.items[place], &tallies[place * NL_CATEGORY_COUNT]);
+        kernel_categories_add_rows(result, &places.items[place],
+                                   &tallies[place * NL_CATEGORY_COUNT]);
     add_note(result, tallies, count);
     for (size_t i = 0; i < count; i++)
         nl_intervals_release(&tallies[i].busy);
@@ -147,7 +150,7 @@ const struct nl_analysis nl_analysis_kernel_categories = {
     .title = "Kernel time by what it computes",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = kernel_categories_run,
     .doc = "Per rank, device and category of kernel (by its name: docs/kernels.md): count, sum of "
            "durations, its share of the device's kernel time, union (time with at least one "
            "running), and for matrix products the part of the sum that ran on tensor cores, and "

@@ -7,12 +7,15 @@
 #include "tables/scope.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},   {"device", NULL, NL_MEANS_INTEGER},
-    {"class", NULL, NL_MEANS_TEXT},     {"count", NULL, NL_MEANS_COUNT},
-    {"sum_ns", "sum", NL_MEANS_NS},     {"share", NULL, NL_MEANS_SHARE},
-    {"union_ns", "union", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(class, NULL, TEXT)                                                                           \
+    C(count, NULL, COUNT)                                                                          \
+    C(sum_ns, "sum", NS)                                                                           \
+    C(share, NULL, SHARE)                                                                          \
+    C(union_ns, "union", NS)
+NL_COLUMNS(COLUMNS);
 
 struct tally {
     uint64_t count;
@@ -20,7 +23,8 @@ struct tally {
     struct nl_intervals busy;
 };
 
-static void add_rows(struct nl_result *result, const struct nl_place *place, struct tally *tallies)
+static void kernel_classes_add_rows(struct nl_result *result, const struct nl_place *place,
+                                    struct tally *tallies)
 {
     int64_t whole = 0;
     for (unsigned class = 0; class < NL_CLASS_COUNT; class ++)
@@ -31,18 +35,19 @@ static void add_rows(struct nl_result *result, const struct nl_place *place, str
             continue;
         nl_intervals_normalise(&tally->busy);
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_i64(place->rank);
-        cells[1] = nl_cell_i64(place->ordinal);
-        cells[2] = nl_answer_enum(NL_ENUM_class, class);
-        cells[3] = nl_answer_count(tally->count);
-        cells[4] = nl_cell_i64(tally->sum);
-        cells[5] = nl_answer_share(tally->sum, whole);
-        cells[6] = nl_cell_i64(nl_intervals_length(&tally->busy));
+        cells[AT_rank] = nl_cell_i64(place->rank);
+        cells[AT_device] = nl_cell_i64(place->ordinal);
+        cells[AT_class] = nl_answer_enum(NL_ENUM_class, class);
+        cells[AT_count] = nl_answer_count(tally->count);
+        cells[AT_sum_ns] = nl_cell_i64(tally->sum);
+        cells[AT_share] = nl_answer_share(tally->sum, whole);
+        cells[AT_union_ns] = nl_cell_i64(nl_intervals_length(&tally->busy));
     }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *kernel_classes_run(const struct nl_trace *trace,
+                                            const struct nl_analyze_options *options,
+                                            struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -65,7 +70,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     }
     struct nl_result *result = NL_ANSWER_NEW("kernel_classes", NULL, columns);
     for (size_t place = 0; place < places.count; place++)
-        add_rows(result, &places.items[place], &tallies[place * NL_CLASS_COUNT]);
+        kernel_classes_add_rows(result, &places.items[place], &tallies[place * NL_CLASS_COUNT]);
     for (size_t i = 0; i < places.count * NL_CLASS_COUNT; i++)
         nl_intervals_release(&tallies[i].busy);
     nl_free(tallies);
@@ -80,7 +85,7 @@ const struct nl_analysis nl_analysis_kernel_classes = {
     .title = "Kernel time by class",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = kernel_classes_run,
     .doc = "Per rank, device and class of kernel (compute, communication, copy, memset): count, "
            "sum of durations, its share of the device's kernel time, and union (time with at "
            "least one running).",

@@ -18,25 +18,25 @@
 
 enum value { MEASURED_NS, OCCUPANCY, WARPS, L2_HITS, SM, MEMORY, DRAM, DRAM_RATE, VALUES };
 
-static const struct nl_result_column columns[] = {
-    {"name", "kernel", NL_MEANS_TEXT},
-    {"grid", NULL, NL_MEANS_TEXT},
-    {"block", NULL, NL_MEANS_TEXT},
-    {"launches", NULL, NL_MEANS_COUNT},
-    {"measured", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS},
-    {"mean_ns", "mean", NL_MEANS_NS},
-    {"measured_ns", "measured alone", NL_MEANS_NS},
-    {"ratio", NULL, NL_MEANS_NUMBER},
-    {"achieved_occupancy", "occupancy", NL_MEANS_SHARE},
-    {"warp_efficiency", "warps", NL_MEANS_SHARE},
-    {"l2_hit_rate", "L2 hits", NL_MEANS_SHARE},
-    {"sm_throughput", "SM", NL_MEANS_SHARE},
-    {"memory_throughput", "memory", NL_MEANS_SHARE},
-    {"dram_throughput", "DRAM", NL_MEANS_SHARE},
-    {"dram_bytes_per_s", "DRAM rate", NL_MEANS_RATE},
-    {"limiter", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, "kernel", TEXT)                                                                        \
+    C(grid, NULL, TEXT)                                                                            \
+    C(block, NULL, TEXT)                                                                           \
+    C(launches, NULL, COUNT)                                                                       \
+    C(measured, NULL, COUNT)                                                                       \
+    C(total_ns, "total", NS)                                                                       \
+    C(mean_ns, "mean", NS)                                                                         \
+    C(measured_ns, "measured alone", NS)                                                           \
+    C(ratio, NULL, NUMBER)                                                                         \
+    C(achieved_occupancy, "occupancy", SHARE)                                                      \
+    C(warp_efficiency, "warps", SHARE)                                                             \
+    C(l2_hit_rate, "L2 hits", SHARE)                                                               \
+    C(sm_throughput, "SM", SHARE)                                                                  \
+    C(memory_throughput, "memory", SHARE)                                                          \
+    C(dram_throughput, "DRAM", SHARE)                                                              \
+    C(dram_bytes_per_s, "DRAM rate", RATE)                                                         \
+    C(limiter, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 /* The launches of a signature inside the window, and their measurements. */
 struct tally {
@@ -112,22 +112,22 @@ static struct nl_cell triple(struct nl_result *result, const uint32_t size[3])
     return nl_cell_text(result, (struct nl_str){text, (size_t)len});
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_signature *s, const struct tally *tally)
+static void kernel_counters_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                    const struct nl_signature *s, const struct tally *tally)
 {
     double values[VALUES], mean = (double)tally->total_ns / (double)tally->launches;
     struct nl_cell *cells = nl_result_row(result);
     for (enum value v = 0; v < VALUES; v++)
         values[v] = tally->counts[v] ? tally->sums[v] / (double)tally->counts[v] : NL_NULL_F64;
-    cells[0] = nl_answer_name(result, trace, s->name);
-    cells[1] = triple(result, s->shape);
-    cells[2] = triple(result, s->shape + 3);
-    cells[3] = nl_cell_i64(tally->launches);
-    cells[4] = nl_cell_i64(tally->measured);
-    cells[5] = nl_cell_i64(tally->total_ns);
-    cells[6] = nl_cell_f64(mean);
-    cells[7] = nl_cell_f64(values[MEASURED_NS]);
-    cells[8] = nl_cell_f64(mean > 0 ? values[MEASURED_NS] / mean : NL_NULL_F64);
+    cells[AT_name] = nl_answer_name(result, trace, s->name);
+    cells[AT_grid] = triple(result, s->shape);
+    cells[AT_block] = triple(result, s->shape + 3);
+    cells[AT_launches] = nl_cell_i64(tally->launches);
+    cells[AT_measured] = nl_cell_i64(tally->measured);
+    cells[AT_total_ns] = nl_cell_i64(tally->total_ns);
+    cells[AT_mean_ns] = nl_cell_f64(mean);
+    cells[AT_measured_ns] = nl_cell_f64(values[MEASURED_NS]);
+    cells[AT_ratio] = nl_cell_f64(mean > 0 ? values[MEASURED_NS] / mean : NL_NULL_F64);
     for (enum value v = OCCUPANCY; v < VALUES; v++)
         cells[8 + v] = nl_cell_f64(values[v]);
     cells[8 + VALUES] = nl_answer_static(limiter(values[SM], values[MEMORY]));
@@ -139,8 +139,9 @@ static int by_total(const void *x, const void *y)
     return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *kernel_counters_run(const struct nl_trace *trace,
+                                             const struct nl_analyze_options *options,
+                                             struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -160,7 +161,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     if (count)
         qsort(tallies, count, sizeof *tallies, by_total);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, &signatures.items[tallies[i].signature], &tallies[i]);
+        kernel_counters_add_row(result, trace, &signatures.items[tallies[i].signature],
+                                &tallies[i]);
     nl_answer_settle(result, "total_ns");
     nl_free(tallies);
     nl_signatures_release(&signatures);
@@ -174,7 +176,7 @@ const struct nl_analysis nl_analysis_kernel_counters = {
     .title = "Kernels as a kernel profiler measured them",
     .needs = {{NL_T_measurement, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = kernel_counters_run,
     .doc = "Per name, grid and block that was measured (--join, or a report of its own): launches "
            "and their time in the run, launches that were measured and their mean length there "
            "(alone, mostly with locked clocks: the ratio to the run's mean is shown, and nothing "

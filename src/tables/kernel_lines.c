@@ -13,12 +13,16 @@
 #define SAMPLES "smsp__pcsamp_sample_count"
 #define STALLED "smsp__pcsamp_warps_issue_stalled_"
 
-static const struct nl_result_column columns[] = {
-    {"name", "kernel", NL_MEANS_TEXT},  {"file", NULL, NL_MEANS_TEXT},
-    {"line", NULL, NL_MEANS_INTEGER},   {"offset", NULL, NL_MEANS_INTEGER},
-    {"samples", NULL, NL_MEANS_COUNT},  {"share", NULL, NL_MEANS_SHARE},
-    {"stall", "mostly", NL_MEANS_TEXT}, {"stall_share", "of them", NL_MEANS_SHARE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, "kernel", TEXT)                                                                        \
+    C(file, NULL, TEXT)                                                                            \
+    C(line, NULL, INTEGER)                                                                         \
+    C(offset, NULL, INTEGER)                                                                       \
+    C(samples, NULL, COUNT)                                                                        \
+    C(share, NULL, SHARE)                                                                          \
+    C(stall, "mostly", TEXT)                                                                       \
+    C(stall_share, "of them", SHARE)
+NL_COLUMNS(COLUMNS);
 
 /* Samples of one metric at one place; sorted, the places of a kernel and their reasons meet. */
 struct entry {
@@ -142,26 +146,28 @@ static size_t list_places(const struct entry *entries, size_t count, struct plac
     return found;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct place *place)
+static void kernel_lines_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                 const struct place *place)
 {
     struct nl_cell *cells = nl_result_row(result);
     const struct entry *entry = place->entry;
     struct nl_str reason = nl_trace_name(trace, place->reason);
     size_t prefix = sizeof STALLED - 1;
-    cells[0] = nl_answer_name(result, trace, entry->kernel);
-    cells[1] = nl_answer_name(result, trace, entry->file);
-    cells[2] = nl_answer_u32(entry->line);
-    cells[3] = nl_cell_i64(entry->offset);
-    cells[4] = nl_cell_i64((int64_t)(place->samples + 0.5));
-    cells[5] = nl_cell_f64(place->samples / place->whole);
+    cells[AT_name] = nl_answer_name(result, trace, entry->kernel);
+    cells[AT_file] = nl_answer_name(result, trace, entry->file);
+    cells[AT_line] = nl_answer_u32(entry->line);
+    cells[AT_offset] = nl_cell_i64(entry->offset);
+    cells[AT_samples] = nl_cell_i64((int64_t)(place->samples + 0.5));
+    cells[AT_share] = nl_cell_f64(place->samples / place->whole);
     if (place->reason)
-        cells[6] = nl_cell_text(result, (struct nl_str){reason.ptr + prefix, reason.len - prefix});
-    cells[7] = nl_cell_f64(place->reason ? place->most / place->samples : NL_NULL_F64);
+        cells[AT_stall] =
+            nl_cell_text(result, (struct nl_str){reason.ptr + prefix, reason.len - prefix});
+    cells[AT_stall_share] = nl_cell_f64(place->reason ? place->most / place->samples : NL_NULL_F64);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *kernel_lines_run(const struct nl_trace *trace,
+                                          const struct nl_analyze_options *options,
+                                          struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -173,7 +179,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct place *places = nl_alloc((count + 1) * sizeof *places);
     size_t found = list_places(entries, count, places);
     for (size_t i = 0; i < found; i++)
-        add_row(result, trace, &places[i]);
+        kernel_lines_add_row(result, trace, &places[i]);
     nl_answer_settle(result, "samples");
     nl_free(places);
     nl_free(entries);
@@ -187,7 +193,7 @@ const struct nl_analysis nl_analysis_kernel_lines = {
     .title = "Hottest lines of kernels",
     .needs = {{NL_T_instance, "offset"}},
     .need_count = 1,
-    .run = run,
+    .run = kernel_lines_run,
     .doc = "Per kernel name and source line, or place in the code where the program has no line "
            "information: samples that Nsight Compute took of its warps, their share of the "
            "kernel's, and the state that most of them were in (smsp__pcsamp_*; selected is no "

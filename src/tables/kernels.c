@@ -10,19 +10,19 @@
 
 #define PLAIN_COLUMNS (5 + NL_STATS_COUNT) /* without those of measurements */
 
-static const struct nl_result_column columns[] = {
-    {"name", "kernel", NL_MEANS_TEXT},
-    {"class", NULL, NL_MEANS_TEXT},
-    {"category", NULL, NL_MEANS_TEXT},
-    NL_STATS_COLUMNS,
-    {"tensor_core", "tensor core", NL_MEANS_TEXT},
-    {"dtype", NULL, NL_MEANS_TEXT},
-    {"with_measurement", "measured", NL_MEANS_COUNT},
-    {"achieved_occupancy", "occupancy", NL_MEANS_SHARE},
-    {"warp_efficiency", "warps", NL_MEANS_SHARE},
-    {"l2_hit_rate", "L2 hits", NL_MEANS_SHARE},
-    {"dram_bytes_per_s", "DRAM rate", NL_MEANS_RATE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, "kernel", TEXT)                                                                        \
+    C(class, NULL, TEXT)                                                                           \
+    C(category, NULL, TEXT)                                                                        \
+    NL_STATS_LIST(C)                                                                               \
+    C(tensor_core, "tensor core", TEXT)                                                            \
+    C(dtype, NULL, TEXT)                                                                           \
+    C(with_measurement, "measured", COUNT)                                                         \
+    C(achieved_occupancy, "occupancy", SHARE)                                                      \
+    C(warp_efficiency, "warps", SHARE)                                                             \
+    C(l2_hit_rate, "L2 hits", SHARE)                                                               \
+    C(dram_bytes_per_s, "DRAM rate", RATE)
+NL_COLUMNS(COLUMNS);
 
 #define VALUES 4
 struct measured {
@@ -60,7 +60,7 @@ static struct measured *add_measured(const struct nl_trace *trace, const struct 
 
 static void put_measured(struct nl_cell *cells, const struct measured *sum)
 {
-    cells[0] = nl_answer_count(sum->launches);
+    cells[AT_name] = nl_answer_count(sum->launches);
     for (int v = 0; v < VALUES; v++)
         cells[1 + v] =
             nl_cell_f64(sum->counts[v] ? sum->sums[v] / (double)sum->counts[v] : NL_NULL_F64);
@@ -96,8 +96,9 @@ static const char *tell_window(struct nl_result *result, const struct nl_trace *
                            nl_format_ns(inside_text, inside), nl_format_ns(earlier_text, earlier));
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *kernels_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -113,11 +114,11 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, stats[i].name);
+        cells[AT_name] = nl_answer_name(result, trace, stats[i].name);
         uint32_t example = examples[stats[i].name];
-        cells[1] = nl_answer_enum(NL_ENUM_class, kernel->class[example]);
-        cells[2] = nl_answer_enum(NL_ENUM_category, kernel->category[example]);
-        nl_answer_stats(&cells[3], &stats[i], whole);
+        cells[AT_class] = nl_answer_enum(NL_ENUM_class, kernel->class[example]);
+        cells[AT_category] = nl_answer_enum(NL_ENUM_category, kernel->category[example]);
+        nl_answer_stats(&cells[AT_count], &stats[i], whole);
         cells[3 + NL_STATS_COUNT] =
             nl_answer_enum(NL_ENUM_tensorcore, kernel->tensor_core[example]);
         cells[4 + NL_STATS_COUNT] = nl_answer_name(result, trace, kernel->dtype[example]);
@@ -139,7 +140,7 @@ const struct nl_analysis nl_analysis_kernels = {
     .title = "Kernels by total time",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = kernels_run,
     .doc =
         "Per kernel name: count, total, share of all kernel time, min, median, p95, max and "
         "sample standard deviation, and what the name tells (docs/kernels.md). Percentiles "

@@ -17,16 +17,23 @@
 #include "base/sort.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},          {"device", NULL, NL_MEANS_INTEGER},
-    {"stream", NULL, NL_MEANS_INTEGER},        {"context", NULL, NL_MEANS_INTEGER},
-    {"events", NULL, NL_MEANS_COUNT},          {"launches", NULL, NL_MEANS_COUNT},
-    {"unlinked", "no launch", NL_MEANS_COUNT}, {"cpu_ns", "CPU", NL_MEANS_NS},
-    {"gpu_ns", "device", NL_MEANS_NS},         {"delay_mean_ns", "delay mean", NL_MEANS_NS},
-    {"delay_p50_ns", "p50", NL_MEANS_NS},      {"delay_p99_ns", "p99", NL_MEANS_NS},
-    {"short", NULL, NL_MEANS_COUNT},           {"queue_mean", "queue", NL_MEANS_NUMBER},
-    {"queue_max", "longest", NL_MEANS_COUNT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(stream, NULL, INTEGER)                                                                       \
+    C(context, NULL, INTEGER)                                                                      \
+    C(events, NULL, COUNT)                                                                         \
+    C(launches, NULL, COUNT)                                                                       \
+    C(unlinked, "no launch", COUNT)                                                                \
+    C(cpu_ns, "CPU", NS)                                                                           \
+    C(gpu_ns, "device", NS)                                                                        \
+    C(delay_mean_ns, "delay mean", NS)                                                             \
+    C(delay_p50_ns, "p50", NS)                                                                     \
+    C(delay_p99_ns, "p99", NS)                                                                     \
+    C(short, NULL, COUNT)                                                                          \
+    C(queue_mean, "queue", NUMBER)                                                                 \
+    C(queue_max, "longest", COUNT)
+NL_COLUMNS(COLUMNS);
 
 struct stream_tally {
     uint64_t events, launches, unlinked, shorter;
@@ -90,40 +97,41 @@ static double queue_of(struct nl_waiting *queue, int64_t *max)
     return span > 0 ? area / (double)span : 0;
 }
 
-static void add_row(struct nl_result *result, const struct nl_places *places,
-                    const struct nl_stream_place *stream, struct stream_tally *tally)
+static void launches_add_row(struct nl_result *result, const struct nl_places *places,
+                             const struct nl_stream_place *stream, struct stream_tally *tally)
 {
     const struct nl_place *place = &places->items[stream->place];
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(place->rank);
-    cells[1] = nl_cell_i64(place->ordinal);
-    cells[2] = nl_cell_i64(stream->stream);
-    cells[3] = nl_cell_i64(stream->context);
-    cells[4] = nl_answer_count(tally->events);
-    cells[5] = nl_answer_count(tally->launches);
-    cells[6] = nl_answer_count(tally->unlinked);
-    cells[8] = nl_cell_i64(tally->gpu_ns);
+    cells[AT_rank] = nl_cell_i64(place->rank);
+    cells[AT_device] = nl_cell_i64(place->ordinal);
+    cells[AT_stream] = nl_cell_i64(stream->stream);
+    cells[AT_context] = nl_cell_i64(stream->context);
+    cells[AT_events] = nl_answer_count(tally->events);
+    cells[AT_launches] = nl_answer_count(tally->launches);
+    cells[AT_unlinked] = nl_answer_count(tally->unlinked);
+    cells[AT_gpu_ns] = nl_cell_i64(tally->gpu_ns);
     if (tally->delay_count) {
         size_t count = tally->delay_count;
         nl_sort_i64(tally->delays, count);
         double sum = 0;
         for (size_t i = 0; i < count; i++)
             sum += (double)tally->delays[i];
-        cells[7] = nl_cell_i64(tally->cpu_ns);
-        cells[9] = nl_cell_f64(sum / (double)count);
-        cells[10] = nl_answer_percentile(tally->delays, count, 50);
-        cells[11] = nl_answer_percentile(tally->delays, count, 99);
+        cells[AT_cpu_ns] = nl_cell_i64(tally->cpu_ns);
+        cells[AT_delay_mean_ns] = nl_cell_f64(sum / (double)count);
+        cells[AT_delay_p50_ns] = nl_answer_percentile(tally->delays, count, 50);
+        cells[AT_delay_p99_ns] = nl_answer_percentile(tally->delays, count, 99);
     }
     if (tally->queue.count) {
         int64_t max;
-        cells[12] = nl_answer_count(tally->shorter);
-        cells[13] = nl_cell_f64(queue_of(&tally->queue, &max));
-        cells[14] = nl_cell_i64(max);
+        cells[AT_short] = nl_answer_count(tally->shorter);
+        cells[AT_queue_mean] = nl_cell_f64(queue_of(&tally->queue, &max));
+        cells[AT_queue_max] = nl_cell_i64(max);
     }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *launches_run(const struct nl_trace *trace,
+                                      const struct nl_analyze_options *options, struct nl_job *job,
+                                      struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -138,7 +146,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (size_t i = 0; i < places.stream_count; i++) {
         struct stream_tally *tally = &tallies.streams[i];
         if (tally->events)
-            add_row(result, &places, &places.streams[i], tally);
+            launches_add_row(result, &places, &places.streams[i], tally);
         nl_free(tally->delays);
         nl_waiting_release(&tally->queue);
     }
@@ -154,7 +162,7 @@ const struct nl_analysis nl_analysis_launches = {
     .title = "Launches by stream",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
-    .run = run,
+    .run = launches_run,
     .doc =
         "Per stream: device work, the calls that launched it, their CPU time, the delay from the "
         "end of the call to the start on the device (0 when it starts earlier), work shorter "

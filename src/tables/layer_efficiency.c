@@ -20,8 +20,8 @@
     C(count, "operators", COUNT)
 NL_COLUMNS(COLUMNS);
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_roof *roof, int64_t all)
+static void layer_efficiency_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                     const struct nl_roof *roof, int64_t all)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(roof->rank);
@@ -41,8 +41,9 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[AT_count] = nl_answer_count(roof->calls);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *layer_efficiency_run(const struct nl_trace *trace,
+                                              const struct nl_analyze_options *options,
+                                              struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -57,7 +58,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         judged |= roofs->items[i].kind == NL_ROOF_LAYER && roofs->items[i].judged_ns > 0;
     for (size_t i = 0; judged && i < roofs->count; i++)
         if (roofs->items[i].kind == NL_ROOF_LAYER)
-            add_row(result, trace, &roofs->items[i], all);
+            layer_efficiency_add_row(result, trace, &roofs->items[i], all);
     nl_answer_settle(result, "headroom_ns");
     if (!judged)
         result->note =
@@ -72,7 +73,7 @@ const struct nl_analysis nl_analysis_layer_efficiency = {
     .title = "Modules by headroom",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = layer_efficiency_run,
     .doc =
         "Per module (innermost; in traces without modules the innermost range) around the launch "
         "of "

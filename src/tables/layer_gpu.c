@@ -1,8 +1,9 @@
 /* layer_gpu — modules by the device time they launched. */
 #include "tables/gputime.h"
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *layer_gpu_run(const struct nl_trace *trace,
+                                       const struct nl_analyze_options *options, struct nl_job *job,
+                                       struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -15,7 +16,7 @@ const struct nl_analysis nl_analysis_layer_gpu = {
     .title = "Modules by the device time they launched",
     .needs = {{NL_T_layer, NULL}, {NL_T_api, "correlation"}},
     .need_count = 2,
-    .run = run,
+    .run = layer_gpu_run,
     .doc = "Per module: calls, time on the CPU, and time of the device work launched by it: self "
            "is the work launched in no module inside, total is with those, union counts a device's "
            "moment once. Work launched outside any and work whose launch is not recorded have rows "

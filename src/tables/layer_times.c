@@ -48,8 +48,8 @@ static uint8_t *names_with_inner(const struct nl_trace *trace)
     return inner;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct call *calls, size_t count, bool inner)
+static void layer_times_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                const struct call *calls, size_t count, bool inner)
 {
     static const unsigned percents[] = {50, 90, 95, 99};
     struct nl_cell *cells = nl_result_row(result);
@@ -147,8 +147,9 @@ static void tell_extremes(struct nl_result *result)
             100 * varying[VARIATION].f64);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *layer_times_run(const struct nl_trace *trace,
+                                         const struct nl_analyze_options *options,
+                                         struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -158,7 +159,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct run *all = split(calls, count, &runs);
     uint8_t *inner = names_with_inner(trace);
     for (size_t i = 0; i < runs; i++)
-        add_row(result, trace, all[i].calls, all[i].count, inner[all[i].calls->name]);
+        layer_times_add_row(result, trace, all[i].calls, all[i].count, inner[all[i].calls->name]);
     nl_answer_settle(result, "mean_ns");
     tell_extremes(result);
     nl_free(inner);
@@ -173,7 +174,7 @@ const struct nl_analysis nl_analysis_layer_times = {
     .title = "Length of a call of each layer",
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = layer_times_run,
     .doc = "Per layer: calls, mean, standard deviation (of the sample), variation (deviation / "
            "mean), extremes and percentiles of the length of one call on the CPU, slowest first; "
            "`inner` is 1 where layers lie inside.",

@@ -1,8 +1,9 @@
 /* layer_tree — modules as a tree with device time. */
 #include "tables/gputime.h"
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *layer_tree_run(const struct nl_trace *trace,
+                                        const struct nl_analyze_options *options,
+                                        struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -15,7 +16,7 @@ const struct nl_analysis nl_analysis_layer_tree = {
     .title = "Modules as a tree",
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = layer_tree_run,
     .doc =
         "Per path of modules from the outermost in, by names without numbers of instances: count, "
         "time on the CPU, work and device time launched there (self) and there or inside (total).",

@@ -3,8 +3,9 @@
  */
 #include "tables/selftime.h"
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *layers_run(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -19,7 +20,7 @@ const struct nl_analysis nl_analysis_layers = {
     .title = "Layers by self time on the CPU",
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = layers_run,
     .doc = "Per module or layer: count, total and self time (without layers inside), share of all "
            "self "
            "time, and statistics of the total time per call.",

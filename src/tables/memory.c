@@ -6,19 +6,19 @@
 #include "base/sum.h"
 #include "base/sort.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device_type", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"kind", NULL, NL_MEANS_TEXT},
-    {"allocations", NULL, NL_MEANS_COUNT},
-    {"frees", NULL, NL_MEANS_COUNT},
-    {"allocated_bytes", "allocated", NL_MEANS_BYTES},
-    {"freed_bytes", "freed", NL_MEANS_BYTES},
-    {"peak_net_bytes", "peak net", NL_MEANS_BYTES},
-    {"peak_allocated_bytes", "peak allocated", NL_MEANS_BYTES},
-    {"peak_reserved_bytes", "peak reserved", NL_MEANS_BYTES},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device_type, NULL, INTEGER)                                                                  \
+    C(device, NULL, INTEGER)                                                                       \
+    C(kind, NULL, TEXT)                                                                            \
+    C(allocations, NULL, COUNT)                                                                    \
+    C(frees, NULL, COUNT)                                                                          \
+    C(allocated_bytes, "allocated", BYTES)                                                         \
+    C(freed_bytes, "freed", BYTES)                                                                 \
+    C(peak_net_bytes, "peak net", BYTES)                                                           \
+    C(peak_allocated_bytes, "peak allocated", BYTES)                                               \
+    C(peak_reserved_bytes, "peak reserved", BYTES)
+NL_COLUMNS(COLUMNS);
 
 struct pool {
     int64_t rank, device_type, device;
@@ -93,8 +93,9 @@ static void collect(struct pools *pools, const struct nl_scope *scope)
     nl_free(order);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *memory_run(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -106,17 +107,17 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (size_t i = 0; i < pools.count; i++) {
         const struct pool *pool = &pools.items[i];
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_i64(pool->rank);
-        cells[1] = nl_cell_i64(pool->device_type);
-        cells[2] = nl_cell_i64(pool->device);
-        cells[3] = nl_answer_name(result, trace, pool->kind);
-        cells[4] = nl_answer_count(pool->allocations);
-        cells[5] = nl_answer_count(pool->frees);
-        cells[6] = nl_cell_i64(pool->allocated);
-        cells[7] = nl_cell_i64(pool->freed);
-        cells[8] = nl_cell_i64(pool->peak_net);
-        cells[9] = nl_cell_i64(pool->peak_allocated);
-        cells[10] = nl_cell_i64(pool->peak_reserved);
+        cells[AT_rank] = nl_cell_i64(pool->rank);
+        cells[AT_device_type] = nl_cell_i64(pool->device_type);
+        cells[AT_device] = nl_cell_i64(pool->device);
+        cells[AT_kind] = nl_answer_name(result, trace, pool->kind);
+        cells[AT_allocations] = nl_answer_count(pool->allocations);
+        cells[AT_frees] = nl_answer_count(pool->frees);
+        cells[AT_allocated_bytes] = nl_cell_i64(pool->allocated);
+        cells[AT_freed_bytes] = nl_cell_i64(pool->freed);
+        cells[AT_peak_net_bytes] = nl_cell_i64(pool->peak_net);
+        cells[AT_peak_allocated_bytes] = nl_cell_i64(pool->peak_allocated);
+        cells[AT_peak_reserved_bytes] = nl_cell_i64(pool->peak_reserved);
     }
     nl_free(pools.items);
     nl_scope_release(&scope);
@@ -129,7 +130,7 @@ const struct nl_analysis nl_analysis_memory = {
     .title = "Memory",
     .needs = {{NL_T_memory, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = memory_run,
     .doc =
         "Per rank, device and kind of memory: allocations and frees while recording. Peak net is "
         "the highest running sum since the profile's start (what was allocated before is not in "

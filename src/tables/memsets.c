@@ -3,14 +3,14 @@
  */
 #include "tables/bydevice.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"memory", NULL, NL_MEANS_TEXT},
-    {"bytes", NULL, NL_MEANS_BYTES},
-    {"bandwidth_bytes_per_s", "bandwidth", NL_MEANS_RATE},
-    NL_STATS_COLUMNS,
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(memory, NULL, TEXT)                                                                          \
+    C(bytes, NULL, BYTES)                                                                          \
+    C(bandwidth_bytes_per_s, "bandwidth", RATE)                                                    \
+    NL_STATS_LIST(C)
+NL_COLUMNS(COLUMNS);
 
 static uint64_t key(const struct nl_trace *trace, uint32_t row)
 {
@@ -19,14 +19,15 @@ static uint64_t key(const struct nl_trace *trace, uint32_t row)
 
 static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
-    cells[0] = nl_answer_enum(NL_ENUM_memory, (unsigned)group->a);
-    cells[1] = nl_by_device_bytes(group);
-    cells[2] = nl_by_device_bandwidth(group);
-    nl_answer_stats(&cells[3], &group->stats, whole);
+    cells[AT_rank] = nl_answer_enum(NL_ENUM_memory, (unsigned)group->a);
+    cells[AT_device] = nl_by_device_bytes(group);
+    cells[AT_memory] = nl_by_device_bandwidth(group);
+    nl_answer_stats(&cells[AT_bytes], &group->stats, whole);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *memsets_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -47,6 +48,6 @@ const struct nl_analysis nl_analysis_memsets = {
     .title = "Memory fills",
     .needs = {{NL_T_memset, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = memsets_run,
     .doc = "Per rank, device and kind of memory: bytes set, bandwidth, and statistics of time.",
 };

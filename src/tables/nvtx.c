@@ -24,8 +24,9 @@ static int64_t length_of(const struct nl_scope *scope, uint32_t slice)
     return nl_scope_length(scope, slice);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *nvtx_run(const struct nl_trace *trace,
+                                  const struct nl_analyze_options *options, struct nl_job *job,
+                                  struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -73,7 +74,7 @@ const struct nl_analysis nl_analysis_nvtx = {
     .title = "User ranges (NVTX, annotations)",
     .needs = {{NL_T_nvtx, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = nvtx_run,
     .doc = "Per text, domain and style: count, total time on the CPU, self time (without ranges "
            "inside, same thread and domain), share of all self time, and statistics of the total.",
 };

@@ -9,23 +9,23 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"name", "range", NL_MEANS_TEXT},
-    {"domain", NULL, NL_MEANS_TEXT},
-    {"style", NULL, NL_MEANS_TEXT},
-    {"instances", NULL, NL_MEANS_COUNT},
-    {"projected_ns", "projected", NL_MEANS_NS},
-    {"range_ns", "on the CPU", NL_MEANS_NS},
-    {"mean_ns", "mean", NL_MEANS_NS},
-    {"median_ns", "median", NL_MEANS_NS},
-    {"min_ns", "min", NL_MEANS_NS},
-    {"max_ns", "max", NL_MEANS_NS},
-    {"stddev_ns", "stddev", NL_MEANS_NS},
-    {"gpu_ops", "GPU ops", NL_MEANS_COUNT},
-    {"gpu_ops_mean", "per range", NL_MEANS_NUMBER},
-    {"level_mean", "level", NL_MEANS_NUMBER},
-    {"children_mean", "children", NL_MEANS_NUMBER},
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, "range", TEXT)                                                                         \
+    C(domain, NULL, TEXT)                                                                          \
+    C(style, NULL, TEXT)                                                                           \
+    C(instances, NULL, COUNT)                                                                      \
+    C(projected_ns, "projected", NS)                                                               \
+    C(range_ns, "on the CPU", NS)                                                                  \
+    C(mean_ns, "mean", NS)                                                                         \
+    C(median_ns, "median", NS)                                                                     \
+    C(min_ns, "min", NS)                                                                           \
+    C(max_ns, "max", NS)                                                                           \
+    C(stddev_ns, "stddev", NS)                                                                     \
+    C(gpu_ops, "GPU ops", COUNT)                                                                   \
+    C(gpu_ops_mean, "per range", NUMBER)                                                           \
+    C(level_mean, "level", NUMBER)                                                                 \
+    C(children_mean, "children", NUMBER)
+NL_COLUMNS(COLUMNS);
 
 struct projection {
     int64_t *start, *end; /* of the device work, where works > 0 */
@@ -179,30 +179,31 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
     nl_groups_finish(groups);
 }
 
-static void add_row(struct nl_result *result, const struct nl_gputime *gpu,
-                    const struct nl_fold *fold, const struct nl_group *group)
+static void nvtx_gpu_add_row(struct nl_result *result, const struct nl_gputime *gpu,
+                             const struct nl_fold *fold, const struct nl_group *group)
 {
     struct nl_cell *cells = nl_result_row(result);
     double count = (double)group->stats.count;
-    cells[0] = nl_fold_cell(fold, result, (uint32_t)(group->a >> 32));
-    cells[1] = nl_answer_name(result, gpu->trace, (uint32_t)group->a);
-    cells[2] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
-    cells[3] = nl_answer_count(group->stats.count);
-    cells[4] = nl_cell_i64(group->stats.total_ns);
-    cells[5] = nl_cell_i64(group->sums[RANGE_NS]);
-    cells[6] = nl_cell_f64(group->stats.mean_ns);
-    cells[7] = nl_cell_f64(group->stats.median_ns);
-    cells[8] = nl_cell_i64(group->stats.min_ns);
-    cells[9] = nl_cell_i64(group->stats.max_ns);
-    cells[10] = nl_cell_f64(group->stats.stddev_ns);
-    cells[11] = nl_cell_i64(group->sums[WORKS]);
-    cells[12] = nl_cell_f64((double)group->sums[WORKS] / count);
-    cells[13] = nl_cell_f64((double)group->sums[LEVELS] / count);
-    cells[14] = nl_cell_f64((double)group->sums[CHILDREN] / count);
+    cells[AT_name] = nl_fold_cell(fold, result, (uint32_t)(group->a >> 32));
+    cells[AT_domain] = nl_answer_name(result, gpu->trace, (uint32_t)group->a);
+    cells[AT_style] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
+    cells[AT_instances] = nl_answer_count(group->stats.count);
+    cells[AT_projected_ns] = nl_cell_i64(group->stats.total_ns);
+    cells[AT_range_ns] = nl_cell_i64(group->sums[RANGE_NS]);
+    cells[AT_mean_ns] = nl_cell_f64(group->stats.mean_ns);
+    cells[AT_median_ns] = nl_cell_f64(group->stats.median_ns);
+    cells[AT_min_ns] = nl_cell_i64(group->stats.min_ns);
+    cells[AT_max_ns] = nl_cell_i64(group->stats.max_ns);
+    cells[AT_stddev_ns] = nl_cell_f64(group->stats.stddev_ns);
+    cells[AT_gpu_ops] = nl_cell_i64(group->sums[WORKS]);
+    cells[AT_gpu_ops_mean] = nl_cell_f64((double)group->sums[WORKS] / count);
+    cells[AT_level_mean] = nl_cell_f64((double)group->sums[LEVELS] / count);
+    cells[AT_children_mean] = nl_cell_f64((double)group->sums[CHILDREN] / count);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *nvtx_gpu_run(const struct nl_trace *trace,
+                                      const struct nl_analyze_options *options, struct nl_job *job,
+                                      struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -219,7 +220,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     project(&gpu, &made);
     group_ranges(&gpu, &made, &fold, &groups);
     for (size_t i = 0; i < groups.count; i++)
-        add_row(result, &gpu, &fold, &groups.items[i]);
+        nvtx_gpu_add_row(result, &gpu, &fold, &groups.items[i]);
     nl_answer_settle(result, "projected_ns");
     result->note = nl_fold_note(&fold, result);
     nl_groups_release(&groups);
@@ -235,7 +236,7 @@ const struct nl_analysis nl_analysis_nvtx_gpu = {
     .title = "User ranges on the device",
     .needs = {{NL_T_nvtx, NULL}, {NL_T_api, "correlation"}},
     .need_count = 2,
-    .run = run,
+    .run = nvtx_gpu_run,
     .doc = "Per text, domain and style of the ranges that launched device work: an instance's "
            "projection reaches from the first start to the last end of the work launched by calls "
            "inside it; statistics of it, time on the CPU, work, nesting level and ranges directly "

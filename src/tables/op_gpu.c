@@ -1,8 +1,9 @@
 /* op_gpu — operators by the device time they launched. */
 #include "tables/gputime.h"
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *op_gpu_run(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -15,7 +16,7 @@ const struct nl_analysis nl_analysis_op_gpu = {
     .title = "Operators by the device time they launched",
     .needs = {{NL_T_op, NULL}, {NL_T_api, "correlation"}},
     .need_count = 2,
-    .run = run,
+    .run = op_gpu_run,
     .doc = "Per operator name: calls, time on the CPU, and time of the device work launched by it: "
            "self is the work launched in no operator inside, total is with those, union counts a "
            "device's moment once. Work launched outside any and work whose launch is not recorded "

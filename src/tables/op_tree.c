@@ -1,8 +1,9 @@
 /* op_tree — operators as a tree with device time. */
 #include "tables/gputime.h"
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *op_tree_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -15,7 +16,7 @@ const struct nl_analysis nl_analysis_op_tree = {
     .title = "Operators as a tree",
     .needs = {{NL_T_op, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = op_tree_run,
     .doc = "Per path of operators from the outermost in, by names without numbers of instances: "
            "count, time on the CPU, work and device time launched there (self) and there or inside "
            "(total).",

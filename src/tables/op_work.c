@@ -38,8 +38,8 @@ static int by_time(const void *a, const void *b)
     return x->ns > y->ns ? -1 : x->ns < y->ns ? 1 : x < y ? -1 : x > y;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_roof *roof, int64_t total)
+static void op_work_add_row(struct nl_result *result, const struct nl_trace *trace,
+                            const struct nl_roof *roof, int64_t total)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[RANK] = nl_cell_i64(roof->rank);
@@ -58,8 +58,9 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
     cells[ROOF_SHARE] = nl_cell_f64(nl_roof_share(roof));
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *op_work_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -75,7 +76,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     qsort(order, count, sizeof *order, by_time);
     struct nl_result *result = NL_ANSWER_NEW("op_work", NULL, columns);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, order[i], total);
+        op_work_add_row(result, trace, order[i], total);
     nl_answer_settle(result, "total_ns");
     result->note = nl_work_coverage(result, nl_memo_works(options->memo));
     nl_free(order);
@@ -88,7 +89,7 @@ const struct nl_analysis nl_analysis_op_work = {
     .title = "What operators had to do",
     .needs = {{NL_T_slice, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = op_work_run,
     .doc = "Per operator and element type: calls, time of the kernels it launched, FLOPs and least "
            "bytes by its recorded shapes, a compiler's figures or counters, with their rates and "
            "ratio, and the share of what the device could do. Unknown where nothing tells. Without "

@@ -3,8 +3,9 @@
  */
 #include "tables/selftime.h"
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *ops_run(const struct nl_trace *trace,
+                                 const struct nl_analyze_options *options, struct nl_job *job,
+                                 struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -18,7 +19,7 @@ const struct nl_analysis nl_analysis_ops = {
     .title = "Operators by self time on the CPU",
     .needs = {{NL_T_op, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = ops_run,
     .doc =
         "Per operator name: count, total and self time on the CPU (without operators and API calls "
         "inside), share of all self time, and statistics of the total time per call.",

@@ -4,13 +4,14 @@
 #include "tables/answer.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"name", "call", NL_MEANS_TEXT},
-    NL_STATS_COLUMNS,
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, "call", TEXT)                                                                          \
+    NL_STATS_LIST(C)
+NL_COLUMNS(COLUMNS);
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *osrt_run(const struct nl_trace *trace,
+                                  const struct nl_analyze_options *options, struct nl_job *job,
+                                  struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -23,8 +24,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, stats[i].name);
-        nl_answer_stats(&cells[1], &stats[i], whole);
+        cells[AT_name] = nl_answer_name(result, trace, stats[i].name);
+        nl_answer_stats(&cells[AT_count], &stats[i], whole);
     }
     nl_answer_settle(result, "total_ns");
     nl_free(stats);
@@ -36,7 +37,7 @@ const struct nl_analysis nl_analysis_osrt = {
     .key = "osrt",
     .title = "Operating system calls by total time",
     .need_count = 0,
-    .run = run,
+    .run = osrt_run,
     .doc = "Per function of the operating system's libraries: statistics of time. Most of it is "
            "waiting by design.",
 };

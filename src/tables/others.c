@@ -20,8 +20,9 @@ static const struct nl_result_column columns[] = {
      1u << NL_KIND_COMPILE | 1u << NL_KIND_ALLOC | 1u << NL_KIND_OVERHEAD |                        \
      1u << NL_KIND_LIBRARY | 1u << NL_KIND_DEVICE_OTHER | 1u << NL_KIND_GENERIC)
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *others_run(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -61,7 +62,7 @@ const struct nl_analysis nl_analysis_others = {
     .name = "others",
     .key = "others",
     .title = "Other slices by self time",
-    .run = run,
+    .run = others_run,
     .doc = "Per name and kind, of slices that no other analysis lists (generic events of Chrome "
            "traces, library calls, garbage collection, compilation, overhead, GPU annotations): "
            "count, total and self time, share of their self time, statistics of the total.",

@@ -4,17 +4,18 @@
 #include "tables/answer.h"
 #include "tables/memo.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"comm_ns", "communication", NL_MEANS_NS},
-    {"overlap_ns", "hidden", NL_MEANS_NS},
-    {"overlap_share", "hidden %", NL_MEANS_SHARE},
-    {"exposed_comm_ns", "exposed", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(comm_ns, "communication", NS)                                                                \
+    C(overlap_ns, "hidden", NS)                                                                    \
+    C(overlap_share, "hidden %", SHARE)                                                            \
+    C(exposed_comm_ns, "exposed", NS)
+NL_COLUMNS(COLUMNS);
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *overlap_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)trace;
     (void)job;
@@ -27,13 +28,13 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         const struct nl_device_breakdown shown = nl_breakdown_shown(&devices[i]), *device = &shown;
         struct nl_cell *cells = nl_result_row(result);
         any |= device->comm_ns != 0;
-        cells[0] = nl_cell_i64(device->rank);
-        cells[1] = nl_cell_i64(device->ordinal);
-        cells[2] = nl_cell_i64(device->comm_ns);
-        cells[3] = nl_cell_i64(device->overlap_ns);
+        cells[AT_rank] = nl_cell_i64(device->rank);
+        cells[AT_device] = nl_cell_i64(device->ordinal);
+        cells[AT_comm_ns] = nl_cell_i64(device->comm_ns);
+        cells[AT_overlap_ns] = nl_cell_i64(device->overlap_ns);
         if (device->overlap_ns != NL_NULL_I64)
-            cells[4] = nl_answer_share(device->overlap_ns, device->comm_ns);
-        cells[5] = nl_cell_i64(device->exposed_comm_ns);
+            cells[AT_overlap_share] = nl_answer_share(device->overlap_ns, device->comm_ns);
+        cells[AT_exposed_comm_ns] = nl_cell_i64(device->exposed_comm_ns);
     }
     if (count && !any)
         result->note = "no communication kernels in this profile";
@@ -46,7 +47,7 @@ const struct nl_analysis nl_analysis_overlap = {
     .title = "Communication hidden behind compute",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = overlap_run,
     .doc = "Per rank and device: |communication ∩ compute| / |communication|, unions of time; "
            "NULL without communication (the definition of Holistic Trace Analysis).",
 };

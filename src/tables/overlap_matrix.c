@@ -8,13 +8,17 @@ enum kind { COMPUTE, COMMUNICATION, HTOD, DTOH, DTOD, OTHER_COPY, FILL, KINDS };
 static const char *const kind_names[KINDS] = {"compute", "communication", "HtoD", "DtoH",
                                               "DtoD",    "other copies",  "fills"};
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},    {"device", NULL, NL_MEANS_INTEGER},
-    {"a", NULL, NL_MEANS_TEXT},          {"b", NULL, NL_MEANS_TEXT},
-    {"a_ns", "a in all", NL_MEANS_NS},   {"b_ns", "b in all", NL_MEANS_NS},
-    {"both_ns", "at once", NL_MEANS_NS}, {"a_share", "of a", NL_MEANS_SHARE},
-    {"b_share", "of b", NL_MEANS_SHARE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(a, NULL, TEXT)                                                                               \
+    C(b, NULL, TEXT)                                                                               \
+    C(a_ns, "a in all", NS)                                                                        \
+    C(b_ns, "b in all", NS)                                                                        \
+    C(both_ns, "at once", NS)                                                                      \
+    C(a_share, "of a", SHARE)                                                                      \
+    C(b_share, "of b", SHARE)
+NL_COLUMNS(COLUMNS);
 
 struct place_sets {
     struct nl_intervals sets[KINDS];
@@ -78,20 +82,21 @@ static void add_pairs(struct nl_result *result, const struct nl_place *place,
             int64_t a_ns = nl_intervals_length(&all->sets[a]);
             int64_t b_ns = nl_intervals_length(&all->sets[b]);
             struct nl_cell *cells = nl_result_row(result);
-            cells[0] = nl_cell_i64(place->rank);
-            cells[1] = nl_cell_i64(place->ordinal);
-            cells[2] = nl_answer_static(kind_names[a]);
-            cells[3] = nl_answer_static(kind_names[b]);
-            cells[4] = nl_cell_i64(a_ns);
-            cells[5] = nl_cell_i64(b_ns);
-            cells[6] = nl_cell_i64(both);
-            cells[7] = nl_answer_share(both, a_ns);
-            cells[8] = nl_answer_share(both, b_ns);
+            cells[AT_rank] = nl_cell_i64(place->rank);
+            cells[AT_device] = nl_cell_i64(place->ordinal);
+            cells[AT_a] = nl_answer_static(kind_names[a]);
+            cells[AT_b] = nl_answer_static(kind_names[b]);
+            cells[AT_a_ns] = nl_cell_i64(a_ns);
+            cells[AT_b_ns] = nl_cell_i64(b_ns);
+            cells[AT_both_ns] = nl_cell_i64(both);
+            cells[AT_a_share] = nl_answer_share(both, a_ns);
+            cells[AT_b_share] = nl_answer_share(both, b_ns);
         }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *overlap_matrix_run(const struct nl_trace *trace,
+                                            const struct nl_analyze_options *options,
+                                            struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -119,7 +124,7 @@ const struct nl_analysis nl_analysis_overlap_matrix = {
     .title = "What runs at the same time",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = overlap_matrix_run,
     .doc =
         "Per rank, device and pair of kinds of work (compute, communication, copies by direction, "
         "fills): the time with both running, and its share of either's union. Pairs of "

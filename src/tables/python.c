@@ -15,8 +15,9 @@ static bool limit_was_reached(const struct nl_trace *trace)
     return false;
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *python_run(const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options, struct nl_job *job,
+                                    struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -36,7 +37,7 @@ const struct nl_analysis nl_analysis_python = {
     .title = "Python functions by self time",
     .needs = {{NL_T_python, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = python_run,
     .doc = "Per Python function: count, total and self time (without functions and modules called "
            "from "
            "inside), share of all self time, and statistics of the total time per call.",

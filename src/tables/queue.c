@@ -15,20 +15,20 @@
 #define SHORT_QUEUE 1
 #define FULL_QUEUE  1000
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"stream", NULL, NL_MEANS_INTEGER},
-    {"context", NULL, NL_MEANS_INTEGER},
-    {"launched", NULL, NL_MEANS_COUNT},
-    {"span_ns", "span", NL_MEANS_NS},
-    {"mean", NULL, NL_MEANS_NUMBER},
-    {"p50", NULL, NL_MEANS_COUNT},
-    {"p95", NULL, NL_MEANS_COUNT},
-    {"max", NULL, NL_MEANS_COUNT},
-    {"short_share", "at most 1", NL_MEANS_SHARE},
-    {"full_share", "1,000 and more", NL_MEANS_SHARE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(stream, NULL, INTEGER)                                                                       \
+    C(context, NULL, INTEGER)                                                                      \
+    C(launched, NULL, COUNT)                                                                       \
+    C(span_ns, "span", NS)                                                                         \
+    C(mean, NULL, NUMBER)                                                                          \
+    C(p50, NULL, COUNT)                                                                            \
+    C(p95, NULL, COUNT)                                                                            \
+    C(max, NULL, COUNT)                                                                            \
+    C(short_share, "at most 1", SHARE)                                                             \
+    C(full_share, "1,000 and more", SHARE)
+NL_COLUMNS(COLUMNS);
 
 /* Time spent at each length. */
 struct lengths {
@@ -82,8 +82,8 @@ static int64_t time_between(const struct lengths *lengths, size_t first, size_t 
     return sum;
 }
 
-static void add_row(struct nl_result *result, const struct nl_places *places,
-                    const struct nl_stream_place *stream, struct nl_waiting *line)
+static void queue_add_row(struct nl_result *result, const struct nl_places *places,
+                          const struct nl_stream_place *stream, struct nl_waiting *line)
 {
     struct lengths lengths = {0};
     struct nl_waiting_walk walk;
@@ -97,25 +97,28 @@ static void add_row(struct nl_result *result, const struct nl_places *places,
         most = lengths.ns[i] ? i : most;
     }
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(places->items[stream->place].rank);
-    cells[1] = nl_cell_i64(places->items[stream->place].ordinal);
-    cells[2] = nl_cell_i64(stream->stream);
-    cells[3] = nl_cell_i64(stream->context);
-    cells[4] = nl_answer_count(line->count);
-    cells[5] = nl_cell_i64(lengths.span);
+    cells[AT_rank] = nl_cell_i64(places->items[stream->place].rank);
+    cells[AT_device] = nl_cell_i64(places->items[stream->place].ordinal);
+    cells[AT_stream] = nl_cell_i64(stream->stream);
+    cells[AT_context] = nl_cell_i64(stream->context);
+    cells[AT_launched] = nl_answer_count(line->count);
+    cells[AT_span_ns] = nl_cell_i64(lengths.span);
     if (lengths.span > 0) {
-        cells[6] = nl_cell_f64(area / (double)lengths.span);
-        cells[7] = nl_cell_i64(percentile(&lengths, 50));
-        cells[8] = nl_cell_i64(percentile(&lengths, 95));
-        cells[9] = nl_cell_i64((int64_t)most);
-        cells[10] = nl_answer_share(time_between(&lengths, 0, SHORT_QUEUE), lengths.span);
-        cells[11] = nl_answer_share(time_between(&lengths, FULL_QUEUE, SIZE_MAX), lengths.span);
+        cells[AT_mean] = nl_cell_f64(area / (double)lengths.span);
+        cells[AT_p50] = nl_cell_i64(percentile(&lengths, 50));
+        cells[AT_p95] = nl_cell_i64(percentile(&lengths, 95));
+        cells[AT_max] = nl_cell_i64((int64_t)most);
+        cells[AT_short_share] =
+            nl_answer_share(time_between(&lengths, 0, SHORT_QUEUE), lengths.span);
+        cells[AT_full_share] =
+            nl_answer_share(time_between(&lengths, FULL_QUEUE, SIZE_MAX), lengths.span);
     }
     nl_free(lengths.ns);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *queue_run(const struct nl_trace *trace,
+                                   const struct nl_analyze_options *options, struct nl_job *job,
+                                   struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -128,7 +131,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("queue", NULL, columns);
     for (size_t i = 0; i < places.stream_count; i++) {
         if (lines.streams[i].count)
-            add_row(result, &places, &places.streams[i], &lines.streams[i]);
+            queue_add_row(result, &places, &places.streams[i], &lines.streams[i]);
         nl_waiting_release(&lines.streams[i]);
     }
     nl_free(lines.streams);
@@ -143,7 +146,7 @@ const struct nl_analysis nl_analysis_queue = {
     .title = "Work waiting in front of each stream",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
-    .run = run,
+    .run = queue_run,
     .doc =
         "Per stream: launched but not started work over time (+1 at the launch call, -1 at the "
         "start on the device): mean, median, p95 and maximum weighted by time, the share of time "

@@ -50,8 +50,8 @@ static const char *remark(const struct nl_roof *roof)
     return roof->cached ? "over memory's peak: data came from a cache" : NULL;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_roof *roof)
+static void roofs_add_row(struct nl_result *result, const struct nl_trace *trace,
+                          const struct nl_roof *roof)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[RANK] = nl_cell_i64(roof->rank);
@@ -88,8 +88,9 @@ static const char *say_peaks(struct nl_result *result, const struct nl_trace *tr
     return "the peaks of this device are not known: no roofs";
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *roofs_run(const struct nl_trace *trace,
+                                   const struct nl_analyze_options *options, struct nl_job *job,
+                                   struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -97,7 +98,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("roofline", NULL, columns);
     for (size_t i = 0; i < roofs->count; i++)
         if (roofs->items[i].kind != NL_ROOF_STEP) /* step_efficiency has them */
-            add_row(result, trace, &roofs->items[i]);
+            roofs_add_row(result, trace, &roofs->items[i]);
     result->note = say_peaks(result, trace, nl_memo_peaks(options->memo));
     return result;
 }
@@ -108,7 +109,7 @@ const struct nl_analysis nl_analysis_roofline = {
     .title = "Roofline: distance to what the device can do",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = roofs_run,
     .doc =
         "Per operator and element type, per family, per module (range where there are no modules) "
         "and "

@@ -6,17 +6,17 @@
 
 #define SMALL_NS 10000
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"kernels", NULL, NL_MEANS_COUNT},
-    {"small", "under 10 us", NL_MEANS_COUNT},
-    {"small_share", "of kernels", NL_MEANS_SHARE},
-    {"small_ns", "their time", NL_MEANS_NS},
-    {"small_time_share", "of time", NL_MEANS_SHARE},
-    {"median_ns", "median kernel", NL_MEANS_NS},
-    {"shorter_than_launch", "shorter than their launch call", NL_MEANS_COUNT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(kernels, NULL, COUNT)                                                                        \
+    C(small, "under 10 us", COUNT)                                                                 \
+    C(small_share, "of kernels", SHARE)                                                            \
+    C(small_ns, "their time", NS)                                                                  \
+    C(small_time_share, "of time", SHARE)                                                          \
+    C(median_ns, "median kernel", NS)                                                              \
+    C(shorter_than_launch, "shorter than their launch call", COUNT)
+NL_COLUMNS(COLUMNS);
 
 struct tally {
     int64_t *durations;
@@ -46,8 +46,9 @@ static void collect(struct tally *tallies, const struct nl_scope *scope,
     }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *small_kernels_run(const struct nl_trace *trace,
+                                           const struct nl_analyze_options *options,
+                                           struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -62,15 +63,16 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         struct tally *tally = &tallies[i];
         if (tally->count) {
             struct nl_cell *cells = nl_result_row(result);
-            cells[0] = nl_cell_i64(places.items[i].rank);
-            cells[1] = nl_cell_i64(places.items[i].ordinal);
-            cells[2] = nl_answer_count(tally->count);
-            cells[3] = nl_answer_count(tally->small);
-            cells[4] = nl_answer_share((int64_t)tally->small, (int64_t)tally->count);
-            cells[5] = nl_cell_i64(tally->small_ns);
-            cells[6] = nl_answer_share(tally->small_ns, tally->total_ns);
-            cells[7] = nl_cell_f64(nl_stats_of(tally->durations, tally->count).median_ns);
-            cells[8] = nl_answer_count(tally->shorter);
+            cells[AT_rank] = nl_cell_i64(places.items[i].rank);
+            cells[AT_device] = nl_cell_i64(places.items[i].ordinal);
+            cells[AT_kernels] = nl_answer_count(tally->count);
+            cells[AT_small] = nl_answer_count(tally->small);
+            cells[AT_small_share] = nl_answer_share((int64_t)tally->small, (int64_t)tally->count);
+            cells[AT_small_ns] = nl_cell_i64(tally->small_ns);
+            cells[AT_small_time_share] = nl_answer_share(tally->small_ns, tally->total_ns);
+            cells[AT_median_ns] =
+                nl_cell_f64(nl_stats_of(tally->durations, tally->count).median_ns);
+            cells[AT_shorter_than_launch] = nl_answer_count(tally->shorter);
         }
         nl_free(tally->durations);
     }
@@ -86,7 +88,7 @@ const struct nl_analysis nl_analysis_small_kernels = {
     .title = "Small kernels",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = small_kernels_run,
     .doc = "Per rank and device: kernels under 10 us, their share of all kernels and of all kernel "
            "time, the median kernel, and kernels shorter than the call that launched them. Small "
            "kernels cost something only where the queue runs empty: see idle and queue.",

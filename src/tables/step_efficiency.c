@@ -39,9 +39,9 @@ static double peak_of(const struct nl_efficiency *rows, size_t count, const stru
     return NL_NULL_F64;
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_analyze_options *options, const struct nl_roof *roof,
-                    double peak)
+static void step_efficiency_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                    const struct nl_analyze_options *options,
+                                    const struct nl_roof *roof, double peak)
 {
     const struct nl_found_step *step = &nl_memo_steps(options->memo)->items[roof->step];
     struct nl_cell *cells = nl_result_row(result);
@@ -71,8 +71,9 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
         cells[AT_tokens_per_s] = nl_cell_f64(options->tokens_per_step / seconds);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *step_efficiency_run(const struct nl_trace *trace,
+                                             const struct nl_analyze_options *options,
+                                             struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -88,7 +89,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
             !nl_step_in_window(group_of(found, roof->step), &found->items[roof->step],
                                &options->window))
             continue;
-        add_row(result, trace, options, roof, peak_of(rows, count, roof));
+        step_efficiency_add_row(result, trace, options, roof, peak_of(rows, count, roof));
     }
     if (result->rows)
         nl_step_note(result, found);
@@ -105,7 +106,7 @@ const struct nl_analysis nl_analysis_step_efficiency = {
     .title = "Use of the peak per step",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = step_efficiency_run,
     .doc =
         "Per rank, device and step, by the operators whose first kernel starts in it: HFU and MFU "
         "over the step's wall (as efficiency defines them), time of the operators' kernels, share "

@@ -9,14 +9,19 @@
 #include "base/sort.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER}, {"device", NULL, NL_MEANS_INTEGER},
-    {"part", NULL, NL_MEANS_TEXT},    {"count", "steps", NL_MEANS_COUNT},
-    {"mean_ns", "mean", NL_MEANS_NS}, {"share", NULL, NL_MEANS_SHARE},
-    {"p50_ns", "p50", NL_MEANS_NS},   {"p90_ns", "p90", NL_MEANS_NS},
-    {"p95_ns", "p95", NL_MEANS_NS},   {"p99_ns", "p99", NL_MEANS_NS},
-    {"max_ns", "max", NL_MEANS_NS},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(part, NULL, TEXT)                                                                            \
+    C(count, "steps", COUNT)                                                                       \
+    C(mean_ns, "mean", NS)                                                                         \
+    C(share, NULL, SHARE)                                                                          \
+    C(p50_ns, "p50", NS)                                                                           \
+    C(p90_ns, "p90", NS)                                                                           \
+    C(p95_ns, "p95", NS)                                                                           \
+    C(p99_ns, "p99", NS)                                                                           \
+    C(max_ns, "max", NS)
+NL_COLUMNS(COLUMNS);
 
 static const char *const part_names[NL_STEP_PARTS] = {
     [NL_PART_WALL] = "wall",
@@ -35,7 +40,8 @@ static int64_t sum(const int64_t *values, size_t count)
 }
 
 /* One row per part, over the steady ones of `items`. */
-static void add_rows(struct nl_result *result, const struct nl_step_time *items, size_t count)
+static void step_parts_add_rows(struct nl_result *result, const struct nl_step_time *items,
+                                size_t count)
 {
     static const unsigned percents[] = {50, 90, 95, 99};
     int64_t *values = nl_alloc((count + 1) * sizeof *values), whole = 0;
@@ -50,21 +56,22 @@ static void add_rows(struct nl_result *result, const struct nl_step_time *items,
         whole = part == NL_PART_WALL ? total : whole;
         nl_sort_i64(values, steady);
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_i64(items[0].rank);
-        cells[1] = nl_cell_i64(items[0].ordinal);
-        cells[2] = nl_answer_static(part_names[part]);
-        cells[3] = nl_answer_count(steady);
-        cells[4] = nl_cell_f64((double)total / (double)steady);
-        cells[5] = nl_answer_share(total, whole);
+        cells[AT_rank] = nl_cell_i64(items[0].rank);
+        cells[AT_device] = nl_cell_i64(items[0].ordinal);
+        cells[AT_part] = nl_answer_static(part_names[part]);
+        cells[AT_count] = nl_answer_count(steady);
+        cells[AT_mean_ns] = nl_cell_f64((double)total / (double)steady);
+        cells[AT_share] = nl_answer_share(total, whole);
         for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
             cells[6 + i] = nl_answer_percentile(values, steady, percents[i]);
-        cells[10] = nl_cell_i64(values[steady - 1]);
+        cells[AT_max_ns] = nl_cell_i64(values[steady - 1]);
     }
     nl_free(values);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *step_parts_run(const struct nl_trace *trace,
+                                        const struct nl_analyze_options *options,
+                                        struct nl_job *job, struct nl_err *err)
 {
     (void)trace;
     (void)job;
@@ -76,7 +83,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         for (next = first + 1; next < times->count; next++)
             if (times->items[next].rank != a->rank || times->items[next].ordinal != a->ordinal)
                 break;
-        add_rows(result, a, next - first);
+        step_parts_add_rows(result, a, next - first);
     }
     nl_step_note(result, times->found);
     return result;
@@ -88,7 +95,7 @@ const struct nl_analysis nl_analysis_step_parts = {
     .title = "What steady steps are made of",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = step_parts_run,
     .doc = "Per rank, device and part of a step (wall, compute, exposed communication, exposed "
            "copies, idle): mean, share of all walls, and percentiles over the steady steps.",
 };

@@ -8,42 +8,50 @@
 #include "tables/steptime.h"
 #include "base/sort.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},     {"count", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS},   {"min_ns", "min", NL_MEANS_NS},
-    {"p50_ns", "p50", NL_MEANS_NS},       {"p90_ns", "p90", NL_MEANS_NS},
-    {"p95_ns", "p95", NL_MEANS_NS},       {"p99_ns", "p99", NL_MEANS_NS},
-    {"max_ns", "max", NL_MEANS_NS},       {"mean_ns", "mean", NL_MEANS_NS},
-    {"stddev_ns", "stddev", NL_MEANS_NS}, {"apart", "excluded", NL_MEANS_COUNT},
-    {"method", NULL, NL_MEANS_TEXT},      {"confidence", NULL, NL_MEANS_NUMBER},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(min_ns, "min", NS)                                                                           \
+    C(p50_ns, "p50", NS)                                                                           \
+    C(p90_ns, "p90", NS)                                                                           \
+    C(p95_ns, "p95", NS)                                                                           \
+    C(p99_ns, "p99", NS)                                                                           \
+    C(max_ns, "max", NS)                                                                           \
+    C(mean_ns, "mean", NS)                                                                         \
+    C(stddev_ns, "stddev", NS)                                                                     \
+    C(apart, "excluded", COUNT)                                                                    \
+    C(method, NULL, TEXT)                                                                          \
+    C(confidence, NULL, NUMBER)
+NL_COLUMNS(COLUMNS);
 
 /* `values`: lengths of the steady steps, reordered here; `apart` others of the window. */
-static void add_row(struct nl_result *result, const struct nl_step_group *group, int64_t *values,
-                    size_t count, size_t apart)
+static void step_summary_add_row(struct nl_result *result, const struct nl_step_group *group,
+                                 int64_t *values, size_t count, size_t apart)
 {
     static const unsigned percents[] = {50, 90, 95, 99};
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(group->rank);
-    cells[1] = nl_answer_count(count);
-    cells[11] = nl_answer_count(apart);
-    cells[12] = nl_answer_static(nl_step_method_text(group->method));
-    cells[13] = nl_cell_f64(group->confidence);
+    cells[AT_rank] = nl_cell_i64(group->rank);
+    cells[AT_count] = nl_answer_count(count);
+    cells[AT_apart] = nl_answer_count(apart);
+    cells[AT_method] = nl_answer_static(nl_step_method_text(group->method));
+    cells[AT_confidence] = nl_cell_f64(group->confidence);
     if (count == 0)
         return;
     nl_sort_i64(values, count);
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
         cells[4 + i] = nl_answer_percentile(values, count, percents[i]);
     struct nl_group_stats stats = nl_stats_of(values, count);
-    cells[2] = nl_cell_i64(stats.total_ns);
-    cells[3] = nl_cell_i64(stats.min_ns);
-    cells[8] = nl_cell_i64(stats.max_ns);
-    cells[9] = nl_cell_f64(stats.mean_ns);
-    cells[10] = nl_cell_f64(stats.stddev_ns);
+    cells[AT_total_ns] = nl_cell_i64(stats.total_ns);
+    cells[AT_min_ns] = nl_cell_i64(stats.min_ns);
+    cells[AT_max_ns] = nl_cell_i64(stats.max_ns);
+    cells[AT_mean_ns] = nl_cell_f64(stats.mean_ns);
+    cells[AT_stddev_ns] = nl_cell_f64(stats.stddev_ns);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *step_summary_run(const struct nl_trace *trace,
+                                          const struct nl_analyze_options *options,
+                                          struct nl_job *job, struct nl_err *err)
 {
     (void)trace;
     (void)job;
@@ -64,7 +72,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
                 apart++;
         }
         if (count + apart)
-            add_row(result, group, values, count, apart);
+            step_summary_add_row(result, group, values, count, apart);
     }
     nl_step_note(result, found);
     nl_free(values);
@@ -75,7 +83,7 @@ const struct nl_analysis nl_analysis_step_summary = {
     .name = "step_summary",
     .key = "step_summary",
     .title = "Length of the steps",
-    .run = run,
+    .run = step_summary_run,
     .doc = "Per rank: number of steady iterations and the distribution of their lengths, how many "
            "were excluded as warm-up or compile, how they are known (steps) and how sure that is.",
 };

@@ -6,29 +6,34 @@
 #include "tables/memo.h"
 #include "tables/steptime.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},  {"index", NULL, NL_MEANS_INTEGER},
-    {"name", NULL, NL_MEANS_TEXT},     {"start_ns", "start", NL_MEANS_NS},
-    {"dur_ns", "length", NL_MEANS_NS}, {"phase", NULL, NL_MEANS_TEXT},
-    {"method", NULL, NL_MEANS_TEXT},   {"confidence", NULL, NL_MEANS_NUMBER},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(index, NULL, INTEGER)                                                                        \
+    C(name, NULL, TEXT)                                                                            \
+    C(start_ns, "start", NS)                                                                       \
+    C(dur_ns, "length", NS)                                                                        \
+    C(phase, NULL, TEXT)                                                                           \
+    C(method, NULL, TEXT)                                                                          \
+    C(confidence, NULL, NUMBER)
+NL_COLUMNS(COLUMNS);
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_step_group *group, const struct nl_found_step *step)
+static void steps_add_row(struct nl_result *result, const struct nl_trace *trace,
+                          const struct nl_step_group *group, const struct nl_found_step *step)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(group->rank);
-    cells[1] = nl_cell_i64(step->index);
-    cells[2] = nl_answer_name(result, trace, step->name);
-    cells[3] = nl_cell_i64(step->start - trace->first_ts);
-    cells[4] = nl_cell_i64(step->end - step->start);
-    cells[5] = nl_answer_static(nl_step_phase_text(step->phase));
-    cells[6] = nl_answer_static(nl_step_method_text(group->method));
-    cells[7] = nl_cell_f64(group->confidence);
+    cells[AT_rank] = nl_cell_i64(group->rank);
+    cells[AT_index] = nl_cell_i64(step->index);
+    cells[AT_name] = nl_answer_name(result, trace, step->name);
+    cells[AT_start_ns] = nl_cell_i64(step->start - trace->first_ts);
+    cells[AT_dur_ns] = nl_cell_i64(step->end - step->start);
+    cells[AT_phase] = nl_answer_static(nl_step_phase_text(step->phase));
+    cells[AT_method] = nl_answer_static(nl_step_method_text(group->method));
+    cells[AT_confidence] = nl_cell_f64(group->confidence);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *steps_run(const struct nl_trace *trace,
+                                   const struct nl_analyze_options *options, struct nl_job *job,
+                                   struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -38,7 +43,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
         const struct nl_step_group *group = &found->groups[g];
         for (size_t i = group->first; i < group->first + group->count; i++)
             if (nl_step_in_window(group, &found->items[i], &options->window))
-                add_row(result, trace, group, &found->items[i]);
+                steps_add_row(result, trace, group, &found->items[i]);
     }
     nl_step_note(result, found);
     return result;
@@ -48,7 +53,7 @@ const struct nl_analysis nl_analysis_steps = {
     .name = "steps",
     .key = "steps",
     .title = "Steps",
-    .run = run,
+    .run = steps_run,
     .doc = "Every iteration: rank, number, start, length and phase (steady, warm-up, compile), how "
            "it is known (marked by the program, ranges whose text stands for an iteration, or the "
            "launch sequence that repeats) and how sure that is.",

@@ -5,15 +5,21 @@
 #include "tables/places.h"
 #include "tables/scope.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},    {"device", NULL, NL_MEANS_INTEGER},
-    {"process", NULL, NL_MEANS_INTEGER}, {"context", NULL, NL_MEANS_INTEGER},
-    {"stream", NULL, NL_MEANS_INTEGER},  {"name", NULL, NL_MEANS_TEXT},
-    {"kernels", NULL, NL_MEANS_COUNT},   {"copies", NULL, NL_MEANS_COUNT},
-    {"memsets", NULL, NL_MEANS_COUNT},   {"start_ns", "first", NL_MEANS_NS},
-    {"end_ns", "last", NL_MEANS_NS},     {"busy_ns", "busy", NL_MEANS_NS},
-    {"share", NULL, NL_MEANS_SHARE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(process, NULL, INTEGER)                                                                      \
+    C(context, NULL, INTEGER)                                                                      \
+    C(stream, NULL, INTEGER)                                                                       \
+    C(name, NULL, TEXT)                                                                            \
+    C(kernels, NULL, COUNT)                                                                        \
+    C(copies, NULL, COUNT)                                                                         \
+    C(memsets, NULL, COUNT)                                                                        \
+    C(start_ns, "first", NS)                                                                       \
+    C(end_ns, "last", NS)                                                                          \
+    C(busy_ns, "busy", NS)                                                                         \
+    C(share, NULL, SHARE)
+NL_COLUMNS(COLUMNS);
 
 #define WORK_KINDS                                                                                 \
     (1u << NL_KIND_KERNEL | 1u << NL_KIND_MEMCPY | 1u << NL_KIND_MEMSET | 1u << NL_KIND_GRAPH |    \
@@ -43,29 +49,30 @@ static void collect_lane(struct tally *tally, const struct nl_scope *scope, uint
     }
 }
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_places *places, const struct nl_stream_place *stream,
-                    const struct tally *tally, const struct span *device)
+static void streams_add_row(struct nl_result *result, const struct nl_trace *trace,
+                            const struct nl_places *places, const struct nl_stream_place *stream,
+                            const struct tally *tally, const struct span *device)
 {
     const struct nl_place *place = &places->items[stream->place];
     int64_t busy = nl_intervals_length(&tally->busy);
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(place->rank);
-    cells[1] = nl_cell_i64(place->ordinal);
+    cells[AT_rank] = nl_cell_i64(place->rank);
+    cells[AT_device] = nl_cell_i64(place->ordinal);
     if (stream->process != NL_NULL_ROW)
-        cells[2] = nl_cell_i64(trace->process.pid[stream->process]);
-    cells[3] = nl_cell_i64(stream->context);
-    cells[4] = nl_cell_i64(stream->stream);
-    cells[5] = nl_answer_name(result, trace, trace->lane.name[stream->lane]);
-    cells[6] = nl_answer_count(tally->kinds[NL_KIND_KERNEL]);
-    cells[7] = nl_answer_count(tally->kinds[NL_KIND_MEMCPY]);
-    cells[8] = nl_answer_count(tally->kinds[NL_KIND_MEMSET]);
+        cells[AT_process] = nl_cell_i64(trace->process.pid[stream->process]);
+    cells[AT_context] = nl_cell_i64(stream->context);
+    cells[AT_stream] = nl_cell_i64(stream->stream);
+    cells[AT_name] = nl_answer_name(result, trace, trace->lane.name[stream->lane]);
+    cells[AT_kernels] = nl_answer_count(tally->kinds[NL_KIND_KERNEL]);
+    cells[AT_copies] = nl_answer_count(tally->kinds[NL_KIND_MEMCPY]);
+    cells[AT_memsets] = nl_answer_count(tally->kinds[NL_KIND_MEMSET]);
     if (tally->busy.count) {
-        cells[9] = nl_cell_i64(tally->busy.items[0].start - trace->first_ts);
-        cells[10] = nl_cell_i64(tally->busy.items[tally->busy.count - 1].end - trace->first_ts);
+        cells[AT_start_ns] = nl_cell_i64(tally->busy.items[0].start - trace->first_ts);
+        cells[AT_end_ns] =
+            nl_cell_i64(tally->busy.items[tally->busy.count - 1].end - trace->first_ts);
     }
-    cells[11] = nl_cell_i64(busy);
-    cells[12] =
+    cells[AT_busy_ns] = nl_cell_i64(busy);
+    cells[AT_share] =
         nl_answer_share(busy, device->end > device->start ? device->end - device->start : 0);
 }
 
@@ -86,8 +93,9 @@ static struct span *device_spans(const struct nl_places *places, const struct ta
     return spans;
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *streams_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -106,7 +114,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     for (size_t i = 0; i < places.stream_count; i++) {
         const struct nl_stream_place *stream = &places.streams[i];
         if (tallies[i].busy.count)
-            add_row(result, trace, &places, stream, &tallies[i], &spans[stream->place]);
+            streams_add_row(result, trace, &places, stream, &tallies[i], &spans[stream->place]);
         nl_intervals_release(&tallies[i].busy);
     }
     nl_free(spans);
@@ -122,7 +130,7 @@ const struct nl_analysis nl_analysis_streams = {
     .title = "Streams",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = streams_run,
     .doc = "Per stream: kernels, copies, memsets, first start, last end, and busy (union of its "
            "work); share = busy / wall of its device.",
 };

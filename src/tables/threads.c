@@ -4,13 +4,18 @@
 #include "tables/answer.h"
 #include "tables/scope.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},   {"process", NULL, NL_MEANS_INTEGER},
-    {"thread", NULL, NL_MEANS_INTEGER}, {"name", NULL, NL_MEANS_TEXT},
-    {"events", NULL, NL_MEANS_COUNT},   {"ops", NULL, NL_MEANS_COUNT},
-    {"calls", NULL, NL_MEANS_COUNT},    {"start_ns", "first", NL_MEANS_NS},
-    {"busy_ns", "busy", NL_MEANS_NS},   {"share", NULL, NL_MEANS_SHARE},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(process, NULL, INTEGER)                                                                      \
+    C(thread, NULL, INTEGER)                                                                       \
+    C(name, NULL, TEXT)                                                                            \
+    C(events, NULL, COUNT)                                                                         \
+    C(ops, NULL, COUNT)                                                                            \
+    C(calls, NULL, COUNT)                                                                          \
+    C(start_ns, "first", NS)                                                                       \
+    C(busy_ns, "busy", NS)                                                                         \
+    C(share, NULL, SHARE)
+NL_COLUMNS(COLUMNS);
 
 struct tally {
     uint64_t events, ops, calls;
@@ -41,8 +46,8 @@ static void collect_lane(struct tally *tally, const struct nl_scope *scope, uint
     }
 }
 
-static void add_row(struct nl_result *result, const struct nl_scope *scope, uint32_t thread,
-                    struct tally *tally)
+static void threads_add_row(struct nl_result *result, const struct nl_scope *scope, uint32_t thread,
+                            struct tally *tally)
 {
     const struct nl_trace *trace = scope->trace;
     uint32_t process = trace->thread.process[thread];
@@ -52,22 +57,23 @@ static void add_row(struct nl_result *result, const struct nl_scope *scope, uint
     int64_t busy = nl_intervals_length(&tally->busy);
     struct nl_cell *cells = nl_result_row(result);
     if (process != NL_NULL_ROW) {
-        cells[0] = nl_cell_i64(trace->process.rank[process]);
-        cells[1] = nl_cell_i64(trace->process.pid[process]);
+        cells[AT_rank] = nl_cell_i64(trace->process.rank[process]);
+        cells[AT_process] = nl_cell_i64(trace->process.pid[process]);
     }
-    cells[2] = nl_cell_i64(trace->thread.tid[thread]);
-    cells[3] = nl_answer_name(result, trace, trace->thread.name[thread]);
-    cells[4] = nl_answer_count(tally->events);
-    cells[5] = nl_answer_count(tally->ops);
-    cells[6] = nl_answer_count(tally->calls);
+    cells[AT_thread] = nl_cell_i64(trace->thread.tid[thread]);
+    cells[AT_name] = nl_answer_name(result, trace, trace->thread.name[thread]);
+    cells[AT_events] = nl_answer_count(tally->events);
+    cells[AT_ops] = nl_answer_count(tally->ops);
+    cells[AT_calls] = nl_answer_count(tally->calls);
     if (tally->busy.count)
-        cells[7] = nl_cell_i64(tally->busy.items[0].start - trace->first_ts);
-    cells[8] = nl_cell_i64(busy);
-    cells[9] = nl_answer_share(busy, to > from ? to - from : 0);
+        cells[AT_start_ns] = nl_cell_i64(tally->busy.items[0].start - trace->first_ts);
+    cells[AT_busy_ns] = nl_cell_i64(busy);
+    cells[AT_share] = nl_answer_share(busy, to > from ? to - from : 0);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *threads_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -80,7 +86,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("threads", NULL, columns);
     for (uint32_t thread = 0; thread < trace->thread.rows; thread++) {
         if (tallies[thread].events || tallies[thread].busy.count)
-            add_row(result, &scope, thread, &tallies[thread]);
+            threads_add_row(result, &scope, thread, &tallies[thread]);
         nl_intervals_release(&tallies[thread].busy);
     }
     nl_free(tallies);
@@ -94,7 +100,7 @@ const struct nl_analysis nl_analysis_threads = {
     .title = "CPU threads",
     .needs = {{NL_T_thread, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = threads_run,
     .doc = "Per thread: recorded slices, operators and API calls among them, and busy = time with "
            "at least one open; share = busy / length of the profile. Time without a slice is not "
            "known to be idle.",

@@ -6,39 +6,39 @@
 #include "tables/lookup.h"
 #include "tables/memo.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"device_name", "name", NL_MEANS_TEXT},
-    {"start_ns", "start", NL_MEANS_NS},
-    {"wall_ns", "wall", NL_MEANS_NS},
-    {"compute_ns", "compute", NL_MEANS_NS},
-    {"compute_share", "%", NL_MEANS_SHARE},
-    {"exposed_comm_ns", "exposed communication", NL_MEANS_NS},
-    {"exposed_comm_share", "%", NL_MEANS_SHARE},
-    {"exposed_copy_ns", "exposed copies", NL_MEANS_NS},
-    {"exposed_copy_share", "%", NL_MEANS_SHARE},
-    {"idle_ns", "idle", NL_MEANS_NS},
-    {"idle_share", "%", NL_MEANS_SHARE},
-    {"kernels", NULL, NL_MEANS_COUNT},
-    {"copies", NULL, NL_MEANS_COUNT},
-    {"memsets", NULL, NL_MEANS_COUNT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(device_name, "name", TEXT)                                                                   \
+    C(start_ns, "start", NS)                                                                       \
+    C(wall_ns, "wall", NS)                                                                         \
+    C(compute_ns, "compute", NS)                                                                   \
+    C(compute_share, "%", SHARE)                                                                   \
+    C(exposed_comm_ns, "exposed communication", NS)                                                \
+    C(exposed_comm_share, "%", SHARE)                                                              \
+    C(exposed_copy_ns, "exposed copies", NS)                                                       \
+    C(exposed_copy_share, "%", SHARE)                                                              \
+    C(idle_ns, "idle", NS)                                                                         \
+    C(idle_share, "%", SHARE)                                                                      \
+    C(kernels, NULL, COUNT)                                                                        \
+    C(copies, NULL, COUNT)                                                                         \
+    C(memsets, NULL, COUNT)
+NL_COLUMNS(COLUMNS);
 
 #define COPY_COLUMN 9
 
-static void add_row(struct nl_result *result, const struct nl_trace *trace,
-                    const struct nl_device_breakdown *row)
+static void time_breakdown_add_row(struct nl_result *result, const struct nl_trace *trace,
+                                   const struct nl_device_breakdown *row)
 {
     struct nl_cell *cells = nl_result_row(result);
     const struct nl_device_breakdown shown = nl_breakdown_shown(row), *device = &shown;
     uint32_t name = device->device == NL_NULL_ROW ? NL_NO_NAME : trace->device.name[device->device];
     int64_t wall = device->wall_ns;
-    cells[0] = nl_cell_i64(device->rank);
-    cells[1] = nl_cell_i64(device->ordinal);
-    cells[2] = nl_answer_name(result, trace, name);
-    cells[3] = nl_cell_i64(device->start_ns - trace->first_ts);
-    cells[4] = nl_cell_i64(wall);
+    cells[AT_rank] = nl_cell_i64(device->rank);
+    cells[AT_device] = nl_cell_i64(device->ordinal);
+    cells[AT_device_name] = nl_answer_name(result, trace, name);
+    cells[AT_start_ns] = nl_cell_i64(device->start_ns - trace->first_ts);
+    cells[AT_wall_ns] = nl_cell_i64(wall);
     const int64_t parts[] = {device->compute_ns, device->exposed_comm_ns, device->exposed_copy_ns,
                              device->idle_ns};
     for (size_t i = 0; i < 4; i++) {
@@ -46,13 +46,14 @@ static void add_row(struct nl_result *result, const struct nl_trace *trace,
         if (parts[i] != NL_NULL_I64 && wall != NL_NULL_I64)
             cells[6 + 2 * i] = nl_answer_share(parts[i], wall);
     }
-    cells[13] = nl_answer_count(device->kernels);
-    cells[14] = nl_answer_count(device->copies);
-    cells[15] = nl_answer_count(device->memsets);
+    cells[AT_kernels] = nl_answer_count(device->kernels);
+    cells[AT_copies] = nl_answer_count(device->copies);
+    cells[AT_memsets] = nl_answer_count(device->memsets);
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *time_breakdown_run(const struct nl_trace *trace,
+                                            const struct nl_analyze_options *options,
+                                            struct nl_job *job, struct nl_err *err)
 {
     (void)job;
     (void)err;
@@ -60,7 +61,7 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     const struct nl_device_breakdown *devices = nl_memo_breakdown(options->memo, &count);
     struct nl_result *result = NL_ANSWER_NEW("breakdown", NULL, columns);
     for (size_t i = 0; i < count; i++)
-        add_row(result, trace, &devices[i]);
+        time_breakdown_add_row(result, trace, &devices[i]);
     result->columns[COPY_COLUMN].head = nl_exposed_copy_word(result);
     return result;
 }
@@ -71,7 +72,7 @@ const struct nl_analysis nl_analysis_time_breakdown = {
     .title = "Where the time of each device goes",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .run = run,
+    .run = time_breakdown_run,
     .doc = "Per rank and device: compute + exposed communication + exposed copies + idle = wall, "
            "exactly. Wall is the end of the last device work minus the start of the first. Time "
            "with a compute kernel running is compute; else with communication running, exposed "
