@@ -269,8 +269,26 @@ def formatted():
     return ["%s: run `make format`" % path for path in files]
 
 
+# What readers stumbled over most, and what to write instead.
+WORDS = ((r"(?:is|are|was|were|be) told", "is reported, is known, is given"), (r"pieces? of work", "operation, task"), (r"set apart", "excluded"),
+         (r"is said", "is reported"), (r"put into the bin", "moved to the trash"), (r"no package of machine learning", "no ML framework found"),
+         (r"what it is of", "what it belongs to"), (r"would not hold if", "rule out"))
+
+
+def words():
+    """no phrase of the word list in src, docs, python and web"""
+    breaches = []
+    places = list(sources(("src", "docs", "python", "web", "include"), (".c", ".h", ".def", ".md", ".py", ".js", ".html", ".css")))
+    for path in places + ["README.md", "CONTRIBUTING.md"]:
+        text = read(path)
+        for phrase, better in WORDS:
+            for match in re.finditer(r"\b%s\b" % phrase, text):
+                breaches.append("%s:%d: '%s': write %s" % (path, text.count("\n", 0, match.start()) + 1, match.group(0), better))
+    return breaches
+
+
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, notes, machine_paths, references, pages, formatted]
+         no_state, wide_is_static, notes, machine_paths, references, pages, words, formatted]
 
 
 def main():

@@ -161,7 +161,7 @@ def observe_steps(torch, steps):
 
 
 def is_not_last(iterator):
-    """Will it give another batch, as far as can be told?"""
+    """Will it give another batch, as far as is known?"""
     try:
         return iterator._num_yielded < len(iterator)
     except (TypeError, AttributeError, NotImplementedError):

@@ -176,7 +176,7 @@ static void tell_devices(const struct story *story)
     put_rest(story->out, breakdown);
 }
 
-/* "… (from the launches that repeat, confidence 0.72; 2 more set apart)." */
+/* "… (from the launches that repeat, confidence 0.72; 2 more excluded)." */
 static void tell_how_steps_are_known(const struct story *story, const struct nl_result *steps,
                                      size_t row)
 {

@@ -281,7 +281,7 @@ static bool samples_say_more(const struct cpu_case *it)
     return samples && !trace->op.rows && !trace->python.rows && told > LEAST_TOLD;
 }
 
-/* What is said of a timeline whose table is known. */
+/* What is reported of a timeline whose table is known. */
 static bool judge_timeline(struct cpu_case *it)
 {
     if (nl_device_tell_few(it->judged))

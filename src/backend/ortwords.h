@@ -58,7 +58,7 @@ struct ort_words {
     size_t dim_count;
 };
 
-/* Reads the words into the arena. NL_USAGE for what cannot be understood, or is said twice. */
+/* Reads the words into the arena. NL_USAGE for what cannot be understood, or is given twice. */
 NL_MUST_CHECK bool ort_words_read(struct ort_words *words, const char *const *inputs,
                                   size_t input_count, const char *const *dims, size_t dim_count,
                                   struct nl_arena *arena, struct nl_err *err);

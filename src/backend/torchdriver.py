@@ -2,7 +2,7 @@
 
     python torchdriver.py FOLDER MODEL key=value…      (src/backend/torchrun.c writes the words)
 
-Everything is told in files of FOLDER: `stage` (what is being done, and a count of runs at byte 128, read
+Everything is given in files of FOLDER: `stage` (what is being done, and a count of runs at byte 128, read
 while this runs), `facts` and `runs` and trace.json at the end, or `error`: "CODE text". What is printed is
 the model's own business. Works with Python 3.7 and PyTorch 1.8 or newer; nothing but PyTorch is imported
 for its sake.

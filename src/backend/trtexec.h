@@ -4,7 +4,7 @@
  *
  * It is asked for two measurements of one engine: runs without the profiler, whose times it exports, and
  * then runs with it (--separateProfileRun), for the layers. trtexec measures at least as many runs and at
- * least as long as it is told, both; so --max-runs comes with a duration of 0. Its warm-up is told in
+ * least as long as it is asked to, both; so --max-runs comes with a duration of 0. Its warm-up is reported in
  * ms, not in runs.
  */
 #ifndef TRTEXEC_H
@@ -18,7 +18,7 @@ struct trtexec_plan {
     const char *program, *model;
     const struct ort_words *words;
     int64_t warm_up_ms;
-    int64_t max_runs, max_ns;             /* 0 = what trtexec chooses; at most one is told */
+    int64_t max_runs, max_ns;             /* 0 = what trtexec chooses; at most one is given */
     const char *times, *profile, *layers; /* the files to write */
 };
 
@@ -30,7 +30,7 @@ NL_MUST_CHECK const char *trtexec_find(const char *given, struct nl_arena *arena
  * an ONNX model, a graph among them. Anything else is taken for an engine. */
 bool trtexec_is_onnx(const char *model);
 
-/* The command line, NULL-terminated. NL_USAGE for inputs that trtexec cannot be told of. */
+/* The command line, NULL-terminated. NL_USAGE for inputs that trtexec does not take. */
 NL_MUST_CHECK char **trtexec_command(const struct trtexec_plan *plan, struct nl_arena *arena,
                                      struct nl_err *err);
 

@@ -483,7 +483,7 @@ static double share_of(const struct nl_clockmap *map, size_t k, size_t beside, d
     return stray / 2 * fmin(1, own / other);
 }
 
-/* Wander in the gaps between knots. Parts are told by the jumps behind their last knots. */
+/* Wander in the gaps between knots. Parts follow from the jumps behind their last knots. */
 static void set_stray(struct fit *fit)
 {
     struct nl_clockmap *map = fit->map;

@@ -100,7 +100,7 @@ static bool refill(struct nl_stream *s)
     return n > 0;
 }
 
-/* After a gzip member: is there another one? Zero padding is fine, anything else is told. */
+/* After a gzip member: is there another one? Zero padding is fine, anything else is reported. */
 static bool next_member(struct nl_stream *s)
 {
     while (refill(s)) {

@@ -410,7 +410,7 @@ static void look_python(struct nl_call *call, struct finding *finding)
              "[0-9]*.dist-info",
              (int)root, path);
     list_packages(&packages, pattern);
-    say(finding, "%.180s; %s%.280s", path, packages.len ? "" : "no package of machine learning",
+    say(finding, "%.180s; %s%.280s", path, packages.len ? "" : "no ML framework found",
         packages.len ? packages.ptr : "");
     nl_buf_release(&packages);
 }

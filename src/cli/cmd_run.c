@@ -282,7 +282,7 @@ static bool run_program(struct nl_call *call, struct nl_recorder *recorder, char
     return false;
 }
 
-/* A process that runs already, until it ends, the time is over, or we are told to end. */
+/* A process that runs already, until it ends, the time is over, or we are asked to end. */
 static bool run_attached(struct nl_call *call, struct nl_recorder *recorder,
                          struct nl_recorder_report *report, struct nl_err *err)
 {

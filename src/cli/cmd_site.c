@@ -19,7 +19,7 @@ struct site {
     size_t written, there, without;
 };
 
-/* Writes one run's page; false when it cannot be had, which is said and no end of the site. */
+/* Writes one run's page; false when it cannot be had, which is reported and no end of the site. */
 static bool write_run(struct site *site, const char *id, const char *path, struct nl_err *err)
 {
     struct nl_input_words input;

@@ -97,7 +97,7 @@ static const struct nl_option ls_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
      "at most N runs (default: 50 in text and md)", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every run, and columns without a value", NULL},
-    {"bin", 0, NL_OPTION_FLAG, TARGET(bin), NULL, "what rm put into the bin", NULL},
+    {"bin", 0, NL_OPTION_FLAG, TARGET(bin), NULL, "what rm moved to the trash", NULL},
     END,
 };
 
@@ -273,7 +273,7 @@ const struct nl_command nl_commands[] = {
      .help =
          "Shows each GPU (use, memory, power, temperature, clocks, why it is slowed down) with\n"
          "small plots, and the processes with their processor time, memory and GPU memory,\n"
-         "refreshed until q is pressed; h shows all keys. What is over a threshold is told in\n"
+         "refreshed until q is pressed; h shows all keys. What is over a threshold is reported in\n"
          "words. Command lines are shown without secrets. --once answers once, as text or\n"
          "with --format json. Nothing is recorded; `run` does that.",
      .examples = "neurolens top --interval 200ms\n"

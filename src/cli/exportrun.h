@@ -8,7 +8,7 @@
 
 #include "cli/input.h"
 
-/* A wrong option is told before a profile is loaded for minutes. */
+/* A wrong option is reported before a profile is loaded for minutes. */
 NL_MUST_CHECK bool nl_export_run_options(const struct nl_settings *settings, struct nl_err *err);
 
 /* Loads the profile unless its document is stored, and writes that to `out`. A window is refused. */

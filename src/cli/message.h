@@ -1,5 +1,5 @@
 /*
- * message — what is said on stderr: one line per error, notes, details with -v.
+ * message — what is reported on stderr: one line per error, notes, details with -v.
  *
  *   neurolens: FILE: at byte N: cause; next step
  *

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 
-/* More profiles than these are told with "…". */
+/* More profiles than these are reported with "…". */
 #define NL_QUOTED_MOST 4
 
 /* What the user called the profile, so that a shell reads it as the same words; `bare`: without windows.

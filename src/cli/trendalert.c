@@ -20,7 +20,7 @@
 #define TEXT_MOST  ((size_t)1 << 16)
 #define TIMEOUT_NS ((int64_t)30 * 1000000000)
 
-/* ---- what was told before ---- */
+/* ---- what was reported before ---- */
 
 /* "METRIC RUN" without what would end the line. */
 static void line_of(const struct nl_trend_alert *alert, char line[LINE_MOST])
@@ -155,7 +155,7 @@ bool nl_trend_alert_send(const struct nl_trend_alert *alert, const struct nl_cal
     bool told = was_told(path, line);
     bool done = told || (send_text(alert, call, err) && remember(path, line, err));
     if (told)
-        nl_message_detail(call, "this change was told before");
+        nl_message_detail(call, "this change was reported before");
     nl_arena_free(&arena);
     nl_free(folder);
     return done;

@@ -2,7 +2,7 @@
  * trendalert — tells a command or a web address of a change for the worse, when asked to (`trend --alert`,
  * `--webhook`), once for each change.
  *
- * What was told is a line "METRIC RUN" in the file trend-alerts of the ledger's folder: a nightly job tells
+ * What was reported is a line "METRIC RUN" in the file trend-alerts of the ledger's folder: a nightly job tells
  * of a change once, not every night. A command gets the alert as JSON on its standard input
  * (neurolens.alert/1) and its sentence as $NEUROLENS_ALERT; an address gets the JSON by POST, sent by the curl program.
  */
@@ -18,7 +18,7 @@ struct nl_trend_alert {
     const char *unit;
 };
 
-/* Nothing when neither was asked for, or it was told before. NL_ENVIRONMENT when the command fails or the address does not answer:
+/* Nothing when neither was asked for, or it was reported before. NL_ENVIRONMENT when the command fails or the address does not answer:
  * then the next call tries again. */
 NL_MUST_CHECK bool nl_trend_alert_send(const struct nl_trend_alert *alert,
                                        const struct nl_call *call, struct nl_err *err);

@@ -1,7 +1,7 @@
 /*
  * diffcounts — what does not vary from run to run of one program: how many kernels, launches, waits,
  * copies and bytes by kind, collectives, allocations; and the facts of hardware, software and
- * workload. Any difference is told, none is judged.
+ * workload. Any difference is reported, none is judged.
  */
 #ifndef NL_COMPARE_DIFFCOUNTS_H
 #define NL_COMPARE_DIFFCOUNTS_H

@@ -79,7 +79,7 @@ void diff_parts_round(struct diff_part *items, size_t count, uint64_t units, int
 
 /* ---- lenses ---- */
 
-/* Finds the part of a piece of work: by its group and the name it goes under. */
+/* Finds the part of an operation: by its group and the name it goes under. */
 struct finder {
     struct diff_parts *parts;
     const struct nl_trace *trace;

@@ -122,7 +122,7 @@ struct diff_side {
     int64_t sum, mean;
     double *lengths; /* of the steps, ns: a step of several ranks is one, their mean */
     size_t length_count;
-    size_t warm_up, compile;    /* steps set apart */
+    size_t warm_up, compile;    /* excluded steps */
     size_t stepless;            /* devices without steps, which are left out */
     enum nl_step_method method; /* how the steps were found */
     struct nl_found_steps own;  /* found by launches though they are marked, as the other side's */

@@ -307,7 +307,7 @@ static const char *names_fact(const struct diff_side *side)
     }
 }
 
-/* What the program was given to do, and with what: these decide where they are told. */
+/* What the program was given to do, and with what: these decide where they are reported. */
 static void put_workload(struct judging *judging, const struct diff_judged *a,
                          const struct diff_judged *b)
 {

@@ -14,7 +14,7 @@
 #define MEAN_APART  0.05 /* of the typical step: the mean says something else */
 #define COUNT_APART 0.02
 #define KEPT_LEAST  0.01
-#define MEAN_SAME   0.002 /* of the typical step: the mean need not be told beside it */
+#define MEAN_SAME   0.002 /* of the typical step: the mean need not be reported beside it */
 
 /* ---- numbers ---- */
 
@@ -198,7 +198,7 @@ static void say_needed(const struct diff_doc *doc, struct nl_buf *text)
                       nl_format_percent(share, change));
 }
 
-/* What other programs took is told from 1 % on. */
+/* What other programs took is reported from 1 % on. */
 static void say_kept(struct nl_buf *text, const struct diff_side *a, const struct diff_side *b)
 {
     double shares[2] = {diff_kept_share(a), diff_kept_share(b)};
@@ -349,7 +349,7 @@ static void say_rows(struct diff_doc *doc, struct nl_buf *text)
     bool clocks = diff_find_clocks(doc).found;
     for (size_t i = 0; i < doc->rows.count && said < (clocks ? 1 : DIFF_TOP_ROWS); i++) {
         const struct diff_row *row = &doc->rows.items[i];
-        bool noise = said && !isnan(row->p) && !row->flagged; /* the largest is told anyway */
+        bool noise = said && !isnan(row->p) && !row->flagged; /* the largest is reported anyway */
         if (row->base_ns == row->changed_ns)
             break;
         if (noise || (row->match == DIFF_RENAMED && !row->flagged))
@@ -422,7 +422,7 @@ static void say_counts(struct diff_doc *doc, struct nl_buf *text, const struct n
     add_headline(doc, text);
 }
 
-/* Tables that only one side has: what cannot be told apart from "did not happen". */
+/* Tables that only one side has: what cannot be distinguished from "did not happen". */
 static void say_lacks(struct diff_doc *doc, struct nl_buf *text)
 {
     struct nl_result *recorded = diff_recorded_table(doc);

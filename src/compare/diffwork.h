@@ -1,5 +1,5 @@
 /*
- * diffwork — a device's time given to its pieces of work, ns by ns.
+ * diffwork — a device's time given to its operations, ns by ns.
  *
  * Every moment of a span belongs to compute if any compute work runs, else to communication, else to
  * copies and fills, else it is idle. Between two moments at which work begins on the device, work of
@@ -17,7 +17,7 @@
 
 #define DIFF_SHARERS 64
 
-/* Where the time goes: `part_of` tells the part of a piece of work; idle time goes to parts of its
+/* Where the time goes: `part_of` tells the part of an operation; idle time goes to parts of its
  * own, made as they are met. */
 struct diff_sink {
     struct diff_parts *parts;

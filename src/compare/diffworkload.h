@@ -5,7 +5,7 @@
  *
  * Shapes: of every operator that both have, the most frequent shapes are held against each other. Where
  * most of those that differ do so by one factor, that is another batch (or sequence length): the first
- * number that differs is told of both.
+ * number that differs is reported of both.
  */
 #ifndef NL_COMPARE_DIFFWORKLOAD_H
 #define NL_COMPARE_DIFFWORKLOAD_H

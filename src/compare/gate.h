@@ -4,7 +4,7 @@
  * The report has a headline of five lines (the verdict, why, what most, what to do), and the tables `gate`
  * (one row: verdict and counts), `rules` (a row each), `comparability`, `parts`, `attribution`, `counts`,
  * `next`. Captures that cannot be compared are no pass and no regression: another device, batch or amount of
- * work, and here also another framework, driver or version that is told, unless the rules allow it by name.
+ * work, and here also another framework, driver or version that is reported, unless the rules allow it by name.
  */
 #ifndef NL_COMPARE_GATE_H
 #define NL_COMPARE_GATE_H

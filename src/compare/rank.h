@@ -4,7 +4,7 @@
  * Every candidate is a side of a diff (compare/diffside.h); all are measured by the first unit that all
  * have. The ratio of a candidate to the fastest is that of typical steps, with its interval by captures
  * (compare/replicate.h); one whose interval holds 1 is a tie. What they were given to do must be the same:
- * where it is told to differ, the report says so and *comparable is false.
+ * where it is known to differ, the report says so and *comparable is false.
  */
 #ifndef NL_COMPARE_RANK_H
 #define NL_COMPARE_RANK_H

@@ -3,7 +3,7 @@
  * those of SciPy 1.11 (mannwhitneyu, ttest_ind, ks_2samp with their default methods), which the tests
  * hold them against.
  *
- * Values are finite; samples are sorted in place where that is said.
+ * Values are finite; samples are sorted in place where the comment says so.
  */
 #ifndef NL_COMPARE_STATTEST_H
 #define NL_COMPARE_STATTEST_H

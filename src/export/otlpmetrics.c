@@ -55,7 +55,7 @@ static void close_metric(struct otlp_out *out)
     otlp_close(out);
 }
 
-/* Values about the whole profile, or window, are told for its end. */
+/* Values about the whole profile, or window, are reported for its end. */
 static void put_times(struct otlp_writer *writer)
 {
     const struct nl_trace *trace = writer->export->trace;

@@ -55,7 +55,7 @@ static void add_clock(struct head *head, uint64_t clock, int64_t ts)
     bytes_tag_message(&head->inner, 1, &head->one);
 }
 
-/* Times are of boot time, which is the default; where UTC is known, it is said. */
+/* Times are of boot time, which is the default; where UTC is known, it is stated. */
 static void write_clock(struct head *head)
 {
     int64_t utc = nl_export_epoch(head->writer->trace);

@@ -45,7 +45,7 @@ struct memory_key {
     int64_t type, device;
 };
 
-/* Allocators are told apart by process, kind of device and device. */
+/* Allocators are distinguished by process, kind of device and device. */
 static void find_memory(struct perfetto_writer *writer)
 {
     const struct nl_memory_table *table = &writer->trace->memory;

@@ -56,7 +56,7 @@ uint32_t *nl_stackfold_path(const struct nl_stacktree *tree, uint32_t node, uint
 
 /* ---- samples ---- */
 
-/* Frames of stacks that differ in nothing that is told are one. */
+/* Frames of stacks that differ in nothing that is reported are one. */
 static uint32_t *frames_of_stacks(struct nl_stackfold *fold)
 {
     const struct nl_trace *trace = fold->export->trace;

@@ -15,7 +15,7 @@ typedef bool nl_booked_test(const struct nl_scene *scene, const struct nl_accoun
 
 struct nl_booked {
     int64_t ns;
-    uint64_t count;                   /* stretches, or pieces of work */
+    uint64_t count;                   /* stretches, or operations */
     const struct nl_account_row *top; /* the row with most; NULL without any */
 };
 

@@ -234,7 +234,7 @@ static size_t captures_in(const struct nl_scene *scene, struct nl_interval where
     return count;
 }
 
-/* One gap that is nearly everything is said, and lowers the confidence. */
+/* One gap that is nearly everything is reported, and lowers the confidence. */
 static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, struct nl_interval gap)
 {
     int64_t longest = gap.end - gap.start;

@@ -78,12 +78,12 @@ struct nl_finding {
     const char *remedies; /* variant of its cause in remedies.def; NULL = the cause itself */
     struct nl_finding_need needs[NL_FINDING_NEEDS];
     size_t need_count;
-    const char *explained_by;  /* id of a finding above that has most of the same time, or NULL */
-    const char *reason;        /* of an abstention */
-    unsigned level, order;     /* of causes.def: 0 specific .. 2 general; row */
-    bool validity;             /* about the measurement, not about the program */
-    bool modest;               /* never critical */
-    bool timeless;             /* about bytes: costs no time that could be told, so cost_ns is 0 */
+    const char *explained_by; /* id of a finding above that has most of the same time, or NULL */
+    const char *reason;       /* of an abstention */
+    unsigned level, order;    /* of causes.def: 0 specific .. 2 general; row */
+    bool validity;            /* about the measurement, not about the program */
+    bool modest;              /* never critical */
+    bool timeless;            /* about bytes: costs no time that could be stated, so cost_ns is 0 */
     struct nl_intervals where; /* what it claims; owned */
 };
 

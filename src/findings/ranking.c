@@ -55,7 +55,7 @@ static double won_in(const struct nl_finding *earlier, int64_t common)
     return all > 0 ? (double)earlier->saving_ns[1] * ((double)common / (double)all) : 0;
 }
 
-/* What of a finding's time no earlier claim has, what is left to win; who has most of it. */
+/* What of a finding's time no earlier claim has, what is left to save; who has most of it. */
 static void claim(struct nl_finding *findings, size_t number)
 {
     struct nl_finding *finding = &findings[number];

@@ -1,13 +1,13 @@
 /*
- * ranking — in which order findings are told: by what each can win that no finding above it wins already.
+ * ranking — in which order findings are reported: by what each can win that no finding above it wins already.
  *
  *     nl_findings_join(findings);      several views of one matter become one finding
- *     nl_findings_rank(findings);      claims, what is left to win, severity, order
+ *     nl_findings_rank(findings);      claims, what is left to save, severity, order
  *
  * Claims: specific causes claim their time first, then general ones (the level of causes.def). Within a level the
  * finding that can win most goes first; of those that can win nearly as much, the one that stands earlier
  * in causes.def. What a finding can win is its largest saving less what earlier claims win in the time that they
- * share. It is told under another's name (explained_by) only when those above win nearly all of it, so no
+ * share. It is reported under another's name (explained_by) only when those above win nearly all of it, so no
  * finding hides behind a smaller one.
  */
 #ifndef NL_RANKING_H

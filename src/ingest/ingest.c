@@ -174,7 +174,7 @@ static bool load_one(struct load *load, const struct nl_format *format,
         load->timelines += !measures;
         return true;
     }
-    /* Of a folder the others are read: what this one lacks is told beside its name. */
+    /* Of a folder the others are read: what this one lacks is reported beside its name. */
     nl_builder_coverage(builder, source, "failed: file not loaded", 1, err->text);
     load->failed++;
     return false;

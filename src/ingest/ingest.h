@@ -35,7 +35,7 @@ struct nl_format {
     const char *title; /* "Nsight Systems SQLite export" */
     /* 0 = surely not, 100 = surely; over 50 is taken. `why` gets a short reason for a nearest
      * miss ("a SQLite file without nsys tables"), or stays NULL. Of several misses the one with the
-     * highest score is told: NL_NEAR_MISS where words of the format itself were found. */
+     * highest score is reported: NL_NEAR_MISS where words of the format itself were found. */
     int (*sniff)(const struct nl_input *input, const char **why);
     /* Stages everything into the builder under `source`. Damage: load what is whole and say so in
      * coverage; fail only when nothing sensible can be had. */

@@ -133,7 +133,7 @@ static bool has_fact(struct nl_ledger *ledger, int64_t run, const char *key, boo
     return done;
 }
 
-/* How many values are told now that the run does not have. */
+/* How many values are reported now that the run does not have. */
 static bool count_news(struct nl_ledger *ledger, int64_t run, const struct nl_runload *load,
                        const struct nl_add_options *options, size_t *news, struct nl_err *err)
 {
@@ -229,7 +229,7 @@ static bool keep(struct one *one, bool *again, struct nl_err *err)
     return done;
 }
 
-/* Looks for the run by input or id; *known: it is there and nothing new is said about it. */
+/* Looks for the run by input or id; *known: it is there and nothing new is known of it. */
 static bool find_there(struct one *one, const char *input, const char *id, bool *known,
                        struct nl_err *err)
 {

@@ -88,7 +88,7 @@ static bool meaning(struct nl_ledger *ledger, const char *tag, struct nl_ledger_
     return rows && ok;
 }
 
-/* The runs that lose a tag are told so in their provenance and cards, too. */
+/* The runs that lose a tag have that in their provenance and cards, too. */
 static bool take_from_others(struct nl_ledger *ledger, int64_t run, const char *tag,
                              const char *command, struct nl_err *err)
 {

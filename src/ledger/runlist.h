@@ -4,7 +4,7 @@
  * Filters are KEY OP VALUE with = != > >= < <= and ~ (contains), and hold together. VALUE may be several,
  * a|b, of which one must hold, or a range of numbers or dates, 16..64. A text with * or ? is a pattern as
  * of file names, whatever the case of its letters; numbers take the units of their field ("2ms", "4GiB", "40%", a date
- * of `added`). A run that does not have KEY matches no filter on it. What KEY may be is said in
+ * of `added`). A run that does not have KEY matches no filter on it. What KEY may be is reported in
  * runfield.h.
  */
 #ifndef NL_RUNLIST_H

@@ -145,7 +145,7 @@ void run_write_steps(struct run_parts *parts)
         for (size_t i = group->first; i < group->first + group->count; i++) {
             const struct nl_found_step *step = &parts->steps.items[i];
             run_row(parts);
-            /* A mark without a number, such as ProfilerStep#warmup, is told by its place. */
+            /* A mark without a number, such as ProfilerStep#warmup, follows from its place. */
             run_i64(parts, "index",
                     step->index == NL_NULL_I64 ? (int64_t)(i - group->first) : step->index);
             run_name(parts, "name", step->name);

@@ -102,7 +102,7 @@ const struct nl_table_function nl_tf_idle_gaps = {
     .signature = "idle_gaps(window_start, window_end)",
     .doc = "Stretches of at least 1 µs without any work on a device, between its first and last "
            "work. class: host_late (the launch of the work after the gap began inside the gap), "
-           "dependency (launched before, its stream was told to wait for an event), launch_latency "
+           "dependency (launched before, its stream had to wait for an event), launch_latency "
            "(launched before, no wait known, up to 30 µs), queued (the same, but longer), unknown "
            "(its "
            "launch was not recorded). activity and activity_name: what the launching thread, or "

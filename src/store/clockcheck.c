@@ -264,7 +264,7 @@ static void check_copies(struct checker *checker)
 
 /* ---- what fits ---- */
 
-/* A straight line between the bounds; the rate is told only where no single number fits. */
+/* A straight line between the bounds; the rate is reported only where no single number fits. */
 static void fit_line(const struct checker *checker, const struct bounds *bounds,
                      struct nl_clock_check *check)
 {

@@ -5,7 +5,7 @@
  *
  * A file with times takes the file without that shares most names with it, at least half of its own;
  * between equals the one nearest in the order of files, so that folders with several engines whose
- * files sort together are told apart. Layers of one name are joined in their order.
+ * files sort together are distinguished. Layers of one name are joined in their order.
  */
 #include "base/mem.h"
 #include "store/build.h"

@@ -2,7 +2,7 @@
  * recgpu — GPU work in a raw recording (recformat.h), as CUPTI or rocprofiler told it to the recorded process.
  *
  * These cells are in blocks whose THREAD cell has the number NL_REC_DRIVER, which stands for no thread. Their
- * `time` is not in ticks: it is ns of CLOCK_MONOTONIC, as are all times below; 0 = not told. Behind
+ * `time` is not in ticks: it is ns of CLOCK_MONOTONIC, as are all times below; 0 = not given. Behind
  * the first cell follows the struct that enum nl_rec_gpu names; all are whole cells long. Numbers that
  * mean something (kinds of copies, memory, waits, operations) are CUPTI's.
  */
@@ -14,7 +14,7 @@
 #define NL_REC_DRIVER     0xfffffffeu
 #define NL_REC_GPU_NUMBER 0xffffffffu /* CUPTI's "not told" of streams, events, devices */
 
-/* Kinds of cells. `id` is a name; where none is told below it is 0. */
+/* Kinds of cells. `id` is a name; where none is given below it is 0. */
 enum nl_rec_gpu {
     NL_REC_GPU_KERNEL = 32, /* work with `detail` registers, then shape; id its name */
     NL_REC_GPU_COPY,        /* work; depth kind of copy, detail = memory from | memory to << 8 */
@@ -34,7 +34,7 @@ enum nl_rec_gpu {
     NL_REC_GPU_FACT,        /* more: metadata; id key, a = name of the value */
     NL_REC_GPU_COMPILE,     /* call; id what the driver compiled, or had from its cache */
     NL_REC_GPU_PAGING, /* work with `node` the address; id what the driver did with pages, depth 1
-                             * when it took no time that is told */
+                             * when it took no time that is reported */
     NL_REC_GPU_BEHIND
 };
 
@@ -63,7 +63,7 @@ struct nl_rec_peers {
 };
 struct nl_rec_call {
     uint64_t end;
-    uint32_t correlation, thread; /* thread 0 = not told */
+    uint32_t correlation, thread; /* thread 0 = not given */
 };
 struct nl_rec_device {
     uint64_t memory_bytes, bandwidth; /* bytes/s */

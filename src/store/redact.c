@@ -482,7 +482,7 @@ static const struct core {
 
 #define PAIR(a, b) (((b)&0x5f) << 7 | ((a)&0x5f))
 
-/* Number of the first row of a pair, + 1. Letters are told apart but for their case. */
+/* Number of the first row of a pair, + 1. Letters are distinguished but for their case. */
 static const uint8_t core_of_pair[1 << 14] = {
 #define CORE(name, a, b, text, at) [PAIR(a, b)] = core_##name + 1,
 #define ALSO(name, text, at)

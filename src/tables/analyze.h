@@ -28,7 +28,7 @@ struct nl_analyze_options {
     size_t limit;         /* rows per result; 0 = all */
     bool fold;            /* ranges under names without numbers of instances (fold.h): for eyes */
     struct nl_memo *memo; /* shared by analyses of one report (tables/memo.h); may be NULL */
-    /* What one step is told to be: model FLOPs and tokens (or samples); 0 = not told. */
+    /* What one step is given as: model FLOPs and tokens (or samples); 0 = not given. */
     double flops_per_step, tokens_per_step;
     bool all;                  /* findings also below the thresholds of printing */
     const char *const *claims; /* per row of the memo's account: id of a finding; may be NULL */

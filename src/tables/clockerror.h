@@ -6,7 +6,7 @@
 
 #include "store/trace.h"
 
-/* ns; NL_NULL_I64 when none is told. The largest of a source's (NL_NULL_ROW: of all sources'). */
+/* ns; NL_NULL_I64 when none is given. The largest of a source's (NL_NULL_ROW: of all sources'). */
 int64_t nl_clock_error(const struct nl_trace *trace, uint32_t source);
 
 #endif

@@ -51,7 +51,7 @@ static void add_costs(struct nl_group *group, const struct nl_node_table *node, 
         nl_sum_add_u64(&group->sums[SUM_BYTES], node->bytes[row]);
 }
 
-/* By operator, or by instruction where none is told, and type. */
+/* By operator, or by instruction where none is given, and type. */
 static void collect(const struct nl_scope *scope, struct nl_groups *groups)
 {
     const struct nl_node_table *node = &scope->trace->node;

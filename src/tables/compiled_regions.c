@@ -78,7 +78,7 @@ static uint32_t climb(const struct regions *regions, const struct nl_rangetree *
     return NL_NO_NAME;
 }
 
-/* The region of a piece of work, and whether it belongs to the backward pass. */
+/* The region of an operation, and whether it belongs to the backward pass. */
 static uint32_t region_of(const struct regions *regions, uint32_t work, bool *backward)
 {
     const struct nl_rangetree *ops = regions->gpu.tree;

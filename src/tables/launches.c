@@ -3,7 +3,7 @@
  *
  * Definitions follow Holistic Trace Analysis (its launch statistics and queue length), with three
  * deliberate differences: every call that launched device work counts, not a list of names; only
- * the first piece of work of a call counts for the delay (the rest of a graph waits for the graph,
+ * the first operation of a call counts for the delay (the rest of a graph waits for the graph,
  * not for the launch); the mean queue length is weighted by time instead of averaging change points.
  *
  *   delay  = max(0, start on the device - end of the call)

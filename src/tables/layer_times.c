@@ -1,5 +1,5 @@
 /*
- * layer_times — how long one call of each layer takes, and how much that varies. The slowest is told
+ * layer_times — how long one call of each layer takes, and how much that varies. The slowest is reported
  * among layers without layers inside: the whole model would always win.
  */
 #include <stdlib.h>

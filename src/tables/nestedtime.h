@@ -45,7 +45,7 @@ struct nl_nestedtime {
 void nl_nestedtime_init(struct nl_nestedtime *nested, const struct nl_rangetree *tree,
                         const uint32_t *ids, size_t names);
 
-/* One piece of work, start <= end in ns. `range` is the innermost around its launch, NL_NULL_ROW for
+/* One operation, start <= end in ns. `range` is the innermost around its launch, NL_NULL_ROW for
  * none. Devices one after the other, in each by start. */
 void nl_nestedtime_add(struct nl_nestedtime *nested, uint32_t range, uint32_t device, int64_t start,
                        int64_t end);

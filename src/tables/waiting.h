@@ -2,7 +2,7 @@
  * waiting — launched work that waits in front of a stream: one more when the launching call begins,
  * one less when the work starts on the device. At one moment, work leaves before other enters.
  *
- *     nl_waiting_add(&line, trace, slice, launch);       per piece of work whose launch is known
+ *     nl_waiting_add(&line, trace, slice, launch);       per operation whose launch is known
  *     nl_waiting_begin(&line, &walk);                    when all are in
  *     while (nl_waiting_next(&line, &walk)) ...          walk.length for walk.ns
  *     nl_waiting_release(&line);

@@ -1,5 +1,5 @@
 /*
- * bigarray — scratch memory of many MiB for one piece of work. It comes straight from the kernel in
+ * bigarray — scratch memory of many MiB for one task. It comes straight from the kernel in
  * huge pages where it can (first touch of small pages costs more than most sorting), else from
  * nl_alloc.
  */

@@ -18,7 +18,7 @@ static int64_t launched_before(const struct nl_trace *trace, uint32_t slice)
     return nl_is_call(trace, launch) ? trace->slice.ts[launch] : INT64_MIN;
 }
 
-/* Whether the stream was told to wait after `since` and not after `launched`. */
+/* Whether the stream had to wait after `since` and not after `launched`. */
 static bool stream_waits(const struct nl_trace *trace, uint32_t lane, int64_t since,
                          int64_t launched)
 {

@@ -109,7 +109,7 @@ struct nl_idle_segment {
 struct nl_idle_sink {
     void *context;
     void (*add)(void *context, const struct nl_idle_segment *segment);
-    /* When given: the span of a device's account, of which what lies outside its work is told, too. */
+    /* When given: the span of a device's account, of which what lies outside its work is reported, too. */
     void (*span)(void *context, const struct nl_work_lane *lanes, size_t count, int64_t *start,
                  int64_t *end);
 };

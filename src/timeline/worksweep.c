@@ -69,7 +69,7 @@ static bool lane_wanted(const struct nl_trace *trace, const struct nl_window *wi
     return lane->device != NL_NULL_ROW && trace->device.ordinal[lane->device] == window->device;
 }
 
-/* Devices are told apart by their row; without one, by the process. */
+/* Devices are distinguished by their row; without one, by the process. */
 static uint64_t device_key(const struct nl_work_lane *lane)
 {
     if (lane->device != NL_NULL_ROW)

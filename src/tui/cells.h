@@ -3,7 +3,7 @@
  * can read what they drew; terminal.h shows it.
  *
  * What does not fit is cut, never wrapped; writing outside does nothing. Styles say what something means,
- * and nothing is said by a style alone.
+ * and nothing is reported by a style alone.
  */
 #ifndef NL_CELLS_H
 #define NL_CELLS_H

@@ -220,7 +220,7 @@ unsigned top_draw_gpus(struct cells *cells, const struct machine *machine, unsig
     }
     if (shown < count && used < room) {
         char text[64];
-        (void)snprintf(text, sizeof text, "%u more GPUs: no room for them", count - shown);
+        (void)snprintf(text, sizeof text, "%u more GPUs: hidden at this height", count - shown);
         (void)cells_text(cells, row + used++, 4, cells->columns - 4, STYLE_FAINT, text);
     }
     return used;

@@ -372,7 +372,7 @@ static void put_pasteable(struct note *note, const struct nl_finding *finding)
     nl_buf_release(&line);
 }
 
-/* What only asks for the finding's number again is said once, by the check of the finding itself. */
+/* What only asks for the finding's number again is printed once, by the check of the finding itself. */
 static bool says_more(const struct nl_suggestion *it)
 {
     return strncmp(it->verify, "neurolens sql PROFILE", strlen("neurolens sql PROFILE")) != 0;

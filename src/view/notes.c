@@ -83,10 +83,10 @@ static bool is_alike(const struct nl_result *coverage, size_t one, size_t other)
                      nl_lookup_text(coverage, other, "detail"));
 }
 
-/* The same of many files, as the processes of a run are, is said once. */
+/* The same of many files, as the processes of a run are, is printed once. */
 struct remark {
     size_t files;
-    int64_t count; /* 0 = not told of all */
+    int64_t count; /* 0 = not given of all */
 };
 
 static struct remark join_rows(const struct nl_result *coverage, size_t row, bool *done)

@@ -42,7 +42,7 @@ struct nl_op_work {
     double counted_flops, counted_bytes; /* by hardware counters; NaN unknown */
     uint8_t type, family;                /* enum work_type, enum work_family */
     bool matrix, estimated, tensor_cores;
-    bool recorded; /* FLOPs were told by the source: a compiler's cost analysis */
+    bool recorded; /* FLOPs were reported by the source: a compiler's cost analysis */
     bool measured; /* FLOPs and bytes are those counted */
     bool
         misaligned; /* a product of 16 bits or fewer, or TF32, with an N or K of no multiple of 16 bytes */

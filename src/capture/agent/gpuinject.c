@@ -1,6 +1,6 @@
 /*
  * What CUDA's driver calls when a program starts CUDA, CUPTI's callbacks, the thread that empties buffers,
- * and the end. Nothing here prints, and nothing that goes wrong is told to the program: it is in the
+ * and the end. Nothing here prints, and nothing that goes wrong is reported to the program: it is in the
  * recording instead, and the run goes on with the CPU's side.
  */
 #define _GNU_SOURCE

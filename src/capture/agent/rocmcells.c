@@ -29,7 +29,7 @@ static uint32_t number_of(const struct rocm_agent *agent)
     return agent && agent->type == ROCM_AGENT_GPU ? (uint32_t)agent->number : NL_REC_GPU_NUMBER;
 }
 
-/* Queues are told by addresses; a number each, as they appear. */
+/* Queues are known by their addresses; a number each, as they appear. */
 static uint32_t queue_of(struct rocm *rocm, uint64_t handle)
 {
     uint32_t at = 0;

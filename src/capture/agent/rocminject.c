@@ -1,6 +1,6 @@
 /*
  * What AMD's runtime calls when a program starts it, rocprofiler-sdk's callbacks, and the end. Nothing here prints, and nothing
- * that goes wrong is told to the program: it is in the recording instead, and the run goes on with the CPU's side.
+ * that goes wrong is reported to the program: it is in the recording instead, and the run goes on with the CPU's side.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

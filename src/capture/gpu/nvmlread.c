@@ -252,7 +252,7 @@ static int read_processes(struct call *call)
     if (!call->nvml->processes)
         return NVML_FUNCTION_NOT_FOUND;
     int result = call->nvml->processes(call->device->handle, &count, list);
-    if (result == NVML_INSUFFICIENT_SIZE) { /* `count` is what there are; none was told */
+    if (result == NVML_INSUFFICIENT_SIZE) { /* `count` is what there are; none was given */
         out->unlisted += count;
         return NVML_OK;
     }

@@ -30,7 +30,7 @@ static int64_t wall_clock_us(int64_t *shift_ns)
     return real / 1000;
 }
 
-/* Where to go on; false when the clock was set since: times from before and after it cannot be told apart. */
+/* Where to go on; false when the clock was set since: times from before and after it cannot be distinguished. */
 static bool goes_on(struct nvml_sampled *sampled)
 {
     int64_t shift_ns = 0, now_us = wall_clock_us(&shift_ns);
@@ -58,7 +58,7 @@ int nvml_read_samples(const struct nvml *nvml, struct nvml_device *device, unsig
     uint64_t now_us = (uint64_t)wall_clock_us(&shift_ns);
     if (result == NVML_NOT_FOUND) /* none since */
         return NVML_OK;
-    if (result == NVML_INSUFFICIENT_SIZE) { /* `count` is what there are; none was told */
+    if (result == NVML_INSUFFICIENT_SIZE) { /* `count` is what there are; none was given */
         sampled->seen_us = now_us;
         out->unsampled += count;
         return NVML_OK;

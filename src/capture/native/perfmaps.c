@@ -140,7 +140,7 @@ static uint64_t hash_module(const char *path, const char *id)
     return nl_hash_pair(nl_hash_keyed(path, strlen(path)), nl_hash_keyed(id, strlen(id)));
 }
 
-/* Programs without a build id are told apart by their size and when they were written. */
+/* Programs without a build id are distinguished by their size and when they were written. */
 static void write_id(char *text, const char *path, bool is_file, const unsigned char *id,
                      size_t id_len)
 {

@@ -188,7 +188,7 @@ static enum pyfind_state cannot_read(struct pyfind *found, int64_t pid, int fail
                "container with CAP_SYS_PTRACE");
 }
 
-/* 3.11 and later have their version as a constant; what came before is told by functions that were new. */
+/* 3.11 and later have their version as a constant; what came before follows from functions that were new. */
 static uint32_t version_of(struct pymem *mem, const struct module *module)
 {
     uint64_t address = find_symbol(mem, module, "Py_Version"), version;

@@ -1,7 +1,7 @@
 /*
  * The sampling thread. One lock, held while one process is sampled or handed over: both are short.
  *
- * A thread that sleeps is told by the kernel's state of it, and its stack is not read again until it has run:
+ * A thread that sleeps is recognised by the kernel's state of it, and its stack is not read again until it has run:
  * schedstat counts how often it was given a processor.
  */
 #define _GNU_SOURCE

@@ -32,7 +32,7 @@ struct pystack_frames {
 struct pystack_losses {
     uint64_t overflow;  /* frames that share a name, since there are too many */
     uint64_t unlisted;  /* threads over the most that are kept */
-    uint64_t anonymous; /* threads whose number in the kernel cannot be told */
+    uint64_t anonymous; /* threads whose number in the kernel is unknown */
 };
 
 struct pystack *pystack_new(int64_t pid);
@@ -45,7 +45,7 @@ uint32_t pystack_version(const struct pystack *stack); /* PY_VERSION_HEX */
 
 /* Threads that the interpreter knows. False: the process is gone, or ends. */
 bool pystack_list(struct pystack *stack, struct pystack_thread *const **threads, size_t *count);
-uint32_t pystack_tid(const struct pystack_thread *thread); /* 0 = cannot be told */
+uint32_t pystack_tid(const struct pystack_thread *thread); /* 0 = unknown */
 /* What the caller notes of a thread between two samples; 0 at first. */
 struct pystack_note {
     uint64_t turns;  /* turns on a processor << 1 | it slept when they were counted */

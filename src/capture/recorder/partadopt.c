@@ -11,7 +11,7 @@
 #include "capture/recorder/parts.h"
 #include "capture/shared/rechead.h"
 
-/* Base name of the program; "" when it cannot be told. */
+/* Base name of the program; "" when it is unknown. */
 static void program_of(int64_t pid, char *program, size_t room)
 {
     char path[64], target[4096];

@@ -51,7 +51,7 @@ const char *parts_folder(const struct parts *parts); /* absolute */
 /* Makes a recording for a process that does not record itself. Fails with NL_WRITE. */
 NL_MUST_CHECK bool parts_adopt(struct parts *parts, int64_t pid, struct nl_err *err);
 
-/* New files alone: so that processes that have just ended can be told something, too. */
+/* New files alone: so that processes that have just ended can be given something, too. */
 void parts_look(struct parts *parts);
 
 /* The files of processes that were announced since the last call, in the order of their beginnings. */

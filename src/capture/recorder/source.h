@@ -3,7 +3,7 @@
  *
  * A source may work in the recorded processes (it then only says which environment variables make them
  * load the recording library), in the recorder (start, poll every `period_ns`, stop), or both. What
- * cannot be had here is said in words and shown at the end of a run; it never stops the run.
+ * cannot be had here is described and shown at the end of a run; it never stops the run.
  *
  * Values go to the recording of the process they are about: part_counter (parts.h).
  */

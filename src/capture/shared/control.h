@@ -80,7 +80,7 @@ uint64_t control_pid_namespace(void);
 /* Opens (1) or closes (0) the window; false when it already was so. */
 bool control_gate(struct nl_control *control, uint32_t open);
 
-/* Was the window open at this time of CLOCK_MONOTONIC? For what is told later than it happened. After
+/* Was the window open at this time of CLOCK_MONOTONIC? For what is reported later than it happened. After
  * NL_CONTROL_MOVES moves the answer is that of now. */
 bool control_was_open(const struct nl_control *control, int64_t ns);
 

@@ -44,7 +44,7 @@ struct measuring {
 
 /* ---- words ---- */
 
-/* What ONNX Runtime is told and trtexec cannot be: an error rather than silence. */
+/* What ONNX Runtime takes and trtexec does not: an error rather than silence. */
 static bool check_words(const struct nl_settings *settings, struct nl_err *err)
 {
     const struct {

@@ -27,7 +27,7 @@ uint64_t nl_run_processor_times(const struct nl_trace *trace);
 /* Work and calls of GPUs. */
 uint64_t nl_run_gpu_records(const struct nl_trace *trace);
 
-/* On stderr, unless --quiet; losses are told even then. */
+/* On stderr, unless --quiet; losses are reported even then. */
 void nl_run_report(const struct nl_call *call, const struct nl_recorder_report *report,
                    const struct nl_trace *trace, const char *path);
 

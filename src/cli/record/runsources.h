@@ -15,7 +15,7 @@ struct nl_run_sources {
 };
 
 /* Digests the files that `paths` (files, folders, globs) stand for and that `trace` was read from: all
- * of them when none can be told by name and size. NL_USAGE for standard input, which cannot be read
+ * of them when none can be recognised by name and size. NL_USAGE for standard input, which cannot be read
  * twice. Release in any case. */
 NL_MUST_CHECK bool nl_run_sources_find(struct nl_run_sources *sources, const char *const *paths,
                                        size_t count, const struct nl_trace *trace,

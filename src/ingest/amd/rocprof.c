@@ -1,5 +1,5 @@
 /*
- * The format row of AMD's CSV files. What a file holds is told by the columns of its header alone;
+ * The format row of AMD's CSV files. What a file holds follows from the columns of its header alone;
  * names changed between releases, so a column is known by any of its names.
  */
 #include "ingest/amd/rocprof.h"

@@ -2,7 +2,7 @@
  * The strict pull parser of one event.
  *
  * It is a plain scalar parser, since most of the time goes into keys, numbers and names, not into
- * finding quotes. Speed comes from not looking at anything twice: fields are told apart by key
+ * finding quotes. Speed comes from not looking at anything twice: fields are distinguished by key
  * length and first letters, integers are summed while their end is sought, and containers in args
  * are skipped 64 bytes at a time. Members of containers below args are not checked; they are kept
  * or dropped as text.

@@ -75,7 +75,7 @@ static uint64_t key_time(const struct chrome_half *half)
     return nl_sort_key(half->ts);
 }
 
-/* Groups in order of their first half in the file, which then is their key: what they are told apart
+/* Groups in order of their first half in the file, which then is their key: what they are distinguished
  * by are numbers that racing threads gave out, and would put them in another order every time. */
 static void order_groups(struct pairing *p, struct nl_keyed *scratch)
 {

@@ -439,7 +439,7 @@ static void keep_args(struct chrome_worker *worker, uint32_t slice)
         nl_stage_arg(worker->stage, &row);
 }
 
-/* VizTracer's calls: "name (file.py:12)", with arguments and result where it was told to keep them. */
+/* VizTracer's calls: "name (file.py:12)", with arguments and result where it had to keep them. */
 static void row_call(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                      int64_t dur)
 {

@@ -496,7 +496,7 @@ static void tell(struct log *log)
          "each lasts the time of one operation; they are laid end to end"},
         {"repaired: rows of nccl-tests in pieces", log->mended, "printed between lines of NCCL"},
         {"skipped: rows of nccl-tests mixed with other output", log->mixed,
-         "what was printed into them cannot be told from them"},
+         "what was printed into them cannot be distinguished from them"},
         {"NCCL warnings", log->warnings, "read them in the log itself"},
         {"not loaded: NCCL lines", log->others, "channels, rings, transports, plug-ins"},
     };

@@ -39,7 +39,7 @@ struct cubinlines {
     size_t file_count, file_cap;
     uint64_t damaged, full;
     bool
-        unfiled; /* lines are of one text that no file name is told of: `file` of rows means nothing */
+        unfiled; /* lines are of one text that no file name is known of: `file` of rows means nothing */
 };
 
 void cubinlines_init(struct cubinlines *lines);

@@ -1,5 +1,5 @@
 /*
- * ncumessage — parts of the messages in reports of Nsight Compute: values, texts, and what is told of
+ * ncumessage — parts of the messages in reports of Nsight Compute: values, texts, and what is known of
  * the session and its devices. All borrow from the message.
  */
 #ifndef NCUMESSAGE_H

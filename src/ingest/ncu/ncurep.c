@@ -157,7 +157,7 @@ static bool same_value(const struct ncu_value *a, const struct ncu_value *b)
            nl_str_eq(a->text, b->text);
 }
 
-/* Instance of a MetricResult: {1 what it is of, 2 value}, both as MetricValue. */
+/* Instance of a MetricResult: {1 what it belongs to, 2 value}, both as MetricValue. */
 struct instance {
     struct ncu_value parts[2];
     char rooms[2][24];

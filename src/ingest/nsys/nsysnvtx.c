@@ -156,7 +156,7 @@ void nsys_nvtx_prepare(struct nsys_load *load)
 /* ---- Ranges ---- */
 
 /* Builder's name of a domain, 0 for the default one. Files cut to a window lack the rows that name
- * domains: those are told apart by number. */
+ * domains: those are distinguished by number. */
 static uint32_t domain_name(struct nsys_worker *worker, dbfile_cells cells)
 {
     int64_t number = number_of(&cells[N_DOMAIN]);

@@ -27,7 +27,7 @@ static int sniff(const struct nl_input *input, const char **why)
 }
 
 /* Runs `nsys export` and waits. False with errno set when it could not be started; *status is what
- * it ended with. Its own output goes nowhere: what is wrong is told by us. */
+ * it ended with. Its own output goes nowhere: what is wrong is reported by us. */
 static bool run_export(const char *report, const char *out, int *status)
 {
     char *arguments[] = {"nsys",

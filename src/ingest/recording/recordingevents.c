@@ -416,7 +416,7 @@ static void take(struct rec_events *e, const struct event *event)
         mark(e, event, kinds);
 }
 
-/* Their times are no ticks. What could not be recorded is told from the program's own threads. */
+/* Their times are no ticks. What could not be recorded is reported from the program's own threads. */
 static void take_gpu(struct rec_events *e, const struct nl_rec_cell *cell,
                      const unsigned char *more, size_t bytes)
 {

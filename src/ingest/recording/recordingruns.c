@@ -1,4 +1,4 @@
-/* Times at which threads had a processor, as the recorder was told of them by the kernel. */
+/* Times at which threads had a processor, as the kernel reported them to the recorder. */
 #include <stdio.h>
 
 #include "ingest/recording/recording.h"

@@ -4,7 +4,7 @@
  *
  * Facts go into metadata under their dotted keys, so that a document made again from the profile has
  * them. The document's sources become sources of their own when there are several: correlation ids
- * are told apart by them.
+ * are distinguished by them.
  */
 #include "ingest/rundoc/runjson.h"
 

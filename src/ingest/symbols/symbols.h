@@ -2,7 +2,7 @@
  * symbols — the names of places in machine code, of all files that one recording tells of.
  *
  * A place is a file, what the file was (its build id), and an offset in it. Files that are not what they were
- * are told and not used: a wrong name is worse than none.
+ * are reported and not used: a wrong name is worse than none.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H

@@ -25,8 +25,8 @@ struct hlo_instruction {
     struct wire shape;
     int64_t id;
     uint32_t computation; /* index */
-    uint32_t facts;       /* xplane_nodes.c: index + 1; 0 = not told yet */
-    uint64_t flops;       /* when known; NL_NULL_U64 = cannot be told */
+    uint32_t facts;       /* xplane_nodes.c: index + 1; 0 = not given yet */
+    uint64_t flops;       /* when known; NL_NULL_U64 = unknown */
     uint8_t state;        /* enum hlo_state of flops */
 };
 
@@ -97,14 +97,14 @@ void hlo_first_shape(const struct wire *shape, struct hlo_shape *out);
 uint64_t hlo_elements(const struct hlo_shape *shape); /* NL_NULL_U64 when too many */
 const char *hlo_type_name(uint32_t type);             /* "bf16"; NULL when not known */
 bool hlo_type_is_real(uint32_t type);                 /* floating point, not complex */
-/* Calls take for every array of a shape. False when some part cannot be told, or lies too deep. */
+/* Calls take for every array of a shape. False when some part is unknown, or lies too deep. */
 bool hlo_each_array(const struct wire *shape,
                     void (*take)(void *context, const struct hlo_shape *array), void *context);
 uint64_t hlo_shape_bytes(const struct wire *shape);
 
 /* Floating-point operations of one execution: 2 per multiply-add of a dot or convolution, 1 per
  * element of arithmetic, and per application of what a reduction applies; transcendental functions
- * count none. A fusion has those of what it fused. NL_NULL_U64 where a part cannot be told. */
+ * count none. A fusion has those of what it fused. NL_NULL_U64 where a part is unknown. */
 uint64_t hlo_flops(struct hlo_program *program, struct hlo_instruction *instruction);
 /* Sizes of the operands and of the result, each once. */
 uint64_t hlo_bytes(const struct hlo_program *program, const struct hlo_instruction *instruction);

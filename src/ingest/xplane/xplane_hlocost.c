@@ -18,7 +18,7 @@
 
 enum rule { NOTHING, PER_ELEMENT, DOT, CONVOLUTION, REDUCE, REDUCE_WINDOW, MAP, INSIDE, CUSTOM };
 
-/* Opcodes without a row cannot be told: while, conditional, sort, fft, scatter, … */
+/* Opcodes without a row are unknown: while, conditional, sort, fft, scatter, … */
 static const struct {
     const char *opcode;
     enum rule rule;
