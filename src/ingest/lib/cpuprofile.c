@@ -135,7 +135,7 @@ void cpuprofile_no_timeline(struct cpuprofile *profile)
 {
     cpuprofile_cover(profile, "no timeline", 1,
                      "the file has sums per call stack or function, but no times: what ran when, "
-                     "and beside what, is unknown");
+                     "and beside what, cannot be told");
 }
 
 static bool is_number(struct nl_str text, int64_t *value)
