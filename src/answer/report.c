@@ -149,7 +149,8 @@ static size_t *order_analyses(const struct nl_report_plan *plan)
     return order;
 }
 
-#define LAST_WORKER UINT_MAX /* the account is told when all findings are known: it has their ids */
+#define LAST_WORKER                                                                                \
+    UINT_MAX /* the account is reported when all findings are known: it has their ids */
 
 static bool is_account(const struct report_run *run, size_t number)
 {

@@ -1,6 +1,6 @@
 /*
  * claims — which rows of the account a finding explains: the column `finding` of account. Findings claim in the order in
- * which they are told; a row is claimed by at most one, so each nanosecond is, too. Remarks, faults of the
+ * which they are reported; a row is claimed by at most one, so each nanosecond is, too. Remarks, faults of the
  * recording and findings that another one explains claim nothing.
  *
  * A row goes to a finding when at least half of what stands behind it (gaps with that class and name; kernels

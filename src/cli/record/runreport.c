@@ -172,7 +172,7 @@ static bool is_source(const struct nl_recorder_report *report, struct nl_str ite
 }
 
 /* What the hooks in the program could not record. That they were switched off is no fault: with -q nothing
- * is said of it here. */
+ * is reported of it here. */
 static void tell_problems(const struct nl_call *call, const struct nl_recorder_report *report,
                           const struct nl_trace *trace)
 {
