@@ -43,6 +43,15 @@ def copy_tree(folder):
     subprocess.run("git init -q && git add -A", shell=True, cwd=folder, check=True)
 
 
+def read(path):
+    """The text of a file, "" when it is not there."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def command(folder, *words, **more):
     done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=dict(os.environ, **more))
@@ -57,7 +66,7 @@ def main():
         copy_tree(folder)
         for tool, name, files, rows in PRODUCTS:
             status, text = command(folder, "tools/" + tool, name, **more)
-            lacks = [row for path, row in rows if row not in open(os.path.join(folder, path), encoding="utf-8").read()]
+            lacks = [row for path, row in rows if row not in read(os.path.join(folder, path))]
             tally.check("%s: files and rows" % tool, status == 0 and not lacks, "    exit %d; without %s\n%s" % (status, lacks, text[-2000:]))
             for path in files:
                 status, text = command(folder, os.environ.get("CC_GCC", "gcc"), *FLAGS, path)
