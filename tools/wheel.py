@@ -132,7 +132,7 @@ def zig_words(words, out):
             kind = {"init": "constructor", "fini": "destructor"}[function.group(1)]
             calls += "void %s(void);\n__attribute__((%s)) static void nl_%s(void) { %s(); }\n" % (
                 function.group(2), kind, kind, function.group(2))
-        elif word not in ("-Wl,-O1", "-Wl,--exclude-libs,ALL"):
+        elif word not in ("-Wl,-O1", "-Wl,--exclude-libs,ALL", "-Wl,-z,noexecstack"):  # the last is what zig does anyway
             kept.append(word)
     if calls:
         source = os.path.abspath(out) + ".c"

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""What the compiler and the linker put around the code, looked for in every program and library of the build, and in the wheel's.
+
+    tests/hardening.py [FILE...]
+"""
+import glob
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+
+from harness import PROGRAM, ROOT, Tally
+
+tally = Tally("hardening")
+BUILD = os.path.dirname(PROGRAM)
+
+
+def ask(*words):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace").stdout
+
+
+def built():
+    """The program, the injected library, the C extensions; of the wheel where `make wheel` left them."""
+    wheel = [path for path in glob.glob(os.path.join(ROOT, "build-wheel", "linked", "*")) if not path.endswith(".c")]
+    return [PROGRAM] + glob.glob(os.path.join(BUILD, "src", "capture", "*.so")) + \
+        glob.glob(os.path.join(BUILD, "python", "nlens", "*.so")) + wheel
+
+
+def missing(path):
+    """What of it a file does not have."""
+    segments, dynamic, symbols = ask("readelf", "-lW", path), ask("readelf", "-dW", path), ask("readelf", "--dyn-syms", "-W", path)
+    wheel = "build-wheel" in path
+    stack = re.search(r"GNU_STACK.*?(RWE?)\s+0x", segments)
+    found = {
+        "position independent": "DYN" in ask("readelf", "-hW", path),
+        "stack that cannot be executed": stack is not None and stack.group(1) == "RW",
+        "RELRO": "GNU_RELRO" in segments,
+        "BIND_NOW": "BIND_NOW" in dynamic or re.search(r"FLAGS_1.*\bNOW\b", dynamic) is not None,
+        "no segment to write and execute": re.search(r"LOAD.*\bRWE\b", segments) is None,
+        "no text relocations": "TEXTREL" not in dynamic,
+        "stack protector": "__stack_chk_fail" in symbols,
+        "FORTIFY": re.search(r"__\w+_chk\b(?<!__stack_chk)", symbols.replace("__stack_chk_fail", "")) is not None,
+        "no RPATH": "RPATH" not in dynamic and "RUNPATH" not in dynamic or wheel,
+    }
+    if platform.machine() == "x86_64" and shutil.which("objdump"):
+        # Every function that can be called through a pointer begins with it.
+        entry = ask("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path) if os.path.getsize(path) < 1 << 20 else ""
+        if entry:
+            found["endbr64 (CET)"] = entry.count("endbr64") > 10
+    return [name for name, there in found.items() if not there]
+
+
+def flags():
+    """How the files of the build are compiled, since a linked file shows only that some of it is."""
+    path = os.path.join(BUILD, "compile_commands.json")
+    if not os.path.exists(path):
+        tally.skip("compiler", "no compile_commands.json")
+        return
+    with open(path) as file:
+        commands = re.findall(r'"command": "(.*?)",\n', file.read())
+    wanted = ["-fstack-protector-strong", "-fstack-clash-protection", "_FORTIFY_SOURCE="]
+    wanted += ["-fcf-protection"] if platform.machine() == "x86_64" else []
+    for flag in wanted:
+        without = [command.split()[-1] for command in commands if flag not in command]
+        tally.check("all %d files are compiled with %s" % (len(commands), flag), commands and not without, without[:5])
+
+
+def main():
+    if not shutil.which("readelf"):
+        tally.skip("hardening", "no readelf")
+        tally.finish()
+    with open(PROGRAM, "rb") as file:
+        content = file.read()
+    if b"__asan_init" in content or b"__tsan_init" in content:
+        tally.skip("hardening", "a build with sanitizers")
+        tally.finish()
+    for path in sys.argv[1:] or built():
+        lacks = missing(path)
+        tally.check(os.path.relpath(path, ROOT), not lacks, "without " + ", ".join(lacks))
+    if not sys.argv[1:]:
+        flags()
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
