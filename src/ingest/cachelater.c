@@ -45,7 +45,7 @@ static bool is_named(int file, const char *path)
 static int lock_part(const char *part)
 {
     for (int tries = 0; tries < MOST_TRY; tries++) {
-        int file = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        int file = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (file < 0)
             return -1;
         bool ours = flock(file, LOCK_EX | LOCK_NB) == 0;
