@@ -56,6 +56,7 @@ ROWS = {
     "membudget": dict(limit=600),
     "reopen": dict(limit=600),
     "hostile": dict(limit=600),
+    "apart": dict(limit=600),
     "nltfile": dict(limit=900),
     "growth": dict(quiet=True, limit=1200),
     "top": dict(cores=0.5, quiet=True),

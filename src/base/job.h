@@ -15,6 +15,9 @@
 struct nl_job;
 typedef void nl_job_look_fn(struct nl_job *job);
 
+/* Which foreign files are read in a process of their own (ingest/apart.h). */
+enum nl_job_apart { NL_APART_RISKY, NL_APART_NEVER, NL_APART_ALL };
+
 struct nl_job {
     _Atomic uint64_t done, total;   /* in `unit`s; total 0 = not known */
     _Atomic(const char *) phase;    /* static text such as "reading" */
@@ -23,8 +26,12 @@ struct nl_job {
     unsigned threads;               /* workers to use, at least 1 */
     uint64_t memory_bytes;          /* budget for the whole command */
     _Atomic(nl_job_look_fn *) look; /* while memory is short: called by those who work; or NULL */
-    _Atomic int64_t deadline_ns;    /* of the statement that runs (CLOCK_MONOTONIC); 0 = none */
-    struct nl_job *parent;          /* the job this one is a part of, cancelled with it; or NULL */
+    nl_job_look_fn
+        *guard; /* for work in a process of its own, where no thread watches: looks now and
+                              then, in place of `look`; or NULL */
+    enum nl_job_apart apart;
+    _Atomic int64_t deadline_ns; /* of the statement that runs (CLOCK_MONOTONIC); 0 = none */
+    struct nl_job *parent;       /* the job this one is a part of, cancelled with it; or NULL */
 };
 
 static inline bool nl_job_cancelled(struct nl_job *job)

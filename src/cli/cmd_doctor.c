@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/confine.h"
 #include "base/units.h"
 #include "backend/ortapi.h"
 #include "backend/ortfind.h"
@@ -23,6 +24,7 @@
 #include "cli/child.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
+#include "ingest/apart.h"
 #include "ledger/ledgercheck.h"
 #include "cli/progress.h"
 
@@ -478,6 +480,23 @@ static void look_ledger(struct nl_call *call, struct finding *finding)
     nl_free(folder);
 }
 
+static void look_sandbox(struct nl_call *call, struct finding *finding)
+{
+    unsigned has = apart_possible() ? nl_confine_available() : 0;
+    finding->good = has == (NL_CONFINE_FILES | NL_CONFINE_CALLS);
+    if (call->job->apart == NL_APART_NEVER)
+        say(finding, "switched off (NEUROLENS_SANDBOX=off)");
+    else if (finding->good)
+        say(finding, "risky files are read in a process of their own (Landlock, seccomp)");
+    else
+        say(finding,
+            has ? "risky files are read in a process of their own, with %s alone"
+                : "%s: risky files are read in this process",
+            has & NL_CONFINE_FILES   ? "Landlock"
+            : has & NL_CONFINE_CALLS ? "seccomp"
+                                     : "neither Landlock nor seccomp here");
+}
+
 /* ---- the table ---- */
 
 static const struct check checks[] = {
@@ -502,6 +521,8 @@ static const struct check checks[] = {
      "--trtexec FILE names one"},
     {"PyTorch", look_torch,
      "python3 -m pip install torch, or name the Python that has it with profile --python FILE"},
+    {"sandbox", look_sandbox,
+     "Linux 5.13 or newer with landlock among the security modules (boot option lsm=)"},
     {"ledger", look_ledger,
      "free some room, or name another place with --ledger or $NEUROLENS_LEDGER"},
 };

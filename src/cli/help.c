@@ -48,6 +48,9 @@ static const struct {
      "  130  stopped by Ctrl-C\n"},
     {"environment", "the environment variables that are read",
      "  NEUROLENS_LEDGER  ledger folder when --ledger is not given\n"
+     "  NEUROLENS_SANDBOX      off: no file is read in a confined process of its own; all: every "
+     "one "
+     "is, not only risky kinds\n"
      "  NEUROLENS_CACHE_WRITE  foreground: no command leaves the cache to a process that "
      "goes on\n"
      "                    after it; background: every command does; else for 32 MiB and more\n"

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "cli/sqlmemory.h"
 #include "cli/help.h"
 #include "cli/input.h"
+#include "cli/memguard.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 
@@ -92,6 +94,11 @@ static void set_job(struct nl_call *call)
     call->job = &the_job;
     the_job.memory_bytes =
         call->settings.memory_bytes ? call->settings.memory_bytes : nl_memory_available() / 2;
+    const char *apart = getenv("NEUROLENS_SANDBOX");
+    the_job.apart = apart && strcmp(apart, "off") == 0   ? NL_APART_NEVER
+                    : apart && strcmp(apart, "all") == 0 ? NL_APART_ALL
+                                                         : NL_APART_RISKY;
+    the_job.guard = nl_memguard_alone;
     uint64_t fitting = the_job.memory_bytes / BYTES_PER_THREAD;
     if (processors > fitting)
         processors = fitting ? (unsigned)fitting : 1;

@@ -45,6 +45,13 @@ enum nl_memguard_says nl_memguard_look(struct nl_job *job, int64_t *wait_ns)
     return NL_MEMGUARD_FITS;
 }
 
+void nl_memguard_alone(struct nl_job *job)
+{
+    int64_t wait = 0;
+    (void)nl_memguard_look(job, &wait);
+    atomic_store(&job->look, nl_memguard_alone);
+}
+
 void nl_memguard_explain(const struct nl_job *job, const char *profile, struct nl_err *err)
 {
     char budget[NL_UNIT_TEXT];

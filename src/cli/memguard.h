@@ -23,6 +23,9 @@ enum nl_memguard_says {
 /* Looks once. *wait_ns is lowered to the time in which the room that is left cannot fill. */
 enum nl_memguard_says nl_memguard_look(struct nl_job *job, int64_t *wait_ns);
 
+/* Looks, and goes on looking: nl_job.guard of a process in which no thread watches. */
+void nl_memguard_alone(struct nl_job *job);
+
 /* When the job was stopped by the guard, fills err, about `profile` when err names no file. */
 void nl_memguard_explain(const struct nl_job *job, const char *profile, struct nl_err *err);
 

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/confine.h"
 #include "base/mem.h"
 #include "base/stream.h"
+#include "ingest/apart.h"
 #include "ingest/cache.h"
 #include "ingest/inputs.h"
 #include "ingest/symbols/symbols.h"
@@ -403,9 +405,9 @@ static void tell_archives(const struct nl_inputs *inputs, struct nl_builder *bui
             nl_builder_coverage(builder, NL_NULL_ROW, rows[i].item, rows[i].count, rows[i].detail);
 }
 
-static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct nl_inputs *join,
-                                    const struct nl_ingest_options *options, struct nl_job *job,
-                                    struct nl_err *err)
+static struct nl_trace *load_here(const struct nl_inputs *inputs, const struct nl_inputs *join,
+                                  const struct nl_ingest_options *options, struct nl_job *job,
+                                  struct nl_err *err)
 {
     struct load load = {.builder = nl_builder_new(job),
                         .options = options,
@@ -433,6 +435,73 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct
     if (!trace && inputs->count == 1)
         nl_err_at(err, place_of(inputs->items[0].where, inputs->items[0].name), -1);
     return trace;
+}
+
+/* ---- in a process of their own ---- */
+
+struct survey {
+    bool risky;
+    enum nl_reach reach;
+};
+
+static void survey_files(struct load *load, const struct nl_inputs *inputs, struct survey *survey)
+{
+    struct nl_err ignored;
+    for (size_t i = 0; inputs && i < inputs->count && !nl_job_cancelled(load->job); i++) {
+        struct nl_input input;
+        nl_err_clear(&ignored);
+        const struct nl_format *format = meet(load, &inputs->items[i], &input, &ignored);
+        if (!format)
+            continue;
+        survey->risky |= format->risky && format->risky(&input);
+        survey->reach = format->reach > survey->reach ? format->reach : survey->reach;
+    }
+}
+
+/* Whether all of them are to be read apart. */
+static bool reads_apart(const struct nl_inputs *inputs, const struct nl_inputs *join,
+                        const struct nl_ingest_options *options, struct nl_job *job, bool *read_all)
+{
+    bool all = job->apart == NL_APART_ALL;
+    if (job->apart == NL_APART_NEVER || !(all || apart_worth(inputs) || apart_worth(join)) ||
+        !apart_possible())
+        return false;
+    struct survey survey = {.risky = all};
+    struct load load = {.options = options, .job = job, .head = nl_alloc(NL_SNIFF_BYTES)};
+    survey_files(&load, inputs, &survey);
+    survey_files(&load, join, &survey);
+    nl_free(load.head);
+    *read_all = survey.reach == NL_REACH_FILES;
+    bool copies = survey.reach == NL_REACH_COPIES && !(nl_confine_available() & NL_CONFINE_FILES);
+    return survey.risky && survey.reach != NL_REACH_PROGRAMS && !copies;
+}
+
+struct loading {
+    const struct nl_inputs *inputs, *join;
+    const struct nl_ingest_options *options;
+};
+
+static struct nl_trace *load_in_child(void *context, struct nl_job *job, struct nl_err *err)
+{
+    const struct loading *loading = context;
+    return load_here(loading->inputs, loading->join, loading->options, job, err);
+}
+
+static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct nl_inputs *join,
+                                    const struct nl_ingest_options *options, struct nl_job *job,
+                                    struct nl_err *err)
+{
+    struct loading loading = {inputs, join, options};
+    struct apart apart = {
+        .load = load_in_child, .context = &loading, .inputs = inputs, .join = join};
+    bool ran = false;
+    if (job && reads_apart(inputs, join, options, job, &apart.read_all)) {
+        nl_job_phase(job, "reading", 0);
+        struct nl_trace *trace = apart_run(&apart, &ran, job, err);
+        if (ran)
+            return trace;
+    }
+    return load_here(inputs, join, options, job, err);
 }
 
 /* Now or later; false: never. */

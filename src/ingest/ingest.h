@@ -45,6 +45,14 @@ struct nl_format {
     /* Reports of a kernel profiler, which runs every kernel alone: beside files of other formats their
      * metrics go to the kernels of those, and they are no part of the timeline. */
     bool measures;
+    /* Files that could carry an attack: they are read in a process of their own (ingest/apart.h). NULL: none. */
+    bool (*risky)(const struct nl_input *input);
+    enum nl_reach {
+        NL_REACH_INPUT = 0, /* reads its input alone */
+        NL_REACH_COPIES,    /* may copy it to a private folder first */
+        NL_REACH_FILES,     /* reads what its input names */
+        NL_REACH_PROGRAMS   /* starts other programs: never read apart */
+    } reach;
     /* For formats of which one recording is several files, a table each (else NULL): how much of
      * input->where all of them share, 0 = this one stands alone; and its place among them. The files
      * given of one recording are loaded one after the other, in ascending places, with the same

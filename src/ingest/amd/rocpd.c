@@ -517,4 +517,5 @@ const struct nl_format nl_format_rocpd = {.name = "rocpd",
                                           .title = "rocprofv3 database (rocpd)",
                                           .sniff = sniff,
                                           .load = load,
+                                          .reach = NL_REACH_COPIES,
                                           .doc = "formats/rocpd.md"};

@@ -367,4 +367,5 @@ const struct nl_format nl_format_rpd = {.name = "rpd",
                                         .title = "ROCm profile database (RPD)",
                                         .sniff = sniff,
                                         .load = load,
+                                        .reach = NL_REACH_COPIES,
                                         .doc = "formats/rocpd.md"};

@@ -541,11 +541,19 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return done;
 }
 
+/* It carries machine code with its debug information. */
+static bool risky(const struct nl_input *input)
+{
+    (void)input;
+    return true;
+}
+
 const struct nl_format nl_format_ncurep = {
     .name = "ncu",
     .title = "Nsight Compute report",
     .sniff = sniff,
     .load = load,
     .doc = "docs/formats/ncu.md",
+    .risky = risky,
     .measures = true,
 };

@@ -169,4 +169,5 @@ const struct nl_format nl_format_nsys = {.name = "nsys",
                                          .title = "Nsight Systems SQLite export",
                                          .sniff = sniff,
                                          .load = load,
+                                         .reach = NL_REACH_COPIES,
                                          .doc = "formats/nsys.md"};

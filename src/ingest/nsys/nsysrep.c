@@ -134,4 +134,5 @@ const struct nl_format nl_format_nsysrep = {.name = "nsys-rep",
                                             .title = "Nsight Systems report (through nsys export)",
                                             .sniff = sniff,
                                             .load = load,
+                                            .reach = NL_REACH_PROGRAMS,
                                             .doc = "formats/nsys.md"};

@@ -204,4 +204,5 @@ const struct nl_format nl_format_nvprof = {.name = "nvprof",
                                            .title = "nvprof SQLite export",
                                            .sniff = sniff,
                                            .load = load,
+                                           .reach = NL_REACH_COPIES,
                                            .doc = "formats/nvprof.md"};

@@ -176,4 +176,5 @@ const struct nl_format nl_format_recording = {.name = "recording",
                                               .title = "neurolens raw recording",
                                               .sniff = sniff,
                                               .load = load,
+                                              .reach = NL_REACH_FILES,
                                               .doc = "formats/recording.md"};

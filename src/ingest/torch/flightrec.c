@@ -270,10 +270,17 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
     return done;
 }
 
+/* A pickle is a program; the same as JSON is not. */
+static bool risky(const struct nl_input *input)
+{
+    return input->head_len > 0 && input->head[0] == 0x80;
+}
+
 const struct nl_format nl_format_flightrec = {
     .name = "flight-recorder",
     .title = "PyTorch NCCL flight recorder dump",
     .sniff = sniff,
     .load = load,
+    .risky = risky,
     .doc = "docs/formats/flightrec.md",
 };
