@@ -502,7 +502,24 @@ def permissions():
     os.chmod(place + "/.neurolens", 0o755)
     neurolens(["sql", "-q", big, "select 1"], cwd=place, preexec=lambda: os.umask(0))
     cached = glob.glob(place + "/.neurolens/cache/*.nlt")
+    neurolens(["analyze", "-q", big], cwd=place, preexec=lambda: os.umask(0), extra={"NEUROLENS_CACHE_WRITE": "background"})
+    for _ in range(100):
+        if not glob.glob(place + "/.neurolens/cache/*.part"):
+            break
+        time.sleep(0.05)
+    cached += glob.glob(place + "/.neurolens/cache/*")
     tally.check("cached traces are 0600", cached and all(os.stat(p).st_mode & 0o777 == 0o600 for p in cached), cached)
+    for way in ("foreground", "background"):
+        shared = place + "/shared-" + way
+        neurolens(["init", "-q", "--shared", shared])
+        neurolens(["sql", "-q", big, "select 1"], cwd=shared, preexec=lambda: os.umask(0o077), extra={"NEUROLENS_CACHE_WRITE": way})
+        for _ in range(100):
+            mine = glob.glob(shared + "/.neurolens/cache/*.nlt")
+            if mine:
+                break
+            time.sleep(0.05)
+        tally.check("the group reads cached traces of a shared ledger (%s)" % way, mine and
+                    all(os.stat(p).st_mode & 0o777 == 0o660 for p in mine), [(p, oct(os.stat(p).st_mode)) for p in mine])
     got = neurolens(["run", "-q", "-o", "r.nlt", "--", "true"], cwd=place, preexec=lambda: os.umask(0))
     if got.status != 0 or not os.path.exists(place + "/r.nlt"):
         tally.skip("recordings are 0600", "nothing can be recorded here")

@@ -347,7 +347,7 @@ static bool write_file(const char *path, const struct nl_buf *body, struct nl_er
     struct header header = {.crc = nl_crc32c(body->ptr, body->len), .format = FORMAT};
     struct nl_out out;
     memcpy(header.magic, MAGIC, sizeof header.magic);
-    if (!nl_out_open(&out, path, err))
+    if (!nl_out_open_private(&out, path, err))
         return false;
     fwrite(&header, sizeof header, 1, out.stream);
     fwrite(body->ptr, 1, body->len, out.stream);

@@ -30,8 +30,10 @@ static struct nl_report *find(const char *path, struct nl_str question, const st
 static void keep(const struct nl_input_words *input, const struct nl_report *report,
                  struct nl_str question, const char *path)
 {
-    if (nl_report_save(report, question, path, NULL))
-        nl_cache_sweep(input->cache, nl_cache_bound(input->cache), false);
+    if (!nl_report_save(report, question, path, NULL))
+        return;
+    nl_cache_share(input->cache, path);
+    nl_cache_sweep(input->cache, nl_cache_bound(input->cache), false);
 }
 
 static struct nl_report *find_or_make(const struct nl_input_words *input,

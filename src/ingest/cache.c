@@ -99,6 +99,15 @@ struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folde
     return trace;
 }
 
+/* In a folder that a group shares (setgid, writable by it: ledger/ledgershare.h) files are the group's, too. */
+void nl_cache_share(const char *folder, const char *path)
+{
+    const mode_t shared = S_ISGID | S_IRGRP | S_IWGRP | S_IXGRP;
+    struct stat info;
+    if (stat(folder, &info) == 0 && (info.st_mode & shared) == shared)
+        (void)chmod(path, 0660);
+}
+
 bool nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
                    const struct nl_trace *trace)
 {
@@ -108,7 +117,9 @@ bool nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t 
     nl_cache_sweep(folder, max_bytes - bytes, false);
     char *path = nl_cache_path(key, folder);
     bool kept = nl_trace_save(trace, path, NULL);
-    if (!kept)
+    if (kept)
+        nl_cache_share(folder, path);
+    else
         unlink(path);
     nl_free(path);
     return kept;

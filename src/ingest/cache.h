@@ -33,6 +33,9 @@ struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folde
 bool nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
                    const struct nl_trace *trace);
 
+/* Gives a file of the cache to the group that shares the folder; of any other nothing is changed. */
+void nl_cache_share(const char *folder, const char *path);
+
 /* <folder>/<key>.nlt; nl_free'd by the caller. */
 char *nl_cache_path(const struct nl_cache_key *key, const char *folder);
 

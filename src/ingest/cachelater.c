@@ -71,8 +71,10 @@ bool nl_cache_later(struct nl_cache_later *later, const struct nl_cache_key *key
     nl_free(place);
     later->part = part_of(later->path);
     later->file = lock_part(later->part);
-    if (later->file >= 0)
+    if (later->file >= 0) {
+        nl_cache_share(folder, later->part);
         return true;
+    }
     nl_cache_later_leave(later);
     return false;
 }
