@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test torture mutants bench bench-readers bench-overhead fuzz lint format install wheel asan tsan test-frameworks docs clean
+.PHONY: all demo check test torture wholefuzz mutants bench bench-readers bench-overhead fuzz lint format install wheel asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -35,6 +35,11 @@ test:
 torture: all
 	@python3 tests/faults.py --all
 	@python3 tests/nltfile.py 5000 $$$$
+
+# Whole commands over damaged files, with sanitizers: WHOLEFUZZ_RUNS of them from a seed that differs each time.
+WHOLEFUZZ_RUNS ?= 3000
+wholefuzz: asan
+	@NEUROLENS=build-asan/neurolens KEEP=build-asan/wholefuzz python3 tests/wholefuzz.py $(WHOLEFUZZ_RUNS) $$$$
 
 # Changes one line at a time and counts what no test notices; takes about half a minute each.
 mutants:

@@ -57,6 +57,7 @@ ROWS = {
     "reopen": dict(limit=600),
     "hostile": dict(limit=600),
     "apart": dict(limit=600),
+    "wholefuzz": dict(limit=900),
     "nltfile": dict(limit=900),
     "growth": dict(quiet=True, limit=1200),
     "top": dict(cores=0.5, quiet=True),
