@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/tempsweep.h"
 #include "base/units.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
@@ -17,18 +18,20 @@
 struct sweeps {
     struct nl_cache_sweep cache;
     struct nl_ledger_sweep ledger;
+    struct nl_tempsweep temporary;
     bool dry;
 };
 
 /* Members of the answer in their order; the first four were there before the ledger had runs. */
-#define MEMBERS 11
+#define MEMBERS 13
 static void list_members(const struct sweeps *sweeps, uint64_t values[MEMBERS])
 {
     const uint64_t all[MEMBERS] = {
-        sweeps->cache.removed,         sweeps->cache.removed_bytes, sweeps->cache.kept,
-        sweeps->cache.kept_bytes,      sweeps->ledger.runs,         sweeps->ledger.artefacts,
-        sweeps->ledger.artefact_bytes, sweeps->ledger.kept,         sweeps->ledger.kept_bytes,
-        sweeps->ledger.orphans,        sweeps->ledger.orphan_bytes};
+        sweeps->cache.removed,          sweeps->cache.removed_bytes, sweeps->cache.kept,
+        sweeps->cache.kept_bytes,       sweeps->ledger.runs,         sweeps->ledger.artefacts,
+        sweeps->ledger.artefact_bytes,  sweeps->ledger.kept,         sweeps->ledger.kept_bytes,
+        sweeps->ledger.orphans,         sweeps->ledger.orphan_bytes, sweeps->temporary.removed,
+        sweeps->temporary.removed_bytes};
     memcpy(values, all, sizeof all);
 }
 
@@ -44,6 +47,8 @@ static const struct nl_result_column members[MEMBERS] = {
     {"artefacts_kept_bytes", "Bytes kept", NL_MEANS_BYTES},
     {"orphans", "Without a run", NL_MEANS_COUNT},
     {"orphans_bytes", "Bytes without a run", NL_MEANS_BYTES},
+    {"temporary_removed", "Temporary files removed", NL_MEANS_COUNT},
+    {"temporary_removed_bytes", "Bytes of temporary files", NL_MEANS_BYTES},
 };
 
 static void print_json(FILE *out, const char *folder, const struct sweeps *sweeps)
@@ -74,6 +79,10 @@ static void print_text(FILE *out, const char *folder, const struct sweeps *sweep
             nl_format_bytes(gone, sweeps->cache.removed_bytes),
             (unsigned long long)sweeps->cache.kept,
             nl_format_bytes(kept, sweeps->cache.kept_bytes));
+    if (sweeps->temporary.removed)
+        fprintf(out, "temporary files that killed commands left: %s %llu, %s\n", would,
+                (unsigned long long)sweeps->temporary.removed,
+                nl_format_bytes(gone, sweeps->temporary.removed_bytes));
     if (!sweeps->ledger.runs && !sweeps->ledger.artefacts && !sweeps->ledger.kept)
         return;
     fprintf(out, "runs: %s %llu from the bin; artefacts: %s %llu, %s; kept %llu, %s\n", would,
@@ -137,6 +146,7 @@ static bool sweep_cache(const struct nl_call *call, const char *folder, struct s
     uint64_t bound = call->settings.max_bytes;
     if (bound == UINT64_MAX)
         bound = nl_cache_bound(folder);
+    sweeps->temporary = nl_tempsweep(sweeps->dry);
     sweeps->cache = nl_cache_sweep(folder, call->settings.all ? 0 : bound, sweeps->dry);
     return true;
 }
