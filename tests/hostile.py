@@ -291,6 +291,85 @@ def second_account():
              for p in glob.glob(proj + "/.neurolens/**", recursive=True) if os.path.isfile(p) and "ledger" in p
              or p.endswith(".zst")}
     tally.check("files of a ledger are the user's alone", modes and not any(modes.values()), modes)
+    neurolens(["sql", "-q", traces_of(place), "select 1"], cwd=proj)
+    os.chmod(place, 0o755)
+    os.chmod(scratch(), 0o755)
+    program = scratch() + "/neurolens-for-all"
+    shutil.copy(PROGRAM, program)
+    os.chmod(program, 0o755)
+    home = scratch() + "/other-home"
+    os.makedirs(home)
+    os.chown(home, OTHER, OTHER)
+
+    def become():
+        os.setgroups([])
+        os.setresgid(OTHER, OTHER, OTHER)
+        os.setresuid(OTHER, OTHER, OTHER)
+
+    def other(words):
+        return subprocess.run(words, cwd=proj, env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, preexec_fn=become, timeout=30)
+    before = listing(place)
+    said = []
+    files = [p for p in glob.glob(proj + "/.neurolens/**", recursive=True) if os.path.isfile(p)]
+    for path in files:
+        if other(["cat", path]).returncode == 0:
+            said.append("reads %s" % path)
+        if other(["sh", "-c", "echo x >> '%s'" % path]).returncode == 0:
+            said.append("writes to %s" % path)
+    for command in COMMANDS + [["tag", "@", "x"], ["rm", "@"], ["add", KINETO], ["ledger", "check"], ["trust", proj]]:
+        for where in ([], ["--ledger", proj + "/.neurolens"]) if command[0] != "trust" else ([],):
+            got = other([program] + command + where)
+            if got.returncode not in (0, 1, 2, 3, 4, 5) or (got.returncode == 0 and where) or b"proj/t.json" in got.stdout:
+                said.append("%s: %s %s" % (command + where, got.returncode, (got.stdout + got.stderr)[-300:]))
+    tally.check("a second account reads nothing of %d files" % len(files), len(files) > 2 and not said, "\n".join(said[:8]))
+    tally.check("a second account changes nothing", before == listing(place), sorted(set(before.items()) ^ set(listing(place).items()))[:6])
+
+
+def leftovers():
+    """gc removes what killed commands left in TMPDIR: ours, by name, old, no links, nobody else's."""
+    place = folder()
+    tmp, old = place + "/tmp", time.time() - 3 * 86400
+    neurolens(["init", "-q", place])
+
+    def make(name, mode=0o700, inside=("a",), when=old):
+        os.makedirs(tmp + "/" + name)
+        for part in inside:
+            os.makedirs(os.path.dirname("%s/%s/%s" % (tmp, name, part)), exist_ok=True)
+            with open("%s/%s/%s" % (tmp, name, part), "w") as file:
+                file.write("x" * 100)
+        for base, _, names in os.walk(tmp + "/" + name, topdown=False):
+            for part in names:
+                os.utime(os.path.join(base, part), (when, when))
+            os.utime(base, (when, when))
+        os.chmod(tmp + "/" + name, mode)
+    make("neurolens-abc123")
+    make("neurolens-abcdef", inside=("a", "deep/b"))
+    make("neurolens-young1", when=time.time())
+    make("neurolens-open99", mode=0o755)
+    make("neurolens-longer-name")
+    make("something-abc123")
+    make("neurolens-yngins")
+    os.utime(tmp + "/neurolens-yngins/a")
+    os.utime(tmp + "/neurolens-yngins", (old, old))
+    make("neurolens-linked", inside=())
+    os.symlink(place + "/precious.txt", tmp + "/neurolens-linked/a")
+    os.utime(tmp + "/neurolens-linked/a", (old, old), follow_symlinks=False)
+    os.utime(tmp + "/neurolens-linked", (old, old))
+    os.symlink(place, tmp + "/neurolens-symlnk")
+    os.utime(tmp + "/neurolens-symlnk", (old, old), follow_symlinks=False)
+    if os.geteuid() == 0:
+        make("neurolens-others")
+        os.chown(tmp + "/neurolens-others", OTHER, OTHER)
+    there = set(os.listdir(tmp))
+    dry = neurolens(["gc", "--dry-run"], cwd=place, extra={"TMPDIR": tmp})
+    tally.check("gc --dry-run removes no temporary files", dry.status == 0 and set(os.listdir(tmp)) == there, dry.describe())
+    got = neurolens(["gc"], cwd=place, extra={"TMPDIR": tmp})
+    gone = there - set(os.listdir(tmp))
+    tally.check("gc removes what killed commands left in TMPDIR", got.status == 0 and
+                gone == {"neurolens-abc123", "neurolens-abcdef", "neurolens-linked"} and "temporary files" in got.stdout,
+                "%s %s" % (gone, got.describe()))
+    tally.check("gc follows no link there", whole(place) and os.path.lexists(tmp + "/neurolens-symlnk"))
 
 
 def traces_of(place):
@@ -491,6 +570,18 @@ def sheets():
                 and all(line[0].lstrip('"')[:1] not in "=+-@\t\r" for line in cells) and cells[0][1] == "'=x", safe.describe())
     tally.check("--csv-safe: numbers and other texts stay", all(line[1] == "-5000" for line in cells[1:])
                 and ["plain", "-5000"] in cells and ["a=b", "-5000"] in cells, safe.describe())
+    rows = {}
+    for extra in ([], ["--csv-safe"]):
+        out = place + "/tables" + "".join(extra)
+        got = neurolens(["export", "-q", path, "--to", "csv", "-o", out] + extra)
+        with open(out + "/slices.csv", newline="", encoding="utf-8") as file:
+            import csv
+            rows[bool(extra)] = list(csv.DictReader(file))
+        tally.check("export %s" % extra, got.status == 0 and len(rows[bool(extra)]) == len(names), got.describe())
+    tally.check("export --csv-safe: no text is a formula, all else is as without", all(
+        safe["name"] == ("'" if plain["name"][:1] in ("=", "+", "-", "@", "\t", "\r") else "") + plain["name"] and
+        {k: v for k, v in safe.items() if k != "name"} == {k: v for k, v in plain.items() if k != "name"}
+        for plain, safe in zip(rows[False], rows[True])) and rows[False] != rows[True], rows)
     told = neurolens(["sql", "--help"])
     tally.check("help says it", "--csv-safe" in told.stdout)
 
@@ -530,7 +621,7 @@ def permissions():
 def main():
     wanted = sys.argv[1:]
     for part in (names_that_lead_elsewhere, digests_that_lead_elsewhere, links_inside, journals, schemas, rows,
-                 other_people, second_account, shrinking, rot, odd_profiles, waits_among_kernels, outputs, terminals, sheets,
+                 other_people, second_account, leftovers, shrinking, rot, odd_profiles, waits_among_kernels, outputs, terminals, sheets,
                  permissions):
         if not wanted or any(word in part.__name__ for word in wanted):
             part()

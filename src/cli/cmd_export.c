@@ -130,6 +130,7 @@ static bool load_and_write(const struct nl_call *call, const struct nl_exporter 
         export.folder = folder;
         export.table = call->settings.table;
         export.of = call->settings.of;
+        export.csv_safe = call->settings.csv_safe;
         done = exporter->write(&export, err);
         nl_progress_quiet(call->progress);
         if (done)

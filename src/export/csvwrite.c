@@ -3,6 +3,7 @@
  * exact. Times are in ns from the first event, as in SQL.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "export/ordered.h"
 #include "export/tableview.h"
@@ -53,13 +54,19 @@ static bool needs_quotes(struct nl_str text)
     return text.len == 0;
 }
 
-static void put_text(struct bytes *out, struct nl_str text)
+/* With --csv-safe a text that a spreadsheet would take for a formula begins with an apostrophe. */
+static void put_text(struct bytes *out, struct nl_str text, bool safe)
 {
+    bool formula = safe && text.len && strchr("=+-@\t\r\n", text.ptr[0]);
+    if (formula && !needs_quotes(text))
+        bytes_u8(out, '\'');
     if (!needs_quotes(text)) {
         bytes_utf8(out, text);
         return;
     }
     bytes_u8(out, '"');
+    if (formula)
+        bytes_u8(out, '\'');
     for (size_t start = 0, i = 0; i <= text.len; i++)
         if (i == text.len || text.ptr[i] == '"') {
             bytes_utf8(out, (struct nl_str){text.ptr + start, i - start});
@@ -85,10 +92,10 @@ static void put_value(struct bytes *out, struct nl_buf *room, const struct nl_ta
     case NL_FORM_F64: put_f64(out, value.f64); break;
     case NL_FORM_NAME:
         nl_buf_clear(room);
-        put_text(out, nl_trace_text(view->export->trace, value.name, room));
+        put_text(out, nl_trace_text(view->export->trace, value.name, room), view->export->csv_safe);
         break;
-    case NL_FORM_WORD: put_text(out, nl_str(value.text)); break;
-    case NL_FORM_TEXT: put_text(out, value.str); break;
+    case NL_FORM_WORD: put_text(out, nl_str(value.text), view->export->csv_safe); break;
+    case NL_FORM_TEXT: put_text(out, value.str, view->export->csv_safe); break;
     }
 }
 

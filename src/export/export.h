@@ -38,6 +38,7 @@ struct nl_export {
     const char *table;     /* one table of those, written to `out`; NULL = all */
     const char *of;        /* which stacks, by a part of their event; NULL = the first */
     const char *title;     /* name of the profile, for formats that have a place for it; or NULL */
+    bool csv_safe;         /* texts that a spreadsheet takes for formulas get an apostrophe */
     struct nl_lost *lost;
     size_t lost_count, lost_cap;
     struct nl_arena arena;
