@@ -146,10 +146,7 @@ static void set_signals(void)
     static const int back[] = {SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGTERM, SIGHUP};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (size_t i = 0; i < sizeof back / sizeof *back; i++)
-#ifdef UNDER_ASAN
-        if (back[i] == SIGTERM || back[i] == SIGHUP)
-#endif
-            (void)signal(back[i], SIG_DFL);
+        (void)signal(back[i], SIG_DFL);
     (void)signal(SIGINT, SIG_IGN); /* the parent ends us */
     (void)signal(SIGXFSZ, SIG_IGN);
 }
