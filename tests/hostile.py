@@ -458,6 +458,25 @@ def odd_profiles():
                     got.describe() + checked.describe())
 
 
+def longest_kernels():
+    """Lengths that no 64-bit number holds together stay at the largest number in exports, and never wrap."""
+    place = folder()
+    with open(place + "/long.json", "w") as file:
+        file.write('{"schemaVersion":1,"traceEvents":[' + ",".join(
+            '{"ph":"X","name":"k","cat":"kernel","pid":0,"tid":%d,"ts":0,"dur":2200000000000000,"args":{"device":0,"stream":%d}}'
+            % (stream, stream) for stream in range(8)) + "]}")
+    got = neurolens(["export", "-q", "long.json", "--to", "folded", "-o", "out.folded"], cwd=place)
+    with open(place + "/out.folded") as file:
+        weights = [int(line.rsplit(" ", 1)[1]) for line in file]
+    tally.check("sums of the longest kernels in folded stacks", got.status == 0 and weights == [2 ** 63 - 1], (weights, got.describe()))
+    for form in ("callgrind", "speedscope", "pprof"):
+        got = neurolens(["export", "-q", "long.json", "--to", form, "-o", "out"], cwd=place)
+        with open(place + "/out", "rb") as file:
+            text = file.read()
+        tally.check("no sum of them is negative in " + form, got.status == 0 and (form == "pprof" or b" -" not in text and b":-" not in text),
+                    text[:400])
+
+
 def waits_among_kernels():
     """Kernels that only wait (MTIA, Ascend) have a class of their own, which run documents must know."""
     place = folder()
@@ -621,7 +640,7 @@ def permissions():
 def main():
     wanted = sys.argv[1:]
     for part in (names_that_lead_elsewhere, digests_that_lead_elsewhere, links_inside, journals, schemas, rows,
-                 other_people, second_account, leftovers, shrinking, rot, odd_profiles, waits_among_kernels, outputs, terminals, sheets,
+                 other_people, second_account, leftovers, shrinking, rot, odd_profiles, longest_kernels, waits_among_kernels, outputs, terminals, sheets,
                  permissions):
         if not wanted or any(word in part.__name__ for word in wanted):
             part()

@@ -4,6 +4,7 @@
  */
 #include "export/jsonbytes.h"
 #include "base/map.h"
+#include "base/sum.h"
 #include "export/stackfold.h"
 
 struct call {
@@ -32,7 +33,7 @@ static void add_call(struct costs *costs, uint32_t caller, uint32_t callee, uint
         nl_lookup_add(&costs->by_pair, hash, row = costs->count++);
     }
     costs->calls[row].count += count;
-    costs->calls[row].cost += cost;
+    nl_sum_add(&costs->calls[row].cost, cost);
 }
 
 /* Sums of a tree, whose parents stand before their children. */
@@ -43,11 +44,11 @@ static void add_up(struct costs *costs, const struct nl_stacktree *tree, uint32_
     costs->self = nl_zalloc((frames + (size_t)1) * sizeof *costs->self);
     for (uint32_t node = tree->count; node-- > 1;) {
         const struct nl_stacknode *item = &tree->nodes[node];
-        total[node] += item->self;
+        nl_sum_add(&total[node], item->self);
         count[node] += item->count;
-        total[item->parent] += total[node];
+        nl_sum_add(&total[item->parent], total[node]);
         count[item->parent] += count[node];
-        costs->self[item->frame] += item->self;
+        nl_sum_add(&costs->self[item->frame], item->self);
         if (item->parent)
             add_call(costs, tree->nodes[item->parent].frame, item->frame, count[node], total[node]);
     }

@@ -2,6 +2,7 @@
  * speedscope: a profile per lane with its slices as opens and closes in order of time, and one per kind
  * of sampled stacks. Format: https://www.speedscope.app/file-format-schema.json
  */
+#include "base/sum.h"
 #include "export/jsonbytes.h"
 #include "export/lanewalk.h"
 #include "export/ordered.h"
@@ -176,7 +177,7 @@ static void put_stacks(struct writer *writer, const struct nl_stacktree *tree)
     int64_t total = 0;
     bool begun = false;
     for (uint32_t node = 1; node < tree->count; node++)
-        total += tree->nodes[node].self;
+        nl_sum_add(&total, tree->nodes[node].self);
     begin_profile(writer, "sampled", tree->event, unit_word(tree->unit), 0, total);
     json_raw(out, ",\"samples\":[");
     for (uint32_t node = 1; node < tree->count; node++) {

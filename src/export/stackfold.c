@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "base/sum.h"
 #include "timeline/fold.h"
 
 #define MOST_OPEN  512 /* slices open on a thread at a time, over all its lanes */
@@ -270,7 +271,7 @@ static void fold_work(struct device_fold *work, struct nl_stacktree *tree, uint3
         node = child(tree, node, work->none);
     }
     node = child(tree, node, frame_of_name(work, trace->slice.name[slice]));
-    tree->nodes[node].self += nl_slice_end(trace, slice) - trace->slice.ts[slice];
+    nl_sum_add(&tree->nodes[node].self, nl_slice_end(trace, slice) - trace->slice.ts[slice]);
     tree->nodes[node].count++;
     tree->samples++;
 }
