@@ -65,8 +65,8 @@ def sql(path, query):
 def record(words, options=(), **more):
     record.count += 1
     path = os.path.join(scratch(), "r%d.nlt" % record.count)
-    # Native samples, and what cannot be said of them, are the matter of native.py.
-    quiet = ["--native", "off", "--switches", "off"]
+    # Samples, and what cannot be said of them on a busy machine, are the matter of native.py and pysample.py.
+    quiet = ["--native", "off", "--switches", "off"] + ([] if "--sample-rate" in options else ["--sample-rate", "0"])
     done = neurolens(["run", "-o", path] + quiet + list(options) + ["--"] + words, timeout=240, **more)
     return path, done
 
@@ -353,7 +353,7 @@ def namespace(python):
     if not shutil.which("unshare") or subprocess.run(words + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
         tally.skip("PID namespace", "unshare is not permitted here")
         return None
-    path, done = record(words + [python, program("api.py")], ["-q"])
+    path, done = record(words + [python, program("api.py")], ["-q", "--sample-rate", "100"])
     said = coverage(path)
     if done.status != 0 or not sql(path, "SELECT 1 FROM layers LIMIT 1"):
         return done.describe()
