@@ -5,13 +5,12 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import ROOT, Tally, environment, neurolens  # noqa: E402
+from harness import Tally, neurolens  # noqa: E402
 from plantedsteps import Plant, write  # noqa: E402
 
 
@@ -166,25 +165,6 @@ def template(tally, folder):
                 result.status == 0, result.describe())
 
 
-def snippets(tally, folder):
-    """The commands of the CI snippets in docs/check.md, as a shell runs them."""
-    with open(os.path.join(ROOT, "docs", "check.md"), encoding="utf-8") as file:
-        text = file.read()
-    commands = re.findall(r"(neurolens check \"\$NEW\".*?)(?:''')?$", text, re.M)
-    tally.check("three snippets", len(commands) == 3, commands)
-    for command in commands:
-        for new, status in ("same0.json,same1.json,same2.json", 0), ("slow0.json,slow1.json,slow2.json", 1):
-            for name in "check.xml", "check.sarif", "summary.md":
-                if os.path.exists(os.path.join(folder, name)):
-                    os.remove(os.path.join(folder, name))
-            done = subprocess.run(["bash", "-c", command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  timeout=60, env=dict(environment(folder), NEW=new, GITHUB_STEP_SUMMARY="summary.md",
-                                                       BASE="base0.json,base1.json,base2.json"))
-            suite = xml.etree.ElementTree.parse(os.path.join(folder, "check.xml")).getroot()[0]
-            tally.check("CI: exit %d of %s…" % (status, command[:90]), done.returncode == status and
-                        suite.get("failures") == str(status), done.stdout.decode() + done.stderr.decode())
-
-
 def ledger_facts(tally, folder):
     """What only the ledger knows of a run decides, too: the traces are alike, the values that were set are not."""
     for name in "led32a", "led32b", "led64":
@@ -232,7 +212,6 @@ def main():
         wrong_rules(tally, folder)
         hostile(tally, folder)
         template(tally, folder)
-        snippets(tally, folder)
         ledger_facts(tally, folder)
         simulation(tally, folder)
     return tally.finish()
