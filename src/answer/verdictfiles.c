@@ -152,7 +152,7 @@ static int64_t first_moments_apart(const struct nl_trace *trace)
     return least > most ? 0 : nl_sum_near((double)most - (double)least);
 }
 
-/* The note that was told last goes to the front. */
+/* The note that was added last goes to the front. */
 static void lead(struct nl_verdict_words *verdict, size_t before)
 {
     if (verdict->note_count == before)
