@@ -43,6 +43,15 @@ COMMANDS = {
 }
 
 
+def children_of(pid):
+    """Empty where the kernel does not tell (CONFIG_PROC_CHILDREN)."""
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), "rb") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+
+
 class Run:
     """One run of the program, watched."""
 
@@ -64,19 +73,35 @@ class Run:
         self.status = self.process.returncode
 
     def watch(self):
-        """Until the process has no memory any more."""
+        """Until the process has no memory any more. Risky files are read in a child: what both have counts."""
+        pid = self.process.pid
         try:
-            with open("/proc/%d/status" % self.process.pid, "rb", buffering=0) as file:
+            with open("/proc/%d/status" % pid, "rb", buffering=0) as file:
                 while True:
-                    file.seek(0)
-                    facts = dict(line.split(b":", 1) for line in file.read().splitlines())
-                    if b"RssAnon" not in facts:
+                    anonymous = self.look(file)
+                    if anonymous is None:
                         return
-                    self.anonymous = max(self.anonymous, 1024 * int(facts[b"RssAnon"].split()[0]))
-                    self.resident = max(self.resident, 1024 * int(facts[b"VmHWM"].split()[0]))
+                    anonymous += sum(self.look_at(child) or 0 for child in children_of(pid))
+                    self.anonymous = max(self.anonymous, anonymous)
                     time.sleep(0.0005)
         except OSError:
             pass
+
+    def look(self, file):
+        """Bytes of its own of the process whose status that is; None when it has ended."""
+        file.seek(0)
+        facts = dict(line.split(b":", 1) for line in file.read().splitlines())
+        if b"RssAnon" not in facts:
+            return None
+        self.resident = max(self.resident, 1024 * int(facts[b"VmHWM"].split()[0]))
+        return 1024 * int(facts[b"RssAnon"].split()[0])
+
+    def look_at(self, pid):
+        try:
+            with open("/proc/%d/status" % pid, "rb", buffering=0) as file:
+                return self.look(file)
+        except OSError:
+            return None
 
 
 def attempt(words, output, budget, home):
