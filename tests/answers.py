@@ -189,6 +189,23 @@ def causes(folder):
                 check(found[cause]["cost_ns"] == count * 100000, cause + " costs what its kernels take", found[cause]["cost_ns"])
 
 
+def recursion(folder):
+    """`sort` calls itself four deep for 600 of 1000 us and `leaf` below it: its time with what it calls is 60 %, not
+    the sum of all its calls."""
+    trace = Trace()
+    for turn in range(20):
+        begin = 1000 + turn * 1000
+        trace.slice("python_function", "main.py(1): other", begin, 400)
+        for depth in range(4):
+            trace.slice("python_function", "main.py(9): sort", begin + 400 + depth, 600 - 2 * depth)
+        trace.slice("python_function", "main.py(30): leaf", begin + 410, 580)
+    result = json.loads(run([trace.write(folder, "recursion.json")], "--format", "json")[1])["result"]
+    told = " ".join(result["answer"]["notes"])
+    check("main.py(9): sort 60 %" in told, "recursion counts once in time with what is called", told)
+    totals = {row["name"]: row["total_ns"] for row in result["python"]}
+    check(totals["main.py(9): sort"] == 20 * (600 + 598 + 596 + 594) * 1000, "the table sums all calls", totals)
+
+
 def few():
     trace = Trace()
     launched(trace, 3, 100, 50)
@@ -560,6 +577,7 @@ with tempfile.TemporaryDirectory() as scratch:
     causes(scratch)
     pages(scratch)
     several(scratch)
+    recursion(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 sys.exit(failed > 0)

@@ -5,13 +5,16 @@
 #include <stdlib.h>
 
 #include "answer/devicewords.h"
+#include "answer/outermost.h"
 #include "answer/waitname.h"
 #include "tables/lookup.h"
 
 #define MOSTLY        0.5
-#define STARTUP_SHARE 0.2 /* steps that cover less of the profile: start-up dominates */
-#define LEAST_TOLD    0.2 /* of all samples in functions with a name */
-#define OUTLIER       2.0 /* times the median */
+#define STARTUP_SHARE 0.2  /* steps that cover less of the profile: start-up dominates */
+#define LEAST_TOLD    0.2  /* of all samples in functions with a name */
+#define OUTLIER       2.0  /* times the median */
+#define LEAST_INSIDE  0.3  /* of the time, with what is called: worth a look */
+#define ALL_OF_IT     0.97 /* the whole program: says nothing */
 
 struct cpu_case {
     struct nl_judged *judged;
@@ -246,20 +249,40 @@ static void tell_busy(struct cpu_case *it)
     it->judged->verdict->class = NL_VERDICT_CPU_ONLY;
 }
 
+/* Rows of functions that may hold most of the time with what they call, and how much of it: recursion counts once. */
+static size_t find_holders(const struct cpu_case *it, size_t *rows, int64_t *totals)
+{
+    const struct nl_trace *trace = it->judged->trace;
+    uint32_t names[NL_OUTERMOST_NAMES];
+    size_t count = 0;
+    for (size_t row = 0; row < it->rows->rows && count < NL_OUTERMOST_NAMES; row++) {
+        uint32_t name = nl_dict_find(&trace->names, nl_lookup_text(it->rows, row, "name"));
+        if (!is_work(it, it->rows, row) || name >= trace->names.count ||
+            (double)nl_lookup_i64(it->rows, row, "total_ns") < LEAST_INSIDE * (double)it->whole)
+            continue;
+        rows[count] = row;
+        names[count++] = name;
+    }
+    if (count)
+        nl_outermost_sums(trace, &it->judged->options->window, names, count, totals);
+    return count;
+}
+
 /* Functions that hold most of the time together with what they call: where to look first. */
 static void tell_inclusive(struct cpu_case *it)
 {
+    size_t rows[NL_OUTERMOST_NAMES], said = 0;
+    int64_t totals[NL_OUTERMOST_NAMES];
+    size_t count = find_holders(it, rows, totals);
     struct nl_buf *out = nl_tell_begin(it->judged);
-    size_t said = 0;
-    for (size_t row = 0; row < it->rows->rows && row < 40 && said < 3; row++) {
-        int64_t total = nl_lookup_i64(it->rows, row, "total_ns");
-        int64_t self = nl_lookup_i64(it->rows, row, "self_ns");
-        if (!is_work(it, it->rows, row) || total * 10 < it->whole * 3 ||
-            total * 10 > it->whole * 97 || self * 2 > total)
+    for (size_t i = 0; i < count && said < 3; i++) {
+        if ((double)totals[i] < LEAST_INSIDE * (double)it->whole ||
+            (double)totals[i] > ALL_OF_IT * (double)it->whole ||
+            nl_lookup_i64(it->rows, rows[i], "self_ns") > totals[i] / 2)
             continue;
-        nl_tell_name(
-            out, said++ ? ", " : "With what they call: ", nl_lookup_text(it->rows, row, "name"));
-        nl_tell_ratio(out, " ", total, it->whole);
+        nl_tell_name(out, said++ ? ", " : "With what they call: ",
+                     nl_lookup_text(it->rows, rows[i], "name"));
+        nl_tell_ratio(out, " ", totals[i], it->whole);
     }
     if (said)
         nl_buf_char(out, '.');
