@@ -3,6 +3,7 @@
  * thread of a timeline or what was sampled. A profile with nothing but memory events gets one as long as it is.
  */
 #include "base/mem.h"
+#include "base/sort.h"
 #include "findings/scene.h"
 #include "tables/memo.h"
 
@@ -28,12 +29,40 @@ static void add_scene(struct nl_scenes *scenes, const struct nl_scene *like,
     scene->wall_ns = device->wall_ns;
 }
 
+/* Every cause looks at every scene, and at all of the account: of very many processes those with the longest
+ * account are judged. */
+#define MOST_SCENES 64
+
+/* Numbers of the account's processes to judge, ascending; nl_free them. */
+static size_t *choose(const struct nl_account *account, size_t *count)
+{
+    size_t all = account->device_count;
+    struct nl_keyed *order = nl_alloc((2 * all + 1) * sizeof *order);
+    uint8_t *chosen = nl_zalloc(all + 1);
+    size_t *numbers = nl_alloc((MOST_SCENES + 1) * sizeof *numbers), found = 0;
+    for (size_t i = 0; i < all; i++)
+        if (account->devices[i].device == NL_NULL_ROW && account->devices[i].wall_ns > 0)
+            order[found++] =
+                (struct nl_keyed){UINT64_MAX - (uint64_t)account->devices[i].wall_ns, (uint32_t)i};
+    nl_sort_keyed(order, order + all, found);
+    for (size_t i = 0; i < found && i < MOST_SCENES; i++)
+        chosen[order[i].row] = 1;
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (chosen[i])
+            numbers[(*count)++] = i;
+    nl_free(order);
+    nl_free(chosen);
+    return numbers;
+}
+
 void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
                         const struct nl_analyze_options *options, struct nl_arena *arena)
 {
     const struct nl_account *account = nl_memo_account(options->memo);
     const struct nl_found_steps *found = nl_memo_steps(options->memo);
-    size_t most = account->device_count + 1;
+    size_t chosen;
+    size_t *numbers = choose(account, &chosen), most = chosen + 1;
     struct nl_scene like = {.trace = trace,
                             .window = &options->window,
                             .idle = nl_memo_idle(options->memo),
@@ -45,9 +74,9 @@ void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
     scenes->items = nl_zalloc(most * sizeof *scenes->items);
     scenes->stand_ins = nl_zalloc(most * sizeof *scenes->stand_ins);
     scenes->no_parts = nl_zalloc(most * sizeof *scenes->no_parts);
-    for (size_t i = 0; i < account->device_count; i++)
-        if (account->devices[i].device == NL_NULL_ROW && account->devices[i].wall_ns > 0)
-            add_scene(scenes, &like, &account->devices[i]);
+    for (size_t i = 0; i < chosen; i++)
+        add_scene(scenes, &like, &account->devices[numbers[i]]);
+    nl_free(numbers);
     if (!scenes->count && trace->memory.rows && trace->last_ts > trace->first_ts)
         add_scene(scenes, &like, NULL);
     for (size_t i = 0; i < scenes->count; i++)
