@@ -27,18 +27,13 @@
 #define SPARE_FILE   ((uint64_t)64 << 20)
 #define SIGNALS      65
 
-#if defined __SANITIZE_THREAD__
-#define UNDER_TSAN 1
+/* A child of a program with threads may find the allocator of a sanitizer locked by one of them, for ever (glibc's is
+ * unlocked by fork); ThreadSanitizer forbids threads in it. */
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+#define SANITIZED 1
 #elif defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#endif
-#if defined __SANITIZE_ADDRESS__
-#define UNDER_ASAN 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define UNDER_ASAN 1
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SANITIZED 1
 #endif
 #endif
 
@@ -61,7 +56,7 @@ struct run {
 
 bool apart_possible(void)
 {
-#ifdef UNDER_TSAN
+#ifdef SANITIZED
     return false;
 #else
     return nl_confine_available() != 0;
@@ -156,13 +151,11 @@ static void confine(const struct run *run)
     struct nl_confine to = {.folder = run->folder, .read_all = run->apart->read_all};
     to.readable = names_of(run, &to.readable_count);
     uint64_t budget = run->job->memory_bytes;
-#ifndef UNDER_ASAN
-    if (budget && budget < UINT64_MAX / 8)
+    if (budget && budget < UINT64_MAX / 8) {
         to.memory_bytes =
             2 * budget + SPARE_MEMORY + ((uint64_t)16 << 20) * nl_job_threads(run->job);
-#endif
-    if (budget && budget < UINT64_MAX / 8)
         to.file_bytes = 2 * budget + SPARE_FILE;
+    }
     if (run->folder)
         (void)setenv("TMPDIR", run->folder, 1);
     (void)nl_confine(&to);

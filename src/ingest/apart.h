@@ -32,7 +32,7 @@ struct nl_trace *apart_run(const struct apart *apart, bool *ran, struct nl_job *
  * are of that kind. */
 bool apart_worth(const struct nl_inputs *inputs);
 
-/* Can processes be confined here at all? Not under ThreadSanitizer, which forbids threads in a child. */
+/* Can processes be confined here at all? Not in builds with Address- or ThreadSanitizer. */
 bool apart_possible(void);
 
 #endif
