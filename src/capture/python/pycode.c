@@ -185,6 +185,38 @@ static bool read_prefix(struct pycode *code, struct pycode_entry *entry)
     return done;
 }
 
+static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
+{
+    uint64_t word;
+    memcpy(&word, bytes + offset, sizeof word);
+    return word;
+}
+
+static uint32_t head_bytes(const struct pylayout *layout)
+{
+    uint32_t end = layout->code_file > layout->code_name ? layout->code_file : layout->code_name;
+    end = (end > layout->code_lines ? end : layout->code_lines) + 8;
+    end = end > layout->code_first + 8 ? end : layout->code_first + 8;
+    return end < HEAD_MOST ? end : 0;
+}
+
+/* Whether the object is still the one whose head that is, after its texts were read: it may have been freed between, and
+ * the texts be those of something else. What is freed keeps most of its bytes, but the allocators put an address or 0
+ * where the count of references was. */
+static bool is_alive(struct pycode *code, uint64_t address, const struct head *head)
+{
+    const struct pylayout *layout = &code->found->layout;
+    unsigned char bytes[HEAD_MOST];
+    if (!pymem_read(code->mem, address, bytes, head_bytes(layout)))
+        return false;
+    uint64_t references = word_at(bytes, 0);
+    bool freed = layout->object_type == 8 && (!references || (references >> 32 & 0xffff));
+    return !freed && word_at(bytes, layout->object_type) == head->type &&
+           word_at(bytes, layout->code_file) == head->file &&
+           word_at(bytes, layout->code_name) == head->name &&
+           word_at(bytes, layout->code_lines) == head->lines;
+}
+
 /* The entry of the code object with this head; NULL when its texts cannot be read. */
 static struct pycode_entry *entry_of(struct pycode *code, uint64_t address, const struct head *head)
 {
@@ -199,25 +231,10 @@ static struct pycode_entry *entry_of(struct pycode *code, uint64_t address, cons
     nl_free(entry->table);
     *entry = (struct pycode_entry){.address = address};
     memcpy(&entry->head, head, sizeof *head);
-    if (read_prefix(code, entry) && read_table(code, entry))
+    if (read_prefix(code, entry) && read_table(code, entry) && is_alive(code, address, head))
         return entry;
     entry->prefix = NULL;
     return NULL;
-}
-
-static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
-{
-    uint64_t word;
-    memcpy(&word, bytes + offset, sizeof word);
-    return word;
-}
-
-static uint32_t head_bytes(const struct pylayout *layout)
-{
-    uint32_t end = layout->code_file > layout->code_name ? layout->code_file : layout->code_name;
-    end = (end > layout->code_lines ? end : layout->code_lines) + 8;
-    end = end > layout->code_first + 8 ? end : layout->code_first + 8;
-    return end < HEAD_MOST ? end : 0;
 }
 
 static void find_some(struct pycode *code, const uint64_t *addresses, struct pycode_entry **entries,
