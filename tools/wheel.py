@@ -123,6 +123,10 @@ def compiled(python):
     return wanted
 
 
+# zig's stacks are not executable anyway; the others are about size and speed.
+ZIG_LACKS = ("-Wl,-O1", "-Wl,--exclude-libs,ALL", "-Wl,-z,noexecstack", "-Wl,-z,noseparate-code")
+
+
 def zig_words(words, out):
     """Options in the way zig takes them. It has none for the functions that run at load and unload: a constructor calls them."""
     kept, calls = [], ""
@@ -132,7 +136,7 @@ def zig_words(words, out):
             kind = {"init": "constructor", "fini": "destructor"}[function.group(1)]
             calls += "void %s(void);\n__attribute__((%s)) static void nl_%s(void) { %s(); }\n" % (
                 function.group(2), kind, kind, function.group(2))
-        elif word not in ("-Wl,-O1", "-Wl,--exclude-libs,ALL", "-Wl,-z,noexecstack"):  # the last is what zig does anyway
+        elif word not in ZIG_LACKS:
             kept.append(word)
     if calls:
         source = os.path.abspath(out) + ".c"
