@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "compare/shift.h"
 #include "compare/statdist.h"
 #include "compare/stattest.h"
@@ -241,17 +242,11 @@ size_t nl_captures_needed(const struct nl_apart *apart, size_t a_count, size_t b
     if (isnan(apart->se) || !(change > 0))
         return SIZE_MAX;
     size_t now = a_count < b_count ? a_count : b_count;
-    size_t low = now > 1 ? 0 : 1, high = MOST_MORE;
-    if (!would_tell(apart, a_count, b_count, high, change, tail))
+    size_t least = now > 1 ? 0 : 1, most = MOST_MORE;
+    if (!would_tell(apart, a_count, b_count, most, change, tail))
         return SIZE_MAX;
-    while (low < high) { /* more captures never tell less */
-        size_t middle = low + (high - low) / 2;
-        if (would_tell(apart, a_count, b_count, middle, change, tail))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    /* More captures never tell less. */
+    return NL_FIRST(more, least, most, would_tell(apart, a_count, b_count, more, change, tail));
 }
 
 size_t nl_outlying(const double *values, size_t count, bool *outlying)

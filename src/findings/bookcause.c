@@ -277,3 +277,37 @@ struct nl_evidence *nl_prove(const struct nl_scene *scene, struct nl_finding *fi
     evidence.says = nl_say(scene, "%s", text);
     return nl_evidence(finding, evidence);
 }
+
+/* ---- causes that are calls of one kind ---- */
+
+enum nl_verdict nl_judge_calls(struct nl_scene *scene, struct nl_finding *finding,
+                               const struct nl_booked_calls *calls)
+{
+    struct nl_booked_by_name sum = nl_booked_by_name(scene, calls->wanted);
+    if (nl_scene_share(scene, sum.ns) <= calls->warn_share)
+        return NL_CAUSE_ABSENT;
+    finding->culprit = nl_booked_text(scene, sum.top);
+    nl_find(scene, finding, sum.ns, calls->warn_share, calls->critical_share, 1);
+    nl_title(scene, finding, "%s %s (%s of the time) %s, most in %s", calls->before,
+             nl_say_ns(scene, sum.ns), nl_say_share(scene, finding->cost_share), calls->after,
+             finding->culprit);
+    nl_prove(scene, finding,
+             (struct nl_evidence){.metric = calls->metric,
+                                  .threshold = calls->threshold,
+                                  .query = nl_booked_sql(scene, "sum(ns)", sum.condition),
+                                  .meaning = NL_MEANS_NS,
+                                  .value = (double)sum.ns},
+             "%s (%s of the time) in %s", nl_say_ns(scene, sum.ns),
+             nl_say_share(scene, finding->cost_share), calls->says);
+    nl_prove(scene, finding,
+             (struct nl_evidence){
+                 .metric = calls->longest,
+                 .query = nl_booked_sql(
+                     scene, "sum(ns)",
+                     nl_say(scene, "name = %s",
+                            nl_say_quoted(scene, nl_account_name(scene->account, sum.top)))),
+                 .meaning = NL_MEANS_NS,
+                 .value = (double)sum.top_ns},
+             "%s of it in %s", nl_say_ns(scene, sum.top_ns), finding->culprit);
+    return NL_CAUSE_FOUND;
+}

@@ -33,6 +33,19 @@ struct nl_booked_by_name {
 };
 struct nl_booked_by_name nl_booked_by_name(const struct nl_scene *scene, nl_booked_test *wanted);
 
+/* What causes are judged by that are calls of one kind on the main thread, known by their names. */
+struct nl_booked_calls {
+    nl_booked_test *wanted;
+    double warn_share, critical_share; /* of wall */
+    const char *threshold;             /* warn_share as a text */
+    const char *metric, *longest;      /* of the evidence: all, and those of one name */
+    const char *before,
+        *after;       /* title: "<before> 3 ms (12 % of the time) <after>, most in NAME" */
+    const char *says; /* evidence: "3 ms (12 % of the time) in <says>" */
+};
+enum nl_verdict nl_judge_calls(struct nl_scene *scene, struct nl_finding *finding,
+                               const struct nl_booked_calls *calls);
+
 /* An id of the account as a text for titles, at most 60 characters. */
 const char *nl_booked_text(const struct nl_scene *scene, uint32_t id);
 

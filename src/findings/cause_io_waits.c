@@ -17,33 +17,18 @@ static bool is_wanted(const struct nl_scene *scene, const struct nl_account_row 
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
-    struct nl_booked_by_name sum = nl_booked_by_name(scene, is_wanted);
-    if (nl_scene_share(scene, sum.ns) <= WARN_SHARE)
-        return NL_CAUSE_ABSENT;
-    finding->culprit = nl_booked_text(scene, sum.top);
-    nl_find(scene, finding, sum.ns, WARN_SHARE, CRITICAL_SHARE, 1);
-    nl_title(scene, finding,
-             "Reading and writing takes %s (%s of the time) of the main thread, most in %s",
-             nl_say_ns(scene, sum.ns), nl_say_share(scene, finding->cost_share), finding->culprit);
-    nl_prove(scene, finding,
-             (struct nl_evidence){.metric = "io_wait_ns",
-                                  .threshold = "> 10 % of wall",
-                                  .query = nl_booked_sql(scene, "sum(ns)", sum.condition),
-                                  .meaning = NL_MEANS_NS,
-                                  .value = (double)sum.ns},
-             "%s (%s of the time) in calls that read, write, send or receive",
-             nl_say_ns(scene, sum.ns), nl_say_share(scene, finding->cost_share));
-    nl_prove(scene, finding,
-             (struct nl_evidence){
-                 .metric = "longest_io_wait_ns",
-                 .query = nl_booked_sql(
-                     scene, "sum(ns)",
-                     nl_say(scene, "name = %s",
-                            nl_say_quoted(scene, nl_account_name(scene->account, sum.top)))),
-                 .meaning = NL_MEANS_NS,
-                 .value = (double)sum.top_ns},
-             "%s of it in %s", nl_say_ns(scene, sum.top_ns), finding->culprit);
-    return NL_CAUSE_FOUND;
+    static const struct nl_booked_calls calls = {
+        .wanted = is_wanted,
+        .warn_share = WARN_SHARE,
+        .critical_share = CRITICAL_SHARE,
+        .threshold = "> 10 % of wall",
+        .metric = "io_wait_ns",
+        .longest = "longest_io_wait_ns",
+        .before = "Reading and writing takes",
+        .after = "of the main thread",
+        .says = "calls that read, write, send or receive",
+    };
+    return nl_judge_calls(scene, finding, &calls);
 }
 
 const struct nl_cause nl_cause_io_waits = {

@@ -17,33 +17,18 @@ static bool is_wanted(const struct nl_scene *scene, const struct nl_account_row 
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
-    struct nl_booked_by_name sum = nl_booked_by_name(scene, is_wanted);
-    if (nl_scene_share(scene, sum.ns) <= WARN_SHARE)
-        return NL_CAUSE_ABSENT;
-    finding->culprit = nl_booked_text(scene, sum.top);
-    nl_find(scene, finding, sum.ns, WARN_SHARE, CRITICAL_SHARE, 1);
-    nl_title(scene, finding,
-             "The main thread waits %s (%s of the time) for locks or other threads, most in %s",
-             nl_say_ns(scene, sum.ns), nl_say_share(scene, finding->cost_share), finding->culprit);
-    nl_prove(scene, finding,
-             (struct nl_evidence){.metric = "lock_wait_ns",
-                                  .threshold = "> 5 % of wall",
-                                  .query = nl_booked_sql(scene, "sum(ns)", sum.condition),
-                                  .meaning = NL_MEANS_NS,
-                                  .value = (double)sum.ns},
-             "%s (%s of the time) in calls that wait for a lock or another thread",
-             nl_say_ns(scene, sum.ns), nl_say_share(scene, finding->cost_share));
-    nl_prove(scene, finding,
-             (struct nl_evidence){
-                 .metric = "longest_lock_wait_ns",
-                 .query = nl_booked_sql(
-                     scene, "sum(ns)",
-                     nl_say(scene, "name = %s",
-                            nl_say_quoted(scene, nl_account_name(scene->account, sum.top)))),
-                 .meaning = NL_MEANS_NS,
-                 .value = (double)sum.top_ns},
-             "%s of it in %s", nl_say_ns(scene, sum.top_ns), finding->culprit);
-    return NL_CAUSE_FOUND;
+    static const struct nl_booked_calls calls = {
+        .wanted = is_wanted,
+        .warn_share = WARN_SHARE,
+        .critical_share = CRITICAL_SHARE,
+        .threshold = "> 5 % of wall",
+        .metric = "lock_wait_ns",
+        .longest = "longest_lock_wait_ns",
+        .before = "The main thread waits",
+        .after = "for locks or other threads",
+        .says = "calls that wait for a lock or another thread",
+    };
+    return nl_judge_calls(scene, finding, &calls);
 }
 
 const struct nl_cause nl_cause_lock_waits = {

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "findings/bookcause.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -70,15 +71,8 @@ struct extra {
 /* The step that a moment lies in; steps are in order of time. */
 static const struct nl_found_step *step_at(const struct nl_scene *scene, int64_t ts)
 {
-    size_t low = 0, high = scene->steps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (scene->found[middle].start <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && scene->found[low - 1].end > ts ? &scene->found[low - 1] : NULL;
+    size_t after = NL_FIRST(i, (size_t)0, scene->steps, scene->found[i].start > ts);
+    return after && scene->found[after - 1].end > ts ? &scene->found[after - 1] : NULL;
 }
 
 static void add_up(const struct nl_scene *scene, uint32_t thread, int64_t median,

@@ -5,6 +5,7 @@
 
 #include "base/job.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "tables/memo.h"
 
@@ -57,17 +58,10 @@ static void cast(struct votes *votes, uint64_t key, int64_t in, int64_t all)
 static int64_t overlap(const struct nl_intervals *set, int64_t start, int64_t end)
 {
     int64_t sum = 0;
-    size_t low = 0, high = set->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (set->items[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < set->count && set->items[low].start < end; low++) {
-        int64_t from = set->items[low].start > start ? set->items[low].start : start;
-        int64_t to = set->items[low].end < end ? set->items[low].end : end;
+    size_t first = NL_FIRST(i, (size_t)0, set->count, set->items[i].end > start);
+    for (size_t i = first; i < set->count && set->items[i].start < end; i++) {
+        int64_t from = set->items[i].start > start ? set->items[i].start : start;
+        int64_t to = set->items[i].end < end ? set->items[i].end : end;
         sum += to - from;
     }
     return sum;
