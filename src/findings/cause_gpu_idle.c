@@ -258,23 +258,6 @@ static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, str
             .value = (double)longest});
 }
 
-/* Whether counters were read of most kernels in this very run (not in a report that was joined). */
-static bool was_counted(const struct nl_scene *scene)
-{
-    const struct nl_trace *trace = scene->trace;
-    size_t counted = 0;
-    uint32_t last = NL_NULL_ROW;
-    for (uint32_t row = 0; row < trace->metric.rows; row++) {
-        uint32_t slice = trace->metric.slice[row];
-        if (slice == last || slice == NL_NULL_ROW || trace->metric.measured[row] != NL_NULL_U32 ||
-            trace->slice.kind[slice] != NL_KIND_KERNEL)
-            continue;
-        last = slice;
-        counted += nl_slice_device(trace, slice) == scene->device->device;
-    }
-    return counted * 2 > scene->kernel_count;
-}
-
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
@@ -284,7 +267,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     if (!scene->parts->compute_ns)
         return nl_abstain(finding, "no computation was recorded on the device");
-    if (was_counted(scene))
+    if (nl_scene_was_counted(scene))
         return nl_abstain(finding,
                           "counters were read of its kernels: profilers run kernels one by "
                           "one for that, so the gaps may be theirs; record without counters");

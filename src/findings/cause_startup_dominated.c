@@ -35,8 +35,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (total <= 0 || all.ns < LEAST_NS || (double)all.ns <= LEAST_SHARE * (double)total)
         return NL_CAUSE_ABSENT;
     double share = (double)all.ns / (double)total;
-    finding->cost_ns = finding->saving_ns[1] = all.ns;
-    finding->saving_ns[0] = 0;
+    finding->cost_ns = all.ns; /* paid once, and mostly needed: nothing is promised of it */
+    finding->saving_ns[0] = finding->saving_ns[1] = 0;
     finding->cost_share = share;
     finding->severity = NL_SEVERITY_INFO;
     finding->confidence = 0.9;

@@ -371,3 +371,19 @@ double nl_median(int64_t *values, size_t count)
         return 0;
     return nl_quantile_i64(values, count, nl_quantile_at(count, 50));
 }
+
+bool nl_scene_was_counted(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    size_t counted = 0;
+    uint32_t last = NL_NULL_ROW;
+    for (uint32_t row = 0; row < trace->metric.rows; row++) {
+        uint32_t slice = trace->metric.slice[row];
+        if (slice == last || slice == NL_NULL_ROW || trace->metric.measured[row] != NL_NULL_U32 ||
+            trace->slice.kind[slice] != NL_KIND_KERNEL)
+            continue;
+        last = slice;
+        counted += nl_slice_device(trace, slice) == scene->device->device;
+    }
+    return counted * 2 > scene->kernel_count;
+}

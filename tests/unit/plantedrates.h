@@ -20,6 +20,12 @@ static inline void doubles_slow(struct gputrace *make)
 {
     doubles_on(make, "NVIDIA GeForce RTX 3090", 8, 6, "cutlass_80_simt_dgemm_128x64_nn");
 }
+/* The same, waiting for memory: 32 bits halve the bytes, no more. */
+static inline void doubles_by_bytes(struct gputrace *make)
+{
+    doubles_on(make, "NVIDIA GeForce RTX 3090", 8, 6,
+               "gemv2T_kernel_val<int, int, double, double>");
+}
 static inline void doubles_fast(struct gputrace *make)
 {
     doubles_on(make, "NVIDIA A100-SXM4-80GB", 8, 0, "cutlass_80_simt_dgemm_128x64_nn");
