@@ -53,7 +53,7 @@ struct nl_account_row {
     uint32_t device; /* index in nl_account.devices */
     uint8_t phase, part;
     bool lead;        /* before_device: before the thread's own first record, see below */
-    bool inside;      /* in devices with laid_out it means nothing */
+    bool inside;      /* in devices with starts_unknown it means nothing */
     bool elsewhere;   /* idle: another thread did that, for which the launching one waited */
     uint8_t activity; /* enum nl_idle_activity; of device work NL_DID_COUNT */
     uint8_t class;    /* idle: enum nl_idle_class, else NL_IDLE_CLASSES */
@@ -85,7 +85,7 @@ struct nl_account_device {
     int64_t phase_ns[NL_PHASES];
     uint64_t steps[NL_PHASES];
     size_t first_row, rows; /* most ns first */
-    bool laid_out;          /* lengths of kernels without times: only compute means something */
+    bool starts_unknown;    /* lengths of kernels without times: only compute means something */
 };
 
 struct nl_account {

@@ -303,8 +303,8 @@ static void settle(struct nl_account_maker *maker, struct nl_account *account)
     nl_free(place);
 }
 
-static void mark_laid_out(const struct nl_trace *trace, const struct nl_window *window,
-                          struct nl_account *account)
+static void mark_starts_unknown(const struct nl_trace *trace, const struct nl_window *window,
+                                struct nl_account *account)
 {
     if (nl_dict_find(&trace->names, nl_str(NL_COVERS_NO_STARTS)) == UINT32_MAX)
         return;
@@ -314,7 +314,7 @@ static void mark_laid_out(const struct nl_trace *trace, const struct nl_window *
         for (size_t j = 0; j < account->device_count; j++)
             if (account->devices[j].device == rows[i].device &&
                 account->devices[j].process == rows[i].process)
-                account->devices[j].laid_out = rows[i].laid_out;
+                account->devices[j].starts_unknown = rows[i].starts_unknown;
     nl_free(rows);
 }
 
@@ -331,7 +331,7 @@ struct nl_account *nl_account_finish(struct nl_account_maker *maker,
     settle(maker, account);
     account->fold = maker->fold;
     maker->fold = (struct nl_fold){0};
-    mark_laid_out(maker->trace, &maker->window, account);
+    mark_starts_unknown(maker->trace, &maker->window, account);
     nl_account_abandon(maker);
     return account;
 }

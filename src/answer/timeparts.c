@@ -341,7 +341,7 @@ bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts)
     struct division division;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(judged->options->memo, &count);
     *parts = (struct nl_time_parts){0};
-    if (!count || rows[0].laid_out)
+    if (!count || rows[0].starts_unknown)
         return false;
     parts->device = busiest(rows, count);
     if (rows[parts->device].wall_ns <= 0 || !look(&division, judged, parts, &rows[parts->device]))

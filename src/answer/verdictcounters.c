@@ -35,8 +35,9 @@ static bool tell_measured(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "kernel_counters");
     int64_t whole = rows ? nl_lookup_sum(rows, "total_ns") : 0;
-    bool laid_out = nl_lookup_i64(nl_judged_part(judged, "breakdown"), 0, "wall_ns") == NL_NULL_I64;
-    if (!rows || !laid_out)
+    bool starts_unknown =
+        nl_lookup_i64(nl_judged_part(judged, "breakdown"), 0, "wall_ns") == NL_NULL_I64;
+    if (!rows || !starts_unknown)
         return false;
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_kernel(out, "Kernel counters: ", nl_lookup_text(rows, 0, "name"));

@@ -162,7 +162,7 @@ static bool add_spans(struct diff_side *side, struct diff_device *device)
     device->first_span = side->span_count;
     if (side->unit == DIFF_BY_WORK)
         return row->kernels + row->copies + row->memsets > 0;
-    if (row->laid_out)
+    if (row->starts_unknown)
         return false;
     if (side->unit == DIFF_BY_STEP)
         add_steps(side, device);

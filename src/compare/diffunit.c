@@ -19,7 +19,7 @@ static bool has_device_work(struct diff_side *side, enum diff_unit unit)
     for (size_t i = 0; i < count; i++) {
         if (unit == DIFF_BY_WORK && rows[i].kernels + rows[i].copies + rows[i].memsets)
             return true;
-        if (unit != DIFF_BY_WORK && !rows[i].laid_out && rows[i].wall_ns > 0)
+        if (unit != DIFF_BY_WORK && !rows[i].starts_unknown && rows[i].wall_ns > 0)
             return true;
     }
     return false;
@@ -32,7 +32,7 @@ static bool has_device_steps(struct diff_side *side)
     const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
     const struct nl_found_steps *found = diff_steps(side);
     for (size_t i = 0; i < count; i++)
-        for (size_t g = 0; g < found->group_count && !rows[i].laid_out; g++)
+        for (size_t g = 0; g < found->group_count && !rows[i].starts_unknown; g++)
             if (found->groups[g].rank == rows[i].rank && diff_has_steady(side, &found->groups[g]))
                 return true;
     return false;

@@ -67,7 +67,7 @@ void nl_bound_saving(struct nl_finding *finding, const struct nl_scene *scene,
     size_t i = 0;
     while (i < sizeof rows / sizeof rows[0] && strcmp(rows[i].cause, finding->cause) != 0)
         i++;
-    if (i == sizeof rows / sizeof rows[0] || !device || scene->parts->laid_out)
+    if (i == sizeof rows / sizeof rows[0] || !device || scene->parts->starts_unknown)
         return;
     int64_t most = part_ns(scene, rows[i].part);
     if (rows[i].keeps_cpu && finding->saving_ns[1] > 0) {

@@ -29,7 +29,7 @@ static bool only_kernels(const struct nl_trace *trace)
 static enum nl_verdict judge_kernels(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
-    if (nl_scene_share(scene, idle) <= LEAST_IDLE || scene->parts->laid_out ||
+    if (nl_scene_share(scene, idle) <= LEAST_IDLE || scene->parts->starts_unknown ||
         nl_scene_was_counted(scene)) /* counting runs kernels one by one: the pauses are its own */
         return NL_CAUSE_ABSENT;
     finding->validity = true;

@@ -185,7 +185,7 @@ void nl_page_busy(struct nl_json *json, const struct nl_page_source *source)
     nl_json_key(json, "devices");
     nl_json_open(json, '[');
     for (size_t i = 0; end > start && i < count && i < MOST_DEVICES; i++)
-        if (rows[i].wall_ns > 0 && !rows[i].laid_out)
+        if (rows[i].wall_ns > 0 && !rows[i].starts_unknown)
             put_device(json, source, &rows[i], start, end);
     nl_json_close(json, ']');
     nl_json_close(json, '}');

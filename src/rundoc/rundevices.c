@@ -92,7 +92,7 @@ void run_write_ranks(struct run_parts *parts)
             sum.kernels += device->kernels;
             sum.copies += device->copies;
             sum.memsets += device->memsets;
-            sum.laid_out |= device->laid_out;
+            sum.starts_unknown |= device->starts_unknown;
         }
         sum = nl_breakdown_shown(&sum);
         run_row(parts);

@@ -52,11 +52,11 @@ static double sum_of(const struct run_parts *parts, enum part part)
 }
 
 /* Files with lengths of kernels alone tell nothing about how work lies in time. */
-static bool is_laid_out(const struct run_parts *parts)
+static bool starts_are_unknown(const struct run_parts *parts)
 {
     bool any = false;
     for (size_t i = 0; i < parts->device_count; i++)
-        any |= parts->devices[i].laid_out;
+        any |= parts->devices[i].starts_unknown;
     return any;
 }
 
@@ -66,14 +66,14 @@ static struct metric share(const struct run_parts *parts, enum part part, enum p
                            const char *missing)
 {
     double all = sum_of(parts, whole);
-    if (all > 0 && is_laid_out(parts))
+    if (all > 0 && starts_are_unknown(parts))
         return unknown(NO_STARTS);
     return all > 0 ? known(sum_of(parts, part) / all) : unknown(missing);
 }
 
 static struct metric metric_wall_ns(const struct run_parts *parts)
 {
-    if (is_laid_out(parts))
+    if (starts_are_unknown(parts))
         return unknown(NO_STARTS);
     return parts->device_count ? known(sum_of(parts, WALL)) : unknown("device work");
 }

@@ -125,7 +125,7 @@ static void account_column(const struct nl_tf_call *call, size_t index, int colu
     case 5: nl_show_int(context, row->ns); break;
     case 6: nl_show_int(context, nl_account_per_step(account, row)); break;
     case 7: show_share(row->ns, nl_account_total(device), context); break;
-    case 8: nl_show_int(context, device->laid_out ? NL_NULL_I64 : row->inside); break;
+    case 8: nl_show_int(context, device->starts_unknown ? NL_NULL_I64 : row->inside); break;
     case 9: show_finding(call, index, context); break;
     case 10: show_share(row->ns, device->phase_ns[row->phase], context); break;
     default: more_columns(call, row, column, context); break;

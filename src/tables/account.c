@@ -58,7 +58,7 @@ static void add_row(struct nl_result *result, const struct nl_account *account,
     cells[6] = nl_cell_i64(nl_account_per_step(account, row));
     cells[7] = nl_answer_share(row->ns, nl_account_total(device));
     cells[8] = nl_answer_share(row->ns, device->phase_ns[row->phase]);
-    cells[9] = nl_cell_i64(device->laid_out ? NL_NULL_I64 : row->inside);
+    cells[9] = nl_cell_i64(device->starts_unknown ? NL_NULL_I64 : row->inside);
     cells[10] = nl_answer_static(finding);
     cells[11] = nl_cell_text(result, nl_str(kind));
     cells[12] = name_cell(result, account, row->op);

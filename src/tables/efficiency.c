@@ -143,7 +143,7 @@ struct nl_efficiency *nl_efficiency_new(const struct nl_trace *trace,
     struct nl_efficiency *rows = nl_zalloc((devices + 1) * sizeof *rows);
     *count = 0;
     for (size_t i = 0; i < devices; i++) {
-        if (parts[i].device == NL_NULL_ROW || !parts[i].kernels || parts[i].laid_out)
+        if (parts[i].device == NL_NULL_ROW || !parts[i].kernels || parts[i].starts_unknown)
             continue;
         struct nl_efficiency *row = &rows[(*count)++];
         *row = (struct nl_efficiency){.rank = parts[i].rank,

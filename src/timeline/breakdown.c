@@ -64,35 +64,35 @@ static uint32_t source_of(const struct nl_trace *trace, uint32_t slice)
 
 /* Per source: whether coverage says of all its kernels that they have no start times; NULL when it
  * says so of none. */
-static bool *laid_out_sources(const struct nl_trace *trace)
+static bool *sources_without_starts(const struct nl_trace *trace)
 {
     uint32_t item = nl_dict_find(&trace->names, nl_str(NL_COVERS_NO_STARTS));
     int64_t *timed = NULL; /* per source: its kernels, less those without a start time */
-    bool *laid_out = NULL;
+    bool *starts_unknown = NULL;
     for (uint32_t row = 0; row < trace->coverage.rows && item != UINT32_MAX; row++) {
         uint32_t source = trace->coverage.source[row];
         if (trace->coverage.item[row] != item || source == NL_NULL_ROW)
             continue;
-        if (!laid_out) {
-            laid_out = nl_zalloc(trace->source.rows * sizeof *laid_out);
+        if (!starts_unknown) {
+            starts_unknown = nl_zalloc(trace->source.rows * sizeof *starts_unknown);
             timed = nl_zalloc(trace->source.rows * sizeof *timed);
         }
-        laid_out[source] = true;
+        starts_unknown[source] = true;
         timed[source] = -trace->coverage.count[row];
     }
-    for (uint32_t row = 0; row < trace->kernel.rows && laid_out; row++) {
+    for (uint32_t row = 0; row < trace->kernel.rows && starts_unknown; row++) {
         uint32_t source = source_of(trace, trace->kernel.slice[row]);
         if (source != NL_NULL_ROW)
             timed[source]++;
     }
-    for (uint32_t source = 0; source < trace->source.rows && laid_out; source++)
-        laid_out[source] = laid_out[source] && timed[source] <= 0;
+    for (uint32_t source = 0; source < trace->source.rows && starts_unknown; source++)
+        starts_unknown[source] = starts_unknown[source] && timed[source] <= 0;
     nl_free(timed);
-    return laid_out;
+    return starts_unknown;
 }
 
-static bool is_laid_out(const struct nl_trace *trace, const bool *sources,
-                        const struct nl_work_lane *lanes, size_t count)
+static bool starts_are_unknown(const struct nl_trace *trace, const bool *sources,
+                               const struct nl_work_lane *lanes, size_t count)
 {
     for (size_t i = 0; i < count && sources; i++)
         if (lanes[i].process == NL_NULL_ROW || !sources[trace->process.source[lanes[i].process]])
@@ -103,7 +103,7 @@ static bool is_laid_out(const struct nl_trace *trace, const bool *sources,
 struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *row)
 {
     struct nl_device_breakdown shown = *row;
-    if (row->laid_out)
+    if (row->starts_unknown)
         shown.wall_ns = shown.exposed_comm_ns = shown.exposed_copy_ns = shown.idle_ns =
             shown.overlap_ns = NL_NULL_I64;
     return shown;
@@ -199,16 +199,17 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
 {
     struct nl_work_lane *lanes;
     size_t lane_count = nl_work_lanes(trace, window, &lanes), rows = 0;
-    bool *laid_out = laid_out_sources(trace);
+    bool *starts_unknown = sources_without_starts(trace);
     struct nl_device_breakdown *table = nl_alloc((lane_count + 1) * sizeof *table);
     for (size_t i = 0, next; i < lane_count; i = next) {
         for (next = i + 1; next < lane_count; next++)
             if (!nl_work_same_device(&lanes[i], &lanes[next]))
                 break;
         if (break_down(trace, window, lanes + i, next - i, &table[rows]))
-            table[rows++].laid_out = is_laid_out(trace, laid_out, lanes + i, next - i);
+            table[rows++].starts_unknown =
+                starts_are_unknown(trace, starts_unknown, lanes + i, next - i);
     }
-    nl_free(laid_out);
+    nl_free(starts_unknown);
     nl_free(lanes);
     qsort(table, rows, sizeof *table, by_rank);
     *count = rows;

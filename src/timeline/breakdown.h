@@ -32,7 +32,7 @@ struct nl_device_breakdown {
     uint64_t kernels, copies, memsets;
     /* The file has lengths of kernels, but not when they ran: they lie end to end, and of the times
      * only the unions compute, comm and copy mean something. nl_breakdown_shown has the rest null. */
-    bool laid_out;
+    bool starts_unknown;
 };
 
 /* As it is to be shown: what is not known is NL_NULL_I64. */

@@ -165,7 +165,7 @@ static void lengths_alone(void)
         REQUIRE(count == 1);
         struct nl_device_breakdown shown = nl_breakdown_shown(&rows[0]);
         bool told = timeless < 2;
-        CHECK(rows[0].laid_out == !told);
+        CHECK(rows[0].starts_unknown == !told);
         CHECK_INT(shown.wall_ns, told ? 30 : NL_NULL_I64);
         CHECK_INT(shown.idle_ns, told ? 15 : NL_NULL_I64);
         CHECK_INT(shown.exposed_copy_ns, told ? 0 : NL_NULL_I64);
