@@ -21,8 +21,8 @@
     C(activity, "CPU did", TEXT)                                                                   \
     C(name, NULL, TEXT)                                                                            \
     C(activity_ns, "for", NS)                                                                      \
-    C(before, "after", TEXT)                                                                       \
-    C(after, "before", TEXT)                                                                       \
+    C(before, "work before", TEXT)                                                                 \
+    C(after, "work after", TEXT)                                                                   \
     C(sync_ns, "since sync", NS)                                                                   \
     C(thread, NULL, TEXT)
 NL_COLUMNS(COLUMNS);
