@@ -287,8 +287,17 @@ def words():
     return breaches
 
 
+QUANTIFIERS = "ALIKE|BENT|BIG|BROAD|CLOSE|ENOUGH|FAR|FEW|HUGE|LEAST|LITTLE|LONG|LONGER|LONGEST|LOOSE|LOW|MANY|MOST|MOSTLY|NEAR|NEARLY|" \
+    "RARE|SEVERAL|SHORT|SHORTER|SMALL|SOME|SPARSE|SURE|TINY|UNLIKE|WEIGHTY|WIDE"
+
+
+def bounds():
+    """the name of a bound says what it bounds"""
+    return find(r"^[ \t]*#[ \t]*define[ \t]+(?:%s)[ \t]+[-(.\w]" % QUANTIFIERS, sources(), "bounds what?")
+
+
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, notes, machine_paths, references, pages, words, formatted]
+         no_state, wide_is_static, bounds, notes, machine_paths, references, pages, words, formatted]
 
 
 def main():

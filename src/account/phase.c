@@ -14,8 +14,9 @@
 #define OUTLIER_TIMES 1.5 /* the median, at least */
 #define MOST_Z        3.5 /* Iglewicz and Hoaglin 1993, as stepphase.c */
 #define MOST_OUTLIERS 0.1 /* of the steps: more are no outliers but how the run is */
-#define ALIKE         0.2 /* of the median length: such a step is no warm-up, however even the rest is */
-#define MOST_TAIL     0.5 /* of the device work's span */
+#define STEADY_DEVIATION                                                                           \
+    0.2 /* of the median length: such a step is no warm-up, however even the rest is */
+#define MOST_TAIL 0.5 /* of the device work's span */
 #define PAUSE_TIMES                                                                                \
     2.0 /* the median time from step to step: a pause this long belongs to no step */
 
@@ -109,7 +110,7 @@ static enum nl_phase phase_of(const struct nl_found_step *step, const struct usu
                               bool warm)
 {
     double length = (double)(step->end - step->start);
-    bool alike = fabs(length - usual->median) <= ALIKE * usual->median;
+    bool alike = fabs(length - usual->median) <= STEADY_DEVIATION * usual->median;
     if (step->phase == NL_STEP_COMPILE || (step->phase == NL_STEP_WARM_UP && !alike))
         return warm ? NL_OUTLIER : NL_WARMUP;
     return length > usual->most ? NL_OUTLIER : NL_STEADY;

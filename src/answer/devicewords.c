@@ -5,8 +5,8 @@
 #include "base/sum.h"
 #include "tables/lookup.h"
 
-#define UNLIKE       0.05 /* of the time */
-#define WORTH_SAYING 0.02 /* of the time */
+#define SHARE_DIFFERENCE_MOST 0.05 /* of the time */
+#define WORTH_SAYING          0.02 /* of the time */
 
 /* "GPU 0", "Rank 3 GPU 0", "GPU 0 (1 of 2)". */
 static void put_place(struct nl_device_case *it, struct nl_buf *out)
@@ -126,7 +126,7 @@ static void put_inside(struct nl_device_case *it, struct nl_buf *out)
          "kernels that only copy, cast or change layout take much of it"},
         {"layout_copies", "operators that only move data take much of it"},
     };
-    if (!it->inside || (double)it->inside_ns < UNLIKE * (double)it->parts.total)
+    if (!it->inside || (double)it->inside_ns < SHARE_DIFFERENCE_MOST * (double)it->parts.total)
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!strcmp(it->inside->cause, rows[i].cause)) {
@@ -339,7 +339,7 @@ static bool differs(const struct nl_device_case *it)
 {
     double steady = (double)it->steady[NL_PART_COMPUTE] / (double)it->steady[NL_PART_WALL];
     double whole = (double)it->row.compute_ns / (double)it->row.wall_ns;
-    return steady - whole > UNLIKE || whole - steady > UNLIKE;
+    return steady - whole > SHARE_DIFFERENCE_MOST || whole - steady > SHARE_DIFFERENCE_MOST;
 }
 
 static void tell_steady(struct nl_device_case *it)

@@ -9,12 +9,12 @@
 #include "answer/waitname.h"
 #include "tables/lookup.h"
 
-#define MOSTLY        0.5
-#define STARTUP_SHARE 0.2  /* steps that cover less of the profile: start-up dominates */
-#define LEAST_TOLD    0.2  /* of all samples in functions with a name */
-#define OUTLIER       2.0  /* times the median */
-#define LEAST_INSIDE  0.3  /* of the time, with what is called: worth a look */
-#define ALL_OF_IT     0.97 /* the whole program: says nothing */
+#define MAIN_SHARE_LEAST 0.5
+#define STARTUP_SHARE    0.2  /* steps that cover less of the profile: start-up dominates */
+#define LEAST_TOLD       0.2  /* of all samples in functions with a name */
+#define OUTLIER          2.0  /* times the median */
+#define LEAST_INSIDE     0.3  /* of the time, with what is called: worth a look */
+#define ALL_OF_IT        0.97 /* the whole program: says nothing */
 
 struct cpu_case {
     struct nl_judged *judged;
@@ -154,7 +154,7 @@ static bool judge_waiting(struct cpu_case *it)
     size_t top = top_row(it, it->rows, 0);
     struct nl_str name = nl_lookup_text(it->rows, top, "name");
     int64_t self = nl_lookup_i64(it->rows, top, "self_ns");
-    if (!nl_is_wait_name(name) || (double)self < MOSTLY * (double)it->whole)
+    if (!nl_is_wait_name(name) || (double)self < MAIN_SHARE_LEAST * (double)it->whole)
         return false;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Waiting: the program does nothing for ");
@@ -181,7 +181,7 @@ static bool judge_startup(struct cpu_case *it)
     int64_t sum = steps ? nl_lookup_sum(steps, "dur_ns") : 0;
     int64_t first = steps ? nl_lookup_i64(steps, 0, "start_ns") : 0;
     if (!steps || sum <= 0 || (double)sum > STARTUP_SHARE * (double)it->span ||
-        (double)first < MOSTLY * (double)it->span)
+        (double)first < MAIN_SHARE_LEAST * (double)it->span)
         return false;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_tell_time(out, "Start-up: the first step begins after ", first);

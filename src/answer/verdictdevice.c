@@ -13,14 +13,14 @@
 #include "tables/memo.h"
 #include "timeline/hostbusy.h"
 
-#define WEIGHTY      0.25 /* of the time: a cause beside computing */
-#define MOST_COMPUTE 0.75
-#define MOST_STARTUP 0.8 /* of the time: then start-up is the answer, whatever the steps are like */
-#define SURE         0.85
-#define STEPS        5   /* that make a steady part */
-#define IN_STEPS     0.9 /* of the device's work: then one marked step is enough */
-#define FEW_SLICES   50
-#define TEST_NS      1000 /* whole profiles shorter than that are made up */
+#define CAUSE_SHARE_LEAST 0.25 /* of the time: a cause beside computing */
+#define MOST_COMPUTE      0.75
+#define MOST_STARTUP      0.8 /* of the time: then start-up is the answer, whatever the steps are like */
+#define CONFIDENCE_LEAST  0.85
+#define STEPS             5   /* that make a steady part */
+#define IN_STEPS          0.9 /* of the device's work: then one marked step is enough */
+#define FEW_SLICES        50
+#define TEST_NS           1000 /* whole profiles shorter than that are made up */
 
 struct group {
     enum nl_verdict_class class;
@@ -105,7 +105,7 @@ static const struct nl_finding *inside_compute(const struct nl_judged *judged)
     for (size_t i = 0; findings && i < findings->count; i++)
         for (size_t c = 0; c < sizeof causes / sizeof causes[0]; c++)
             if (!strcmp(findings->items[i].cause, causes[c]) &&
-                findings->items[i].confidence >= SURE &&
+                findings->items[i].confidence >= CONFIDENCE_LEAST &&
                 (!best || findings->items[i].wins_ns > best->wins_ns))
                 best = &findings->items[i];
     return best;
@@ -128,7 +128,8 @@ static struct group choose(const struct nl_device_case *it)
                          best.class == NL_VERDICT_IDLE
                      ? best.ns
                      : cpu_late(it);
-    bool weighty = best.class != NL_VERDICT_IDLE && (double)ns >= WEIGHTY * (double)total &&
+    bool weighty = best.class != NL_VERDICT_IDLE &&
+                   (double)ns >= CAUSE_SHARE_LEAST * (double)total &&
                    (double)compute < MOST_COMPUTE * (double)total;
     bool wins_more = won_inside(it, inside_compute(it->judged)) > ns;
     if (compute >= best.ns && (!weighty || wins_more))

@@ -8,9 +8,9 @@
 #include "findings/advice.h"
 #include "tables/lookup.h"
 
-#define MOSTLY      0.5
-#define LEAST_SHARE 0.01
-#define MOST_DEEP   256
+#define MAIN_SHARE_LEAST 0.5
+#define LEAST_SHARE      0.01
+#define MOST_DEEP        256
 
 /* ---- samples ---- */
 
@@ -103,7 +103,8 @@ static bool judge_waiting(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
     struct leaves leaves = {0};
-    if (!main_leaves(trace, &leaves) || (double)leaves.most < MOSTLY * (double)leaves.whole ||
+    if (!main_leaves(trace, &leaves) ||
+        (double)leaves.most < MAIN_SHARE_LEAST * (double)leaves.whole ||
         !nl_is_wait_name(nl_trace_name(trace, leaves.name)))
         return false;
     struct nl_buf *out = nl_tell_begin(judged);

@@ -21,20 +21,20 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-#define CELL_NS      1000000
-#define KNOT_NS      20000000
-#define LOOSE        4.0 /* times the median bracket around */
-#define LOOSE_COUNTS 16.0
-#define NEAR_MOST    9u
-#define END_DRIFT    2e-5 /* beside a gap with one neighbour: less may be a change of rate */
-#define LONE_DRIFT   1e-4 /* … with none */
-#define FEW_WANDER   1e-7 /* with fewer than four knots nothing is known of wander */
-#define BENT         4 /* times what one change of rate would hide: rates beside a gap change, too */
-#define LINE_MARGIN  1.5  /* where in a gap its rate changed is not known */
-#define LONGER       3.5  /* times as long in time must a straight window be to trust one in it */
-#define SHIFT_MOST   1e15 /* ns that windows move a reading by */
-#define CELLS        32u
-#define WINDOW_MOST  64u
+#define CELL_NS             1000000
+#define KNOT_NS             20000000
+#define BRACKET_MOST        4.0 /* times the median bracket around */
+#define BRACKET_MOST_COUNTS 16.0
+#define NEAR_MOST           9u
+#define END_DRIFT           2e-5 /* beside a gap with one neighbour: less may be a change of rate */
+#define LONE_DRIFT          1e-4 /* … with none */
+#define UNKNOWN_WANDER      1e-7 /* with fewer than four knots nothing is known of wander */
+#define BEND_MARGIN         4 /* times what one change of rate would hide: rates beside a gap change, too */
+#define LINE_MARGIN         1.5 /* where in a gap its rate changed is not known */
+#define STRAIGHT_SPANS      3.5 /* times as long in time must a straight window be to trust one in it */
+#define SHIFT_MOST          1e15 /* ns that windows move a reading by */
+#define WINDOW_CELLS        32u
+#define WINDOW_MOST         64u
 
 struct point {
     uint64_t ticks;
@@ -46,7 +46,7 @@ struct fit {
     struct nl_clockmap *map;
     struct point *points;
     size_t count;
-    struct nl_bandpoint room[WINDOW_MOST + 2 * CELLS];
+    struct nl_bandpoint room[WINDOW_MOST + 2 * WINDOW_CELLS];
 };
 
 static int by_ticks(const void *a, const void *b)
@@ -125,7 +125,7 @@ static void drop_loose(struct fit *fit)
             count++;
         }
         qsort(around, count, sizeof *around, by_value);
-        if (halves[i] <= LOOSE * around[(count - 1) / 2] + LOOSE_COUNTS / 2)
+        if (halves[i] <= BRACKET_MOST * around[(count - 1) / 2] + BRACKET_MOST_COUNTS / 2)
             fit->points[kept++] = fit->points[i];
     }
     fit->count = kept;
@@ -238,15 +238,15 @@ static size_t causes_between(const struct fit *fit, const struct point *a, const
 {
     const struct nl_clockmap *map = fit->map;
     size_t count = 0;
-    struct nl_bandpoint lows[CELLS], highs[CELLS];
+    struct nl_bandpoint lows[WINDOW_CELLS], highs[WINDOW_CELLS];
     size_t low = NL_FIRST(i, 0, map->cause_count, map->causes[i].ticks >= a->ticks);
-    for (size_t i = 0; i < CELLS; i++)
+    for (size_t i = 0; i < WINDOW_CELLS; i++)
         lows[i] = highs[i] = (struct nl_bandpoint){0, -INFINITY, INFINITY};
     for (; low < map->cause_count && map->causes[low].ticks <= b->ticks; low++) {
         const struct nl_clock_cause *cause = &map->causes[low];
         double x = (double)(cause->ticks - fit->points->ticks) * map->ns_per_count;
-        size_t cell = b->x > a->x ? (size_t)((x - a->x) / (b->x - a->x) * (CELLS - 1)) : 0;
-        cell = cell < CELLS ? cell : CELLS - 1;
+        size_t cell = b->x > a->x ? (size_t)((x - a->x) / (b->x - a->x) * (WINDOW_CELLS - 1)) : 0;
+        cell = cell < WINDOW_CELLS ? cell : WINDOW_CELLS - 1;
         double from = less(cause->low, fit->points->ns) - x - 1;
         double to = less(cause->high, fit->points->ns) - x + 1;
         if (cause->low != INT64_MIN && from > lows[cell].low)
@@ -254,7 +254,7 @@ static size_t causes_between(const struct fit *fit, const struct point *a, const
         if (cause->high != INT64_MAX && to < highs[cell].high)
             highs[cell] = (struct nl_bandpoint){x, -INFINITY, to};
     }
-    for (size_t i = 0; i < CELLS; i++) {
+    for (size_t i = 0; i < WINDOW_CELLS; i++) {
         if (!isinf(lows[i].low))
             out[count++] = lows[i];
         if (!isinf(highs[i].high))
@@ -305,7 +305,7 @@ static void add_knot(struct fit *fit, const struct part *part, size_t at)
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         if (part->behind - part->first < 4 * lengths[i] ||
             window_span(fit, part, at, 4 * lengths[i]) <
-                LONGER * window_span(fit, part, at, lengths[i]) ||
+                STRAIGHT_SPANS * window_span(fit, part, at, lengths[i]) ||
             !window(fit, part, at, 4 * lengths[i], false, &try))
             continue;
         if (window(fit, part, at, lengths[i], true, &try) ||
@@ -425,7 +425,7 @@ static double by_lines(struct fit *fit, const size_t knots[4], double run)
     double before = (double)(all[knots[1]].ns - all[knots[0]].ns);
     double behind = (double)(all[knots[3]].ns - all[knots[2]].ns);
     double away = fmin(before, behind), uneven = LINE_MARGIN * unevenness(fit, knots);
-    return away < run ? uneven * run / away + (2 * away < run ? FEW_WANDER * run : 0) : uneven;
+    return away < run ? uneven * run / away + (2 * away < run ? UNKNOWN_WANDER * run : 0) : uneven;
 }
 
 /* At an end of the map the four are those next to it; false elsewhere, and when the part has fewer. */
@@ -463,8 +463,8 @@ static double stray_of(struct fit *fit, size_t first, size_t last, size_t k)
         before = 2 * own - after;
     else if (!right)
         after = 2 * own - before;
-    double most =
-        BENT * kink(before, own, after, run) + FEW_WANDER * run + knots[k].half + knots[k + 1].half;
+    double most = BEND_MARGIN * kink(before, own, after, run) + UNKNOWN_WANDER * run +
+                  knots[k].half + knots[k + 1].half;
     if (four[0] == k || four[3] == k + 1)
         return at_end(fit, first, last, k, four) ? by_lines(fit, four, run) : most;
     /* Between far neighbours lines fail by what happened out there, too. */

@@ -8,13 +8,13 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-#define NS_MOST    ((int64_t)1 << 61)
-#define RATE_LEAST 1000000u /* counts per second that a clock can have */
-#define RATE_MOST  100000000000u
-#define SHORT_NS   20000000 /* shorter axes tell the rate worse than it was measured */
-#define FAR_NS     1000000000
-#define RATE_DOUBT 1e-4 /* of counts_per_second, which was measured over a millisecond or more */
-#define WANDER     1e-6 /* beyond the ends: rates change by about this much in seconds */
+#define NS_MOST     ((int64_t)1 << 61)
+#define RATE_LEAST  1000000u /* counts per second that a clock can have */
+#define RATE_MOST   100000000000u
+#define SHORT_NS    20000000 /* shorter axes tell the rate worse than it was measured */
+#define FAR_NS      1000000000
+#define RATE_DOUBT  1e-4 /* of counts_per_second, which was measured over a millisecond or more */
+#define RATE_WANDER 1e-6 /* beyond the ends: rates change by about this much in seconds */
 
 __extension__ typedef __int128 wide;
 
@@ -136,7 +136,7 @@ static double bound_outside(const struct nl_clockmap *map, uint64_t ticks)
     double away = fabs(((double)ticks - (double)near->ticks) * map->ns_per_count);
     double doubt = RATE_DOUBT;
     if (!is_short(near, far))
-        doubt = (near->half + far->half) / fabs((double)(far->ns - near->ns)) + WANDER;
+        doubt = (near->half + far->half) / fabs((double)(far->ns - near->ns)) + RATE_WANDER;
     return CLOCKMAP_MARGIN * near->half + doubt * away;
 }
 

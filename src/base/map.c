@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#define FIRST_SLOTS 64
-#define SPARSE      4 /* places of the array a key, at most */
+#define FIRST_SLOTS         64
+#define ARRAY_SLOTS_PER_KEY 4 /* places of the array a key, at most */
 
 /* ---- Numbers: a key stays where it was put first, in the array or in the table ---- */
 
@@ -45,7 +45,7 @@ static bool has_place(struct nl_idmap *map, uint64_t key)
 {
     if (key < map->small_room)
         return true;
-    if (key >= (map->small_count + map->count + 16) * SPARSE)
+    if (key >= (map->small_count + map->count + 16) * ARRAY_SLOTS_PER_KEY)
         return false;
     size_t room = map->small_room ? map->small_room * 2 : FIRST_SLOTS;
     room = room > key ? room : (size_t)key + 1;

@@ -9,14 +9,14 @@
 #include "base/mem.h"
 
 /* Under this, a fresh mapping is as cheap as the bookkeeping. */
-#define SMALL ((size_t)256 << 10)
+#define POOLED_BYTES_LEAST ((size_t)256 << 10)
 
 /* Arrays up to SHARED_MOST lie next to each other in regions of huge pages, which cost a tenth of small ones
- * to touch; larger ones have huge pages of their own. Before FEW bytes are asked for, small pages take
- * less memory. */
-#define FEW         ((size_t)4 << 20)
-#define SHARED_MOST ((size_t)4 << 20)
-#define REGION      ((size_t)32 << 20)
+ * to touch; larger ones have huge pages of their own. Until SMALL_PAGE_BYTES_MOST bytes were asked
+ * for, small pages take less memory. */
+#define SMALL_PAGE_BYTES_MOST ((size_t)4 << 20)
+#define SHARED_MOST           ((size_t)4 << 20)
+#define REGION                ((size_t)32 << 20)
 
 /* A pattern's pages; and an array has as many mappings of them at most. */
 #define CHUNK       ((size_t)1 << 20)
@@ -49,7 +49,7 @@ void nl_pagepool_give(struct nl_pagepool *pool, void *memory, size_t bytes)
 {
     if (!memory || !bytes)
         return;
-    if (bytes < SMALL) {
+    if (bytes < POOLED_BYTES_LEAST) {
         nl_pages_free(memory, bytes);
         return;
     }
@@ -109,7 +109,7 @@ void *nl_pagepool_fresh(struct nl_pagepool *pool, size_t bytes)
     char *memory = NULL;
     pthread_mutex_lock(&pool->lock);
     pool->fresh_bytes += whole;
-    if (whole && pool->fresh_bytes > FEW && whole <= SHARED_MOST) {
+    if (whole && pool->fresh_bytes > SMALL_PAGE_BYTES_MOST && whole <= SHARED_MOST) {
         if ((size_t)(pool->fresh_end - pool->fresh) < whole)
             new_region(pool);
         memory = pool->fresh;
@@ -123,7 +123,7 @@ void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes)
 {
     char *memory = nl_pagepool_fresh(pool, bytes);
     size_t done = 0;
-    if (bytes >= SMALL)
+    if (bytes >= POOLED_BYTES_LEAST)
         nl_pagepool_put_under(pool, memory, &done, bytes);
     return memory;
 }

@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 
-#define SMALL     64
-#define MOST_RUNS 8 /* with more, radix passes are cheaper than merging */
+#define INSERTION_SORT_MOST 64
+#define MOST_RUNS           8 /* with more, radix passes are cheaper than merging */
 
 /* Starts of ascending runs, then their end. */
 struct runs {
@@ -86,7 +86,7 @@ static void merge_runs(struct nl_keyed *items, struct nl_keyed *scratch, struct 
 
 void nl_sort_keyed(struct nl_keyed *items, struct nl_keyed *scratch, size_t count)
 {
-    if (count <= SMALL) {
+    if (count <= INSERTION_SORT_MOST) {
         insertion_sort(items, count);
         return;
     }
@@ -182,7 +182,7 @@ static void merge_runs_i64(int64_t *items, int64_t *scratch, struct runs *runs)
 
 void nl_sort_i64(int64_t *values, size_t count)
 {
-    if (count <= SMALL) {
+    if (count <= INSERTION_SORT_MOST) {
         insertion_sort_i64(values, count);
         return;
     }

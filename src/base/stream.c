@@ -1,6 +1,6 @@
 /*
  * A stream is three layers: raw bytes (a descriptor or memory), a decoder (none, gzip, zstd), and,
- * for compressed files, a thread that decodes ahead into a ring of RING buffers. Inflate is the
+ * for compressed files, a thread that decodes ahead into a ring of RING_SLOTS buffers. Inflate is the
  * bottleneck of compressed input, so it must never wait for the parser, and the other way round.
  */
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 
 #define RAW_BYTES  ((size_t)256 << 10)
 #define RING_BYTES ((size_t)1 << 20)
-#define RING       6
+#define RING_SLOTS 6
 #define MAX_RATIO  400 /* of traces 10 to 100; of spaces alone in gzip 1030 */
 #define RATIO_FROM ((uint64_t)1 << 30)
 
@@ -55,7 +55,7 @@ struct nl_stream {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct slot ring[RING];
+    struct slot ring[RING_SLOTS];
     size_t filled, taken, taken_at;
     struct nl_err err;
 };
@@ -203,13 +203,13 @@ static void *produce(void *argument)
     struct nl_stream *s = argument;
     for (;;) {
         pthread_mutex_lock(&s->lock);
-        while (s->filled - s->taken == RING && !s->stop)
+        while (s->filled - s->taken == RING_SLOTS && !s->stop)
             pthread_cond_wait(&s->changed, &s->lock);
         bool stop = s->stop;
         pthread_mutex_unlock(&s->lock);
         if (stop)
             return NULL;
-        struct slot *slot = &s->ring[s->filled % RING];
+        struct slot *slot = &s->ring[s->filled % RING_SLOTS];
         ssize_t got = decode(s, slot->bytes, RING_BYTES);
         pthread_mutex_lock(&s->lock);
         if (got > 0) {
@@ -227,7 +227,7 @@ static void *produce(void *argument)
 
 static void start_thread(struct nl_stream *s)
 {
-    for (size_t i = 0; i < RING; i++)
+    for (size_t i = 0; i < RING_SLOTS; i++)
         s->ring[i].bytes = nl_alloc(RING_BYTES);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
@@ -335,7 +335,7 @@ void nl_stream_close(struct nl_stream *s)
         pthread_mutex_destroy(&s->lock);
         pthread_cond_destroy(&s->changed);
     }
-    for (size_t i = 0; i < RING; i++)
+    for (size_t i = 0; i < RING_SLOTS; i++)
         nl_free(s->ring[i].bytes);
     if (s->fd > 0)
         close(s->fd);
@@ -356,7 +356,7 @@ static ssize_t take(struct nl_stream *s, unsigned char *to, size_t room)
     pthread_mutex_unlock(&s->lock);
     if (empty)
         return s->err.code == NL_OK ? 0 : -1;
-    struct slot *slot = &s->ring[s->taken % RING];
+    struct slot *slot = &s->ring[s->taken % RING_SLOTS];
     size_t n = slot->len - s->taken_at < room ? slot->len - s->taken_at : room;
     memcpy(to, slot->bytes + s->taken_at, n);
     s->taken_at += n;

@@ -27,11 +27,11 @@
 #include "tables/answer.h"
 #include "tables/lookup.h"
 
-#define TARGET(member) offsetof(struct nl_settings, member)
-#define LEAST          3
-#define MOST           20
-#define WITHIN         0.01
-#define LINE_MOST      400 /* of names of captures in a sentence */
+#define TARGET(member)    offsetof(struct nl_settings, member)
+#define CAPTURES_LEAST    3
+#define CAPTURES_MOST     20
+#define DEFAULT_PRECISION 0.01
+#define LINE_MOST         400 /* of names of captures in a sentence */
 
 const struct nl_option nl_bench_options[] = {
     {"least", 0, NL_OPTION_NUMBER, TARGET(bench_least), "N",
@@ -54,13 +54,15 @@ const struct nl_option nl_bench_options[] = {
 static bool read_limits(const struct nl_settings *s, struct nl_bench *bench, struct nl_err *err)
 {
     char *end = NULL;
-    bench->least = s->bench_least ? (size_t)s->bench_least : LEAST;
-    bench->most = s->bench_most ? (size_t)s->bench_most : bench->least > MOST ? bench->least : MOST;
+    bench->least = s->bench_least ? (size_t)s->bench_least : CAPTURES_LEAST;
+    bench->most = s->bench_most                  ? (size_t)s->bench_most
+                  : bench->least > CAPTURES_MOST ? bench->least
+                                                 : CAPTURES_MOST;
     if (s->bench_least < 0 || s->bench_most < 0 || bench->most > NL_CAPTURES_MOST ||
         bench->least > bench->most)
         return nl_fail(err, NL_USAGE, "--least and --most: 1 to %d captures, --least the smaller",
                        NL_CAPTURES_MOST);
-    bench->within = WITHIN;
+    bench->within = DEFAULT_PRECISION;
     if (!s->within)
         return true;
     bench->within = strtod(s->within, &end) / 100;

@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-#define TINY  1e-300
-#define CLOSE 1e-16
-#define TERMS 10000
+#define NONZERO_LEAST 1e-300
+#define CONVERGED     1e-16
+#define TERMS         10000
 
 static double away_from_zero(double value)
 {
-    return fabs(value) < TINY ? TINY : value;
+    return fabs(value) < NONZERO_LEAST ? NONZERO_LEAST : value;
 }
 
 /* The fraction for x below (a + 1) / (a + b + 2), where it converges quickly. */
@@ -25,7 +25,7 @@ static double fraction(double a, double b, double x)
         d = 1 / away_from_zero(1 + odd * d);
         c = away_from_zero(1 + odd / c);
         value *= d * c;
-        if (fabs(d * c - 1) < CLOSE)
+        if (fabs(d * c - 1) < CONVERGED)
             break;
     }
     return value;

@@ -9,13 +9,14 @@
 
 #define WARN_SHARE     0.10
 #define CRITICAL_SHARE 0.30
-#define LEAST          20 /* kernels: fewer are no pattern */
+#define KERNELS_LEAST  20 /* kernels: fewer are no pattern */
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_kind_facts facts = nl_kind_facts(scene, NL_CATEGORY_COPY_LIKE);
     int64_t busy = nl_kind_busy(scene);
-    if (busy <= 0 || facts.count < LEAST || (double)facts.total_ns <= WARN_SHARE * (double)busy)
+    if (busy <= 0 || facts.count < KERNELS_LEAST ||
+        (double)facts.total_ns <= WARN_SHARE * (double)busy)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, facts.total_ns, WARN_SHARE / 2, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = facts.total_ns / 3;

@@ -17,7 +17,7 @@
 #define LEAST_SHARE    0.05
 #define CRITICAL_SHARE 0.20
 #define OF_BUSY        0.25 /* by names alone */
-#define MANY           100
+#define KERNELS_LEAST  100
 #define CHAINED        3 /* at least the third part of their time follows another one directly */
 
 struct chains {
@@ -64,7 +64,8 @@ static enum nl_verdict evaluate_names(struct nl_scene *scene, struct nl_finding 
 {
     struct nl_kind_facts facts = nl_kind_facts(scene, NL_CATEGORY_ELEMENTWISE);
     int64_t busy = nl_kind_busy(scene);
-    if (busy <= 0 || facts.count < MANY || (double)facts.total_ns <= OF_BUSY * (double)busy ||
+    if (busy <= 0 || facts.count < KERNELS_LEAST ||
+        (double)facts.total_ns <= OF_BUSY * (double)busy ||
         facts.chained_ns < facts.total_ns / CHAINED)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, facts.total_ns, OF_BUSY / 2, CRITICAL_SHARE, 1);

@@ -15,13 +15,13 @@
 #include "findings/cause.h"
 #include "tables/shortname.h"
 
-#define LEAST_SHARE    0.05
-#define CRITICAL_SHARE 0.20
-#define LEAST_COUNT    20
-#define LEAST_STEPS    4
-#define FAR            5 /* times the median */
-#define NEAR           2
-#define NAME_BYTES     64
+#define LEAST_SHARE          0.05
+#define CRITICAL_SHARE       0.20
+#define LEAST_COUNT          20
+#define LEAST_STEPS          4
+#define MEDIANS_LEAST        5 /* times the median */
+#define SIBLING_MEDIANS_MOST 2
+#define NAME_BYTES           64
 
 struct slow {
     int64_t excess, worst_excess, median; /* of all groups; of the worst, and its median */
@@ -55,7 +55,7 @@ static bool may_be(const struct nl_trace *trace, const struct nl_keyed *rows, si
         nl_sum_add(&sum, ns);
         most = ns > most ? ns : most;
     }
-    return most / NEAR > sum / (int64_t)count;
+    return most / SIBLING_MEDIANS_MOST > sum / (int64_t)count;
 }
 
 /* Whether slow calls come in more than half of the steps. */
@@ -93,9 +93,9 @@ static void judge_group(struct nl_scene *scene, const struct nl_keyed *rows, siz
         values[i] = length(trace, rows[i].row);
     qsort(values, count, sizeof *values, by_value);
     int64_t median = values[(count - 1) / 2];
-    bool tight = median > 0 && values[(count - 1) * 9 / 10] / NEAR <= median;
+    bool tight = median > 0 && values[(count - 1) * 9 / 10] / SIBLING_MEDIANS_MOST <= median;
     for (size_t i = 0; i < count && tight; i++)
-        if (length(trace, rows[i].row) / FAR > median) {
+        if (length(trace, rows[i].row) / MEDIANS_LEAST > median) {
             nl_sum_add(&excess, length(trace, rows[i].row) - median);
             values[far++] = trace->slice.ts[trace->kernel.slice[rows[i].row]];
         }
@@ -107,7 +107,7 @@ static void judge_group(struct nl_scene *scene, const struct nl_keyed *rows, siz
         return;
     nl_sum_add(&slow->excess, excess);
     for (size_t i = 0; i < count; i++)
-        if (length(trace, rows[i].row) / FAR > median) {
+        if (length(trace, rows[i].row) / MEDIANS_LEAST > median) {
             uint32_t slice = trace->kernel.slice[rows[i].row];
             nl_intervals_add(&finding->where, trace->slice.ts[slice], nl_slice_end(trace, slice));
             nl_example_slice(scene, longest, slice);
@@ -170,7 +170,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_buf_init(&shown, NAME_BYTES * 2);
     nl_elide_name(&shown, brief, NAME_BYTES);
     nl_title(scene, finding, "Some calls of %.*s on %s take over %d times as long as the others",
-             (int)shown.len, shown.ptr ? shown.ptr : "", nl_scene_name(scene), FAR);
+             (int)shown.len, shown.ptr ? shown.ptr : "", nl_scene_name(scene), MEDIANS_LEAST);
     nl_buf_release(&shown);
     const char *from = same_kernel(scene, slow.kernel);
     longest.metric = "slow_calls_excess_ns";
@@ -179,7 +179,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                nl_say_ns(scene, slow.worst_excess), nl_say_ns(scene, slow.median));
     longest.threshold = "all such calls > 5 % of wall";
     longest.query = nl_say(scene, "SELECT sum(k.dur - %lld) %s AND k.dur / %d > %lld",
-                           (long long)slow.median, from, FAR, (long long)slow.median);
+                           (long long)slow.median, from, MEDIANS_LEAST, (long long)slow.median);
     longest.meaning = NL_MEANS_NS;
     longest.value = (double)slow.worst_excess;
     nl_evidence(finding, longest);

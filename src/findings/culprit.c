@@ -5,9 +5,9 @@
 
 #include "findings/bound.h"
 
-#define MOSTLY    0.3 /* of the rows' time: less is no culprit */
-#define NAME_MOST 60
-#define MOST_SEEN 64
+#define CULPRIT_SHARE_LEAST 0.3 /* of the rows' time: less is no culprit */
+#define NAME_MOST           60
+#define MOST_SEEN           64
 
 enum about {
     ABOUT_HTOD,
@@ -149,7 +149,8 @@ void nl_culprit_name(struct nl_finding *finding, const struct nl_scene *scene,
         bound_by_waits(finding, account, device);
     struct share best = largest(account, device, rows[i].about, &whole);
     struct nl_str name = best.name ? nl_account_name(account, best.name) : (struct nl_str){"", 0};
-    if (!rows[i].words || !name.len || says_copy(name) || (double)best.ns < MOSTLY * (double)whole)
+    if (!rows[i].words || !name.len || says_copy(name) ||
+        (double)best.ns < CULPRIT_SHARE_LEAST * (double)whole)
         return;
     finding->culprit =
         nl_say(scene, "%.*s", (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr);

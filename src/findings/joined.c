@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "findings/ranking.h"
 
-#define MOSTLY 0.5
+#define COMMON_SHARE_LEAST 0.5
 
 static struct nl_finding *find(struct nl_findings *findings, const char *cause)
 {
@@ -106,7 +106,7 @@ static void join_directions(struct nl_findings *findings, struct nl_finding *to,
 static bool is_mostly(const struct nl_finding *part, const struct nl_finding *whole)
 {
     int64_t common = nl_intervals_overlap(&part->where, &whole->where);
-    return (double)common >= MOSTLY * (double)nl_intervals_length(&part->where) &&
+    return (double)common >= COMMON_SHARE_LEAST * (double)nl_intervals_length(&part->where) &&
            part->rank == whole->rank && part->device == whole->device;
 }
 

@@ -7,9 +7,9 @@
 
 #include "base/sum.h"
 
-#define OWN_SHARE      0.2 /* of what it can win: less is another's */
-#define NEARLY         0.9
-#define CRITICAL_SHARE 0.2 /* of the time, to be won */
+#define OWN_SHARE        0.2 /* of what it can win: less is another's */
+#define TIED_SHARE_LEAST 0.9
+#define CRITICAL_SHARE   0.2 /* of the time, to be won */
 
 static bool same_place(const struct nl_finding *a, const struct nl_finding *b)
 {
@@ -29,7 +29,8 @@ static size_t next_claim(const struct nl_finding *items, size_t from, size_t cou
             most = items[i].saving_ns[1];
     bool found = false;
     for (size_t i = from; i < count; i++) {
-        if (items[i].level != level || (double)items[i].saving_ns[1] < NEARLY * (double)most)
+        if (items[i].level != level ||
+            (double)items[i].saving_ns[1] < TIED_SHARE_LEAST * (double)most)
             continue;
         if (!found || items[i].order < items[best].order)
             best = i;

@@ -19,11 +19,10 @@
 #include "base/mem.h"
 #include "store/tracefile.h"
 
-#define LOOK_NS ((long)1000 * 1000)
-#define STALL                                                                                      \
-    500 /* looks at a part that does not grow: its writer has not begun, or waits itself */
-#define MOST     20000 /* looks at all */
-#define MOST_TRY 8
+#define LOOK_NS       ((long)1000 * 1000)
+#define STALLED_LOOKS 500   /* at a part that does not grow: its writer has not begun, or waits */
+#define LOOKS_MOST    20000 /* looks at all */
+#define MOST_TRY      8
 
 static char *part_of(const char *path)
 {
@@ -117,7 +116,8 @@ static void wait_for(int file, struct nl_job *job)
     struct stat info = {0};
     off_t size = -1;
     int still = 0;
-    for (int looks = 0; looks < MOST && still < STALL && !nl_job_cancelled(job); looks++) {
+    for (int looks = 0; looks < LOOKS_MOST && still < STALLED_LOOKS && !nl_job_cancelled(job);
+         looks++) {
         if (flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
             return;
         if (fstat(file, &info) != 0)

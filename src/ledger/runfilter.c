@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SQL_MAX NL_FILTER_SQL
-#define FEW     2000  /* rows that a filter matches and that are listed without a thought */
-#define BROAD   30000 /* rows over which listing costs more than walking the runs */
+#define SQL_MAX           NL_FILTER_SQL
+#define LISTED_ROWS_MOST  2000 /* rows that a filter matches and that are listed without a thought */
+#define WALKED_ROWS_LEAST 30000 /* rows over which listing costs more than walking the runs */
 
 /* In the order in which they are looked for: longer ones first. */
 enum op { OP_NOT, OP_LEAST, OP_MOST, OP_EQUAL, OP_MORE, OP_LESS, OP_CONTAINS };
@@ -173,8 +173,8 @@ sqlite3_stmt *nl_runfilter_prepare(struct nl_runfilter *filter, const char *sql,
     return rows;
 }
 
-/* How many rows of `table` the condition matches; counting stops at BROAD. Its values are those from
- * `first` on. */
+/* How many rows of `table` the condition matches; counting stops at WALKED_ROWS_LEAST. Its values are
+ * those from `first` on. */
 static bool count_matches(struct nl_runfilter *filter, const char *table,
                           const struct nl_buf *inner, size_t first, int64_t *count,
                           struct nl_err *err)
@@ -182,7 +182,7 @@ static bool count_matches(struct nl_runfilter *filter, const char *table,
     struct nl_buf sql;
     nl_buf_init(&sql, SQL_MAX);
     nl_buf_format(&sql, "SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s LIMIT %d)", table,
-                  inner->ptr, BROAD);
+                  inner->ptr, WALKED_ROWS_LEAST);
     sqlite3_stmt *rows = nl_runfilter_prepare(filter, sql.ptr, first, err);
     nl_buf_release(&sql);
     if (!rows)
@@ -317,7 +317,9 @@ static void place_inners(struct nl_runfilter *filter)
         const struct nl_filter_inner *inner = &filter->inners[i];
         nl_buf_add(&whole, filter->where.ptr + at, inner->mark - at);
         at = inner->mark;
-        put_inner(&whole, inner, inner->count < FEW || (i == least && inner->count < BROAD));
+        put_inner(&whole, inner,
+                  inner->count < LISTED_ROWS_MOST ||
+                      (i == least && inner->count < WALKED_ROWS_LEAST));
     }
     nl_buf_add(&whole, filter->where.ptr + at, filter->where.len - at);
     nl_buf_release(&filter->where);

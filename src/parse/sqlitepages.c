@@ -19,7 +19,7 @@
 #define INTERIOR       0x05
 #define DEPTH_MAX      64
 #define CACHE_LINE     64
-#define AHEAD          8    /* children whose first bytes are fetched before they are looked at */
+#define PREFETCH_PAGES 8    /* children whose first bytes are fetched before they are looked at */
 #define PREFETCH_BYTES 8192 /* of larger pages the rest comes along as it is read */
 #define PAGE_1_GAP     100  /* the file header lies before the b-tree header of page 1 */
 
@@ -258,9 +258,10 @@ void sqlitepages_leaves(const struct sqlitepages *pages, uint32_t root, uint64_t
             walk.depth--;
             continue;
         }
-        const unsigned char *soon = next + AHEAD < cells
-                                        ? page_bytes(pages, child(pages, page, next + AHEAD, cells))
-                                        : NULL;
+        const unsigned char *soon =
+            next + PREFETCH_PAGES < cells
+                ? page_bytes(pages, child(pages, page, next + PREFETCH_PAGES, cells))
+                : NULL;
         if (soon)
             __builtin_prefetch(soon);
         enter(&walk, child(pages, page, next, cells));
@@ -280,14 +281,14 @@ void sqlitepages_leaves_release(struct sqlitepages_leaves *leaves)
 static const uint8_t small_size[SERIALS] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
 
 /* Bytes before any value that may be read: there are always that many, see gather and PAGE_1_GAP. */
-#define BACK 8
+#define NUMBER_BYTES_MOST 8
 
 /* A big-endian integer of 1 to 8 bytes that ends at `end`. It is taken out of the eight bytes there, so
  * that its size, which changes from row to row, needs no branch. */
 static inline int64_t integer_before(const unsigned char *end, unsigned size)
 {
     unsigned shift = 64 - 8 * size;
-    return (int64_t)(big64(end - BACK) << shift) >> shift;
+    return (int64_t)(big64(end - NUMBER_BYTES_MOST) << shift) >> shift;
 }
 
 /* The value that ends at `end`, of any type. */
@@ -376,10 +377,10 @@ static const unsigned char *gather(const struct sqlitepages *pages, const unsign
     scratch->gathered += size;
     if (size > pages->size || scratch->gathered / 8 > pages->size)
         return NULL;
-    if (scratch->payload_cap < size + BACK)
-        nl_grow(&scratch->payload, &scratch->payload_cap, (size_t)size + BACK);
-    unsigned char *payload = scratch->payload + BACK;
-    memset(scratch->payload, 0, BACK);
+    if (scratch->payload_cap < size + NUMBER_BYTES_MOST)
+        nl_grow(&scratch->payload, &scratch->payload_cap, (size_t)size + NUMBER_BYTES_MOST);
+    unsigned char *payload = scratch->payload + NUMBER_BYTES_MOST;
+    memset(scratch->payload, 0, NUMBER_BYTES_MOST);
     memcpy(payload, local, (size_t)local_bytes);
     uint64_t done = local_bytes;
     uint32_t next = big32(local + local_bytes);

@@ -7,7 +7,7 @@
 #include "base/search.h"
 
 #define WORTH_SEARCHING 4096 /* rows from which on an ascending column is searched by halves */
-#define AHEAD           24   /* rows */
+#define PREFETCH_ROWS   24   /* rows */
 #define CHECK_EVERY     64   /* blocks without a hit between two looks at the clock */
 
 struct cursor {
@@ -258,7 +258,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 __attribute__((always_inline)) static inline void look_ahead(const struct cursor *cursor)
 {
     const struct nl_vtab *vtab = (const struct nl_vtab *)cursor->base.pVtab;
-    uint32_t row = cursor->rows[cursor->at + AHEAD];
+    uint32_t row = cursor->rows[cursor->at + PREFETCH_ROWS];
     for (unsigned used = cursor->used; used; used &= used - 1) {
         unsigned number = (unsigned)__builtin_ctz(used);
         if (number < vtab->column_count)
@@ -269,7 +269,8 @@ __attribute__((always_inline)) static inline void look_ahead(const struct cursor
 static int next(sqlite3_vtab_cursor *base)
 {
     struct cursor *cursor = (struct cursor *)base;
-    if (cursor->rows && cursor->rows == cursor->ordered && cursor->at + AHEAD < cursor->count)
+    if (cursor->rows && cursor->rows == cursor->ordered &&
+        cursor->at + PREFETCH_ROWS < cursor->count)
         look_ahead(cursor);
     if (++cursor->at < cursor->count || cursor->rows != cursor->block)
         return SQLITE_OK;

@@ -13,8 +13,8 @@
 /* Of a block, at most; it holds whatever is taken at once. */
 #define LAST_BLOCK ((size_t)1 << 20)
 
-/* A column is sparse when less than 1 / SPARSE of the rows may have something in it. */
-#define SPARSE 8
+/* A column is sparse when less than 1 / ROWS_PER_VALUE of the rows may have something in it. */
+#define ROWS_PER_VALUE 8
 
 struct nl_staged_keys {
     struct nl_block *block;
@@ -248,7 +248,7 @@ static void make_arrays(struct building *b)
             known += cells_of(b->runs[i], column).known ? b->runs[i]->keys->count : 0;
         size_t bytes = b->rows * column->size;
         void *array = *nl_column_array(b->f->trace, column) = nl_pagepool_fresh(pool, bytes);
-        b->sparse[c] = b->rows >= NL_FEW_ROWS && known < b->rows / SPARSE;
+        b->sparse[c] = b->rows >= NL_FEW_ROWS && known < b->rows / ROWS_PER_VALUE;
         if (b->sparse[c] && pattern)
             b->sparse[c] = nl_pagepool_repeat(pool, array, bytes, pattern);
     }

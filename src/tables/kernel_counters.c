@@ -11,10 +11,10 @@
 #include "base/sum.h"
 #include "store/signature.h"
 
-/* Thresholds of Nsight Compute's rule SOLBottleneck: under LATENCY of both peaks nothing is busy,
- * within BALANCED of each other both are. */
-#define LATENCY  0.6
-#define BALANCED 0.1
+/* Thresholds of Nsight Compute's rule SOLBottleneck: under LATENCY_BOUND_MOST of both peaks nothing is
+ * busy, within BALANCE_TOLERANCE of each other both are. */
+#define LATENCY_BOUND_MOST 0.6
+#define BALANCE_TOLERANCE  0.1
 
 enum value { MEASURED_NS, OCCUPANCY, WARPS, L2_HITS, SM, MEMORY, DRAM, DRAM_RATE, VALUES };
 
@@ -96,9 +96,9 @@ static const char *limiter(double sm, double memory)
 {
     if (isnan(sm) || isnan(memory))
         return NULL;
-    if (sm < LATENCY && memory < LATENCY)
+    if (sm < LATENCY_BOUND_MOST && memory < LATENCY_BOUND_MOST)
         return "latency";
-    if (fabs(sm - memory) < BALANCED)
+    if (fabs(sm - memory) < BALANCE_TOLERANCE)
         return "balanced";
     return sm > memory ? "compute" : "memory";
 }

@@ -269,13 +269,13 @@ void nl_fold_name(struct nl_str name, enum nl_fold_level level, struct nl_buf *o
     nl_fold_text(&starts, name, out);
 }
 
-#define LONGEST ((size_t)1 << 26)
+#define STACK_BYTES_MOST ((size_t)1 << 26)
 
 void nl_fold_init(struct nl_fold *fold, const struct nl_trace *trace, enum nl_fold_level level)
 {
     *fold = (struct nl_fold){.trace = trace, .level = level};
     nl_dict_init(&fold->texts);
-    nl_buf_init(&fold->text, LONGEST);
+    nl_buf_init(&fold->text, STACK_BYTES_MOST);
     find_starts(fold->starts, level);
     fold->ids = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *fold->ids);
 }

@@ -10,7 +10,7 @@
 #include "timeline/interval.h"
 #include "timeline/offcpu.h"
 
-#define LOST "lost: records of samples and switches"
+#define LOST_RECORDS "lost: records of samples and switches"
 
 struct gap {
     int64_t start, end;
@@ -40,7 +40,7 @@ struct nl_preempt {
 static bool lost_some(const struct nl_trace *trace)
 {
     for (uint32_t row = 0; row < trace->coverage.rows; row++)
-        if (nl_str_is(nl_trace_name(trace, trace->coverage.item[row]), LOST))
+        if (nl_str_is(nl_trace_name(trace, trace->coverage.item[row]), LOST_RECORDS))
             return true;
     return false;
 }

@@ -6,10 +6,10 @@
 #include "base/sort.h"
 #include "timeline/worksweep.h"
 
-#define LEAST_NAMES 3    /* numbered names on the host that say anything */
-#define RECURS      0.5  /* of the segments, on average, hold a numbered name: iterations */
-#define COMES_ONCE  0.34 /* fewer: layers */
-#define SAME_LAUNCH 0.5
+#define LEAST_NAMES          3   /* numbered names on the host that say anything */
+#define NUMBERED_SHARE_LEAST 0.5 /* of the segments, on average, hold a numbered name: iterations */
+#define COMES_ONCE           0.34 /* fewer: layers */
+#define SAME_LAUNCH          0.5
 
 static bool is_digit(char c)
 {
@@ -111,7 +111,7 @@ static enum nl_step_verdict judge(const struct nl_keyed *pairs, size_t found, si
     if (names < LEAST_NAMES)
         return NL_STEPS_NOT_TOLD;
     double share = (double)held / (double)names / (double)segments;
-    if (share >= RECURS)
+    if (share >= NUMBERED_SHARE_LEAST)
         return NL_STEPS_ARE_STEPS;
     return share < COMES_ONCE ? NL_STEPS_ARE_LAYERS : NL_STEPS_NOT_TOLD;
 }

@@ -7,10 +7,11 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-#define LEAST_STEPS  3   /* occurrences of a marker */
-#define LEAST_PERIOD 3   /* tokens per step: a loop over one kernel has no steps to tell apart */
-#define MOST_TRIALS  24  /* markers looked at closely */
-#define UNEVEN       0.6 /* spread of distances (deviation / mean) over which a name marks nothing */
+#define LEAST_STEPS  3  /* occurrences of a marker */
+#define LEAST_PERIOD 3  /* tokens per step: a loop over one kernel has no steps to tell apart */
+#define MOST_TRIALS  24 /* markers looked at closely */
+#define UNEVENNESS_MOST                                                                            \
+    0.6 /* spread of distances (deviation / mean) over which a name marks nothing */
 #define LEAST_SCORE  0.5
 #define AS_GOOD      0.97 /* of the best score: then the shorter period */
 #define SURE_AT_MOST 0.9
@@ -83,7 +84,7 @@ static bool can_mark(const struct detector *d, const struct name_facts *name)
 {
     return name->count >= LEAST_STEPS &&
            name->last - name->first >= (size_t)LEAST_PERIOD * (name->count - 1) &&
-           name->last - name->first >= d->count / 4 && unevenness(name) < UNEVEN;
+           name->last - name->first >= d->count / 4 && unevenness(name) < UNEVENNESS_MOST;
 }
 
 /* Cuts at every occurrence of `marker`; the last segment reaches to the end. */

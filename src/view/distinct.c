@@ -10,9 +10,9 @@
 
 #include "view/celltext.h"
 
-#define LEAST_WIDTH 12 /* below it, three parts say nothing */
-#define ROUNDS      6
-#define SHOWN_BYTES ((size_t)1 << 20)
+#define LEAST_WIDTH       12 /* below it, three parts say nothing */
+#define SHORTENING_ROUNDS 6
+#define SHOWN_BYTES       ((size_t)1 << 20)
 
 struct entry {
     struct nl_str text, cut;
@@ -167,8 +167,8 @@ void nl_distinct(struct nl_str *texts, size_t count, size_t width, struct nl_are
         if (texts[i].len > width && nl_celltext_width(texts[i]) > width)
             entries[wide++] = (struct entry){texts[i], elided(texts[i], width, arena), (uint32_t)i};
     bool any = wide > 1 && tell_apart(entries, wide, width, arena, false), more = any;
-    for (unsigned round = 1; more && round <= ROUNDS; round++)
-        more = tell_apart(entries, wide, width, arena, round == ROUNDS);
+    for (unsigned round = 1; more && round <= SHORTENING_ROUNDS; round++)
+        more = tell_apart(entries, wide, width, arena, round == SHORTENING_ROUNDS);
     for (size_t i = 0; any && i < wide; i++)
         texts[entries[i].row] = entries[i].cut;
     nl_free(entries);

@@ -10,7 +10,7 @@
 #define CURVE_POINTS 512
 #define LEAST_HEIGHT 10
 #define MOST_HEIGHT  24
-#define ROOM         4.0 /* the axes go that much beyond what they show */
+#define AXIS_MARGIN  4.0 /* the axes go that much beyond what they show */
 
 struct axes {
     struct nl_plot_axis x, y;
@@ -20,10 +20,10 @@ static void widen(struct nl_plot_axis *axis, double value)
 {
     if (!isfinite(value) || value <= 0)
         return;
-    if (!(axis->least > 0) || value / ROOM < axis->least)
-        axis->least = value / ROOM;
-    if (value * ROOM > axis->most)
-        axis->most = value * ROOM;
+    if (!(axis->least > 0) || value / AXIS_MARGIN < axis->least)
+        axis->least = value / AXIS_MARGIN;
+    if (value * AXIS_MARGIN > axis->most)
+        axis->most = value * AXIS_MARGIN;
 }
 
 static struct axes axes_of(const struct nl_roofline_roof *roofs, size_t count,

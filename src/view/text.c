@@ -19,11 +19,11 @@
 #define NOTE_ROWS     20
 #define PAGE_BYTES    ((size_t)1 << 31)
 
-#define BOLD    "\033[1m"
-#define DIM     "\033[2m"
-#define PLAIN   "\033[0m"
-#define LONGER  "\033[31m"
-#define SHORTER "\033[32m"
+#define BOLD          "\033[1m"
+#define DIM           "\033[2m"
+#define PLAIN         "\033[0m"
+#define SLOWER_COLOUR "\033[31m"
+#define FASTER_COLOUR "\033[32m"
 
 struct page {
     FILE *out;
@@ -135,7 +135,7 @@ static const char *row_style(const struct nl_result *result, size_t row)
         const struct nl_cell *cell = nl_result_cell(result, row, column);
         if (result->columns[column].meaning != NL_MEANS_CHANGE_NS || cell->type != NL_CELL_I64)
             continue;
-        return cell->i64 > 0 ? LONGER : cell->i64 < 0 ? SHORTER : DIM;
+        return cell->i64 > 0 ? SLOWER_COLOUR : cell->i64 < 0 ? FASTER_COLOUR : DIM;
     }
     return NULL;
 }

@@ -11,7 +11,7 @@
 #include "capture/gpu/gpu.h"
 #include "capture/shared/ticks.h"
 
-#define ROOM 512u
+#define PATH_BYTES 512u
 
 /* File → value: in the device's folder, or in that of its sensors. */
 static const struct {
@@ -37,7 +37,7 @@ static const struct {
 #define READS (sizeof reads / sizeof reads[0])
 
 struct card {
-    char folder[ROOM], sensors[ROOM]; /* "" = no sensors */
+    char folder[PATH_BYTES], sensors[PATH_BYTES]; /* "" = no sensors */
     struct gpu_info info;
     int64_t next_ns[READS];
     uint64_t refused, seen;
@@ -52,7 +52,7 @@ struct amd {
 /* The first line of a file; false when it cannot be read or is empty. */
 static bool line_of(const char *folder, const char *name, char *text, size_t room)
 {
-    char path[ROOM * 2];
+    char path[PATH_BYTES * 2];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -66,7 +66,7 @@ static bool line_of(const char *folder, const char *name, char *text, size_t roo
 
 static void find_sensors(struct card *card)
 {
-    char folder[ROOM + 16];
+    char folder[PATH_BYTES + 16];
     (void)snprintf(folder, sizeof folder, "%s/hwmon", card->folder);
     DIR *entries = opendir(folder);
     if (!entries)
@@ -81,7 +81,7 @@ static void find_sensors(struct card *card)
 static void describe_card(struct card *card)
 {
     struct gpu_info *info = &card->info;
-    char text[ROOM];
+    char text[PATH_BYTES];
     info->vendor = "amd";
     if (line_of(card->folder, "product_name", text, sizeof text))
         (void)snprintf(info->name, sizeof info->name, "%.90s", text);
@@ -133,7 +133,7 @@ static void find_cards(struct amd *amd, const char *folder)
 
 static void *amd_open(const char *root, char why[GPU_WHY])
 {
-    char folder[ROOM];
+    char folder[PATH_BYTES];
     struct amd *amd = nl_zalloc(sizeof *amd);
     (void)snprintf(folder, sizeof folder, "%.400s/sys/class/drm", root);
     find_cards(amd, folder);

@@ -14,7 +14,7 @@
 #include "capture/recorder/source.h"
 #include "capture/shared/ticks.h"
 
-#define TAKE 512u
+#define VALUES_PER_TAKE 512u
 
 struct gpus {
     struct gpuwatch *watch;
@@ -61,9 +61,9 @@ static void record(struct source_run *run, struct part *part, const struct gpu_v
 static void take_values(struct source_run *run, struct part *part)
 {
     struct gpus *gpus = run->state;
-    struct gpu_value values[TAKE];
+    struct gpu_value values[VALUES_PER_TAKE];
     size_t count;
-    while ((count = gpuwatch_take(gpus->watch, values, TAKE)) > 0) {
+    while ((count = gpuwatch_take(gpus->watch, values, VALUES_PER_TAKE)) > 0) {
         if (!part)
             gpus->homeless += count;
         for (size_t i = 0; part && i < count; i++)
@@ -101,12 +101,12 @@ static void take_processes(struct source_run *run, unsigned devices)
 static void heed_window(struct source_run *run, const struct gpuwatch_state *state)
 {
     struct gpus *gpus = run->state;
-    struct gpu_value values[TAKE];
+    struct gpu_value values[VALUES_PER_TAKE];
     uint32_t moves = __atomic_load_n(&parts_control(run->parts)->gate_changes, __ATOMIC_RELAXED);
     if (moves == gpus->moves)
         gpus->drops += state->losses.dropped - gpus->drops_seen;
     else
-        while (gpuwatch_take(gpus->watch, values, TAKE) > 0)
+        while (gpuwatch_take(gpus->watch, values, VALUES_PER_TAKE) > 0)
             ;
     gpus->moves = moves;
     gpus->drops_seen = state->losses.dropped;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "capture/shared/ticks.h"
 
-#define TAKE 512u
+#define VALUES_PER_TAKE 512u
 
 struct machine *machine_start(const char *root)
 {
@@ -20,7 +20,7 @@ struct machine *machine_start(const char *root)
 
 static void read_gpus(struct machine *machine)
 {
-    struct gpu_value values[TAKE];
+    struct gpu_value values[VALUES_PER_TAKE];
     size_t count;
     gpuwatch_state(machine->watch, &machine->gpu_state);
     if (!machine->gpu_state.opened)
@@ -31,7 +31,7 @@ static void read_gpus(struct machine *machine)
     }
     for (unsigned i = 0; i < machine->gpu_count; i++)
         gpuwatch_info(machine->watch, i, &machine->gpus[i].info, &machine->gpus[i].absent);
-    while ((count = gpuwatch_take(machine->watch, values, TAKE)) > 0)
+    while ((count = gpuwatch_take(machine->watch, values, VALUES_PER_TAKE)) > 0)
         for (size_t i = 0; i < count; i++)
             (void)gpu_latest_see(&machine->gpus[values[i].device].latest, values[i].metric,
                                  values[i].value);

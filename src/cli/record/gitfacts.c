@@ -16,9 +16,9 @@
 
 #include "base/mem.h"
 
-#define LINE       4096
-#define PATIENCE   500 /* ms for git status */
-#define COMMIT_HEX "0123456789abcdef"
+#define LINE              4096
+#define STATUS_TIMEOUT_MS 500 /* ms for git status */
+#define COMMIT_HEX        "0123456789abcdef"
 
 extern char **environ;
 
@@ -112,7 +112,7 @@ static int ask_status(int from, pid_t child)
     char byte;
     int status;
     struct pollfd wait = {.fd = from, .events = POLLIN};
-    bool told = poll(&wait, 1, PATIENCE) > 0;
+    bool told = poll(&wait, 1, STATUS_TIMEOUT_MS) > 0;
     ssize_t got = told ? read(from, &byte, 1) : -1;
     if (!told || got > 0)
         kill(child, SIGKILL);

@@ -229,12 +229,13 @@ static void sort_events(struct rocpd *load)
 }
 
 /* Events that are passed on the way to the next one before it is searched for. */
-#define NEAR 16
+#define SEARCH_WINDOW 16
 
 /* The first event from place `from` on whose id is not below `id`, looking at some only. */
 static size_t near(const struct rocpd *load, size_t from, int64_t id)
 {
-    size_t at = from, most = load->event_count - from < NEAR ? load->event_count : from + NEAR;
+    size_t at = from, most = load->event_count - from < SEARCH_WINDOW ? load->event_count
+                                                                      : from + SEARCH_WINDOW;
     while (at < most && load->event[at].id < id)
         at++;
     return at;

@@ -476,7 +476,7 @@ static inline enum chrome_status parse_field(struct chrome_parser *parser,
 }
 
 /* Fields that are mostly what they were in the event before. */
-#define STEADY                                                                                     \
+#define STEADY_FIELDS                                                                              \
     (1u << CHROME_F_PH | 1u << CHROME_F_CAT | 1u << CHROME_F_PID | 1u << CHROME_F_TID |            \
      1u << CHROME_F_S)
 
@@ -523,7 +523,7 @@ enum chrome_status chrome_parse(struct chrome_parser *parser, struct chrome_even
             if (m.closed)
                 break;
         }
-        bool steady = STEADY >> field & 1;
+        bool steady = STEADY_FIELDS >> field & 1;
         if (met.count && !steady && field < CHROME_F_COUNT) {
             chrome_run_learn(&parser->runs[met.key], &met, at, field);
             met.count = 0;

@@ -336,8 +336,8 @@ static int by_order(const void *x, const void *y)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Processes by thread, as thread names tell them; SEVERAL where two processes have the same. */
-#define SEVERAL ((uint64_t)1 << 63)
+/* Processes by thread, from the thread names; SEVERAL_PROCESSES where two have the same thread. */
+#define SEVERAL_PROCESSES ((uint64_t)1 << 63)
 
 static void learn_threads(struct gpurows_map *owners, const struct chrome_worker *workers,
                           unsigned count)
@@ -350,7 +350,7 @@ static void learn_threads(struct gpurows_map *owners, const struct chrome_worker
             uint64_t *owner =
                 gpurows_map_put(owners, (uint64_t)label->tid, (uint64_t)label->pid, NULL);
             if (*owner != (uint64_t)label->pid)
-                *owner = SEVERAL;
+                *owner = SEVERAL_PROCESSES;
         }
 }
 
@@ -364,7 +364,7 @@ static uint32_t sample_lane(struct chrome_stacks *stacks, const struct gpurows_m
         return sample->lane;
     if (pid == NL_NULL_I64 && sample->tid != NL_NULL_I64)
         owner = gpurows_map_find(owners, (uint64_t)sample->tid);
-    if (owner && *owner != SEVERAL)
+    if (owner && *owner != SEVERAL_PROCESSES)
         pid = (int64_t)*owner;
     return cpuprofile_lane(&stacks->profile, pid, sample->tid, nl_str(""));
 }

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 
-#define TIME_MAX NL_TIME_MAX
-#define SPARSE   8
+#define TIME_MAX            NL_TIME_MAX
+#define ARRAY_SLOTS_PER_KEY 8
 
 void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t source,
                    struct nl_job *job)
@@ -296,12 +296,12 @@ static void grow(struct gpurows_map *map)
     nl_free(old.pairs);
 }
 
-/* Is there a place for the key in the array, which may have SPARSE places per key? Makes it. */
+/* Whether the array has a place for the key; grows it up to ARRAY_SLOTS_PER_KEY places per key. */
 static bool has_place(struct gpurows_map *map, uint64_t key)
 {
     if (key < map->small_size)
         return true;
-    if (key >= (map->small_count + map->pair_count + 16) * SPARSE)
+    if (key >= (map->small_count + map->pair_count + 16) * ARRAY_SLOTS_PER_KEY)
         return false;
     size_t size = map->small_size ? map->small_size * 2 : 64;
     size = size > key ? size : (size_t)key + 1;

@@ -6,7 +6,7 @@
 #include "ingest/perfetto/perfetto.h"
 
 /* Records that are fetched before they are looked at: those of a track are spread over the file. */
-#define AHEAD 12
+#define PREFETCH_RECORDS 12
 
 struct pairing {
     struct perfetto_load *load;
@@ -316,8 +316,8 @@ static void sort_records(const struct perfetto_load *load, struct nl_keyed *orde
         uint64_t key = order[first].key, last = 0;
         bool ascends = true;
         for (i = first; i < count && order[i].key == key; i++) {
-            if (i + AHEAD < count)
-                __builtin_prefetch(&load->records[order[i + AHEAD].row]);
+            if (i + PREFETCH_RECORDS < count)
+                __builtin_prefetch(&load->records[order[i + PREFETCH_RECORDS].row]);
             order[i].key = nl_sort_key(load->records[order[i].row].ts);
             ascends = ascends && last <= order[i].key;
             last = order[i].key;
@@ -336,8 +336,8 @@ bool perfetto_finish(struct perfetto_load *load)
     bool going = true;
     sort_records(load, order, count);
     for (size_t i = 0; i < count && going; i++) {
-        if (i + AHEAD < count)
-            __builtin_prefetch(&load->records[order[i + AHEAD].row]);
+        if (i + PREFETCH_RECORDS < count)
+            __builtin_prefetch(&load->records[order[i + PREFETCH_RECORDS].row]);
         uint32_t track = load->records[order[i].row].track;
         if (i && track != load->records[order[i - 1].row].track)
             close_track(&pairing);

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "ingest/lib/wholefile.h"
 
-#define LONGEST ((size_t)64 << 10) /* of one text of a node */
+#define TEXT_BYTES_MOST ((size_t)64 << 10) /* of one text of a node */
 
 /* What a node may tell about itself. Files and environments are not among it. */
 static const char *const kept[] = {"rf_id",
@@ -52,7 +52,7 @@ static const char *const kept[] = {"rf_id",
 
 uint32_t torchet_text(struct torchet *et, struct nl_str text)
 {
-    if (text.len > LONGEST) {
+    if (text.len > TEXT_BYTES_MOST) {
         et->shortened++;
         return NL_NO_NAME;
     }
@@ -84,7 +84,7 @@ void torchet_fact(struct torchet *et, struct nl_str name, struct nl_str value, b
         et->others++;
         return;
     }
-    if (value.len > LONGEST) {
+    if (value.len > TEXT_BYTES_MOST) {
         et->shortened++;
         return;
     }
@@ -197,7 +197,7 @@ bool torchet_load(struct nl_builder *builder, uint32_t source, const unsigned ch
     struct torchet et = {
         .builder = builder, .stage = nl_stage_new(builder), .job = job, .source = source};
     nl_stage_begin(et.stage, source, 0);
-    nl_buf_init(&et.detail, 4 * LONGEST);
+    nl_buf_init(&et.detail, 4 * TEXT_BYTES_MOST);
     bool done = load_document(&et, bytes, len, err);
     if (done && !et.nodes)
         done = nl_fail(err, NL_FORMAT, "no nodes in this execution trace%s",
