@@ -250,6 +250,27 @@ def chrome(name, profile):
         "SELECT bytes, total_allocated, count(*) FROM memory GROUP BY 1, 2 ORDER BY 1, 2"])
 
 
+def device_ranges():
+    """Ranges on a device are no device work: readers such as HTA take what has a `stream` for work."""
+    profile = made("ranges.json")
+    place = {"device": 1, "stream": 7, "context": 1, "correlation": 3}
+    with open(profile, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4, "tid": 5, "ts": 1, "dur": 2,
+             "args": {"correlation": 3}},
+            {"ph": "X", "cat": "kernel", "name": "k", "pid": 1, "tid": 7, "ts": 10, "dur": 5, "args": place},
+            {"ph": "X", "cat": "gpu_user_annotation", "name": "forward", "pid": 1, "tid": 7, "ts": 9, "dur": 8, "args": {}},
+        ]}, file)
+    path, _ = export(profile, "chrome", "ranges-chrome.json")
+    with open(path, encoding="utf-8") as file:
+        found = {e.get("cat"): e["args"] for e in json.load(file)["traceEvents"] if e["ph"] == "X"}
+    tally.check("chrome: ranges on devices have no argument `stream`, kernels have",
+                "stream" not in found["gpu_user_annotation"] and found["kernel"]["stream"] == 7, str(found))
+    same_answers("chrome ranges", profile, path, [
+        "SELECT s.kind, s.name, l.kind AS lane, l.stream, d.ordinal FROM slices s JOIN lanes l ON l.id = s.lane "
+        "LEFT JOIN devices d ON d.id = l.device ORDER BY s.ts"])
+
+
 # ---- tables ----
 
 def cell(text):
@@ -903,7 +924,7 @@ def main():
     parts += [("windows", windows, ()), ("outputs", outputs, ()), ("folders", folders, ()),
               ("open", open_perfetto, ()), ("open page", open_page, ()), ("words alone", words_alone, ()),
               ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ()),
-              ("otlp limit", otlp_limit, ())]
+              ("otlp limit", otlp_limit, ()), ("chrome ranges", device_ranges, ())]
     if not ZSTD:
         tally.skip("parquet", "no libzstd")
     for name, run, arguments in parts:

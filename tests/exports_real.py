@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Exports as their real consumers read them: pyarrow, pandas, Polars, DuckDB, Perfetto's protobuf schema,
-`go tool pprof`, speedscope's reader, prometheus_client, opentelemetry-proto, TensorBoard.
+`go tool pprof`, speedscope's importer in its own application, prometheus_client, opentelemetry-proto, TensorBoard's
+event reader, Holistic Trace Analysis.
 
     tests/exports_real.py [WORD...]      parts whose name contains a WORD
 
 Each part needs a package; without it the part is skipped, with the reason. `make test-frameworks` puts
-them into build/venv-exports and runs this file with its interpreter.
+them into build/venv-exports, build/venv-hta and build/node-exports and runs this file with the first one's interpreter.
 """
 import base64
 import importlib
@@ -25,6 +26,8 @@ if os.path.exists(PYTHON) and os.path.abspath(sys.prefix) != os.path.dirname(os.
 tally = Tally("exports_real")
 SHARED = os.path.join(os.path.dirname(ROOT), "shared", "samples")
 TRAIN = os.path.join(FIXTURES, "torch_cpu_train.json.gz")
+HTA_TRACE = ("torch/facebookresearch+HolisticTraceAnalysis/tests/data/ns_resolution_trace/"
+             "rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz")
 H100 = os.path.join(SHARED, "nsys", "GindaChen+nsys-ai__tests__fixtures__h100_2gpu_1s.sqlite")
 STACKS = os.path.join(os.path.dirname(FIXTURES), "corpus", "perf")
 
@@ -177,6 +180,13 @@ def pandas(name, profile):
             continue  # the analysis shows fewer columns than SQL
         count = sql(profile, "SELECT count(*) FROM " + table)[1][0][0]
         tally.check("pandas %s: %s.csv, %d rows" % (name, table, count), len(frame) == count)
+        if "dur" in frame.columns and "name" in frame.columns and count:
+            groups = frame.groupby("name", dropna=False)["dur"].agg(["count", "sum"])
+            theirs = sorted((str(plain(key)), int(row["count"]), int(row["sum"])) for key, row in groups.iterrows())
+            ours = sorted((str(key), n, total or 0) for key, n, total in
+                          sql(profile, "SELECT name, count(dur), sum(dur) FROM %s GROUP BY name" % table)[1])
+            tally.check("pandas %s: %s.csv grouped by name" % (name, table), theirs == ours,
+                        next((str(pair) for pair in zip(ours, theirs) if pair[0] != pair[1]), ""))
 
 
 def ranks(name, profile):
@@ -217,6 +227,122 @@ def perfetto(name, profile):
     tally.check("perfetto's schema %s: every packet is known" % name, not unknown)
 
 
+def prometheus(name, profile):
+    """prometheus_client's parser of OpenMetrics: every sample, its unit and type, the histogram of steps."""
+    parser = module("prometheus_client.openmetrics.parser")
+    with open(export(profile, "openmetrics", name + "-real.prom"), encoding="utf-8") as file:
+        families = {f.name: f for f in parser.text_fd_to_metric_families(file)}
+    devices = families.get("neurolens_device_wall_seconds")
+    walls = {(s.labels["rank"], s.labels["device"]): s.value for s in devices.samples} if devices else {}
+    ours = {("" if rank is None else str(rank), "" if device is None else str(device)): wall / 1e9
+            for rank, device, wall in sql(profile, "SELECT rank, device, wall_ns FROM time_breakdown")[1]}
+    tally.check("prometheus_client %s: wall of %d devices" % (name, len(ours)), walls == ours and
+                (not devices or (devices.type, devices.unit) == ("gauge", "seconds")), str(walls))
+    kernels = sql(profile, "SELECT name, count, total_ns FROM kernel_summary ORDER BY total_ns DESC, name LIMIT 100")[1]
+    told = families.get("neurolens_kernel_seconds")
+    values = {(s.name, s.labels["kernel"]): s.value for s in told.samples if "quantile" not in s.labels} if told else {}
+    tally.check("prometheus_client %s: %d kernels, their counts and sums" % (name, len(kernels)), all(
+        values.get(("neurolens_kernel_seconds_sum", kernel)) == total / 1e9 and
+        values.get(("neurolens_kernel_seconds_count", kernel)) == count for kernel, count, total in kernels), str(kernels[:1]))
+    steps = families.get("neurolens_step_seconds")
+    if steps:
+        counts = [s.value for s in steps.samples if s.name.endswith("_count")]
+        largest = [s.value for s in steps.samples if s.labels.get("le") == "+Inf"]
+        tally.check("prometheus_client %s: a histogram of steps" % name, steps.type == "histogram" and counts == largest)
+
+
+def tensorboard(name, profile):
+    """TensorBoard's own reader of event files."""
+    accumulator = module("tensorboard.backend.event_processing.event_accumulator")
+    folder = os.path.join(scratch(), name + "-board")
+    os.mkdir(folder)
+    export(profile, "tensorboard", os.path.join(folder, "events.out.tfevents.1.neurolens"))
+    events = accumulator.EventAccumulator(folder, size_guidance={accumulator.TENSORS: 0}).Reload()
+    tags = events.Tags()["tensors"]
+    util = module("tensorboard.util.tensor_util")
+    values = {tag: [(e.step, util.make_ndarray(e.tensor_proto).item()) for e in events.Tensors(tag)] for tag in tags}
+    steps = sorted(dur / 1e6 for dur, in sql(profile, "SELECT dur FROM steps")[1])
+    told = sorted(v for tag, list_ in values.items() if tag.startswith("step_time_ms") for _, v in list_)
+    tally.check("TensorBoard %s: lengths of %d steps" % (name, len(steps)),
+                all(any(abs(v - s) < 1e-3 * max(1, s * 1e-4) for v in told) for s in steps) and len(told) >= len(steps), str(told[:5]))
+    text = [tag for tag in tags if events.SummaryMetadata(tag).plugin_data.plugin_name == "text"]
+    report = values[text[0]][0][1].decode() if text else ""
+    scalars = [tag for tag in tags if events.SummaryMetadata(tag).plugin_data.plugin_name == "scalars"]
+    tally.check("TensorBoard %s: %d scalars and the report as Markdown" % (name, len(scalars)),
+                report.startswith("#") and "|" in report and len(scalars) + len(text) == len(tags) and scalars, str(tags))
+
+
+def browser_tools(*packages):
+    """Chromium, node and the folder of node_modules that has these packages."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    node, folder = shutil.which("node"), os.path.join(ROOT, "build", "node-exports")
+    for package in packages:
+        if not os.path.isdir(os.path.join(folder, "node_modules", package)):
+            raise LookupError("no %s; make test-frameworks installs it" % package)
+    if not browser or not node:
+        raise LookupError("no Chromium" if node else "no node")
+    return browser, node, folder
+
+
+def speedscope(name, profile):
+    """speedscope's own importer, in its application: what it holds of our file is what the profile has."""
+    browser, node, folder = browser_tools("speedscope", "playwright-core")
+    path = export(profile, "speedscope", name + "-real.speedscope.json")
+    done = subprocess.run([node, os.path.join(ROOT, "tests", "speedscope_read.mjs"), path, folder, browser],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
+    told = json.loads(done.stdout or "{}")
+    profiles = told.get("profiles", [])
+    tally.check("speedscope %s: its importer takes the file" % name, profiles and not told["faults"],
+                done.stderr.decode()[-800:] + str(told.get("faults")))
+    device = [p for p in profiles if p["name"].startswith("device time")]
+    total = sql(profile, "SELECT sum(dur) FROM slices WHERE kind IN ('kernel', 'memcpy', 'memset')")[1][0][0]
+    tally.check("speedscope %s: device time weighs %s ns" % (name, total), [p["total"] for p in device] == ([total] if total else []),
+                str([p["total"] for p in device]))
+    if device:
+        selfs = {frame: self for frame, self, _ in device[0]["frames"] if self}
+        ours = dict(sql(profile, "SELECT name, sum(dur) FROM slices WHERE kind IN ('kernel', 'memcpy', 'memset') GROUP BY name")[1])
+        tally.check("speedscope %s: %d kernels and copies by name" % (name, len(ours)), selfs == ours)
+    names = {frame for p in profiles for frame, _, _ in p["frames"]}
+    missing = [n for n, in sql(profile, "SELECT DISTINCT name FROM slices WHERE name <> ''")[1] if n not in names]
+    tally.check("speedscope %s: every name is a frame" % name, not missing, str(missing[:3]))
+
+
+def hta(name, profile):
+    """Holistic Trace Analysis on our Chrome JSON; where the profile is Kineto's, the same as on the original."""
+    python = os.path.join(ROOT, "build", "venv-hta", "bin", "python")
+    if not os.path.exists(python):
+        raise LookupError("no HolisticTraceAnalysis; make test-frameworks installs it")
+    originals = {"h100": None, "train": os.path.join(SHARED, HTA_TRACE)}
+    profile = originals[name] or profile
+    if not os.path.exists(profile):
+        raise LookupError("no ../shared")
+
+    def ask(path):
+        done = subprocess.run([python, os.path.join(ROOT, "tests", "hta_read.py"), path], timeout=300,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode()[-1500:])
+        return json.loads(done.stdout)
+    ours = ask(export(profile, "chrome", name + "-hta.json"))
+    mine = ours["ranks"]["0"]
+    if originals[name]:
+        theirs = ask(profile)
+        tally.check("HTA: the same device work by name, launches, steps and events as of the original",
+                    theirs["ranks"] == ours["ranks"] and theirs["launches"] == ours["launches"] and theirs["kinds"] == ours["kinds"])
+        # The original's times have 16 digits, so that its doubles are a quarter of a microsecond apart.
+        near = all(abs(a[key] - b[key]) < 1 for a, b in zip(theirs["temporal"], ours["temporal"]) for key in a)
+        tally.check("HTA: the same breakdown of time as of the original", near, "%s\n%s" % (theirs["temporal"], ours["temporal"]))
+        return
+    work = " FROM slices s JOIN lanes l ON l.id = s.lane WHERE l.stream IS NOT NULL"
+    wanted = {n: [count, total] for n, count, total in sql(
+        profile, "SELECT s.name, count(*), sum(s.dur)" + work + " GROUP BY 1")[1]}
+    found = {n: [count, round(total * 1000)] for n, (count, total) in mine["device"].items()}
+    tally.check("HTA %s: %d names of device work, their counts and sums" % (name, len(wanted)), found == wanted,
+                next((str((n, wanted.get(n), found.get(n))) for n in {**wanted, **found} if wanted.get(n) != found.get(n)), ""))
+    linked = sql(profile, "SELECT count(s.link)" + work)[1][0][0]
+    tally.check("HTA %s: %d launches are found" % (name, linked), mine["linked"] == linked, str(mine["linked"]))
+
+
 def go_pprof(name, profile):
     if not shutil.which("go"):
         raise LookupError("no go on the PATH")
@@ -231,7 +357,8 @@ def go_pprof(name, profile):
 
 
 def main():
-    for part in (pyarrow, arrow, otlp, duckdb, polars, pandas, ranks, perfetto, go_pprof):
+    for part in (pyarrow, arrow, otlp, duckdb, polars, pandas, prometheus, tensorboard, speedscope, hta, ranks, perfetto,
+                 go_pprof):
         for name, profile in profiles():
             what = "%s %s" % (part.__name__, name)
             if len(sys.argv) > 1 and not any(word in what for word in sys.argv[1:]):

@@ -195,7 +195,12 @@ if [ -x build/neurolens ]; then
     say "exports as their consumers read them"
     [ -x build/venv-exports/bin/python ] || "$python" -m venv build/venv-exports
     build/venv-exports/bin/python -m pip install --quiet pyarrow pandas polars duckdb perfetto protobuf \
-        opentelemetry-proto viztracer
+        opentelemetry-proto prometheus_client tensorboard viztracer
+    [ -x build/venv-hta/bin/python ] || "$python" -m venv build/venv-hta # it wants an older pandas
+    build/venv-hta/bin/python -m pip install --quiet HolisticTraceAnalysis
+    if command -v npm >/dev/null; then
+        npm install --silent --no-audit --no-fund --prefix build/node-exports speedscope playwright-core
+    fi
     python3 tests/exports_real.py
     python3 tests/open_real.py
     say "sampling every Python that is here"

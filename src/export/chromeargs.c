@@ -211,6 +211,8 @@ static void put_kernel(struct put *put, uint32_t row)
     }
 }
 
+/* What PyTorch's profiler calls `stream` makes an event device work to readers such as HTA, so ranges say it by another
+ * name. */
 static void put_place(struct put *put, uint32_t lane)
 {
     const struct nl_lane_table *table = &put->args->trace->lane;
@@ -218,7 +220,8 @@ static void put_place(struct put *put, uint32_t lane)
         return;
     put_number(put, "device", nl_lane_ordinal(put->args->trace, lane));
     put_number(put, "context", table->context[lane]);
-    put_number(put, "stream", table->stream[lane]);
+    put_number(put, table->kind[lane] == NL_LANE_GPU_ANNOTATION ? "annotated stream" : "stream",
+               table->stream[lane]);
 }
 
 /* Arguments that are an object are put beside the others, without their braces. */

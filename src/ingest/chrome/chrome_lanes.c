@@ -150,6 +150,8 @@ uint32_t chrome_device_lane(struct chrome_worker *worker, enum nl_lanekind kind)
     int64_t rank = event_rank(event), number = pid.number, context = NL_NULL_I64;
     if (device)
         chrome_integer(device, &number);
+    if (!stream && kind == NL_LANE_GPU_ANNOTATION)
+        stream = chrome_arg(event, CHROME_ARG_RANGE_STREAM);
     if (!stream && chrome_has(event, CHROME_F_TID))
         stream = &event->field[CHROME_F_TID];
     if (chrome_arg(event, CHROME_ARG_CONTEXT) && kind != NL_LANE_SYNC)
