@@ -828,6 +828,47 @@ def open_page():
     tally.check("open: two viewers at once are refused", done.status == 2 and "give one" in done.stderr, done.describe())
 
 
+def open_nsight_report():
+    """A .nsys-rep goes through `nsys export`; here a stand-in of that name, which copies what it is told to."""
+    tools, database = os.path.join(scratch(), "tools"), os.path.join(scratch(), "made.sqlite")
+    os.makedirs(tools, exist_ok=True)
+    done = neurolens(["export", TRAIN, "--to", "nsys-sqlite", "-o", database])
+    tally.check("open FILE.nsys-rep: a database to hand out", done.status == 0, done.describe())
+    said = os.path.join(scratch(), "nsys.words")
+    with open(os.path.join(tools, "nsys"), "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\nprintf "%%s\\n" "$@" > "%s"\nwhile [ "$1" != --output ]; do shift; done\ncp "%s" "$2"\n' % (said, database))
+    os.chmod(file.name, 0o755)
+    report = os.path.join(scratch(), "a report.nsys-rep")
+    with open(report, "wb") as file:
+        file.write(b"NVIDIA Tegra Profiler Report\0" + bytes(4000))
+    program = subprocess.Popen([PROGRAM, "open", report, "--page", "--no-browser"], cwd=scratch(), stdin=subprocess.DEVNULL,
+                               env=dict(environment(scratch()), PATH=tools + ":" + os.environ["PATH"]),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        match = re.fullmatch(r"http://(127\.0\.0\.1:\d+)(/[0-9a-f]{32}/)", program.stdout.readline().decode().strip())
+        answer = match and re.search(rb'<script type="application/json" id="answer">(.*?)</script>', ask(*match.groups())[2], re.S)
+        told = answer and json.loads(answer[1])
+        count = sql(TRAIN, "SELECT count(*) AS n FROM ops")[0]["n"]
+        with open(said, encoding="utf-8") as file:
+            words = file.read().split("\n")
+        tally.check("open FILE.nsys-rep: `nsys export` turns it into what is shown, %d ranges" % count, bool(told) and
+                    told["profile"]["formats"] == ["nsys-rep"] and told["profile"]["events"]["nvtx"] >= count and
+                    words[:3] == ["export", "--type", "sqlite"] and report in words, str(told and told["profile"]))
+    finally:
+        program.send_signal(signal.SIGINT)
+        program.wait(20)
+    alone = os.path.join(scratch(), "no-tools")
+    os.makedirs(alone, exist_ok=True)
+    without = neurolens(["open", report, "--page", "--no-browser"], extra={"PATH": alone})
+    tally.check("open FILE.nsys-rep: without nsys, the command that makes what can be read", without.status == 5 and
+                "nsys export --type sqlite -o out.sqlite '%s'" % report in without.stderr, without.describe())
+    with open(os.path.join(tools, "nsys"), "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\nexit 3\n")
+    failed = neurolens(["open", report, "--page", "--no-browser"], extra={"PATH": tools})
+    tally.check("open FILE.nsys-rep: an nsys that fails", failed.status == 5 and "nsys export failed" in failed.stderr,
+                failed.describe())
+
+
 def words_alone():
     """A profile alone: open on a terminal, info in a pipe."""
     piped = neurolens([TRAIN])
@@ -923,6 +964,7 @@ def main():
             parts.append(("tensorboard " + name, tensorboard, (name, path)))
     parts += [("windows", windows, ()), ("outputs", outputs, ()), ("folders", folders, ()),
               ("open", open_perfetto, ()), ("open page", open_page, ()), ("words alone", words_alone, ()),
+              ("open nsight report", open_nsight_report, ()),
               ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ()),
               ("otlp limit", otlp_limit, ()), ("chrome ranges", device_ranges, ())]
     if not ZSTD:
