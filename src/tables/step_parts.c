@@ -39,21 +39,28 @@ static int64_t sum(const int64_t *values, size_t count)
     return total;
 }
 
+/* The lengths of a part in the steady steps of `items`; how many there are. */
+static size_t steady_values(const struct nl_step_time *items, size_t count, size_t part,
+                            int64_t *values)
+{
+    size_t steady = 0;
+    for (size_t i = 0; i < count; i++)
+        if (items[i].step->phase == NL_STEP_STEADY)
+            values[steady++] = items[i].parts[part];
+    return steady;
+}
+
 /* One row per part, over the steady ones of `items`. */
 static void step_parts_add_rows(struct nl_result *result, const struct nl_step_time *items,
                                 size_t count)
 {
     static const unsigned percents[] = {50, 90, 95, 99};
-    int64_t *values = nl_alloc((count + 1) * sizeof *values), whole = 0;
-    for (size_t part = 0; part < NL_STEP_PARTS; part++) {
-        size_t steady = 0;
-        for (size_t i = 0; i < count; i++)
-            if (items[i].step->phase == NL_STEP_STEADY)
-                values[steady++] = items[i].parts[part];
-        if (!steady)
-            break;
+    int64_t *values = nl_alloc((count + 1) * sizeof *values);
+    size_t steady = steady_values(items, count, NL_PART_WALL, values);
+    int64_t whole = sum(values, steady);
+    for (size_t part = 0; part < NL_STEP_PARTS && steady; part++) {
+        (void)steady_values(items, count, part, values);
         int64_t total = sum(values, steady);
-        whole = part == NL_PART_WALL ? total : whole;
         nl_sort_i64(values, steady);
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_rank] = nl_cell_i64(items[0].rank);
@@ -63,7 +70,7 @@ static void step_parts_add_rows(struct nl_result *result, const struct nl_step_t
         cells[AT_mean_ns] = nl_cell_f64((double)total / (double)steady);
         cells[AT_share] = nl_answer_share(total, whole);
         for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
-            cells[6 + i] = nl_answer_percentile(values, steady, percents[i]);
+            cells[AT_p50_ns + i] = nl_answer_percentile(values, steady, percents[i]);
         cells[AT_max_ns] = nl_cell_i64(values[steady - 1]);
     }
     nl_free(values);

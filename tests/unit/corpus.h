@@ -8,19 +8,25 @@
 #include "ingest/ingest.h"
 
 /* NULL: it cannot be read, which is printed. */
-static inline struct nl_trace *corpus_ingest(const char *folder, const char *name)
+static inline struct nl_trace *corpus_ingest_path(const char *path)
 {
-    char path[512];
     const char *paths[] = {path};
     struct nl_err err;
     struct nl_job job = {.threads = 1};
     struct nl_ingest_options options = {.rank = NL_NULL_I64};
     nl_err_clear(&err);
-    snprintf(path, sizeof path, "%s/corpus/%s/%s", check_folder, folder, name);
     struct nl_trace *trace = nl_ingest(paths, 1, &options, &job, &err);
     if (!trace)
         printf("    %s\n", err.text);
     return trace;
+}
+
+/* The same of a file of tests/corpus. */
+static inline struct nl_trace *corpus_ingest(const char *folder, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/corpus/%s/%s", check_folder, folder, name);
+    return corpus_ingest_path(path);
 }
 
 /* The count of an item; 0: there is none. */

@@ -146,6 +146,8 @@ static void kineto_facts(void)
     CHECK_STR(nl_trace_name(t, t->device.name[0]), "NVIDIA H100");
     CHECK_STR(nl_trace_name(t, t->device.vendor[0]), "nvidia");
     CHECK_INT(t->device.sm_count[0], 132);
+    CHECK_INT(t->device.compute_major[0], 9);
+    CHECK_INT(t->device.compute_minor[0], 0); /* 0 is a number, too */
     CHECK_INT(t->device.max_warps_per_sm[0], 64);
     CHECK_INT(t->process.rows, 1); /* device 5's label and "Spans" make no process */
     CHECK_INT(t->process.pid[0], 6583);

@@ -1,4 +1,7 @@
 /* TensorRT files that belong together: layers get their times and their details. */
+#include <unistd.h>
+
+#include "base/units.h"
 #include "tables/analyze.h"
 #include "corpus.h"
 
@@ -32,6 +35,50 @@ static void layers_are_joined(void)
         }
         nl_trace_free(trace);
     }
+}
+
+/* More layers than files of one engine may lie apart: rows of one file are one part, not a part each. */
+static void large_engines_are_joined(void)
+{
+    enum { LAYERS = 150 };
+    char folder[] = "/tmp/trt-layers-XXXXXX", times[64], details[64];
+    REQUIRE(mkdtemp(folder));
+    snprintf(times, sizeof times, "%s/net.profile.json", folder);
+    snprintf(details, sizeof details, "%s/net.graph.json", folder);
+    FILE *profile = fopen(times, "w"), *graph = fopen(details, "w");
+    REQUIRE(profile && graph);
+    fprintf(profile, "[{\"count\": 10}\n");
+    fprintf(graph, "{\"Layers\": [");
+    for (int i = 0; i < LAYERS; i++) {
+        fprintf(
+            profile,
+            ",{\"name\": \"Conv_%d\", \"timeMs\": %d, \"averageMs\": %d.0, \"percentage\": 1}\n", i,
+            10 * (i + 1), i + 1);
+        fprintf(graph,
+                "%s{\"Name\": \"Conv_%d\", \"LayerType\": \"CaskConvolution\", \"TacticName\": "
+                "\"kernel_%d\"}\n",
+                i ? "," : "", i, i);
+    }
+    fprintf(profile, "]\n");
+    fprintf(graph, "]}\n");
+    REQUIRE(fclose(profile) == 0 && fclose(graph) == 0);
+    struct nl_trace *trace = corpus_ingest_path(folder);
+    unlink(times);
+    unlink(details);
+    rmdir(folder);
+    REQUIRE(trace);
+    CHECK_INT(trace->node.rows, LAYERS);
+    for (uint32_t row = 0; row < trace->node.rows; row++) {
+        struct nl_str name = nl_trace_name(trace, trace->node.name[row]);
+        struct nl_str tactic = nl_trace_name(trace, trace->node.tactic[row]);
+        int64_t number = -1, other = -2;
+        CHECK(nl_parse_i64((struct nl_str){name.ptr + 5, name.len - 5}, &number));
+        CHECK(tactic.len > 7 &&
+              nl_parse_i64((struct nl_str){tactic.ptr + 7, tactic.len - 7}, &other));
+        CHECK_INT(other, number);
+        CHECK_INT(trace->node.total_ns[row], 10000000 * (number + 1));
+    }
+    nl_trace_free(trace);
 }
 
 static void one_file_is_not_joined(void)
@@ -83,6 +130,7 @@ static void layers_are_answered(void)
 }
 
 CHECK_MAIN("trt", {"layers are joined", layers_are_joined},
+           {"large engines are joined", large_engines_are_joined},
            {"one file is not joined", one_file_is_not_joined},
            {"inferences are steps", inferences_are_steps},
            {"layers are answered", layers_are_answered})

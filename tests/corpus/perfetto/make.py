@@ -55,6 +55,9 @@ def tracks():
     out += packet(f(60, f(1, 2), f(5, 1), f(4, f(1, 77), f(2, 78), f(5, "main"))))
     out += packet(f(60, f(1, 3), f(2, "GPU [4] QUEUE [1]")))
     out += packet(f(60, f(1, 4), f(5, 1), f(2, "memory"), f(8, f(3, 3), f(4, 1024))))
+    # A name whose bytes would be a process: it stays a name.
+    out += packet(f(60, f(1, 5), f(5, 1), f(13, f(1, 99), f(6, "a name, and no process at all".ljust(33, ".")))))
+    out += packet(event(3, 5, f(23, "on the named track")), ts=1005600)
     names = f(12, f(1, f(1, 1), f(2, "hip_api")), f(1, f(1, 2), f(2, "kernel_dispatch")),
               f(2, f(1, 7), f(2, "hipLaunchKernel")), f(2, f(1, 8), f(2, "gemm")),
               f(3, f(1, 1), f(2, "corr_id")), f(29, f(1, 1), f(2, "interned value")))
