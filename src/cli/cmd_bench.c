@@ -195,16 +195,16 @@ static bool take_captures(struct nl_bench *bench, const struct nl_call *call, st
 
 /* ---- the answer ---- */
 
-static const struct nl_result_column columns[] = {
-    {"metric", NULL, NL_MEANS_TEXT},
-    {"typical_ns", "typical", NL_MEANS_NS},
-    {"low_ns", "at least", NL_MEANS_NS},
-    {"high_ns", "at most", NL_MEANS_NS},
-    {"captures", NULL, NL_MEANS_COUNT},
-    {"differ_share", "captures differ by", NL_MEANS_SHARE},
-    {"preempted_share", "preempted", NL_MEANS_SHARE},
-    {"folder", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(metric, NULL, TEXT)                                                                          \
+    C(typical_ns, "typical", NS)                                                                   \
+    C(low_ns, "at least", NS)                                                                      \
+    C(high_ns, "at most", NS)                                                                      \
+    C(captures, NULL, COUNT)                                                                       \
+    C(differ_share, "captures differ by", SHARE)                                                   \
+    C(preempted_share, "preempted", SHARE)                                                         \
+    C(folder, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 static struct nl_cell ns_cell(double ns)
 {
@@ -244,14 +244,14 @@ static bool answer_one(struct nl_bench *bench, const struct nl_call *call, struc
         struct nl_gate_typical t = nl_gate_typical_of(&captures.input);
         struct nl_result *result = NL_ANSWER_NEW("bench", "What the command takes", columns);
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_static(t.metric);
-        cells[1] = ns_cell(t.ns);
-        cells[2] = ns_cell(t.low);
-        cells[3] = ns_cell(t.high);
-        cells[4] = nl_answer_count(t.captures);
-        cells[5] = nl_cell_f64(t.sd);
-        cells[6] = nl_cell_f64(t.kept);
-        cells[7] = nl_cell_text(result, nl_str(bench->folder));
+        cells[AT_metric] = nl_answer_static(t.metric);
+        cells[AT_typical_ns] = ns_cell(t.ns);
+        cells[AT_low_ns] = ns_cell(t.low);
+        cells[AT_high_ns] = ns_cell(t.high);
+        cells[AT_captures] = nl_answer_count(t.captures);
+        cells[AT_differ_share] = nl_cell_f64(t.sd);
+        cells[AT_preempted_share] = nl_cell_f64(t.kept);
+        cells[AT_folder] = nl_cell_text(result, nl_str(bench->folder));
         done = nl_ledgercall_print(call, result, sentence(bench, &t), err);
         nl_result_free(result);
     }

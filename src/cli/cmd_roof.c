@@ -5,14 +5,17 @@
 #include "cli/progress.h"
 #include "view/rooflineplot.h"
 #include "work/cpuroof.h"
+#include "tables/answer.h"
 
 #define MILLISECONDS 60 /* per loop and round */
 
-static const struct nl_result_column columns[] = {
-    {"threads", NULL, NL_MEANS_COUNT},       {"flops_per_s", "FP32 FMA", NL_MEANS_FLOPS},
-    {"bytes_per_s", "triad", NL_MEANS_RATE}, {"ridge", "FLOP/B at the ridge", NL_MEANS_NUMBER},
-    {"instructions", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(threads, NULL, COUNT)                                                                        \
+    C(flops_per_s, "FP32 FMA", FLOPS)                                                              \
+    C(bytes_per_s, "triad", RATE)                                                                  \
+    C(ridge, "FLOP/B at the ridge", NUMBER)                                                        \
+    C(instructions, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 static bool add_row(struct nl_result *table, unsigned threads, struct nl_err *err)
 {
@@ -21,11 +24,11 @@ static bool add_row(struct nl_result *table, unsigned threads, struct nl_err *er
         return nl_fail(err, NL_ENVIRONMENT,
                        "%u threads cannot be started; end other programs first", threads);
     struct nl_cell *cells = nl_result_row(table);
-    cells[0] = nl_cell_i64(threads);
-    cells[1] = nl_cell_f64(roof.flops_per_s);
-    cells[2] = nl_cell_f64(roof.bytes_per_s);
-    cells[3] = nl_cell_f64(roof.bytes_per_s > 0 ? roof.flops_per_s / roof.bytes_per_s : 0);
-    cells[4] = nl_cell_text(table, nl_str(roof.instructions));
+    cells[AT_threads] = nl_cell_i64(threads);
+    cells[AT_flops_per_s] = nl_cell_f64(roof.flops_per_s);
+    cells[AT_bytes_per_s] = nl_cell_f64(roof.bytes_per_s);
+    cells[AT_ridge] = nl_cell_f64(roof.bytes_per_s > 0 ? roof.flops_per_s / roof.bytes_per_s : 0);
+    cells[AT_instructions] = nl_cell_text(table, nl_str(roof.instructions));
     return true;
 }
 
@@ -41,8 +44,8 @@ static void plot(const struct nl_output *output, const struct nl_result *table)
     struct nl_buf text;
     for (size_t i = 0; i < 2; i++) {
         const struct nl_cell *cells = nl_result_cell(table, i ? table->rows - 1 : 0, 0);
-        roofs[i].flops_per_s = cells[1].f64;
-        roofs[i].bytes_per_s = cells[2].f64;
+        roofs[i].flops_per_s = cells[AT_flops_per_s].f64;
+        roofs[i].bytes_per_s = cells[AT_bytes_per_s].f64;
         if (!(roofs[i].flops_per_s > 0) || !(roofs[i].bytes_per_s > 0))
             return;
     }

@@ -118,27 +118,35 @@ static bool is_worse(const struct trend *trend, const struct nl_change *change)
 
 /* ---- tables ---- */
 
-static const struct nl_result_column change_columns[] = {
-    {"added", "since", NL_MEANS_TEXT},
-    {"id", "run", NL_MEANS_TEXT},
-    {"change_share", "change", NL_MEANS_CHANGE_SHARE},
-    {"before", NULL, NL_MEANS_WEIGHT},
-    {"after", NULL, NL_MEANS_WEIGHT},
-    {"unit", NULL, NL_MEANS_UNIT},
-    {"worse", NULL, NL_MEANS_TEXT},
-    {"commit_before", "last good commit", NL_MEANS_TEXT},
-    {"commit", NULL, NL_MEANS_TEXT},
-    {"p", NULL, NL_MEANS_NUMBER},
-    {"points_before", NULL, NL_MEANS_COUNT},
-    {"points_after", NULL, NL_MEANS_COUNT},
-};
+#define CHANGES(C)                                                                                 \
+    C(added, "since", TEXT)                                                                        \
+    C(id, "run", TEXT)                                                                             \
+    C(change_share, "change", CHANGE_SHARE)                                                        \
+    C(before, NULL, WEIGHT)                                                                        \
+    C(after, NULL, WEIGHT)                                                                         \
+    C(unit, NULL, UNIT)                                                                            \
+    C(worse, NULL, TEXT)                                                                           \
+    C(commit_before, "last good commit", TEXT)                                                     \
+    C(commit, NULL, TEXT)                                                                          \
+    C(p, NULL, NUMBER)                                                                             \
+    C(points_before, NULL, COUNT)                                                                  \
+    C(points_after, NULL, COUNT)
+#define CHANGE_PLACE(name, head, meaning) CHANGE_##name,
+enum { CHANGES(CHANGE_PLACE) CHANGE_COLUMNS };
+static const struct nl_result_column change_columns[] = {CHANGES(NL_COLUMN_ROW)};
 
-static const struct nl_result_column series_columns[] = {
-    {"added", NULL, NL_MEANS_TEXT},   {"id", "run", NL_MEANS_TEXT},
-    {"value", NULL, NL_MEANS_WEIGHT}, {"unit", NULL, NL_MEANS_UNIT},
-    {"commit", NULL, NL_MEANS_TEXT},  {"branch", NULL, NL_MEANS_TEXT},
-    {"host", NULL, NL_MEANS_TEXT},    {"runs", NULL, NL_MEANS_COUNT},
-};
+#define SERIES(C)                                                                                  \
+    C(added, NULL, TEXT)                                                                           \
+    C(id, "run", TEXT)                                                                             \
+    C(value, NULL, WEIGHT)                                                                         \
+    C(unit, NULL, UNIT)                                                                            \
+    C(commit, NULL, TEXT)                                                                          \
+    C(branch, NULL, TEXT)                                                                          \
+    C(host, NULL, TEXT)                                                                            \
+    C(runs, NULL, COUNT)
+#define SERIES_PLACE(name, head, meaning) SERIES_##name,
+enum { SERIES(SERIES_PLACE) SERIES_COLUMNS };
+static const struct nl_result_column series_columns[] = {SERIES(NL_COLUMN_ROW)};
 
 static const char *unit_of(enum nl_meaning meaning)
 {
@@ -172,18 +180,18 @@ static struct nl_result *changes_table(const struct trend *trend)
         const struct nl_change *c = &trend->changes[i];
         const struct point *point = &trend->points[c->index];
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = date(result, point->first->added_ns);
-        cells[1] = text(result, point->first->id);
-        cells[2] = nl_cell_f64(c->after / c->before - 1);
-        cells[3] = number(c->before, trend->series.meaning);
-        cells[4] = number(c->after, trend->series.meaning);
-        cells[5] = nl_answer_static(unit_of(trend->series.meaning));
-        cells[6] = nl_answer_static(is_worse(trend, c) ? "yes" : "no");
-        cells[7] = text(result, point[-1].last->commit);
-        cells[8] = text(result, point->first->commit);
-        cells[9] = nl_cell_f64(c->p);
-        cells[10] = nl_answer_count(c->before_count);
-        cells[11] = nl_answer_count(c->after_count);
+        cells[CHANGE_added] = date(result, point->first->added_ns);
+        cells[CHANGE_id] = text(result, point->first->id);
+        cells[CHANGE_change_share] = nl_cell_f64(c->after / c->before - 1);
+        cells[CHANGE_before] = number(c->before, trend->series.meaning);
+        cells[CHANGE_after] = number(c->after, trend->series.meaning);
+        cells[CHANGE_unit] = nl_answer_static(unit_of(trend->series.meaning));
+        cells[CHANGE_worse] = nl_answer_static(is_worse(trend, c) ? "yes" : "no");
+        cells[CHANGE_commit_before] = text(result, point[-1].last->commit);
+        cells[CHANGE_commit] = text(result, point->first->commit);
+        cells[CHANGE_p] = nl_cell_f64(c->p);
+        cells[CHANGE_points_before] = nl_answer_count(c->before_count);
+        cells[CHANGE_points_after] = nl_answer_count(c->after_count);
     }
     return result;
 }
@@ -194,14 +202,14 @@ static struct nl_result *series_table(const struct trend *trend)
     for (size_t i = trend->count; i-- > 0;) {
         const struct point *point = &trend->points[i];
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = date(result, point->last->added_ns);
-        cells[1] = text(result, point->last->id);
-        cells[2] = number(point->value, trend->series.meaning);
-        cells[3] = nl_answer_static(unit_of(trend->series.meaning));
-        cells[4] = text(result, point->last->commit);
-        cells[5] = text(result, point->last->branch);
-        cells[6] = text(result, point->last->host);
-        cells[7] = nl_answer_count(point->runs);
+        cells[SERIES_added] = date(result, point->last->added_ns);
+        cells[SERIES_id] = text(result, point->last->id);
+        cells[SERIES_value] = number(point->value, trend->series.meaning);
+        cells[SERIES_unit] = nl_answer_static(unit_of(trend->series.meaning));
+        cells[SERIES_commit] = text(result, point->last->commit);
+        cells[SERIES_branch] = text(result, point->last->branch);
+        cells[SERIES_host] = text(result, point->last->host);
+        cells[SERIES_runs] = nl_answer_count(point->runs);
     }
     return result;
 }

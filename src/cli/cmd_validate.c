@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "rundoc/rundoc.h"
 #include "view/view.h"
+#include "tables/answer.h"
 
 #define READ_MAX ((size_t)1 << 30) /* of a document that cannot be mapped */
 
@@ -62,12 +63,12 @@ static void close_document(struct document *document)
 
 /* ---- the answer: a table of faults ---- */
 
-static const struct nl_result_column columns[] = {
-    {"file", NULL, NL_MEANS_TEXT},
-    {"pointer", NULL, NL_MEANS_TEXT},
-    {"keyword", NULL, NL_MEANS_TEXT},
-    {"says", NULL, NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(file, NULL, TEXT)                                                                            \
+    C(pointer, NULL, TEXT)                                                                         \
+    C(keyword, NULL, TEXT)                                                                         \
+    C(says, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 static void add_faults(struct nl_result *result, const char *name,
                        const struct nl_rundoc_faults *faults)
@@ -75,10 +76,10 @@ static void add_faults(struct nl_result *result, const char *name,
     for (size_t i = 0; i < faults->count; i++) {
         const struct nl_rundoc_fault *fault = &faults->items[i];
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_text(result, nl_str(name));
-        cells[1] = nl_cell_text(result, nl_str(fault->pointer));
-        cells[2] = nl_cell_text(result, nl_str(fault->keyword));
-        cells[3] = nl_cell_text(result, nl_str(fault->says));
+        cells[AT_file] = nl_cell_text(result, nl_str(name));
+        cells[AT_pointer] = nl_cell_text(result, nl_str(fault->pointer));
+        cells[AT_keyword] = nl_cell_text(result, nl_str(fault->keyword));
+        cells[AT_says] = nl_cell_text(result, nl_str(fault->says));
     }
     if (faults->more)
         result->note = "more is wrong than is listed";

@@ -49,21 +49,21 @@ static void add_row(struct nl_result *result, const struct nl_account *account,
     nl_account_culprit(account, row, text);
     const char *kind = nl_account_kind(row, room);
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(device->rank);
-    cells[1] = nl_cell_i64(device->ordinal);
-    cells[2] = nl_answer_static(nl_phase_name((enum nl_phase)row->phase));
-    cells[3] = nl_answer_static(nl_account_part_name((enum nl_account_part)row->part));
-    cells[4] = nl_cell_text(result, (struct nl_str){text->ptr, text->len});
-    cells[5] = nl_cell_i64(row->ns);
-    cells[6] = nl_cell_i64(nl_account_per_step(account, row));
-    cells[7] = nl_answer_share(row->ns, nl_account_total(device));
-    cells[8] = nl_answer_share(row->ns, device->phase_ns[row->phase]);
-    cells[9] = nl_cell_i64(device->starts_unknown ? NL_NULL_I64 : row->inside);
-    cells[10] = nl_answer_static(finding);
-    cells[11] = nl_cell_text(result, nl_str(kind));
-    cells[12] = name_cell(result, account, row->op);
-    cells[13] = name_cell(result, account, row->range);
-    cells[14] = name_cell(result, account, row->wait);
+    cells[AT_rank] = nl_cell_i64(device->rank);
+    cells[AT_device] = nl_cell_i64(device->ordinal);
+    cells[AT_phase] = nl_answer_static(nl_phase_name((enum nl_phase)row->phase));
+    cells[AT_part] = nl_answer_static(nl_account_part_name((enum nl_account_part)row->part));
+    cells[AT_culprit] = nl_cell_text(result, (struct nl_str){text->ptr, text->len});
+    cells[AT_ns] = nl_cell_i64(row->ns);
+    cells[AT_ns_per_step] = nl_cell_i64(nl_account_per_step(account, row));
+    cells[AT_share] = nl_answer_share(row->ns, nl_account_total(device));
+    cells[AT_phase_share] = nl_answer_share(row->ns, device->phase_ns[row->phase]);
+    cells[AT_inside] = nl_cell_i64(device->starts_unknown ? NL_NULL_I64 : row->inside);
+    cells[AT_finding] = nl_answer_static(finding);
+    cells[AT_kind] = nl_cell_text(result, nl_str(kind));
+    cells[AT_op] = name_cell(result, account, row->op);
+    cells[AT_range] = name_cell(result, account, row->range);
+    cells[AT_wait] = name_cell(result, account, row->wait);
     if (row->class < NL_IDLE_CLASSES)
         cells[AT_class] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)row->class));
     if (row->activity != NL_DID_COUNT)

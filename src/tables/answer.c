@@ -42,14 +42,14 @@ struct nl_cell nl_answer_share(int64_t part, int64_t whole)
 
 void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, int64_t whole)
 {
-    cells[0] = nl_answer_count(stats->count);
-    cells[1] = nl_cell_i64(stats->total_ns);
-    cells[2] = nl_answer_share(stats->total_ns, whole);
-    cells[3] = nl_cell_i64(stats->min_ns);
-    cells[4] = nl_cell_f64(stats->median_ns);
-    cells[5] = nl_cell_f64(stats->p95_ns);
-    cells[6] = nl_cell_i64(stats->max_ns);
-    cells[7] = nl_cell_f64(stats->stddev_ns);
+    cells[NL_STATS_count] = nl_answer_count(stats->count);
+    cells[NL_STATS_total_ns] = nl_cell_i64(stats->total_ns);
+    cells[NL_STATS_share] = nl_answer_share(stats->total_ns, whole);
+    cells[NL_STATS_min_ns] = nl_cell_i64(stats->min_ns);
+    cells[NL_STATS_median_ns] = nl_cell_f64(stats->median_ns);
+    cells[NL_STATS_p95_ns] = nl_cell_f64(stats->p95_ns);
+    cells[NL_STATS_max_ns] = nl_cell_i64(stats->max_ns);
+    cells[NL_STATS_stddev_ns] = nl_cell_f64(stats->stddev_ns);
 }
 
 const char *nl_answer_device_word(const struct nl_trace *trace, uint32_t device)

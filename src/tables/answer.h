@@ -7,18 +7,7 @@
 
 #include "tables/analyze.h"
 
-/* Columns of a group's statistics, in the order nl_answer_stats fills them:
- * count, total_ns, share, min_ns, median_ns, p95_ns, max_ns, stddev_ns. */
-#define NL_STATS_COLUMNS                                                                           \
-    {"count", NULL, NL_MEANS_COUNT}, {"total_ns", "total", NL_MEANS_NS},                           \
-        {"share", NULL, NL_MEANS_SHARE}, {"min_ns", "min", NL_MEANS_NS},                           \
-        {"median_ns", "median", NL_MEANS_NS}, {"p95_ns", "p95", NL_MEANS_NS},                      \
-        {"max_ns", "max", NL_MEANS_NS},                                                            \
-    {                                                                                              \
-        "stddev_ns", "stddev", NL_MEANS_NS                                                         \
-    }
-#define NL_STATS_COUNT 8
-/* The same as rows of a list (NL_COLUMNS): nl_answer_stats(cells + AT_count, ...). */
+/* Columns of a group's statistics, as rows of a list (NL_COLUMNS): nl_answer_stats(cells + AT_count, ...). */
 #define NL_STATS_LIST(C)                                                                           \
     C(count, NULL, COUNT)                                                                          \
     C(total_ns, "total", NS)                                                                       \
@@ -28,6 +17,8 @@
     C(p95_ns, "p95", NS)                                                                           \
     C(max_ns, "max", NS)                                                                           \
     C(stddev_ns, "stddev", NS)
+#define NL_STATS_PLACE(name, head, meaning) NL_STATS_##name,
+enum { NL_STATS_LIST(NL_STATS_PLACE) NL_STATS_COUNT };
 
 /* `share` is total / whole; NULL when whole is 0. Medians, percentiles and deviations in ns are
  * cells of type F64: between two ranks they are not whole. */

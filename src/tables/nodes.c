@@ -11,13 +11,19 @@
 
 /* ---- model_layers ---- */
 
-static const struct nl_result_column layer_columns[] = {
-    {"layer", NULL, NL_MEANS_TEXT},     {"type", NULL, NL_MEANS_TEXT},
-    {"precision", NULL, NL_MEANS_TEXT}, {"count", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS}, {"share", NULL, NL_MEANS_SHARE},
-    {"mean_ns", "mean", NL_MEANS_NS},   {"median_ns", "median", NL_MEANS_NS},
-    {"tactic", NULL, NL_MEANS_TEXT},
-};
+#define LAYERS(C)                                                                                  \
+    C(layer, NULL, TEXT)                                                                           \
+    C(type, NULL, TEXT)                                                                            \
+    C(precision, NULL, TEXT)                                                                       \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(share, NULL, SHARE)                                                                          \
+    C(mean_ns, "mean", NS)                                                                         \
+    C(median_ns, "median", NS)                                                                     \
+    C(tactic, NULL, TEXT)
+#define LAYER_PLACE(name, head, meaning) LAYER_##name,
+enum { LAYERS(LAYER_PLACE) LAYER_COLUMNS };
+static const struct nl_result_column layer_columns[] = {LAYERS(NL_COLUMN_ROW)};
 
 /* Longest first; of equal ones the first recorded. */
 static int by_total(const void *x, const void *y, void *context)
@@ -34,15 +40,15 @@ static void add_layer(struct nl_result *result, const struct nl_trace *trace, ui
 {
     const struct nl_node_table *node = &trace->node;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_answer_name(result, trace, node->name[row]);
-    cells[1] = nl_answer_name(result, trace, node->type[row]);
-    cells[2] = nl_answer_name(result, trace, node->precision[row]);
-    cells[3] = nl_cell_i64(node->count[row]);
-    cells[4] = nl_cell_i64(node->total_ns[row]);
-    cells[5] = nl_answer_share(node->total_ns[row], whole);
-    cells[6] = nl_cell_i64(node->mean_ns[row]);
-    cells[7] = nl_cell_i64(node->median_ns[row]);
-    cells[8] = nl_answer_name(result, trace, node->tactic[row]);
+    cells[LAYER_layer] = nl_answer_name(result, trace, node->name[row]);
+    cells[LAYER_type] = nl_answer_name(result, trace, node->type[row]);
+    cells[LAYER_precision] = nl_answer_name(result, trace, node->precision[row]);
+    cells[LAYER_count] = nl_cell_i64(node->count[row]);
+    cells[LAYER_total_ns] = nl_cell_i64(node->total_ns[row]);
+    cells[LAYER_share] = nl_answer_share(node->total_ns[row], whole);
+    cells[LAYER_mean_ns] = nl_cell_i64(node->mean_ns[row]);
+    cells[LAYER_median_ns] = nl_cell_i64(node->median_ns[row]);
+    cells[LAYER_tactic] = nl_answer_name(result, trace, node->tactic[row]);
 }
 
 static struct nl_result *run_layers(const struct nl_trace *trace,
@@ -85,11 +91,16 @@ const struct nl_analysis nl_analysis_model_layers = {
 
 /* ---- node_types ---- */
 
-static const struct nl_result_column type_columns[] = {
-    {"type", NULL, NL_MEANS_TEXT},      {"provider", NULL, NL_MEANS_TEXT},
-    {"nodes", NULL, NL_MEANS_COUNT},    {"count", NULL, NL_MEANS_COUNT},
-    {"total_ns", "total", NL_MEANS_NS}, {"share", NULL, NL_MEANS_SHARE},
-};
+#define TYPES(C)                                                                                   \
+    C(type, NULL, TEXT)                                                                            \
+    C(provider, NULL, TEXT)                                                                        \
+    C(nodes, NULL, COUNT)                                                                          \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(share, NULL, SHARE)
+#define TYPE_PLACE(name, head, meaning) TYPE_##name,
+enum { TYPES(TYPE_PLACE) TYPE_COLUMNS };
+static const struct nl_result_column type_columns[] = {TYPES(NL_COLUMN_ROW)};
 
 /* A node, and later a group of them. */
 struct part {
@@ -170,12 +181,12 @@ static struct nl_result *run_types(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("node_types", NULL, type_columns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, parts[i].type);
-        cells[1] = nl_answer_name(result, trace, parts[i].provider);
-        cells[2] = nl_answer_count(parts[i].nodes);
-        cells[3] = nl_answer_count(parts[i].count);
-        cells[4] = nl_cell_i64(parts[i].total);
-        cells[5] = nl_answer_share(parts[i].total, whole);
+        cells[TYPE_type] = nl_answer_name(result, trace, parts[i].type);
+        cells[TYPE_provider] = nl_answer_name(result, trace, parts[i].provider);
+        cells[TYPE_nodes] = nl_answer_count(parts[i].nodes);
+        cells[TYPE_count] = nl_answer_count(parts[i].count);
+        cells[TYPE_total_ns] = nl_cell_i64(parts[i].total);
+        cells[TYPE_share] = nl_answer_share(parts[i].total, whole);
     }
     nl_answer_settle(result, "total_ns");
     nl_free(parts);

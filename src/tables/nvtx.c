@@ -8,12 +8,12 @@
 #include "tables/selftime.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"name", "range", NL_MEANS_TEXT},
-    {"domain", NULL, NL_MEANS_TEXT},
-    {"style", NULL, NL_MEANS_TEXT},
-    NL_SELF_COLUMNS,
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, "range", TEXT)                                                                         \
+    C(domain, NULL, TEXT)                                                                          \
+    C(style, NULL, TEXT)                                                                           \
+    NL_SELF_LIST(C)
+NL_COLUMNS(COLUMNS);
 
 /* Length of a range; 0 for a mark, whose length may be unknown by nature. */
 static int64_t length_of(const struct nl_scope *scope, uint32_t slice)
@@ -55,10 +55,10 @@ static struct nl_result *nvtx_run(const struct nl_trace *trace,
     for (size_t i = 0; i < groups.count; i++) {
         const struct nl_group *group = &groups.items[i];
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_fold_cell(&fold, result, (uint32_t)(group->a >> 32));
-        cells[1] = nl_answer_name(result, trace, (uint32_t)group->a);
-        cells[2] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
-        nl_self_cells(&cells[3], group, whole);
+        cells[AT_name] = nl_fold_cell(&fold, result, (uint32_t)(group->a >> 32));
+        cells[AT_domain] = nl_answer_name(result, trace, (uint32_t)group->a);
+        cells[AT_style] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
+        nl_self_cells(cells + AT_count, group, whole);
     }
     nl_answer_settle(result, "total_ns");
     result->note = nl_fold_note(&fold, result);

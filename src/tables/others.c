@@ -9,11 +9,11 @@
 #include "tables/selftime.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"name", NULL, NL_MEANS_TEXT},
-    {"kind", NULL, NL_MEANS_TEXT},
-    NL_SELF_COLUMNS,
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, NULL, TEXT)                                                                            \
+    C(kind, NULL, TEXT)                                                                            \
+    NL_SELF_LIST(C)
+NL_COLUMNS(COLUMNS);
 
 #define OTHER_KINDS                                                                                \
     (1u << NL_KIND_UNKNOWN | 1u << NL_KIND_GPU_ANNOTATION | 1u << NL_KIND_GC |                     \
@@ -48,9 +48,9 @@ static struct nl_result *others_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("others", NULL, columns);
     for (size_t i = 0; i < groups.count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, (uint32_t)groups.items[i].a);
-        cells[1] = nl_answer_enum(NL_ENUM_kind, (unsigned)groups.items[i].b);
-        nl_self_cells(&cells[2], &groups.items[i], whole);
+        cells[AT_name] = nl_answer_name(result, trace, (uint32_t)groups.items[i].a);
+        cells[AT_kind] = nl_answer_enum(NL_ENUM_kind, (unsigned)groups.items[i].b);
+        nl_self_cells(cells + AT_count, &groups.items[i], whole);
     }
     nl_answer_settle(result, "self_ns");
     nl_groups_release(&groups);

@@ -2,6 +2,7 @@
 #include "tables/selftime.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tables/answer.h"
 #include "tables/memo.h"
@@ -46,22 +47,25 @@ void nl_groups_by_self(struct nl_groups *groups)
         qsort(groups->items, groups->count, sizeof *groups->items, by_self);
 }
 
+#define SELF_PLACE(name, head, meaning) SELF_##name,
+enum { NL_SELF_LIST(SELF_PLACE) SELF_COUNT };
+
 void nl_self_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole_self)
 {
     struct nl_cell stats[NL_STATS_COUNT];
     nl_answer_stats(stats, &group->stats, 0);
-    cells[0] = stats[0];
-    cells[1] = stats[1];
-    cells[2] = nl_cell_i64(group->sums[0]);
-    cells[3] = nl_answer_share(group->sums[0], whole_self);
-    for (size_t i = 3; i < NL_STATS_COUNT; i++)
-        cells[1 + i] = stats[i];
+    cells[SELF_count] = stats[NL_STATS_count];
+    cells[SELF_total_ns] = stats[NL_STATS_total_ns];
+    cells[SELF_self_ns] = nl_cell_i64(group->sums[0]);
+    cells[SELF_share] = nl_answer_share(group->sums[0], whole_self);
+    memcpy(cells + SELF_min_ns, stats + NL_STATS_min_ns,
+           (NL_STATS_COUNT - NL_STATS_min_ns) * sizeof *cells);
 }
 
-static const struct nl_result_column columns[] = {
-    {"name", NULL, NL_MEANS_TEXT},
-    NL_SELF_COLUMNS,
-};
+#define COLUMNS(C)                                                                                 \
+    C(name, NULL, TEXT)                                                                            \
+    NL_SELF_LIST(C)
+NL_COLUMNS(COLUMNS);
 
 /* Self time per name of the slices that count. */
 static int64_t *sum_by_name(const struct nl_trace *trace, const struct nl_slice_list *list,
@@ -113,8 +117,8 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
     struct nl_group *groups = group_by_name(trace, &list, sums, &count);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_name(result, trace, (uint32_t)groups[i].a);
-        nl_self_cells(&cells[1], &groups[i], whole);
+        cells[AT_name] = nl_answer_name(result, trace, (uint32_t)groups[i].a);
+        nl_self_cells(cells + AT_count, &groups[i], whole);
     }
     nl_answer_settle(result, "self_ns");
     nl_free(groups);

@@ -26,16 +26,19 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
 /* Sorts finished groups by sums[0] (self time) descending, ties as groups do. */
 void nl_groups_by_self(struct nl_groups *groups);
 
-/* Fills the ten cells count, total_ns, self_ns, share, min .. stddev of a group. */
+/* Fills the nine cells count, total_ns, self_ns, share, min .. stddev of a group. */
 void nl_self_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole_self);
 
-#define NL_SELF_COLUMNS                                                                            \
-    {"count", NULL, NL_MEANS_COUNT}, {"total_ns", "total", NL_MEANS_NS},                           \
-        {"self_ns", "self", NL_MEANS_NS}, {"share", NULL, NL_MEANS_SHARE},                         \
-        {"min_ns", "min", NL_MEANS_NS}, {"median_ns", "median", NL_MEANS_NS},                      \
-        {"p95_ns", "p95", NL_MEANS_NS}, {"max_ns", "max", NL_MEANS_NS},                            \
-    {                                                                                              \
-        "stddev_ns", "stddev", NL_MEANS_NS                                                         \
-    }
+/* Their columns, as rows of a list (NL_COLUMNS): nl_self_cells(cells + AT_count, ...). */
+#define NL_SELF_LIST(C)                                                                            \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(self_ns, "self", NS)                                                                         \
+    C(share, NULL, SHARE)                                                                          \
+    C(min_ns, "min", NS)                                                                           \
+    C(median_ns, "median", NS)                                                                     \
+    C(p95_ns, "p95", NS)                                                                           \
+    C(max_ns, "max", NS)                                                                           \
+    C(stddev_ns, "stddev", NS)
 
 #endif
