@@ -827,13 +827,13 @@ def many():
 
 def packed(rng, pool):
     """The bytes of a fingerprint as `add` packs them: of each part some items of a pool of signatures."""
-    out = struct.pack("<II", 0x50464c4e, 2)  # NL_PRINT_FORM
+    out = struct.pack("<IIQ", 0x50464c4e, 3, 0)  # NL_PRINT_FORM, the device
     for most, part in zip((60, 40, 80, 0), range(4)):
-        items = sorted(rng.sample(pool[part], most)) if most else []
+        items = sorted(rng.sample(pool[part], most)) if most else []  # by family and hash
         weights = [rng.random() ** 4 for _ in items]
         out += struct.pack("<I", len(items))
-        for (signature, category), weight in zip(items, weights):
-            out += struct.pack("<QIfHff", signature, category, weight / sum(weights), 3,
+        for (family, signature, category), weight in zip(items, weights):
+            out += struct.pack("<QQIfHff", signature, family, category, weight / sum(weights), 3,
                                rng.random() * 1e5, rng.random() * 3)
     return out
 
@@ -843,10 +843,11 @@ def many_fingerprints():
     neurolens(["add", SMALL, "--ledger", ledger, "--no-cache"])
     grow(ledger, PRINTS)
     rng = random.Random(7)
-    pool = [[(rng.getrandbits(64), rng.randrange(1, 25)) for _ in range(200)] for _ in range(4)]
+    families = [rng.getrandbits(64) for _ in range(90)]
+    pool = [[(rng.choice(families), rng.getrandbits(64), rng.randrange(1, 25)) for _ in range(200)] for _ in range(4)]
     database = sqlite3.connect(os.path.join(ledger, "ledger.db"))
     database.executemany(
-        "INSERT OR REPLACE INTO fingerprints SELECT run, 2, ?, zeroblob(6000) FROM runs WHERE run = ?",
+        "INSERT OR REPLACE INTO fingerprints SELECT run, 3, ?, zeroblob(6000) FROM runs WHERE run = ?",
         ((packed(rng, pool), run) for run in range(2, PRINTS + 2)))
     names = struct.pack("<H", 0) * (1 + 2 * 180)
     database.execute("UPDATE fingerprints SET names = ? WHERE run > 1", (names,))

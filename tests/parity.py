@@ -183,7 +183,8 @@ def contents(form, run, profile, answer):
 
 
 def fingerprint(form, run, profile, answer):
-    """Signatures, calls and times of device work; the part's own signature follows from theirs."""
+    """Families, calls and times of device work; the part's own signature follows from theirs. Template
+    arguments are not in every format."""
     result = ask("fingerprint", profile)["result"]
     expected, items = {}, [(base_name(name), row) for name, row in brute.kernels(run).items()]
     items += [("[copy %s]" % kind, (row[0], row[2])) for (_, kind), row in brute.copies(run).items()]
@@ -191,7 +192,10 @@ def fingerprint(form, run, profile, answer):
     for name, row in items:
         count, total = expected.get(name, (0, 0))
         expected[name] = (count + row[0], total + row[1])
-    got = keyed(result["device"], ["signature"], ["count", "total_ns"])
+    got = {}
+    for item in result["device"]:
+        count, total = got.get(item["family"], (0, 0))
+        got[item["family"]] = (count + item["count"], total + item["total_ns"])
     expected["the whole"] = "%016x" % fnv(b"".join(sorted(
         (struct.pack("<Q", fnv(name.encode())) for name in expected), key=lambda x: x[::-1])))
     got["the whole"] = result["parts"][0]["signature"] if result["parts"] else None

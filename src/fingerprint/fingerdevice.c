@@ -1,6 +1,6 @@
 /*
  * Device work: kernels with what was measured of them, copies by direction, fills. Kernels go under
- * their function's own name, which is all that some tools write.
+ * their function's own name, which is all that some tools write, and its template arguments.
  */
 #include <math.h>
 #include <stdio.h>
@@ -42,20 +42,28 @@ static struct nl_str first_argument(struct nl_str name, struct nl_str base)
     return (struct nl_str){"", 0};
 }
 
-void fp_kernel_signature(struct nl_buf *out, struct nl_str name)
+static void fold_into(struct nl_buf *out, const struct nl_buf *text)
 {
-    struct nl_buf base;
-    nl_buf_init(&base, NAME_MAX_BYTES);
-    nl_kernel_name_form(&base, name, NL_NAME_BASE);
-    if (base.len && is_wrapper((struct nl_str){base.ptr, base.len})) {
-        struct nl_str inner = first_argument(name, (struct nl_str){base.ptr, base.len});
-        if (inner.len)
-            nl_kernel_name_form(&base, inner, NL_NAME_BASE);
-    }
     nl_buf_clear(out);
-    if (base.len)
-        nl_fold_name((struct nl_str){base.ptr, base.len}, NL_FOLD_EYES, out);
-    nl_buf_release(&base);
+    if (text->len)
+        nl_fold_name((struct nl_str){text->ptr, text->len}, NL_FOLD_EYES, out);
+}
+
+void fp_kernel_signature(struct nl_buf *out, struct nl_buf *family, struct nl_str name)
+{
+    struct nl_buf form;
+    nl_buf_init(&form, NAME_MAX_BYTES);
+    nl_kernel_name_form(&form, name, NL_NAME_BASE);
+    if (form.len && is_wrapper((struct nl_str){form.ptr, form.len})) {
+        struct nl_str inner = first_argument(name, (struct nl_str){form.ptr, form.len});
+        if (inner.len)
+            nl_kernel_name_form(&form, inner, NL_NAME_BASE);
+    }
+    fold_into(family, &form);
+    if (!nl_kernel_name_is_base(name))
+        nl_kernel_name_form(&form, name, NL_NAME_ARGUMENTS);
+    fold_into(out, &form);
+    nl_buf_release(&form);
 }
 
 /* Items of kernels by their whole names. */
@@ -64,15 +72,19 @@ struct kernels {
     struct fp_tally *tally;
     uint32_t *items; /* per name: item, 0 = not met yet */
     struct nl_counted_flops *flops;
-    struct nl_buf text;
+    struct nl_buf text, family;
 };
+
+static struct nl_str text_of(const struct nl_buf *text)
+{
+    return (struct nl_str){text->ptr ? text->ptr : "", text->len};
+}
 
 static uint32_t item_of(struct kernels *k, uint32_t name)
 {
     if (!k->items[name]) {
-        fp_kernel_signature(&k->text, nl_trace_name(k->gather->trace, name));
-        k->items[name] =
-            fp_tally_item(k->tally, (struct nl_str){k->text.ptr ? k->text.ptr : "", k->text.len});
+        fp_kernel_signature(&k->text, &k->family, nl_trace_name(k->gather->trace, name));
+        k->items[name] = fp_tally_item(k->tally, text_of(&k->text), text_of(&k->family));
     }
     return k->items[name];
 }
@@ -121,7 +133,7 @@ static void add_kernels(struct kernels *k)
     const struct nl_kernel_table *kernel = &trace->kernel;
     for (uint32_t row = 0; row < kernel->rows; row++) {
         uint32_t slice = kernel->slice[row];
-        int64_t ns = slice == NL_NULL_ROW ? -1 : nl_scope_length(&k->gather->device, slice);
+        int64_t ns = slice == NL_NULL_ROW ? -1 : fp_device_length(k->gather, slice);
         if (ns < 0)
             continue;
         uint32_t item = item_of(k, trace->slice.name[slice]);
@@ -142,23 +154,24 @@ static void add_copies(const struct fp_gather *gather, struct fp_tally *tally)
     char name[64];
     for (uint32_t row = 0; row < copy->rows; row++) {
         uint32_t slice = copy->slice[row];
-        int64_t ns = slice == NL_NULL_ROW ? -1 : nl_scope_length(&gather->device, slice);
+        int64_t ns = slice == NL_NULL_ROW ? -1 : fp_device_length(gather, slice);
         const char *kind = nl_enum_text(NL_ENUM_copykind, copy->kind[row]);
         if (ns < 0)
             continue;
         snprintf(name, sizeof name, "[copy %s]", kind ? kind : "?");
-        fp_tally_add(tally, fp_tally_item(tally, nl_str(name)), nl_str("copy"), ns);
+        fp_tally_add(tally, fp_tally_item(tally, nl_str(name), nl_str(name)), nl_str("copy"), ns);
     }
 }
 
 static void add_fills(const struct fp_gather *gather, struct fp_tally *tally)
 {
     const struct nl_memset_table *fill = &gather->trace->memset;
+    const struct nl_str memset = nl_str("[memset]");
     for (uint32_t row = 0; row < fill->rows; row++) {
         uint32_t slice = fill->slice[row];
-        int64_t ns = slice == NL_NULL_ROW ? -1 : nl_scope_length(&gather->device, slice);
+        int64_t ns = slice == NL_NULL_ROW ? -1 : fp_device_length(gather, slice);
         if (ns >= 0)
-            fp_tally_add(tally, fp_tally_item(tally, nl_str("[memset]")), nl_str("fill"), ns);
+            fp_tally_add(tally, fp_tally_item(tally, memset, memset), nl_str("fill"), ns);
     }
 }
 
@@ -169,10 +182,12 @@ void fp_gather_device(const struct fp_gather *gather, struct fp_tally *tally)
     k.items = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *k.items);
     k.flops = nl_counted_flops_find(trace);
     nl_buf_init(&k.text, NAME_MAX_BYTES);
+    nl_buf_init(&k.family, NAME_MAX_BYTES);
     add_kernels(&k);
     add_copies(gather, tally);
     add_fills(gather, tally);
     nl_buf_release(&k.text);
+    nl_buf_release(&k.family);
     nl_free(k.items);
     nl_free(k.flops);
 }

@@ -7,8 +7,11 @@
 #include "tables/answer.h"
 #include "timeline/fold.h"
 #include "tables/gputime.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "fingerprint/fingergather.h"
+
+#define NAME_MOST ((size_t)1 << 20)
 
 /* Own lengths of the ranges of a tree. */
 static int64_t *own_times(const struct nl_rangetree *tree)
@@ -87,13 +90,13 @@ static double best_ns(const struct fp_gather *gather, uint32_t op, double flops,
 }
 
 /* Device time launched in each range of the tree and in none inside. */
-static int64_t *launched_times(const struct nl_gputime *gpu)
+static int64_t *launched_times(const struct fp_gather *gather, const struct nl_gputime *gpu)
 {
     int64_t *ns = nl_zalloc(((size_t)gpu->tree->count + 1) * sizeof *ns);
     for (uint32_t range = 0; range < gpu->tree->count; range++)
         ns[range] = -1; /* launched nothing */
     for (uint32_t work = 0; work < gpu->owners->count; work++) {
-        int64_t length = nl_scope_length(&gpu->device, gpu->owners->work[work]);
+        int64_t length = fp_device_length(gather, gpu->owners->work[work]);
         uint32_t range = gpu->owner[work];
         if (length >= 0 && range != NL_NULL_ROW)
             ns[range] = (ns[range] < 0 ? 0 : ns[range]) + length;
@@ -109,6 +112,12 @@ struct ops {
     uint32_t *nodes;
     int64_t *own_ns, *launched_ns;
     bool *has_inner; /* operators inside it */
+    struct nl_lookup kinds;
+    struct kind {
+        uint32_t name, shapes, own, launched; /* items; UINT32_MAX = not met yet */
+    } * kind;
+    size_t kind_count, kind_cap;
+    struct nl_buf text;
 };
 
 static bool *find_inner(const struct nl_rangetree *tree)
@@ -125,19 +134,59 @@ static struct nl_str folded(struct ops *ops, uint32_t name)
     return nl_dict_text(&ops->fold.texts, nl_fold_id(&ops->fold, name));
 }
 
+/* Operators of one name and shapes; what they are called is worked out once. */
+static struct kind *kind_of(struct ops *ops, uint32_t name, uint32_t shapes)
+{
+    uint64_t hash = nl_hash_pair(name, shapes);
+    uint32_t at =
+        NL_LOOKUP(&ops->kinds, hash, i, ops->kind[i].name == name && ops->kind[i].shapes == shapes);
+    if (at != NL_NO_ROW)
+        return &ops->kind[at];
+    nl_grow(&ops->kind, &ops->kind_cap, ops->kind_count + 1);
+    nl_lookup_add(&ops->kinds, hash, (uint32_t)ops->kind_count);
+    ops->kind[ops->kind_count] = (struct kind){name, shapes, UINT32_MAX, UINT32_MAX};
+    return &ops->kind[ops->kind_count++];
+}
+
+/* "aten::mm [[2, 3], [3, 4]]"; operators without inputs that have a shape are called by their name. */
+static uint32_t item_of(struct ops *ops, struct fp_tally *tally, const struct kind *kind)
+{
+    struct nl_str name = folded(ops, kind->name);
+    struct nl_str shapes = nl_trace_name(ops->gather->trace, kind->shapes);
+    bool told = false;
+    nl_buf_clear(&ops->text);
+    nl_buf_add(&ops->text, name.ptr, name.len);
+    nl_buf_char(&ops->text, ' ');
+    for (size_t i = 0; i < shapes.len; i++) {
+        /* Writers of JSON differ in blanks. */
+        if (shapes.ptr[i] == ' ' || shapes.ptr[i] == '\n')
+            continue;
+        nl_buf_char(&ops->text, shapes.ptr[i]);
+        told |= shapes.ptr[i] >= '0' && shapes.ptr[i] <= '9';
+    }
+    if (!told)
+        return fp_tally_item(tally, name, name);
+    return fp_tally_item(tally, (struct nl_str){ops->text.ptr ? ops->text.ptr : "", ops->text.len},
+                         name);
+}
+
 static void add_op(struct ops *ops, uint32_t range)
 {
     const struct nl_trace *trace = ops->gather->trace;
     uint32_t slice = ops->tree->slices[range], op = trace->slice.detail[slice];
     uint32_t node = ops->nodes ? ops->nodes[slice] : NL_NULL_ROW;
-    struct nl_str name = folded(ops, trace->slice.name[slice]), type = {"", 0};
+    struct nl_str type = {"", 0};
     if (node != NL_NULL_ROW)
         type = nl_trace_name(trace, trace->node.type[node]);
     bool has_row = op < trace->op.rows;
+    struct kind *kind =
+        kind_of(ops, trace->slice.name[slice], has_row ? trace->op.shapes[op] : NL_NO_NAME);
     double flops = has_row ? known(trace->op.flops[op]) : NL_NULL_F64;
     double bytes = has_row ? bytes_of(trace, op, node) : NL_NULL_F64;
-    if (nl_scope_length(&ops->gather->host, slice) >= 0) {
-        uint32_t item = fp_tally_item(ops->own, name);
+    if (fp_host_length(ops->gather, slice) >= 0) {
+        if (kind->own == UINT32_MAX)
+            kind->own = item_of(ops, ops->own, kind);
+        uint32_t item = kind->own;
         fp_tally_add(ops->own, item, type, ops->own_ns[range]);
         /* Its own time is that of its operations only where neither a device nor another operator
          * did them. */
@@ -146,7 +195,9 @@ static void add_op(struct ops *ops, uint32_t range)
     }
     if (ops->launched_ns[range] < 0)
         return;
-    uint32_t item = fp_tally_item(ops->launched, name);
+    if (kind->launched == UINT32_MAX)
+        kind->launched = item_of(ops, ops->launched, kind);
+    uint32_t item = kind->launched;
     fp_tally_add(ops->launched, item, type, ops->launched_ns[range]);
     fp_tally_flops(ops->launched, item, flops, flops, bytes,
                    has_row ? best_ns(ops->gather, op, flops, bytes) : NL_NULL_F64);
@@ -160,9 +211,10 @@ void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, st
     nl_gputime_init(&gpu, gather->trace, &gather->options, NL_KIND_OP);
     struct ops ops = {.gather = gather, .tree = gpu.tree, .launched = launched, .own = own};
     nl_fold_init(&ops.fold, gather->trace, NL_FOLD_INSTANCES);
+    nl_buf_init(&ops.text, NAME_MOST);
     ops.nodes = nodes_of(gather->trace);
     ops.own_ns = own_times(gpu.tree);
-    ops.launched_ns = launched_times(&gpu);
+    ops.launched_ns = launched_times(gather, &gpu);
     ops.has_inner = find_inner(gpu.tree);
     for (uint32_t range = 0; range < gpu.tree->count; range++)
         add_op(&ops, range);
@@ -170,6 +222,9 @@ void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, st
     nl_free(ops.own_ns);
     nl_free(ops.launched_ns);
     nl_free(ops.has_inner);
+    nl_free(ops.kind);
+    nl_lookup_release(&ops.kinds);
+    nl_buf_release(&ops.text);
     nl_fold_release(&ops.fold);
     nl_gputime_release(&gpu);
 }
@@ -187,8 +242,8 @@ static void add_sums(const struct fp_gather *gather, struct fp_tally *tally, str
         count = count > 0 ? count : 1;
         if (total < 0 && __builtin_mul_overflow(mean, count, &total))
             continue;
-        uint32_t item =
-            fp_tally_item(tally, nl_dict_text(&fold->texts, nl_fold_id(fold, node->name[row])));
+        struct nl_str name = nl_dict_text(&fold->texts, nl_fold_id(fold, node->name[row]));
+        uint32_t item = fp_tally_item(tally, name, name);
         fp_tally_sum(tally, item, nl_trace_name(gather->trace, node->type[row]), (uint64_t)count,
                      total, (double)total / (double)count);
     }
@@ -207,8 +262,9 @@ void fp_gather_layers(const struct fp_gather *gather, struct fp_tally *tally)
             uint32_t slice = tree.slices[range];
             struct nl_str name =
                 nl_dict_text(&fold.texts, nl_fold_id(&fold, trace->slice.name[slice]));
-            if (nl_scope_length(&gather->host, slice) >= 0)
-                fp_tally_add(tally, fp_tally_item(tally, name), (struct nl_str){"", 0}, own[range]);
+            if (fp_host_length(gather, slice) >= 0)
+                fp_tally_add(tally, fp_tally_item(tally, name, name), (struct nl_str){"", 0},
+                             own[range]);
         }
         nl_free(own);
         nl_rangetree_release(&tree);

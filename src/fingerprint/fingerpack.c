@@ -31,6 +31,8 @@ static int by_hash(const void *left, const void *right)
 {
     const struct nl_print_item *a = *(const struct nl_print_item *const *)left,
                                *b = *(const struct nl_print_item *const *)right;
+    if (a->family_hash != b->family_hash)
+        return a->family_hash < b->family_hash ? -1 : 1;
     if (a->hash != b->hash)
         return a->hash < b->hash ? -1 : 1;
     return strcmp(a->signature, b->signature);
@@ -43,6 +45,7 @@ static void put_item(struct nl_buf *out, const struct nl_print_item *item)
     for (int v = 0; v < NL_PRINT_VALUES; v++)
         known |= (uint16_t)(isnan(item->values[v]) ? 0 : 1u << v);
     put(out, &item->hash, sizeof item->hash);
+    put(out, &item->family_hash, sizeof item->family_hash);
     put(out, &item->category_hash, sizeof item->category_hash);
     put(out, &share, sizeof share);
     put(out, &known, sizeof known);
@@ -56,7 +59,9 @@ static void put_item(struct nl_buf *out, const struct nl_print_item *item)
 void nl_print_pack(const struct nl_runprint *print, struct nl_buf *items, struct nl_buf *names)
 {
     const uint32_t head[2] = {MAGIC, NL_PRINT_FORM};
+    const uint64_t device = print->device ? nl_print_hash(nl_str(print->device)) : 0;
     put(items, head, sizeof head);
+    put(items, &device, sizeof device);
     put_text(names, print->device);
     for (int p = 0; p < NL_PRINT_PARTS; p++) {
         const struct nl_print_list *list = &print->parts[p];
@@ -98,6 +103,7 @@ static void get_item(struct reader *reader, struct nl_packed_item *item)
 {
     uint16_t known;
     get(reader, &item->hash, sizeof item->hash);
+    get(reader, &item->family, sizeof item->family);
     get(reader, &item->category, sizeof item->category);
     get(reader, &item->share, sizeof item->share);
     get(reader, &known, sizeof known);
@@ -130,6 +136,7 @@ bool nl_print_unpack(struct nl_print_view *view, struct nl_str items)
     get(&reader, head, sizeof head);
     if (head[0] != MAGIC || head[1] != NL_PRINT_FORM)
         return false;
+    get(&reader, &view->device, sizeof view->device);
     for (int p = 0; p < NL_PRINT_PARTS; p++) {
         get(&reader, &count, sizeof count);
         if (count > NL_PRINT_ITEMS)

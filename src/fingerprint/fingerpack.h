@@ -6,7 +6,7 @@
  *     struct nl_print_view view = {0};
  *     nl_print_unpack(&view, items)        again and again; nl_print_view_release at the end
  *
- * Items are in the order of their hashes. Values are kept as 32-bit floats; what is compared is
+ * Items are in the order of the hashes of their families, then of their own. Values are kept as 32-bit floats; what is compared is
  * always packed, so that a fresh fingerprint and a kept one of the same run are equal.
  */
 #ifndef NL_FINGERPACK_H
@@ -17,13 +17,14 @@
 #define NL_PRINT_PACK_MAX ((size_t)16 << 20) /* either of both is less */
 
 struct nl_packed_item {
-    uint64_t hash;
+    uint64_t hash, family;
     uint32_t category; /* hash; 0 = not known */
     float share;
     float values[NL_PRINT_VALUES]; /* NaN = not known */
 };
 
 struct nl_print_view {
+    uint64_t device; /* hash of its name; 0 = not known, or several */
     struct nl_packed_item *items[NL_PRINT_PARTS];
     size_t count[NL_PRINT_PARTS], caps[NL_PRINT_PARTS];
 };

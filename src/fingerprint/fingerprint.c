@@ -26,11 +26,30 @@ uint64_t nl_print_hash(struct nl_str text)
 
 /* ---- devices ---- */
 
+/* The row that describes a device: its own, or that of the one model which the trace describes, where some
+ * tools number the devices that worked otherwise. */
+static uint32_t described(const struct nl_trace *trace, uint32_t device)
+{
+    const uint32_t *names = trace->device.name;
+    uint32_t first = NL_NULL_ROW;
+    if (names[device] != NL_NO_NAME)
+        return device;
+    for (uint32_t row = 0; row < trace->device.rows; row++) {
+        if (names[row] == NL_NO_NAME)
+            continue;
+        if (first != NL_NULL_ROW && names[row] != names[first])
+            return device;
+        first = first == NL_NULL_ROW ? row : first;
+    }
+    return first == NL_NULL_ROW ? device : first;
+}
+
 /* Those of data/gpus.yaml, else what the source tells of the memory. */
 static struct fp_peaks peaks_of(const struct gpu_peaks *table, const struct nl_trace *trace,
-                                uint32_t device, struct nl_arena *arena, const char **source)
+                                uint32_t of, struct nl_arena *arena, const char **source)
 {
     struct fp_peaks peaks;
+    uint32_t device = described(trace, of);
     struct nl_str name = nl_trace_name(trace, trace->device.name[device]);
     const char *text = nl_arena_text(arena, name.ptr, name.len);
     uint32_t sms = trace->device.sm_count[device];
@@ -59,13 +78,14 @@ static void find_common(struct fp_gather *gather, const char **sources, struct n
         if (device == NL_NULL_ROW)
             continue;
         first = first == NL_NULL_ROW ? device : first;
-        same = trace->device.name[device] == trace->device.name[first] &&
-               trace->device.sm_count[device] == trace->device.sm_count[first];
+        uint32_t one = described(trace, device), other = described(trace, first);
+        same = trace->device.name[one] == trace->device.name[other] &&
+               trace->device.sm_count[one] == trace->device.sm_count[other];
     }
     gather->common = &gather->unknown;
     if (first == NL_NULL_ROW || !same)
         return;
-    struct nl_str name = nl_trace_name(trace, trace->device.name[first]);
+    struct nl_str name = nl_trace_name(trace, trace->device.name[described(trace, first)]);
     gather->common = &gather->peaks[first];
     gather->device_name = name.len ? nl_arena_text(arena, name.ptr, name.len) : NULL;
     gather->peak_source = sources[first];
@@ -93,6 +113,8 @@ void fp_gather_init(struct fp_gather *gather, const struct nl_trace *trace,
         gpu_peaks_release(&table);
     find_common(gather, sources, arena);
     nl_free(sources);
+    if (!gather->options.window.has_time)
+        fp_excluded_init(&gather->excluded, nl_memo_steps(memo));
 }
 
 void fp_gather_release(struct fp_gather *gather)
@@ -100,6 +122,19 @@ void fp_gather_release(struct fp_gather *gather)
     nl_scope_release(&gather->device);
     nl_scope_release(&gather->host);
     nl_free(gather->peaks);
+    fp_excluded_release(&gather->excluded);
+}
+
+int64_t fp_device_length(const struct fp_gather *gather, uint32_t slice)
+{
+    int64_t ns = nl_scope_length(&gather->device, slice);
+    return ns >= 0 && fp_is_excluded(&gather->excluded, gather->trace, slice, true) ? -1 : ns;
+}
+
+int64_t fp_host_length(const struct fp_gather *gather, uint32_t slice)
+{
+    int64_t ns = nl_scope_length(&gather->host, slice);
+    return ns >= 0 && fp_is_excluded(&gather->excluded, gather->trace, slice, false) ? -1 : ns;
 }
 
 /* ---- the whole ---- */
@@ -133,6 +168,7 @@ struct nl_runprint *nl_runprint_new(const struct nl_trace *trace, const struct n
     bool done = gather_all(print, &gather, job);
     print->device = gather.device_name;
     print->peaks = gather.peak_source;
+    print->excluded_steps = gather.excluded.count;
     print->peak_bytes_per_s = gather.common->figures[GPU_MEMORY];
     fp_gather_release(&gather);
     nl_memo_free(memo);

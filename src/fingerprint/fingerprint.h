@@ -4,8 +4,10 @@
  * component; fingerprint.def lists them.
  *
  * A fingerprint has up to four parts. Items of a part have different signatures; their shares add up
- * to 1. A signature is a name without what changes between builds, tools and instances, so that the
- * same work has the same one whatever recorded it. Unknown components are NaN, never 0.
+ * to 1. A signature is a name without what changes between builds, tools and instances, with what tells
+ * one use from another: template arguments of a kernel, shapes of an operator's inputs. Its family is the
+ * name alone, which every tool records; an item whose signature is its family tells no more. Unknown
+ * components are NaN, never 0.
  *
  *     print = nl_runprint_new(trace, &window, job, err);
  *     report = nl_runprint_report(print);
@@ -17,11 +19,11 @@
 
 #include "answer/report.h"
 
-#define NL_PRINT_ITEMS 1000 /* per part; the smallest beyond are one item, NL_PRINT_REST */
+#define NL_PRINT_ITEMS 1000 /* per part; with more, families are the items, and the smallest one */
 #define NL_PRINT_REST  "[all others]"
 
 /* Number of the definitions and of the packed form: fingerprints of another are made anew. */
-#define NL_PRINT_FORM 2
+#define NL_PRINT_FORM 3
 
 enum nl_print_part {
     NL_PRINT_DEVICE,    /* kernels, copies and fills, by device time */
@@ -50,9 +52,9 @@ extern const struct nl_print_value_def {
 extern const char *const nl_print_part_names[NL_PRINT_PARTS];
 
 struct nl_print_item {
-    const char *signature, *category; /* category NULL: not known */
-    uint64_t hash;                    /* of the signature */
-    uint32_t category_hash;           /* 0 = not known */
+    const char *signature, *family, *category; /* category NULL: not known */
+    uint64_t hash, family_hash;                /* of the signature, of the family */
+    uint32_t category_hash;                    /* 0 = not known */
     uint64_t count;
     int64_t total_ns;
     double share; /* of the part's time; of its calls when that is 0 */
@@ -65,6 +67,7 @@ struct nl_print_list {
     uint64_t calls;
     int64_t total_ns;
     size_t impossible; /* items whose roofline came out over 1: left unknown */
+    bool families;     /* there were more than NL_PRINT_ITEMS signatures */
 };
 
 struct nl_runprint {
@@ -72,6 +75,7 @@ struct nl_runprint {
     const char *device; /* product name that all devices with work share, or NULL */
     const char *peaks;  /* source of the peaks, or NULL */
     double peak_bytes_per_s;
+    uint64_t excluded_steps; /* of warm-up and compilation: what starts in them is left out */
     struct nl_arena arena;
 };
 

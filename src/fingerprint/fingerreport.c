@@ -22,6 +22,7 @@ static const struct nl_result_column item_columns[] = {
     {column, heading, NL_MEANS_##meaning},
 #include "fingerprint/fingerprint.def"
 #undef NL_PRINT_VALUE
+    {"family", NULL, NL_MEANS_TEXT},
 };
 
 static struct nl_result *items_of(const struct nl_print_list *list, unsigned part)
@@ -37,6 +38,7 @@ static struct nl_result *items_of(const struct nl_print_list *list, unsigned par
         cells[4] = nl_cell_f64(item->share);
         for (int v = 0; v < NL_PRINT_VALUES; v++)
             cells[5 + v] = nl_cell_f64(item->values[v]);
+        cells[5 + NL_PRINT_VALUES] = nl_cell_text(result, nl_str(item->family));
     }
     if (list->impossible)
         result->note = nl_arena_format(&result->arena,
@@ -44,6 +46,8 @@ static struct nl_result *items_of(const struct nl_print_list *list, unsigned par
                                        "what was counted cannot be right, so roofline_share is "
                                        "not told",
                                        list->impossible, list->impossible == 1 ? "" : "s");
+    else if (list->families)
+        result->note = "more than 1,000 signatures: without template arguments and shapes";
     return result;
 }
 
@@ -55,15 +59,19 @@ static int by_hash(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* One for the part: of the set of its signatures, whatever their order, times and counts. */
+/* One for the part: of the set of its families, whatever their order, times and counts. Every format tells
+ * them, while template arguments and shapes are in some alone. */
 static uint64_t signature_of(const struct nl_print_list *list)
 {
     uint64_t *hashes = nl_alloc((list->count + 1) * sizeof *hashes);
+    size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
-        hashes[i] = list->items[i].hash;
+        hashes[i] = list->items[i].family_hash;
     qsort(hashes, list->count, sizeof *hashes, by_hash);
-    uint64_t hash =
-        nl_print_hash((struct nl_str){(const char *)hashes, list->count * sizeof *hashes});
+    for (size_t i = 0; i < list->count; i++)
+        if (!kept || hashes[kept - 1] != hashes[i])
+            hashes[kept++] = hashes[i];
+    uint64_t hash = nl_print_hash((struct nl_str){(const char *)hashes, kept * sizeof *hashes});
     nl_free(hashes);
     return hash;
 }
@@ -132,6 +140,11 @@ static void put_headlines(struct nl_report *report, const struct nl_runprint *pr
     if (!any)
         report->headlines[report->headline_count++] =
             "There are no kernels, copies, operators or layers of which a fingerprint is made.";
+    if (print->excluded_steps)
+        report->headlines[report->headline_count++] = nl_arena_format(
+            &report->arena, "%llu step%s of warm-up or compilation %s left out.",
+            (unsigned long long)print->excluded_steps, print->excluded_steps == 1 ? "" : "s",
+            print->excluded_steps == 1 ? "is" : "are");
     if (!print->device)
         return;
     if (!isnan(print->peak_bytes_per_s))

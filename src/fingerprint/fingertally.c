@@ -11,6 +11,7 @@ void fp_tally_init(struct fp_tally *tally)
 {
     *tally = (struct fp_tally){0};
     nl_dict_init(&tally->signatures);
+    nl_dict_init(&tally->families);
     nl_dict_init(&tally->categories);
     nl_dict_init(&tally->pairs);
 }
@@ -18,6 +19,7 @@ void fp_tally_init(struct fp_tally *tally)
 void fp_tally_release(struct fp_tally *tally)
 {
     nl_dict_release(&tally->signatures);
+    nl_dict_release(&tally->families);
     nl_dict_release(&tally->categories);
     nl_dict_release(&tally->pairs);
     nl_free(tally->items);
@@ -26,14 +28,15 @@ void fp_tally_release(struct fp_tally *tally)
     nl_free(tally->call_ns);
 }
 
-uint32_t fp_tally_item(struct fp_tally *tally, struct nl_str signature)
+uint32_t fp_tally_item(struct fp_tally *tally, struct nl_str signature, struct nl_str family)
 {
     uint32_t known = tally->signatures.count;
     uint32_t id = nl_dict_add(&tally->signatures, signature.len ? signature : nl_str("[unnamed]"));
     if (id < known)
         return id;
     nl_grow(&tally->items, &tally->item_cap, (size_t)id + 1);
-    tally->items[id] = (struct fp_item){0};
+    tally->items[id] = (struct fp_item){
+        .family = nl_dict_add(&tally->families, family.len ? family : nl_str("[unnamed]"))};
     return id;
 }
 
@@ -151,12 +154,10 @@ static void fill_values(struct nl_print_item *item, const struct fp_item *from,
         if (from->best_ns > 0)
             item->values[NL_PRINT_ROOFLINE] = from->best_ns / ns;
     }
-    if (item->values[NL_PRINT_DRAM_SHARE] > 1)
-        item->values[NL_PRINT_DRAM_SHARE] = NL_NULL_F64;
-    if (item->values[NL_PRINT_ROOFLINE] > 1) {
-        item->values[NL_PRINT_ROOFLINE] = NL_NULL_F64;
-        list->impossible++;
-    }
+    list->impossible += item->values[NL_PRINT_ROOFLINE] > 1;
+    for (int v = 0; v < NL_PRINT_VALUES; v++)
+        if (nl_print_values[v].rule == NL_PRINT_SHARE && item->values[v] > 1)
+            item->values[v] = NL_NULL_F64;
 }
 
 static int by_total(const void *left, const void *right)
@@ -167,6 +168,48 @@ static int by_total(const void *left, const void *right)
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
     return strcmp(a->signature, b->signature);
+}
+
+static void add_item(struct fp_item *to, const struct fp_item *from)
+{
+    to->count += from->count;
+    to->total_ns = plus(to->total_ns, from->total_ns);
+    for (int v = 0; v < NL_PRINT_VALUES; v++) {
+        to->sums[v] += from->sums[v];
+        to->weights[v] += from->weights[v];
+    }
+    to->flops += from->flops;
+    to->timed_flops += from->timed_flops;
+    to->bytes += from->bytes;
+    to->best_ns += from->best_ns;
+}
+
+/* The same calls under their families alone: what changes its shapes all the time has too many items. */
+static void join_families(struct fp_tally *tally)
+{
+    struct fp_tally joined;
+    uint32_t *moved = nl_zalloc(((size_t)tally->signatures.count + 1) * sizeof *moved);
+    fp_tally_init(&joined);
+    for (uint32_t i = 1; i < tally->signatures.count; i++) {
+        struct nl_str family = nl_dict_text(&tally->families, tally->items[i].family);
+        moved[i] = fp_tally_item(&joined, family, family);
+        add_item(&joined.items[moved[i]], &tally->items[i]);
+    }
+    for (uint32_t i = 1; i < tally->pairs.count; i++) {
+        uint32_t pair[2];
+        memcpy(pair, nl_dict_text(&tally->pairs, i).ptr, sizeof pair);
+        vote(&joined, moved[pair[0]], nl_dict_text(&tally->categories, pair[1]), tally->pair_ns[i]);
+    }
+    for (size_t call = 0; call < tally->calls; call++)
+        tally->call_items[call] = moved[tally->call_items[call]];
+    joined.call_items = tally->call_items;
+    joined.call_ns = tally->call_ns;
+    joined.calls = tally->calls;
+    tally->call_items = NULL;
+    tally->call_ns = NULL;
+    fp_tally_release(tally);
+    *tally = joined;
+    nl_free(moved);
 }
 
 /* The smallest become one item. */
@@ -181,6 +224,8 @@ static void fold_rest(struct nl_print_list *list)
     }
     rest->signature = NL_PRINT_REST;
     rest->hash = nl_print_hash(nl_str(NL_PRINT_REST));
+    rest->family = rest->signature;
+    rest->family_hash = rest->hash;
     rest->category = NULL;
     rest->category_hash = 0;
     for (int v = 0; v < NL_PRINT_VALUES; v++)
@@ -208,6 +253,9 @@ static void share_out(struct nl_print_list *list)
 
 void fp_tally_finish(struct fp_tally *tally, struct nl_print_list *list, struct nl_arena *arena)
 {
+    list->families = tally->signatures.count > NL_PRINT_ITEMS + 1;
+    if (list->families)
+        join_families(tally);
     size_t most = tally->signatures.count;
     double *median = medians(tally);
     uint32_t *category = categories(tally);
@@ -216,12 +264,15 @@ void fp_tally_finish(struct fp_tally *tally, struct nl_print_list *list, struct 
         struct nl_print_item *item = &list->items[list->count];
         struct nl_str name = nl_dict_text(&tally->signatures, i);
         struct nl_str kind = nl_dict_text(&tally->categories, category[i]);
+        struct nl_str family = nl_dict_text(&tally->families, tally->items[i].family);
         if (!tally->items[i].count)
             continue;
         list->count++;
         fill_values(item, &tally->items[i], list);
         item->signature = nl_arena_text(arena, name.ptr, name.len);
         item->hash = nl_print_hash(name);
+        item->family = nl_arena_text(arena, family.ptr, family.len);
+        item->family_hash = nl_print_hash(family);
         item->count = tally->items[i].count;
         item->total_ns = tally->items[i].total_ns;
         item->values[NL_PRINT_LATENCY] = median[i];

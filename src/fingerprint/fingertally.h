@@ -3,7 +3,7 @@
  * each. Private to compare/.
  *
  *     fp_tally_init(&tally);
- *     item = fp_tally_item(&tally, signature);             per different name
+ *     item = fp_tally_item(&tally, signature, family);     per different signature
  *     fp_tally_add(&tally, item, category, length);        per call; category is text or empty
  *     fp_tally_value(&tally, item, NL_PRINT_WARPS, x, length);   weighted means
  *     fp_tally_flops(&tally, item, flops, flops, bytes, best);   sums: unknown when one call is
@@ -16,6 +16,7 @@
 #include "fingerprint/fingerprint.h"
 
 struct fp_item {
+    uint32_t family;
     uint64_t count;
     int64_t total_ns;
     double sums[NL_PRINT_VALUES], weights[NL_PRINT_VALUES];
@@ -23,8 +24,8 @@ struct fp_item {
 };
 
 struct fp_tally {
-    struct nl_dict signatures, categories, pairs; /* pairs: item and category */
-    struct fp_item *items;                        /* by id of the signature */
+    struct nl_dict signatures, families, categories, pairs; /* pairs: item and category */
+    struct fp_item *items;                                  /* by id of the signature */
     size_t item_cap;
     int64_t *pair_ns; /* by id of the pair */
     size_t pair_cap;
@@ -35,7 +36,8 @@ struct fp_tally {
 
 void fp_tally_init(struct fp_tally *tally);
 void fp_tally_release(struct fp_tally *tally);
-uint32_t fp_tally_item(struct fp_tally *tally, struct nl_str signature);
+/* A family follows from its signature. */
+uint32_t fp_tally_item(struct fp_tally *tally, struct nl_str signature, struct nl_str family);
 void fp_tally_add(struct fp_tally *tally, uint32_t item, struct nl_str category, int64_t ns);
 /* Calls that are known as a sum: `mean_ns` stands for each. */
 void fp_tally_sum(struct fp_tally *tally, uint32_t item, struct nl_str category, uint64_t count,

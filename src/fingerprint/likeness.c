@@ -1,12 +1,13 @@
-/* The comparison: one merge over items in the order of their hashes, then what is left by category. */
+/* The comparison: one merge over items in the order of their families and hashes; a family is finished when
+ * the next begins, and what it leaves goes to the categories. */
 #include "fingerprint/likeness.h"
 
 #include <math.h>
 
 #include "base/mem.h"
 
-#define SAME_NAME     0.5 /* of a pair's worth is being the same; the rest is behaving alike */
-#define SAME_CATEGORY 0.5 /* worth of other work of the same category */
+#define SAME_NAME 0.5 /* of a pair's worth is being the same; the rest is behaving alike */
+#define SAME_KIND 0.5 /* worth of other work of the same family, or of the same category */
 
 /* Parts that decide together; the first level that both have is taken. */
 static const unsigned levels[] = {
@@ -85,7 +86,7 @@ static struct rest *rest_of(struct rests *rests, uint32_t category)
     return &rests->items[i];
 }
 
-static void leave(struct rests *rests, uint32_t category, double a, double b)
+static void leave_to(struct rests *rests, uint32_t category, double a, double b)
 {
     if (!category || (a <= 0 && b <= 0))
         return;
@@ -106,6 +107,16 @@ static struct merge merge_of(const struct nl_print_view *a, const struct nl_prin
     return (struct merge){a->items[part], b->items[part], a->count[part], b->count[part], 0, 0};
 }
 
+static bool is_same(const struct nl_packed_item *a, const struct nl_packed_item *b)
+{
+    return a->hash == b->hash && a->family == b->family;
+}
+
+static bool comes_first(const struct nl_packed_item *a, const struct nl_packed_item *b)
+{
+    return a->family != b->family ? a->family < b->family : a->hash < b->hash;
+}
+
 static bool next_pair(struct merge *merge, const struct nl_packed_item **a,
                       const struct nl_packed_item **b)
 {
@@ -113,8 +124,8 @@ static bool next_pair(struct merge *merge, const struct nl_packed_item **a,
     *b = merge->at_b < merge->b_count ? &merge->b[merge->at_b] : NULL;
     if (!*a && !*b)
         return false;
-    if (*a && *b && (*a)->hash != (*b)->hash) {
-        if ((*a)->hash < (*b)->hash)
+    if (*a && *b && !is_same(*a, *b)) {
+        if (comes_first(*a, *b))
             *b = NULL;
         else
             *a = NULL;
@@ -161,33 +172,107 @@ static double add_pair(struct sums *sums, const struct nl_packed_item *a,
     return share;
 }
 
+/* ---- families ---- */
+
+/* What a family leaves on a side: of items that tell how they were called, and of those that do not. */
+struct left {
+    double told, plain;
+};
+
+static void count_left(struct left *left, const struct nl_packed_item *item, double both)
+{
+    double rest = item ? item->share - both : 0;
+    if (rest > 0)
+        *(item->hash == item->family ? &left->plain : &left->told) += rest;
+}
+
+/* One family: its pairs, then what is left of it, then what that leaves to categories. */
+struct family {
+    struct rests *rests;
+    struct sums *sums;
+    double worth, same, kin; /* of what is beside the pairs */
+};
+
+/* What the items leave to their categories: `a_share` and `b_share` of what the pairs left. */
+static void leave(struct family *family, struct merge merge, double a_share, double b_share)
+{
+    const struct nl_packed_item *x, *y;
+    while (next_pair(&merge, &x, &y)) {
+        double both = x && y ? min(x->share, y->share) : 0;
+        double a = x ? (x->share - both) * a_share : 0, b = y ? (y->share - both) * b_share : 0;
+        /* Met in an order that both ways have, so that sums are the same to the last digit. */
+        bool other_first = x && y && y->category < x->category;
+        if (other_first)
+            leave_to(family->rests, y->category, 0, b);
+        if (x)
+            leave_to(family->rests, x->category, a, 0);
+        if (y && !other_first)
+            leave_to(family->rests, y->category, 0, b);
+    }
+}
+
+/* What is not known does not speak against it: an item that tells no shapes may be any of the others. */
+static void compare_family(struct family *family, struct merge merge)
+{
+    const struct merge whole = merge;
+    const struct nl_packed_item *x, *y;
+    struct left a = {0, 0}, b = {0, 0};
+    while (next_pair(&merge, &x, &y)) {
+        double both = x && y ? add_pair(family->sums, x, y) : 0;
+        count_left(&a, x, both);
+        count_left(&b, y, both);
+    }
+    double all_a = a.told + a.plain, all_b = b.told + b.plain, common = min(all_a, all_b);
+    double unknown = min(common, a.plain + b.plain);
+    family->same += unknown;
+    family->kin += common - unknown;
+    family->worth += unknown + (common - unknown) * SAME_KIND;
+    leave(family, whole, all_a > 0 ? 1 - common / all_a : 0, all_b > 0 ? 1 - common / all_b : 0);
+}
+
+static size_t end_of_family(const struct nl_packed_item *items, size_t count, size_t at,
+                            uint64_t family)
+{
+    while (at < count && items[at].family == family)
+        at++;
+    return at;
+}
+
+/* The next family of either side; false at the end. */
+static bool next_family(struct merge *merge, struct merge *family)
+{
+    bool a = merge->at_a < merge->a_count, b = merge->at_b < merge->b_count;
+    if (!a && !b)
+        return false;
+    uint64_t first = a ? merge->a[merge->at_a].family : merge->b[merge->at_b].family;
+    if (a && b && merge->b[merge->at_b].family < first)
+        first = merge->b[merge->at_b].family;
+    *family = *merge;
+    merge->at_a = end_of_family(merge->a, merge->a_count, merge->at_a, first);
+    merge->at_b = end_of_family(merge->b, merge->b_count, merge->at_b, first);
+    family->a_count = merge->at_a;
+    family->b_count = merge->at_b;
+    return true;
+}
+
 static struct nl_likeness_part compare_part(const struct nl_print_view *a,
                                             const struct nl_print_view *b, unsigned part,
                                             struct rests *rests, struct sums *sums)
 {
-    struct merge merge = merge_of(a, b, part);
-    const struct nl_packed_item *x, *y;
+    struct merge merge = merge_of(a, b, part), one;
+    struct family family = {.rests = rests, .sums = sums};
     double alike = 0, all = whole(merge.a, merge.a_count), other = whole(merge.b, merge.b_count);
     struct nl_likeness_part like = {.compared = true};
     all = all > other ? all : other;
     *sums = (struct sums){0};
     rests->count = 0;
-    while (next_pair(&merge, &x, &y)) {
-        double both = x && y ? add_pair(sums, x, y) : 0;
-        /* Met in an order that both ways have, so that sums are the same to the last digit. */
-        bool other_first = x && y && y->category < x->category;
-        if (other_first)
-            leave(rests, y->category, 0, y->share - both);
-        if (x)
-            leave(rests, x->category, x->share - both, 0);
-        if (y && !other_first)
-            leave(rests, y->category, 0, y->share - both);
-    }
+    while (next_family(&merge, &one))
+        compare_family(&family, one);
     for (size_t i = 0; i < rests->count; i++)
         alike += min(rests->items[i].a, rests->items[i].b);
-    like.same = min(sums->same / all, 1);
-    like.alike = min(alike / all, 1);
-    like.similarity = min((sums->worth + SAME_CATEGORY * alike) / all, 1);
+    like.same = min((sums->same + family.same) / all, 1);
+    like.alike = min((family.kin + alike) / all, 1);
+    like.similarity = min((sums->worth + family.worth + SAME_KIND * alike) / all, 1);
     for (int v = 0; v < NL_PRINT_VALUES; v++) {
         like.known[v] = sums->share[v] / all;
         like.closeness[v] = sums->share[v] > 0 ? sums->close[v] / sums->share[v] : NL_NULL_F64;
@@ -195,12 +280,20 @@ static struct nl_likeness_part compare_part(const struct nl_print_view *a,
     return like;
 }
 
+/* Libraries choose other kernels on other devices: there only the operators tell the work. */
+static unsigned without_kernels(const struct nl_print_view *a, const struct nl_print_view *b,
+                                unsigned parts)
+{
+    bool other = a->device && b->device && a->device != b->device;
+    return other && parts & 1u << NL_PRINT_OP_DEVICE ? parts & ~(1u << NL_PRINT_DEVICE) : parts;
+}
+
 static unsigned shared_parts(const struct nl_print_view *a, const struct nl_print_view *b)
 {
     unsigned both = 0;
     for (unsigned p = 0; p < NL_PRINT_PARTS; p++)
         both |= a->count[p] && b->count[p] ? 1u << p : 0;
-    return both;
+    return without_kernels(a, b, both);
 }
 
 struct nl_likeness nl_likeness_of(const struct nl_print_view *a, const struct nl_print_view *b)

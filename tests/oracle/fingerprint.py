@@ -77,27 +77,47 @@ class Program(oracle.Neurolens):
         return self.run(*words, "--format", "json")["result"]
 
 
-def device_items(program, profile):
-    """Signature → lengths, of names that folding leaves alone; None under others."""
+def excluded(program, profile):
+    """What starts in a step of warm-up or compilation does not count: spans of them, where a rank has others, too."""
+    steps = {}
+    for rank, ts, dur, phase in program.rows(profile, "SELECT rank, ts, dur, phase FROM detected_steps"):
+        steps.setdefault(rank, []).append((ts, ts + dur, phase))
+    return {rank: [s[:2] for s in of if s[2] != "steady"] for rank, of in steps.items()
+            if any(s[2] == "steady" for s in of)}
+
+
+def is_left_out(spans, rank, ts):
+    of = next(iter(spans.values())) if len(spans) == 1 else spans.get(rank, ())
+    return any(start <= ts < end for start, end in of)
+
+
+def device_items(program, profile, spans):
+    """Family → lengths, of names that folding leaves alone; None under others. Work counts where it was launched."""
     items = {}
-    for name, dur in program.rows(profile, "SELECT name, dur FROM kernels WHERE dur IS NOT NULL"):
-        items.setdefault(base_name(name or ""), []).append(dur)
-    for kind, dur in program.rows(profile, "SELECT kind, dur FROM copies WHERE dur IS NOT NULL"):
-        items.setdefault("[copy %s]" % (kind or "?"), []).append(dur)
-    for (dur,) in program.rows(profile, "SELECT dur FROM memsets WHERE dur IS NOT NULL"):
-        items.setdefault("[memset]", []).append(dur)
+    for table, name in (("kernels", "t.name"), ("copies", "t.kind"), ("memsets", "NULL")):
+        for text, rank, ts, dur in program.rows(
+                profile, "SELECT %s, t.rank, coalesce(a.ts, t.ts), t.dur FROM %s t JOIN slices s ON s.id = t.slice "
+                         "LEFT JOIN slices a ON a.id = s.link WHERE t.dur IS NOT NULL" % (name, table)):
+            if is_left_out(spans, rank, ts):
+                continue
+            item = {"kernels": base_name(text or ""), "copies": "[copy %s]" % (text or "?"),
+                    "memsets": "[memset]"}[table]
+            items.setdefault(item, []).append(dur)
     return items
 
 
-def op_items(program, profile):
-    """Own times of operators, from their nesting on each thread."""
-    rows = program.rows(profile, "SELECT o.name, s.ts, s.dur, l.thread FROM ops o JOIN slices s ON "
+def op_items(program, profile, spans):
+    """Signature → own times of operators, from their nesting on each thread."""
+    rows = program.rows(profile, "SELECT o.name, o.shapes, o.rank, s.ts, s.dur, l.thread FROM ops o JOIN slices s ON "
                                  "s.id = o.slice JOIN lanes l ON l.id = s.lane "
                                  "WHERE s.dur IS NOT NULL AND s.flags & 2 = 0")
     threads, items = {}, {}
-    for name, ts, dur, thread in rows:
+    for name, shapes, rank, ts, dur, thread in rows:
+        if re.search(r"\d", shapes or ""):
+            name += " " + shapes.replace(" ", "").replace("\n", "")
         if thread is not None:
-            threads.setdefault(thread, []).append((ts, -dur, name))
+            left_out = is_left_out(spans, rank, ts)
+            threads.setdefault(thread, []).append((ts, -dur, None if left_out else name))
     for calls in threads.values():
         calls.sort(key=lambda call: call[:2])
         stack, own = [], []
@@ -109,26 +129,32 @@ def op_items(program, profile):
                 stack[-1][1][1] += minus
             stack.append((ts - minus, own[-1]))
         for name, length in own:
+            if name is None:
+                continue
             items.setdefault(name, []).append(max(length, 0))
     return items
 
 
-def check_items(check, name, part, expected):
+def check_items(check, name, part, expected, key="signature"):
     """Those of the names that are as they were are equal; all of them add up."""
     total = sum(sum(lengths) for lengths in expected.values())
     calls = sum(len(lengths) for lengths in expected.values())
-    got = {item["signature"]: item for item in part}
+    got = {}
+    for item in part:
+        got.setdefault(item[key], []).append(item)
     check.equal(name + ": all add up", (calls, total),
                 (sum(i["count"] for i in part), sum(i["total_ns"] for i in part)))
     wanted, found = {}, {}
     for signature, lengths in expected.items():
         if signature not in got or "*" in signature:
             continue
-        item = got[signature]
-        wanted[signature] = (len(lengths), sum(lengths), math.floor(statistics.median(lengths) + 0.5),
+        items = got[signature]
+        median = math.floor(statistics.median(lengths) + 0.5) if len(items) == 1 else None
+        wanted[signature] = (len(lengths), sum(lengths), median,
                              round(sum(lengths) / total, 9) if total else None)
-        found[signature] = (item["count"], item["total_ns"], item["latency_ns"],
-                            round(item["share"], 9) if total else None)
+        found[signature] = (sum(i["count"] for i in items), sum(i["total_ns"] for i in items),
+                            items[0]["latency_ns"] if len(items) == 1 else None,
+                            round(sum(i["share"] for i in items), 9) if total else None)
     check.rows(name, wanted, found)
 
 
@@ -153,7 +179,7 @@ def part_likeness(a, b):
     a = {i["signature"]: i for i in a}
     b = {i["signature"]: i for i in b}
     score = same = pairs = 0
-    left = {}
+    families = {}
     for signature in set(a) | set(b):
         x, y = a.get(signature), b.get(signature)
         both = min(x["share"], y["share"]) if x and y else 0
@@ -163,16 +189,41 @@ def part_likeness(a, b):
             score += both * (1 if close is None else 0.5 + 0.5 * close)
             same += both
         for item, side in ((x, 0), (y, 1)):
-            if item and item["category"]:
-                left.setdefault(item["category"], [0, 0])[side] += item["share"] - both
+            if item:
+                families.setdefault(item["family"], ([], []))[side].append((item, item["share"] - both))
+    kin, left = 0, {}
+    for sides in families.values():
+        rest = [sum(share for _, share in side) for side in sides]
+        plain = sum(share for side in sides for item, share in side if item["signature"] == item["family"])
+        common = min(rest)
+        unknown = min(common, plain)
+        same += unknown
+        score += unknown + 0.5 * (common - unknown)
+        kin += common - unknown
+        for side in (0, 1):
+            for item, share in sides[side]:
+                if item["category"] and rest[side] > 0:
+                    left.setdefault(item["category"], [0, 0])[side] += share * (1 - common / rest[side])
     alike = sum(min(pair) for pair in left.values())
-    return score + 0.5 * alike, same, alike, pairs
+    return score + 0.5 * alike, same, kin + alike, pairs
+
+
+def model(fingerprint):
+    """Of the device, as the headline has it."""
+    for line in fingerprint["headline"]:
+        if line.startswith("Device: "):
+            return re.split(r", peak of memory|; its peaks", line[8:])[0].rstrip(".")
+    return None
 
 
 def likeness(a, b):
     """None when no part is in both."""
+    other = model(a) and model(b) and model(a) != model(b)
     for level in LEVELS:
-        parts = [part_likeness(a[p], b[p]) for p in level if a[p] and b[p]]
+        level = [p for p in level if a[p] and b[p]]
+        if other and "op_device" in level:
+            level = ["op_device"]
+        parts = [part_likeness(a[p], b[p]) for p in level]
         if parts:
             *means, pairs = zip(*parts)
             return [sum(column) / len(parts) for column in means] + [sum(pairs)]
@@ -310,6 +361,34 @@ def two_gpus(folder):
             for name, device in (("h100", "NVIDIA H100 80GB HBM3"), ("mi300", "AMD Instinct MI300X"))]
 
 
+# Traces of five models on both, one file each: NAME/h100/MODEL and NAME/mi300/MODEL.
+PAIRS = "torch/AMD-AGI+TraceLens/tests/traces"
+
+
+def nearest_are_twins(check, program, folder, place):
+    """One model on two makers' devices: the nearest of each of the runs is its twin."""
+    runs = {}
+    for path in sorted(glob.glob(os.path.join(place, "h100", "*.gz"))):
+        twin = os.path.join(place, "mi300", os.path.basename(path))
+        if os.path.exists(twin):
+            runs[path], runs[twin] = twin, path
+    if not runs:
+        check.skip("nearest on two GPUs: no traces of one model on H100 and MI300X")
+        return
+    ledger = os.path.join(folder, "twins")
+    program.run("add", "--no-trace", "--no-cache", "--ledger", ledger, *runs, "--format", "json")
+    wrong = []
+    for path, twin in runs.items():
+        answer = program.json("similar", "--no-cache", "--all", "--ledger", ledger, path)["runs"]
+        others = [run for run in answer if run["similarity"] < 1]
+        device = {"h100": "MI300", "mi300": "H100"}[os.path.basename(os.path.dirname(path))]
+        best = others[0]
+        if best["name"] != os.path.basename(twin) or device not in (best["device"] or ""):
+            wrong.append((path, best["name"], best["device"], best["similarity"]))
+    check.equal("%d runs of %d models on H100 and MI300X are nearest to their twins" %
+                (len(runs), len(runs) // 2), [], wrong)
+
+
 # ---- samples ----
 
 SAMPLES = ("torch/pytorch+kineto/tb_plugin/samples/*/*.gz", "torch/harryjmoss+particle_transformer/*/*/*.json",
@@ -342,11 +421,11 @@ def main():
             samples += sorted(glob.glob(os.path.join(oracle.SHARED, "samples", pattern)))
     for profile in fixtures + samples:
         name = os.path.basename(profile)
-        answer = program.json("fingerprint", "--no-cache", profile)
+        answer, spans = program.json("fingerprint", "--no-cache", profile), excluded(program, profile)
         if answer["device"]:
-            check_items(check, name + ": device", answer["device"], device_items(program, profile))
+            check_items(check, name + ": device", answer["device"], device_items(program, profile, spans), "family")
         if answer["op"]:
-            check_items(check, name + ": op", answer["op"], op_items(program, profile))
+            check_items(check, name + ": op", answer["op"], op_items(program, profile, spans))
     check_order(check, program, folder, os.path.join(TESTS, "corpus/chrome/kineto.json"))
     for path in samples:
         if "particle_transformer" in path and "2557314b" in path:
@@ -355,6 +434,8 @@ def main():
     runs.check_pairs()
     for name, pattern in GROUPS if samples else ():
         runs.separated(name, [p for p in runs.prints if re.search(pattern, os.path.basename(p))])
+    nearest_are_twins(check, program, folder, os.environ.get("NEUROLENS_TWINS") or
+                      os.path.join(oracle.SHARED, "samples", PAIRS))
     check.finish()
 
 

@@ -10,33 +10,40 @@
 static void kernels_have_one_name(void)
 {
     static const struct {
-        const char *name, *signature;
+        const char *name, *family, *signature; /* NULL: the same */
     } cases[] = {
-        {"void ns::fill<4, float>(float*, int)", "fill"},
-        {"void fill<(int)4, float>(T2 *, int)", "fill"},
-        {"fill", "fill"},
-        {"_ZN2ns4fillILi4EfEEvPT0_i", "fill"},
-        {"void (anonymous namespace)::elementwise<A<int>, B(C)>(int, D)", "elementwise"},
-        {"triton_poi_fused_add_relu_12", "triton_poi_fused_add_relu_*"},
-        {"fusion.17", "fusion.*"},
+        {"void ns::fill<4, float>(float*, int)", "fill", "fill<4,float>"},
+        {"void fill<(int)4, float>(T2 *, int)", "fill", "fill<4,float>"},
+        {"fill", "fill", NULL},
+        {"_ZN2ns4fillILi4EfEEvPT0_i", "fill", NULL},
+        {"void (anonymous namespace)::elementwise<A<int>, B(C)>(int, D)", "elementwise",
+         "elementwise<A<int>,B(C)>"},
+        {"triton_poi_fused_add_relu_12", "triton_poi_fused_add_relu_*", NULL},
+        {"fusion.17", "fusion.*", NULL},
         {"sm90_xmma_gemm_bf16f32_tn_n_tilesize128x128x64",
-         "sm90_xmma_gemm_bf16f32_tn_n_tilesize128x128x64"},
-        {"jit_fn_0xdeadbeef", "jit_fn_0x*"},
+         "sm90_xmma_gemm_bf16f32_tn_n_tilesize128x128x64", NULL},
+        {"jit_fn_0xdeadbeef", "jit_fn_0x*", NULL},
         {"void "
          "cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_nn>(cutlass_80::Params)",
-         "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_nn"},
-        {"void cutlass::Kernel<cutlass::gemm::kernel::Gemm<A<int, 2>, B>, C>(Params)", "Gemm"},
-        {"void cutlass::device_kernel<at::native::Fused<(int)3>>(P)", "Fused"},
-        {"Kernel2", "Kernel2"},
-        {"void Kernel2<>(int)", "Kernel2"},
+         "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_nn",
+         "Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_nn>"},
+        {"void cutlass::Kernel<cutlass::gemm::kernel::Gemm<A<int, 2>, B>, C>(Params)", "Gemm",
+         "Kernel<Gemm<A<int,2>,B>,C>"},
+        {"void cutlass::device_kernel<at::native::Fused<(int)3>>(P)", "Fused",
+         "device_kernel<Fused<3>>"},
+        {"Kernel2", "Kernel2", NULL},
+        {"void Kernel2<>(int)", "Kernel2", "Kernel2<>"},
     };
-    struct nl_buf text;
+    struct nl_buf text, family;
     nl_buf_init(&text, 1000);
+    nl_buf_init(&family, 1000);
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
-        fp_kernel_signature(&text, nl_str(cases[i].name));
-        CHECK_TEXT(text.ptr, cases[i].signature);
+        fp_kernel_signature(&text, &family, nl_str(cases[i].name));
+        CHECK_TEXT(family.ptr, cases[i].family);
+        CHECK_TEXT(text.ptr, cases[i].signature ? cases[i].signature : cases[i].family);
     }
     nl_buf_release(&text);
+    nl_buf_release(&family);
 }
 
 /* ---- a made-up run on a device whose peaks are known ---- */
@@ -89,27 +96,33 @@ static bool near(double x, double y)
     return fabs(x - y) <= 1e-6 * (fabs(x) > fabs(y) ? fabs(x) : fabs(y));
 }
 
-/* 10 + 20 + 30 + 20 us of gemm under two spellings, 20 of relu: 100 us in 5 calls. */
+/* 10 + 20 us of gemm with an argument under two spellings, 30 + 20 of one that tells none, 20 of relu: 100 us
+ * in 5 calls. */
 static void shares_and_latencies(void)
 {
     struct gputrace make;
     open_on_device(&make);
     gputrace_kernel(&make, 7, "void ns::gemm<float>(float*)", 0, 1, 10, 10);
-    gputrace_kernel(&make, 7, "void ns::gemm<float>(float*)", 0, 1, 20, 20);
+    gputrace_kernel(&make, 7, "void gemm<float>(T1 *)", 0, 1, 20, 20);
     gputrace_kernel(&make, 8, "gemm", 0, 1, 20, 30);
     gputrace_kernel(&make, 8, "gemm", 0, 1, 60, 20);
     gputrace_kernel(&make, 7, "relu_kernel", -1, 0, 90, 20);
     struct nl_runprint *print = print_of(&make);
     const struct nl_print_list *list = &print->parts[NL_PRINT_DEVICE];
-    CHECK_INT((int64_t)list->count, 2);
+    CHECK_INT((int64_t)list->count, 3);
     CHECK_INT((int64_t)list->calls, 5);
     CHECK_INT(list->total_ns, 100000);
-    const struct nl_print_item *gemm = item_of(print, NL_PRINT_DEVICE, "gemm");
-    CHECK_INT((int64_t)gemm->count, 4);
-    CHECK_INT(gemm->total_ns, 80000);
-    CHECK(near(gemm->share, 0.8));
-    CHECK(near(gemm->values[NL_PRINT_LATENCY], 20000));
-    CHECK(near(gemm->values[NL_PRINT_RELATIVE], 1));
+    const struct nl_print_item *gemm = item_of(print, NL_PRINT_DEVICE, "gemm<float>");
+    CHECK_INT((int64_t)gemm->count, 2);
+    CHECK_INT(gemm->total_ns, 30000);
+    CHECK_TEXT(gemm->family, "gemm");
+    gemm = item_of(print, NL_PRINT_DEVICE, "gemm");
+    CHECK_INT((int64_t)gemm->count, 2);
+    CHECK_INT(gemm->total_ns, 50000);
+    CHECK(near(gemm->share, 0.5));
+    CHECK(near(gemm->values[NL_PRINT_LATENCY], 25000));
+    CHECK(near(gemm->values[NL_PRINT_RELATIVE], 1.25));
+    CHECK_TEXT(gemm->family, "gemm");
     CHECK_TEXT(gemm->category, "gemm");
     for (int v = NL_PRINT_INTENSITY; v < NL_PRINT_VALUES; v++)
         CHECK(isnan(gemm->values[v]));
@@ -237,6 +250,14 @@ static void operators_of_the_host(void)
     nl_runprint_free(print);
 }
 
+static void add_shaped(struct gputrace *make, const char *name, const char *shapes, int64_t us)
+{
+    struct nl_op_row row = nl_op_row();
+    row.slice = gputrace_slice(make, NL_KIND_OP, make->calls, name, us, 15);
+    row.shapes = nl_stage_name(make->stage, nl_str(shapes));
+    nl_stage_op(make->stage, &row);
+}
+
 /* ---- likeness ---- */
 
 struct work {
@@ -307,6 +328,60 @@ static void likeness_by_hand(void)
     nl_print_view_release(&b);
 }
 
+/*
+ * Here: fill<1> 60, fill<2> 20, sort 20 of 100. There: fill<1> 30, fill<3> 40, fill 10, sort<2> 20. Mean calls of
+ * 33.3 and 25. fill<1>: min 0.3, of 1.8 and 1.2 of the mean: 2/3. The family fill has 0.3 + 0.2 left here and
+ * 0.4 + 0.1 there: 0.1 may be any of them, 0.4 is another one. sort tells no arguments: 0.2 may be sort<2>.
+ */
+static void families_by_hand(void)
+{
+    struct nl_print_view a =
+        view_of((struct work[4]){{"fill<1>(int)", 60}, {"fill<2>(int)", 20}, {"sort", 20}}, false);
+    struct nl_print_view b = view_of(
+        (struct work[4]){
+            {"fill<1>(int)", 30}, {"fill<3>(int)", 40}, {"fill", 10}, {"sort<2>(int)", 20}},
+        false);
+    struct nl_likeness like = nl_likeness_of(&a, &b), back = nl_likeness_of(&b, &a);
+    CHECK(near(like.similarity, 0.3 * (0.5 + 1.0 / 3) + 0.1 + 0.4 / 2 + 0.2));
+    CHECK(near(like.same, 0.3 + 0.1 + 0.2));
+    CHECK(near(like.alike, 0.4));
+    CHECK(fabs(like.unmatched) < 1e-6);
+    CHECK(like.similarity == back.similarity && like.same == back.same && like.alike == back.alike);
+    nl_print_view_release(&a);
+    nl_print_view_release(&b);
+}
+
+/* On another device the kernels are others, and only operators tell: aten::mm for all of the time. */
+static void other_devices_are_compared_by_operators(void)
+{
+    struct nl_print_view views[3] = {{0}, {0}, {0}};
+    static const char *const devices[] = {DEVICE, "AMD Instinct MI300X", DEVICE};
+    for (int i = 0; i < 3; i++) {
+        struct gputrace make;
+        struct nl_buf items, names;
+        gputrace_open(&make);
+        nl_builder_device_row(make.builder, make.device)->name =
+            nl_builder_name(make.builder, nl_str(devices[i]));
+        gputrace_op(&make, "aten::mm", 0, 30);
+        gputrace_kernel(&make, 7, i ? "Cijk_x" : "ampere_gemm", 10, 2, 100, 10);
+        struct nl_runprint *print = print_of(&make);
+        nl_buf_init(&items, NL_PRINT_PACK_MAX);
+        nl_buf_init(&names, NL_PRINT_PACK_MAX);
+        nl_print_pack(print, &items, &names);
+        CHECK(nl_print_unpack(&views[i], (struct nl_str){items.ptr, items.len}));
+        nl_buf_release(&items);
+        nl_buf_release(&names);
+        nl_runprint_free(print);
+    }
+    CHECK_INT((int64_t)nl_likeness_of(&views[0], &views[1]).level_parts, 1 << NL_PRINT_OP_DEVICE);
+    CHECK(nl_likeness_of(&views[0], &views[1]).similarity == 1);
+    CHECK_INT((int64_t)nl_likeness_of(&views[0], &views[2]).level_parts,
+              1 << NL_PRINT_DEVICE | 1 << NL_PRINT_OP_DEVICE);
+    CHECK(nl_likeness_of(&views[0], &views[2]).similarity < 1);
+    for (int i = 0; i < 3; i++)
+        nl_print_view_release(&views[i]);
+}
+
 static void alike_as_can_be(void)
 {
     const struct work work[4] = {{"gemm_a", 61}, {"relu_kernel", 23}, {"softmax_x", 17}, {"z", 1}};
@@ -353,6 +428,75 @@ static void damage_is_refused(void)
     nl_buf_release(&names);
     nl_arena_free(&arena);
     nl_print_view_release(&view);
+    nl_runprint_free(print);
+}
+
+/* Two products of one name and other shapes are two items of one family; blanks and operators without
+ * shapes make no difference. 1,200 shapes are too many: then the name alone. */
+static void shapes_tell_operators_apart(void)
+{
+    static const struct {
+        const char *name, *shapes, *signature;
+        int64_t ns;
+    } cases[] = {
+        {"aten::mm", "[[2, 3], [3, 4]]", "aten::mm [[2,3],[3,4]]", 30000},
+        {"aten::mm", "[[2,3],[3,4]]", NULL, 0},
+        {"aten::mm", "[[9,3],[3,4]]", "aten::mm [[9,3],[3,4]]", 15000},
+        {"aten::mm", "", "aten::mm", 15000},
+        {"aten::add", "[[], []]", "aten::add", 15000},
+    };
+    for (int many = 0; many < 2; many++) {
+        struct gputrace make;
+        char shapes[32];
+        int64_t at = 0;
+        open_on_device(&make);
+        for (size_t i = 0; i < CHECK_LENGTH(cases); i++)
+            add_shaped(&make, cases[i].name, cases[i].shapes, at += 20);
+        for (int i = 0; many && i < 1200; i++) {
+            snprintf(shapes, sizeof shapes, "[[%d, 7]]", i);
+            add_shaped(&make, "aten::mm", shapes, at += 20);
+        }
+        struct nl_runprint *print = print_of(&make);
+        CHECK(print->parts[NL_PRINT_OP].families == many);
+        CHECK_INT((int64_t)print->parts[NL_PRINT_OP].count, many ? 2 : 4);
+        for (size_t i = 0; !many && i < CHECK_LENGTH(cases); i++)
+            if (cases[i].signature) {
+                const struct nl_print_item *item = item_of(print, NL_PRINT_OP, cases[i].signature);
+                CHECK_INT(item->total_ns, cases[i].ns);
+                CHECK_TEXT(item->family, cases[i].name);
+            }
+        if (many) {
+            const struct nl_print_item *item = item_of(print, NL_PRINT_OP, "aten::mm");
+            CHECK_INT((int64_t)item->count, 1204);
+            CHECK_INT(item->total_ns, 1204 * 15000);
+            CHECK(near(item->values[NL_PRINT_LATENCY], 15000));
+        }
+        nl_runprint_free(print);
+    }
+}
+
+/* 12 steps of 100 us; the first two take five times as long, launch another kernel and hold an operator. */
+static void warm_up_is_left_out(void)
+{
+    struct gputrace make;
+    int64_t at = 1000;
+    open_on_device(&make);
+    for (int i = 0; i < 12; i++) {
+        int64_t us = i < 2 ? 500 : 100;
+        gputrace_step(&make, at, us);
+        gputrace_op(&make, i < 2 ? "aten::empty" : "aten::mm", at + 1, 20);
+        gputrace_kernel(&make, 7, i < 2 ? "autotune" : "gemm", at + 2, 1, at + 10, us - 20);
+        at += us;
+    }
+    struct nl_runprint *print = print_of(&make);
+    const struct nl_print_list *list = &print->parts[NL_PRINT_DEVICE];
+    CHECK_INT((int64_t)print->excluded_steps, 2);
+    CHECK_INT((int64_t)list->count, 1);
+    CHECK_INT(list->total_ns, 10 * 80000);
+    CHECK_TEXT(list->items[0].signature, "gemm");
+    CHECK_INT((int64_t)print->parts[NL_PRINT_OP].count, 1);
+    CHECK_TEXT(print->parts[NL_PRINT_OP].items[0].signature, "aten::mm");
+    CHECK_TEXT(print->parts[NL_PRINT_OP_DEVICE].items[0].signature, "aten::mm");
     nl_runprint_free(print);
 }
 
@@ -409,6 +553,9 @@ CHECK_MAIN("fingerprint", {"kernels have one name", kernels_have_one_name},
            {"measured components", measured_components},
            {"tensor work is not counted", tensor_work_is_not_counted}, {"operators", operators},
            {"operators of the host", operators_of_the_host}, {"likeness by hand", likeness_by_hand},
+           {"shapes tell operators apart", shapes_tell_operators_apart},
+           {"warm-up is left out", warm_up_is_left_out}, {"families by hand", families_by_hand},
+           {"other devices are compared by operators", other_devices_are_compared_by_operators},
            {"alike as can be", alike_as_can_be}, {"damage is refused", damage_is_refused},
            {"long names are cut", long_names_are_cut},
            {"the smallest are one", the_smallest_are_one})

@@ -1,0 +1,52 @@
+/* Steps that are not steady, per rank, as spans that are searched by halves. */
+#include "fingerprint/fingersteady.h"
+
+#include "base/mem.h"
+#include "base/search.h"
+
+static bool has_steady(const struct nl_found_step *steps, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].phase == NL_STEP_STEADY)
+            return true;
+    return false;
+}
+
+void fp_excluded_init(struct fp_excluded *excluded, const struct nl_found_steps *steps)
+{
+    *excluded = (struct fp_excluded){.one_rank = steps->group_count == 1};
+    for (size_t g = 0; g < steps->group_count; g++) {
+        const struct nl_step_group *group = &steps->groups[g];
+        const struct nl_found_step *step = steps->items + group->first;
+        if (!has_steady(step, group->count))
+            continue;
+        for (size_t i = 0; i < group->count; i++) {
+            if (step[i].phase == NL_STEP_STEADY)
+                continue;
+            nl_grow(&excluded->spans, &excluded->cap, excluded->count + 1);
+            excluded->spans[excluded->count++] =
+                (struct fp_span){group->rank, step[i].start, step[i].end};
+        }
+    }
+}
+
+void fp_excluded_release(struct fp_excluded *excluded)
+{
+    nl_free(excluded->spans);
+    *excluded = (struct fp_excluded){0};
+}
+
+bool fp_is_excluded(const struct fp_excluded *excluded, const struct nl_trace *trace,
+                    uint32_t slice, bool on_device)
+{
+    const struct fp_span *spans = excluded->spans;
+    if (!excluded->count)
+        return false;
+    if (on_device && trace->slice.link[slice] != NL_NULL_ROW)
+        slice = trace->slice.link[slice];
+    int64_t rank = excluded->one_rank ? spans[0].rank : nl_slice_rank(trace, slice);
+    int64_t ts = trace->slice.ts[slice];
+    size_t after = NL_FIRST(i, (size_t)0, excluded->count,
+                            spans[i].rank > rank || (spans[i].rank == rank && spans[i].start > ts));
+    return after && spans[after - 1].rank == rank && ts < spans[after - 1].end;
+}
