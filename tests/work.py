@@ -268,6 +268,25 @@ def xla(tally, folder):
                 total == expected["flops"]["jit_product"] * expected["runs"], total)
 
 
+def xla_on_rocm(tally, folder):
+    """What XLA fused, and calls of libraries, are no elementwise operators; HBM3 is told with half its bandwidth."""
+    tests = os.path.join(SHARED, "xplane", "AMD-AGI+TraceLens", "tests")
+    if not os.path.isdir(tests):
+        tally.skip("XLA on ROCm", "no ../shared")
+        return
+    attention = os.path.join(tests, "test_data_jax_te_fused_attn_categorization",
+                             "934987a2fc2f.xplane.pb")
+    got = rows(attention, "SELECT DISTINCT n.type, o.model FROM op_work o JOIN nodes n ON n.slice = o.op "
+                          "ORDER BY 1, 2")
+    tally.check("families of HLO", got == [
+        ("custom fusion", "gemm"), ("custom-call", "attention"), ("custom-call", "gemm"),
+        ("input fusion", "compiled"), ("loop fusion", "compiled")], got)
+    mi300 = os.path.join(tests, "traces", "mi300", "jax_conv_minimal_08", "tw003.xplane.pb")
+    for path, peak in ((attention, 8.192e12), (mi300, 5.3248e12)):
+        got = rows(path, "SELECT max(peak_bytes_per_s), max(over_roof) FROM roofline")
+        tally.check("bandwidth of HBM3, nothing beyond it", got == [(peak, 0)], got)
+
+
 def onnx(tally, folder):
     got = rows(os.path.join(FIXTURES, "ort_cpu_mlp.json.gz"),
                "SELECT DISTINCT flops, model FROM op_work WHERE model = 'gemm' ORDER BY 1")
@@ -772,7 +791,7 @@ def coverage(tally, folder):
         tally.skip("coverage", "no ../shared")
 
 
-PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, onnx, odd_inputs,
+PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, training, links, machine, causes,
          coverage]
 

@@ -13,7 +13,9 @@ struct kind {
     enum work_family family;
 };
 
-/* Whole names of node types, of all runtimes. */
+/* Whole names of node types, of all runtimes: ONNX, TensorRT, HLO (small letters). What a compiler fused has bytes
+ * and no model: COMPILED, as has every type that is not here. Collectives move bytes over links, not through the
+ * device's memory. */
 static const struct kind kinds[] = {
     {"Gemm", WORK_GEMM},
     {"MatMul", WORK_GEMM},
@@ -43,31 +45,115 @@ static const struct kind kinds[] = {
     {"BatchNormalization", WORK_NORM},
     {"Softmax", WORK_SOFTMAX},
     {"Gather", WORK_GATHER},
+    {"gather", WORK_GATHER},
+    {"scatter", WORK_GATHER},
+    {"dynamic-slice", WORK_GATHER},
+    {"dynamic-update-slice", WORK_GATHER},
+    {"reduce", WORK_REDUCTION},
+    {"reduce-window", WORK_POOLING},
+    {"ReduceMean", WORK_REDUCTION},
+    {"ReduceSum", WORK_REDUCTION},
+    {"ReduceMax", WORK_REDUCTION},
+    {"sort", WORK_SORT},
+    {"TopK", WORK_SORT},
+    {"broadcast", WORK_FILL},
+    {"iota", WORK_FILL},
     {"Concat", WORK_COPY},
     {"Transpose", WORK_COPY},
     {"Reshape", WORK_COPY},
+    {"Slice", WORK_COPY},
+    {"Split", WORK_COPY},
     {"Cast", WORK_COPY},
     {"ReorderInput", WORK_COPY},
     {"ReorderOutput", WORK_COPY},
     {"Reformat", WORK_COPY},
     {"copy", WORK_COPY},
     {"transpose", WORK_COPY},
+    {"concatenate", WORK_COPY},
+    {"slice", WORK_COPY},
+    {"pad", WORK_COPY},
+    {"reverse", WORK_COPY},
     {"MaxPool", WORK_POOLING},
     {"AveragePool", WORK_POOLING},
     {"GlobalAveragePool", WORK_POOLING},
+    {"Add", WORK_ELEMENTWISE},
+    {"Sub", WORK_ELEMENTWISE},
+    {"Mul", WORK_ELEMENTWISE},
+    {"Div", WORK_ELEMENTWISE},
+    {"Pow", WORK_ELEMENTWISE},
+    {"Sqrt", WORK_ELEMENTWISE},
+    {"Exp", WORK_ELEMENTWISE},
+    {"Erf", WORK_ELEMENTWISE},
+    {"Tanh", WORK_ELEMENTWISE},
+    {"Relu", WORK_ELEMENTWISE},
+    {"Clip", WORK_ELEMENTWISE},
+    {"LeakyRelu", WORK_ELEMENTWISE},
+    {"HardSigmoid", WORK_ELEMENTWISE},
+    {"HardSwish", WORK_ELEMENTWISE},
+    {"Sigmoid", WORK_ELEMENTWISE},
+    {"Gelu", WORK_ELEMENTWISE},
+    {"FastGelu", WORK_ELEMENTWISE},
+    {"BiasGelu", WORK_ELEMENTWISE},
+    {"QuickGelu", WORK_ELEMENTWISE},
+    {"ElementWise", WORK_ELEMENTWISE},
+    {"PointWise", WORK_ELEMENTWISE},
+    {"PointWiseV2", WORK_ELEMENTWISE},
+    {"QuantizeLinear", WORK_ELEMENTWISE},
+    {"DequantizeLinear", WORK_ELEMENTWISE},
+    {"add", WORK_ELEMENTWISE},
+    {"subtract", WORK_ELEMENTWISE},
+    {"multiply", WORK_ELEMENTWISE},
+    {"divide", WORK_ELEMENTWISE},
+    {"power", WORK_ELEMENTWISE},
+    {"exponential", WORK_ELEMENTWISE},
+    {"log", WORK_ELEMENTWISE},
+    {"tanh", WORK_ELEMENTWISE},
+    {"rsqrt", WORK_ELEMENTWISE},
+    {"sqrt", WORK_ELEMENTWISE},
+    {"negate", WORK_ELEMENTWISE},
+    {"maximum", WORK_ELEMENTWISE},
+    {"minimum", WORK_ELEMENTWISE},
+    {"select", WORK_ELEMENTWISE},
+    {"compare", WORK_ELEMENTWISE},
+    {"convert", WORK_ELEMENTWISE},
+    {"all-reduce", WORK_NO_FAMILY},
+    {"all-gather", WORK_NO_FAMILY},
+    {"all-to-all", WORK_NO_FAMILY},
+    {"reduce-scatter", WORK_NO_FAMILY},
+    {"collective-permute", WORK_NO_FAMILY},
+    {"collective-broadcast", WORK_NO_FAMILY},
 };
 
-/* XLA: what an instruction was compiled from tells more than its kind, which may be a fusion. */
-static enum work_family family_of(struct nl_str type, struct nl_str operation)
+/* Calls of libraries, by what they were compiled from (jax.named_call, Transformer Engine, cuDNN, Pallas). */
+static bool says_attention(struct nl_str operation)
 {
+    static const char *const words[] = {"fused_attn", "attention", "flash_attn", "fmha", "_mha_"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (nl_str_find_nocase(operation, words[i]) >= 0)
+            return true;
+    return false;
+}
+
+/* XLA: what an instruction was compiled from tells more than its kind, which may be a fusion. A fusion that holds a
+ * product has it in its detail; one of kind loop never is one, whatever operation it ends. */
+static enum work_family family_of(struct nl_str type, struct nl_str operation, struct nl_str detail)
+{
+    if (nl_str_contains(detail, "\"products\":[{\"opcode\":\"dot\""))
+        return WORK_GEMM;
+    if (nl_str_contains(detail, "\"products\":[{\"opcode\":\"convolution\""))
+        return WORK_CONVOLUTION;
+    if (nl_str_is(type, "loop fusion"))
+        return WORK_COMPILED;
     if (nl_str_contains(operation, "/dot_general"))
         return WORK_GEMM;
     if (nl_str_contains(operation, "/conv_general_dilated"))
         return WORK_CONVOLUTION;
+    if (nl_str_is(type, "custom-call"))
+        return says_attention(operation) ? WORK_ATTENTION : WORK_NO_FAMILY;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (nl_str_is(type, kinds[i].type))
             return kinds[i].family;
-    return WORK_ELEMENTWISE;
+    return WORK_COMPILED;
 }
 
 /* Starts and ends of what runs beside the instructions. */
@@ -150,7 +236,8 @@ bool work_node_cost(const struct nl_trace *trace, uint32_t row, struct work_cost
     struct work_args in, out;
     *cost = (struct work_cost){.flops = NAN, .flops_needed = NAN, .bytes = NAN};
     *family = is_one_end(type) ? WORK_NO_FAMILY
-                               : family_of(type, nl_trace_name(trace, node->operation[row]));
+                               : family_of(type, nl_trace_name(trace, node->operation[row]),
+                                           nl_trace_name(trace, node->detail[row]));
     *recorded = node->flops[row] != NL_NULL_U64;
     if (is_container(type))
         return false;
