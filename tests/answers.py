@@ -7,6 +7,7 @@ the limits of the page; and, where ../shared is there, the verdicts that experts
 """
 import glob
 import json
+import marshal
 import os
 import random
 import re
@@ -204,6 +205,61 @@ def recursion(folder):
     check("main.py(9): sort 60 %" in told, "recursion counts once in time with what is called", told)
     totals = {row["name"]: row["total_ns"] for row in result["python"]}
     check(totals["main.py(9): sort"] == 20 * (600 + 598 + 596 + 594) * 1000, "the table sums all calls", totals)
+
+
+def rates(folder):
+    """A table of nccl-tests: 20 us and 200 GB/s; the answer names the best rate, its size, and the latency."""
+    path = os.path.join(folder, "broadcast.log")
+    with open(path, "w") as file:
+        file.write("# Collective test starting: broadcast_perf\n# nThread 1 nGpus 8\n"
+                   "#       size         count      type    root     time   algbw   busbw  error     time   algbw"
+                   "   busbw  error\n")
+        for power in range(2, 31, 2):
+            us = 20 + 2 ** power / 200e3
+            rate = 2 ** power / us / 1e3
+            half = "%.2f %8.2f %8.2f  N/A" % (us, rate, rate)
+            file.write("%12d %12d   float       0   %s   %s\n" % (2 ** power, 2 ** power // 4, half, half))
+    text = " ".join(run([path])[1].split())
+    check("broadcast reaches 199.3 GB/s (algorithm bandwidth), 1.000 GiB in 5.389 ms; the smallest message, 4 B in "
+          "20.00 µs." in text and "Messages of 4.000 MiB and more reach half of that rate" in text,
+          "a benchmark of communication has its rate and latency", text[:400])
+
+
+def engine(folder):
+    """Layers of an engine without times: their types, and how to get times from the maker's own tool."""
+    path = os.path.join(folder, "layers.json")
+    layers = [{"Name": "layer %d" % i, "LayerType": kind, "Inputs": [], "Outputs": []}
+              for i, kind in enumerate(["CaskConvolution"] * 5 + ["Reformat"] * 3 + ["NoOp"])]
+    with open(path, "w") as file:
+        json.dump({"Layers": layers, "Bindings": ["input"]}, file)
+    text = " ".join(run([path])[1].split())
+    check("Engine description: 9 layers without times; most often CaskConvolution 5, Reformat 3." in text and
+          "trtexec --exportProfile" in text and "Kineto" not in text, "an engine description says how to get times", text[:400])
+
+
+def sampled(folder, leaf):
+    """100 samples of 1 ms as `perf script` prints them, nine of ten in one function."""
+    path = os.path.join(folder, leaf + ".perf")
+    with open(path, "w") as file:
+        for i in range(100):
+            file.write("prog  100 [000] 1.%06d:    1000000 cpu-clock:\n\t42ed43 %s (/usr/bin/prog)\n"
+                       "\t42e000 main (/usr/bin/prog)\n\n" % (i * 1000, leaf if i % 10 else "other"))
+    return path
+
+
+def hot(folder):
+    """The hot function of a CPU profile gets advice for what it is."""
+    python = os.path.join(folder, "hot.prof")
+    functions = {("a.py", 1, "main"): (1, 1, 0.01, 1.0, {}), ("a.py", 9, "load"): (50, 50, 0.9, 0.9, {}),
+                 ("a.py", 20, "other"): (50, 50, 0.09, 0.09, {})}
+    functions.update({("a.py", 30 + i, "f%d" % i): (1, 1, 0.0, 0.0, {}) for i in range(10)})
+    with open(python, "wb") as file:
+        marshal.dump(functions, file)
+    for path, says, never in ((sampled(folder, "0x42ed43"), "Give the profiler the program's symbols", "NumPy"),
+                              (sampled(folder, "sgemm_kernel"), "perf annotate", "NumPy"),
+                              (python, "NumPy", "perf annotate")):
+        text = " ".join(run([path])[1].split())
+        check(says in text and never not in text, "advice for a hot function: " + says, text[:500])
 
 
 def few():
@@ -578,6 +634,9 @@ with tempfile.TemporaryDirectory() as scratch:
     pages(scratch)
     several(scratch)
     recursion(scratch)
+    rates(scratch)
+    engine(scratch)
+    hot(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 sys.exit(failed > 0)

@@ -292,21 +292,20 @@ bool nl_judge_sums(struct nl_judged *judged)
 
 /* ---- nothing ---- */
 
-/* "aten::empty 1,590, …": the most frequent operators of a graph without times. */
-static void put_node_counts(struct nl_judged *judged, struct nl_buf *out)
+/* "aten::empty 1,590, …": what occurs most often among the nodes of a graph without times: their types where they
+ * have some (layers of an engine), else their names. Nothing where all occur once. */
+static void put_node_counts(struct nl_judged *judged, const uint32_t *of_node, struct nl_buf *out)
 {
-    const struct nl_result *rows = nl_judged_part(judged, "node_types");
     const struct nl_trace *trace = judged->trace;
     uint32_t *counts = nl_zalloc((size_t)trace->names.count * sizeof *counts);
-    (void)rows;
     for (uint32_t i = 0; i < trace->node.rows; i++)
-        counts[trace->node.name[i]]++;
+        counts[of_node[i]]++;
     for (int said = 0; said < 4; said++) {
         uint32_t best = 0;
         for (uint32_t name = 1; name < trace->names.count; name++)
             if (counts[name] > counts[best] || !best)
                 best = name;
-        if (!best || !counts[best])
+        if (!best || counts[best] < 2)
             break;
         nl_tell_name(out, said ? ", " : "; most often ", nl_trace_name(trace, best));
         nl_buf_format(out, " %u", counts[best]);
@@ -315,16 +314,37 @@ static void put_node_counts(struct nl_judged *judged, struct nl_buf *out)
     nl_free(counts);
 }
 
+static bool is_engine(const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->source.rows; i++)
+        if (nl_str_starts(nl_trace_name(trace, trace->source.format[i]), "tensorrt"))
+            return true;
+    return false;
+}
+
+static bool has_types(const struct nl_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->node.rows; i++)
+        if (trace->node.type[i])
+            return true;
+    return false;
+}
+
 static void tell_graph(struct nl_judged *judged)
 {
+    const struct nl_trace *trace = judged->trace;
+    bool engine = is_engine(trace);
     struct nl_buf *out = nl_tell_begin(judged);
-    nl_tell_number(out, "Execution trace: a graph of ", judged->trace->node.rows, "node", "nodes");
+    nl_tell_number(out, engine ? "Engine description: " : "Execution trace: a graph of ",
+                   trace->node.rows, engine ? "layer" : "node", engine ? "layers" : "nodes");
     nl_buf_text(out, " without times");
-    put_node_counts(judged, out);
+    put_node_counts(judged, has_types(trace) ? trace->node.type : trace->node.name, out);
     nl_buf_char(out, '.');
     nl_tell_end(judged, &judged->verdict->sentence);
     out = nl_tell_begin(judged);
-    nl_buf_text(out, "For times, load it together with the Kineto trace of the same run.");
+    nl_buf_text(out, engine ? "For times, load it together with the profile of the same engine: "
+                              "trtexec --exportProfile=FILE."
+                            : "For times, load it together with the Kineto trace of the same run.");
     nl_tell_note(judged);
 }
 

@@ -12,10 +12,34 @@
 #define CRITICAL_SHARE 0.80
 #define LEAST_COUNT    10 /* slices or samples in all: fewer are an example, not a profile */
 
-/* Where the program's own ranges are all that was recorded, they are its functions. */
+static bool recorded_by(const struct nl_trace *trace, const char *const *tools)
+{
+    for (uint32_t i = 0; i < trace->source.rows; i++)
+        for (const char *const *tool = tools; *tool; tool++)
+            if (nl_str_starts(nl_trace_name(trace, trace->source.format[i]), *tool))
+                return true;
+    return false;
+}
+
+/* Where the program's own ranges are all that was recorded, they are its functions. Not those of a GPU's profiler that
+ * left out the device: such a range may do nothing but wait for it. */
 static bool only_ranges(const struct nl_trace *trace)
 {
-    return !trace->op.rows && !trace->python.rows && !trace->sample.rows && !trace->call.rows;
+    static const char *const of_gpus[] = {"nsys", "rocprof", "roctx", "rpd", "nvprof", NULL};
+    return !trace->op.rows && !trace->python.rows && !trace->sample.rows && !trace->call.rows &&
+           !recorded_by(trace, of_gpus);
+}
+
+/* What to do depends on what the name is: a Python function, code of the machine, an address. */
+static const char *advice(const struct nl_scene *scene, struct nl_str name)
+{
+    static const char *const python[] = {"pstats", "pyinstrument", "scalene", "viztracer", NULL};
+    const struct nl_trace *trace = scene->trace;
+    if (nl_str_starts(name, "0x"))
+        return "cpu_hotspot:address";
+    if (trace->python.rows || recorded_by(trace, python) || nl_str_contains(name, ".py"))
+        return NULL;
+    return trace->op.rows || trace->node.rows ? "cpu_hotspot:operator" : "cpu_hotspot:native";
 }
 
 static bool is_work(const struct nl_scene *scene, const struct nl_account_row *row)
@@ -49,6 +73,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     finding->saving_ns[0] = work.top_ns / 4;
     finding->saving_ns[1] = work.top_ns / 4 * 3;
     finding->modest = true;
+    finding->remedies = advice(scene, nl_account_name(scene->account, work.top));
     nl_title(scene, finding, "One thread spends %s of its time in %s itself",
              nl_say_share(scene, finding->cost_share), name);
     struct nl_str full = nl_account_name(scene->account, work.top);
