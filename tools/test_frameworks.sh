@@ -20,6 +20,10 @@
 #   NEUROLENS_WITH_KERAS   1: install keras and jax, for tests/python.py
 #   NEUROLENS_WITH_TENSORFLOW  1: install tensorflow and keras into an
 #                          environment of their own, for the same
+#   NEUROLENS_WITH_INTEGRATIONS  1: install what nlens works inside of (torch,
+#                          lightning, transformers, keras, pytest, mlflow …)
+#                          into an environment of its own, for
+#                          tests/integrations.py
 #   NEUROLENS_WITH_SKLEARN 1: install scikit-learn, for make bench-overhead
 #   NEUROLENS_WITH_TRACELENS  what pip installs AMD's TraceLens from, such as
 #                          git+https://github.com/AMD-AGI/TraceLens (the
@@ -179,7 +183,14 @@ wheel 1.20.1
 wheel "$newest"
 for version in 1.14.0 1.17.3 1.20.1 "$newest"; do package "$version"; done
 
+if [ "${NEUROLENS_WITH_INTEGRATIONS:-0}" = 1 ]; then
+    [ -x build/venv-integrations/bin/python ] || "$python" -m venv build/venv-integrations
+    build/venv-integrations/bin/python -m pip install --quiet torch lightning transformers accelerate keras jax pytest \
+        pytest-xdist mypy tensorboard mlflow-skinny wandb prometheus_client
+fi
+
 if [ -x build/neurolens ]; then
+    python3 tests/integrations.py
     python3 tests/profile.py
     python3 tests/profile_oracle.py
     TORCH_PYTHON=$venv/bin/python python3 tests/profile_torch.py real

@@ -239,6 +239,7 @@ def assemble(version, tag, linked):
               "License-File: LICENSE\nLicense-File: LICENSES-inside.txt\nRequires-Python: >=3.9\n"
               "Description-Content-Type: text/markdown\n\n%s" % (version, open("README.md", encoding="utf-8").read()))
     wheel.add(wheel.info + "WHEEL", "Wheel-Version: 1.0\nGenerator: neurolens tools/wheel.py\nRoot-Is-Purelib: false\nTag: py3-none-%s\n" % tag)
+    wheel.add(wheel.info + "entry_points.txt", "[pytest11]\nnlens = nlens.pytest_plugin\n")
     wheel.add(wheel.info + "licenses/LICENSE", open("LICENSE", "rb").read())
     wheel.add(wheel.info + "licenses/LICENSES-inside.txt", licences())
     wheel.add(wheel.info + "sboms/neurolens.cdx.json", bill(version))

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from . import _capture
     from ._engine import (InconclusiveError, InputError, InternalError, NeuroLensError, SurroundingsError, UsageError)
     from ._profile import Answer, CheckAnswer, Profile, Table, check, diff, open
+    from ._push import push
+    from ._trace import TraceHandler, trace_handler
+    KerasCallback: Any
+    LightningCallback: Any
+    TrainerCallback: Any
 try:
     if _sys.version_info < (3, 9):
         raise ImportError("the extension needs CPython 3.9")
@@ -52,10 +57,13 @@ except ImportError as _wrong:  # not for this interpreter
 from ._decorate import decorate as _decorate
 
 _READING = {"_engine": ("InconclusiveError", "InputError", "InternalError", "NeuroLensError", "SurroundingsError", "UsageError"),
-            "_profile": ("Answer", "CheckAnswer", "Profile", "Table", "check", "diff", "open")}
+            "_profile": ("Answer", "CheckAnswer", "Profile", "Table", "check", "diff", "open"),
+            "_push": ("push",), "_trace": ("TraceHandler", "trace_handler")}
+_CALLBACKS = {"KerasCallback": "keras", "LightningCallback": "lightning", "TrainerCallback": "transformers"}
 __all__ = ["Answer", "CheckAnswer", "InconclusiveError", "InputError", "InternalError", "NeuroLensError", "Profile",
-           "SurroundingsError", "Table", "UsageError", "check", "counter", "diff", "is_recording", "layer", "mark_event", "open",
-           "profile_function", "range_end", "range_start", "scope", "start", "step", "stop", "thread_name", "timed"]
+           "SurroundingsError", "Table", "TraceHandler", "UsageError", "check", "counter", "diff", "is_recording", "layer", "mark_event",
+           "open", "profile_function", "push", "range_end", "range_start", "scope", "start", "step", "stop", "thread_name", "timed",
+           "trace_handler"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -113,6 +121,9 @@ def __getattr__(name: str) -> Any:
         if name in names:
             found = globals()[name] = getattr(import_module("." + module, __name__), name)
             return found
+    if name in _CALLBACKS:  # their base class is the framework's
+        made = globals()[name] = getattr(import_module("._callbacks", __name__), _CALLBACKS[name])()
+        return made
     raise AttributeError("module %r has no attribute %r" % (__name__, name))
 
 

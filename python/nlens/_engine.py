@@ -3,9 +3,12 @@ import json
 import os
 import shutil
 import subprocess
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+import tempfile
+import time
+from typing import IO, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 Document = Dict[str, Any]
+_POLITELY_S = 0.1
 
 
 class NeuroLensError(Exception):
@@ -71,13 +74,42 @@ def run(words: Sequence[str], answers: Tuple[int, ...] = (0,)) -> Tuple[int, str
     Raises a NeuroLensError for every other status. Ctrl-C ends the command, too.
     """
     command = [program()] + list(words)
+    with tempfile.TemporaryFile() as errors:
+        status, out = _finish(command, errors)
+        if status not in answers:
+            errors.seek(0)
+            raise _error(status, errors.read().decode("utf-8", "replace"), command)
+    return status, out.decode("utf-8", "surrogateescape")
+
+
+def run_to_end(command: Sequence[str], environment: Mapping[str, str], folder: str) -> Tuple[int, str]:
+    """Runs any program; its exit status and what it wrote to stdout and stderr."""
+    status, out = _finish(command, subprocess.STDOUT, environment, folder)
+    return status, out.decode("utf-8", "replace")
+
+
+def _finish(command: Sequence[str], errors: Union[int, IO[bytes]], environment: Optional[Mapping[str, str]] = None,
+            folder: Optional[str] = None) -> Tuple[int, bytes]:
+    """Status and stdout. An exception (Ctrl-C) ends the program first: politely, and after a tenth of a second without a choice.
+    subprocess.run would wait for a quarter of a second."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment, cwd=folder)
     except (OSError, ValueError) as wrong:
         raise SurroundingsError("%s cannot be started: %s" % (command[0], wrong), None, command) from wrong
-    if done.returncode not in answers:
-        raise _error(done.returncode, done.stderr.decode("utf-8", "replace"), command)
-    return done.returncode, done.stdout.decode("utf-8", "surrogateescape")
+    assert process.stdout is not None
+    try:
+        out = process.stdout.read()
+        return process.wait(), out
+    except BaseException:
+        process.terminate()
+        end = time.monotonic() + _POLITELY_S
+        while process.poll() is None and time.monotonic() < end:
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        process.stdout.close()
 
 
 def ask(words: Sequence[str], answers: Tuple[int, ...] = (0,)) -> Tuple[int, Document]:

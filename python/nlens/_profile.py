@@ -2,7 +2,7 @@
 import math
 import os
 import re
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from ._engine import Document, UsageError, ask, run
 
@@ -240,11 +240,19 @@ def diff(a: Union[Path, Profile, Sequence[Union[Path, Profile]]],
 
 
 def check(new: Union[Path, Profile, Sequence[Union[Path, Profile]]],
-          baseline: Union[Path, Profile, Sequence[Union[Path, Profile]]], rules: Optional[Path] = None) -> CheckAnswer:
-    """The gate: is ``new`` as fast as ``baseline``? A regression is an answer, not an exception. ``rules``: a file of rules."""
-    words = ["check", "--baseline", _names(baseline)]
+          baseline: Union[None, Path, Profile, Sequence[Union[Path, Profile]]] = None, rules: Optional[Path] = None, *,
+          fail_on: Sequence[str] = (), allow: Sequence[str] = ()) -> CheckAnswer:
+    """The gate: is ``new`` as fast as ``baseline``? A regression is an answer, not an exception. ``rules``: a file of rules; ``fail_on``:
+    rules as text (``"step.p50 > +3%"``; budgets such as ``"step.p95 > 120ms"`` need no baseline); ``allow``: facts that may differ."""
+    words = ["check"]
+    if baseline is not None:
+        words += ["--baseline", _names(baseline)]
     if rules is not None:
         words += ["--rules", os.fspath(rules)]
+    for rule in fail_on:
+        words += ["--fail-on", rule]
+    for fact in allow:
+        words += ["--allow", fact]
     return CheckAnswer(*ask(words + ["--", _names(new)], (0, 1, 3)))
 
 
@@ -272,7 +280,7 @@ def bind(query: str, params: Params) -> str:
     Raises UsageError when values are missing or too many.
     """
     named = isinstance(params, Mapping)
-    used = set()
+    used: Set[Any] = set()
 
     def fill(match: "re.Match[str]") -> str:
         token = match.group(0)
