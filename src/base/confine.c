@@ -176,6 +176,8 @@ static const int allowed[] = {
     SYS_getegid,
     SYS_getgid,
     SYS_mincore,
+    SYS_statfs,
+    SYS_fstatfs,
     SYS_msync,
     SYS_membarrier,
     SYS_getcpu,
@@ -261,9 +263,10 @@ static void one_if(struct program *p, int call, unsigned argument, uint32_t mask
     end_with(p, SECCOMP_RET_ERRNO | error);
 }
 
-static void write_program(struct program *p, bool files_confined)
+static void write_program(struct program *p, bool files_confined, bool sends)
 {
     const uint32_t writes = files_confined ? 0 : O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
+    const int sendmsg = SYS_sendmsg;
     const int clone3 = 435; /* its flags lie in memory: without it the C library calls clone */
     load(p, offsetof(struct seccomp_data, arch));
     put(p, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
@@ -275,6 +278,8 @@ static void write_program(struct program *p, bool files_confined)
     if (files_confined)
         each(p, changes_folders, sizeof changes_folders / sizeof *changes_folders,
              SECCOMP_RET_ALLOW);
+    if (sends)
+        each(p, &sendmsg, 1, SECCOMP_RET_ALLOW);
     one_if(p, SYS_clone, 0, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM, EPERM);
     one_if(p, SYS_openat, 2, writes, 0, EACCES);
 #ifdef SYS_open
@@ -285,10 +290,10 @@ static void write_program(struct program *p, bool files_confined)
     end_with(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-static bool confine_calls(bool files_confined)
+static bool confine_calls(bool files_confined, bool sends)
 {
     struct program *p = nl_zalloc(sizeof *p);
-    write_program(p, files_confined);
+    write_program(p, files_confined, sends);
     struct sock_fprog filter = {.len = p->count, .filter = p->lines};
     bool holds = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
     nl_free(p);
@@ -302,9 +307,10 @@ static bool have_calls(void)
 }
 
 #else
-static bool confine_calls(bool files_confined)
+static bool confine_calls(bool files_confined, bool sends)
 {
     (void)files_confined;
+    (void)sends;
     return false;
 }
 
@@ -339,7 +345,7 @@ unsigned nl_confine(const struct nl_confine *to)
         return 0;
     if (confine_files(to))
         holds |= NL_CONFINE_FILES;
-    if (confine_calls(holds & NL_CONFINE_FILES))
+    if (confine_calls(holds & NL_CONFINE_FILES, to->sends))
         holds |= NL_CONFINE_CALLS;
     return holds;
 }

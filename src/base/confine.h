@@ -21,6 +21,7 @@ struct nl_confine {
     size_t readable_count;
     const char *folder;    /* the only folder in which files may be made; NULL: none */
     bool read_all;         /* everything may be read */
+    bool sends;            /* it may send over sockets that it has; it can make none */
     uint64_t memory_bytes; /* of writable memory that no file has; 0: no limit */
     uint64_t file_bytes;   /* of a file that it writes; 0: no limit */
 };

@@ -10,6 +10,7 @@
 #include "cli/ledgercall.h"
 #include "cli/message.h"
 #include "ingest/inputs.h"
+#include "ingest/unpack.h"
 #include "ledger/runlist.h"
 #include "tables/lookup.h"
 #include "tables/memo.h"
@@ -139,7 +140,7 @@ static bool load_turn(struct nl_captures *captures, const struct nl_trace *all,
 
 /* The files of the words, those within archives by their places. */
 static bool expand_all(struct nl_inputs *inputs, const char *const *paths, size_t count,
-                       struct nl_err *err)
+                       struct nl_job *job, struct nl_err *err)
 {
     struct nl_inputs packed;
     if (!nl_inputs_expand(inputs, paths, count, err))
@@ -147,7 +148,7 @@ static bool expand_all(struct nl_inputs *inputs, const char *const *paths, size_
     if (!nl_inputs_packed(inputs))
         return true;
     packed = *inputs;
-    bool done = nl_inputs_unpack(inputs, &packed, NULL, err);
+    bool done = nl_unpack(inputs, &packed, job, err);
     nl_inputs_free(&packed);
     return done;
 }
@@ -160,7 +161,7 @@ static bool take_apart(struct nl_captures *captures, const struct nl_call *call,
     size_t turns = 0;
     captures->count--;
     nl_err_clear(err);
-    bool done = expand_all(&inputs, whole.words.paths, whole.words.count, err);
+    bool done = expand_all(&inputs, whole.words.paths, whole.words.count, call->job, err);
     while (done && turns < NL_CAPTURES_MOST &&
            load_turn(captures, whole.trace, &inputs, turns, call, err))
         captures->items[captures->count - 1].words.window = whole.words.window, turns++;

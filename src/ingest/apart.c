@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,7 +52,9 @@ struct run {
     struct verdict *verdict;
     int trace, said,
         alive[2]; /* files in memory: the trace, what is printed; a pipe that ends with the child */
-    char *folder; /* for copies of databases; or NULL */
+    int messages[2]; /* a socket from the child; -1 without `work` */
+    char *folder;    /* for copies of databases and members of archives; or NULL */
+    char *message;   /* room for one */
 };
 
 bool apart_possible(void)
@@ -125,6 +128,8 @@ static void close_others(const struct run *run)
     mark_spools(run->apart->inputs, kept);
     mark_spools(run->apart->join, kept);
     kept[run->trace] = kept[run->alive[1]] = true;
+    if (run->messages[1] >= 0)
+        kept[run->messages[1]] = true;
     for (int fd = 3; fd < MOST_HANDLES; fd++)
         most = kept[fd] ? fd : most;
     for (int fd = 3; fd <= most; fd++)
@@ -148,15 +153,18 @@ static void set_signals(void)
 
 static void confine(const struct run *run)
 {
-    struct nl_confine to = {.folder = run->folder, .read_all = run->apart->read_all};
+    struct nl_confine to = {
+        .folder = run->folder, .read_all = run->apart->read_all, .sends = run->apart->work};
     to.readable = names_of(run, &to.readable_count);
     uint64_t budget = run->job->memory_bytes;
     if (budget && budget < UINT64_MAX / 8) {
         to.memory_bytes =
             2 * budget + SPARE_MEMORY + ((uint64_t)16 << 20) * nl_job_threads(run->job);
-        to.file_bytes = 2 * budget + SPARE_FILE;
+        if (!run->apart
+                 ->work) /* members of archives may be larger: the room on the disk bounds them */
+            to.file_bytes = 2 * budget + SPARE_FILE;
     }
-    if (run->folder)
+    if (run->folder && !run->apart->work)
         (void)setenv("TMPDIR", run->folder, 1);
     (void)nl_confine(&to);
 }
@@ -170,6 +178,26 @@ static bool write_trace(const struct run *run, const struct nl_trace *trace, str
                    "no memory for the trace of a process of its own; give more with --memory");
 }
 
+bool apart_send(int to, const void *bytes, size_t len, int fd)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } beside = {0};
+    struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = len};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (fd >= 0) {
+        message.msg_control = &beside;
+        message.msg_controllen = sizeof beside;
+        beside.head = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
+        memcpy(CMSG_DATA(&beside.head), &fd, sizeof fd);
+    }
+    ssize_t sent;
+    while ((sent = sendmsg(to, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+        ;
+    return sent == (ssize_t)len;
+}
+
 _Noreturn static void run_child(const struct run *run)
 {
     struct verdict *verdict = run->verdict;
@@ -178,8 +206,14 @@ _Noreturn static void run_child(const struct run *run)
     close_others(run);
     confine(run);
     atomic_store(&job->look, job->guard);
-    struct nl_trace *trace = run->apart->load(run->apart->context, job, &verdict->err);
-    verdict->good = trace && write_trace(run, trace, &verdict->err);
+    const struct apart *apart = run->apart;
+    if (apart->work) {
+        verdict->good =
+            apart->work(apart->context, run->messages[1], run->folder, job, &verdict->err);
+    } else {
+        struct nl_trace *trace = apart->load(apart->context, job, &verdict->err);
+        verdict->good = trace && write_trace(run, trace, &verdict->err);
+    }
     const char *phase = atomic_load(&job->phase);
     (void)snprintf(verdict->phase, sizeof verdict->phase, "%s", phase ? phase : "");
     verdict->returned = true;
@@ -198,20 +232,82 @@ static const char *phase_of(const struct verdict *verdict)
     return phases[0];
 }
 
-static void wait_for(const struct run *run, pid_t child, int *status)
+/* The file of a message, -1 without; those beyond one are closed. */
+static int file_of(struct msghdr *message)
+{
+    int first = -1;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + at, sizeof fd);
+            if (first >= 0)
+                (void)close(fd);
+            else
+                first = fd;
+        }
+    }
+    return first;
+}
+
+/* One message when there is one. False: it was refused, or cannot be taken. */
+static bool take_message(const struct run *run, bool *some, struct nl_err *err)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(4 * sizeof(int))];
+    } beside;
+    struct iovec part = {.iov_base = run->message, .iov_len = APART_MESSAGE};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &beside, .msg_controllen = sizeof beside};
+    ssize_t got = recvmsg(run->messages[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    *some = got > 0;
+    if (got <= 0)
+        return got == 0 || errno == EAGAIN || errno == EINTR ||
+               nl_fail(err, NL_ENVIRONMENT, "cannot take over what was unpacked: %s",
+                       strerror(errno));
+    int fd = file_of(&message);
+    if (!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+        return run->apart->take(run->apart->context, run->message, (size_t)got, fd, err);
+    if (fd >= 0)
+        (void)close(fd);
+    return nl_fail(err, NL_LIMIT,
+                   "the archive holds more files than this process may open; unpack it, or raise "
+                   "`ulimit -n`");
+}
+
+static bool take_messages(const struct run *run, struct nl_err *err)
+{
+    bool some = run->messages[0] >= 0;
+    while (some)
+        if (!take_message(run, &some, err))
+            return false;
+    return true;
+}
+
+/* Waits for its end. False: what it sent was refused. */
+static bool wait_for(const struct run *run, pid_t child, int *status, struct nl_err *err)
 {
     struct nl_job *job = run->job;
-    struct pollfd end = {.fd = run->alive[0], .events = POLLIN};
-    while (poll(&end, 1, TICK_MS) <= 0) {
+    struct pollfd ends[2] = {{.fd = run->alive[0], .events = POLLIN},
+                             {.fd = run->messages[0], .events = POLLIN}};
+    bool ended = false, taken = true;
+    while (!ended && taken) {
+        ended = poll(ends, 2, TICK_MS) > 0 && ends[0].revents;
+        taken = take_messages(run, err);
+        if (ends[1].revents & (POLLHUP | POLLERR))
+            ends[1].fd = -1; /* it is closed: only the end of the process is of interest */
         atomic_store(&job->total, atomic_load(&run->verdict->job.total));
         atomic_store(&job->done, atomic_load(&run->verdict->job.done));
-        if (nl_job_cancelled(job)) {
+        if (!taken || (!ended && nl_job_cancelled(job))) {
             (void)kill(child, SIGKILL);
             break;
         }
     }
     while (waitpid(child, status, 0) < 0 && errno == EINTR)
         ;
+    return taken;
 }
 
 /* The last line that it printed, without our name in front; "" without. */
@@ -287,7 +383,8 @@ static void take_error(const struct verdict *verdict, struct nl_err *err)
         err->code = NL_INTERNAL;
 }
 
-static struct nl_trace *judge(const struct run *run, int status, struct nl_err *err)
+/* True when it did its work. */
+static bool judge(const struct run *run, int status, struct nl_err *err)
 {
     struct nl_job *job = run->job;
     const struct verdict *verdict = run->verdict;
@@ -296,17 +393,26 @@ static struct nl_trace *judge(const struct run *run, int status, struct nl_err *
         atomic_store(&job->out_of_memory, true);
         atomic_store(&job->cancelled, true);
     }
-    if (nl_job_cancelled(job)) {
-        (void)nl_fail(err, NL_INTERRUPTED, "interrupted");
-        return NULL;
-    }
+    if (nl_job_cancelled(job))
+        return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (verdict->returned && verdict->good)
-        return open_result(run, err);
+        return true;
     if (verdict->returned)
         take_error(verdict, err);
     else
         say_end(run, status, err);
-    return NULL;
+    return false;
+}
+
+static bool make_channel(struct run *run)
+{
+    run->messages[0] = run->messages[1] = -1;
+    if (!run->apart->work)
+        return true;
+    run->message = nl_alloc(APART_MESSAGE);
+    return run->folder &&
+           socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, run->messages) == 0 &&
+           run->messages[1] < MOST_HANDLES;
 }
 
 static bool make_ready(struct run *run)
@@ -320,14 +426,15 @@ static bool make_ready(struct run *run)
         mmap(NULL, sizeof *run->verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!dbspool_folder(&run->folder, &ignored))
         run->folder = NULL;
-    return run->trace >= 0 && run->trace < MOST_HANDLES && run->said >= 0 &&
+    return make_channel(run) && run->trace >= 0 && run->trace < MOST_HANDLES && run->said >= 0 &&
            run->verdict != MAP_FAILED && pipe2(run->alive, O_CLOEXEC) == 0 &&
            run->alive[1] < MOST_HANDLES;
 }
 
 static void clean_up(struct run *run)
 {
-    const int files[] = {run->trace, run->said, run->alive[0], run->alive[1]};
+    const int files[] = {run->trace,    run->said,        run->alive[0],
+                         run->alive[1], run->messages[0], run->messages[1]};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i] >= 0)
             (void)close(files[i]);
@@ -335,6 +442,31 @@ static void clean_up(struct run *run)
         (void)munmap(run->verdict, sizeof *run->verdict);
     if (run->folder)
         dbspool_remove(run->folder);
+    nl_free(run->message);
+}
+
+/* Starts the child, waits and judges; run->verdict is as the child left it. */
+static bool do_work(struct run *run, bool *ran, struct nl_err *err)
+{
+    struct nl_job *job = run->job;
+    int status = 0;
+    run->verdict->job.threads = job->threads;
+    run->verdict->job.memory_bytes = job->memory_bytes;
+    run->verdict->job.guard = job->guard;
+    run->verdict->job.parent = job;
+    run->verdict->err = *err;
+    pid_t child = fork();
+    if (child == 0)
+        run_child(run);
+    *ran = child > 0;
+    (void)close(run->alive[1]);
+    run->alive[1] = -1;
+    if (run->messages[1] >= 0)
+        (void)close(run->messages[1]);
+    run->messages[1] = -1;
+    if (!*ran)
+        return false;
+    return wait_for(run, child, &status, err) && judge(run, status, err);
 }
 
 struct nl_trace *apart_run(const struct apart *apart, bool *ran, struct nl_job *job,
@@ -342,25 +474,18 @@ struct nl_trace *apart_run(const struct apart *apart, bool *ran, struct nl_job *
 {
     struct run run = {.apart = apart, .job = job};
     struct nl_trace *trace = NULL;
-    int status = 0;
     *ran = make_ready(&run);
-    if (*ran) {
-        run.verdict->job.threads = job->threads;
-        run.verdict->job.memory_bytes = job->memory_bytes;
-        run.verdict->job.guard = job->guard;
-        run.verdict->job.parent = job;
-        run.verdict->err = *err;
-        pid_t child = fork();
-        if (child == 0)
-            run_child(&run);
-        *ran = child > 0;
-        (void)close(run.alive[1]);
-        run.alive[1] = -1;
-        if (*ran) {
-            wait_for(&run, child, &status);
-            trace = judge(&run, status, err);
-        }
-    }
+    if (*ran && do_work(&run, ran, err))
+        trace = open_result(&run, err);
     clean_up(&run);
     return trace;
+}
+
+bool apart_exchange(const struct apart *apart, bool *ran, struct nl_job *job, struct nl_err *err)
+{
+    struct run run = {.apart = apart, .job = job};
+    *ran = make_ready(&run);
+    bool done = *ran && do_work(&run, ran, err);
+    clean_up(&run);
+    return done;
 }

@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 
 #define RATIO       400u
 #define FREE_OF_IT  ((uint64_t)64 << 20) /* bytes whose ratio does not matter */
+#define PACKED_HEAD ((size_t)256 << 10)  /* a block of zstd is at most half of that */
 #define DESCRIPTORS 256u                 /* that this process may need besides */
 
 enum kind { KIND_NONE, KIND_TAR, KIND_ZIP };
@@ -26,10 +28,10 @@ static const char *folder(void)
     return named && *named ? named : "/tmp";
 }
 
-int nl_archive_spool(void)
+int nl_archive_spool(const char *in)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/neurolens-XXXXXX", folder());
+    snprintf(path, sizeof path, "%s/neurolens-XXXXXX", in ? in : folder());
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
         unlink(path);
@@ -55,14 +57,18 @@ static bool is_other_zip(const unsigned char *head, size_t len)
     return false;
 }
 
-/* The first 512 bytes of a tar archive in a packed file. */
-static bool unpacked_head(const char *path, unsigned char *head)
+/* The first 512 bytes of what a packed file holds, from its first bytes: a stream of the file would begin to inflate
+ * all of it in a thread. */
+static bool unpacked_head(int fd, unsigned char *head)
 {
     struct nl_err ignored;
     nl_err_clear(&ignored);
-    struct nl_stream *stream = nl_stream_open(path, NULL, &ignored);
+    unsigned char *packed = nl_alloc(PACKED_HEAD);
+    ssize_t len = pread(fd, packed, PACKED_HEAD, 0);
+    struct nl_stream *stream = len > 0 ? nl_stream_memory(packed, (size_t)len, &ignored) : NULL;
     ssize_t got = stream ? nl_stream_read(stream, head, 512, &ignored) : -1;
     nl_stream_close(stream);
+    nl_free(packed);
     return got == 512;
 }
 
@@ -81,10 +87,10 @@ static enum kind kind_of(const char *path)
     if (fd < 0)
         return KIND_NONE;
     ssize_t got = pread(fd, head, sizeof head, 0);
+    bool whole = is_packed(head) ? unpacked_head(fd, head) : got == (ssize_t)sizeof head;
     close(fd);
     if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
         return is_other_zip(head, (size_t)got) ? KIND_NONE : KIND_ZIP;
-    bool whole = is_packed(head) ? unpacked_head(path, head) : got == (ssize_t)sizeof head;
     return whole && nl_archive_is_tar(head) ? KIND_TAR : KIND_NONE;
 }
 
@@ -96,7 +102,7 @@ bool nl_archive_is(const char *path)
 /* ---- Members ---- */
 
 /* A descriptor per member: as many as this process may have at the most. */
-static void allow_descriptors(void)
+void nl_archive_allow_files(void)
 {
     struct rlimit limit;
     rlim_t wanted = NL_ARCHIVE_MEMBERS + DESCRIPTORS;
@@ -131,7 +137,7 @@ bool nl_archive_begin(struct nl_archive_out *out, struct nl_unpack *unpack, stru
     if (++unpack->members > NL_ARCHIVE_MEMBERS)
         return nl_fail(err, NL_LIMIT, "the archive holds more than %u files; unpack it",
                        NL_ARCHIVE_MEMBERS);
-    out->fd = nl_archive_spool();
+    out->fd = nl_archive_spool(unpack->folder);
     if (out->fd < 0 && errno == EMFILE)
         return nl_fail(err, NL_LIMIT,
                        "the archive holds more files than this process may open; unpack it, or "
@@ -232,7 +238,7 @@ bool nl_archive_unpack(struct nl_unpack *unpack, const char *path, struct nl_err
     struct stat info;
     struct statvfs disk;
     if (unpack->depth == 0) {
-        allow_descriptors();
+        nl_archive_allow_files();
         unpack->packed += stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
         if (statvfs(folder(), &disk) == 0)
             unpack->room = unpack->bytes + (uint64_t)disk.f_bavail * disk.f_frsize / 10 * 9;

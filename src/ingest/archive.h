@@ -33,7 +33,8 @@ struct nl_unpack {
     /* Gets each member; takes the descriptor, also when it fails. */
     bool (*member)(struct nl_unpack *unpack, struct nl_str name, int fd, struct nl_err *err);
     void *context;
-    const char *only; /* the one member that is wanted, or NULL */
+    const char *only;   /* the one member that is wanted, or NULL */
+    const char *folder; /* for the files; NULL: that for temporary files */
     struct nl_job *job;
     unsigned depth;
     /* so far */
@@ -50,8 +51,11 @@ bool nl_archive_is(const char *path);
 NL_MUST_CHECK bool nl_archive_unpack(struct nl_unpack *unpack, const char *path,
                                      struct nl_err *err);
 
-/* A new unnamed file in the folder for temporary files; -1 with errno. */
-int nl_archive_spool(void);
+/* A new unnamed file in `folder`, or with NULL in that for temporary files; -1 with errno. */
+int nl_archive_spool(const char *folder);
+
+/* Lets this process, and those that it starts, open a file per member. */
+void nl_archive_allow_files(void);
 
 /* ---- Within archive*.c ---- */
 

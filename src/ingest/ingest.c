@@ -15,6 +15,7 @@
 #include "ingest/cache.h"
 #include "ingest/inputs.h"
 #include "ingest/symbols/symbols.h"
+#include "ingest/unpack.h"
 #include "store/tracefile.h"
 
 const struct nl_format *const nl_formats[] = {
@@ -202,7 +203,7 @@ static bool settle(struct load *load, const struct nl_inputs *inputs, size_t i, 
         return false;
     load->skips++;
     if (!load->skipped && load->skips > load->failed)
-        load->skipped = nl_strdup(inputs->items[i].path);
+        load->skipped = nl_strdup(inputs->items[i].where);
     load->last = *err;
     nl_err_clear(err);
     return true;
@@ -524,14 +525,14 @@ static struct nl_trace *unpack_and_load(const struct nl_inputs *inputs,
     struct nl_inputs files, joined;
     if (!nl_inputs_packed(inputs) && !(join && nl_inputs_packed(join)))
         return load_inputs(inputs, join, options, job, err);
-    if (!nl_inputs_unpack(&files, inputs, job, err))
+    if (!nl_unpack(&files, inputs, job, err))
         return NULL;
     struct nl_trace *trace = NULL;
     if (is_trace_file(&files)) {
         trace = open_trace(files.items[0].path, options, job, err);
     } else if (!join) {
         trace = load_inputs(&files, NULL, options, job, err);
-    } else if (nl_inputs_unpack(&joined, join, job, err)) {
+    } else if (nl_unpack(&joined, join, job, err)) {
         trace = load_inputs(&files, &joined, options, job, err);
         nl_inputs_free(&joined);
     }

@@ -173,7 +173,7 @@ static bool copy_all(int from, int to)
 /* What `from` gives until it ends, as a file that can be read again. */
 static bool add_copy(struct nl_inputs *inputs, int from, const char *name, struct nl_err *err)
 {
-    int to = nl_archive_spool();
+    int to = nl_archive_spool(NULL);
     if (to >= 0) {
         nl_grow(&inputs->spools, &inputs->spool_cap, inputs->spool_count + 1);
         inputs->spools[inputs->spool_count++] = to;
@@ -288,21 +288,25 @@ struct unpacking {
     const struct nl_path *archive;
 };
 
-static bool take_member(struct nl_unpack *unpack, struct nl_str name, int fd, struct nl_err *err)
+void nl_inputs_add_member(struct nl_inputs *to, const struct nl_path *archive, struct nl_str name,
+                          int fd)
 {
-    struct unpacking *self = unpack->context;
-    struct nl_inputs *to = self->to;
     char path[64];
-    (void)err;
     nl_grow(&to->spools, &to->spool_cap, to->spool_count + 1);
     to->spools[to->spool_count++] = fd;
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    char *where =
-        nl_arena_format(&to->arena, "%s/%.*s", self->archive->path, (int)name.len, name.ptr);
+    char *where = nl_arena_format(&to->arena, "%s/%.*s", archive->path, (int)name.len, name.ptr);
     size_t before = to->count;
     add(to, where, true);
     if (to->count > before) /* a name that comes twice is the first file of it */
         to->items[before].path = nl_arena_text(&to->arena, path, strlen(path));
+}
+
+static bool take_member(struct nl_unpack *unpack, struct nl_str name, int fd, struct nl_err *err)
+{
+    const struct unpacking *self = unpack->context;
+    (void)err;
+    nl_inputs_add_member(self->to, self->archive, name, fd);
     return true;
 }
 
@@ -324,7 +328,7 @@ static void put_in_order(struct nl_inputs *inputs, size_t from)
 }
 
 /* A spool's name and path are not its place. */
-static void add_plain(struct nl_inputs *to, const struct nl_path *item)
+void nl_inputs_add_plain(struct nl_inputs *to, const struct nl_path *item)
 {
     size_t before = to->count;
     add(to, item->where, item->from_folder);
@@ -346,7 +350,7 @@ static bool unpack_one(struct nl_unpack *unpack, struct nl_inputs *to, const str
         bool alone = to->count == before && item->from_folder && err->code == NL_FORMAT;
         if (alone) { /* of a folder, the others are read: recognition tells what this one is */
             nl_err_clear(err);
-            add_plain(to, item);
+            nl_inputs_add_plain(to, item);
         }
         return alone;
     }
@@ -360,9 +364,9 @@ static bool unpack_one(struct nl_unpack *unpack, struct nl_inputs *to, const str
 }
 
 bool nl_inputs_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs,
-                      struct nl_job *job, struct nl_err *err)
+                      const char *folder, struct nl_job *job, struct nl_err *err)
 {
-    struct nl_unpack unpack = {.member = take_member, .job = job};
+    struct nl_unpack unpack = {.member = take_member, .job = job, .folder = folder};
     bool done = true;
     *unpacked = (struct nl_inputs){0};
     nl_arena_init(&unpacked->arena);
@@ -372,7 +376,7 @@ bool nl_inputs_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs
             done = unpack_one(&unpack, unpacked, item, err);
             continue;
         }
-        add_plain(unpacked, item);
+        nl_inputs_add_plain(unpacked, item);
     }
     unpacked->told = unpack.told;
     if (!done)

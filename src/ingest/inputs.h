@@ -39,10 +39,16 @@ void nl_inputs_free(struct nl_inputs *inputs);
  * archive with that member. */
 bool nl_inputs_packed(const struct nl_inputs *inputs);
 
-/* The same with archives replaced by what they hold, each member an unnamed temporary file, in the order of
- * a folder's. Spools of `inputs` stay its own. Frees `unpacked` when it fails. */
+/* The same with archives replaced by what they hold, each member an unnamed temporary file in `folder` (NULL: that for
+ * temporary files), in the order of a folder's. Spools of `inputs` stay its own. Frees `unpacked` when it fails.
+ * In this process: nl_unpack (unpack.h) does it in a confined one. */
 NL_MUST_CHECK bool nl_inputs_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs,
-                                    struct nl_job *job, struct nl_err *err);
+                                    const char *folder, struct nl_job *job, struct nl_err *err);
+
+/* One item each: a member of `archive`, whose descriptor it takes; a copy of an item. Doubles are left out. */
+void nl_inputs_add_member(struct nl_inputs *to, const struct nl_path *archive, struct nl_str name,
+                          int fd);
+void nl_inputs_add_plain(struct nl_inputs *to, const struct nl_path *item);
 
 /* Of a folder: the file that holds the same events as this one, or more of them (the SQLite export
  * beside a report, the unpacked file beside the packed one); NULL when there is none. Names tell: what
