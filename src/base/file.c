@@ -92,6 +92,8 @@ static bool open_out(struct nl_out *out, const char *path, bool private, struct 
     size_t room = strlen(path) + 8;
     out->temporary = nl_alloc(room);
     snprintf(out->temporary, room, "%s.XXXXXX", path);
+    out->path =
+        nl_strdup(path); /* first: without memory the command ends, and nobody knows the file yet */
     int fd = mkostemp(out->temporary, O_CLOEXEC); /* 0600 */
     if (fd >= 0 && (private || set_mode(fd, path)))
         out->stream = fdopen(fd, "w");
@@ -102,11 +104,11 @@ static bool open_out(struct nl_out *out, const char *path, bool private, struct 
             unlink(out->temporary);
         }
         nl_free(out->temporary);
-        out->temporary = NULL;
+        nl_free(out->path);
+        *out = (struct nl_out){0};
         nl_err_at(err, path, -1);
         return nl_fail(err, NL_WRITE, "cannot write here: %s", strerror(failure));
     }
-    out->path = nl_strdup(path);
     return true;
 }
 
