@@ -31,10 +31,11 @@ check:
 test:
 	@tools/test.py
 
-# Every call of the system fails once, in every kind of command; trace files that lie. Takes an hour or more.
+# Every call of the system fails once, in every kind of command; trace files that lie; losses of power. Takes hours.
 torture: all
 	@python3 tests/faults.py --all
 	@python3 tests/nltfile.py 5000 $$$$
+	@python3 tests/crash.py 5000 $$$$
 
 # Whole commands over damaged files, with sanitizers: WHOLEFUZZ_RUNS of them from a seed that differs each time.
 WHOLEFUZZ_RUNS ?= 3000

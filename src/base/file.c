@@ -165,7 +165,22 @@ bool nl_file_is_name(const char *name)
            !strchr(name, '/') && strlen(name) <= NAME_MAX;
 }
 
-bool nl_make_folders(const char *path, struct nl_err *err)
+/* A new name lasts when its folder was synced. What cannot be synced (some file systems) is left to the system. */
+static void sync_above(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *above = slash == path ? nl_strdup("/") : nl_strdup(slash ? path : ".");
+    if (slash && slash != path)
+        above[slash - path] = '\0';
+    int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    nl_free(above);
+}
+
+static bool make_folders(const char *path, bool lasting, struct nl_err *err)
 {
     char *part = nl_strdup(path);
     bool done = true;
@@ -174,7 +189,10 @@ bool nl_make_folders(const char *path, struct nl_err *err)
             continue;
         char end = *at;
         *at = '\0';
-        if (mkdir(part, 0700) != 0 && errno != EEXIST) {
+        if (mkdir(part, 0700) == 0) {
+            if (lasting)
+                sync_above(part);
+        } else if (errno != EEXIST) {
             nl_err_at(err, part, -1);
             done = nl_fail(err, NL_WRITE, "cannot make this folder: %s", strerror(errno));
         }
@@ -184,6 +202,16 @@ bool nl_make_folders(const char *path, struct nl_err *err)
     }
     nl_free(part);
     return done;
+}
+
+bool nl_make_folders(const char *path, struct nl_err *err)
+{
+    return make_folders(path, false, err);
+}
+
+bool nl_make_folders_lasting(const char *path, struct nl_err *err)
+{
+    return make_folders(path, true, err);
 }
 
 bool nl_fingerprint_file(struct nl_fingerprint *print, const char *path, struct nl_err *err)

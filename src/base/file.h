@@ -45,6 +45,9 @@ bool nl_file_is_name(const char *name);
 /* mkdir -p with mode 0700 for what it makes. */
 NL_MUST_CHECK bool nl_make_folders(const char *path, struct nl_err *err);
 
+/* The same; folders that it makes are there after a loss of power, too. */
+NL_MUST_CHECK bool nl_make_folders_lasting(const char *path, struct nl_err *err);
+
 /* Identity of a file's content without reading all of it: hash of size, mtime and the first and
  * last MiB. Used as the key of the import cache. */
 struct nl_fingerprint {

@@ -44,7 +44,7 @@ static bool make_ledger(const char *folder, bool *existed, struct nl_err *err)
         nl_err_at(err, folder, -1);
         return nl_fail(err, NL_WRITE, "exists and is no folder; move it away");
     }
-    return nl_make_folders(folder, err) && write_ignore(folder, err);
+    return nl_make_folders_lasting(folder, err) && write_ignore(folder, err);
 }
 
 /* A ledger that is named elsewhere wins over the folder that was just made. */

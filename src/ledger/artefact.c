@@ -31,8 +31,13 @@ static int open_top(const char *ledger, bool make)
     int above = open(ledger, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (above < 0)
         return -1;
-    if (make)
-        (void)mkdirat(above, "artefacts", 0700);
+    if (make && mkdirat(above, "artefacts", 0700) == 0) {
+        int folder = openat(above, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (folder >= 0) {
+            (void)fsync(folder); /* the rows that name what lies in it will last */
+            close(folder);
+        }
+    }
     int fd = openat(above, "artefacts", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int failure = errno;
     close(above);
@@ -247,7 +252,7 @@ static bool store_below(int top, const char *path, const char *sha256, const voi
 static bool store(const char *ledger, const char *sha256, const void *bytes, size_t size,
                   struct nl_job *job, struct nl_err *err)
 {
-    if (!nl_make_folders(ledger, err))
+    if (!nl_make_folders_lasting(ledger, err))
         return false;
     char *path = nl_artefact_path(ledger, sha256);
     int top = open_top(ledger, true);

@@ -221,7 +221,8 @@ static bool check_folder(const char *folder, enum nl_ledger_mode mode, struct nl
 
 struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, struct nl_err *err)
 {
-    if (mode != NL_LEDGER_READ && access(folder, F_OK) != 0 && !nl_make_folders(folder, err))
+    if (mode != NL_LEDGER_READ && access(folder, F_OK) != 0 &&
+        !nl_make_folders_lasting(folder, err))
         return NULL;
     if (!check_folder(folder, mode, err))
         return NULL;

@@ -111,14 +111,19 @@ static void sweep_temporaries(struct broom *broom)
         closedir(folder);
 }
 
-/* Their cards go first: what is left of a lost ledger must not bring them back. */
+/* Their cards go first, and for good: what is left of a lost ledger must not bring them back, and a card that comes back
+ * when power is lost would miss its artefacts. */
 static bool remove_cards(struct nl_ledger *ledger, struct nl_err *err)
 {
-    bool ok = true;
+    bool ok = true, some = false;
     sqlite3_stmt *rows =
         nl_ledgerdb_ask(ledger, err, "SELECT id FROM runs WHERE removed_ns IS NOT NULL", "");
-    while (rows && nl_ledgerdb_next(err, ledger, rows, &ok))
+    while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         nl_runcard_remove(ledger->folder, (const char *)sqlite3_column_text(rows, 0));
+        some = true;
+    }
+    if (some)
+        nl_runcard_sync(ledger->folder);
     return rows && ok;
 }
 

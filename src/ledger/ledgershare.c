@@ -28,7 +28,7 @@ bool nl_ledger_share(const char *folder, struct nl_err *err)
     nl_arena_init(&arena);
     for (size_t i = 0; done && i < sizeof inside / sizeof inside[0]; i++) {
         const char *path = nl_arena_format(&arena, "%s%s", folder, inside[i]);
-        done = nl_make_folders(path, err);
+        done = nl_make_folders_lasting(path, err);
         if (done && chmod(path, NL_SHARED_FOLDER) != 0) {
             nl_err_at(err, path, -1);
             done = nl_fail(err, NL_WRITE, "cannot be shared: %s", strerror(errno));

@@ -3,6 +3,7 @@
 #include "ledger/runcard.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -171,6 +172,17 @@ void nl_runcard_remove(const char *folder, const char *id)
     char *path = path_of(folder, id, ENDING);
     if (is_id(id))
         unlink(path);
+    nl_free(path);
+}
+
+void nl_runcard_sync(const char *folder)
+{
+    char *path = path_of(folder, "", "");
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
     nl_free(path);
 }
 

@@ -26,6 +26,9 @@ json_t *nl_runcard_make(struct nl_ledger *ledger, int64_t run, struct nl_err *er
 NL_MUST_CHECK bool nl_runcard_save(struct nl_ledger *ledger, int64_t run, struct nl_err *err);
 void nl_runcard_remove(const char *folder, const char *id);
 
+/* What was removed stays so when power is lost; as far as the file system can. */
+void nl_runcard_sync(const char *folder);
+
 /* Reads the file of run `id`, checked: NL_IO, NL_FORMAT. */
 json_t *nl_runcard_read(const char *folder, const char *id, struct nl_err *err);
 
