@@ -268,7 +268,91 @@ def few():
     return trace, "none", ""
 
 
-PLANTED = [compute_bound, launch_bound, first_calls, loader_stall, copies, communication, slow_host, one_pause, cpu_only, few]
+def prepared():
+    """Each step begins with an operator of the CPU: it is the step's own work, also before the first kernel of all."""
+    trace, now = Trace(), 1000
+    for step in range(4):
+        trace.slice("user_annotation", "ProfilerStep#%d" % step, now, 12000)
+        trace.slice("cpu_op", "aten::normal_", now + 10, 7000)
+        trace.launch(now + 7050, 5, now + 7060, 4800)
+        trace.slice("cuda_runtime", "cudaDeviceSynchronize", now + 7060, 4850)
+        now += 12000
+    return trace, "host", "aten::normal_"
+
+
+def preprocessed():
+    """Images are prepared before the first kernel of the only step, by functions that are known for it with all they call."""
+    trace = Trace()
+    trace.slice("user_annotation", "ProfilerStep#3", 1000, 400000)
+    trace.slice("python_function", "transformers/image_transforms.py(390): normalize", 1010, 200000)
+    for i in range(20):
+        trace.slice("python_function", "<built-in method astype of numpy.ndarray object at 0x7f00>", 1020 + 10000 * i, 9000)
+    start = 202000
+    for i in range(100):
+        trace.slice("cpu_op", "aten::mm", 201500 + 20 * i, 18)
+        trace.launch(201505 + 20 * i, 5, start, 1900)
+        start += 1901
+    trace.slice("cuda_runtime", "cudaDeviceSynchronize", 203600, start - 203600 + 10)
+    return trace, "input", "image_transforms"
+
+
+def held():
+    """Work is launched, does not begin for 50 ms, and another thread of the program sits in a call that copies."""
+    trace, now = Trace(), 1000
+    for _ in range(5):
+        trace.launch(now, 5, now + 20, 200)
+        trace.launch(now + 10, 5, now + 60000, 9000, call="cudaGraphLaunch")
+        trace.slice("user_annotation", "## sparse_data_dist ##", now + 20, 59000, tid=8)
+        trace.slice("cuda_runtime", "cudaMemcpyAsync", now + 30, 58900, tid=8)
+        for i in range(20):
+            trace.slice("cpu_op", "aten::add", now + 100 + 40 * i, 30)
+        now += 70000
+    return trace, "sync", "cudaMemcpyAsync.*sparse_data_dist"
+
+
+def captures():
+    """Several graphs are captured one after another; between them a kernel runs."""
+    trace, now = Trace(), 1000
+    for _ in range(10):
+        trace.slice("cuda_runtime", "hipStreamBeginCapture", now, 5)
+        for i in range(100):
+            trace.slice("cpu_op", "aten::mm", now + 10 + 90 * i, 80)
+        trace.slice("cuda_runtime", "hipStreamEndCapture", now + 9100, 5)
+        trace.launch(now + 9200, 5, now + 9210, 20)
+        now += 9300
+    return trace, "startup", "10 graphs are being captured"
+
+
+def ending():
+    """What is freed and unloaded after the last kernel is no waiting of the device."""
+    trace, _, _ = compute_bound()
+    end = max(event["ts"] + event["dur"] for event in trace.events)
+    trace.slice("cuda_runtime", "cuModuleUnload", end + 10, 900000)
+    return trace, "compute", "big_gemm_kernel"
+
+
+def between_ranks():
+    """Kernels of collectives are not what a device computes, though they are the longest here."""
+    trace, now = Trace(), 1000
+    for _ in range(30):
+        trace.slice("cpu_op", "aten::mm", now, 40)
+        trace.launch(now + 5, 5, now + 50, 3000, "gemm_a")
+        trace.launch(now + 15, 5, now + 3051, 900, "gemm_b")
+        trace.launch(now + 20, 5, now + 50, 3900, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", stream=9)
+        now += 3955
+    return trace, "compute", "most in gemm_a 77 %"
+
+
+def messages():
+    trace = Trace()
+    for i in range(30):
+        trace.slice("cpu_op", "gloo:recv", 1000 + i * 1000, 700)
+        trace.slice("cpu_op", "aten::add", 1700 + i * 1000, 200)
+    return trace, "communication", "gloo:recv"
+
+
+PLANTED = [compute_bound, launch_bound, first_calls, loader_stall, copies, communication, slow_host, one_pause, cpu_only, few,
+           prepared, preprocessed, held, captures, ending, between_ranks, messages]
 
 
 def planted(folder):
@@ -299,6 +383,9 @@ def bounds(name, result):
         return
     # The first and last moment of the trace bound the time that was looked at.
     compute = max(row["compute_ns"] for row in rows)
+    per_step = answer.get("saving_ns_per_step")
+    steps = [row["dur_ns"] for row in result.get("steps") or []]
+    check(per_step is None or not steps or per_step < max(steps), name + ": no step saves more than it lasts", answer)
     check(0 < answer["saving_ns"], name + ": the saving is positive", answer)
     span = max(row["start_ns"] + row["wall_ns"] for row in rows)
     if answer["class"] == "compute":  # what a finding about kernels can win

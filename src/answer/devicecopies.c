@@ -3,6 +3,7 @@
  * range of the program that copies; how long a thread captures.
  */
 #include "answer/devicewords.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "timeline/fold.h"
 #include "tables/lookup.h"
@@ -198,10 +199,10 @@ void nl_device_tell_copy(struct nl_device_case *it, int64_t ns)
 
 /* ---- capture ---- */
 
-/* The longest stretch between the calls that begin and end a capture; *begin is the call. */
-static int64_t captured(const struct nl_trace *trace, uint32_t *begin)
+/* Stretches between the calls that begin and end a capture, together; *begin is the call of the longest. */
+static int64_t captured(const struct nl_trace *trace, uint32_t *begin, uint64_t *graphs)
 {
-    int64_t longest = 0;
+    int64_t longest = 0, sum = 0;
     uint32_t open = NL_NULL_ROW;
     for (uint32_t i = 0; i < trace->api.rows; i++) {
         uint32_t slice = trace->api.slice[i];
@@ -214,6 +215,8 @@ static int64_t captured(const struct nl_trace *trace, uint32_t *begin)
             open = slice;
         else if (nl_str_contains(name, "EndCapture") && open != NL_NULL_ROW) {
             int64_t ns = nl_slice_end(trace, slice) - trace->slice.ts[open];
+            nl_sum_add(&sum, ns > 0 ? ns : 0);
+            *graphs += 1;
             if (ns > longest) {
                 longest = ns;
                 *begin = open;
@@ -221,7 +224,7 @@ static int64_t captured(const struct nl_trace *trace, uint32_t *begin)
             open = NL_NULL_ROW;
         }
     }
-    return longest;
+    return longest ? sum : 0;
 }
 
 /* The annotation around a moment, the innermost of the program's own; 0 none. */
@@ -244,14 +247,23 @@ bool nl_device_tell_capture(struct nl_device_case *it)
 {
     struct nl_judged *judged = it->judged;
     uint32_t begin = NL_NULL_ROW;
-    int64_t ns = captured(judged->trace, &begin);
+    uint64_t graphs = 0;
+    int64_t ns = captured(judged->trace, &begin, &graphs);
     if ((double)ns < MOST_OF_ALL * (double)it->parts.total)
         return false;
     uint32_t range = range_at(judged->trace, judged->trace->slice.ts[begin]);
     struct nl_buf *out = nl_tell_begin(judged);
-    nl_tell_time(out, "Start-up: a graph is being captured for ", ns);
-    nl_tell_time(out, " of ", it->parts.total);
-    nl_tell_ratio(out, " (", ns, it->parts.total);
+    int64_t whole = it->parts.account->end - it->parts.account->start;
+    if (!it->in_steps)
+        whole = it->parts.total;
+    if (graphs == 1)
+        nl_tell_time(out, "Start-up: a graph is being captured for ", ns);
+    else {
+        nl_tell_number(out, "Start-up: ", (int64_t)graphs, "graph is", "graphs are");
+        nl_tell_time(out, " being captured for ", ns);
+    }
+    nl_tell_time(out, " of ", whole);
+    nl_tell_ratio(out, " (", ns, whole);
     nl_buf_text(out, ")");
     if (range)
         nl_tell_name(out, ", in ", nl_trace_name(judged->trace, range));

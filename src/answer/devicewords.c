@@ -59,15 +59,36 @@ static void close_sentence(struct nl_device_case *it, struct nl_buf *out, const 
 
 /* ---- computing ---- */
 
+/* Collectives and waits are kernels, too. */
+static bool is_computing(const struct nl_result *kernels, size_t row)
+{
+    struct nl_str class = nl_lookup_text(kernels, row, "class");
+    return !nl_str_is(class, "communication") && !nl_str_is(class, "wait");
+}
+
 static void put_kernels(struct nl_device_case *it, struct nl_buf *out, const char *before,
                         size_t most)
 {
     const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
-    int64_t whole = kernels ? nl_lookup_sum(kernels, "total_ns") : 0;
-    for (size_t i = 0; kernels && i < most && i < kernels->rows; i++) {
-        nl_tell_kernel(out, i ? ", " : before, nl_lookup_text(kernels, i, "name"));
+    int64_t whole = 0;
+    for (size_t i = 0; kernels && i < kernels->rows; i++)
+        if (is_computing(kernels, i))
+            nl_sum_add(&whole, nl_lookup_i64(kernels, i, "total_ns"));
+    for (size_t i = 0, said = 0; kernels && said < most && i < kernels->rows; i++) {
+        if (!is_computing(kernels, i))
+            continue;
+        nl_tell_kernel(out, said++ ? ", " : before, nl_lookup_text(kernels, i, "name"));
         nl_tell_ratio(out, " ", nl_lookup_i64(kernels, i, "total_ns"), whole);
     }
+}
+
+static const char *top_kernel(struct nl_device_case *it)
+{
+    const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
+    for (size_t i = 0; kernels && i < kernels->rows; i++)
+        if (is_computing(kernels, i))
+            return nl_keep_kernel(it->judged, nl_lookup_text(kernels, i, "name"));
+    return NULL;
 }
 
 struct kind_sum {
@@ -137,15 +158,13 @@ static void put_inside(struct nl_device_case *it, struct nl_buf *out)
 
 void nl_device_tell_compute(struct nl_device_case *it, int64_t ns)
 {
-    const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Compute-bound: ");
     put_place(it, out);
     put_of(out, " computes ", ns, it->parts.total);
     put_kernels(it, out, "; most in ", 2);
     put_inside(it, out);
-    close_sentence(it, out,
-                   kernels ? nl_keep_kernel(it->judged, nl_lookup_text(kernels, 0, "name")) : NULL);
+    close_sentence(it, out, top_kernel(it));
     out = nl_tell_begin(it->judged);
     put_kinds(it, out, "Kernel time by kind: ");
     const struct nl_result *ops = nl_judged_part(it->judged, "op_gpu");
@@ -239,6 +258,15 @@ void nl_device_tell_launch(struct nl_device_case *it, int64_t ns)
     close_sentence(it, out, first_name(it, NL_TIME_DISPATCH));
 }
 
+/* What fetching spends its time in, where that is not fetching by name. */
+static void put_inside_input(struct nl_device_case *it, struct nl_buf *out, int64_t ns)
+{
+    const struct nl_time_part *host = &it->parts.parts[NL_TIME_HOST];
+    int64_t inside = ns - it->parts.parts[NL_TIME_INPUT].ns;
+    if (inside > host->ns / 2 && host->names[0].name && host->names[0].ns <= inside)
+        put_names(it, out, ", most in ", NL_TIME_HOST, 2);
+}
+
 void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
 {
     const char *name = first_name(it, NL_TIME_INPUT);
@@ -248,6 +276,9 @@ void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
     put_of(out, " waits for input data ", ns, it->parts.total);
     if (name)
         nl_tell_name(out, ", while the launching thread is in ", nl_str(name));
+    put_inside_input(it, out, ns);
+    if (it->parts.input_before > ns / 2)
+        nl_tell_time(out, "; before its first work ", it->parts.input_before);
     if (it->steps >= 3) {
         nl_tell_time(out, "; ", ns / it->steps);
         nl_tell_time(out, " of each step of ", it->step_ns);
@@ -255,8 +286,32 @@ void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
     close_sentence(it, out, name);
 }
 
+/* Launched work that does not begin while the CPU waits as well: for something else. */
+static void tell_held(struct nl_device_case *it, int64_t ns)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "Synchronisation: ");
+    put_place(it, out);
+    put_of(out, " is idle ", ns, it->parts.total);
+    const struct nl_time_name *names = it->parts.parts[NL_TIME_HELD].names;
+    for (size_t i = 0; i < 2 && names[i].name; i++) {
+        nl_tell_name(out, i ? ", " : " while the CPU sits in ", nl_str(names[i].name));
+        if (names[i].inside)
+            nl_tell_name(out, " in ", nl_str(names[i].inside));
+    }
+    nl_buf_text(
+        out,
+        "; the next work was launched before and does not begin: both wait for something that is "
+        "not in the file");
+    close_sentence(it, out, first_name(it, NL_TIME_HELD));
+}
+
 void nl_device_tell_sync(struct nl_device_case *it, int64_t ns)
 {
+    if (it->parts.parts[NL_TIME_HELD].ns > ns / 2) {
+        tell_held(it, ns);
+        return;
+    }
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Synchronisation: ");
     put_place(it, out);
@@ -276,15 +331,33 @@ static void put_nothing(struct nl_device_case *it, struct nl_buf *out, const cha
         nl_tell_name(out, ", until ", nl_str(it->parts.gap_before));
 }
 
+/* Most of it is one gap of which nothing is known: that comes first. */
+static void put_early_nothing(struct nl_device_case *it, struct nl_buf *out)
+{
+    put_of(out, "Start-up: ", it->parts.largest_nothing, it->parts.total);
+    nl_buf_text(out, " pass in one gap with nothing recorded on the launching thread");
+    const char *until =
+        it->parts.nothing_ended_by ? it->parts.nothing_ended_by : it->parts.gap_before;
+    if (until)
+        nl_tell_name(out, ", until ", nl_str(until));
+    if (it->parts.parts[NL_TIME_FIRST].ns)
+        nl_tell_time(out, "; first-time calls take ", it->parts.parts[NL_TIME_FIRST].ns);
+    put_names(it, out, ": ", NL_TIME_FIRST, 3);
+}
+
 void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
 {
     const struct nl_time_part *first = &it->parts.parts[NL_TIME_FIRST];
     struct nl_buf *out = nl_tell_begin(it->judged);
-    put_of(out, "Start-up: ", ns, it->parts.total);
-    nl_buf_text(out, " go to first-time work");
-    put_names(it, out, ": ", NL_TIME_FIRST, 3);
-    if (it->parts.largest_nothing > ns / 10)
-        put_nothing(it, out, first->names[0].name ? "; " : ": ");
+    if (it->parts.largest_nothing > ns / 2) {
+        put_early_nothing(it, out);
+    } else {
+        put_of(out, "Start-up: ", ns, it->parts.total);
+        nl_buf_text(out, " go to first-time work");
+        put_names(it, out, ": ", NL_TIME_FIRST, 3);
+        if (it->parts.largest_nothing > ns / 10)
+            put_nothing(it, out, first->names[0].name ? "; " : ": ");
+    }
     const char *culprit =
         first->ns >= it->parts.largest_nothing ? first->names[0].name : it->parts.nothing_ended_by;
     close_sentence(it, out, culprit ? culprit : first->names[0].name);
@@ -302,6 +375,8 @@ void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
     put_place(it, out);
     put_of(out, " waits ", ns, it->parts.total);
     put_names(it, out, " for the CPU: ", what, 3);
+    if (it->parts.before > ns / 2 && it->parts.before <= ns)
+        nl_tell_time(out, "; before its first work ", it->parts.before);
     if (it->parts.after > ns / 2)
         nl_tell_time(out, "; the CPU goes on after the last work of the device for ",
                      it->parts.after);
@@ -315,6 +390,13 @@ void nl_device_tell_idle(struct nl_device_case *it, int64_t ns)
     put_of(out, " is idle ", ns, it->parts.total);
     if (it->parts.parts[NL_TIME_UNKNOWN].ns > ns / 2) {
         nl_buf_text(out, "; why is not in the file: launches were not recorded");
+        nl_tell_time(out, "; the longest gap takes ", it->parts.longest_gap);
+        if (it->parts.gap_before)
+            nl_tell_name(out, ", before ", nl_str(it->parts.gap_before));
+    } else if (it->parts.parts[NL_TIME_HELD].ns > ns / 2) {
+        nl_buf_text(out, "; most of it the next work was launched and does not begin: what it "
+                         "waits for is not in "
+                         "the file");
         nl_tell_time(out, "; the longest gap takes ", it->parts.longest_gap);
         if (it->parts.gap_before)
             nl_tell_name(out, ", before ", nl_str(it->parts.gap_before));
@@ -381,6 +463,8 @@ static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
                      parts[NL_TIME_DISPATCH].ns + parts[NL_TIME_QUEUED].ns, whole);
     if (class != NL_VERDICT_HOST && class != NL_VERDICT_INPUT)
         put_share_of(out, "long CPU work", parts[NL_TIME_HOST].ns, whole);
+    if (class != NL_VERDICT_SYNC && class != NL_VERDICT_IDLE)
+        put_share_of(out, "launched work that does not begin", parts[NL_TIME_HELD].ns, whole);
     if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_IDLE)
         put_share_of(out, "nothing recorded", parts[NL_TIME_NOTHING].ns, whole);
     if (out->len == before)
@@ -389,9 +473,25 @@ static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
     nl_tell_note(it->judged);
 }
 
+/* Freeing and unloading at the end, where it is much. */
+static void tell_ending(struct nl_device_case *it)
+{
+    int64_t ending = it->parts.ending;
+    if (ending < it->parts.total / 5)
+        return;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_time(out, "Ending: after the last work of the device, ", ending);
+    nl_buf_text(out, " go to freeing and unloading");
+    if (it->parts.ending_in)
+        nl_tell_name(out, ", most in ", nl_str(it->parts.ending_in));
+    nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+}
+
 void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
 {
     tell_steady(it);
+    tell_ending(it);
     tell_others(it, class);
     if (class == NL_VERDICT_COMMUNICATION || it->devices < 2)
         return;

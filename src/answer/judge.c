@@ -72,8 +72,13 @@ void nl_tell_size(struct nl_buf *out, const char *before, uint64_t bytes)
 
 void nl_tell_name(struct nl_buf *out, const char *before, struct nl_str name)
 {
+    struct nl_buf plain;
+    nl_buf_init(&plain, name.len + 1);
+    nl_plain_name(&plain, name);
     nl_buf_text(out, before);
-    nl_elide_name(out, name.len ? name : nl_str("(unnamed)"), NAME_BYTES);
+    nl_elide_name(out, plain.len ? (struct nl_str){plain.ptr, plain.len} : nl_str("(unnamed)"),
+                  NAME_BYTES);
+    nl_buf_release(&plain);
 }
 
 void nl_tell_kernel(struct nl_buf *out, const char *before, struct nl_str name)

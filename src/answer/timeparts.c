@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "answer/heldtime.h"
 #include "base/search.h"
 #include "base/sum.h"
 #include "tables/gaptext.h"
@@ -35,6 +36,8 @@ struct division {
     struct tally *tallies;
     size_t count;
     uint8_t *says; /* per name: what was found in it, so that each is searched once */
+    uint32_t ending_name;
+    int64_t ending_most;
 };
 
 static void add(struct division *division, enum nl_time_what what, const struct nl_account_row *row,
@@ -67,9 +70,12 @@ enum { SAYS_ASKED = 1, SAYS_FETCHING = 2 };
 
 static uint8_t search(struct nl_str name)
 {
-    static const char *const marks[] = {"DataLoader", "dataloader",     "data_load",
-                                        "_next_data", "next_batch",     "fetch_batch",
-                                        "get_batch",  "IteratorGetNext"};
+    static const char *const marks[] = {
+        "DataLoader", "dataloader", "data_load", "_next_data", "next_batch", "fetch_batch",
+        "get_batch", "IteratorGetNext",
+        /* what prepares samples, by the files of the usual libraries */
+        "image_transforms", "image_processing", "feature_extraction", "torchvision/transforms",
+        "albumentations", "collate_fn", "/collate.py", "read_video", "imread", "): preprocess"};
     uint8_t says = SAYS_ASKED;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (nl_str_contains(name, marks[i]))
@@ -107,7 +113,7 @@ static enum nl_time_what kind_of(struct division *division, unsigned activity, u
     case NL_DID_GRAPH_BUILD:
     case NL_DID_COMPILE: return NL_TIME_FIRST;
     case NL_DID_SYNC: return NL_TIME_SYNC;
-    case NL_DID_QUEUED: return NL_TIME_QUEUED;
+    case NL_DID_QUEUED: return is_long ? NL_TIME_HELD : NL_TIME_QUEUED;
     case NL_DID_UNKNOWN: return NL_TIME_UNKNOWN;
     default: return NL_TIME_HOST;
     }
@@ -128,7 +134,16 @@ static void add_idle(struct division *division, const struct nl_account_row *row
         nl_sum_add(&division->parts->nothing_long, row->long_ns);
 }
 
-/* Everything the thread did before it launched the first work: setting up. */
+/* Inside a marked step that is neither the first nor an outlier, the program's own functions are its work. */
+static bool is_own_work(const struct nl_account_row *row)
+{
+    return row->phase == NL_STEADY &&
+           (row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
+            row->activity == NL_DID_RANGE || row->activity == NL_DID_OTHER ||
+            row->activity == NL_DID_FUNCTION);
+}
+
+/* What the thread did before it launched the first work: setting up, or what a step begins with. */
 static void add_before(struct division *division, const struct nl_account_row *row)
 {
     enum nl_time_what what = NL_TIME_FIRST;
@@ -136,8 +151,34 @@ static void add_before(struct division *division, const struct nl_account_row *r
         what = NL_TIME_NOTHING;
     else if (row->name != NL_NO_NAME && name_says(division, row->name, SAYS_FETCHING))
         what = NL_TIME_INPUT;
+    else if (is_own_work(row) && division->device->steps[NL_STEADY])
+        what = NL_TIME_HOST;
     add(division, what, row, row->ns, row->count);
     nl_sum_add(&division->parts->before, row->ns);
+}
+
+/* Freeing, unloading and what the profiler writes: the program ends, nobody waits for the device's next work. */
+static bool is_ending(const struct nl_account_row *row)
+{
+    return row->activity == NL_DID_ALLOCATE || row->activity == NL_DID_MODULE ||
+           row->activity == NL_DID_OVERHEAD;
+}
+
+static void add_after(struct division *division, const struct nl_account_row *row)
+{
+    struct nl_time_parts *parts = division->parts;
+    if (row->activity == NL_DID_NOTHING || row->activity == NL_DID_UNKNOWN)
+        return;
+    if (is_ending(row)) {
+        if (row->ns > division->ending_most && row->name != NL_NO_NAME) {
+            division->ending_most = row->ns;
+            division->ending_name = row->name;
+        }
+        nl_sum_add(&parts->ending, row->ns);
+        return;
+    }
+    add(division, NL_TIME_HOST, row, row->ns, row->count);
+    nl_sum_add(&parts->after, row->ns);
 }
 
 static void add_row(struct division *division, const struct nl_account_row *row)
@@ -155,12 +196,7 @@ static void add_row(struct division *division, const struct nl_account_row *row)
         if (!row->lead && row->activity != NL_DID_QUEUED)
             add_before(division, row);
         return;
-    case NL_BOOKED_AFTER:
-        if (row->activity == NL_DID_NOTHING || row->activity == NL_DID_UNKNOWN)
-            return;
-        add(division, NL_TIME_HOST, row, row->ns, row->count);
-        nl_sum_add(&division->parts->after, row->ns);
-        return;
+    case NL_BOOKED_AFTER: add_after(division, row); return;
     case NL_BOOKED_PARTS: break;
     }
 }
@@ -300,6 +336,32 @@ static bool is_early(const struct division *division)
     return before < all / 10;
 }
 
+/* Time before the device's first work inside functions that fetch or prepare input, with what they call. */
+static int64_t fetching_before(struct division *division)
+{
+    const struct nl_trace *trace = division->trace;
+    const struct nl_account_device *device = division->device;
+    int64_t sum = 0;
+    if (device->feeder == NL_NULL_ROW || device->work_start <= device->start)
+        return 0;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        int64_t until = device->start; /* slices of a lane are in order of start: outermost first */
+        if (trace->lane.thread[lane] != device->feeder || trace->lane.kind[lane] == NL_LANE_ASYNC)
+            continue;
+        uint32_t row = trace->lane.first[lane], end = row + trace->lane.count[lane];
+        for (; row < end && trace->slice.ts[row] < device->work_start; row++) {
+            int64_t stop = nl_slice_end(trace, row), start = trace->slice.ts[row];
+            if (stop <= until || !name_says(division, trace->slice.name[row], SAYS_FETCHING))
+                continue;
+            start = start > until ? start : until;
+            stop = stop < device->work_start ? stop : device->work_start;
+            nl_sum_add(&sum, stop > start ? stop - start : 0);
+            until = stop > until ? stop : until;
+        }
+    }
+    return sum < division->parts->before ? sum : division->parts->before;
+}
+
 /* Adds up the rows of one phase, or of all. */
 static void sort_rows(struct division *division, unsigned phase)
 {
@@ -308,7 +370,9 @@ static void sort_rows(struct division *division, unsigned phase)
     division->tallies = tallies;
     division->count = 0;
     memset(parts->parts, 0, sizeof parts->parts);
-    parts->total = parts->before = parts->after = parts->nothing_long = 0;
+    parts->total = parts->before = parts->after = parts->nothing_long = parts->ending =
+        parts->held_blocked = 0;
+    division->ending_most = 0;
     division->says = nl_zalloc((size_t)division->trace->names.count + 1);
     for (size_t i = 0; i < division->device->rows; i++) {
         const struct nl_account_row *row =
@@ -317,7 +381,12 @@ static void sort_rows(struct division *division, unsigned phase)
             add_row(division, row);
     }
     name_parts(division);
+    parts->ending_in = division->ending_most ? keep(division, division->ending_name) : NULL;
+    parts->input_before = phase == ALL_PHASES || parts->before ? fetching_before(division) : 0;
     nl_free(division->says);
+    if (parts->parts[NL_TIME_HELD].ns)
+        nl_held_calls(division->judged, division->idle, division->gaps, division->device,
+                      &parts->held_blocked, parts->parts[NL_TIME_HELD].names);
 }
 
 static bool look(struct division *division, struct nl_judged *judged, struct nl_time_parts *parts,

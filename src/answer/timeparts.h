@@ -22,7 +22,8 @@ enum nl_time_what {
     NL_TIME_SYNC,    /* the thread sits in a blocking call */
     NL_TIME_HOST,    /* long stretches inside one operator, range, function or system call */
     NL_TIME_NOTHING, /* long stretches in which nothing was recorded */
-    NL_TIME_QUEUED,  /* launched, but not begun */
+    NL_TIME_QUEUED,  /* launched, but not begun for a moment */
+    NL_TIME_HELD, /* launched, but not begun for 1 ms or more: a launch does not take that long */
     NL_TIME_UNKNOWN, /* the launch is not in the file */
     NL_TIMES
 };
@@ -45,7 +46,13 @@ struct nl_time_parts {
     const struct nl_account_device *account;
     int64_t
         total; /* Σ of the parts: without what follows the work when nothing was recorded then */
-    int64_t before, after;              /* of it, outside the device's first and last work */
+    int64_t before, after; /* of it, outside the device's first and last work */
+    int64_t
+        input_before; /* of before: inside functions that fetch or prepare input, with all they call */
+    int64_t ending; /* not of the total: freeing and unloading after the last work */
+    const char *ending_in;
+    int64_t
+        held_blocked; /* of NL_TIME_HELD: the launching thread sits in blocking calls (its names) */
     int64_t longest_gap, longest_start; /* of the device; 0 none */
     const char *gap_before;             /* the work that ends it, readable */
     struct nl_time_part parts[NL_TIMES];

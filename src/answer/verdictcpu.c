@@ -7,6 +7,7 @@
 #include "answer/devicewords.h"
 #include "answer/outermost.h"
 #include "answer/waitname.h"
+#include "base/sum.h"
 #include "tables/lookup.h"
 
 #define MAIN_SHARE_LEAST 0.5
@@ -173,6 +174,46 @@ static bool judge_waiting(struct cpu_case *it)
     return true;
 }
 
+/* Collectives and messages between processes, as the backends of torch.distributed name them. */
+static bool is_message(struct nl_str name)
+{
+    static const char *const starts[] = {"gloo:", "nccl:", "mpi:", "ucc:", "c10d::", "MPI_"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (nl_str_starts(name, starts[i]))
+            return true;
+    return false;
+}
+
+static bool judge_messages(struct cpu_case *it)
+{
+    int64_t sum = 0;
+    for (size_t row = 0; row < it->rows->rows; row++)
+        if (is_message(nl_lookup_text(it->rows, row, "name")))
+            nl_sum_add(&sum, nl_lookup_i64(it->rows, row, "self_ns"));
+    if ((double)sum < MAIN_SHARE_LEAST * (double)it->whole)
+        return false;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_time(out, "Communication: the program spends ", sum);
+    nl_tell_time(out, " of ", it->whole);
+    nl_tell_ratio(out, " (", sum, it->whole);
+    nl_buf_text(out, ") in messages to other processes: ");
+    for (size_t rank = 0, said = 0; rank < 8 && said < 2; rank++) {
+        size_t row = top_row(it, it->rows, rank);
+        if (row == it->rows->rows)
+            break;
+        if (!is_message(nl_lookup_text(it->rows, row, "name")))
+            continue;
+        if (!said)
+            it->judged->verdict->culprit =
+                nl_keep_name(it->judged, nl_lookup_text(it->rows, row, "name"));
+        put_row(it, out, said++ ? ", " : "", row);
+    }
+    nl_buf_text(out, "; how much of it is waiting for them is not in the file.");
+    nl_tell_end(it->judged, &it->judged->verdict->sentence);
+    it->judged->verdict->class = NL_VERDICT_COMMUNICATION;
+    return true;
+}
+
 /* Steps that are marked and take little of the profile: what was before them. */
 static bool judge_startup(struct cpu_case *it)
 {
@@ -311,7 +352,7 @@ static bool judge_timeline(struct cpu_case *it)
         return true;
     if (samples_say_more(it))
         return false;
-    if (judge_waiting(it) || judge_startup(it))
+    if (judge_messages(it) || judge_waiting(it) || judge_startup(it))
         return true;
     tell_busy(it);
     tell_inclusive(it);

@@ -51,7 +51,22 @@ static int64_t part(const struct nl_device_case *it, enum nl_time_what what)
 static int64_t input_ns(const struct nl_device_case *it)
 {
     int64_t named = part(it, NL_TIME_INPUT), found = finding_ns(it->judged, "dataloader_stall");
+    nl_sum_add(&found, it->parts.input_before);
     return named > found ? named : found;
+}
+
+/* Launched work does not begin, and the launching thread sits in blocking calls meanwhile. */
+static bool held_in_calls(const struct nl_device_case *it)
+{
+    return it->parts.held_blocked > part(it, NL_TIME_HELD) / 2;
+}
+
+/* Moves up to *wanted out of *from. */
+static void take(int64_t *from, int64_t *wanted)
+{
+    int64_t taken = *wanted < *from ? *wanted : *from;
+    *from -= taken;
+    *wanted -= taken;
 }
 
 static struct group largest(const struct nl_device_case *it)
@@ -59,22 +74,23 @@ static struct group largest(const struct nl_device_case *it)
     int64_t input = input_ns(it), inside = input - part(it, NL_TIME_INPUT);
     int64_t dispatch = part(it, NL_TIME_DISPATCH) + part(it, NL_TIME_QUEUED);
     int64_t host = part(it, NL_TIME_HOST), nothing = part(it, NL_TIME_NOTHING);
-    int64_t of_host = inside < host ? inside : host;
-    host -= of_host;
-    dispatch -= inside - of_host < dispatch ? inside - of_host : dispatch;
+    int64_t held = part(it, NL_TIME_HELD), blocked = held_in_calls(it) ? held : 0;
     int64_t startup = comes_back(it) ? 0 : part(it, NL_TIME_FIRST);
     if (comes_back(it))
         host += part(it, NL_TIME_FIRST);
+    take(&host, &inside);
+    take(&startup, &inside);
+    take(&dispatch, &inside);
     bool early = it->parts.early_nothing && it->parts.largest_nothing > nothing / 2;
     const struct group groups[] = {
         {NL_VERDICT_COMMUNICATION, part(it, NL_TIME_COMM)},
         {NL_VERDICT_COPY, part(it, NL_TIME_COPY)},
         {NL_VERDICT_LAUNCH, dispatch},
         {NL_VERDICT_INPUT, input},
-        {NL_VERDICT_SYNC, part(it, NL_TIME_SYNC)},
+        {NL_VERDICT_SYNC, part(it, NL_TIME_SYNC) + blocked},
         {NL_VERDICT_STARTUP, startup + (early ? nothing : 0)},
         {NL_VERDICT_HOST, host},
-        {NL_VERDICT_IDLE, part(it, NL_TIME_UNKNOWN) + (early ? 0 : nothing)},
+        {NL_VERDICT_IDLE, part(it, NL_TIME_UNKNOWN) + (early ? 0 : nothing) + held - blocked},
     };
     struct group best = groups[0];
     for (size_t i = 1; i < sizeof groups / sizeof groups[0]; i++)
@@ -90,7 +106,8 @@ static struct group largest(const struct nl_device_case *it)
 static int64_t cpu_late(const struct nl_device_case *it)
 {
     return part(it, NL_TIME_DISPATCH) + part(it, NL_TIME_QUEUED) + part(it, NL_TIME_FIRST) +
-           part(it, NL_TIME_INPUT) + part(it, NL_TIME_SYNC) + part(it, NL_TIME_HOST);
+           part(it, NL_TIME_INPUT) + part(it, NL_TIME_SYNC) + part(it, NL_TIME_HOST) +
+           (held_in_calls(it) ? part(it, NL_TIME_HELD) : 0);
 }
 
 /* The finding about how the device computes that can win most, or NULL. It must be sure: a device that is
@@ -295,8 +312,23 @@ static void put_saving(struct nl_device_case *it, int64_t ns)
     verdict->saving_ns = ns;
     bool counted =
         it->in_steps || (it->steps >= 3 && it->steady[NL_PART_WALL] > it->parts.total / 2);
+    /* Where the device lags behind the marks, more may pass in a step's share than a step lasts. */
+    bool fits = counted && ns / it->steps < it->step_ns;
     verdict->saving_ns_per_step =
-        counted && verdict->class != NL_VERDICT_STARTUP ? ns / it->steps : NL_NULL_I64;
+        fits && verdict->class != NL_VERDICT_STARTUP ? ns / it->steps : NL_NULL_I64;
+}
+
+/* What can be promised of the time that the answer is about: of what nothing was recorded, and of work that does not
+ * begin for a reason that is not in the file, nothing. NL_NULL_I64 for nothing at all. */
+static int64_t promised(const struct nl_device_case *it, struct group group)
+{
+    if (group.class == NL_VERDICT_STARTUP)
+        return part(it, NL_TIME_FIRST) > group.ns / 2 ? part(it, NL_TIME_FIRST) : NL_NULL_I64;
+    if (group.class == NL_VERDICT_IDLE)
+        return NL_NULL_I64;
+    if (group.class == NL_VERDICT_SYNC && part(it, NL_TIME_HELD) > group.ns / 2)
+        return NL_NULL_I64;
+    return bounded(it, group.class, group.ns);
 }
 
 static void put_phase(struct nl_device_case *it)
@@ -336,8 +368,9 @@ static bool judge_timeline(struct nl_judged *judged)
     it.inside = group.class == NL_VERDICT_COMPUTE ? inside_compute(judged) : NULL;
     it.inside_ns = won_inside(&it, it.inside);
     tellers[group.class](&it, group.ns);
-    if (group.class != NL_VERDICT_COMPUTE)
-        put_saving(&it, bounded(&it, group.class, group.ns));
+    int64_t saving = group.class == NL_VERDICT_COMPUTE ? NL_NULL_I64 : promised(&it, group);
+    if (saving != NL_NULL_I64)
+        put_saving(&it, saving);
     else if (it.inside)
         put_saving(&it, it.inside_ns);
     put_phase(&it);

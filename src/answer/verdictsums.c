@@ -10,6 +10,7 @@
 
 #define MAIN_SHARE_LEAST 0.5
 #define LEAST_SHARE      0.01
+#define MUCH_NAMELESS    0.25
 #define MOST_DEEP        256
 
 /* ---- samples ---- */
@@ -118,17 +119,22 @@ static bool judge_waiting(struct nl_judged *judged)
     return true;
 }
 
+static struct nl_str file_of(struct nl_str place)
+{
+    size_t at = place.len;
+    while (at && place.ptr[at - 1] != '/' && place.ptr[at - 1] != '\\')
+        at--;
+    return (struct nl_str){place.ptr + at, place.len - at};
+}
+
 static void put_function(struct nl_buf *out, const char *before, const struct nl_result *rows,
                          size_t row, const char *share)
 {
     const char *column = nl_lookup_column(rows, "function") >= 0 ? "function" : "name";
-    struct nl_str place = nl_lookup_text(rows, row, "place");
-    size_t at = place.len;
-    while (at && place.ptr[at - 1] != '/' && place.ptr[at - 1] != '\\')
-        at--;
+    struct nl_str file = file_of(nl_lookup_text(rows, row, "place"));
     nl_tell_name(out, before, nl_lookup_text(rows, row, column));
-    if (place.len > at)
-        nl_tell_name(out, " in ", (struct nl_str){place.ptr + at, place.len - at});
+    if (file.len)
+        nl_tell_name(out, " in ", file);
     nl_tell_share(out, " ", nl_lookup_f64(rows, row, share));
 }
 
@@ -147,7 +153,8 @@ static void tell_callers(struct nl_judged *judged, const struct nl_result *rows)
     for (size_t row = 0; row < rows->rows && row < 60 && told < 4; row++) {
         double with = nl_lookup_f64(rows, row, "total_share"),
                self = nl_lookup_f64(rows, row, "share");
-        if (with < 0.1 || with > 0.95 || self * 2 > with)
+        if (with < 0.1 || with > 0.95 || self * 2 > with ||
+            says_nothing(nl_lookup_text(rows, row, "function")))
             continue;
         put_function(out, told++ ? ", " : "With what they call: ", rows, row, "total_share");
     }
@@ -181,6 +188,40 @@ static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct 
     }
 }
 
+/* Rows of the event that the first function with a name was counted by. */
+static struct nl_str told_event(const struct nl_result *rows)
+{
+    for (size_t row = 0; row < rows->rows; row++)
+        if (!says_nothing(nl_lookup_text(rows, row, "function")))
+            return nl_lookup_text(rows, row, "event");
+    return nl_lookup_text(rows, 0, "event");
+}
+
+/* "86 % idle; ", "58 % in code without names in [kernel.kallsyms]; ": what has no function, where it is much. */
+static void put_nameless(struct nl_buf *out, const struct nl_result *rows, struct nl_str event)
+{
+    for (size_t row = 0; row < rows->rows && row < 8; row++) {
+        struct nl_str name = nl_lookup_text(rows, row, "function");
+        struct nl_str place = nl_lookup_text(rows, row, "place");
+        double share = nl_lookup_f64(rows, row, "share");
+        if (!nl_str_eq(nl_lookup_text(rows, row, "event"), event) || !says_nothing(name) ||
+            !(share >= MUCH_NAMELESS))
+            continue;
+        nl_tell_share(out, "", share);
+        if (nl_str_is(name, "(idle)"))
+            nl_buf_text(out, " idle; ");
+        else if (nl_str_is(name, "(program)"))
+            nl_buf_text(out, " in native code without a name; ");
+        else if (place.len && place.ptr[0] != '[') {
+            nl_tell_name(out, " in code without names in ", file_of(place));
+            nl_buf_text(out, "; ");
+        } else if (nl_str_find_nocase(place, "kernel") >= 0)
+            nl_buf_text(out, " in the operating system's kernel, without names; ");
+        else
+            nl_buf_text(out, " in code without names; ");
+    }
+}
+
 static bool judge_samples(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "cpu_samples");
@@ -191,10 +232,11 @@ static bool judge_samples(struct nl_judged *judged)
     struct nl_buf *out = nl_tell_begin(judged);
     judged->verdict->class = NL_VERDICT_CPU_ONLY;
     put_kind(judged, out, rows);
+    struct nl_str event = told_event(rows);
+    put_nameless(out, rows, event);
     size_t said = 0;
     for (size_t row = 0; row < rows->rows && said < 3; row++) {
-        bool other =
-            !nl_str_eq(nl_lookup_text(rows, row, "event"), nl_lookup_text(rows, 0, "event"));
+        bool other = !nl_str_eq(nl_lookup_text(rows, row, "event"), event);
         if (other || says_nothing(nl_lookup_text(rows, row, "function")) ||
             (said && nl_lookup_f64(rows, row, "share") < LEAST_SHARE))
             continue;

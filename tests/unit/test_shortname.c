@@ -23,4 +23,34 @@ static void shortens_kernel_names(void)
         CHECK_STR(nl_short_kernel(nl_str(cases[i].name)), cases[i].want);
 }
 
-CHECK_MAIN("shortname", {"shortens kernel names", shortens_kernel_names})
+static void plain_names_of_functions(void)
+{
+    static const struct {
+        const char *name, *want;
+    } cases[] = {
+        {"_Z5alphav", "alpha"},
+        {"_ZN3foo3barEi", "foo::bar"},
+        {"_ZN4core3ptr4read17h0123456789abcdefE", "core::ptr::read"},
+        {"_ZN7ck_tile6kentryILi2EEEvv", "_ZN7ck_tile6kentryILi2EEEvv"},
+        {"_Z6reduceIfEvT_", "_Z6reduceIfEvT_"},
+        {"_Z99alpha", "_Z99alpha"},
+        {"_Z0v", "_Z0v"},
+        {"_ZN", "_ZN"},
+        {"_Z", "_Z"},
+        {"_RNvCs1_5trace", "_RNvCs1_5trace"},
+        {"<built-in method astype of numpy.ndarray object at 0x7cbf780f01b0>",
+         "<built-in method astype of numpy.ndarray object>"},
+        {"look at 0x", "look"},
+        {"at 0x7f", "at 0x7f"},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_buf out;
+        nl_buf_init(&out, 256);
+        nl_plain_name(&out, nl_str(cases[i].name));
+        CHECK_STR(((struct nl_str){out.ptr, out.len}), cases[i].want);
+        nl_buf_release(&out);
+    }
+}
+
+CHECK_MAIN("shortname", {"shortens kernel names", shortens_kernel_names},
+           {"plain names of functions", plain_names_of_functions})
