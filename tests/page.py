@@ -5,6 +5,8 @@ Structure is checked without a browser, always. With node, web/dist is built ane
 web/node_modules (npm ci in web/), web/test/browser.mjs opens pages of every family of samples at widths from 400 to
 2560, dark and light: no message on the console, no accessibility fault that axe-core calls serious, keys and
 search work, and names full of markup and script stay text.
+
+    tests/page.py [PART...]      bundle markdown flames site pages xss templates compared
 """
 import base64
 import hashlib
@@ -13,6 +15,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from harness import FIXTURES, PROGRAM, ROOT, Tally, environment
@@ -345,7 +348,62 @@ def site(home):
     tally.check("a ledger becomes a folder of pages with an index", not faults, "\n".join(faults))
 
 
-def bundle():
+def compared(home):
+    """Pages about several profiles: their pictures are made from numbers that add up to the answer's."""
+    trace = os.path.join(FIXTURES, "made_gpu_train.json.gz")
+    ledger, made = os.path.join(home, "history"), {}
+    a, b = trace + "[step=10:11]", trace + "[step=12:14]"
+    runs = ["torch_cpu_train", "torch_cpu_stack", "torch_cpu_ddp_rank0", "torch_cpu_ddp_rank1"]
+    for name in runs:
+        done = run(["add", "-q", "--ledger", ledger, os.path.join(FIXTURES, name + ".json.gz")], home)
+        if done.returncode:
+            tally.fail("compared", done.stderr.decode())
+            return {}
+    run(["report", "@", "--ledger", ledger, "--site", os.path.join(home, "compared")], home)
+    made["runs"] = os.path.join(home, "compared", "index.html")
+    commands = {"diff": ["diff", a, b], "check": ["check", b, "--baseline", a, "--fail-on", "time.mean > +5%", "--fail-on", "kernels.count > +0"],
+                "rank": ["rank", os.path.join(FIXTURES, runs[2] + ".json.gz"), os.path.join(FIXTURES, runs[3] + ".json.gz")],
+                "trend": ["trend", "step.p50", "--ledger", ledger]}
+    for name, words in commands.items():
+        out = os.path.join(home, name + ".html")
+        done = run(words + ["-q", "-o", out], home)
+        if not os.path.exists(out):
+            tally.fail(name, done.stderr.decode())
+            continue
+        page = open(out, encoding="utf-8").read()
+        faults = structure(name, page)
+        answer, shown = document(page, "answer"), document(page, "page")
+        told = json.loads(run(words + ["-q", "--format", "json"], home).stdout)["result"]
+        faults += ["%s differs" % key for key, value in answer["result"].items() if value != told.get(key) and key != "truncated"]
+        if name in ("diff", "check"):
+            faults += pair_faults(home, answer["result"], shown, trace, a, b)
+        tally.check("%s: one file, the same answer%s" % (name, ", and pictures that add up to it" if name in ("diff", "check") else ""),
+                    not faults, "\n".join(faults))
+        made[name] = out
+    return made
+
+
+def pair_faults(home, result, shown, trace, a, b):
+    """What is drawn of A and B: steps, the stacks of both, parts and names whose changes have one sum."""
+    faults = []
+    change = [sum(row["change_ns"] for row in result[table]) for table in ("parts", "attribution")]
+    sides = [sum(row[column] for row in result["parts"]) for column in ("base_ns", "new_ns")]
+    if change[0] != change[1] or change[0] != sides[1] - sides[0] or not result["parts"]:
+        faults.append("the changes sum to %s, the sides differ by %d" % (change, sides[1] - sides[0]))
+    rows = run(["sql", trace, 'SELECT "index", dur FROM steps ORDER BY ts', "--format", "json", "-q", "--no-cache"], home)
+    steps = dict(json.loads(rows.stdout)["result"]["rows"])
+    drawn = [shown["pair"][side]["dur"] for side in "ab"]
+    if not all(drawn) or not all(set(one) <= set(steps.values()) for one in drawn):
+        faults.append("steps %s of %s" % (drawn, steps))
+    flame = shown["flames"][0]
+    folded = run(["flame", b, "--base", a, "-q", "--no-cache"], home).stdout.decode().splitlines()
+    weights = [sum(int(line.rsplit(" ", 2)[at]) for line in folded) for at in (1, 2)]
+    if [flame["nodes"]["base"][0], flame["nodes"]["total"][0]] != weights or not weights[0]:
+        faults.append("the flame graph has %s, %s" % ([flame["nodes"]["base"][0], flame["nodes"]["total"][0]], weights))
+    return faults
+
+
+def bundle(_):
     """web/dist is what web/src makes: by digest always, byte for byte where node is."""
     digest = hashlib.sha256()
     source = os.path.join(WEB, "src")
@@ -390,13 +448,10 @@ def browser(made, home):
 
 def main():
     with tempfile.TemporaryDirectory() as home:
-        bundle()
-        markdown(home)
-        flames(home)
-        site(home)
-        made = pages(home)
-        made.update(xss(home))
-        made.update(templates(home))
+        made = {}
+        for part in (bundle, markdown, flames, site, pages, xss, templates, compared):
+            if len(sys.argv) == 1 or part.__name__ in sys.argv[1:]:
+                made.update(part(home) or {})
         browser(made, home)
     tally.finish()
 

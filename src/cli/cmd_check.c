@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "compare/gate.h"
 #include "compare/gatenoise.h"
+#include "report/page.h"
 #include "view/gatefiles.h"
 
 #define TARGET(member) offsetof(struct nl_settings, member)
@@ -177,6 +178,19 @@ static bool load(struct check *check, const struct nl_call *call, struct nl_err 
     return nl_rules_default(&check->rules, nl_gate_has_steps(&check->changed.input), err);
 }
 
+/* The page has pictures of both sides. */
+static bool show_page(const struct nl_call *call, struct nl_output *output,
+                      struct nl_report *report, const struct nl_diff_input *a,
+                      const struct nl_diff_input *b, const struct nl_profile *base,
+                      const struct nl_profile *changed, struct nl_err *err)
+{
+    struct nl_page page = {.kind = "check", .title = report->title, .command = call->line};
+    struct nl_view_options options = {.all = call->settings.all, .base = base};
+    const struct nl_trace *traces[] = {a->trace, b->trace};
+    nl_report_cut(report, (size_t)call->settings.limit);
+    return nl_page_diff(output->stream, &page, traces, changed, report, &options, err);
+}
+
 static bool judge(struct check *check, struct nl_call *call, struct nl_output *output,
                   struct nl_err *err)
 {
@@ -190,7 +204,10 @@ static bool judge(struct check *check, struct nl_call *call, struct nl_output *o
     const struct nl_diff_input *b = &check->changed.input, *a = &check->base.input;
     struct nl_profile *changed = nl_profile_new(b->trace, &b->window);
     struct nl_profile *base = check->has_base ? nl_profile_new(a->trace, &a->window) : NULL;
-    bool done = write_files(call, report, err) && show(call, output, report, base, changed, err);
+    bool pair = base && output->view == &nl_view_html && !call->settings.section;
+    bool done = write_files(call, report, err) &&
+                (pair ? show_page(call, output, report, a, b, base, changed, err)
+                      : show(call, output, report, base, changed, err));
     nl_profile_free(changed);
     if (base)
         nl_profile_free(base);

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "compare/diff.h"
+#include "report/page.h"
 
 #define STATUS_INCOMPARABLE 3
 #define TARGET(member)      offsetof(struct nl_settings, member)
@@ -67,6 +68,12 @@ static bool show(const struct nl_call *call, struct nl_output *output, const str
                                       .rows = (size_t)call->settings.limit,
                                       .base = sides[0].profile};
     nl_report_cut(report, (size_t)call->settings.limit);
+    if (output->view == &nl_view_html && !call->settings.section) {
+        struct nl_page page = {.kind = "diff", .title = report->title, .command = call->line};
+        const struct nl_trace *traces[] = {sides[0].captures.input.trace,
+                                           sides[1].captures.input.trace};
+        return nl_page_diff(output->stream, &page, traces, sides[1].profile, report, &options, err);
+    }
     return output->view->render_report(output->stream, sides[1].profile, report, &options, err);
 }
 

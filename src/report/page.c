@@ -266,8 +266,10 @@ static void shorter_release(struct shorter *shorter)
     nl_free(shorter->rows);
 }
 
+/* `source` has `sides` places: one profile, two that are compared, or none. */
 static bool put_pictures(FILE *out, const struct nl_page *page, const struct nl_page_source *source,
-                         const struct nl_report *report, const size_t *rows, struct nl_err *err)
+                         unsigned sides, const struct nl_report *report, const size_t *rows,
+                         struct nl_err *err)
 {
     struct nl_json json;
     FILE *stream = begin_document(out, "page", &json, err);
@@ -277,7 +279,9 @@ static bool put_pictures(FILE *out, const struct nl_page *page, const struct nl_
     put_sections(&json, report, rows);
     if (page->own)
         put_own(&json, page->own, report);
-    if (source) {
+    if (sides == 2)
+        nl_page_pair(&json, source);
+    if (sides == 1) {
         nl_page_timeline(&json, source);
         nl_page_steps(&json, source);
         nl_page_busy(&json, source);
@@ -291,8 +295,9 @@ static bool put_pictures(FILE *out, const struct nl_page *page, const struct nl_
 }
 
 static bool put_page(FILE *out, const struct nl_page *page, const struct nl_page_source *source,
-                     const struct nl_profile *profile, const struct nl_report *report,
-                     const struct nl_view_options *options, struct nl_err *err)
+                     unsigned sides, const struct nl_profile *profile,
+                     const struct nl_report *report, const struct nl_view_options *options,
+                     struct nl_err *err)
 {
     struct shorter shorter;
     if (!put_head(out, page, err))
@@ -300,7 +305,7 @@ static bool put_page(FILE *out, const struct nl_page *page, const struct nl_page
     cut_tables(&shorter, report);
     put_plain(out, page, report);
     bool done = put_answer(out, profile, &shorter.report, options, err) &&
-                put_pictures(out, page, source, &shorter.report, shorter.rows, err) &&
+                put_pictures(out, page, source, sides, &shorter.report, shorter.rows, err) &&
                 put_tail(out, err);
     shorter_release(&shorter);
     return done;
@@ -313,8 +318,23 @@ bool nl_page_report(FILE *out, const struct nl_page *page, const struct nl_trace
     struct nl_view_options options = {.input = page->input, .bare = page->bare};
     struct nl_page_source source = {
         .trace = trace, .window = &profile->window, .memo = nl_memo_new(trace, &profile->window)};
-    bool done = put_page(out, page, &source, profile, report, &options, err);
+    bool done = put_page(out, page, &source, 1, profile, report, &options, err);
     nl_memo_free(source.memo);
+    return done;
+}
+
+bool nl_page_diff(FILE *out, const struct nl_page *page, const struct nl_trace *const traces[2],
+                  const struct nl_profile *profile, const struct nl_report *report,
+                  const struct nl_view_options *options, struct nl_err *err)
+{
+    const struct nl_window *windows[2] = {&options->base->window, &profile->window};
+    struct nl_page_source sides[2];
+    for (int i = 0; i < 2; i++)
+        sides[i] = (struct nl_page_source){
+            .trace = traces[i], .window = windows[i], .memo = nl_memo_new(traces[i], windows[i])};
+    bool done = put_page(out, page, sides, 2, profile, report, options, err);
+    for (int i = 0; i < 2; i++)
+        nl_memo_free(sides[i].memo);
     return done;
 }
 
@@ -322,7 +342,7 @@ bool nl_page_tables(FILE *out, const struct nl_page *page, const struct nl_repor
                     struct nl_err *err)
 {
     struct nl_view_options options = {0};
-    return put_page(out, page, NULL, NULL, report, &options, err);
+    return put_page(out, page, NULL, 0, NULL, report, &options, err);
 }
 
 static bool render_report(FILE *out, const struct nl_profile *profile,
@@ -330,7 +350,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
                           struct nl_err *err)
 {
     struct nl_page page = {.kind = "tables", .title = report->title};
-    return put_page(out, &page, NULL, profile, report, options, err);
+    return put_page(out, &page, NULL, 0, profile, report, options, err);
 }
 
 static bool render_result(FILE *out, const struct nl_profile *profile,

@@ -35,6 +35,10 @@ void nl_page_kernels(struct nl_json *json, const struct nl_page_source *source);
 void nl_page_memory(struct nl_json *json, const struct nl_page_source *source);
 void nl_page_counters(struct nl_json *json, const struct nl_page_source *source);
 
+/* "pair" and "flames" of a comparison: steady steps of A and B, and what grew and shrank of the first kind of stacks that
+ * both have. */
+void nl_page_pair(struct nl_json *json, const struct nl_page_source sides[2]);
+
 /* A series of points (ts ascending), thinned to about `most`: of each part of the time the least and the largest.
  * Members "t" (ns from the first event) and "v". */
 struct nl_page_point {

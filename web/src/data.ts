@@ -182,6 +182,7 @@ export interface Page {
   readonly counters?: readonly CounterSeries[];
   readonly counter_series?: number;
   readonly flames?: readonly Flame[];
+  readonly pair?: { readonly a: { readonly dur: readonly number[] }; readonly b: { readonly dur: readonly number[] } };
   readonly own?: Own;
 }
 

@@ -108,3 +108,34 @@ export function byteTicks(least: number, largest: number, most: number): number[
   for (let at = Math.ceil(least / step) * step; at <= largest; at += step) found.push(at);
   return found;
 }
+
+const TIME_UNITS: readonly (readonly [number, string])[] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+
+/** The numbers of an axis in one unit, with no more digits than tell them apart: 0, 50 ms, 100 ms. */
+export function tickTexts(values: readonly number[], meaning: string | null): string[] {
+  const most = values.reduce((a, value) => Math.max(a, Math.abs(value)), 0);
+  let size = 1;
+  let unit = "";
+  if (meaning === "ns" || meaning === "change_ns") {
+    if (most >= 7200e9) return values.map((value) => number(value, meaning));
+    [size, unit] = TIME_UNITS.find(([one]) => most >= one) ?? [1, "ns"];
+  } else if (meaning === "share" || meaning === "change_share") {
+    [size, unit] = [0.01, "%"];
+  } else if (meaning === "bytes") {
+    const power = Math.min(5, Math.floor(Math.log2(Math.max(1, most)) / 10));
+    [size, unit] = [1024 ** power, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][power] ?? "B"];
+  } else if (meaning === "bytes/s" || meaning === "FLOP/s" || meaning === "Hz") {
+    const power = Math.max(0, Math.min(6, Math.floor(Math.log10(Math.max(1, most)) / 3)));
+    [size, unit] = [1000 ** power, `${["", "K", "M", "G", "T", "P", "E"][power] ?? ""}${meaning === "bytes/s" ? "B/s" : meaning}`];
+  } else {
+    return values.map((value) => number(value, meaning));
+  }
+  const scaledValues = values.map((value) => value / size);
+  const places = [0, 1, 2, 3].find((digits) => scaledValues.every((value) => Math.abs(Number(value.toFixed(digits)) - value) <= Math.abs(value) * 1e-6 + 1e-12)) ?? 3;
+  return scaledValues.map((value) => (value === 0 ? "0" : `${value.toFixed(places)}${THIN}${unit}`));
+}
+
+/** The numbers of a logarithmic axis: each in its own unit, without zeros behind the point. */
+export function logTickText(value: number, meaning: string | null): string {
+  return number(value, meaning).replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+}

@@ -5,7 +5,8 @@ import { readDocument, textOf } from "./data";
 import { button, command, h } from "./dom";
 import { bytes, count, ns, share } from "./format";
 import type { Block } from "./report";
-import { flameBlocks, reportBlocks, tableBlocks } from "./report";
+import { flameBlocks, prepared, tableBlocks } from "./compare";
+import { reportBlocks } from "./report";
 
 function themeButton(): HTMLElement {
   const root = document.documentElement;
@@ -49,8 +50,13 @@ const VERDICTS: { readonly [name: string]: string } = {
   "cpu-only": "CPU only", none: "no clear limiter",
 };
 
+/** How verdicts of a gate or a comparison are coloured. */
+const JUDGED: { readonly [verdict: string]: string } = { pass: "good", faster: "good", regression: "bad", slower: "bad", inconclusive: "open", incomparable: "open", "cannot compare": "open" };
+
 function verdict(answer: Answer): (HTMLElement | null)[] {
   const told = answer.result["answer"] as Row | undefined;
+  const judged = ((answer.result["gate"] ?? answer.result["verdict"]) as Row[] | undefined)?.[0];
+  if (judged && typeof judged["verdict"] === "string") return [h("span", { class: `verdict ${JUDGED[judged["verdict"]] ?? ""}` }, judged["verdict"].replace(/[-_]/g, " "))];
   if (!told || typeof told["class"] !== "string") return [];
   const saving = told["saving_ns"];
   const high = Array.isArray(saving) ? (saving as unknown[])[1] : saving;
@@ -71,7 +77,8 @@ function idleShare(answer: Answer | null): HTMLElement | null {
   const sum = (column: string): number => rows.reduce((total, row) => total + (typeof row[column] === "number" ? (row[column] as number) : 0), 0);
   const wall = sum("wall_ns");
   if (!(wall > 0)) return null;
-  const tiles: [string, string, string][] = [["compute", "compute", "compute_ns"], ["exposed communication", "comm", "exposed_comm_ns"], ["exposed copies", "copy", "exposed_copy_ns"], ["idle", "idle", "idle_ns"]];
+  const every: [string, string, string][] = [["compute", "compute", "compute_ns"], ["exposed communication", "comm", "exposed_comm_ns"], ["exposed copies", "copy", "exposed_copy_ns"], ["exposed memsets", "memset", "exposed_memset_ns"], ["idle", "idle", "idle_ns"]];
+  const tiles = every.filter(([, ink, column]) => ink === "compute" || ink === "idle" || sum(column) / wall >= 0.0005); // what would not read 0.0 %
   return h("div", { class: "tiles" }, ...tiles.map(([name, ink, column]) => h("div", { class: `tile t-${ink}` }, h("div", { class: "tile-value" }, share(sum(column) / wall)), h("div", { class: "tile-name" }, name))));
 }
 
@@ -97,7 +104,7 @@ function draw(): void {
   const page = readDocument<Page>("page");
   const app = document.getElementById("app");
   if (!page || !app) return;
-  const answer = readDocument<Answer>("answer");
+  const answer = prepared(readDocument<Answer>("answer"));
   try {
     const theme = localStorage.getItem("neurolens-theme");
     if (theme === "dark" || theme === "light") document.documentElement.dataset["theme"] = theme;
@@ -114,7 +121,7 @@ function draw(): void {
     ...blocks.map((block) => h("section", { id: block.id, "aria-labelledby": `h-${block.id}` }, h("h2", { id: `h-${block.id}` }, block.title), ...block.body)),
     h("footer", {}, page.command ? h("div", {}, h("p", {}, "This page was made by"), command(page.command)) : null, h("p", {}, `NeuroLens ${page.version}`)));
   app.replaceWith(h("div", { class: "frame" }, head, blocks.length > 1 ? contents(blocks) : h("div"), main));
-  addEventListener("beforeprint", () => document.querySelectorAll<HTMLDetailsElement>(".finding details").forEach((details) => (details.open = true)));
+  addEventListener("beforeprint", () => document.querySelectorAll<HTMLDetailsElement>("details.finding, .finding details").forEach((details) => (details.open = true)));
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 

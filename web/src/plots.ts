@@ -1,8 +1,8 @@
 // Plots as SVG: they print, scale and can be read aloud. Each is drawn anew when its width changes.
 
 import { h, svg, onWidth, showTip, hideTip } from "./dom";
-import { elide } from "./table";
-import { byteTicks, number, ticks } from "./format";
+import { bareName } from "./table";
+import { byteTicks, logTickText, number, tickTexts, ticks } from "./format";
 
 export interface Series {
   readonly name: string;
@@ -14,6 +14,9 @@ export interface Series {
   readonly area?: boolean;
   readonly solid?: boolean; // an opaque area: stacked ones do not mix
   readonly bars?: boolean; // a bar per value, half a unit to each side
+  readonly thin?: boolean; // small points, behind what matters
+  readonly upright?: boolean; // a line from top to bottom at each x
+  readonly marks?: readonly string[]; // words at the top of each upright line
 }
 
 export interface Axis {
@@ -22,6 +25,9 @@ export interface Axis {
   readonly log?: boolean;
   readonly least?: number;
   readonly most?: number;
+  readonly near?: boolean; // does not begin at 0 when all values are far from it
+  readonly text?: (value: number) => string; // words at the ticks
+  readonly tell?: (value: number) => string; // words of the tip
 }
 
 export const SERIES_INKS = ["compute", "copy", "good", "comm", "bad", "host", "warm", "memset", "idle"];
@@ -37,7 +43,11 @@ function axisTicks(axis: Axis, least: number, largest: number, most: number): nu
     const to = Math.floor(Math.log10(largest) + 1e-9);
     const step = Math.max(1, Math.ceil((to - from) / most));
     for (let power = from; power <= to; power += step) found.push(10 ** power);
-    return found.length ? found : [least, largest];
+    if (found.length >= 3) return found;
+    const finer = found.length ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
+    const all: number[] = [];
+    for (let power = from - 1; power <= to + 1; power++) for (const factor of finer) all.push(factor * 10 ** power);
+    return all.filter((value) => value >= least * 0.999 && value <= largest * 1.001);
   }
   if (axis.meaning === "id") {
     const step = Math.max(1, Math.ceil((largest - least) / most));
@@ -56,12 +66,15 @@ function rangeOf(values: Iterable<number>, axis: Axis, foot: boolean): [number, 
     least = Math.min(least, value);
     largest = Math.max(largest, value);
   }
+  const room = (largest - least) * 0.15;
+  if (foot && axis.near && least > 0 && least > largest * 0.6) return [least - (room || least * 0.1), largest + (room || largest * 0.1)];
   if (foot && !axis.log && least > 0) least = 0;
   least = axis.least ?? least;
   largest = axis.most ?? largest;
   if (!(least <= largest)) return [0, 1];
   if (least === largest) return axis.log ? [least / 2, largest * 2] : [least - Math.abs(least || 1) * 0.1, largest + Math.abs(largest || 1) * 0.1];
-  return foot && !axis.log ? [least, largest + (largest - least) * 0.04] : [least, largest];
+  if (axis.log) return [least / (largest / least) ** 0.05, largest * (largest / least) ** 0.05];
+  return foot ? [least, largest + (largest - least) * 0.04] : [least, largest];
 }
 
 function* all(series: readonly Series[], pick: (one: Series) => readonly number[]): Iterable<number> {
@@ -86,32 +99,35 @@ export function plot(title: string, series: readonly Series[], x: Axis, y: Axis,
 
 function draw(title: string, series: readonly Series[], x: Axis, y: Axis, width: number, height: number): SVGElement {
   let [x0, x1] = rangeOf(all(series, (one) => one.x), x, false);
-  if (series.some((one) => one.bars)) {
-    x0 -= 0.5;
-    x1 += 0.5;
+  if (series.some((one) => one.bars || (one.dots && x.meaning === "id"))) {
+    const edge = series.some((one) => one.bars) ? 0.5 : Math.min(0.5, (x1 - x0) * 0.04);
+    x0 -= edge;
+    x1 += edge;
   }
   const [y0, y1] = rangeOf(all(series, (one) => one.y), y, true);
-  const left = 70;
+  const high = height - 8 - (x.label ? 40 : 26);
+  const upright = axisTicks(y, y0, y1, Math.max(2, Math.floor(high / 40)));
+  const words = y.log ? upright.map((value) => logTickText(value, y.meaning)) : tickTexts(upright, y.meaning);
+  const left = Math.max(44, 16 + 6.4 * words.reduce((most, word) => Math.max(most, word.length), 0));
   const right = 14;
   const top = 8;
-  const bottom = x.label ? 40 : 26;
   const wide = Math.max(40, width - left - right);
-  const high = height - top - bottom;
   const place = (value: number, axis: Axis, least: number, most: number): number =>
     axis.log ? Math.log(value / least) / Math.log(most / least) : (value - least) / (most - least);
   const px = (value: number): number => left + place(value, x, x0, x1) * wide;
   const py = (value: number): number => top + (1 - place(value, y, y0, y1)) * high;
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": summary(title, series, y) });
-  for (const value of axisTicks(y, y0, y1, Math.max(2, Math.floor(high / 40)))) {
-    root.append(svg("line", { class: "grid", x1: left, x2: left + wide, y1: py(value), y2: py(value) }),
-      svg("text", { class: "tick", x: left - 8, y: py(value) + 4, "text-anchor": "end" }, number(value, y.meaning)));
-  }
-  for (const value of axisTicks(x, x0, x1, Math.max(2, Math.floor(wide / 90)))) {
-    root.append(svg("text", { class: "tick", x: px(value), y: top + high + 18, "text-anchor": "middle" }, number(value, x.meaning)));
-  }
+  upright.forEach((value, at) => root.append(svg("line", { class: "grid", x1: left, x2: left + wide, y1: py(value), y2: py(value) }),
+    svg("text", { class: "tick", x: left - 8, y: py(value) + 4, "text-anchor": "end" }, words[at] ?? "")));
+  const along = axisTicks(x, x0, x1, Math.max(2, Math.floor(wide / 90))).filter((value) => value >= x0 && value <= x1);
+  const names = x.text ? along.map(x.text) : x.log ? along.map((value) => logTickText(value, x.meaning)) : tickTexts(along, x.meaning);
+  along.forEach((value, at) => {
+    const room = (names[at]?.length ?? 0) * 3.2;
+    root.append(svg("text", { class: "tick", x: Math.max(room, Math.min(width - room - 2, px(value))), y: top + high + 18, "text-anchor": "middle" }, names[at] ?? ""));
+  });
   root.append(svg("line", { class: "axis", x1: left, x2: left + wide, y1: top + high, y2: top + high }));
   if (x.label) root.append(svg("text", { class: "tick", x: left + wide / 2, y: height - 4, "text-anchor": "middle" }, x.label));
-  for (const one of series) root.append(drawSeries(one, px, py, top + high, x.log === true, y.log === true));
+  for (const one of series) root.append(one.upright ? drawUpright(one, px, top, top + high) : drawSeries(one, px, py, top + high, x.log === true, y.log === true));
   const cross = svg("line", { class: "cross", y1: top, y2: top + high, visibility: "hidden" });
   const dot = svg("circle", { class: "dot", r: 4, visibility: "hidden" });
   root.append(cross, dot);
@@ -128,7 +144,7 @@ function draw(title: string, series: readonly Series[], x: Axis, y: Axis, width:
     dot.setAttribute("cy", String(py(vy)));
     cross.setAttribute("visibility", "visible");
     dot.setAttribute("visibility", "visible");
-    showTip(event.clientX, event.clientY, [one.name || title, `${number(vy, y.meaning)}`, `${x.label ?? "at"} ${number(vx, x.meaning)}`]);
+    showTip(event.clientX, event.clientY, [one.name || title, `${number(vy, y.meaning)}`, x.tell?.(vx) || `${x.label ?? "at"} ${number(vx, x.meaning)}`]);
   });
   root.addEventListener("pointerleave", () => {
     cross.setAttribute("visibility", "hidden");
@@ -136,6 +152,18 @@ function draw(title: string, series: readonly Series[], x: Axis, y: Axis, width:
     hideTip();
   });
   return root;
+}
+
+function drawUpright(one: Series, px: (x: number) => number, top: number, foot: number): SVGElement {
+  const group = svg("g", { class: "upright" });
+  one.x.forEach((x, at) => {
+    const line = svg("line", { x1: px(x), x2: px(x), y1: top, y2: foot });
+    line.style.stroke = one.ink;
+    const word = svg("text", { class: "tick", x: px(x) + 5, y: top + 11 }, one.marks?.[at] ?? "");
+    word.style.fill = one.ink;
+    group.append(line, word);
+  });
+  return group;
 }
 
 function drawSeries(one: Series, px: (x: number) => number, py: (y: number) => number, foot: number, logX: boolean, logY: boolean): SVGElement {
@@ -167,7 +195,7 @@ function drawSeries(one: Series, px: (x: number) => number, py: (y: number) => n
     const cx = Number(px(x).toFixed(1));
     const cy = Number(py(y).toFixed(1));
     if (one.dots) {
-      const mark = svg("circle", { cx, cy, r: 4, class: "mark" });
+      const mark = svg("circle", { cx, cy, r: one.thin ? 3 : 4, class: "mark" });
       mark.style.fill = one.ink;
       group.append(mark);
       continue;
@@ -212,6 +240,7 @@ function nearest(series: readonly Series[], x: number, y: number, px: (x: number
 /** What the picture says, for those who do not see it. */
 function summary(title: string, series: readonly Series[], y: Axis): string {
   const parts = series.slice(0, 6).map((one) => {
+    if (one.upright) return `${one.name}: ${one.marks?.join(", ") ?? one.x.length}`;
     const known = one.y.filter(Number.isFinite);
     if (!known.length) return one.name;
     const least = known.reduce((a, b) => Math.min(a, b), Infinity);
@@ -265,7 +294,7 @@ export function waterfall(title: string, parts: readonly Part[], endName: string
     const bar = h("i", { class: `fill-${ink}` });
     bar.style.left = `${((Math.min(a, b) - least) / span) * 100}%`;
     bar.style.width = `max(2px, ${(Math.abs(b - a) / span) * 100}%)`;
-    rows.push(h("li", {}, h("span", { class: "fall-name", title: name }, elide(name)), h("span", { class: "fall-value" }, number(value, meaning)),
+    rows.push(h("li", {}, h("span", { class: "fall-name", title: name }, bareName(name)), h("span", { class: "fall-value" }, number(value, meaning)),
       h("span", { class: "fall-note" }, note ?? ""), h("span", { class: "fall-track", "aria-hidden": "true" }, bar)));
   };
   if (start) line(start.name, start.value, 0, start.value, "idle");

@@ -7,7 +7,7 @@ import { flameView } from "./flame";
 import { count, meaningOf, ns, number, share } from "./format";
 import type { Part, Series } from "./plots";
 import { heatmap, histogram, inkOf, legend, plot, stack, waterfall } from "./plots";
-import { table } from "./table";
+import { bareName, elide, facts, table } from "./table";
 import { timelineView } from "./timeline";
 
 export interface Block {
@@ -42,7 +42,6 @@ export function reportBlocks(answer: Answer | null, page: Page): Block[] {
     add(own.name, section?.title ?? own.name, own.text ? h("p", {}, own.text) : null,
       own.draw === "bars" ? bars(answer, section) : null, tableOf(answer, section, own.draw === "bars" ? 5 : 15) ?? h("p", { class: "note" }, "No rows."));
   }
-  add("change", "What the change is made of", attribution(answer));
   add("time", "Where the time goes", breakdown(answer), busy(page), account(answer, sections.get("account")));
   add("steps", "Steps", steps(page), rankHeat(page), stepParts(answer), tableOf(answer, sections.get("step_summary"), 8));
   add("idle", "Why devices were idle", idle(answer), tableOf(answer, sections.get("idle_causes"), 10));
@@ -57,12 +56,13 @@ export function reportBlocks(answer: Answer | null, page: Page): Block[] {
   return blocks;
 }
 
-export function tableOf(answer: Answer | null, section: Section | undefined, first: number): HTMLElement | null {
+export function tableOf(answer: Answer | null, section: Section | undefined, first: number, facets = false): HTMLElement | null {
   if (!section) return null;
   const rows = rowsOf(answer, section.name);
   if (!rows.length) return null;
   const cut = section.rows > rows.length ? ` The first ${count(rows.length)} of ${count(section.rows)} rows are in this file.` : "";
-  return h("div", {}, table({ columns: section.columns, rows, caption: section.title, first }),
+  const only = rows.length === 1 ? facts(section.columns, rows[0] ?? {}, section.title) : null;
+  return h("div", {}, only ?? table({ columns: section.columns, rows, caption: section.title, first, facets }),
     section.note || cut ? h("p", { class: "note" }, `${section.note ?? ""}${cut}`) : null);
 }
 
@@ -101,45 +101,45 @@ function withFile(text: string, file: string): string {
   return text.replace(/\bPROFILE\b/g, file);
 }
 
-function findings(answer: Answer | null): HTMLElement | null {
+export function findings(answer: Answer | null): HTMLElement | null {
   const list = answer?.result["findings"];
   if (!Array.isArray(list)) return null;
-  if (!list.length) return h("p", { class: "note" }, "No cause passed its thresholds. What could not be judged is listed under coverage.");
+  if (!list.length) return null;
   const file = fileName(answer);
-  return h("ol", { class: "findings" }, ...(list as Finding[]).map((finding) => h("li", {}, card(finding, file))));
+  return h("ol", { class: "findings" }, ...(list as Finding[]).map((finding, at) => h("li", {}, card(finding, file, at === 0))));
 }
 
 function chip(label: string, value: string): HTMLElement {
   return h("span", { class: "chip" }, h("span", { class: "chip-label" }, label), value);
 }
 
-function card(finding: Finding, file: string): HTMLElement {
+/** The first is open; of the others the title, what it costs and the first thing to do are in sight. */
+function card(finding: Finding, file: string, open: boolean): HTMLElement {
   const [low, high] = finding.saving_ns;
   const chips = [
-    finding.cost_ns !== null ? chip("costs", `${ns(finding.cost_ns)}${finding.cost_share !== null ? ` (${share(finding.cost_share)})` : ""}`) : null,
+    finding.cost_ns ? chip("costs", `${ns(finding.cost_ns)}${finding.cost_share !== null ? ` (${share(finding.cost_share)})` : ""}`) : null,
     typeof high === "number" && high > 0 ? chip("saves up to", low !== null && low !== undefined && low > 0 && low < high ? `${ns(low)} to ${ns(high)}` : ns(high)) : null,
     chip("confidence", share(finding.confidence)),
     placeChip(finding),
   ];
-  const article = h("article", { class: `finding ${finding.severity}` },
-    h("header", {}, h("span", { class: `badge ${finding.severity}` }, finding.severity), h("h3", {}, finding.title)),
-    h("div", { class: "chips" }, ...chips),
+  const first = finding.suggestions[0]?.do;
+  const queries = finding.evidence.filter((one) => one.query);
+  return h("details", { class: `finding ${finding.severity}`, open },
+    h("summary", {}, h("span", { class: "finding-head" }, h("span", { class: `badge ${finding.severity}` }, finding.severity), h("h3", {}, finding.title)),
+      h("span", { class: "chips" }, ...chips), first ? h("span", { class: "first-step" }, h("b", {}, "First: "), first) : null),
     h("h4", {}, "Evidence"),
     h("ul", { class: "evidence" }, ...finding.evidence.map((one) => h("li", {},
       one.says ?? `${one.metric}: ${number(one.value ?? NaN, meaningOf(one.metric))}`,
       one.threshold ? h("span", { class: "threshold" }, ` threshold ${one.threshold}`) : null,
       one.examples.length ? h("ul", { class: "examples" }, ...one.examples.map((example) =>
-        h("li", {}, `${example.dur_ns !== null ? ns(example.dur_ns) + " " : ""}at ${ns(example.start_ns)}: `, h("code", {}, example.name)))) : null))),
+        h("li", { title: example.name }, `${example.dur_ns !== null ? ns(example.dur_ns) + " " : ""}at ${ns(example.start_ns)}: `, h("code", {}, elide(example.name))))) : null))),
     h("h4", {}, "What to do"),
-    h("ol", { class: "todo" }, ...finding.suggestions.map((one) => h("li", {}, h("strong", {}, one.do), one.why ? ` — ${one.why}` : "", verify(one.verify, file)))));
-  const queries = finding.evidence.filter((one) => one.query);
-  const more = h("details", {}, h("summary", {}, "How to verify"),
-    ...queries.map((one) => h("div", { class: "query" }, h("span", {}, one.metric), command(`neurolens sql ${file} ${quote(one.query ?? "")}`))),
-    finding.not_this_if ? h("p", {}, h("strong", {}, "Rule it out if: "), finding.not_this_if) : null,
-    finding.needs.length ? h("div", {}, h("strong", {}, "To know more, record:"), h("ul", {}, ...finding.needs.map((need) =>
-      h("li", {}, h("code", {}, need.record), ` — ${need.why}`)))) : null);
-  article.append(more);
-  return article;
+    h("ol", { class: "todo" }, ...finding.suggestions.map((one) => h("li", {}, h("strong", {}, one.do), one.why ? ` — ${one.why}` : "", verify(one.verify, file)))),
+    queries.length || finding.not_this_if || finding.needs.length ? h("details", { class: "more-on" }, h("summary", {}, "How to verify"),
+      ...queries.map((one) => h("div", { class: "query" }, h("span", {}, one.metric), command(`neurolens sql ${file} ${quote(one.query ?? "")}`))),
+      finding.not_this_if ? h("p", {}, h("strong", {}, "Rule it out if: "), finding.not_this_if) : null,
+      finding.needs.length ? h("div", {}, h("strong", {}, "To know more, record:"), h("ul", {}, ...finding.needs.map((need) =>
+        h("li", {}, h("code", {}, need.record), ` — ${need.why}`)))) : null) : null);
 }
 
 function placeChip(finding: Finding): HTMLElement | null {
@@ -214,29 +214,15 @@ function account(answer: Answer | null, section: Section | undefined): HTMLEleme
   const parts = [...groups.values()].sort((a, b) => b.value - a.value);
   const wall = rowsOf(answer, "breakdown").reduce((sum, row) => sum + (numberOf(row, "wall_ns") || 0), 0);
   const left = wall - parts.reduce((sum, part) => sum + part.value, 0);
-  if (cut && left > 0) parts.push({ name: "rows that are not in this file", value: left, ink: "idle" });
+  if (cut && left > 0) parts.push({ name: "rows that are not in this file", value: left, ink: "rest" });
   const shown = parts.slice(0, 14);
   const rest = parts.slice(14).reduce((sum, part) => sum + part.value, 0);
-  if (rest > 0) shown.push({ name: `${parts.length - 14} smaller ones`, value: rest, ink: "idle" });
-  return waterfall("What the time is spent on, every nanosecond booked once", shown, "all", "ns");
+  if (rest > 0) shown.push({ name: `${parts.length - 14} smaller ones`, value: rest, ink: "rest" });
+  return waterfall("What the time is spent on, every nanosecond booked once", shown, "in all", "ns");
 }
 
 function inkOfPart(part: string): string {
   return part.includes("comm") ? "comm" : part.includes("copy") || part === "migration" ? "copy" : part.includes("memset") ? "memset" : part.includes("compute") ? "compute" : "idle";
-}
-
-function attribution(answer: Answer | null): HTMLElement | null {
-  const rows = rowsOf(answer, "attribution");
-  const value = ["change_ns", "delta_ns", "diff_ns"].find((column) => rows.some((row) => typeof row[column] === "number"));
-  if (!rows.length || !value) return null;
-  const name = (row: Row): string => ["part", "what", "name"].map((column) => textOf(row, column)).filter(Boolean).join(": ");
-  const parts = rows.filter((row) => Number.isFinite(numberOf(row, value))).map((row) => ({ name: name(row), value: numberOf(row, value), ink: numberOf(row, value) > 0 ? "bad" : "good" }));
-  const total = parts.find((part) => /^(total|all|sum)/.test(part.name));
-  const shown = parts.filter((part) => part !== total && part.value !== 0).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const rest = shown.slice(16).reduce((sum, part) => sum + part.value, 0);
-  const drawn: Part[] = shown.slice(0, 16);
-  if (rest !== 0) drawn.push({ name: `${shown.length - 16} smaller changes`, value: rest, ink: rest > 0 ? "bad" : "good" });
-  return drawn.length ? waterfall("The parts add up to the change", drawn, "change", "change_ns") : null;
 }
 
 // ---- steps ----
@@ -338,7 +324,7 @@ function distributions(page: Page): HTMLElement | null {
   const one = (kernel: (typeof kernels)[number]): HTMLElement => {
     const edges = Array.from({ length: kernel.bins.length + 1 }, (_, at) => Math.max(1, 2 ** ((kernel.first_bin + at) / 4)));
     return h("div", { class: "dist" },
-      h("div", { class: "dist-name", title: kernel.name }, kernel.name),
+      h("div", { class: "dist-name", title: kernel.name }, bareName(kernel.name)),
       h("div", { class: "dist-facts" }, `${count(kernel.count)} × ${ns(kernel.median_ns)} median, p95 ${ns(kernel.p95_ns)}, ${ns(kernel.total_ns)} in all`),
       histogram(kernel.name, kernel.bins, edges, "ns", [{ name: "median", value: kernel.median_ns }, { name: "p95", value: kernel.p95_ns }]));
   };
@@ -354,12 +340,24 @@ function roofline(answer: Answer | null): HTMLElement | null {
   const rows = rowsOf(answer, "roofline");
   const points = rows.filter((row) => numberOf(row, "intensity") > 0 && numberOf(row, "flops_per_s") > 0);
   if (points.length < 2) return null;
-  const series: Series[] = [];
-  const roof = rows.filter((row) => numberOf(row, "attainable_flops_per_s") > 0 && numberOf(row, "intensity") > 0)
-    .map((row) => [numberOf(row, "intensity"), numberOf(row, "attainable_flops_per_s")] as const).sort((a, b) => a[0] - b[0]);
-  if (roof.length > 1) series.push({ name: "attainable", x: roof.map((point) => point[0]), y: roof.map((point) => point[1]), ink: "var(--text-2)" });
-  series.push({ name: "kernels and operators", x: points.map((row) => numberOf(row, "intensity")), y: points.map((row) => numberOf(row, "flops_per_s")), ink: "var(--ink-compute)", dots: true });
-  return plot("Work per second against work per byte", series, { meaning: null, label: "FLOP per byte", log: true }, { meaning: "FLOP/s", log: true }, 340);
+  const x = points.map((row) => numberOf(row, "intensity"));
+  const right = Math.max(...x) * 2;
+  const roofs = new Map<string, { peak: number; rate: number; name: string }>();
+  for (const row of rows) {
+    const [peak, rate] = [numberOf(row, "peak_flops_per_s"), numberOf(row, "peak_bytes_per_s")];
+    if (peak > 0 && rate > 0) roofs.set(`${peak} ${rate}`, { peak, rate, name: textOf(row, "dtype") });
+  }
+  const left = Math.min(...x, ...[...roofs.values()].map((roof) => roof.peak / roof.rate)) / 2;
+  const series: Series[] = [...roofs.values()].slice(0, 4).map((roof, at) => ({
+    name: `roof${roof.name ? ` of ${roof.name}` : ""}: ${number(roof.peak, "FLOP/s")}, ${number(roof.rate, "bytes/s")}`,
+    x: [left, roof.peak / roof.rate, Math.max(right, (roof.peak / roof.rate) * 2)], y: [left * roof.rate, roof.peak, roof.peak], ink: at ? inkOf(at + 1) : "var(--text-2)",
+  }));
+  const tell = (at: number): string => {
+    const row = points.find((one) => numberOf(one, "intensity") === at);
+    return row ? `${elide(textOf(row, "name"))}: ${number(at, null)} FLOP per byte` : "";
+  };
+  series.push({ name: roofs.size ? "kernels and operators" : "operators (the device's peaks are unknown, so there is no roof)", x, y: points.map((row) => numberOf(row, "flops_per_s")), ink: "var(--ink-compute)", dots: true });
+  return plot("Work per second against work per byte", series, { meaning: null, label: "FLOP per byte", log: true, tell }, { meaning: "FLOP/s", log: true }, 340);
 }
 
 // ---- memory, counters ----
@@ -377,7 +375,7 @@ function memory(page: Page): HTMLElement | null {
   return h("div", { class: groups.size > 1 ? "grid-2" : "" }, ...[...groups].slice(0, 16).map(([place, series]) => plot(`Memory: ${place}`, series, { meaning: "ns" }, { meaning: "bytes" }, 200)));
 }
 
-function unitMeaning(unit: string): string | null {
+export function unitMeaning(unit: string): string | null {
   return ({ ns: "ns", bytes: "bytes", B: "bytes", Hz: "Hz", "bytes/s": "bytes/s" } as { readonly [unit: string]: string })[unit] ?? null;
 }
 
@@ -404,7 +402,7 @@ function tables(answer: Answer | null, sections: readonly Section[]): HTMLElemen
   const shown = sections.filter((section) => !SHOWN.has(section.name) && rowsOf(answer, section.name).length > 0);
   if (!shown.length) return null;
   return h("div", { class: "all-tables" }, ...shown.map((section) => {
-    const details = h("details", {}, h("summary", {}, section.title, h("span", { class: "rows" }, `${count(section.rows)} rows`)));
+    const details = h("details", {}, h("summary", {}, section.title, h("span", { class: "rows" }, `${count(section.rows)} ${section.rows === 1 ? "row" : "rows"}`)));
     details.addEventListener("toggle", () => {
       if (details.open && details.children.length === 1) {
         const made = tableOf(answer, section, 25);
@@ -422,30 +420,12 @@ function missing(answer: Answer | null): HTMLElement | null {
     h("strong", {}, textOf(row, "missing")), textOf(row, "answers") ? ` would answer: ${textOf(row, "answers")}.` : "", textOf(row, "record") ? " Record it with " : "", textOf(row, "record") ? h("code", {}, textOf(row, "record")) : null))));
 }
 
-function coverage(answer: Answer | null): HTMLElement | null {
+export function coverage(answer: Answer | null): HTMLElement | null {
   const rows = answer?.coverage?.items ?? [];
   const abstained = (answer?.result["abstained"] as Row[] | undefined) ?? [];
   const parts: HTMLElement[] = [];
+  if (Array.isArray(answer?.result["findings"]) && !answer.result["findings"].length) parts.push(h("p", { class: "note" }, "No cause that could be judged passed its thresholds."));
   if (abstained.length) parts.push(h("h3", {}, "Causes that could not be judged"), table({ caption: "Causes that could not be judged", rows: abstained, first: 10, columns: ["cause", "reason", "record"].map((name) => ({ name, head: null, meaning: null })) }));
   if (rows.length) parts.push(h("h3", {}, "How the files were read"), table({ caption: "Coverage", rows, first: 12, columns: ["item", "count", "detail", "file"].map((name) => ({ name, head: null, meaning: name === "count" ? "count" : null })) }));
   return parts.length ? h("div", {}, ...parts) : h("p", { class: "note" }, "Nothing was left out, cut or repaired while reading.");
-}
-
-/** Tables of a comparison or a ledger, open: they are the page. */
-export function tableBlocks(answer: Answer | null, page: Page): Block[] {
-  const blocks: Block[] = [];
-  const change = attribution(answer);
-  const list = findings(answer);
-  if (change) blocks.push({ id: "change", title: "What the change is made of", body: [change] });
-  if (list && Array.isArray(answer?.result["findings"])) blocks.push({ id: "findings", title: "Findings", body: [list] });
-  for (const section of page.sections ?? []) {
-    const made = tableOf(answer, section, page.kind === "site" ? 200 : 20);
-    if (made) blocks.push({ id: `t-${section.name}`, title: section.title || section.name, body: [made] });
-  }
-  if (answer?.coverage) blocks.push({ id: "coverage", title: "Coverage", body: [coverage(answer)] });
-  return blocks;
-}
-
-export function flameBlocks(page: Page): Block[] {
-  return (page.flames ?? []).map((flame) => ({ id: flame.name, title: flame.title, body: [flameView(flame)] }));
 }

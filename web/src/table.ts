@@ -10,15 +10,43 @@ export interface TableOptions {
   readonly caption: string;
   readonly first?: number; // rows shown before "all"
   readonly filter?: boolean;
+  readonly facets?: boolean; // a choice for each column with few different words
 }
 
 const FIRST = 12;
 const LONG = 66;
 
+/** A kernel's name without what all of them have: return type, arguments, ATen's namespaces. */
+export function bareName(text: string): string {
+  const prefix = /^[a-z ]+: (?=void )/.exec(text)?.[0] ?? "";
+  let name = text.slice(prefix.length).replace(/^void (?=\S)/, "");
+  const kernel = name.length < text.length - prefix.length || /[\w>]<.*>/.test(name);
+  if (!kernel) return text;
+  name = name.replace(/\bat::native::(\(anonymous namespace\)::)?/g, "");
+  if (!name.endsWith(")")) return prefix + name;
+  let depth = 0;
+  for (let at = name.length - 1; at > 0; at--) {
+    depth += name[at] === ")" ? 1 : name[at] === "(" ? -1 : 0;
+    if (!depth) return prefix + (/[\w>]/.test(name[at - 1] ?? "") ? name.slice(0, at) : name);
+  }
+  return prefix + name;
+}
+
 /** Long names lose their middle: what tells kernels apart is often at the end. The title and the CSV have all of it. */
 export function elide(text: string): string {
-  const bare = text.replace(/^void (?=\S)/, "");
-  return bare.length <= LONG ? bare : `${bare.slice(0, 40)}…${bare.slice(-25)}`;
+  if (text.length <= LONG && !text.startsWith("void ")) return text;
+  const bare = bareName(text);
+  return bare.length <= LONG ? bare : `${bare.slice(0, 44)}…${bare.slice(-21)}`;
+}
+
+/** A table of one row: each value under its name. Null when it has too few columns to gain from it. */
+export function facts(columns: readonly Column[], row: Row, caption: string): HTMLElement | null {
+  const known = columnsOf(columns, [row]);
+  if (known.length < 5) return null;
+  return h("div", { class: "table" }, h("dl", { class: "facts wide", "aria-label": caption }, ...known.map((column) => {
+    const text = cellText(row[column.name], meaningIn(row, column));
+    return h("div", text.length > 40 ? { class: "long-fact" } : {}, h("dt", {}, headOf(column)), h("dd", { title: String(row[column.name]) }, text));
+  })), h("div", { class: "table-tools" }, copyButton(csv(columns, [row]), "Copy as CSV", caption)));
 }
 
 function isNumeric(column: Column, rows: readonly Row[]): boolean {
@@ -31,11 +59,35 @@ function isNumeric(column: Column, rows: readonly Row[]): boolean {
 
 function cellText(value: Cell | undefined, meaning: string | null): string {
   if (value === null || value === undefined) return "–";
-  return typeof value === "number" ? number(value, meaning) : String(value);
+  if (typeof value === "number") return number(value, meaning);
+  const text = String(value);
+  if (/^[0-9a-f]{32}$/.test(text)) return text.slice(0, 8); // an id: as `ls` writes it
+  return text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(\.\d+)?Z$/, "$1 $2");
+}
+
+const MEASURED = new Set(["value", "before", "after", "base", "new"]);
+const UNITS: { readonly [unit: string]: string } = { ns: "ns", bytes: "bytes", B: "bytes", share: "share", Hz: "Hz", "FLOP/s": "FLOP/s", "bytes/s": "bytes/s" };
+
+/** Where a row has its unit in a column, its values are written with it. */
+function meaningIn(row: Row, column: Column): string | null {
+  const unit = row["unit"];
+  const known = MEASURED.has(column.name) && typeof unit === "string" ? UNITS[unit] : undefined;
+  return column.meaning ?? known ?? meaningOf(column.name);
+}
+
+/** Columns that have a value; not the unit where values are written with it. */
+function columnsOf(given: readonly Column[], rows: readonly Row[]): readonly Column[] {
+  const written = rows.every((row) => typeof row["unit"] === "string" && row["unit"] in UNITS);
+  return given.filter((column) => rows.some((row) => row[column.name] !== null && row[column.name] !== undefined) && !(written && column.name === "unit" && given.some((other) => MEASURED.has(other.name))));
 }
 
 function headOf(column: Column): string {
-  return (column.head ?? column.name.replace(/_ns$|_bytes$/, "").replace(/_share$/, " share")).replace(/_/g, " ");
+  return (column.head ?? column.name).replace(/_ns$|_bytes$/, "").replace(/_share$/, " share").replace(/_/g, " ");
+}
+
+/** The words of a cell that holds a list. */
+function wordsOf(value: Cell | undefined): readonly string[] {
+  return typeof value === "string" ? value.split(/,\s*/).filter(Boolean) : [];
 }
 
 function compare(a: Cell | undefined, b: Cell | undefined): number {
@@ -56,11 +108,10 @@ function csv(columns: readonly Column[], rows: readonly Row[]): string {
 }
 
 export function table(options: TableOptions): HTMLElement {
-  const known = options.columns.filter((column) => options.rows.some((row) => row[column.name] !== null && row[column.name] !== undefined));
-  const columns = known.map((column) => ({ ...column, meaning: column.meaning ?? meaningOf(column.name) }));
+  const columns = columnsOf(options.columns, options.rows);
   const numeric = columns.map((column) => isNumeric(column, options.rows));
   const largest = columns.map((column, index) =>
-    numeric[index] && column.meaning === "share" ? 1 : 0);
+    numeric[index] && (column.meaning ?? meaningOf(column.name)) === "share" ? 1 : 0);
   const first = options.first ?? FIRST;
   const body = h("tbody");
   const more = h("button", { type: "button", class: "more" });
@@ -70,12 +121,13 @@ export function table(options: TableOptions): HTMLElement {
   let sorted = -1;
   let descending = true;
   let words = "";
+  const chosen = new Map<string, string>();
 
   const draw = (): void => {
     const visible = all ? shown : shown.slice(0, first);
     body.replaceChildren(...visible.map((row) => h("tr", {}, ...columns.map((column, index) => {
       const value = row[column.name];
-      const text = cellText(value, column.meaning);
+      const text = cellText(value, meaningIn(row, column));
       const cell = h("td", { class: numeric[index] ? "number" : "text" });
       if (largest[index] && typeof value === "number" && value >= 0.002) {
         const bar = h("span", { class: "cell-bar", "aria-hidden": "true" });
@@ -87,19 +139,20 @@ export function table(options: TableOptions): HTMLElement {
         cell.append(h("a", { href: value }, "open"));
         return cell;
       }
-      cell.append(h("span", text.length > LONG ? { class: "long", title: text } : {}, elide(text)));
+      const short = elide(text);
+      cell.append(h("span", short !== String(value) && typeof value === "string" ? { class: short === text ? "" : "long", title: value } : {}, short));
       return cell;
     }))));
     more.hidden = shown.length <= first;
     more.textContent = all ? `Show the first ${first}` : `Show all ${shown.length} rows`;
-    status.textContent = words ? `${shown.length} of ${options.rows.length} rows match` : "";
+    status.textContent = words || chosen.size ? `${shown.length} of ${options.rows.length} rows match` : "";
   };
 
   const choose = (): void => {
     const parts = words.toLowerCase().split(/\s+/).filter(Boolean);
     const found = options.rows.filter((row) => {
-      const text = columns.map((column) => cellText(row[column.name], column.meaning)).join(" ").toLowerCase();
-      return parts.every((part) => text.includes(part));
+      const text = columns.map((column) => cellText(row[column.name], meaningIn(row, column))).join(" ").toLowerCase();
+      return parts.every((part) => text.includes(part)) && [...chosen].every(([name, word]) => wordsOf(row[name]).includes(word));
     });
     const column = columns[sorted];
     shown = column ? [...found].sort((a, b) => {
@@ -126,7 +179,7 @@ export function table(options: TableOptions): HTMLElement {
     draw();
   });
   const tools = h("div", { class: "table-tools" });
-  if (options.filter !== false && options.rows.length > 8) {
+  if (options.filter !== false && (options.rows.length > 8 || options.facets)) {
     const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter: ${options.caption}` });
     filter.addEventListener("input", () => {
       words = filter.value;
@@ -134,6 +187,17 @@ export function table(options: TableOptions): HTMLElement {
       choose();
     });
     tools.append(filter);
+  }
+  if (options.facets) for (const column of columns) {
+    const found = [...new Set(options.rows.flatMap((row) => wordsOf(row[column.name])))].sort();
+    if (typeof options.rows.find((row) => row[column.name])?.[column.name] !== "string" || ["page", "id", "added"].includes(column.name) || found.length < 2 || found.length > 40 || found.length > options.rows.length * 0.7) continue;
+    const choice = h("select", {}, h("option", { value: "" }, "all"), ...found.map((word) => h("option", { value: word }, word)));
+    choice.addEventListener("change", () => {
+      if (choice.value) chosen.set(column.name, choice.value);
+      else chosen.delete(column.name);
+      choose();
+    });
+    tools.append(h("label", {}, `${headOf(column)} `, choice));
   }
   tools.append(status, copyButton(csv(columns, options.rows), "Copy as CSV", options.caption));
   choose();

@@ -32,7 +32,8 @@ async function open(path, options) {
 
 for (const [name, path] of Object.entries(pages)) {
   const bad = [];
-  for (const [width, colorScheme] of [[400, "light"], [768, "dark"], [1280, "light"], [2560, "dark"]]) {
+  const sizes = [[400, "light"], [768, "dark"], [1280, "light"], [2560, "dark"]];
+  for (const [width, colorScheme] of ["diff", "check", "rank", "trend", "runs"].includes(name) ? [[400, "dark"], [1280, "light"]] : sizes) {
     const { context, page, faults } = await open(path, { viewport: { width, height: 900 }, colorScheme });
     // Closed sections draw when they are opened.
     await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
@@ -51,7 +52,7 @@ for (const [name, path] of Object.entries(pages)) {
 }
 
 for (const colorScheme of ["light", "dark"]) {
-  for (const name of ["kineto", "ranks", "cpu", "memory", "hostile_flame", "hostile_diff", "own"]) {
+  for (const name of ["kineto", "ranks", "cpu", "memory", "hostile_flame", "hostile_diff", "own", ...(colorScheme === "light" ? ["check", "rank", "runs"] : ["diff", "trend"])]) {
     if (!pages[name]) continue;
     const { context, page } = await open(pages[name], { colorScheme, bypassCSP: true });
     await page.addScriptTag({ content: axeSource });
@@ -148,6 +149,34 @@ if (pages.kineto) {
   const text = await page.locator("main").textContent();
   say("without scripts the answer and the findings are there", /Findings/.test(text ?? "") && (text ?? "").length > 300, text?.slice(0, 300));
   await context.close();
+}
+
+for (const name of ["diff", "check"]) {
+  if (!pages[name]) continue;
+  const { context, page } = await open(pages[name], {});
+  const sums = await page.locator("#change .fall").evaluateAll((list) => list.map((one) => one.lastElementChild.querySelector(".fall-value").textContent));
+  const sides = await page.locator("#change .bars .bar-row .stack").count();
+  say(`${name}: both waterfalls end in the change, and A and B are bars`, sums.length === 2 && sums[0] === sums[1] && /^[+-]?\d/.test(sums[0]) && sides === 2, `${sums} ${sides}`);
+  say(`${name}: what grew and shrank is drawn`, (await page.locator("#flame canvas").count()) > 0 && /Orange/.test((await page.locator("#flame").textContent()) ?? ""));
+  if (name === "check") {
+    const rules = await page.locator(".rules li").allTextContents();
+    say("check: each rule with a change has its line", rules.length === 2 && rules.every((text) => /pass|fail|regression|inconclusive/.test(text)), rules.join(" | "));
+  }
+  await context.close();
+}
+
+if (pages.trend && pages.rank) {
+  const { context, page } = await open(pages.trend, {});
+  const dots = await page.locator("#t-changes svg .mark").count();
+  const upright = await page.locator("#t-changes svg .upright line").count();
+  const rows = await page.locator("#t-series tbody tr").count();
+  say("trend: a point for each run", dots > 1 && dots === rows, `${dots} points, ${rows} rows, ${upright} changes`);
+  await context.close();
+  const other = await open(pages.rank, {});
+  const names = await other.page.locator(".ranked .ranked-name").allTextContents();
+  const bars = await other.page.locator(".grouped li").first().locator(".grouped-bar").count();
+  say("rank: candidates by short names, a bar of each for each operator", names.length === 2 && names.every((name) => name.length < 20 && !name.includes("/")) && new Set(names).size === 2 && bars === 2, names.join(" | "));
+  await other.context.close();
 }
 
 if (pages.own) {
