@@ -41,6 +41,32 @@ def main():
         operators = {row["name"]: row for row in answer["operators"]}
         tally.check("who is fastest where", operators["aten::attention"]["fastest"] == odd and
                     operators["aten::mm"]["fastest"] in (fast, tied), operators.get("aten::attention"))
+        kernel = operators["aten::attention"]
+        slow_ns, odd_ns = (kernel["time_%d_ns" % rows[one]["place"]] for one in (slow, odd))
+        tally.check("through which kernel, and how surely", "flash_fwd" in kernel["because"] and kernel["tie"] == "no" and
+                    kernel["speedup_low"] < 1 / 0.3 / 0.7 < kernel["speedup_high"] and
+                    abs(slow_ns / odd_ns * 0.3 * 0.7 - 1) < 0.02, kernel)
+        speedups = {(row["level"], row["name"], row["candidate"]): row for row in answer["speedups"]}
+        alike = speedups["operators", "aten::mm", tied], speedups["operators", "aten::mm", fast]
+        tally.check("of every candidate", sorted(row["tie"] or "" for row in alike) == ["", "yes"] and
+                    speedups["kernels", "flash_fwd", odd]["ratio"] == 1, alike)
+        sums = {}
+        for level in "operators", "ranges", "kernels":
+            for n in range(1, 5):
+                sums.setdefault(n, set()).add(sum(row["time_%d_ns" % n] or 0 for row in answer[level]))
+        tally.check("every level adds up to the same", all(len(values) == 1 for values in sums.values()), sums)
+        priced = neurolens(["rank", fast, odd, "--price", "h100=5", "--price", odd + "=1", "--format", "json", "--quiet"], cwd=folder)
+        answer = json.loads(priced.stdout)["result"]
+        cost = {row["candidate"]: row for row in answer["cost"]}
+        choice = {row["aim"]: row for row in answer["recommendation"]}
+        tally.check("prices", all(abs(cost[one]["price_usd"] - usd * rows[one]["time_ns"] / 3.6e12) < 1e-12 for one, usd in ((fast, 5), (odd, 1)))
+                    and choice["price"]["choose"] == odd and choice["time"]["choose"] == answer["rank"][0]["candidate"] and
+                    choice["energy"]["choose"] is None and "batch size" in choice["time"]["not_known"], (answer["cost"], choice))
+        for price in "H100", "=2", "H100=much", "H100=-1", "H100=inf", "MI300=2":
+            wrong = neurolens(["rank", fast, slow, "--price", price, "--quiet"], cwd=folder)
+            tally.check("--price %s" % price, wrong.status == 2 and "--price" in wrong.stderr, wrong.describe())
+        wrong = neurolens(["rank", fast, slow, "--section", "module"], cwd=folder)
+        tally.check("--section module", wrong.status == 2 and "did you mean modules" in wrong.stderr, wrong.describe())
         pair = neurolens(["rank", fast, slow, "--quiet"], cwd=folder).stdout.splitlines()
         text = " ".join(pair[:9])
         tally.check("the sentences", text.startswith("Fastest: " + fast) and "(NVIDIA H100" in text and

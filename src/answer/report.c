@@ -302,6 +302,19 @@ void nl_report_cut(struct nl_report *report, size_t limit)
         nl_analysis_cut(report->results[i], limit);
 }
 
+void nl_report_keep(struct nl_report *report, const char *section)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < report->result_count; i++) {
+        if (strcmp(report->results[i]->name, section) == 0)
+            report->results[kept++] = report->results[i];
+        else
+            nl_result_free(report->results[i]);
+    }
+    report->result_count = kept;
+    report->headline_count = 0;
+}
+
 void nl_report_free(struct nl_report *report)
 {
     if (!report)

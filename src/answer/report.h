@@ -44,6 +44,9 @@ void nl_report_free(struct nl_report *report);
 /* Cuts every result to its first `limit` rows (0 = all); headlines and findings stay. */
 void nl_report_cut(struct nl_report *report, size_t limit);
 
+/* Leaves the result of that name alone, without headlines. */
+void nl_report_keep(struct nl_report *report, const char *section);
+
 /* The report's result called `name` (name of the result or of its analysis); NULL when absent. */
 const struct nl_result *nl_report_result(const struct nl_report *report, const char *name);
 

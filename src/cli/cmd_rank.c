@@ -1,8 +1,11 @@
 /* rank: one workload on several backends, GPUs or settings. */
+#include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "cli/captures.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -12,6 +15,10 @@
 #define TARGET(member)      offsetof(struct nl_settings, member)
 
 const struct nl_option nl_rank_options[] = {
+    {"price", 0, NL_OPTION_LIST, TARGET(prices), "NAME=USD",
+     "what an hour of a candidate, or of each device with NAME in its name, costs", NULL},
+    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME",
+     "only this table, such as modules or cost", nl_rank_sections},
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
     {.name = NULL},
@@ -21,7 +28,8 @@ static bool show(const struct nl_call *call, struct nl_output *output, struct nl
                  struct nl_err *err)
 {
     bool csv = strcmp(output->view->name, "csv") == 0;
-    struct nl_view_options options = {.section = csv ? "rank" : NULL,
+    const char *table = call->settings.section ? call->settings.section : "rank";
+    struct nl_view_options options = {.section = csv ? table : NULL,
                                       .width = output->width,
                                       .color = output->color,
                                       .all = call->settings.all,
@@ -30,8 +38,53 @@ static bool show(const struct nl_call *call, struct nl_output *output, struct nl
     return output->view->render_report(output->stream, NULL, report, &options, err);
 }
 
+static bool check_section(const char *section, struct nl_err *err)
+{
+    struct nl_nearest nearest;
+    if (!section)
+        return true;
+    nl_nearest_init(&nearest, section);
+    for (size_t i = 0; nl_rank_sections[i]; i++) {
+        if (strcmp(nl_rank_sections[i], section) == 0)
+            return true;
+        nl_nearest_offer(&nearest, nl_rank_sections[i]);
+    }
+    const char *best = nl_nearest_best(&nearest);
+    return nl_fail(err, NL_USAGE, "--section: a ranking has no table '%s'; %s%s", section,
+                   best ? "did you mean " : "the first is ", best ? best : nl_rank_sections[0]);
+}
+
+/* "H100=2.5": the name is copied, so that it ends there. */
+static bool read_price(struct nl_rank_price *price, const char *text, struct nl_arena *arena,
+                       struct nl_err *err)
+{
+    const char *cut = strrchr(text, '=');
+    char *end = NULL;
+    double value = cut ? strtod(cut + 1, &end) : -1;
+    if (!cut || cut == text || end == cut + 1 || *end || !isfinite(value) || value < 0)
+        return nl_fail(err, NL_USAGE,
+                       "--price '%s': expected NAME=USD, such as H100=2.49 (USD for an hour)",
+                       text);
+    price->name = nl_arena_text(arena, text, (size_t)(cut - text));
+    price->usd_per_hour = value;
+    return true;
+}
+
+/* `arena` has what the options point to. */
+static bool read_options(struct nl_rank_options *options, const struct nl_settings *settings,
+                         struct nl_arena *arena, struct nl_err *err)
+{
+    const struct nl_texts *texts = &settings->prices;
+    struct nl_rank_price *prices = nl_arena_alloc(arena, (texts->count + 1) * sizeof *prices);
+    *options = (struct nl_rank_options){prices, texts->count, settings->section};
+    for (size_t i = 0; i < texts->count; i++)
+        if (!read_price(&prices[i], texts->items[i], arena, err))
+            return false;
+    return check_section(settings->section, err);
+}
+
 static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_output *output,
-                 struct nl_err *err)
+                 const struct nl_rank_options *options, struct nl_err *err)
 {
     struct nl_diff_input inputs[NL_RANK_MOST];
     bool comparable;
@@ -42,7 +95,7 @@ static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_outp
     }
     nl_job_phase(call->job, "comparing", 0);
     struct nl_report *report =
-        nl_rank_new(inputs, (size_t)call->count, &comparable, call->job, err);
+        nl_rank_new(inputs, (size_t)call->count, options, &comparable, call->job, err);
     nl_progress_quiet(call->progress);
     if (!report)
         return false;
@@ -55,15 +108,21 @@ static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_outp
 bool nl_cmd_rank(struct nl_call *call, struct nl_err *err)
 {
     struct nl_captures sides[NL_RANK_MOST] = {0};
+    struct nl_rank_options options;
     struct nl_output output;
+    struct nl_arena arena;
     if (call->count > NL_RANK_MOST)
         return nl_fail(err, NL_USAGE, "at most %d candidates at once", NL_RANK_MOST);
-    if (!nl_output_open(&output, call, (const char *const *)call->argument, (size_t)call->count,
-                        err))
-        return false;
-    bool done = rank(sides, call, &output, err);
-    done = nl_output_close(&output, call, done, err);
+    nl_arena_init(&arena);
+    bool done = read_options(&options, &call->settings, &arena, err) &&
+                nl_output_open(&output, call, (const char *const *)call->argument,
+                               (size_t)call->count, err);
+    if (done) {
+        done = rank(sides, call, &output, &options, err);
+        done = nl_output_close(&output, call, done, err);
+    }
     for (int i = 0; i < call->count; i++)
         nl_captures_release(&sides[i]);
+    nl_arena_free(&arena);
     return done;
 }

@@ -87,6 +87,8 @@ struct nl_settings {
     int64_t bench_least, bench_most;
     const char *within, *build;
     struct nl_texts commits;
+    /* rank */
+    struct nl_texts prices;
     /* trend */
     int trend_by;
     int64_t window;

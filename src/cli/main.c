@@ -149,7 +149,7 @@ static void release_lists(struct nl_settings *settings)
 {
     struct nl_texts *lists[] = {&settings->set,     &settings->join,      &settings->inputs,
                                 &settings->dims,    &settings->providers, &settings->baseline,
-                                &settings->fail_on, &settings->allow};
+                                &settings->fail_on, &settings->allow,     &settings->prices};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         nl_free(lists[i]->items);
         *lists[i] = (struct nl_texts){0};

@@ -175,20 +175,6 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
     diff_doc_add(doc, next);
 }
 
-/* Leaves one table. */
-static void keep_section(struct nl_report *report, const char *section)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < report->result_count; i++) {
-        if (strcmp(report->results[i]->name, section) == 0)
-            report->results[kept++] = report->results[i];
-        else
-            nl_result_free(report->results[i]);
-    }
-    report->result_count = kept;
-    report->headline_count = 0;
-}
-
 void diff_doc_release(struct diff_doc *doc)
 {
     diff_rows_release(&doc->rows);
@@ -219,7 +205,7 @@ struct nl_report *nl_diff_new(const struct nl_diff_input *base, const struct nl_
     *comparable = doc->sureness.verdict != DIFF_INCOMPARABLE;
     diff_doc_release(doc);
     if (section)
-        keep_section(report, section);
+        nl_report_keep(report, section);
     if (!nl_job_cancelled(job))
         return report;
     nl_report_free(report);

@@ -43,8 +43,7 @@ const char *diff_group_text(enum diff_group group)
 }
 
 struct entry {
-    const struct diff_part *part;
-    size_t index; /* of its side's parts */
+    struct diff_part *part;
     bool changed; /* side */
     bool taken;
 };
@@ -54,7 +53,6 @@ struct pairing {
     struct entry *entries;
     size_t count;
     uint64_t base_units, changed_units;
-    uint32_t *row_of[2]; /* per part of a side, row + 1 */
 };
 
 /* ---- orders ---- */
@@ -251,7 +249,7 @@ static void add_row(struct pairing *pairing, struct entry *run, size_t base, siz
     if (count > base)
         row.changed = joined(pairing, run + base, count - base, key);
     for (size_t i = 0; i < count; i++) {
-        const struct diff_part *part = run[i].part;
+        struct diff_part *part = run[i].part;
         int64_t *blocks = i < base ? row.base_blocks : row.changed_blocks;
         int64_t *gross = i < base ? &row.base_gross : &row.changed_gross;
         *(i < base ? &row.base_ns : &row.changed_ns) += part->mean;
@@ -261,7 +259,7 @@ static void add_row(struct pairing *pairing, struct entry *run, size_t base, siz
         uint64_t *sum = i < base ? &row.base_count : &row.changed_count;
         *sum = add_counts(*sum, part->count);
         run[i].taken = true;
-        pairing->row_of[run[i].changed][run[i].index] = (uint32_t)rows->count + 1;
+        part->row = (uint32_t)rows->count + 1;
     }
     split(pairing, &row);
     row.match = match_of(pairing, &row, key);
@@ -323,32 +321,33 @@ static int by_change(const void *left, const void *right)
 /* ---- places ---- */
 
 /* Between which rows the parts left over stand first in the order of launches. */
-static void find_places(const struct pairing *pairing, struct diff_parts *parts, int side)
+static void find_places(struct diff_parts *parts)
 {
-    const uint32_t *row_of = pairing->row_of[side];
     uint32_t next = 0;
     uint32_t *after = nl_alloc((parts->order_count + 1) * sizeof *after);
     for (size_t i = parts->order_count; i-- > 0;) {
-        next = row_of[parts->order[i]] ? row_of[parts->order[i]] : next;
+        uint32_t row = parts->items[parts->order[i]].row;
+        next = row ? row : next;
         after[i] = next;
     }
     uint32_t before = 0;
     for (size_t i = 0; i < parts->order_count; i++) {
         struct diff_part *part = &parts->items[parts->order[i]];
-        if (row_of[parts->order[i]])
-            before = row_of[parts->order[i]];
+        if (part->row)
+            before = part->row;
         else if (!part->place && (before || after[i]))
             part->place = (uint64_t)before << 32 | after[i];
     }
     nl_free(after);
 }
 
-static void add_entries(struct pairing *pairing, const struct diff_parts *parts, bool changed)
+static void add_entries(struct pairing *pairing, struct diff_parts *parts, bool changed)
 {
-    pairing->row_of[changed] = nl_zalloc((parts->count + 1) * sizeof *pairing->row_of[changed]);
-    for (size_t i = 0; i < parts->count; i++)
-        pairing->entries[pairing->count++] =
-            (struct entry){.part = &parts->items[i], .index = i, .changed = changed};
+    for (size_t i = 0; i < parts->count; i++) {
+        struct diff_part *part = &parts->items[i];
+        part->place = part->row = 0; /* of another pairing */
+        pairing->entries[pairing->count++] = (struct entry){.part = part, .changed = changed};
+    }
 }
 
 void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_parts *base,
@@ -364,8 +363,8 @@ void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_
     if (own && is_left(&pairing)) {
         diff_parts_own(base, base_side);
         diff_parts_own(changed, changed_side);
-        find_places(&pairing, base, 0);
-        find_places(&pairing, changed, 1);
+        find_places(base);
+        find_places(changed);
     }
     pair_by(&pairing, BY_PLACE, by_place);
     pair_by(&pairing, BY_OPERATOR_CATEGORY, by_owner);
@@ -374,8 +373,6 @@ void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_
     for (size_t i = 0; i < pairing.count; i++)
         add_row(&pairing, &pairing.entries[i], !pairing.entries[i].changed, 1, BY_NAME);
     nl_free(pairing.entries);
-    nl_free(pairing.row_of[0]);
-    nl_free(pairing.row_of[1]);
     if (rows->count)
         qsort(rows->items, rows->count, sizeof *rows->items, by_change);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tables/shortname.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "compare/diffinner.h"
@@ -89,6 +90,9 @@ struct finder {
     struct nl_fold fold;   /* of ranges: an owner's name without numbers of instances */
     bool folds;
     uint32_t unowned;
+    bool inside;            /* lenses DIFF_IN_…: */
+    const uint32_t *inner;  /* per slice: dictionary id of its operator; NULL = there are none */
+    struct nl_idmap within; /* owner and what is inside it → part */
 };
 
 static uint32_t new_part(struct finder *finder, uint32_t *known, enum nl_work_class class,
@@ -146,11 +150,33 @@ static struct nl_str owner_text(struct finder *finder, uint32_t name, uint32_t i
     return (struct nl_str){nl_arena_text(&finder->parts->arena, text.ptr, text.len), text.len};
 }
 
+static uint32_t part_inside(struct finder *finder, uint32_t name, uint32_t id,
+                            const struct nl_work *work)
+{
+    const struct nl_trace *trace = finder->trace;
+    uint32_t slice = work->slice, row = trace->slice.detail[slice];
+    uint32_t inner =
+        finder->inner && finder->inner[slice] ? finder->inner[slice] : trace->slice.name[slice];
+    uint32_t part = nl_idmap_get_or_put(&finder->within, (uint64_t)id << 32 | inner,
+                                        (uint32_t)finder->parts->count);
+    if (part < finder->parts->count)
+        return part;
+    struct nl_str outer = owner_text(finder, name, id), text = nl_trace_name(trace, inner);
+    const char *both = nl_arena_format(&finder->parts->arena, "%.*s%c%.*s", (int)outer.len,
+                                       outer.ptr, DIFF_INSIDE, (int)text.len, text.ptr);
+    part = new_part(finder, &(uint32_t){0}, work->class, nl_str(both));
+    if (trace->slice.kind[slice] == NL_KIND_KERNEL && row < trace->kernel.rows)
+        finder->parts->items[part].category = trace->kernel.category[row];
+    return part;
+}
+
 static uint32_t part_of_owner(void *context, const struct nl_work *work)
 {
     struct finder *finder = context;
     uint32_t name = finder->owner[work->slice];
     uint32_t id = name && finder->folds ? nl_fold_id(&finder->fold, name) : name;
+    if (finder->inside)
+        return part_inside(finder, name, id, work);
     uint32_t *known = name ? &finder->by_name[NL_IS_COMPUTE][id] : &finder->unowned;
     if (*known)
         return *known - 1;
@@ -180,9 +206,10 @@ static uint32_t *owner_names(struct diff_side *side, enum nl_kind kind)
     return NULL;
 }
 
-static const enum nl_kind lens_kinds[DIFF_LENSES] = {[DIFF_BY_OPERATOR] = NL_KIND_OP,
-                                                     [DIFF_BY_MODULE] = NL_KIND_LAYER,
-                                                     [DIFF_BY_RANGE] = NL_KIND_NVTX};
+static const enum nl_kind lens_kinds[DIFF_LENSES] = {
+    [DIFF_BY_OPERATOR] = NL_KIND_OP,  [DIFF_BY_MODULE] = NL_KIND_LAYER,
+    [DIFF_BY_RANGE] = NL_KIND_NVTX,   [DIFF_IN_OPERATOR] = NL_KIND_OP,
+    [DIFF_IN_MODULE] = NL_KIND_LAYER, [DIFF_IN_RANGE] = NL_KIND_NVTX};
 
 static void share_all(struct diff_side *side, const struct diff_sink *sink)
 {
@@ -202,14 +229,17 @@ bool diff_capture_parts(struct diff_parts *parts, struct diff_side *side, enum d
 {
     struct finder *finder = nl_zalloc(sizeof *finder);
     uint32_t *owner = lens == DIFF_BY_NAME ? NULL : owner_names(side, lens_kinds[lens]);
+    uint32_t *inner = owner && lens > DIFF_IN_OPERATOR ? owner_names(side, NL_KIND_OP) : NULL;
     bool shows = lens == DIFF_BY_NAME || owner;
     finder->parts = parts;
     finder->trace = side->trace;
     finder->owner = owner;
+    finder->inner = inner;
+    finder->inside = lens >= DIFF_IN_OPERATOR;
     for (size_t class = NL_IS_COMPUTE; shows && class < NL_WORK_CLASSES; class ++)
         finder->by_name[class] =
             nl_zalloc((side->trace->names.count + (size_t)1) * sizeof(uint32_t));
-    finder->folds = lens == DIFF_BY_RANGE && shows;
+    finder->folds = (lens == DIFF_BY_RANGE || lens == DIFF_IN_RANGE) && shows;
     if (finder->folds)
         nl_fold_init(&finder->fold, side->trace, NL_FOLD_INSTANCES);
     if (shows) {
@@ -220,6 +250,8 @@ bool diff_capture_parts(struct diff_parts *parts, struct diff_side *side, enum d
         nl_free(finder->by_name[class]);
     if (finder->folds)
         nl_fold_release(&finder->fold);
+    nl_idmap_release(&finder->within);
+    nl_free(inner);
     nl_free(owner);
     nl_free(finder);
     return shows;

@@ -52,8 +52,20 @@ enum diff_group {
 #define DIFF_ORDER_MOST 200000 /* of one step */
 #define DIFF_BLOCKS     10     /* of more captures, those beyond share the last */
 
-/* What parts are named after. */
-enum diff_lens { DIFF_BY_NAME, DIFF_BY_OPERATOR, DIFF_BY_MODULE, DIFF_BY_RANGE, DIFF_LENSES };
+/* What parts are named after: the work itself, or what launched it (the innermost of its kind). Of the last three
+ * a part is one operator (without operators: one kernel) inside one operator, module or range: the names of both
+ * with DIFF_INSIDE between them; of an operator it is the kernel. */
+enum diff_lens {
+    DIFF_BY_NAME,
+    DIFF_BY_OPERATOR,
+    DIFF_BY_MODULE,
+    DIFF_BY_RANGE,
+    DIFF_IN_OPERATOR,
+    DIFF_IN_MODULE,
+    DIFF_IN_RANGE,
+    DIFF_LENSES
+};
+#define DIFF_INSIDE '\x1f'
 
 struct diff_part {
     enum diff_group group;
@@ -61,6 +73,7 @@ struct diff_part {
     struct nl_str folded; /* without signature and numbers of instances */
     struct nl_str owner;  /* operator that most of it was launched from; empty = not known */
     uint64_t place;       /* between which paired parts it stands; 0 = not known (diffpair.c) */
+    uint32_t row;         /* number of the row that it was last paired into, from 1 (diffpair.c) */
     uint8_t category;     /* enum nl_category of a kernel */
     bool nobody;          /* of another lens than name: work that nobody launched */
     uint64_t count;       /* pieces that began in the time compared; NL_NULL_U64 unknown */

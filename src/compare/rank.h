@@ -16,10 +16,23 @@
 /* Tables of the report, NULL-terminated. */
 extern const char *const nl_rank_sections[];
 
+/* What an hour costs: of a candidate (as the user calls it) all that it ran on, of a device (a part of its name in
+ * any case) one device. */
+struct nl_rank_price {
+    const char *name;
+    double usd_per_hour;
+};
+
+struct nl_rank_options {
+    const struct nl_rank_price *prices;
+    size_t price_count;
+    const char *section; /* that table alone; NULL = all */
+};
+
 /* 2 to NL_RANK_MOST candidates. NULL with err on NL_INTERRUPTED, and NL_USAGE when nothing was recorded that all
- * have. */
+ * have, or a price is of none of them. */
 NL_MUST_CHECK struct nl_report *nl_rank_new(const struct nl_diff_input *inputs, size_t count,
-                                            bool *comparable, struct nl_job *job,
-                                            struct nl_err *err);
+                                            const struct nl_rank_options *options, bool *comparable,
+                                            struct nl_job *job, struct nl_err *err);
 
 #endif

@@ -1,0 +1,90 @@
+/*
+ * rankinner — what the files that make up a ranking use of each other; for nobody else.
+ *
+ * rank.c measures and orders the candidates, ranklevel.c has who is fastest in which operator, module or range and
+ * through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
+ */
+#ifndef NL_COMPARE_RANKINNER_H
+#define NL_COMPARE_RANKINNER_H
+
+#include "compare/diffsure.h"
+#include "compare/diffworkload.h"
+#include "compare/rank.h"
+#include "compare/stepenergy.h"
+
+#define NL_RANK_NAME_WIDTH 50
+
+struct rank_candidate {
+    const struct nl_diff_input *input;
+    struct diff_side side;
+    struct diff_parts parts; /* by name */
+    struct nl_value *values; /* of its captures */
+    size_t count;
+    double time; /* typical, ns; NaN not known */
+    size_t place;
+    struct diff_workload facts; /* beside the fastest's; of the fastest beside the second's */
+    double batch;               /* NaN not known */
+    struct diff_energy energy;
+    double price;      /* USD an hour, of all its devices; NaN not given */
+    double price_step; /* USD */
+};
+
+/* One operator, module, range or kernel in all candidates. */
+struct rank_row {
+    struct nl_str name;
+    enum diff_group group;
+    int64_t times[NL_RANK_MOST]; /* by candidate; NL_NULL_I64 = has none */
+    int64_t blocks[NL_RANK_MOST][DIFF_BLOCKS];
+    int64_t lead; /* slowest less fastest, of those that have it */
+    size_t fastest, slowest;
+    bool tie;            /* another is as fast within its noise */
+    const char *because; /* NULL = not known, or too little to look for */
+    uint32_t id;
+};
+
+struct rank_level {
+    const char *name;
+    struct diff_parts parts[NL_RANK_MOST]; /* empty where not all have it */
+    uint32_t *row_of[NL_RANK_MOST];        /* per part: id of its row */
+    struct rank_row *rows;                 /* largest lead first */
+    size_t count;
+};
+
+enum { RANK_OPERATORS, RANK_MODULES, RANK_RANGES, RANK_KERNELS, RANK_LEVELS };
+
+struct ranking {
+    struct rank_candidate items[NL_RANK_MOST];
+    size_t count;
+    struct rank_candidate *order[NL_RANK_MOST]; /* fastest first */
+    enum diff_unit unit;
+    bool comparable;
+    struct rank_level levels[RANK_LEVELS];
+    struct nl_report *report;
+};
+
+/* What the user calls it; the name of its first device, empty when not known. */
+const char *rank_word(const struct rank_candidate *candidate);
+struct nl_str rank_device(const struct rank_candidate *candidate);
+/* How many times as long the second takes. */
+struct nl_apart rank_apart(const struct rank_candidate *from, const struct rank_candidate *to);
+bool rank_is_tie(const struct ranking *ranking, const struct rank_candidate *candidate);
+
+/* Measured and ordered candidates. */
+void rank_levels_find(struct ranking *ranking);
+void rank_levels_release(struct ranking *ranking);
+/* The same of one row: of two candidates that have it. */
+struct nl_apart rank_row_apart(const struct ranking *ranking, const struct rank_row *row,
+                               size_t from, size_t to);
+struct nl_result *rank_level_table(const struct ranking *ranking, size_t level);
+struct nl_result *rank_speedups_table(const struct ranking *ranking);
+
+/* Fails with NL_USAGE when a price is of no candidate. */
+NL_MUST_CHECK bool rank_costs_find(struct ranking *ranking, const struct nl_rank_price *prices,
+                                   size_t count, struct nl_err *err);
+struct nl_result *rank_cost_table(const struct ranking *ranking);
+
+/* Sentences and the table of what to choose for what. */
+void rank_sentences(struct ranking *ranking);
+struct nl_result *rank_choice_table(const struct ranking *ranking);
+
+#endif

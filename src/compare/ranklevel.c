@@ -1,0 +1,571 @@
+/*
+ * Who is fastest in which operator, module or range. Parts of a candidate are paired with the fastest one's as a diff
+ * pairs them (compare/diffpair.h); parts that stand in one row of any of these pairings, or have one name, are one row
+ * here. Intervals are those of captures, or of stretches of the steps of one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "compare/diffinner.h"
+#include "compare/diffpair.h"
+#include "compare/rankinner.h"
+#include "tables/answer.h"
+#include "tables/shortname.h"
+
+#define SENTENCE      ((size_t)1 << 12)
+#define EXPLAINED     50    /* rows of a level */
+#define LEAST_LEAD    0.002 /* of the fastest candidate's time */
+#define REASONS       2
+#define MATTERS_SHARE 0.1 /* of the lead */
+
+static const struct {
+    const char *name, *title;
+    enum diff_lens lens, inside; /* DIFF_LENSES: nothing is inside */
+} levels[RANK_LEVELS] = {
+    [RANK_OPERATORS] = {"operators", "Where they differ, the largest lead first", DIFF_BY_OPERATOR,
+                        DIFF_IN_OPERATOR},
+    [RANK_MODULES] = {"modules", "By module that launched the work", DIFF_BY_MODULE,
+                      DIFF_IN_MODULE},
+    [RANK_RANGES] = {"ranges", "By range that launched the work", DIFF_BY_RANGE, DIFF_IN_RANGE},
+    [RANK_KERNELS] = {"kernels", "By kernel", DIFF_BY_NAME, DIFF_LENSES},
+};
+
+/* ---- parts of all candidates as one list ---- */
+
+struct node {
+    struct diff_part *part;
+    size_t candidate, at; /* of its parts */
+    size_t up;            /* towards the one that stands for all of its row */
+};
+
+struct nodes {
+    struct node *items;
+    size_t count;
+    size_t first[NL_RANK_MOST + 1]; /* of each candidate */
+};
+
+static size_t top_of(struct nodes *nodes, size_t i)
+{
+    while (nodes->items[i].up != i) {
+        nodes->items[i].up = nodes->items[nodes->items[i].up].up;
+        i = nodes->items[i].up;
+    }
+    return i;
+}
+
+static void join(struct nodes *nodes, size_t a, size_t b)
+{
+    a = top_of(nodes, a);
+    b = top_of(nodes, b);
+    nodes->items[a > b ? a : b].up = a > b ? b : a;
+}
+
+static void list_nodes(struct nodes *nodes, struct rank_level *level, size_t candidates)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < candidates; i++)
+        all += level->parts[i].count;
+    nodes->items = nl_alloc((all + 1) * sizeof *nodes->items);
+    nodes->count = 0;
+    for (size_t i = 0; i < candidates; i++) {
+        nodes->first[i] = nodes->count;
+        for (size_t k = 0; k < level->parts[i].count; k++) {
+            nodes->items[nodes->count] =
+                (struct node){&level->parts[i].items[k], i, k, nodes->count};
+            nodes->count++;
+        }
+    }
+    nodes->first[candidates] = nodes->count;
+}
+
+/* Joins what a pairing put into one row. */
+static void join_paired(struct nodes *nodes, size_t base, size_t other, size_t rows)
+{
+    size_t *first = nl_alloc((rows + 1) * sizeof *first);
+    size_t sides[2] = {base, other};
+    for (size_t i = 0; i <= rows; i++)
+        first[i] = SIZE_MAX;
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = nodes->first[sides[side]]; i < nodes->first[sides[side] + 1]; i++) {
+            uint32_t row = nodes->items[i].part->row;
+            if (first[row] == SIZE_MAX)
+                first[row] = i;
+            else
+                join(nodes, first[row], i);
+        }
+    nl_free(first);
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const struct node *const *a = left, *const *b = right;
+    if ((*a)->part->group != (*b)->part->group)
+        return (*a)->part->group < (*b)->part->group ? -1 : 1;
+    int order = (*a)->part->nobody - (*b)->part->nobody;
+    return order ? order : diff_text_order((*a)->part->name, (*b)->part->name);
+}
+
+static void join_named(struct nodes *nodes)
+{
+    struct node **order = nl_alloc((nodes->count + 1) * sizeof *order);
+    for (size_t i = 0; i < nodes->count; i++)
+        order[i] = &nodes->items[i];
+    if (nodes->count)
+        qsort(order, nodes->count, sizeof *order, by_key);
+    for (size_t i = 1; i < nodes->count; i++)
+        if (!by_key(&order[i - 1], &order[i]))
+            join(nodes, (size_t)(order[i - 1] - nodes->items), (size_t)(order[i] - nodes->items));
+    nl_free(order);
+}
+
+static void pair_all(struct nodes *nodes, struct ranking *r, struct rank_level *level, bool own)
+{
+    size_t base = (size_t)(r->order[0] - r->items);
+    for (size_t i = 0; i < r->count; i++) {
+        struct diff_rows rows = {0};
+        if (i == base)
+            continue;
+        diff_pair(&rows, &r->items[base].side, &level->parts[base], &r->items[i].side,
+                  &level->parts[i], own);
+        join_paired(nodes, base, i, rows.count);
+        diff_rows_release(&rows);
+    }
+    join_named(nodes);
+}
+
+/* ---- rows ---- */
+
+static void add_node(struct rank_row *row, const struct node *node)
+{
+    int64_t *time = &row->times[node->candidate];
+    *time = *time == NL_NULL_I64 ? node->part->mean : diff_sum(*time, node->part->mean);
+    for (size_t k = 0; k < DIFF_BLOCKS; k++)
+        row->blocks[node->candidate][k] =
+            diff_sum(row->blocks[node->candidate][k], node->part->blocks[k]);
+}
+
+/* Named as the fastest candidate that has it does: after its largest part. */
+static void name_row(struct ranking *r, const struct nodes *nodes, struct rank_row *row,
+                     const size_t *members, size_t count)
+{
+    for (size_t place = 0; place < r->count && !row->name.ptr; place++) {
+        const struct diff_part *largest = NULL;
+        size_t several = 0;
+        for (size_t i = 0; i < count; i++) {
+            const struct node *node = &nodes->items[members[i]];
+            if (r->items[node->candidate].place != place)
+                continue;
+            several += !largest || !nl_str_eq(largest->name, node->part->name);
+            if (!largest || node->part->mean > largest->mean)
+                largest = node->part;
+        }
+        if (!largest)
+            continue;
+        row->group = largest->group;
+        row->name = largest->name;
+        struct nl_arena *arena = &r->report->arena;
+        if (several > 1)
+            row->name = nl_str(nl_arena_format(arena, "%.*s + %zu more", (int)row->name.len,
+                                               row->name.ptr, several - 1));
+    }
+}
+
+/* Within its noise as fast as the fastest. */
+static bool is_row_tie(const struct ranking *r, const struct rank_row *row, size_t candidate)
+{
+    double low = rank_row_apart(r, row, row->fastest, candidate).low;
+    return isnan(low) ? row->times[candidate] == row->times[row->fastest] : !(low > 0);
+}
+
+static void find_lead(struct ranking *r, struct rank_row *row)
+{
+    row->fastest = row->slowest = SIZE_MAX;
+    for (size_t place = 0; place < r->count;
+         place++) { /* of equals the one that is faster in all */
+        size_t i = (size_t)(r->order[place] - r->items);
+        if (row->times[i] == NL_NULL_I64)
+            continue;
+        if (row->fastest == SIZE_MAX || row->times[i] < row->times[row->fastest])
+            row->fastest = i;
+        if (row->slowest == SIZE_MAX || row->times[i] > row->times[row->slowest])
+            row->slowest = i;
+    }
+    row->lead = row->times[row->slowest] - row->times[row->fastest];
+    for (size_t i = 0; i < r->count; i++)
+        if (i != row->fastest && row->times[i] != NL_NULL_I64)
+            row->tie |= is_row_tie(r, row, i);
+}
+
+static int by_lead(const void *left, const void *right)
+{
+    const struct rank_row *a = left, *b = right;
+    if (a->lead != b->lead)
+        return a->lead > b->lead ? -1 : 1;
+    int order = diff_text_order(a->name, b->name);
+    return order ? order : (int)a->group - (int)b->group;
+}
+
+struct member {
+    size_t top, node;
+};
+
+static int by_top(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    if (a->top != b->top)
+        return a->top < b->top ? -1 : 1;
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static void add_row(struct ranking *r, const struct nodes *nodes, struct rank_level *level,
+                    const size_t *members, size_t count)
+{
+    struct rank_row *row = &level->rows[level->count];
+    *row = (struct rank_row){.id = (uint32_t)level->count};
+    level->count++;
+    for (size_t n = 0; n < r->count; n++)
+        row->times[n] = NL_NULL_I64;
+    for (size_t i = 0; i < count; i++) {
+        const struct node *node = &nodes->items[members[i]];
+        add_node(row, node);
+        level->row_of[node->candidate][node->at] = row->id;
+    }
+    name_row(r, nodes, row, members, count);
+    find_lead(r, row);
+}
+
+static void make_rows(struct ranking *r, struct nodes *nodes, struct rank_level *level)
+{
+    struct member *order = nl_alloc((nodes->count + 1) * sizeof *order);
+    size_t *members = nl_alloc((nodes->count + 1) * sizeof *members);
+    level->rows = nl_alloc((nodes->count + 1) * sizeof *level->rows);
+    for (size_t i = 0; i < r->count; i++)
+        level->row_of[i] = nl_zalloc((level->parts[i].count + 1) * sizeof *level->row_of[i]);
+    for (size_t i = 0; i < nodes->count; i++)
+        order[i] = (struct member){top_of(nodes, i), i};
+    if (nodes->count)
+        qsort(order, nodes->count, sizeof *order, by_top);
+    for (size_t i = 0, next; i < nodes->count; i = next) {
+        for (next = i; next < nodes->count && order[next].top == order[i].top; next++)
+            members[next - i] = order[next].node;
+        add_row(r, nodes, level, members, next - i);
+    }
+    if (level->count)
+        qsort(level->rows, level->count, sizeof *level->rows, by_lead);
+    nl_free(members);
+    nl_free(order);
+}
+
+/* ---- intervals ---- */
+
+static size_t values_of(const struct rank_candidate *c, const int64_t blocks[DIFF_BLOCKS],
+                        struct nl_value values[DIFF_BLOCKS])
+{
+    size_t count = 0;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < c->side.blocks.count; i++) {
+        double mean =
+            c->side.blocks.units[i] ? (double)blocks[i] / (double)c->side.blocks.units[i] : 0;
+        if (mean > 0)
+            values[count++] = (struct nl_value){log(mean), 0};
+    }
+    if (c->side.captures || count < 2)
+        return count;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i].log;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i].log - sum / (double)count) * (values[i].log - sum / (double)count);
+    double n = (double)count;
+    values[0] = (struct nl_value){sum / n, sqrt(squares / (n - 1) / n)};
+    return 1;
+}
+
+struct nl_apart rank_row_apart(const struct ranking *r, const struct rank_row *row, size_t from,
+                               size_t to)
+{
+    struct nl_value a[DIFF_BLOCKS], b[DIFF_BLOCKS];
+    const struct rank_candidate *first = &r->items[from], *second = &r->items[to];
+    size_t n = values_of(first, row->blocks[from], a), m = values_of(second, row->blocks[to], b);
+    if (!n && row->times[from] > 0)
+        a[n++] = (struct nl_value){log((double)row->times[from]), 0};
+    if (!m && row->times[to] > 0)
+        b[m++] = (struct nl_value){log((double)row->times[to]), 0};
+    return nl_apart_of(a, n, b, m, &first->input->noise);
+}
+
+/* ---- why ---- */
+
+/* Names of a candidate's parts that are in a row. */
+static struct nl_str *names_in(const struct rank_level *level, const struct rank_row *row,
+                               size_t candidate, size_t *count)
+{
+    const struct diff_parts *parts = &level->parts[candidate];
+    struct nl_str *names = nl_alloc((parts->count + 1) * sizeof *names);
+    *count = 0;
+    for (size_t i = 0; i < parts->count; i++)
+        if (level->row_of[candidate][i] == row->id)
+            names[(*count)++] = parts->items[i].name;
+    return names;
+}
+
+/* The parts inside those of a row, of one candidate, by their own names. */
+static void take_inside(struct diff_parts *out, const struct rank_level *level,
+                        const struct rank_row *row, const struct diff_parts *inside,
+                        size_t candidate)
+{
+    size_t count;
+    struct nl_str *names = names_in(level, row, candidate, &count);
+    for (size_t i = 0; i < inside->count; i++) {
+        const struct diff_part *one = &inside->items[i];
+        const char *cut = memchr(one->name.ptr, DIFF_INSIDE, one->name.len);
+        bool wanted = false;
+        struct nl_str outer = {one->name.ptr, cut ? (size_t)(cut - one->name.ptr) : 0};
+        for (size_t k = 0; cut && k < count && !wanted; k++)
+            wanted = nl_str_eq(names[k], outer);
+        if (!wanted)
+            continue;
+        size_t skip = outer.len + 1;
+        struct diff_part *part = diff_part_add(
+            out, one->group, (struct nl_str){one->name.ptr + skip, one->name.len - skip});
+        part->owner = nl_str("one"); /* what is left over is what the other has instead */
+        part->category = one->category;
+        part->count = one->count;
+        part->gross = one->gross;
+        part->mean = one->mean;
+    }
+    nl_free(names);
+}
+
+static void put_name(struct nl_buf *text, struct nl_str name)
+{
+    nl_elide_name(text, nl_short_kernel(name), NL_RANK_NAME_WIDTH);
+}
+
+/* One row of the pairing of the slowest with the fastest, whose time fell. */
+static void put_reason(struct nl_buf *text, const struct diff_row *row, double slow_units,
+                       double fast_units)
+{
+    char before[NL_UNIT_TEXT], now[NL_UNIT_TEXT];
+    double calls[2] = {(double)row->base_count / slow_units,
+                       (double)row->changed_count / fast_units};
+    if (text->len)
+        nl_buf_text(text, "; ");
+    if (!row->changed.ptr) {
+        nl_buf_text(text, "no ");
+        put_name(text, row->base);
+        nl_buf_format(text, " (%s there)", nl_format_ns(before, row->base_ns));
+        return;
+    }
+    put_name(text, row->changed);
+    bool fewer = row->by_count != NL_NULL_I64 && row->by_count < row->by_time;
+    if (row->match != DIFF_SAME && row->match != DIFF_RENAMED) {
+        nl_buf_text(text, " instead of ");
+        put_name(text, row->base);
+    } else if (fewer) {
+        nl_buf_format(text, " runs %.3g times, not %.3g", calls[1], calls[0]);
+    } else if (row->changed_ns > 0) {
+        nl_buf_format(text, " takes %.3g of the time",
+                      (double)row->changed_ns / (double)row->base_ns);
+    }
+    nl_buf_format(text, " (%s, not %s)", nl_format_ns(now, row->changed_ns),
+                  nl_format_ns(before, row->base_ns));
+}
+
+static const char *reason_of(struct ranking *r, const struct rank_level *level,
+                             const struct rank_row *row, const struct diff_parts *inside)
+{
+    struct diff_parts slow = {0}, fast = {0};
+    struct diff_rows rows = {0};
+    struct nl_buf text;
+    struct diff_side *sides[2] = {&r->items[row->slowest].side, &r->items[row->fastest].side};
+    take_inside(&slow, level, row, &inside[row->slowest], row->slowest);
+    take_inside(&fast, level, row, &inside[row->fastest], row->fastest);
+    diff_pair(&rows, sides[0], &slow, sides[1], &fast, false);
+    nl_buf_init(&text, SENTENCE);
+    for (size_t i = 0, told = 0; i < rows.count && told < REASONS; i++) {
+        const struct diff_row *one = &rows.items[i];
+        if ((double)(one->base_ns - one->changed_ns) < MATTERS_SHARE * (double)row->lead)
+            continue;
+        put_reason(&text, one, (double)sides[0]->units, (double)sides[1]->units);
+        told++;
+    }
+    const char *out = text.len ? nl_arena_text(&r->report->arena, text.ptr, text.len) : NULL;
+    nl_buf_release(&text);
+    diff_rows_release(&rows);
+    diff_parts_release(&slow);
+    diff_parts_release(&fast);
+    return out;
+}
+
+static void explain(struct ranking *r, struct rank_level *level, enum diff_lens inner)
+{
+    struct diff_parts inside[NL_RANK_MOST] = {0};
+    bool known = inner != DIFF_LENSES;
+    for (size_t i = 0; i < r->count && known; i++)
+        known = diff_parts_make(&inside[i], &r->items[i].side, inner);
+    double least = LEAST_LEAD * r->order[0]->time;
+    for (size_t i = 0; i < level->count && i < EXPLAINED && known; i++) {
+        struct rank_row *row = &level->rows[i];
+        if (row->group != DIFF_IDLE && row->lead > 0 && (double)row->lead >= least)
+            row->because = reason_of(r, level, row, inside);
+    }
+    for (size_t i = 0; i < r->count; i++)
+        diff_parts_release(&inside[i]);
+}
+
+/* ---- all levels ---- */
+
+static bool make_parts(struct ranking *r, struct rank_level *level, enum diff_lens lens)
+{
+    bool made = r->unit <= DIFF_BY_WORK;
+    for (size_t i = 0; i < r->count && made; i++)
+        made = diff_parts_make(&level->parts[i], &r->items[i].side, lens);
+    for (size_t i = 0; i < r->count && !made; i++) {
+        diff_parts_release(&level->parts[i]);
+        level->parts[i] = (struct diff_parts){0};
+    }
+    return made;
+}
+
+/* The candidates' own parts, which stay theirs. */
+static void borrow_parts(struct ranking *r, struct rank_level *level)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        level->parts[i] = r->items[i].parts;
+        r->items[i].parts = (struct diff_parts){0};
+    }
+}
+
+void rank_levels_find(struct ranking *r)
+{
+    bool by_operator = false;
+    for (size_t at = 0; at < RANK_LEVELS; at++) {
+        struct rank_level *level = &r->levels[at];
+        struct nodes nodes = {0};
+        bool made = at != RANK_KERNELS && make_parts(r, level, levels[at].lens);
+        by_operator |= made && at == RANK_OPERATORS;
+        bool names = by_operator ? at == RANK_KERNELS : at == RANK_OPERATORS;
+        if (names) /* without operators the first table is of whatever was measured */
+            borrow_parts(r, level);
+        if (!made && !names)
+            continue;
+        list_nodes(&nodes, level, r->count);
+        pair_all(&nodes, r, level, names && r->unit <= DIFF_BY_WORK);
+        make_rows(r, &nodes, level);
+        explain(r, level, names ? DIFF_LENSES : levels[at].inside);
+        nl_free(nodes.items);
+    }
+}
+
+void rank_levels_release(struct ranking *r)
+{
+    for (size_t at = 0; at < RANK_LEVELS; at++) {
+        for (size_t i = 0; i < r->count; i++) {
+            diff_parts_release(&r->levels[at].parts[i]);
+            nl_free(r->levels[at].row_of[i]);
+        }
+        nl_free(r->levels[at].rows);
+    }
+}
+
+/* ---- tables ---- */
+
+#define FIXED 8
+
+/* Took no time in any. */
+static bool is_nothing(const struct rank_row *row)
+{
+    return row->times[row->slowest] == 0;
+}
+
+struct nl_result *rank_level_table(const struct ranking *r, size_t at)
+{
+    static const char *const names[NL_RANK_MOST] = {
+        "time_1_ns", "time_2_ns", "time_3_ns", "time_4_ns",  "time_5_ns",  "time_6_ns",
+        "time_7_ns", "time_8_ns", "time_9_ns", "time_10_ns", "time_11_ns", "time_12_ns"};
+    struct nl_result_column columns[NL_RANK_MOST + FIXED] = {
+        {"name", NULL, NL_MEANS_TEXT},
+        {"fastest", NULL, NL_MEANS_TEXT},
+        {"lead_ns", "lead", NL_MEANS_NS},
+        {"speedup", NULL, NL_MEANS_NUMBER},
+        {"because", NULL, NL_MEANS_TEXT},
+        {"speedup_low", "at least", NL_MEANS_NUMBER},
+        {"speedup_high", "at most", NL_MEANS_NUMBER},
+        {"tie", NULL, NL_MEANS_TEXT}};
+    const struct rank_level *level = &r->levels[at];
+    for (size_t i = 0; i < r->count; i++)
+        columns[i + FIXED] = (struct nl_result_column){names[i], NULL, NL_MEANS_NS};
+    struct nl_result *result =
+        nl_result_new(levels[at].name, levels[at].title, columns, r->count + FIXED);
+    result->note = "time_N is the N-th place of the ranking, a step (or all) of a device; lead and "
+                   "speedup are those of the fastest over the slowest that has it";
+    for (size_t i = 0; i < level->count; i++) {
+        const struct rank_row *row = &level->rows[i];
+        if (is_nothing(row))
+            continue;
+        struct nl_cell *cells = nl_result_row(result);
+        cells[0] = nl_cell_text(result, row->name.len ? row->name : nl_str("(no name)"));
+        cells[1] = nl_cell_text(result, nl_str(rank_word(&r->items[row->fastest])));
+        cells[2] = nl_cell_i64(row->lead);
+        if (row->fastest != row->slowest) {
+            struct nl_apart apart = rank_row_apart(r, row, row->fastest, row->slowest);
+            cells[3] = nl_cell_f64(exp(apart.shift));
+            cells[5] = nl_cell_f64(exp(apart.low));
+            cells[6] = nl_cell_f64(exp(apart.high));
+            cells[7] = nl_answer_static(row->tie ? "yes" : "no");
+        }
+        cells[4] = row->because ? nl_cell_text(result, nl_str(row->because)) : (struct nl_cell){0};
+        for (size_t n = 0; n < r->count; n++)
+            cells[FIXED + r->items[n].place] = nl_cell_i64(row->times[n]);
+    }
+    return result;
+}
+
+#define SPEEDUP_COLUMNS(C)                                                                         \
+    C(level, NULL, TEXT)                                                                           \
+    C(name, NULL, TEXT)                                                                            \
+    C(candidate, NULL, TEXT)                                                                       \
+    C(time_ns, "time", NS)                                                                         \
+    C(ratio, "of the fastest", NUMBER)                                                             \
+    C(ratio_low, "at least", NUMBER)                                                               \
+    C(ratio_high, "at most", NUMBER)                                                               \
+    C(tie, "tie with it", TEXT)
+NL_COLUMNS(SPEEDUP_COLUMNS);
+
+static void put_speedups(struct nl_result *result, const struct ranking *r, size_t at,
+                         const struct rank_row *row)
+{
+    for (size_t place = 0; place < r->count; place++) {
+        size_t i = (size_t)(r->order[place] - r->items);
+        if (row->times[i] == NL_NULL_I64)
+            continue;
+        struct nl_cell *cells = nl_result_row(result);
+        cells[AT_level] = nl_answer_static(levels[at].name);
+        cells[AT_name] = nl_cell_text(result, row->name.len ? row->name : nl_str("(no name)"));
+        cells[AT_candidate] = nl_cell_text(result, nl_str(rank_word(&r->items[i])));
+        cells[AT_time_ns] = nl_cell_i64(row->times[i]);
+        if (i == row->fastest) {
+            cells[AT_ratio] = nl_cell_f64(1);
+            continue;
+        }
+        struct nl_apart apart = rank_row_apart(r, row, row->fastest, i);
+        cells[AT_ratio] = nl_cell_f64(exp(apart.shift));
+        cells[AT_ratio_low] = nl_cell_f64(exp(apart.low));
+        cells[AT_ratio_high] = nl_cell_f64(exp(apart.high));
+        cells[AT_tie] = nl_answer_static(is_row_tie(r, row, i) ? "yes" : "no");
+    }
+}
+
+struct nl_result *rank_speedups_table(const struct ranking *r)
+{
+    struct nl_result *result =
+        NL_ANSWER_NEW("speedups", "How many times as long as the fastest of each row", columns);
+    for (size_t at = 0; at < RANK_LEVELS; at++)
+        for (size_t i = 0; i < r->levels[at].count; i++)
+            if (!is_nothing(&r->levels[at].rows[i]))
+                put_speedups(result, r, at, &r->levels[at].rows[i]);
+    return result;
+}

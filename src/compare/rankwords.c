@@ -1,0 +1,296 @@
+/* The sentences of a ranking, and what to choose under which conditions. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "compare/rankinner.h"
+#include "tables/answer.h"
+#include "tables/shortname.h"
+
+#define SENTENCE ((size_t)1 << 12)
+#define REASON   200 /* bytes of a row's reason in a sentence */
+
+static void add_headline(struct ranking *r, struct nl_buf *text)
+{
+    struct nl_report *report = r->report;
+    if (text->len && report->headline_count < NL_HEADLINES_MAX)
+        report->headlines[report->headline_count++] =
+            nl_arena_text(&report->arena, text->ptr, text->len);
+    nl_buf_clear(text);
+}
+
+/* ---- who and where ---- */
+
+static void say_fastest(struct ranking *r, struct nl_buf *text)
+{
+    char time[NL_UNIT_TEXT];
+    const struct rank_candidate *best = r->order[0];
+    struct nl_str device = rank_device(best);
+    nl_buf_format(text, "%s: %s",
+                  r->comparable ? "Fastest" : "Not the same workload; by time alone",
+                  rank_word(best));
+    if (device.len)
+        nl_buf_format(text, " (%.*s)", (int)device.len, device.ptr);
+    nl_buf_format(text, ", %s %s",
+                  best->side.by_step ? "a step takes" : diff_unit_words(&best->side),
+                  nl_format_ns(time, llround(best->time)));
+    for (size_t i = 1; i < r->count && i < 4; i++) {
+        const struct rank_candidate *c = r->order[i];
+        struct nl_apart apart = rank_apart(best, c);
+        if (rank_is_tie(r, c))
+            nl_buf_format(text, "; %s is within its noise (%.3g times, 95 %%: %.3g to %.3g)",
+                          rank_word(c), exp(apart.shift), exp(apart.low), exp(apart.high));
+        else
+            nl_buf_format(text, "; %s takes %.3g times as long (95 %%: %.3g to %.3g)", rank_word(c),
+                          exp(apart.shift), exp(apart.low), exp(apart.high));
+    }
+    nl_buf_char(text, '.');
+    add_headline(r, text);
+}
+
+static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_row *row)
+{
+    char time[NL_UNIT_TEXT];
+    nl_elide_name(text, nl_short_kernel(row->name), NL_RANK_NAME_WIDTH);
+    nl_buf_format(text, " is fastest in %s, by %s", rank_word(&r->items[row->fastest]),
+                  nl_format_ns(time, row->lead));
+    if (row->because && strlen(row->because) < REASON)
+        nl_buf_format(text, " (%s)", row->because);
+}
+
+static void say_where(struct ranking *r, struct nl_buf *text)
+{
+    const struct rank_level *level = &r->levels[RANK_OPERATORS];
+    for (size_t i = 0; i < level->count && i < 3 && level->rows[i].lead > 0; i++) {
+        nl_buf_text(text, i ? "; " : "Where: ");
+        say_row(r, text, &level->rows[i]);
+    }
+    if (text->len)
+        nl_buf_char(text, '.');
+    add_headline(r, text);
+}
+
+/* What the winner is beaten in: the largest row where another is surely faster. */
+static void say_beaten(struct ranking *r, struct nl_buf *text)
+{
+    size_t best = (size_t)(r->order[0] - r->items);
+    const struct rank_level *level = &r->levels[RANK_OPERATORS];
+    int64_t most = 0;
+    const struct rank_row *found = NULL;
+    for (size_t i = 0; i < level->count; i++) {
+        const struct rank_row *row = &level->rows[i];
+        if (row->fastest == best || row->times[best] == NL_NULL_I64 ||
+            !(rank_row_apart(r, row, row->fastest, best).low > 0))
+            continue;
+        int64_t behind = row->times[best] - row->times[row->fastest];
+        if (behind > most) {
+            most = behind;
+            found = row;
+        }
+    }
+    if (!found || (double)most < 0.01 * r->order[0]->time)
+        return;
+    char time[NL_UNIT_TEXT];
+    nl_buf_format(text, "Not everywhere: %s is behind in ", rank_word(r->order[0]));
+    nl_elide_name(text, nl_short_kernel(found->name), NL_RANK_NAME_WIDTH);
+    nl_buf_format(text, ", where %s is faster by %s.", rank_word(&r->items[found->fastest]),
+                  nl_format_ns(time, most));
+    add_headline(r, text);
+}
+
+/* ---- what to choose ---- */
+
+struct choice {
+    const char *aim, *unit;
+    double values[NL_RANK_MOST]; /* by candidate; NaN not known */
+    size_t best, next;           /* next: the one after it; count = there is none */
+    size_t unknown;              /* candidates */
+    bool tie;
+};
+
+static void find_best(const struct ranking *r, struct choice *choice)
+{
+    choice->best = choice->next = r->count;
+    choice->unknown = 0;
+    for (size_t place = 0; place < r->count; place++) {
+        size_t i = (size_t)(r->order[place] - r->items);
+        double value = choice->values[i];
+        if (isnan(value)) {
+            choice->unknown++;
+        } else if (choice->best == r->count || value < choice->values[choice->best]) {
+            choice->next = choice->best;
+            choice->best = i;
+        } else if (choice->next == r->count || value < choice->values[choice->next]) {
+            choice->next = i;
+        }
+    }
+}
+
+enum { BY_TIME, BY_ENERGY, BY_PRICE, CHOICES };
+
+static struct choice choice_of(const struct ranking *r, int which)
+{
+    static const char *const aims[CHOICES] = {"time", "energy", "price"};
+    static const char *const units[CHOICES] = {"ns", "J", "USD"};
+    struct choice choice = {.aim = aims[which], .unit = units[which]};
+    for (size_t i = 0; i < r->count; i++) {
+        const struct rank_candidate *c = &r->items[i];
+        choice.values[i] = which == BY_TIME     ? c->time
+                           : which == BY_ENERGY ? c->energy.joules
+                                                : c->price_step;
+    }
+    find_best(r, &choice);
+    choice.tie = which == BY_TIME && rank_is_tie(r, r->order[1]);
+    return choice;
+}
+
+/* The facts that a ranking stands on: what all have in common, and what not all tell. */
+static void gather_facts(const struct ranking *r, struct nl_buf *same, struct nl_buf *unknown)
+{
+    static const char *const wanted[] = {"batch size", "sequence length", "phase", "precision",
+                                         "model"};
+    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+        const char *value = NULL;
+        bool known = true;
+        for (size_t i = 1; i < r->count && known; i++) {
+            const struct diff_workload *w = &r->order[i]->facts;
+            bool here = false;
+            for (size_t n = 0; n < w->count; n++)
+                if (!strcmp(w->items[n].name, wanted[k]) && w->items[n].agrees) {
+                    value = w->items[n].base;
+                    here = true;
+                } else if (!strcmp(w->items[n].name, wanted[k]) && w->items[n].base &&
+                           w->items[n].changed) {
+                    here = true; /* told by all, though not the same */
+                    value = NULL;
+                }
+            known = here;
+        }
+        if (!known)
+            nl_buf_format(unknown, "%s%s", unknown->len ? ", " : "", wanted[k]);
+        else if (value)
+            nl_buf_format(same, "%s%s %s", same->len ? ", " : "", wanted[k], value);
+    }
+}
+
+#define CHOICE_COLUMNS(C)                                                                          \
+    C(aim, NULL, TEXT)                                                                             \
+    C(choose, NULL, TEXT)                                                                          \
+    C(value, "a step", NUMBER)                                                                     \
+    C(unit, NULL, TEXT)                                                                            \
+    C(next, NULL, TEXT)                                                                            \
+    C(ratio, "of the next", NUMBER)                                                                \
+    C(tie, NULL, TEXT)                                                                             \
+    C(holds_for, "holds for", TEXT)                                                                \
+    C(not_known, "not known", TEXT)
+NL_COLUMNS(CHOICE_COLUMNS);
+
+struct nl_result *rank_choice_table(const struct ranking *r)
+{
+    struct nl_result *result = NL_ANSWER_NEW("recommendation", "What to choose", columns);
+    struct nl_buf same, unknown;
+    nl_buf_init(&same, SENTENCE);
+    nl_buf_init(&unknown, SENTENCE);
+    gather_facts(r, &same, &unknown);
+    for (int which = 0; which < CHOICES; which++) {
+        struct choice choice = choice_of(r, which);
+        struct nl_cell *cells = nl_result_row(result);
+        bool known = !choice.unknown && r->comparable;
+        cells[AT_aim] = nl_answer_static(choice.aim);
+        cells[AT_unit] = nl_answer_static(choice.unit);
+        cells[AT_not_known] = unknown.len
+                                  ? nl_cell_text(result, (struct nl_str){unknown.ptr, unknown.len})
+                                  : (struct nl_cell){0};
+        cells[AT_holds_for] = same.len ? nl_cell_text(result, (struct nl_str){same.ptr, same.len})
+                                       : (struct nl_cell){0};
+        if (!known)
+            continue;
+        cells[AT_choose] = nl_cell_text(result, nl_str(rank_word(&r->items[choice.best])));
+        cells[AT_value] = nl_cell_f64(choice.values[choice.best]);
+        cells[AT_next] = nl_cell_text(result, nl_str(rank_word(&r->items[choice.next])));
+        cells[AT_ratio] = nl_cell_f64(choice.values[choice.best] / choice.values[choice.next]);
+        if (which == BY_TIME)
+            cells[AT_tie] = nl_answer_static(choice.tie ? "yes" : "no");
+    }
+    nl_buf_release(&same);
+    nl_buf_release(&unknown);
+    return result;
+}
+
+/* Another than the fastest is better by energy or price; or that is not known. */
+static void say_other_aims(struct ranking *r, struct nl_buf *text)
+{
+    static const char *const words[CHOICES] = {NULL, "takes the least energy", "costs the least"};
+    for (int which = BY_ENERGY; which < CHOICES; which++) {
+        struct choice choice = choice_of(r, which);
+        if (choice.unknown)
+            continue;
+        const struct rank_candidate *best = &r->items[choice.best];
+        double of_fastest = choice.values[choice.best] / choice.values[r->order[0] - r->items];
+        bool price = which == BY_PRICE;
+        nl_buf_format(text, " %s %s: %.3g %s", rank_word(best), words[which],
+                      choice.values[choice.best] * (price ? 1e6 : 1),
+                      price ? "USD per million steps" : "J a step");
+        if (best != r->order[0])
+            nl_buf_format(text, ", %.3g of the fastest's", of_fastest);
+        nl_buf_char(text, '.');
+    }
+}
+
+static void say_unknown(struct ranking *r, struct nl_buf *text, const struct nl_buf *facts)
+{
+    bool energy = choice_of(r, BY_ENERGY).unknown, price = choice_of(r, BY_PRICE).unknown;
+    if (!facts->len && !energy && !price)
+        return;
+    nl_buf_format(text, "Not known: %.*s%s%s%s%s.", (int)facts->len, facts->len ? facts->ptr : "",
+                  facts->len && (energy || price) ? ", " : "",
+                  energy ? "energy (record power with `neurolens run`)" : "",
+                  energy && price ? ", " : "",
+                  price ? "price (give --price NAME=USD an hour)" : "");
+    add_headline(r, text);
+}
+
+static void say_advice(struct ranking *r, struct nl_buf *text)
+{
+    struct nl_buf same, unknown;
+    size_t few = 0;
+    for (size_t i = 0; i < r->count; i++)
+        few += r->items[i].side.unit < DIFF_UNITS && r->items[i].count < 3;
+    nl_buf_init(&same, SENTENCE);
+    nl_buf_init(&unknown, SENTENCE);
+    gather_facts(r, &same, &unknown);
+    if (!r->comparable)
+        nl_buf_text(text, "Recommendation: none; give all of them the same work first "
+                          "(table conditions says what differs).");
+    else if (rank_is_tie(r, r->order[1]))
+        nl_buf_format(text,
+                      "Recommendation: %s and %s are a tie: choose by price, or record more "
+                      "captures of both.",
+                      rank_word(r->order[0]), rank_word(r->order[1]));
+    else
+        nl_buf_format(text, "Recommendation: %s, for %.*s.", rank_word(r->order[0]),
+                      same.len ? (int)same.len : 33,
+                      same.len ? same.ptr : "this workload as it was recorded");
+    if (r->comparable)
+        say_other_aims(r, text);
+    if (few)
+        nl_buf_format(text, " %zu of %zu candidates have fewer than 3 captures.", few, r->count);
+    add_headline(r, text);
+    if (r->comparable)
+        say_unknown(r, text, &unknown);
+    nl_buf_release(&same);
+    nl_buf_release(&unknown);
+}
+
+void rank_sentences(struct ranking *r)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, SENTENCE);
+    say_fastest(r, &text);
+    say_where(r, &text);
+    say_beaten(r, &text);
+    say_advice(r, &text);
+    nl_buf_release(&text);
+}
