@@ -75,6 +75,12 @@ def main():
         result = neurolens(["rank", slow, batch, "--quiet"], cwd=folder)
         tally.check("another batch is no ranking", result.status == 3 and "Not the same workload" in result.stdout,
                     result.stdout[:200])
+        nodes = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "ort", name) for name in ("cuda.json", "tensorrt_fused.json")]
+        answer = json.loads(neurolens(["rank"] + nodes + ["--format", "json", "--quiet"]).stdout)["result"]
+        types = {row["name"]: row for row in answer["types"]}
+        tally.check("kinds of nodes, and what one alone has", types["Conv"]["time_1_ns"] == 28000 and types["Conv"]["fastest"] is None and
+                    sum(row["time_2_ns"] or 0 for row in answer["types"]) == 4000000 and
+                    "TRTKernel_graph_main_graph_123_0 (4.000 ms) is in" in " ".join(answer["headline"]), answer)
         result = neurolens(["rank", "slow0.json", "nothing.json"], cwd=folder)
         tally.check("a file that is not there", result.status == 4, result.describe())
     return tally.finish()

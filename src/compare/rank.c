@@ -9,9 +9,9 @@
 #include "compare/rankinner.h"
 #include "tables/answer.h"
 
-const char *const nl_rank_sections[] = {"rank",     "cost",   "recommendation", "operators",
-                                        "modules",  "ranges", "kernels",        "conditions",
-                                        "speedups", NULL};
+const char *const nl_rank_sections[] = {
+    "rank",   "cost",    "recommendation", "types",    "operators", "modules",
+    "ranges", "kernels", "conditions",     "speedups", NULL};
 
 /* ---- measuring ---- */
 
@@ -103,6 +103,14 @@ struct nl_str rank_device(const struct rank_candidate *c)
             return nl_trace_name(trace, trace->device.name[row]);
     }
     return (struct nl_str){NULL, 0};
+}
+
+size_t rank_device_count(const struct rank_candidate *c)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->side.device_count; i++)
+        count += c->side.devices[i].device != NL_NULL_ROW;
+    return count;
 }
 
 const char *rank_word(const struct rank_candidate *c)

@@ -33,7 +33,7 @@ static size_t price_devices(struct ranking *r, const struct nl_rank_price *price
     size_t found = 0;
     for (size_t i = 0; i < r->count; i++) {
         struct rank_candidate *c = &r->items[i];
-        size_t devices = c->side.device_count ? c->side.device_count : 1;
+        size_t devices = rank_device_count(c);
         if (!is_device(rank_device(c), price->name))
             continue;
         c->price = price->usd_per_hour * (double)devices;
@@ -133,7 +133,7 @@ struct nl_result *rank_cost_table(const struct ranking *r)
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_candidate] = nl_cell_text(result, nl_str(rank_word(c)));
         cells[AT_devices] =
-            c->side.device_count ? nl_answer_count(c->side.device_count) : (struct nl_cell){0};
+            rank_device_count(c) ? nl_answer_count(rank_device_count(c)) : (struct nl_cell){0};
         cells[AT_batch_size] = nl_cell_f64(c->batch);
         cells[AT_items_per_s] = nl_cell_f64(c->batch / c->time * 1e9);
         cells[AT_power_w] = nl_cell_f64(c->energy.watts);

@@ -1,8 +1,8 @@
 /*
  * rankinner — what the files that make up a ranking use of each other; for nobody else.
  *
- * rank.c measures and orders the candidates, ranklevel.c has who is fastest in which operator, module or range and
- * through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
+ * rank.c measures and orders the candidates, ranklevel.c has who is fastest in which operator, module or range,
+ * rankwhy.c through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
  */
 #ifndef NL_COMPARE_RANKINNER_H
 #define NL_COMPARE_RANKINNER_H
@@ -36,6 +36,7 @@ struct rank_row {
     int64_t times[NL_RANK_MOST]; /* by candidate; NL_NULL_I64 = has none */
     int64_t blocks[NL_RANK_MOST][DIFF_BLOCKS];
     int64_t lead; /* slowest less fastest, of those that have it */
+    bool alone;   /* one candidate has it */
     size_t fastest, slowest;
     bool tie;            /* another is as fast within its noise */
     const char *because; /* NULL = not known, or too little to look for */
@@ -50,7 +51,7 @@ struct rank_level {
     size_t count;
 };
 
-enum { RANK_OPERATORS, RANK_MODULES, RANK_RANGES, RANK_KERNELS, RANK_LEVELS };
+enum { RANK_TYPES, RANK_OPERATORS, RANK_MODULES, RANK_RANGES, RANK_KERNELS, RANK_LEVELS };
 
 struct ranking {
     struct rank_candidate items[NL_RANK_MOST];
@@ -62,6 +63,8 @@ struct ranking {
     struct nl_report *report;
 };
 
+/* Devices that it ran on; 0 = none was recorded. */
+size_t rank_device_count(const struct rank_candidate *candidate);
 /* What the user calls it; the name of its first device, empty when not known. */
 const char *rank_word(const struct rank_candidate *candidate);
 struct nl_str rank_device(const struct rank_candidate *candidate);
@@ -72,9 +75,13 @@ bool rank_is_tie(const struct ranking *ranking, const struct rank_candidate *can
 /* Measured and ordered candidates. */
 void rank_levels_find(struct ranking *ranking);
 void rank_levels_release(struct ranking *ranking);
+/* The level whose rows say most: types of nodes, else operators. */
+const struct rank_level *rank_telling_level(const struct ranking *ranking);
 /* The same of one row: of two candidates that have it. */
 struct nl_apart rank_row_apart(const struct ranking *ranking, const struct rank_row *row,
                                size_t from, size_t to);
+/* Fills `because` of its rows; `inner`: the lens of what is inside them, DIFF_LENSES none. */
+void rank_level_explain(struct ranking *ranking, struct rank_level *level, enum diff_lens inner);
 struct nl_result *rank_level_table(const struct ranking *ranking, size_t level);
 struct nl_result *rank_speedups_table(const struct ranking *ranking);
 

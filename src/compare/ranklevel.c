@@ -15,16 +15,14 @@
 #include "tables/answer.h"
 #include "tables/shortname.h"
 
-#define SENTENCE      ((size_t)1 << 12)
-#define EXPLAINED     50    /* rows of a level */
-#define LEAST_LEAD    0.002 /* of the fastest candidate's time */
-#define REASONS       2
-#define MATTERS_SHARE 0.1 /* of the lead */
+#define JOINED_MOST 6 /* parts of two candidates, where both have several: more is no pair */
 
 static const struct {
     const char *name, *title;
     enum diff_lens lens, inside; /* DIFF_LENSES: nothing is inside */
 } levels[RANK_LEVELS] = {
+    [RANK_TYPES] = {"types", "By kind of node or layer, the largest lead first", DIFF_LENSES,
+                    DIFF_LENSES},
     [RANK_OPERATORS] = {"operators", "Where they differ, the largest lead first", DIFF_BY_OPERATOR,
                         DIFF_IN_OPERATOR},
     [RANK_MODULES] = {"modules", "By module that launched the work", DIFF_BY_MODULE,
@@ -81,21 +79,41 @@ static void list_nodes(struct nodes *nodes, struct rank_level *level, size_t can
     nodes->first[candidates] = nodes->count;
 }
 
+/* Several that stand for many say nothing: then each is a row of its own. */
+static bool *rows_too_wide(const struct nodes *nodes, size_t base, size_t other, size_t rows)
+{
+    bool *wide = nl_zalloc((rows + 1) * sizeof *wide);
+    uint32_t *counts = nl_zalloc((rows + 1) * 2 * sizeof *counts);
+    size_t sides[2] = {base, other};
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = nodes->first[sides[side]]; i < nodes->first[sides[side] + 1]; i++)
+            counts[2 * nodes->items[i].part->row + side]++;
+    for (size_t i = 0; i <= rows; i++)
+        wide[i] = counts[2 * i] > 1 && counts[2 * i + 1] > 1 &&
+                  counts[2 * i] + counts[2 * i + 1] > JOINED_MOST;
+    nl_free(counts);
+    return wide;
+}
+
 /* Joins what a pairing put into one row. */
 static void join_paired(struct nodes *nodes, size_t base, size_t other, size_t rows)
 {
     size_t *first = nl_alloc((rows + 1) * sizeof *first);
     size_t sides[2] = {base, other};
+    bool *wide = rows_too_wide(nodes, base, other, rows);
     for (size_t i = 0; i <= rows; i++)
         first[i] = SIZE_MAX;
     for (size_t side = 0; side < 2; side++)
         for (size_t i = nodes->first[sides[side]]; i < nodes->first[sides[side] + 1]; i++) {
             uint32_t row = nodes->items[i].part->row;
+            if (wide[row])
+                continue;
             if (first[row] == SIZE_MAX)
                 first[row] = i;
             else
                 join(nodes, first[row], i);
         }
+    nl_free(wide);
     nl_free(first);
 }
 
@@ -194,16 +212,25 @@ static void find_lead(struct ranking *r, struct rank_row *row)
             row->slowest = i;
     }
     row->lead = row->times[row->slowest] - row->times[row->fastest];
+    row->alone = r->count > 1;
+    for (size_t i = 0; i < r->count; i++)
+        row->alone &= i == row->fastest || row->times[i] == NL_NULL_I64;
     for (size_t i = 0; i < r->count; i++)
         if (i != row->fastest && row->times[i] != NL_NULL_I64)
             row->tie |= is_row_tie(r, row, i);
 }
 
+/* What one candidate alone has weighs all of its time. */
+static int64_t weight_of(const struct rank_row *row)
+{
+    return row->alone ? row->times[row->fastest] : row->lead;
+}
+
 static int by_lead(const void *left, const void *right)
 {
     const struct rank_row *a = left, *b = right;
-    if (a->lead != b->lead)
-        return a->lead > b->lead ? -1 : 1;
+    if (weight_of(a) != weight_of(b))
+        return weight_of(a) > weight_of(b) ? -1 : 1;
     int order = diff_text_order(a->name, b->name);
     return order ? order : (int)a->group - (int)b->group;
 }
@@ -296,126 +323,6 @@ struct nl_apart rank_row_apart(const struct ranking *r, const struct rank_row *r
     return nl_apart_of(a, n, b, m, &first->input->noise);
 }
 
-/* ---- why ---- */
-
-/* Names of a candidate's parts that are in a row. */
-static struct nl_str *names_in(const struct rank_level *level, const struct rank_row *row,
-                               size_t candidate, size_t *count)
-{
-    const struct diff_parts *parts = &level->parts[candidate];
-    struct nl_str *names = nl_alloc((parts->count + 1) * sizeof *names);
-    *count = 0;
-    for (size_t i = 0; i < parts->count; i++)
-        if (level->row_of[candidate][i] == row->id)
-            names[(*count)++] = parts->items[i].name;
-    return names;
-}
-
-/* The parts inside those of a row, of one candidate, by their own names. */
-static void take_inside(struct diff_parts *out, const struct rank_level *level,
-                        const struct rank_row *row, const struct diff_parts *inside,
-                        size_t candidate)
-{
-    size_t count;
-    struct nl_str *names = names_in(level, row, candidate, &count);
-    for (size_t i = 0; i < inside->count; i++) {
-        const struct diff_part *one = &inside->items[i];
-        const char *cut = memchr(one->name.ptr, DIFF_INSIDE, one->name.len);
-        bool wanted = false;
-        struct nl_str outer = {one->name.ptr, cut ? (size_t)(cut - one->name.ptr) : 0};
-        for (size_t k = 0; cut && k < count && !wanted; k++)
-            wanted = nl_str_eq(names[k], outer);
-        if (!wanted)
-            continue;
-        size_t skip = outer.len + 1;
-        struct diff_part *part = diff_part_add(
-            out, one->group, (struct nl_str){one->name.ptr + skip, one->name.len - skip});
-        part->owner = nl_str("one"); /* what is left over is what the other has instead */
-        part->category = one->category;
-        part->count = one->count;
-        part->gross = one->gross;
-        part->mean = one->mean;
-    }
-    nl_free(names);
-}
-
-static void put_name(struct nl_buf *text, struct nl_str name)
-{
-    nl_elide_name(text, nl_short_kernel(name), NL_RANK_NAME_WIDTH);
-}
-
-/* One row of the pairing of the slowest with the fastest, whose time fell. */
-static void put_reason(struct nl_buf *text, const struct diff_row *row, double slow_units,
-                       double fast_units)
-{
-    char before[NL_UNIT_TEXT], now[NL_UNIT_TEXT];
-    double calls[2] = {(double)row->base_count / slow_units,
-                       (double)row->changed_count / fast_units};
-    if (text->len)
-        nl_buf_text(text, "; ");
-    if (!row->changed.ptr) {
-        nl_buf_text(text, "no ");
-        put_name(text, row->base);
-        nl_buf_format(text, " (%s there)", nl_format_ns(before, row->base_ns));
-        return;
-    }
-    put_name(text, row->changed);
-    bool fewer = row->by_count != NL_NULL_I64 && row->by_count < row->by_time;
-    if (row->match != DIFF_SAME && row->match != DIFF_RENAMED) {
-        nl_buf_text(text, " instead of ");
-        put_name(text, row->base);
-    } else if (fewer) {
-        nl_buf_format(text, " runs %.3g times, not %.3g", calls[1], calls[0]);
-    } else if (row->changed_ns > 0) {
-        nl_buf_format(text, " takes %.3g of the time",
-                      (double)row->changed_ns / (double)row->base_ns);
-    }
-    nl_buf_format(text, " (%s, not %s)", nl_format_ns(now, row->changed_ns),
-                  nl_format_ns(before, row->base_ns));
-}
-
-static const char *reason_of(struct ranking *r, const struct rank_level *level,
-                             const struct rank_row *row, const struct diff_parts *inside)
-{
-    struct diff_parts slow = {0}, fast = {0};
-    struct diff_rows rows = {0};
-    struct nl_buf text;
-    struct diff_side *sides[2] = {&r->items[row->slowest].side, &r->items[row->fastest].side};
-    take_inside(&slow, level, row, &inside[row->slowest], row->slowest);
-    take_inside(&fast, level, row, &inside[row->fastest], row->fastest);
-    diff_pair(&rows, sides[0], &slow, sides[1], &fast, false);
-    nl_buf_init(&text, SENTENCE);
-    for (size_t i = 0, told = 0; i < rows.count && told < REASONS; i++) {
-        const struct diff_row *one = &rows.items[i];
-        if ((double)(one->base_ns - one->changed_ns) < MATTERS_SHARE * (double)row->lead)
-            continue;
-        put_reason(&text, one, (double)sides[0]->units, (double)sides[1]->units);
-        told++;
-    }
-    const char *out = text.len ? nl_arena_text(&r->report->arena, text.ptr, text.len) : NULL;
-    nl_buf_release(&text);
-    diff_rows_release(&rows);
-    diff_parts_release(&slow);
-    diff_parts_release(&fast);
-    return out;
-}
-
-static void explain(struct ranking *r, struct rank_level *level, enum diff_lens inner)
-{
-    struct diff_parts inside[NL_RANK_MOST] = {0};
-    bool known = inner != DIFF_LENSES;
-    for (size_t i = 0; i < r->count && known; i++)
-        known = diff_parts_make(&inside[i], &r->items[i].side, inner);
-    double least = LEAST_LEAD * r->order[0]->time;
-    for (size_t i = 0; i < level->count && i < EXPLAINED && known; i++) {
-        struct rank_row *row = &level->rows[i];
-        if (row->group != DIFF_IDLE && row->lead > 0 && (double)row->lead >= least)
-            row->because = reason_of(r, level, row, inside);
-    }
-    for (size_t i = 0; i < r->count; i++)
-        diff_parts_release(&inside[i]);
-}
-
 /* ---- all levels ---- */
 
 static bool make_parts(struct ranking *r, struct rank_level *level, enum diff_lens lens)
@@ -428,6 +335,57 @@ static bool make_parts(struct ranking *r, struct rank_level *level, enum diff_le
         level->parts[i] = (struct diff_parts){0};
     }
     return made;
+}
+
+static int by_owner(const void *left, const void *right)
+{
+    const struct diff_part *const *a = left, *const *b = right;
+    return diff_text_order((*a)->owner, (*b)->owner);
+}
+
+/* Parts of one kind of node (Conv, MatMul, …) added up. */
+static void add_types(struct diff_parts *out, const struct diff_parts *parts)
+{
+    const struct diff_part **order = nl_alloc((parts->count + 1) * sizeof *order);
+    struct diff_part *type = NULL;
+    for (size_t i = 0; i < parts->count; i++)
+        order[i] = &parts->items[i];
+    if (parts->count)
+        qsort(order, parts->count, sizeof *order, by_owner);
+    for (size_t i = 0; i < parts->count; i++) {
+        if (!i || by_owner(&order[i - 1], &order[i])) {
+            type = diff_part_add(out, order[i]->group, order[i]->owner);
+            if (!type->name.len)
+                type->name = nl_str("(no type)");
+        }
+        type->mean = diff_sum(type->mean, order[i]->mean);
+        for (size_t k = 0; k < DIFF_BLOCKS; k++)
+            type->blocks[k] = diff_sum(type->blocks[k], order[i]->blocks[k]);
+    }
+    nl_free(order);
+}
+
+static bool have_types(const struct rank_candidate *c)
+{
+    for (size_t i = 0; i < c->parts.count; i++)
+        if (c->parts.items[i].owner.len)
+            return true;
+    return false;
+}
+
+static bool make_types(struct ranking *r, struct rank_level *level)
+{
+    bool made = r->unit == DIFF_BY_HOST || r->unit == DIFF_BY_LAYER;
+    for (size_t i = 0; i < r->count && made; i++)
+        made = have_types(&r->items[i]);
+    for (size_t i = 0; i < r->count && made; i++)
+        add_types(&level->parts[i], &r->items[i].parts);
+    return made;
+}
+
+const struct rank_level *rank_telling_level(const struct ranking *r)
+{
+    return &r->levels[r->levels[RANK_TYPES].count ? RANK_TYPES : RANK_OPERATORS];
 }
 
 /* The candidates' own parts, which stay theirs. */
@@ -445,7 +403,8 @@ void rank_levels_find(struct ranking *r)
     for (size_t at = 0; at < RANK_LEVELS; at++) {
         struct rank_level *level = &r->levels[at];
         struct nodes nodes = {0};
-        bool made = at != RANK_KERNELS && make_parts(r, level, levels[at].lens);
+        bool made = at == RANK_TYPES ? make_types(r, level)
+                                     : at != RANK_KERNELS && make_parts(r, level, levels[at].lens);
         by_operator |= made && at == RANK_OPERATORS;
         bool names = by_operator ? at == RANK_KERNELS : at == RANK_OPERATORS;
         if (names) /* without operators the first table is of whatever was measured */
@@ -455,7 +414,7 @@ void rank_levels_find(struct ranking *r)
         list_nodes(&nodes, level, r->count);
         pair_all(&nodes, r, level, names && r->unit <= DIFF_BY_WORK);
         make_rows(r, &nodes, level);
-        explain(r, level, names ? DIFF_LENSES : levels[at].inside);
+        rank_level_explain(r, level, names ? DIFF_LENSES : levels[at].inside);
         nl_free(nodes.items);
     }
 }
@@ -508,8 +467,10 @@ struct nl_result *rank_level_table(const struct ranking *r, size_t at)
             continue;
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_cell_text(result, row->name.len ? row->name : nl_str("(no name)"));
-        cells[1] = nl_cell_text(result, nl_str(rank_word(&r->items[row->fastest])));
-        cells[2] = nl_cell_i64(row->lead);
+        if (!row->alone) {
+            cells[1] = nl_cell_text(result, nl_str(rank_word(&r->items[row->fastest])));
+            cells[2] = nl_cell_i64(row->lead);
+        }
         if (row->fastest != row->slowest) {
             struct nl_apart apart = rank_row_apart(r, row, row->fastest, row->slowest);
             cells[3] = nl_cell_f64(exp(apart.shift));

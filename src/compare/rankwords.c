@@ -10,6 +10,7 @@
 #include "tables/shortname.h"
 
 #define SENTENCE ((size_t)1 << 12)
+#define CLOSE    0.1
 #define REASON   200 /* bytes of a row's reason in a sentence */
 
 static void add_headline(struct ranking *r, struct nl_buf *text)
@@ -54,6 +55,11 @@ static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_ro
 {
     char time[NL_UNIT_TEXT];
     nl_elide_name(text, nl_short_kernel(row->name), NL_RANK_NAME_WIDTH);
+    if (row->alone) {
+        nl_buf_format(text, " (%s) is in %s alone", nl_format_ns(time, row->times[row->fastest]),
+                      rank_word(&r->items[row->fastest]));
+        return;
+    }
     nl_buf_format(text, " is fastest in %s, by %s", rank_word(&r->items[row->fastest]),
                   nl_format_ns(time, row->lead));
     if (row->because && strlen(row->because) < REASON)
@@ -62,8 +68,9 @@ static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_ro
 
 static void say_where(struct ranking *r, struct nl_buf *text)
 {
-    const struct rank_level *level = &r->levels[RANK_OPERATORS];
-    for (size_t i = 0; i < level->count && i < 3 && level->rows[i].lead > 0; i++) {
+    const struct rank_level *level = rank_telling_level(r);
+    for (size_t i = 0;
+         i < level->count && i < 3 && (level->rows[i].lead > 0 || level->rows[i].alone); i++) {
         nl_buf_text(text, i ? "; " : "Where: ");
         say_row(r, text, &level->rows[i]);
     }
@@ -76,7 +83,7 @@ static void say_where(struct ranking *r, struct nl_buf *text)
 static void say_beaten(struct ranking *r, struct nl_buf *text)
 {
     size_t best = (size_t)(r->order[0] - r->items);
-    const struct rank_level *level = &r->levels[RANK_OPERATORS];
+    const struct rank_level *level = rank_telling_level(r);
     int64_t most = 0;
     const struct rank_row *found = NULL;
     for (size_t i = 0; i < level->count; i++) {
@@ -252,6 +259,12 @@ static void say_unknown(struct ranking *r, struct nl_buf *text, const struct nl_
     add_headline(r, text);
 }
 
+/* A tie that more captures would hardly undo. */
+static bool is_close(const struct ranking *r)
+{
+    return rank_apart(r->order[0], r->order[1]).high < log(1 + CLOSE);
+}
+
 static void say_advice(struct ranking *r, struct nl_buf *text)
 {
     struct nl_buf same, unknown;
@@ -266,8 +279,10 @@ static void say_advice(struct ranking *r, struct nl_buf *text)
                           "(table conditions says what differs).");
     else if (rank_is_tie(r, r->order[1]))
         nl_buf_format(text,
-                      "Recommendation: %s and %s are a tie: choose by price, or record more "
-                      "captures of both.",
+                      is_close(r) ? "Recommendation: %s and %s are a tie: choose by price, or "
+                                    "record more captures of both."
+                                  : "Recommendation: none yet between %s and %s: their times "
+                                    "vary too much; record more captures of both.",
                       rank_word(r->order[0]), rank_word(r->order[1]));
     else
         nl_buf_format(text, "Recommendation: %s, for %.*s.", rank_word(r->order[0]),
