@@ -9,9 +9,9 @@
 #include "tables/answer.h"
 #include "tables/shortname.h"
 
-#define SENTENCE ((size_t)1 << 12)
-#define CLOSE    0.1
-#define REASON   200 /* bytes of a row's reason in a sentence */
+#define SENTENCE    ((size_t)1 << 12)
+#define CLOSE_RATIO 0.1 /* more than the fastest: hardly another with more captures */
+#define REASON      200 /* bytes of a row's reason in a sentence */
 
 static void add_headline(struct ranking *r, struct nl_buf *text)
 {
@@ -262,7 +262,7 @@ static void say_unknown(struct ranking *r, struct nl_buf *text, const struct nl_
 /* A tie that more captures would hardly undo. */
 static bool is_close(const struct ranking *r)
 {
-    return rank_apart(r->order[0], r->order[1]).high < log(1 + CLOSE);
+    return rank_apart(r->order[0], r->order[1]).high < log(1 + CLOSE_RATIO);
 }
 
 static void say_advice(struct ranking *r, struct nl_buf *text)
