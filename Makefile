@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test torture wholefuzz mutants bench bench-readers bench-overhead fuzz lint format install wheel asan tsan test-frameworks docs clean
+.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz lint format install wheel asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -41,6 +41,10 @@ torture: all
 WHOLEFUZZ_RUNS ?= 3000
 wholefuzz: asan
 	@NEUROLENS=build-asan/neurolens KEEP=build-asan/wholefuzz python3 tests/wholefuzz.py $(WHOLEFUZZ_RUNS) $$$$
+
+# No share over 1 in the answers about any profile of ../shared: minutes.
+shares: all
+	@python3 tests/shares.py --all
 
 # Changes one line at a time and counts what no test notices; takes about half a minute each.
 mutants:

@@ -316,6 +316,17 @@ def threads():
             return wrong
         if not 0.29 < times.get(tid, 0) < most:
             return "on a processor: %s" % times
+    return not_listed(run, by_thread, times)
+
+
+def not_listed(run, by_thread, times):
+    """A thread that computes and never calls anything that is recorded is a thread all the same."""
+    done = neurolens(["analyze", run.path, "--section", "threads", "--format", "json"])
+    listed = {row["thread"]: row for row in json.loads(done.stdout)["result"]["threads"]}
+    for tid, samples in by_thread.items():
+        row = listed.get(tid)
+        if not row or abs(row["on_cpu_ns"] / SECOND - times[tid]) > 1e-6 or row["samples"] < len(samples):
+            return "thread %d is listed as %s" % (tid, row)
     return None
 
 

@@ -424,6 +424,10 @@ def efficiency(tally, folder):
     tally.check("MFU of FLOPs as told, tokens per second",
                 abs(row["mfu"] - 1e11 / 1e-3 / PEAKS["bf16"]) < 1e-9 and
                 abs(row["tokens_per_s"] - 1024e3) < 1e-6, row)
+    other = write(folder, "other-steps.json", trace_of(events, {"id": 0, "name": "NVIDIA A100-PG509-200"}))
+    said = neurolens(["analyze", other, "--section", "efficiency", "--no-cache"])
+    tally.check("why there is no MFU", "MFU unknown: the peaks of NVIDIA A100-PG509-200" in
+                " ".join(said.stdout.split()), said.describe())
     bad = neurolens(["analyze", path, "--flops-per-step", "many"])
     tally.check("--flops-per-step takes a number", bad.status == 2, bad.describe())
 

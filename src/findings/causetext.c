@@ -170,7 +170,7 @@ void nl_find(const struct nl_scene *scene, struct nl_finding *finding, int64_t c
     if (over > 1)
         over = 1;
     finding->cost_ns = cost_ns;
-    finding->cost_share = scene->parts->starts_unknown ? (double)NAN : share;
+    finding->cost_share = scene->parts->starts_unknown ? (double)NAN : share < 1 ? share : 1;
     finding->saving_ns[0] = cost_ns / 2;
     finding->saving_ns[1] = cost_ns;
     finding->severity = share >= critical_share ? NL_SEVERITY_CRITICAL : NL_SEVERITY_WARNING;

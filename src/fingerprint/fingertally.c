@@ -235,16 +235,18 @@ static void fold_rest(struct nl_print_list *list)
 
 static void share_out(struct nl_print_list *list)
 {
+    double all = 0;
     list->calls = 0;
     list->total_ns = 0;
     for (size_t i = 0; i < list->count; i++) {
+        all += (double)list->items[i].total_ns;
         list->calls += list->items[i].count;
         list->total_ns = plus(list->total_ns, list->items[i].total_ns);
     }
     double mean = list->calls ? (double)list->total_ns / (double)list->calls : 0;
     for (size_t i = 0; i < list->count; i++) {
         struct nl_print_item *item = &list->items[i];
-        item->share = list->total_ns > 0 ? (double)item->total_ns / (double)list->total_ns
+        item->share = list->total_ns > 0 ? (double)item->total_ns / all /* which cannot saturate */
                                          : (double)item->count / (double)list->calls;
         if (mean > 0)
             item->values[NL_PRINT_RELATIVE] = item->values[NL_PRINT_LATENCY] / mean;

@@ -40,6 +40,15 @@ struct nl_cell nl_answer_share(int64_t part, int64_t whole)
     return nl_cell_f64(whole ? (double)part / (double)whole : NL_NULL_F64);
 }
 
+struct nl_cell nl_answer_told_share(int64_t part, int64_t whole)
+{
+    const double rounding = 1e-5; /* files tell totals in microseconds */
+    double share = whole ? (double)part / (double)whole : (double)NL_NULL_F64;
+    if (share > 1 && share <= 1 + rounding)
+        share = 1;
+    return nl_cell_f64(share >= 0 && share <= 1 ? share : (double)NL_NULL_F64);
+}
+
 void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, int64_t whole)
 {
     cells[NL_STATS_count] = nl_answer_count(stats->count);

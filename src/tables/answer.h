@@ -33,6 +33,8 @@ struct nl_cell nl_answer_static(const char *text);           /* borrowed; NULL �
 struct nl_cell nl_answer_count(uint64_t value);              /* NL_NULL_U64 → NULL */
 struct nl_cell nl_answer_u32(uint32_t value);                /* NL_NULL_U32 → NULL */
 struct nl_cell nl_answer_share(int64_t part, int64_t whole); /* NULL when whole is 0 */
+/* The same of what a file tells: NULL also when part is negative, or above whole by more than rounding. */
+struct nl_cell nl_answer_told_share(int64_t part, int64_t whole);
 
 /* Whole percentile of ascending values, count > 0, as the statistics' median and p95. */
 struct nl_cell nl_answer_percentile(const int64_t *sorted, size_t count, unsigned percent);

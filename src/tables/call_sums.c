@@ -54,7 +54,7 @@ static void call_sums_add_row(struct nl_result *result, const struct nl_trace *t
     cells[AT_total_ns] = nl_cell_i64(call->total_ns[row]);
     cells[AT_self_ns] = nl_cell_i64(call->self_ns[row]);
     if (call->self_ns[row] != NL_NULL_I64)
-        cells[AT_share] = nl_answer_share(call->self_ns[row], sums[module]);
+        cells[AT_share] = nl_answer_told_share(call->self_ns[row], sums[module]);
     if (calls > 0 && call->total_ns[row] != NL_NULL_I64)
         cells[AT_mean_ns] = nl_cell_f64((double)call->total_ns[row] / (double)calls);
 }

@@ -260,8 +260,8 @@ static void cpu_samples_add_rows(struct work *work, const struct kind *kind)
         cells[AT_function] = nl_answer_name(result, work->trace, function->name);
         cells[AT_place] = nl_answer_name(result, work->trace, function->place);
         cells[AT_samples] = nl_answer_count(function->samples);
-        cells[AT_share] = nl_answer_share(function->self, whole);
-        cells[AT_total_share] = nl_answer_share(function->total, whole);
+        cells[AT_share] = nl_answer_told_share(function->self, whole);
+        cells[AT_total_share] = nl_answer_told_share(function->total, whole);
         cells[AT_self_weight] = nl_cell_i64(function->self);
         cells[AT_total_weight] = nl_cell_i64(function->total);
         cells[AT_unit] = kind->weighed ? nl_answer_name(result, work->trace, kind->unit)

@@ -183,6 +183,37 @@ static void efficiency_add_row(struct nl_result *result, const struct nl_trace *
         cells[SOURCE] = nl_cell_text(result, nl_str(row->peaks->source));
 }
 
+/* Why a device that multiplied matrices has no MFU, and what tells it; NULL: all have one, or did not. */
+static const char *why_unknown(struct nl_result *result, const struct nl_efficiency *rows,
+                               size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct nl_device_peaks *peaks = rows[i].peaks;
+        if (!isnan(rows[i].mfu) || isnan(rows[i].flops))
+            continue;
+        if (!peaks->product)
+            return "MFU unknown: the profile does not name the device, so its peaks are not known";
+        if (!peaks->known)
+            return nl_arena_format(&result->arena,
+                                   "MFU unknown: the peaks of %s are not in the list of devices "
+                                   "(data/gpus.yaml)",
+                                   peaks->product);
+        return nl_arena_format(&result->arena, "MFU unknown: no peak of %s for %s is known",
+                               peaks->product, work_type_name(rows[i].type));
+    }
+    return NULL;
+}
+
+static const char *note_of(struct nl_result *result, const struct nl_efficiency *rows, size_t count,
+                           struct nl_memo *memo)
+{
+    const char *known = nl_work_coverage(result, nl_memo_works(memo));
+    const char *why = why_unknown(result, rows, count);
+    if (!why || !known)
+        return why ? why : known;
+    return nl_arena_format(&result->arena, "%s; %s", why, known);
+}
+
 static struct nl_result *efficiency_run(const struct nl_trace *trace,
                                         const struct nl_analyze_options *options,
                                         struct nl_job *job, struct nl_err *err)
@@ -200,7 +231,7 @@ static struct nl_result *efficiency_run(const struct nl_trace *trace,
     result->note = broken
                        ? "over 100 % of the peak is not possible: the measurement, the FLOPs told "
                          "or the peak is wrong"
-                       : nl_work_coverage(result, nl_memo_works(options->memo));
+                       : note_of(result, rows, count, options->memo);
     nl_free(rows);
     return result;
 }

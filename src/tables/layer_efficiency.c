@@ -64,6 +64,7 @@ static struct nl_result *layer_efficiency_run(const struct nl_trace *trace,
         result->note =
             "no module or range launched operators whose work and roofs are known; record "
             "with_modules=True (or NVTX ranges) and record_shapes=True";
+    nl_roof_note(result);
     return result;
 }
 

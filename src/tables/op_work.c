@@ -79,6 +79,7 @@ static struct nl_result *op_work_run(const struct nl_trace *trace,
         op_work_add_row(result, trace, order[i], total);
     nl_answer_settle(result, "total_ns");
     result->note = nl_work_coverage(result, nl_memo_works(options->memo));
+    nl_roof_note(result);
     nl_free(order);
     return result;
 }

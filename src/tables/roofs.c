@@ -100,6 +100,7 @@ static struct nl_result *roofs_run(const struct nl_trace *trace,
         if (roofs->items[i].kind != NL_ROOF_STEP) /* step_efficiency has them */
             roofs_add_row(result, trace, &roofs->items[i]);
     result->note = say_peaks(result, trace, nl_memo_peaks(options->memo));
+    nl_roof_note(result);
     return result;
 }
 

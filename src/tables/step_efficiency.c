@@ -96,6 +96,7 @@ static struct nl_result *step_efficiency_run(const struct nl_trace *trace,
     else
         result->note = found->count ? "no operator with known work starts kernels in a step"
                                     : "no steps were found";
+    nl_roof_note(result);
     nl_free(rows);
     return result;
 }

@@ -14,12 +14,15 @@
     C(calls, NULL, COUNT)                                                                          \
     C(start_ns, "first", NS)                                                                       \
     C(busy_ns, "busy", NS)                                                                         \
-    C(share, NULL, SHARE)
+    C(share, NULL, SHARE)                                                                          \
+    C(on_cpu_ns, "on CPU", NS)                                                                     \
+    C(samples, NULL, COUNT)
 NL_COLUMNS(COLUMNS);
 
 struct tally {
-    uint64_t events, ops, calls;
-    struct nl_intervals busy;
+    uint64_t events, ops, calls, samples;
+    struct nl_intervals busy, on_cpu;
+    bool watched; /* its switches onto processors were recorded */
 };
 
 static bool is_work(const struct nl_trace *trace, uint32_t lane)
@@ -46,6 +49,53 @@ static void collect_lane(struct tally *tally, const struct nl_scope *scope, uint
     }
 }
 
+/* Intervals in which the thread ran on a processor. */
+static void collect_runs(struct tally *tally, const struct nl_scope *scope, uint32_t lane)
+{
+    const struct nl_trace *trace = scope->trace;
+    uint32_t first = trace->lane.first[lane];
+    tally->watched = true;
+    for (uint32_t slice = first; slice < first + trace->lane.count[lane]; slice++) {
+        int64_t start, end;
+        if (trace->slice.kind[slice] == NL_KIND_SCHED && nl_scope_slice(scope, slice, &start, &end))
+            nl_intervals_add(&tally->on_cpu, start, end);
+    }
+}
+
+static void collect_samples(struct tally *tallies, const struct nl_scope *scope)
+{
+    const struct nl_trace *trace = scope->trace;
+    const struct nl_sample_table *sample = &trace->sample;
+    for (uint32_t row = 0; row < sample->rows; row++) {
+        uint32_t lane = sample->lane[row];
+        if (lane == NL_NULL_ROW || trace->lane.thread[lane] == NL_NULL_ROW ||
+            sample->ts[row] == NL_NULL_I64 || !nl_scope_moment(scope, lane, sample->ts[row]))
+            continue;
+        tallies[trace->lane.thread[lane]].samples++;
+    }
+}
+
+static void collect(struct tally *tallies, const struct nl_scope *scope)
+{
+    const struct nl_trace *trace = scope->trace;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        uint32_t thread = trace->lane.thread[lane];
+        if (thread == NL_NULL_ROW || !nl_scope_lane(scope, lane))
+            continue;
+        if (is_work(trace, lane))
+            collect_lane(&tallies[thread], scope, lane);
+        else if (trace->lane.kind[lane] == NL_LANE_SCHED)
+            collect_runs(&tallies[thread], scope, lane);
+    }
+    collect_samples(tallies, scope);
+}
+
+/* A thread is listed when anything of it was recorded: one that only computes has no events. */
+static bool was_seen(const struct tally *tally)
+{
+    return tally->events || tally->busy.count || tally->samples || tally->on_cpu.count;
+}
+
 static void threads_add_row(struct nl_result *result, const struct nl_scope *scope, uint32_t thread,
                             struct tally *tally)
 {
@@ -65,6 +115,11 @@ static void threads_add_row(struct nl_result *result, const struct nl_scope *sco
     cells[AT_events] = nl_answer_count(tally->events);
     cells[AT_ops] = nl_answer_count(tally->ops);
     cells[AT_calls] = nl_answer_count(tally->calls);
+    if (tally->watched) {
+        nl_intervals_normalise(&tally->on_cpu);
+        cells[AT_on_cpu_ns] = nl_cell_i64(nl_intervals_length(&tally->on_cpu));
+    }
+    cells[AT_samples] = nl_answer_count(tally->samples);
     if (tally->busy.count)
         cells[AT_start_ns] = nl_cell_i64(tally->busy.items[0].start - trace->first_ts);
     cells[AT_busy_ns] = nl_cell_i64(busy);
@@ -80,14 +135,13 @@ static struct nl_result *threads_run(const struct nl_trace *trace,
     struct nl_scope scope;
     nl_scope_init(&scope, trace, &options->window);
     struct tally *tallies = nl_zalloc((trace->thread.rows + (size_t)1) * sizeof *tallies);
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        if (is_work(trace, lane) && nl_scope_lane(&scope, lane))
-            collect_lane(&tallies[trace->lane.thread[lane]], &scope, lane);
+    collect(tallies, &scope);
     struct nl_result *result = NL_ANSWER_NEW("threads", NULL, columns);
     for (uint32_t thread = 0; thread < trace->thread.rows; thread++) {
-        if (tallies[thread].events || tallies[thread].busy.count)
+        if (was_seen(&tallies[thread]))
             threads_add_row(result, &scope, thread, &tallies[thread]);
         nl_intervals_release(&tallies[thread].busy);
+        nl_intervals_release(&tallies[thread].on_cpu);
     }
     nl_free(tallies);
     nl_scope_release(&scope);
@@ -103,5 +157,6 @@ const struct nl_analysis nl_analysis_threads = {
     .run = threads_run,
     .doc = "Per thread: recorded slices, operators and API calls among them, and busy = time with "
            "at least one open; share = busy / length of the profile. Time without a slice is not "
-           "known to be idle.",
+           "known to be idle: on_cpu_ns is the time on a processor, where thread switches were "
+           "recorded, and samples are those of the CPU. A thread with any of these is listed.",
 };

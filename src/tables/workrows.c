@@ -1,6 +1,8 @@
 /* workrows — see workrows.h. */
 #include "tables/workrows.h"
 
+#include "tables/lookup.h"
+
 #include "base/mem.h"
 #include "base/sum.h"
 #include "tables/answer.h"
@@ -106,4 +108,20 @@ const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works 
         "%.1f %% of the time in products of matrices%s",
         all, 100.0 * (double)sums.matrix_modelled / (double)sums.matrix,
         rest_of(result, works, sums.all));
+}
+
+void nl_roof_note(struct nl_result *result)
+{
+    const char *says =
+        "over 100 % of the roof: a cache had the data, or the measurement or the peak "
+        "is wrong";
+    ptrdiff_t column = nl_lookup_column(result, "roof_share");
+    for (size_t row = 0; column >= 0 && row < result->rows; row++) {
+        const struct nl_cell *cell = nl_result_cell(result, row, (size_t)column);
+        if (cell->type != NL_CELL_F64 || !(cell->f64 > 1))
+            continue;
+        result->note =
+            result->note ? nl_arena_format(&result->arena, "%s; %s", result->note, says) : says;
+        return;
+    }
 }

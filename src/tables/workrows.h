@@ -24,4 +24,7 @@ static inline struct nl_cell nl_cell_whole(double value)
  * were not recorded": or NULL when everything has one. In the result's arena. */
 const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works *works);
 
+/* When a share of a roof (column "roof_share") is over 1, the note says what that means. */
+void nl_roof_note(struct nl_result *result);
+
 #endif

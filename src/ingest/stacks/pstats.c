@@ -5,6 +5,9 @@
  * together, and each.
  *
  * Mind the order: a function's calls stand behind its primitive calls, a caller's before them.
+ *
+ * Calls that switch the profiler on or off are the profiler's, not the program's: they are counted in
+ * coverage and nowhere else.
  */
 #include "ingest/lib/cpuprofile.h"
 
@@ -22,6 +25,11 @@ enum meaning { MEANS_FUNCTION, MEANS_NUMBERS /* in `shared` */, MEANS_NAME };
 #define WAITING_FUNCTIONS 16
 #define WAITING_ROWS      256
 
+/* Methods of the profiler as it writes them itself. */
+static const char *const own_names[] = {"<method 'enable' of '_lsprof.Profiler' objects>",
+                                        "<method 'disable' of '_lsprof.Profiler' objects>"};
+#define OWN_NAMES (sizeof own_names / sizeof own_names[0])
+
 struct pstats {
     struct cpuprofile profile;
     struct marshal marshal;
@@ -36,7 +44,8 @@ struct pstats {
     struct nl_call_row *shared; /* numbers that later callers may refer to */
     size_t shared_count, shared_cap;
     uint32_t builtin; /* the name that stands for a file where there is none */
-    uint64_t functions, callers, odd_callers, odd_times;
+    uint32_t own_name[OWN_NAMES], own[OWN_NAMES]; /* functions by number; NL_NULL_ROW = not met */
+    uint64_t functions, callers, odd_callers, odd_times, own_calls;
 };
 
 static int sniff(const struct nl_input *input, const char **why)
@@ -123,8 +132,20 @@ static void settle(struct pstats *load)
     load->row_count = 0;
 }
 
+static bool is_own(const struct pstats *load, uint32_t function)
+{
+    for (size_t i = 0; i < OWN_NAMES; i++)
+        if (load->own[i] == function && function != NL_NULL_ROW)
+            return true;
+    return false;
+}
+
 static void add_row(struct pstats *load, const struct nl_call_row *row)
 {
+    if (is_own(load, row->stack) || is_own(load, row->caller)) {
+        load->own_calls += row->caller == NL_NULL_ROW && row->count > 0 ? (uint64_t)row->count : 0;
+        return;
+    }
     if (load->row_count == WAITING_ROWS)
         settle(load);
     load->rows[load->row_count++] = *row;
@@ -153,6 +174,13 @@ static bool read_name(struct pstats *load, uint32_t *name)
     return true;
 }
 
+static void remember_own(struct pstats *load, const struct nl_stack_row *row, uint32_t function)
+{
+    for (size_t i = 0; i < OWN_NAMES; i++)
+        if (row->name == load->own_name[i] && !row->file)
+            load->own[i] = function;
+}
+
 /* The number of a function whose key begins with `value`; NL_NULL_ROW with a problem. */
 static uint32_t read_function(struct pstats *load, struct marshal_value value)
 {
@@ -177,6 +205,7 @@ static uint32_t read_function(struct pstats *load, struct marshal_value value)
     if (row.file && line.type == MARSHAL_INTEGER && line.integer >= 0 && line.integer < NL_NULL_U32)
         row.line = (uint32_t)line.integer;
     uint32_t function = add_function(load, &row);
+    remember_own(load, &row, function);
     marshal_define(marshal, reference, MEANS_FUNCTION, function);
     return function;
 }
@@ -280,6 +309,8 @@ static void report(struct pstats *load, const struct whole_file *file)
     cpuprofile_cover(profile, "truncated: compressed data", file->cut, file->damage);
     cpuprofile_cover(profile, "functions without callers", load->odd_callers, NULL);
     cpuprofile_cover(profile, "times that are no numbers", load->odd_times, NULL);
+    cpuprofile_cover(profile, "calls of the profiler itself", load->own_calls,
+                     "they switch it on or off; left out");
     cpuprofile_cover(profile, "threads not told", 1,
                      "the profiler sees the thread it was started in only");
 }
@@ -290,6 +321,10 @@ static bool load_file(struct pstats *load, const struct whole_file *file, const 
     const void *mark = file->bytes;
     marshal_init(&load->marshal, file->bytes, file->size);
     load->builtin = cpuprofile_name(&load->profile, nl_str("~"));
+    for (size_t i = 0; i < OWN_NAMES; i++) {
+        load->own_name[i] = cpuprofile_name(&load->profile, nl_str(own_names[i]));
+        load->own[i] = NL_NULL_ROW;
+    }
     load->sample = nl_sample_row();
     load->sample.unit = cpuprofile_name(&load->profile, nl_str("ns"));
     load->sample.lane = cpuprofile_lane(&load->profile, NL_NULL_I64, NL_NULL_I64, nl_str(""));
