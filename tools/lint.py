@@ -5,6 +5,7 @@
     tools/lint.py layers     the rules whose name contains the word
 """
 import fnmatch
+import json
 import os
 import re
 import shutil
@@ -258,6 +259,23 @@ def pages():
             if not os.path.exists("docs/rooms/%s.md" % room)]
 
 
+def undescribed(node, path):
+    """Leaves of a JSON schema at which nobody says what they are."""
+    inner = dict(node.get("properties", {}))
+    if isinstance(node.get("items"), dict):
+        inner["[]"] = node["items"]
+    for name, child in inner.items():
+        yield from undescribed(child, "%s.%s" % (path, name))
+    if not node.get("properties") and "description" not in node and not inner.get("[]", {}).get("properties"):
+        yield path
+
+
+def described():
+    """what every leaf of the run document is"""
+    path = "schema/run.schema.json"
+    return ["%s: %s has no description" % (path, leaf) for leaf in undescribed(json.loads(read(path)), "")]
+
+
 def formatted():
     """clang-format has nothing to say"""
     if not shutil.which("clang-format"):
@@ -297,7 +315,7 @@ def bounds():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, notes, machine_paths, references, pages, words, formatted]
+         no_state, wide_is_static, bounds, notes, machine_paths, references, pages, words, described, formatted]
 
 
 def main():
