@@ -207,6 +207,27 @@ def recursion(folder):
     check(totals["main.py(9): sort"] == 20 * (600 + 598 + 596 + 594) * 1000, "the table sums all calls", totals)
 
 
+def thinned(folder):
+    """The same launches, of which CUPTI numbered one in five, or one in 250: then most of them are not in the file."""
+    for every in (5, 250):
+        trace = Trace()
+        for i in range(600):
+            kernel = "gemm_kernel" if i % 3 else "ncclDevKernel_SendRecv(ncclDevComm*)"
+            trace.launch(1000 + 100 * i, 5, 1010 + 100 * i, 20, kernel, stream=7 if i % 3 else 9)
+            trace.next += every - 1
+        path = trace.write(folder, "thinned%d.json" % every)
+        text = " ".join(run([path])[1].split())
+        result = json.loads(run([path], "--format", "json")[1])["result"]
+        causes = {finding["cause"] for finding in result["findings"]}
+        if every == 5:
+            check(result["answer"]["class"] != "compute" and causes & {"gpu_idle", "launch_bound_small_kernels"} and
+                  "Most events are missing" not in text, "a whole trace is judged by its gaps", (text[:300], causes))
+        else:
+            check(result["answer"]["class"] == "compute" and not causes & {"gpu_idle", "launch_bound_small_kernels"} and
+                  "carry 0.4 % of the correlation ids" in text and "Could save" not in text,
+                  "a thinned trace is not judged by its gaps", (text[:300], causes))
+
+
 def rates(folder):
     """A table of nccl-tests: 20 us and 200 GB/s; the answer names the best rate, its size, and the latency."""
     path = os.path.join(folder, "broadcast.log")
@@ -722,6 +743,7 @@ with tempfile.TemporaryDirectory() as scratch:
     several(scratch)
     recursion(scratch)
     rates(scratch)
+    thinned(scratch)
     engine(scratch)
     hot(scratch)
 verdicts()

@@ -492,7 +492,8 @@ void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
 {
     tell_steady(it);
     tell_ending(it);
-    tell_others(it, class);
+    if (it->thinned != it->thinned)
+        tell_others(it, class);
     if (class == NL_VERDICT_COMMUNICATION || it->devices < 2)
         return;
     struct nl_buf *out = nl_tell_begin(it->judged);

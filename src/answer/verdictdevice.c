@@ -12,6 +12,7 @@
 #include "tables/lookup.h"
 #include "tables/memo.h"
 #include "timeline/hostbusy.h"
+#include "timeline/thinned.h"
 
 #define CAUSE_SHARE_LEAST 0.25 /* of the time: a cause beside computing */
 #define MOST_COMPUTE      0.75
@@ -137,8 +138,23 @@ static int64_t won_inside(const struct nl_device_case *it, const struct nl_findi
     return nl_sum_near((share < 1 ? share : 1) * (double)part(it, NL_TIME_COMPUTE));
 }
 
+/* Where most events are missing: the largest of what was measured; gaps say nothing. */
+static struct group choose_measured(const struct nl_device_case *it)
+{
+    const struct group groups[] = {{NL_VERDICT_COMMUNICATION, part(it, NL_TIME_COMM)},
+                                   {NL_VERDICT_COPY, part(it, NL_TIME_COPY)},
+                                   {NL_VERDICT_COMPUTE, part(it, NL_TIME_COMPUTE)}};
+    struct group best = groups[0];
+    for (size_t i = 1; i < sizeof groups / sizeof groups[0]; i++)
+        if (groups[i].ns > best.ns)
+            best = groups[i];
+    return best;
+}
+
 static struct group choose(const struct nl_device_case *it)
 {
+    if (it->thinned == it->thinned)
+        return choose_measured(it);
     struct group best = largest(it);
     int64_t compute = part(it, NL_TIME_COMPUTE), total = it->parts.total;
     int64_t ns = best.class == NL_VERDICT_COPY || best.class == NL_VERDICT_COMMUNICATION ||
@@ -347,10 +363,22 @@ static tell_fn *const tellers[NL_VERDICT_CLASSES] = {
     [NL_VERDICT_IDLE] = nl_device_tell_idle,
 };
 
+static void tell_thinned(struct nl_device_case *it)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_share(
+        out, "Most events are missing, the trace was filtered or sampled: its CUDA calls carry ",
+        it->thinned);
+    nl_buf_text(
+        out, " of the correlation ids between the first and the last (whole traces: 5 % and more). "
+             "Times are lower bounds, gaps are no idle time.");
+    nl_tell_note(it->judged);
+}
+
 static bool judge_timeline(struct nl_judged *judged)
 {
     size_t count;
-    struct nl_device_case it = {.judged = judged};
+    struct nl_device_case it = {.judged = judged, .thinned = nl_thinned(judged->trace)};
     if (!nl_time_parts(judged, &it.parts))
         return false;
     it.row = nl_memo_breakdown(judged->options->memo, &count)[it.parts.device];
@@ -369,7 +397,9 @@ static bool judge_timeline(struct nl_judged *judged)
     it.inside_ns = won_inside(&it, it.inside);
     tellers[group.class](&it, group.ns);
     int64_t saving = group.class == NL_VERDICT_COMPUTE ? NL_NULL_I64 : promised(&it, group);
-    if (saving != NL_NULL_I64)
+    if (it.thinned == it.thinned)
+        tell_thinned(&it);
+    else if (saving != NL_NULL_I64)
         put_saving(&it, saving);
     else if (it.inside)
         put_saving(&it, it.inside_ns);

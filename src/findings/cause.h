@@ -62,6 +62,7 @@ struct nl_cause {
     const char *doc; /* signal, thresholds, formula and source: docs/findings.md */
     struct nl_need needs[NL_NEEDS_MAX];
     unsigned need_count;
+    bool of_gaps; /* judges times in which nothing was recorded: not where events were taken out */
     enum nl_verdict (*evaluate)(struct nl_scene *scene, struct nl_finding *finding);
     const char *not_this_if; /* what to do about it: remedies.def */
 };

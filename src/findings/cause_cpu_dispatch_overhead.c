@@ -63,6 +63,7 @@ const struct nl_cause nl_cause_cpu_dispatch_overhead = {
         "calls: over half of all host-late idle time and over 10 % of wall; critical over 30 %.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if =
         "the gaps begin in a wait (sync_calls), are long (input, start-up), or the launch "

@@ -53,6 +53,7 @@ const struct nl_cause nl_cause_cpu_starved = {
            "scheduler's switches.",
     .needs = {{NL_T_slice, NULL}},
     .need_count = 1,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if =
         "the thread waits for something (then it is not ready), or the device works meanwhile",

@@ -124,6 +124,7 @@ const struct nl_cause nl_cause_cuda_graph_absent = {
            "graph launch, and host-late gaps spent dispatching over 10 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "steps differ (dynamic shapes), or graphs are used already",
 };

@@ -66,6 +66,7 @@ const struct nl_cause nl_cause_cuda_graph_partial = {
            "20 %. Late launches: the CPU between replays; others: inside a replay.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "the gaps lie in front of kernels that are launched one by one "
                    "(launch_bound_small_kernels), or "

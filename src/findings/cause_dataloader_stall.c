@@ -131,6 +131,7 @@ const struct nl_cause nl_cause_dataloader_stall = {
            "20 %.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "the device works while data is fetched (only idle time counts), or fetching "
                    "happens on threads that launch nothing",

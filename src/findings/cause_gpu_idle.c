@@ -315,6 +315,7 @@ const struct nl_cause nl_cause_gpu_idle = {
         "them one by one.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "the device copies (copies count as work), or one single gap is nearly all of "
                    "it (a phase, not a pattern: confidence is lowered)",

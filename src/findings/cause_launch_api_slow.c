@@ -81,6 +81,7 @@ const struct nl_cause nl_cause_launch_api_slow = {
            "inside launch calls (of at most 1 ms) over 2 % of wall; critical over 10 %.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if =
         "the calls wait because the queue is full: then the device is busy and no idle time "

@@ -40,6 +40,7 @@ const struct nl_cause nl_cause_launch_bound_small_kernels = {
         "1 ms spent dispatching (no wait before them) over 10 % of wall; critical over 30 %.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if =
         "the queue is full (under 20 % of launches start within 20 us): then small kernels "

@@ -64,6 +64,7 @@ const struct nl_cause nl_cause_launch_latency_gap = {
         "kernel_wait), over 5 % of wall; critical over 20 %. Saving leaves 1 µs per gap.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "the gap is longer (something else is waited for), or the launch came late",
 };

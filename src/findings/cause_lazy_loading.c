@@ -69,6 +69,7 @@ const struct nl_cause nl_cause_lazy_loading = {
            "critical over 30 %.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "the calls wait for a full launch queue (then their kernels begin much later), "
                    "or the code is "

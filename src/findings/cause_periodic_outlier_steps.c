@@ -170,6 +170,7 @@ const struct nl_cause nl_cause_periodic_outlier_steps = {
            "(nsys-ai: 1.5 times; "
            "TensorBoard: 3 standard deviations), and together over 5 % of wall more than the "
            "median would. Cost: that.",
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "slow steps have other work by design (accumulation, longer sequences): then "
                    "most steps differ, "

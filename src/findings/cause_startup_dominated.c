@@ -70,6 +70,7 @@ const struct nl_cause nl_cause_startup_dominated = {
            "while code is loaded or "
            "compiled, graphs are captured) takes over half of the account's time, and 100 ms at "
            "least.",
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "the program is short by nature and starts anew for every request: then "
                    "start-up is the thing to "

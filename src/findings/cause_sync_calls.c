@@ -97,6 +97,7 @@ const struct nl_cause nl_cause_sync_calls = {
            "length is not counted. Warning over 2 % of wall, critical over 10 %.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
+    .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "the calls wait for a device that stays busy, or the device was idle before the "
                    "call began (neither is counted)",

@@ -4,6 +4,7 @@
  */
 #include "findings/finding.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "findings/advice.h"
@@ -14,6 +15,7 @@
 #include "findings/ranking.h"
 #include "findings/remedy.h"
 #include "findings/scene.h"
+#include "timeline/thinned.h"
 
 static const struct {
     const struct nl_cause *cause;
@@ -143,7 +145,7 @@ static struct nl_findings *find(const struct nl_trace *trace,
     if (!scenes.count)
         nl_scenes_init_cpu(&hosts, trace, options, &findings->arena);
     const struct nl_account *account = nl_memo_account(options->memo);
-    bool cancelled = false;
+    bool cancelled = false, thinned = !isnan(nl_thinned(trace));
     for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
         const struct nl_cause *cause = causes[i].cause;
         const struct nl_scenes *asked = is_about_cpu(cause, &scenes) ? &hosts : &scenes;
@@ -157,6 +159,9 @@ static struct nl_findings *find(const struct nl_trace *trace,
         else if (need)
             abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
                     nl_advice_record(trace, need));
+        else if (thinned && cause->of_gaps)
+            abstain(findings, cause->id, "most events are missing: it was filtered or sampled",
+                    NULL);
         else
             judge(findings, asked, account, i);
     }
