@@ -390,11 +390,55 @@ def planted(folder):
         if culprit:
             check(re.search(culprit, (answer["culprit"] or "") + answer["sentence"]), name + ": culprit", answer)
         bounds(name, result)
+        thresholds(name, result)
         for change in ({"shuffle": True}, {"shift": 123456789}):
             moved = json.loads(run([trace.write(folder, name + "-moved.json", **change)], "--format", "json")[1])
             other = moved["result"]["answer"]
             same = all(other[key] == answer[key] for key in ("class", "saving_ns", "culprit"))
             check(same, "%s: the same when %s" % (name, " ".join(change)), other["sentence"])
+
+
+def no_cliff(folder):
+    """Windows of one program whose kernels take 9.98 and 10.02 µs tell one story; the longer the kernels, the less sure."""
+    told = []
+    for length in (6, 9.98, 10.02, 12, 20):
+        trace = Trace()
+        launched(trace, 400, 40, length, op="aten::add")
+        result = json.loads(run([trace.write(folder, "cliff.json")], "--all", "--format", "json")[1])["result"]
+        found = [f for f in result["findings"] if f["cause"] == "launch_bound_small_kernels"]
+        told.append((result["answer"]["class"], found[0] if found else None))
+    names = [tuple(f["cause"] for f in [told[i][1]] if f) + (told[i][0],) for i in (1, 2)]
+    check(names[0] == names[1] == ("launch_bound_small_kernels", "launch"), "9.98 and 10.02 µs tell one story", names)
+    if all(told[i][1] for i in range(4)):
+        below, above = told[1][1], told[2][1]
+        check(abs(below["cost_ns"] - above["cost_ns"]) < 0.01 * below["cost_ns"], "and cost the same", (below["cost_ns"], above["cost_ns"]))
+        sure = [told[i][1]["confidence"] for i in range(4)]
+        check(sure[0] == sure[1] and sure[1] - sure[2] < 0.01 and sure[2] > sure[3], "and are as sure", sure)
+    check(told[4][1] is None, "kernels of 20 µs are not short", told[4][1] and told[4][1]["title"])
+
+
+UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "%": 0.01, "": 1}
+
+
+def thresholds(name, result):
+    """Evidence with a printed threshold of one number is on the side of it that the finding needs."""
+    asked, failing = 0, []
+    for finding in result["findings"]:
+        for evidence in finding["evidence"]:
+            words = re.match(r"(>=|<=|>|<) ([0-9.]+) ?(%|ns|us|ms|s)?( of ([a-z ]+))?$", evidence["threshold"] or "")
+            if not words:
+                continue
+            value, of = evidence["value"], words.group(5)
+            if of and not evidence["metric"].endswith("_share"):
+                if of != "wall" or not finding["cost_share"] or finding["cause"] == "copies_not_recorded":
+                    continue
+                value = value * finding["cost_share"] / finding["cost_ns"]
+            limit = float(words.group(2)) * UNITS[words.group(3) or ""]
+            asked += 1
+            if not {">": value > limit, ">=": value >= limit, "<": value < limit, "<=": value <= limit}[words.group(1)]:
+                failing.append((finding["cause"], evidence["metric"], evidence["threshold"], value))
+    if asked:
+        check(not failing, name + ": evidence keeps its thresholds", failing)
 
 
 def bounds(name, result):
@@ -727,6 +771,7 @@ def verdicts():
         faults += ["says /%s/" % p for p in verdict.get("must_not_say") or [] if re.search(p, flat, re.I)]
         result = json.loads(run(paths, "--format", "json")[1])["result"]
         one_account(verdict["file"], paths, result, len(paths) == 1)
+        thresholds(verdict["file"], result)
         answer = result["answer"]
         if answer["class"] not in [verdict["class"], *verdict.get("also_ok", [])]:
             faults.append("class " + answer["class"])
@@ -736,6 +781,7 @@ def verdicts():
 with tempfile.TemporaryDirectory() as scratch:
     planted(scratch)
     savings(scratch)
+    no_cliff(scratch)
     edits(scratch)
     pasted(scratch)
     causes(scratch)

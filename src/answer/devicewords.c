@@ -488,8 +488,25 @@ static void tell_ending(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
+/* Where calls copy and no copy was recorded, idle time may be copying. */
+static void tell_unrecorded(struct nl_device_case *it)
+{
+    const struct nl_findings *findings = it->judged->report->findings;
+    for (size_t i = 0; findings && i < findings->count; i++) {
+        const struct nl_finding *finding = &findings->items[i];
+        if (strcmp(finding->cause, "copies_not_recorded") != 0 || !finding->evidence_count)
+            continue;
+        struct nl_buf *out = nl_tell_begin(it->judged);
+        nl_tell_time(out, "Copies were not recorded: of what is called idle here, ",
+                     (int64_t)finding->evidence[0].value);
+        nl_buf_text(out, " may be copying.");
+        nl_tell_note(it->judged);
+    }
+}
+
 void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
 {
+    tell_unrecorded(it);
     tell_steady(it);
     tell_ending(it);
     if (it->thinned != it->thinned)

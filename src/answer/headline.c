@@ -276,7 +276,7 @@ static const struct nl_finding *top_finding(const struct story *story)
     return NULL;
 }
 
-/* "Host-to-device copies are not hidden: … (critical, 95.0 % of the time, sure to 97 %)." */
+/* "Host-to-device copies are not hidden: … (critical, confidence 0.97)." */
 static void tell_finding(const struct story *story)
 {
     const struct nl_finding *top = top_finding(story);
@@ -286,8 +286,7 @@ static void tell_finding(const struct story *story)
     nl_buf_format(story->out, " (%s", nl_severity_name(top->severity));
     if (top->devices > 1)
         nl_buf_format(story->out, ", on %zu of %zu devices", top->devices, top->of_devices);
-    put_percent(story->out, ", confidence ", top->confidence);
-    nl_buf_text(story->out, ").");
+    nl_buf_format(story->out, ", confidence %.2f).", top->confidence);
 }
 
 typedef void tell_fn(const struct story *story);

@@ -146,6 +146,12 @@ static bool put_node_types(struct cpu_case *it, struct nl_buf *out)
         nl_tell_ratio(out, " ", nl_lookup_i64(types, row, "total_ns"), whole);
     }
     nl_tell_time(out, " of ", whole);
+    size_t top = top_row(it, it->rows, 0);
+    if (top < it->rows->rows) {
+        nl_tell_name(out, "; the longest operator is ", nl_lookup_text(it->rows, top, "name"));
+        nl_tell_ratio(out, " ", nl_lookup_i64(it->rows, top, "self_ns"), whole);
+        nl_tell_number(out, " in ", nl_lookup_i64(it->rows, top, "count"), "call", "calls");
+    }
     it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(types, 0, "type"));
     return true;
 }

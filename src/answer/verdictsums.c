@@ -2,14 +2,18 @@
  * verdictsums — the answer for samples, sums per function or layer, and for profiles that hold nothing to judge: what
  * takes most, or what is missing and how it is recorded.
  */
+#include <stdlib.h>
+
 #include "answer/judge.h"
 #include "answer/waitname.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "findings/advice.h"
 #include "tables/lookup.h"
 
 #define MAIN_SHARE_LEAST 0.5
 #define LEAST_SHARE      0.01
+#define LAYER_NAMES      64
 #define MUCH_NAMELESS    0.25
 #define MOST_DEEP        256
 
@@ -252,6 +256,42 @@ static bool judge_samples(struct nl_judged *judged)
 
 /* ---- sums ---- */
 
+struct nl_name_sum {
+    struct nl_str name;
+    int64_t ns;
+    uint64_t count;
+    size_t first; /* row */
+};
+
+static int by_sum(const void *left, const void *right)
+{
+    const struct nl_name_sum *a = left, *b = right;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* Layers of one name are one: nodes of graphs of kernels. Among the first names; rows come longest first. */
+static size_t sum_layers(const struct nl_result *rows, struct nl_name_sum *sums)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < rows->rows; row++) {
+        struct nl_str name = nl_lookup_text(rows, row, "layer");
+        size_t at = 0;
+        while (at < count && !nl_str_eq(sums[at].name, name))
+            at++;
+        if (at == LAYER_NAMES)
+            continue;
+        if (at == count)
+            sums[count++] = (struct nl_name_sum){.name = name, .first = row};
+        nl_sum_add(&sums[at].ns, nl_lookup_i64(rows, row, "total_ns"));
+        sums[at].count++;
+    }
+    if (count)
+        qsort(sums, count, sizeof *sums, by_sum);
+    return count;
+}
+
 static bool judge_layers(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "model_layers");
@@ -261,14 +301,18 @@ static bool judge_layers(struct nl_judged *judged)
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_number(out, "Computing, by sums per layer: ", (int64_t)rows->rows, "layer", "layers");
     nl_tell_time(out, ", ", whole);
-    for (size_t row = 0; row < rows->rows && row < 3; row++) {
-        nl_tell_name(out, row ? ", " : "; the longest ", nl_lookup_text(rows, row, "layer"));
-        nl_tell_ratio(out, " ", nl_lookup_i64(rows, row, "total_ns"), whole);
+    struct nl_name_sum sums[LAYER_NAMES];
+    size_t names = sum_layers(rows, sums);
+    for (size_t i = 0; i < names && i < 3; i++) {
+        nl_tell_kernel(out, i ? ", " : "; the longest ", sums[i].name);
+        nl_tell_ratio(out, " ", sums[i].ns, whole);
+        if (sums[i].count > 1)
+            nl_tell_number(out, " (", (int64_t)sums[i].count, "layer)", "layers)");
     }
     nl_buf_char(out, '.');
     nl_tell_end(judged, &judged->verdict->sentence);
     judged->verdict->class = NL_VERDICT_COMPUTE;
-    judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, 0, "layer"));
+    judged->verdict->culprit = nl_keep_kernel(judged, sums[0].name);
     out = nl_tell_begin(judged);
     nl_tell_time(out, "A layer takes ", whole / (int64_t)rows->rows);
     nl_tell_ratio(out, " on average, the longest ", nl_lookup_i64(rows, 0, "total_ns"), whole);
@@ -409,7 +453,40 @@ static void put_kinds(const struct nl_trace *trace, struct nl_buf *out)
         nl_tell_number(out, ", ", trace->counter.rows, "counter value", "counter values");
 }
 
-/* Logs of communication libraries: which operations, on how much data; when they ended is not told. */
+/* How long the operations of a log took, where it has that, and the highest rate among them. */
+static void put_log_times(struct nl_buf *out, const struct nl_result *rows)
+{
+    int64_t total = 0;
+    uint64_t timed = 0, all = 0;
+    double best = 0;
+    for (size_t row = 0; rows && row < rows->rows; row++) {
+        int64_t ns = nl_lookup_i64(rows, row, "total_ns"),
+                count = nl_lookup_i64(rows, row, "count");
+        double rate = nl_lookup_f64(rows, row, "bandwidth_bytes_per_s");
+        all += count > 0 ? (uint64_t)count : 0;
+        if (ns == NL_NULL_I64)
+            continue;
+        timed += count > 0 ? (uint64_t)count : 0;
+        nl_sum_add(&total, ns);
+        best = rate > best ? rate : best;
+    }
+    if (!total) {
+        nl_buf_text(out, "; how long they took is not in the file");
+        return;
+    }
+    nl_tell_time(out, "; ", total);
+    if (timed < all)
+        nl_tell_number(out, " for the ", (int64_t)timed, "operation with a time",
+                       "operations with times");
+    else
+        nl_buf_text(out, " in all");
+    if (best > 0) {
+        char rate[NL_UNIT_TEXT];
+        nl_buf_format(out, ", at %s at best", nl_format_rate(rate, best));
+    }
+}
+
+/* Logs of communication libraries: which operations, on how much data, and their times where the log has some. */
 static void tell_collectives(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "collectives");
@@ -430,7 +507,8 @@ static void tell_collectives(struct nl_judged *judged)
         if (bytes > 0)
             nl_tell_size(out, " of ", (uint64_t)bytes);
     }
-    nl_buf_text(out, "; how long they took is not in the file.");
+    put_log_times(out, rows);
+    nl_buf_char(out, '.');
     nl_tell_end(judged, &judged->verdict->sentence);
     judged->verdict->class = NL_VERDICT_COMMUNICATION;
     judged->verdict->culprit =

@@ -52,7 +52,6 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_scene_gap_examples(scene, is_dispatch, evidence);
     nl_launch_tell_delay(scene, finding, &facts);
     nl_launch_tell_small(scene, finding, &facts);
-    finding->evidence[finding->evidence_count - 1].threshold = NULL;
     return NL_CAUSE_FOUND;
 }
 

@@ -1,8 +1,8 @@
 /*
- * launch_bound_small_kernels — many tiny kernels that the CPU cannot launch fast enough.
+ * launch_bound_small_kernels — many short kernels that the CPU cannot launch fast enough.
  *
- * Signal: median kernel under 10 µs, at least 50 % of kernels under 10 µs (nsys-ai, TraceLens), and
- * host-late gaps spent dispatching over 10 % of wall. Share of count alone is useless: 9 to 97 % in 22
+ * Signal: median kernel under 10 µs (nsys-ai, TraceLens), and host-late gaps spent dispatching over 10 % of wall.
+ * From 10 to 15 µs it is less and less sure, so that two windows of one program tell one story. Share of count alone is useless: 9 to 97 % in 22
  * public traces, so the gaps decide. How soon kernels start after
  * their launch tells whether the queue is empty; behind a full queue small kernels cost nothing.
  */
@@ -10,7 +10,14 @@
 
 #define WARN_SHARE     0.10
 #define CRITICAL_SHARE 0.30
-#define SMALL_SHARE    0.5
+#define LEFT_OF_SURE   0.8 /* at NL_SHORT_KERNEL_NS */
+
+/* 1 up to NL_SMALL_KERNEL_NS, from there on falling evenly. */
+static double sure_by_length(double median_ns)
+{
+    double beyond = (median_ns - NL_SMALL_KERNEL_NS) / (NL_SHORT_KERNEL_NS - NL_SMALL_KERNEL_NS);
+    return beyond > 0 ? 1 - (1 - LEFT_OF_SURE) * beyond : 1;
+}
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
@@ -19,16 +26,18 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (nl_scene_share(scene, cost) <= WARN_SHARE || gaps < NL_DISPATCH_GAPS)
         return NL_CAUSE_ABSENT;
     struct nl_launch_facts facts = nl_launch_facts(scene);
-    double share = facts.kernels ? (double)facts.small / (double)facts.kernels : 0;
-    if (share < SMALL_SHARE || facts.kernel_median_ns >= NL_SMALL_KERNEL_NS ||
+    if (!facts.kernels || facts.kernel_median_ns >= NL_SHORT_KERNEL_NS ||
         nl_launch_is_ahead(&facts))
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
-    nl_title(scene, finding, "%s is launch bound: tiny kernels (median %s) wait for the CPU for %s",
+    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE,
+            scene->linked * sure_by_length(facts.kernel_median_ns));
+    nl_title(scene, finding,
+             "%s is launch bound: short kernels (median %s) wait for the CPU for %s",
              nl_scene_name(scene), nl_say_ns(scene, (int64_t)facts.kernel_median_ns),
              nl_say_ns(scene, cost));
     nl_launch_tell_gaps(scene, finding, cost, gaps);
     nl_launch_tell_small(scene, finding, &facts);
+    nl_launch_tell_median(scene, finding, &facts);
     nl_launch_tell_delay(scene, finding, &facts);
     return NL_CAUSE_FOUND;
 }
@@ -36,8 +45,9 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_launch_bound_small_kernels = {
     .id = "launch_bound_small_kernels",
     .doc =
-        "At least half of the kernels and their median under 10 µs, and host-late gaps of at most "
-        "1 ms spent dispatching (no wait before them) over 10 % of wall; critical over 30 %.",
+        "Median kernel under 10 µs (up to 15 µs, the less sure the longer), and host-late gaps of "
+        "at "
+        "most 1 ms spent dispatching (no wait before them) over 10 % of wall; critical over 30 %.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,

@@ -116,11 +116,24 @@ void nl_launch_tell_small(struct nl_scene *scene, struct nl_finding *finding,
                                    nl_say_share(scene, share), nl_say_count(scene, facts->kernels),
                                    nl_say_ns(scene, (int64_t)facts->kernel_median_ns),
                                    nl_say_ns(scene, (int64_t)facts->call_median_ns)),
-                    .threshold = ">= 50 % of kernels",
                     .query = nl_say(scene, "SELECT avg(dur < 10000) FROM kernels WHERE %s",
                                     nl_scene_on(scene, "")),
                     .meaning = NL_MEANS_SHARE,
                     .value = share});
+}
+
+void nl_launch_tell_median(struct nl_scene *scene, struct nl_finding *finding,
+                           const struct nl_launch_facts *facts)
+{
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = "kernel_median_ns",
+                             .says = nl_say(scene, "the median kernel takes %s",
+                                            nl_say_ns(scene, (int64_t)facts->kernel_median_ns)),
+                             .threshold = "< 15 us",
+                             .query = nl_say(scene, "SELECT median(dur) FROM kernels WHERE %s",
+                                             nl_scene_on(scene, "")),
+                             .meaning = NL_MEANS_NUMBER,
+                             .value = facts->kernel_median_ns});
 }
 
 void nl_launch_tell_gaps(struct nl_scene *scene, struct nl_finding *finding, int64_t cost,

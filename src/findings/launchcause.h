@@ -8,6 +8,8 @@
 #include "findings/cause.h"
 
 #define NL_SMALL_KERNEL_NS 10000
+#define NL_SHORT_KERNEL_NS                                                                         \
+    15000 /* medians from NL_SMALL_KERNEL_NS to here: the less sure the longer */
 #define NL_SLOW_LAUNCH_NS  50000
 #define NL_DISPATCH_GAP_NS 1000000 /* longer gaps are something else than slow dispatch */
 #define NL_DISPATCH_GAPS   20      /* fewer are no pattern */
@@ -38,6 +40,9 @@ void nl_launch_tell_delay(struct nl_scene *scene, struct nl_finding *finding,
 /* Evidence from the sizes of kernels. */
 void nl_launch_tell_small(struct nl_scene *scene, struct nl_finding *finding,
                           const struct nl_launch_facts *facts);
+/* Evidence that they are short: under NL_SHORT_KERNEL_NS. */
+void nl_launch_tell_median(struct nl_scene *scene, struct nl_finding *finding,
+                           const struct nl_launch_facts *facts);
 /* Evidence from the gaps: `cost` ns in `gaps` of them. */
 void nl_launch_tell_gaps(struct nl_scene *scene, struct nl_finding *finding, int64_t cost,
                          size_t gaps);
