@@ -40,6 +40,7 @@ class Run:
         self.process.returncode = os.waitstatus_to_exitcode(status)
         self.wall = time.monotonic() - start
         self.peak = usage.ru_maxrss * 1024
+        self.cpu = usage.ru_utime + usage.ru_stime
         if self.process.returncode != 0:
             sys.exit("%s: exit %d\n%s" % (" ".join(command), self.process.returncode, self.stderr))
 
@@ -223,6 +224,40 @@ def bench_report(path):
     row("  sql: group all slices by name", "%.0f ms" % (asked.wall * 1e3), "", "")
 
 
+def python_export(path, events):
+    """What a script does for the same: rows of the database as Chrome events through Python's json; events a second."""
+    out = os.path.join(FOLDER, "python-export.json")
+    start = time.monotonic()
+    db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
+    names = dict(db.execute("SELECT id, value FROM StringIds"))
+    query = "SELECT start, end, shortName, streamId, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT %d" % events
+    made = [{"ph": "X", "cat": "kernel", "name": names[name], "pid": 0, "tid": stream, "ts": begin / 1e3,
+             "dur": (end - begin) / 1e3, "args": {"correlation": correlation}}
+            for begin, end, name, stream, correlation in db.execute(query)]
+    with open(out, "w") as file:
+        json.dump({"traceEvents": made}, file)
+    os.unlink(out)
+    return len(made) / (time.monotonic() - start)
+
+
+def bench_export(path):
+    """Perfetto traces and pages of an imported profile, and of the file itself."""
+    out, page = os.path.join(FOLDER, "export.pftrace"), os.path.join(FOLDER, "report.html")
+    count = int(Run([PROGRAM, "sql", path, "SELECT count(*) FROM slices", "--format", "csv", "--ledger",
+                     os.path.join(FOLDER, "ledger")]).stdout.split()[-1])
+    theirs = python_export(path, 200000)
+    for name, words in (("export to Perfetto, imported profile", ()), ("  the same from the file", ("--no-cache",))):
+        run = best(lambda: ours("export", path, "--to", "perfetto", "-o", out, *words))
+        row(name, "%.2f M/s, CPU %.2f s" % (count / run.wall / 1e6, run.cpu), "Python's json %.2f M events/s" % (theirs / 1e6),
+            "%.0f x" % (count / run.wall / theirs), "goal >= 2 M events/s (10 M in 5 s)")
+    size = os.path.getsize(out)
+    row("  peak memory / size of the trace", "%.0f MB" % (run.peak / 1e6), "%.0f MB" % (size / 1e6), "%.2f x" % (run.peak / size))
+    made = best(lambda: ours("report", path, "-o", page))
+    row("page of the report", "%.2f MB in %.2f s" % (os.path.getsize(page) / 1e6, made.wall),
+        "export to Perfetto %.2f s" % run.wall, "%.1f x" % (run.wall / made.wall), "goal <= 3 MB")
+    os.unlink(out)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--json-mb", type=int, default=500)
@@ -237,6 +272,7 @@ def main():
     bench_json(path)
     bench_gz(make_json(wanted.gz_mb, ".gz"), wanted.gz_mb)
     bench_nsys(make_nsys(wanted.nsys_rows), wanted.nsys_rows)
+    bench_export(make_nsys(wanted.nsys_rows))
     bench_report(path)
 
 

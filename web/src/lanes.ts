@@ -46,6 +46,12 @@ const GAP = 7;
 const HEAD = 24;
 const FLOOR = 10; // least width of the view, in units of the axis
 
+/** What tells lanes apart, where there is room for few words: the number, and what kind of lane it is. */
+function shortLane(label: string, room: number): string {
+  const bare = label.includes(" · ") ? label.replace(/ \([^)]*\)/, "") : label;
+  return room < 120 ? bare.replace(/^thread (?=\S)/, "") : bare;
+}
+
 export class LanePainter {
   readonly element: HTMLElement;
   private readonly canvas = h("canvas", { tabindex: 0, role: "application" });
@@ -88,7 +94,7 @@ export class LanePainter {
       }
       this.tops.push(top);
       if (model.gutter) {
-        const label = h("li", { title: lane.label }, lane.label);
+        const label = h("li", { title: lane.label }, shortLane(lane.label, model.gutter));
         label.style.top = `${top}px`;
         this.labels.append(label);
       }
