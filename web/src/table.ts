@@ -15,6 +15,7 @@ export interface TableOptions {
 
 const FIRST = 12;
 const LONG = 66;
+const PRINTED = 9; // columns that fit on paper (page.css)
 
 /** A kernel's name without what all of them have: return type, arguments, ATen's namespaces. */
 export function bareName(text: string): string {
@@ -204,5 +205,6 @@ export function table(options: TableOptions): HTMLElement {
   return h("div", { class: "table" }, tools,
     h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": options.caption },
       h("table", {}, h("caption", { class: "offscreen" }, options.caption), h("thead", {}, h("tr", {}, ...heads)), body)),
+    columns.length > PRINTED ? h("p", { class: "note on-paper" }, `${columns.length - PRINTED} further columns are not printed; the page has them.`) : null,
     more);
 }
