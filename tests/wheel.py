@@ -164,6 +164,160 @@ def no_extension():
     return done.stdout == "[1] True False %d\n" % command_json(["info", TRACE])["profile"]["slices"], done.stdout
 
 
+# ---- the manager ----
+
+def managed():
+    """What the manager says of two profiles is what the command says."""
+    manager = nlens.ProfilerManager()
+    manager.open(TRACE, name="a")
+    make_ranks()
+    ranks = manager.open(os.path.join(scratch(), "ranks"), name="ranks")
+    rows = {name: command_json(["analyze", TRACE, "--all", "--section", name])["result"].get(name, []) for name in
+            ("layer_times", "memory", "kernels", "breakdown", "idle_causes")}
+    joined = {name: command_json(["analyze", ranks.name, "--all", "--section", name])["result"].get(name, []) for name in ("collectives", "overlap")}
+    findings = command_json(["analyze", TRACE])["result"]["findings"]
+    gpu = manager.gpu("a")
+    wrong = [name for name, good in {
+        "names": manager.names == ["a", "ranks"] and len(manager) == 2 and list(manager) == manager.names and manager["a"].name == TRACE,
+        "layers": manager.layers("a") == rows["layer_times"], "memory": manager.memory("a") == rows["memory"],
+        "bottlenecks": manager.bottlenecks("a") == findings and 0 < len(manager.bottlenecks("a", 0.3)) < len(findings),
+        "gpu": gpu["kernels"] == rows["kernels"] and gpu["breakdown"] == rows["breakdown"] and gpu["devices"][0]["name"].startswith("NVIDIA A100") and
+        gpu["idle_causes"] == rows["idle_causes"],
+        "distributed": manager.distributed() == {"ranks": [0, 1], "collectives": joined["collectives"], "overlap": joined["overlap"]},
+        "compare": manager.compare("a", "a").result == command_json(["diff", TRACE, TRACE])["result"]}.items() if not good]
+    for call in (lambda: manager.layers("nosuch"), lambda: nlens.ProfilerManager().layers()):
+        try:
+            call()
+            wrong.append("unknown name")
+        except nlens.UsageError:
+            pass
+    path = os.path.join(scratch(), "dashboard.json")
+    manager.write(path)
+    with open(path) as file:
+        document = json.load(file)
+    one = document["profiles"][0]
+    good = one["sections"]["kernels"] == rows["kernels"][:20] and one["findings"] == findings and document["regions"] == [] and \
+        [each["name"] for each in document["profiles"]] == ["a", "ranks"]
+    return not wrong and good, wrong
+
+
+def make_ranks():
+    folder = os.path.join(scratch(), "ranks")
+    os.makedirs(folder, exist_ok=True)
+    for rank in range(2):
+        shutil.copy(os.path.join(FIXTURES, "torch_cpu_ddp_rank%d.json.gz" % rank), folder)
+
+
+def regions():
+    """Regions of several threads and of themselves are counted each, recorded or not; errors leave them."""
+    from concurrent.futures import ThreadPoolExecutor
+    manager = nlens.ProfilerManager()
+
+    @manager.profile
+    def down(n):
+        return n if n == 0 else down(n - 1)
+
+    @manager.region("fails")
+    def fails():
+        raise KeyError("x")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(down, [4] * 20))
+    for _ in range(3):
+        try:
+            fails()
+        except KeyError:
+            pass
+    refused = 0
+    for function in (lambda: (yield), eval("__import__('asyncio').sleep")):
+        try:
+            manager.region("later")(function)
+        except nlens.UsageError:
+            refused += 1
+    rows = {row["name"]: row for row in manager.regions}
+    inner = rows[down.__qualname__]
+    return (set(rows) == {down.__qualname__, "fails"} and inner["count"] == 100 and rows["fails"]["count"] == 3 and refused == 2 and
+            0 <= inner["min_ns"] <= inner["max_ns"] <= inner["total_ns"]), (rows, refused)
+
+
+def recorded():
+    """A command that is recorded by the manager, with its regions; one that fails."""
+    folder = os.path.join(scratch(), "recorded")
+    program = ("import nlens\nmanager = nlens.ProfilerManager()\nwith manager:\n  for i in range(3):\n    with nlens.step(), manager.region('inner'): pass\n"
+               "with manager.region('outside'): pass\nassert len(manager.regions) == 2\n")
+    manager = nlens.ProfilerManager(folder)
+    profile = manager.record([sys.executable, "-c", program], name="job", options=["--paused", "--native", "off"])
+    steps = profile.sql("SELECT count(*) FROM steps")[0][0]
+    inner = dict(profile.sql("SELECT name, count(*) FROM nvtx WHERE name IN ('inner', 'outside') GROUP BY 1"))
+    try:
+        manager.record([sys.executable, "-c", "import sys; sys.exit('it broke')"], name="bad")
+        return False, "no error"
+    except nlens.NeuroLensError as wrong:
+        said = wrong.message
+    return steps == 3 and inner == {"inner": 3} and "it broke" in said and manager.names == ["job"], (steps, inner, said, manager.names)
+
+
+def many_threads():
+    """Questions of eight threads at once are answered as one by one."""
+    from concurrent.futures import ThreadPoolExecutor
+    profile = nlens.open(TRACE)
+    queries = ["SELECT count(*), sum(dur) FROM kernels WHERE ts %% 4 = %d" % part for part in range(4)] * 2
+    with ThreadPoolExecutor(8) as pool:
+        found = [table[0] for table in pool.map(profile.sql, queries)]
+    return found == [profile.sql(query)[0] for query in queries[:4]] * 2, found
+
+
+def interrupted():
+    """Ctrl-C while the command works ends both, at once: 0.2 s of this process's own, whatever the command does with signals."""
+    stub = os.path.join(scratch(), "deaf")
+    with open(stub, "w") as file:
+        file.write("#!/bin/sh\ntrap '' TERM INT\necho $$ > %s/pid\nwhile :; do sleep 0.02; done\n" % scratch())
+    os.chmod(stub, 0o755)
+    program = """
+import os, signal, sys, threading, time, nlens
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def press():
+    while not os.path.exists(%r + "/pid"): time.sleep(0.01)
+    times.append(time.monotonic()); os.kill(os.getpid(), signal.SIGINT)
+times = []
+threading.Thread(target=press).start()
+try:
+    nlens.open("x")
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - times[0])
+""" % scratch()
+    took = []
+    for _ in range(3):  # a busy machine may delay one
+        if os.path.exists(scratch() + "/pid"):
+            os.remove(scratch() + "/pid")
+        done = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, PYTHONPATH=PYTHON_FOLDER, NEUROLENS_PROGRAM=stub), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+        words = done.stdout.split()
+        if words[:1] != ["interrupted"]:
+            return False, done.stdout
+        with open(scratch() + "/pid") as file:
+            alive = os.path.exists("/proc/%s" % file.read().strip())
+        took.append(float(words[1]))
+        if alive:
+            return False, "the command goes on"
+        if took[-1] < 0.2:
+            break
+    return min(took) < 0.2, took
+
+
+def typed(python):
+    """mypy --strict on the package; what patches frameworks while they run is left out."""
+    files = [path for path in glob.glob(os.path.join(ROOT, "python", "nlens", "*.py")) if not re.search(r"_(hooks|jax|keras|torch)\.py$", path)]
+    user = os.path.join(scratch(), "user.py")
+    with open(user, "w") as file:
+        file.write("import nlens\nprofile: nlens.Profile = nlens.ProfilerManager().open('x')\nsaid: nlens.TraceHandler = nlens.trace_handler('t')\n"
+                   "rows: list[nlens.Table] = [profile.sql('SELECT 1')]\nsent: dict[str, float] = nlens.push(profile, to='openmetrics')\n"
+                   "@nlens.profile_function\ndef f(x: int) -> str: return str(x)\ny: str = f(1)\n")
+    done = subprocess.run([python, "-m", "mypy", "--strict", "--cache-dir", os.path.join(scratch(), "mypy"), *files, user],
+                          cwd=os.path.join(ROOT, "python"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode == 0, done.stdout
+
+
 # ---- the wheel ----
 
 def interpreters():
@@ -191,7 +345,7 @@ def contents(path):
     unlisted = [part["name"] for part in bill["components"] if part["version"] == "unknown"]
     wants = ["nlens/libneurolens-capture.so", "nlens/hook/sitecustomize.py", "nlens/py.typed"]
     return (elf and listed == sorted(names) and not unlisted and all(name in names for name in wants) and
-            any(name.endswith("LICENSES-inside.txt") for name in names) and os.path.getsize(path) < 8e6,
+            any(name.endswith("LICENSES-inside.txt") for name in names) and any(name.endswith("/entry_points.txt") for name in names) and os.path.getsize(path) < 8e6,
             "elf %s, unlisted %s, %d bytes" % (elf, unlisted, os.path.getsize(path)))
 
 
@@ -232,6 +386,10 @@ def installed(version, path, wheel):
         return False, "the wheel's analyze differs from the build's"
     took = min(float(run(python, "-c", "import time; a = time.perf_counter(); import nlens; print((time.perf_counter() - a) * 1e3)"))
                for _ in range(5))
+    hooked = run(python, "-c", "from importlib.metadata import entry_points, files; print([str(f) for f in files('neurolens-profiler') if 'pytest' in str(f)], "
+                 "[e.value for e in (entry_points()['pytest11'] if isinstance(entry_points(), dict) else entry_points(group='pytest11'))])")
+    if hooked.strip() != "['nlens/pytest_plugin.py'] ['nlens.pytest_plugin']":
+        return False, "pytest would not find the plug-in: " + hooked
     read = run(python, "-c", "import nlens; p = nlens.open(%r); print(len(p.table('kernels')), nlens._capture.__name__)" % TRACE).split()
     program = os.path.join(scratch(), "steps.py")
     with open(program, "w") as file:
@@ -249,8 +407,15 @@ def installed(version, path, wheel):
 
 
 def main():
-    for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, written, module, no_extension):
+    for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, written, module, no_extension, managed, regions, recorded,
+                 many_threads, interrupted):
         guarded(test.__name__, test)
+    python = next((path for path in (os.path.join(ROOT, "build", "venv-integrations", "bin", "python"), sys.executable) if os.path.exists(path) and
+                   subprocess.run([path, "-c", "import mypy"], stderr=subprocess.DEVNULL).returncode == 0), None)
+    if python:
+        guarded("mypy --strict", typed, python)
+    else:
+        tally.skip("mypy --strict", "no mypy in this Python or build/venv-integrations")
     wheels = glob.glob(os.path.join(ROOT, "dist", "neurolens_profiler-*.whl"))
     if len(wheels) != 1:
         tally.skip("the wheel", "no dist/neurolens_profiler-*.whl; make wheel")

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, overload
 if TYPE_CHECKING:
     from . import _capture
     from ._engine import (InconclusiveError, InputError, InternalError, NeuroLensError, SurroundingsError, UsageError)
+    from ._manager import ProfilerManager
     from ._profile import Answer, CheckAnswer, Profile, Table, check, diff, open
     from ._push import push
     from ._trace import TraceHandler, trace_handler
@@ -48,19 +49,20 @@ try:
     from ._capture import (counter, is_recording, layer, mark_event, range_end, range_start, scope, start, step, stop,
                            thread_name)
 except ImportError as _wrong:  # not for this interpreter
-    if getattr(_wrong, "path", None) and not _wrong.path.endswith("__init__.py"):
+    if not (getattr(_wrong, "path", None) or "__init__.py").endswith("__init__.py"):
         raise
-    from . import _nocapture as _capture
-    from ._nocapture import (counter, is_recording, layer, mark_event, range_end, range_start, scope, start, step, stop,
+    from . import _nocapture as _capture  # type: ignore[no-redef]
+    from ._nocapture import (counter, is_recording, layer, mark_event, range_end, range_start, scope, start, step, stop,  # type: ignore[assignment]
                              thread_name)
     _sys.modules[__name__ + "._capture"] = _capture
 from ._decorate import decorate as _decorate
 
+_inner: Any = _capture  # with what the package alone uses
 _READING = {"_engine": ("InconclusiveError", "InputError", "InternalError", "NeuroLensError", "SurroundingsError", "UsageError"),
             "_profile": ("Answer", "CheckAnswer", "Profile", "Table", "check", "diff", "open"),
-            "_push": ("push",), "_trace": ("TraceHandler", "trace_handler")}
+            "_manager": ("ProfilerManager",), "_push": ("push",), "_trace": ("TraceHandler", "trace_handler")}
 _CALLBACKS = {"KerasCallback": "keras", "LightningCallback": "lightning", "TrainerCallback": "transformers"}
-__all__ = ["Answer", "CheckAnswer", "InconclusiveError", "InputError", "InternalError", "NeuroLensError", "Profile",
+__all__ = ["Answer", "CheckAnswer", "InconclusiveError", "InputError", "InternalError", "NeuroLensError", "Profile", "ProfilerManager",
            "SurroundingsError", "Table", "TraceHandler", "UsageError", "check", "counter", "diff", "is_recording", "layer", "mark_event",
            "open", "profile_function", "push", "range_end", "range_start", "scope", "start", "step", "stop", "thread_name", "timed",
            "trace_handler"]
@@ -77,7 +79,8 @@ def profile_function(function: Optional[Callable[..., Any]] = None, *, name: Opt
                      category: Optional[str] = None) -> Any:
     """Decorates a function: each call is a scope. ``name`` is the function's qualified name when not given."""
     def wrap(inner: Callable[..., Any]) -> Callable[..., Any]:
-        return _decorate(scope(name or inner.__qualname__, category), inner)
+        decorated: Callable[..., Any] = _decorate(scope(name or inner.__qualname__, category), inner)
+        return decorated
     return wrap if function is None else wrap(function)
 
 
@@ -105,13 +108,14 @@ class timed:
         self._scope.__exit__(*problem)
 
     def __call__(self, function: _Function) -> _Function:
-        return _decorate(self._scope, function)
+        decorated: _Function = _decorate(self._scope, function)
+        return decorated
 
 
 def _tell_tasks_apart() -> None:
     asyncio = _sys.modules["asyncio"]
-    _capture.setup("current_task", asyncio.current_task)
-    _capture.setup("running_loop", asyncio._get_running_loop)
+    _inner.setup("current_task", asyncio.current_task)
+    _inner.setup("running_loop", asyncio._get_running_loop)
 
 
 def __getattr__(name: str) -> Any:
@@ -127,6 +131,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError("module %r has no attribute %r" % (__name__, name))
 
 
-_capture.setup("decorate", _decorate)
+_inner.setup("decorate", _decorate)
 if "asyncio" in _sys.modules and hasattr(_sys.modules["asyncio"], "current_task"):
     _tell_tasks_apart()

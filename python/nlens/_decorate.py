@@ -1,12 +1,13 @@
 """Functions wrapped in a scope, whatever kind of function they are."""
 import functools
+from typing import Any
 
 from . import _capture
 
 CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
-def decorate(scope, function):
+def decorate(scope: Any, function: Any) -> Any:
     """The function, with `scope` around each call. Generators: from the first item to the last."""
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(decorate(scope, function.__func__))
@@ -21,38 +22,38 @@ def decorate(scope, function):
         return _generator(scope.name, function)
 
     @functools.wraps(function)
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         with scope:
             return function(*args, **kwargs)
     return call
 
 
-def _coroutine(scope, function):
+def _coroutine(scope: Any, function: Any) -> Any:
     _use_asyncio()
 
     @functools.wraps(function)
-    async def call(*args, **kwargs):
+    async def call(*args: Any, **kwargs: Any) -> Any:
         with scope:
             return await function(*args, **kwargs)
     return call
 
 
-def _async_generator(scope, function):
+def _async_generator(scope: Any, function: Any) -> Any:
     _use_asyncio()
 
     @functools.wraps(function)
-    async def call(*args, **kwargs):
+    async def call(*args: Any, **kwargs: Any) -> Any:
         with scope:
             async for item in function(*args, **kwargs):
                 yield item
     return call
 
 
-def _generator(name, function):
+def _generator(name: str, function: Any) -> Any:
     """Generators of a thread overlap in any way: ranges."""
 
     @functools.wraps(function)
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         number = _capture.range_start(name, "generators")
         try:
             return (yield from function(*args, **kwargs))
@@ -61,7 +62,7 @@ def _generator(name, function):
     return call
 
 
-def _use_asyncio():
+def _use_asyncio() -> None:
     import asyncio  # noqa: F401  the program is about to
     from . import _tell_tasks_apart
     _tell_tasks_apart()

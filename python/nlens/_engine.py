@@ -78,11 +78,11 @@ def run(words: Sequence[str], answers: Tuple[int, ...] = (0,)) -> Tuple[int, str
         status, out = _finish(command, errors)
         if status not in answers:
             errors.seek(0)
-            raise _error(status, errors.read().decode("utf-8", "replace"), command)
+            raise status_error(status, errors.read().decode("utf-8", "replace"), command)
     return status, out.decode("utf-8", "surrogateescape")
 
 
-def run_to_end(command: Sequence[str], environment: Mapping[str, str], folder: str) -> Tuple[int, str]:
+def run_to_end(command: Sequence[str], environment: Mapping[str, str], folder: Optional[str]) -> Tuple[int, str]:
     """Runs any program; its exit status and what it wrote to stdout and stderr."""
     status, out = _finish(command, subprocess.STDOUT, environment, folder)
     return status, out.decode("utf-8", "replace")
@@ -125,7 +125,8 @@ def ask(words: Sequence[str], answers: Tuple[int, ...] = (0,)) -> Tuple[int, Doc
     return status, document
 
 
-def _error(status: int, stderr: str, command: List[str]) -> NeuroLensError:
+def status_error(status: int, stderr: str, command: List[str]) -> NeuroLensError:
+    """The exception for an exit status (negative: a signal) and what was written to stderr."""
     lines = [line for line in stderr.splitlines() if line.strip()]
     text = "\n".join(line[len("neurolens: "):] if line.startswith("neurolens: ") else line for line in lines)
     if status < 0:

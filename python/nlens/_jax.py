@@ -10,35 +10,25 @@ def annotations(jax):
     """jax.profiler.TraceAnnotation and StepTraceAnnotation, which record for XLA's profiler, record here too."""
     profiler = jax.profiler
 
-    class TraceAnnotation(profiler.TraceAnnotation):
-        def __init__(self, name, *args, **kwargs):
-            super().__init__(name, *args, **kwargs)
-            self._nlens = _capture.scope(name)
+    def recorded(base, scope_of):
+        class Annotation(base):
+            def __init__(self, name, *args, **kwargs):
+                super().__init__(name, *args, **kwargs)
+                self._nlens = scope_of(name, kwargs)
 
-        def __enter__(self):
-            self._nlens.__enter__()
-            return super().__enter__()
+            def __enter__(self):
+                self._nlens.__enter__()
+                return super().__enter__()
 
-        def __exit__(self, *problem):
-            self._nlens.__exit__(*problem)
-            return super().__exit__(*problem)
+            def __exit__(self, *problem):
+                self._nlens.__exit__(*problem)
+                return super().__exit__(*problem)
 
-    class StepTraceAnnotation(profiler.StepTraceAnnotation):
-        def __init__(self, name, **kwargs):
-            super().__init__(name, **kwargs)
-            self._nlens = _capture.step(kwargs.get("step_num"), name)
+        Annotation.__module__, Annotation.__name__, Annotation.__qualname__ = "jax.profiler", base.__name__, base.__name__
+        setattr(profiler, base.__name__, Annotation)
 
-        def __enter__(self):
-            self._nlens.__enter__()
-            return super().__enter__()
-
-        def __exit__(self, *problem):
-            self._nlens.__exit__(*problem)
-            return super().__exit__(*problem)
-
-    for made in (TraceAnnotation, StepTraceAnnotation):
-        made.__module__, made.__qualname__ = "jax.profiler", made.__name__
-        setattr(profiler, made.__name__, made)
+    recorded(profiler.TraceAnnotation, lambda name, given: _capture.scope(name))
+    recorded(profiler.StepTraceAnnotation, lambda name, given: _capture.step(given.get("step_num"), name))
 
 
 def compilations(jax):

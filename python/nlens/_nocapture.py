@@ -21,7 +21,8 @@ class Scope:
 
     def __call__(self, function: _Function) -> _Function:
         from ._decorate import decorate
-        return decorate(self, function)
+        decorated: _Function = decorate(self, function)
+        return decorated
 
 
 def scope(name: str, category: Optional[str] = None) -> Scope:

@@ -2,6 +2,7 @@
 import math
 import os
 import re
+from importlib import import_module
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from ._engine import Document, UsageError, ask, run
@@ -53,12 +54,12 @@ class Table:
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame. Raises ImportError when pandas is not installed."""
-        import pandas
+        pandas: Any = import_module("pandas")
         return pandas.DataFrame.from_records(self.rows, columns=self.columns)
 
     def to_arrow(self) -> Any:
         """A pyarrow.Table. Raises ImportError when pyarrow is not installed."""
-        import pyarrow
+        pyarrow: Any = import_module("pyarrow")
         return pyarrow.table([pyarrow.array(self.column(name)) for name in self.columns], names=self.columns)
 
 
@@ -133,7 +134,8 @@ class Profile:
     @property
     def answer(self) -> Row:
         """Class, one sentence, culprit and what could be saved (``…_ns``)."""
-        return self._member("answer")
+        found: Row = self._member("answer")
+        return found
 
     @property
     def findings(self) -> List[Row]:
