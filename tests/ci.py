@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The CI jobs of docs/check.md: their structure as the services read it, and their shell parts run in a repository whose change is
+"""The CI jobs of docs/check.md, action.yml and ci/gitlab.yml: their structure as the services read it, and their shell parts run in a repository whose change is
 slower (or not), with what the services would give them in the environment."""
 import os
 import re
@@ -200,6 +200,85 @@ def check_recorded(tally, folder, steps, real):
                 read(repository, "gh.called").strip() == "pr comment 7 --body-file check.md", (status, said[-1500:]))
 
 
+# ---- the action and the template ----
+
+# gh as far as the action uses it: comments are lines "id file" of $COMMENTS.
+GH = """#!/bin/sh
+[ "$1" = api ] || exit 2
+shift
+case "$*" in
+"--paginate repos/o/r/issues/7/comments --jq "*) [ ! -f comments/1 ] || ! grep -q "^<!-- neurolens gate -->" comments/1 || echo 1 ;;
+"--silent -X PATCH repos/o/r/issues/comments/1 -F body=@neurolens.comment.md") cp neurolens.comment.md comments/1; echo edited >> comments/log ;;
+"--silent repos/o/r/issues/7/comments -F body=@neurolens.comment.md") mkdir -p comments; cp neurolens.comment.md comments/1; echo made >> comments/log ;;
+*) echo "gh: unexpected: $*" >&2; exit 2 ;;
+esac
+"""
+
+
+def check_action(tally, folder):
+    import yaml
+    with open(os.path.join(ROOT, "action.yml"), encoding="utf-8") as file:
+        action = yaml.safe_load(file)
+    steps = action["runs"]["steps"]
+    wrong = [step for step in steps if not only(step, "name", "id", "if", "shell", "env", "run", "uses", "with") or ("run" in step) != ("shell" in step) or
+             ("run" in step) == ("uses" in step)]
+    used = set(re.findall(r"\$\{\{ *(.*?) *\}\}", str(action)))
+    known = {"inputs." + name for name in action["inputs"]} | {"github.token", "github.event.number", "steps.check.outputs.status"}
+    tally.check("action: members, inputs and expressions", action["runs"]["using"] == "composite" and not wrong and used <= known and
+                {"inputs." + name for name in action["inputs"]} <= used and all(only(given, "description", "default") for given in action["inputs"].values()),
+                (wrong, used ^ known))
+    place = os.path.join(folder, "action-bin")
+    os.mkdir(place)
+    script_file(os.path.join(place, "neurolens"), PLAYED)
+    script_file(os.path.join(place, "gh"), GH)
+    path = {"PATH": place + os.pathsep + os.environ["PATH"], "PROGRAM": NEUROLENS}
+
+    def run(repository, inputs):
+        values = {"inputs." + name: str(given.get("default", "")) for name, given in action["inputs"].items()}
+        values.update({"inputs." + name: value for name, value in inputs.items()}, **{"github.event.number": "7", "github.token": "t"})
+        output = os.path.join(repository.folder, "output")
+        status, said = 0, b""
+        for step in steps:
+            if "run" not in step or status:
+                continue
+            if os.path.exists(output):
+                with open(output, encoding="utf-8") as file:
+                    values["steps.check.outputs.status"] = file.read().strip().split("=")[-1]
+            given = {name: re.sub(r"\$\{\{ *(.*?) *\}\}", lambda match: values[match.group(1)], text) for name, text in step.get("env", {}).items()}
+            done = repository.run(["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c"], step["run"], GITHUB_BASE_REF="main", GITHUB_STEP_SUMMARY="summary.md",
+                                  GITHUB_OUTPUT=output, GITHUB_REPOSITORY="o/r", TARGET=repository.target, PLAYED=os.path.join(folder, "slow"), **path, **given)
+            status, said = done.returncode, said + done.stdout
+        return status, said.decode(errors="replace")
+
+    repository = Repository(folder, "action", 1.3)
+    status, said = run(repository, {"command": "true", "name": "gate", "rules": "step.p50 > +3%\nstep.p50 > 100s\n"})
+    tally.check("action: a change that is slower ends with 1, with comment, summary and report", status == 1 and "regression" in read(repository, "comments/1") and
+                read(repository, "summary.md") in read(repository, "comments/1") and read(repository, "comments/log") == "made\n" and
+                "<html" in read(repository, "neurolens.html") and failures_of(repository, "neurolens.xml") == 1, (status, said[-1500:]))
+    same = ",".join(os.path.join(folder, "same", "%s%%d.nlt" % side) % number for side in "B" for number in (1, 2, 3))
+    status, said = run(repository, {"profiles": same, "baseline": same.replace("B", "A"), "name": "gate"})
+    tally.check("action: profiles that are the same pass, and the comment is edited in place", status == 0 and "egression" not in read(repository, "comments/1") and
+                read(repository, "comments/log") == "made\nedited\n" and failures_of(repository, "neurolens.xml") == 0, (status, said[-1500:]))
+    return place
+
+
+def failures_of(repository, name):
+    return int(xml.etree.ElementTree.parse(os.path.join(repository.folder, name)).getroot()[0].get("failures"))
+
+
+def check_template(tally, folder, place):
+    import yaml
+    with open(os.path.join(ROOT, "ci", "gitlab.yml"), encoding="utf-8") as file:
+        job = yaml.safe_load(file)[".neurolens"]
+    repository = Repository(folder, "template", 1.3)
+    given = dict({name: str(value) for name, value in job["variables"].items()}, COMMAND="true", TARGET=repository.target, PLAYED=os.path.join(folder, "slow"),
+                 PROGRAM=NEUROLENS, PATH=place + os.pathsep + os.environ["PATH"], CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main")
+    done = repository.run(["bash", "-e", "-o", "pipefail", "-c"], "\n".join(job["script"]), **given)
+    tally.check("GitLab template: a change that is slower ends with 1, with report", only(job, "stage", "rules", "variables", "script", "artifacts") and
+                done.returncode == 1 and "<html" in read(repository, "neurolens.html") and failures_of(repository, "neurolens.xml") == 1 and
+                all(os.path.exists(os.path.join(repository.folder, path)) for path in job["artifacts"]["paths"]), done.stdout[-1500:])
+
+
 def main():
     tally = Tally("ci")
     try:
@@ -230,6 +309,7 @@ def main():
         check_played(tally, folder, "GitLab", gitlab)
         check_played(tally, folder, "Jenkins", jenkins)
         check_recorded(tally, folder, steps, real)
+        check_template(tally, folder, check_action(tally, folder))
     return tally.finish()
 
 
