@@ -386,9 +386,8 @@ def installed(version, path, wheel):
         return False, "the wheel's analyze differs from the build's"
     took = min(float(run(python, "-c", "import time; a = time.perf_counter(); import nlens; print((time.perf_counter() - a) * 1e3)"))
                for _ in range(5))
-    hooked = run(python, "-c", "from importlib.metadata import entry_points, files; print([str(f) for f in files('neurolens-profiler') if 'pytest' in str(f)], "
-                 "[e.value for e in (entry_points()['pytest11'] if isinstance(entry_points(), dict) else entry_points(group='pytest11'))])")
-    if hooked.strip() != "['nlens/pytest_plugin.py'] ['nlens.pytest_plugin']":
+    hooked = run(python, "-c", "from importlib.metadata import distribution; print([(e.group, e.name, e.value) for e in distribution('neurolens-profiler').entry_points])")
+    if hooked != "[('pytest11', 'nlens', 'nlens.pytest_plugin')]\n":
         return False, "pytest would not find the plug-in: " + hooked
     read = run(python, "-c", "import nlens; p = nlens.open(%r); print(len(p.table('kernels')), nlens._capture.__name__)" % TRACE).split()
     program = os.path.join(scratch(), "steps.py")
