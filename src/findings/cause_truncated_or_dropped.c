@@ -8,6 +8,16 @@
 
 #define MOST_UNLINKED 0.05
 
+/* Some tools leave out what joins work to its launch; then nothing was dropped. */
+static bool tells_launches(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    for (size_t i = 0; i < scene->kernel_count; i++)
+        if (trace->kernel.correlation[scene->kernels[i]] != NL_NULL_U64)
+            return true;
+    return !scene->kernel_count || scene->linked > 0;
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
@@ -20,6 +30,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     }
     if (!trace->api.rows && !cut)
         return nl_abstain(finding, "no calls were recorded");
+    if (!cut && !tells_launches(scene))
+        return nl_abstain(finding, "the file does not say which call launched which kernel");
     if (missing <= MOST_UNLINKED && !cut)
         return NL_CAUSE_ABSENT;
     finding->validity = true;

@@ -7,6 +7,7 @@
  * chrome_names  texts → name ids                            chrome_words   sets of known keys
  * chrome_work   blocks of events                            chrome_queue   blocks → threads
  * chrome_rows   Kineto's categories → rows                  chrome_device  the device's side
+ * chrome_nsys   the dialect of nsys2json and nsightful
  * chrome_rpd    rocmProfileData's dialect
  * chrome_phase  the other phases (B/E, C, s/t/f, M, ...)    chrome_lanes   pids, tids → lanes
  * chrome_pair   begins with ends, arrows, after all blocks  chrome_report  names and coverage

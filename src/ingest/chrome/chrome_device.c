@@ -68,15 +68,28 @@ static const struct {
     const char *text;
     enum nl_copykind kind;
 } copy_kinds[] = {
-    {"HtoD", NL_COPY_HTOD},           {"DtoH", NL_COPY_DTOH},
-    {"DtoD", NL_COPY_DTOD},           {"PtoP", NL_COPY_PTOP},
-    {"HtoH", NL_COPY_HTOH},           {"HtoA", NL_COPY_HTOA},
-    {"AtoH", NL_COPY_ATOH},           {"AtoA", NL_COPY_ATOA},
-    {"AtoD", NL_COPY_ATOD},           {"DtoA", NL_COPY_DTOA},
-    {"HostToDevice", NL_COPY_HTOD},   {"DeviceToHost", NL_COPY_DTOH},
-    {"DeviceToDevice", NL_COPY_DTOD}, {"PeerToPeer", NL_COPY_PTOP},
-    {"HostToHost", NL_COPY_HTOH},     {"HOST_TO_DEVICE", NL_COPY_HTOD},
-    {"DEVICE_TO_HOST", NL_COPY_DTOH}, {"DEVICE_TO_DEVICE", NL_COPY_DTOD},
+    {"HtoD", NL_COPY_HTOD},
+    {"DtoH", NL_COPY_DTOH},
+    {"DtoD", NL_COPY_DTOD},
+    {"PtoP", NL_COPY_PTOP},
+    {"HtoH", NL_COPY_HTOH},
+    {"HtoA", NL_COPY_HTOA},
+    {"AtoH", NL_COPY_ATOH},
+    {"AtoA", NL_COPY_ATOA},
+    {"AtoD", NL_COPY_ATOD},
+    {"DtoA", NL_COPY_DTOA},
+    {"HostToDevice", NL_COPY_HTOD},
+    {"DeviceToHost", NL_COPY_DTOH},
+    {"DeviceToDevice", NL_COPY_DTOD},
+    {"PeerToPeer", NL_COPY_PTOP},
+    {"HostToHost", NL_COPY_HTOH},
+    {"HOST_TO_DEVICE", NL_COPY_HTOD},
+    {"DEVICE_TO_HOST", NL_COPY_DTOH},
+    {"DEVICE_TO_DEVICE", NL_COPY_DTOD},
+    {"Host-to-Device", NL_COPY_HTOD},
+    {"Device-to-Host", NL_COPY_DTOH},
+    {"Device-to-Device", NL_COPY_DTOD},
+    {"Peer-to-Peer", NL_COPY_PTOP},
 };
 
 static const struct {

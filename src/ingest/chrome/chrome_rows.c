@@ -6,6 +6,7 @@
  * (2024-) files, but repeats the correlation id in those between. Which one a file is shows only
  * when all of it was read, so the ids are stored and counted here, and chrome_finish decides.
  */
+#include "ingest/chrome/chrome_nsys.h"
 #include "ingest/chrome/chrome_rows.h"
 
 #define STEP_MARK "ProfilerStep#"
@@ -219,6 +220,8 @@ void chrome_take_complete(struct chrome_worker *worker)
         return;
     const struct chrome_cat *cat = chrome_category(worker);
     if (!cat && worker->load->rpd.on && chrome_rpd_take(worker, ts, dur))
+        return;
+    if (!cat && chrome_nsys_take(worker, ts, dur))
         return;
     if (!cat)
         cat = &generic;

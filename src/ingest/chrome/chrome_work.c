@@ -4,6 +4,7 @@
  * Well-formed events go through the strict parser alone. When it stops, the event is repaired, or
  * else skipped up to the next place that looks like an event; each is noted with its place.
  */
+#include "ingest/chrome/chrome_nsys.h"
 #include "ingest/chrome/chrome_rows.h"
 
 void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load)
@@ -177,6 +178,7 @@ void chrome_peek(struct chrome_worker *worker, const char *text, const char *end
         const struct chrome_cat *cat = chrome_category(worker);
         if (!cat) {
             chrome_rpd_look(worker);
+            chrome_nsys_look(worker);
             continue;
         }
         load->kineto |= cat->needs != CHROME_CAT_NOT_KINETO;
