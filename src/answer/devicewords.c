@@ -334,11 +334,15 @@ static void put_nothing(struct nl_device_case *it, struct nl_buf *out, const cha
 /* Most of it is one gap of which nothing is known: that comes first. */
 static void put_early_nothing(struct nl_device_case *it, struct nl_buf *out)
 {
-    put_of(out, "Start-up: ", it->parts.largest_nothing, it->parts.total);
-    nl_buf_text(out, " pass in one gap with nothing recorded on the launching thread");
+    bool before = it->parts.nothing_before > it->parts.largest_nothing;
+    put_of(out, "Start-up: ", before ? it->parts.nothing_before : it->parts.largest_nothing,
+           it->parts.total);
+    nl_buf_text(
+        out, before ? " pass before the first work, with nothing recorded on the launching thread"
+                    : " pass in one gap with nothing recorded on the launching thread");
     const char *until =
         it->parts.nothing_ended_by ? it->parts.nothing_ended_by : it->parts.gap_before;
-    if (until)
+    if (until && !before)
         nl_tell_name(out, ", until ", nl_str(until));
     if (it->parts.parts[NL_TIME_FIRST].ns)
         nl_tell_time(out, "; first-time calls take ", it->parts.parts[NL_TIME_FIRST].ns);
@@ -349,7 +353,7 @@ void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
 {
     const struct nl_time_part *first = &it->parts.parts[NL_TIME_FIRST];
     struct nl_buf *out = nl_tell_begin(it->judged);
-    if (it->parts.largest_nothing > ns / 2) {
+    if (it->parts.largest_nothing > ns / 2 || it->parts.nothing_before > ns / 2) {
         put_early_nothing(it, out);
     } else {
         put_of(out, "Start-up: ", ns, it->parts.total);

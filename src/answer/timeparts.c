@@ -155,6 +155,8 @@ static void add_before(struct division *division, const struct nl_account_row *r
         what = NL_TIME_HOST;
     add(division, what, row, row->ns, row->count);
     nl_sum_add(&division->parts->before, row->ns);
+    if (what == NL_TIME_NOTHING && !division->device->steps[NL_STEADY])
+        nl_sum_add(&division->parts->nothing_before, row->ns);
 }
 
 /* Freeing, unloading and what the profiler writes: the program ends, nobody waits for the device's next work. */
@@ -370,8 +372,8 @@ static void sort_rows(struct division *division, unsigned phase)
     division->tallies = tallies;
     division->count = 0;
     memset(parts->parts, 0, sizeof parts->parts);
-    parts->total = parts->before = parts->after = parts->nothing_long = parts->ending =
-        parts->held_blocked = 0;
+    parts->total = parts->before = parts->after = parts->nothing_before = parts->nothing_long =
+        parts->ending = parts->held_blocked = 0;
     division->ending_most = 0;
     division->says = nl_zalloc((size_t)division->trace->names.count + 1);
     for (size_t i = 0; i < division->device->rows; i++) {

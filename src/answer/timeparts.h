@@ -56,6 +56,8 @@ struct nl_time_parts {
     int64_t longest_gap, longest_start; /* of the device; 0 none */
     const char *gap_before;             /* the work that ends it, readable */
     struct nl_time_part parts[NL_TIMES];
+    int64_t
+        nothing_before; /* of NL_TIME_NOTHING: before the device's first work, where there are no steps */
     int64_t nothing_long;         /* of gaps with 1 ms or more without a record, that */
     int64_t largest_nothing;      /* of one gap */
     bool early_nothing;           /* less than a tenth of the kernels began before it */

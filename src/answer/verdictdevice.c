@@ -28,12 +28,21 @@ struct group {
     int64_t ns;
 };
 
-static int64_t finding_ns(const struct nl_judged *judged, const char *cause)
+/* What the finding of the cause costs in the time that the answer is about. */
+static int64_t finding_ns(const struct nl_device_case *it, const char *cause)
 {
-    const struct nl_findings *findings = judged->report->findings;
-    for (size_t i = 0; findings && i < findings->count; i++)
-        if (!strcmp(findings->items[i].cause, cause))
-            return findings->items[i].cost_ns;
+    const struct nl_findings *findings = it->judged->report->findings;
+    for (size_t i = 0; findings && i < findings->count; i++) {
+        const struct nl_finding *finding = &findings->items[i];
+        if (strcmp(finding->cause, cause) != 0)
+            continue;
+        if (!it->in_steps)
+            return finding->cost_ns;
+        struct nl_interval steady = {it->first, it->last};
+        int64_t inside =
+            nl_intervals_overlap(&finding->where, &(struct nl_intervals){&steady, 1, 1});
+        return inside < finding->cost_ns ? inside : finding->cost_ns;
+    }
     return 0;
 }
 
@@ -51,7 +60,7 @@ static int64_t part(const struct nl_device_case *it, enum nl_time_what what)
 /* Fetching holds operators of its own, which the division by innermost slices gives to themselves. */
 static int64_t input_ns(const struct nl_device_case *it)
 {
-    int64_t named = part(it, NL_TIME_INPUT), found = finding_ns(it->judged, "dataloader_stall");
+    int64_t named = part(it, NL_TIME_INPUT), found = finding_ns(it, "dataloader_stall");
     nl_sum_add(&found, it->parts.input_before);
     return named > found ? named : found;
 }
@@ -70,6 +79,14 @@ static void take(int64_t *from, int64_t *wanted)
     *wanted -= taken;
 }
 
+/* Time in which nothing was recorded comes before the device's first work, or before nearly all of it. */
+static bool nothing_is_startup(const struct nl_device_case *it)
+{
+    int64_t nothing = part(it, NL_TIME_NOTHING);
+    return it->parts.nothing_before > nothing / 2 ||
+           (it->parts.early_nothing && it->parts.largest_nothing > nothing / 2);
+}
+
 static struct group largest(const struct nl_device_case *it)
 {
     int64_t input = input_ns(it), inside = input - part(it, NL_TIME_INPUT);
@@ -82,7 +99,7 @@ static struct group largest(const struct nl_device_case *it)
     take(&host, &inside);
     take(&startup, &inside);
     take(&dispatch, &inside);
-    bool early = it->parts.early_nothing && it->parts.largest_nothing > nothing / 2;
+    bool early = nothing_is_startup(it);
     const struct group groups[] = {
         {NL_VERDICT_COMMUNICATION, part(it, NL_TIME_COMM)},
         {NL_VERDICT_COPY, part(it, NL_TIME_COPY)},
