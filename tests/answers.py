@@ -364,6 +364,24 @@ def between_ranks():
     return trace, "compute", "most in gemm_a 77 %"
 
 
+def helper_waits():
+    """A helper thread waits all the time; the program itself computes."""
+    trace = Trace()
+    trace.slice("python_function", "threading.py(359): wait", 1000, 200000, tid=9)
+    for i in range(100):
+        trace.slice("python_function", "model.py(12): forward", 1000 + i * 2000, 1500)
+        trace.slice("python_function", "model.py(20): norm", 2500 + i * 2000, 400)
+    return trace, "cpu-only", "forward"
+
+
+def own_waits():
+    trace = Trace()
+    for i in range(100):
+        trace.slice("python_function", "threading.py(359): wait", 1000 + i * 2000, 1700)
+        trace.slice("python_function", "model.py(20): norm", 2700 + i * 2000, 200)
+    return trace, "idle", "threading.py.359.: wait"
+
+
 def messages():
     trace = Trace()
     for i in range(30):
@@ -373,7 +391,7 @@ def messages():
 
 
 PLANTED = [compute_bound, launch_bound, first_calls, loader_stall, copies, communication, slow_host, one_pause, cpu_only, few,
-           prepared, preprocessed, held, captures, ending, between_ranks, messages]
+           prepared, preprocessed, held, captures, ending, between_ranks, messages, helper_waits, own_waits]
 
 
 def planted(folder):
@@ -415,6 +433,16 @@ def no_cliff(folder):
         sure = [told[i][1]["confidence"] for i in range(4)]
         check(sure[0] == sure[1] and sure[1] - sure[2] < 0.01 and sure[2] > sure[3], "and are as sure", sure)
     check(told[4][1] is None, "kernels of 20 µs are not short", told[4][1] and told[4][1]["title"])
+
+
+def window_without_work(folder):
+    """A window in which no device works says so, and its own length."""
+    trace = Trace()
+    for i in range(100):
+        trace.slice("python_function", "prepare.py(3): resize", 1000 + i * 1000, 900)
+    launched(trace, 200, 60, 50, begin=201000)
+    answer = json.loads(run([trace.write(folder, "window.json") + "[0s:0.1s]"], "--format", "json")[1])["result"]["answer"]
+    check(answer["sentence"].startswith("No device work in this window, 100.0 ms"), "a window without work says so", answer["sentence"])
 
 
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "%": 0.01, "": 1}
@@ -782,6 +810,7 @@ with tempfile.TemporaryDirectory() as scratch:
     planted(scratch)
     savings(scratch)
     no_cliff(scratch)
+    window_without_work(scratch)
     edits(scratch)
     pasted(scratch)
     causes(scratch)

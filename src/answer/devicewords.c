@@ -264,7 +264,7 @@ static void put_inside_input(struct nl_device_case *it, struct nl_buf *out, int6
     const struct nl_time_part *host = &it->parts.parts[NL_TIME_HOST];
     int64_t inside = ns - it->parts.parts[NL_TIME_INPUT].ns;
     if (inside > host->ns / 2 && host->names[0].name && host->names[0].ns <= inside)
-        put_names(it, out, ", most in ", NL_TIME_HOST, 2);
+        put_names(it, out, ", most in ", NL_TIME_HOST, 1);
 }
 
 void nl_device_tell_input(struct nl_device_case *it, int64_t ns)

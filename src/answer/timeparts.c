@@ -108,7 +108,7 @@ static enum nl_time_what kind_of(struct division *division, unsigned activity, u
     case NL_DID_COPY:
     case NL_DID_API:
     case NL_DID_OVERHEAD: return is_long ? NL_TIME_FIRST : NL_TIME_DISPATCH;
-    case NL_DID_ALLOCATE:
+    case NL_DID_ALLOCATE: return is_long ? NL_TIME_FIRST : NL_TIME_DISPATCH;
     case NL_DID_MODULE:
     case NL_DID_GRAPH_BUILD:
     case NL_DID_COMPILE: return NL_TIME_FIRST;

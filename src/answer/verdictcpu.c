@@ -33,19 +33,37 @@ static int by_value(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* The lane with most slices, in which most happens: what waits on others only is no work of the program. */
+static uint32_t busiest_lane(const struct nl_trace *trace)
+{
+    uint32_t best = NL_NULL_ROW;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
+        if (trace->lane.kind[lane] != NL_LANE_ASYNC &&
+            (best == NL_NULL_ROW || trace->lane.count[lane] > trace->lane.count[best]))
+            best = lane;
+    return best;
+}
+
+enum { SEEN_ASYNC = 1, SEEN_ELSEWHERE = 2, SEEN_BUSIEST = 4 };
+
+/* Names of states that nobody works on, and of functions that wait on helper threads alone. */
 static void find_async(struct cpu_case *it)
 {
     const struct nl_trace *trace = it->judged->trace;
+    uint32_t busiest = busiest_lane(trace);
     uint8_t *seen = nl_zalloc((size_t)trace->names.count + 1);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        uint8_t mark = trace->lane.kind[lane] == NL_LANE_ASYNC ? 1 : 2;
+        uint8_t mark = trace->lane.kind[lane] == NL_LANE_ASYNC ? SEEN_ASYNC
+                       : lane == busiest                       ? SEEN_BUSIEST
+                                                               : SEEN_ELSEWHERE;
         uint32_t end = trace->lane.first[lane] + trace->lane.count[lane];
         for (uint32_t row = trace->lane.first[lane]; row < end; row++)
             seen[trace->slice.name[row]] |= mark;
     }
     for (uint32_t name = 1; name < trace->names.count; name++) {
         struct nl_str text = nl_trace_name(trace, name);
-        if (seen[name] != 1)
+        bool helper = seen[name] && !(seen[name] & SEEN_BUSIEST) && nl_is_wait_name(text);
+        if (seen[name] != SEEN_ASYNC && !helper)
             continue;
         nl_grow(&it->async, &it->async_cap, it->async_count + 1);
         it->async[it->async_count++] = nl_hash(text.ptr, text.len);
@@ -94,6 +112,15 @@ static size_t top_row(const struct cpu_case *it, const struct nl_result *rows, s
     return best;
 }
 
+static int64_t work_of(const struct cpu_case *it, const struct nl_result *rows)
+{
+    int64_t sum = 0;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (is_work(it, rows, row))
+            nl_sum_add(&sum, nl_lookup_i64(rows, row, "self_ns"));
+    return sum;
+}
+
 /* The table of the most telling kind that covers a tenth of what the largest does. */
 static bool find_table(struct cpu_case *it)
 {
@@ -110,7 +137,7 @@ static bool find_table(struct cpu_case *it)
             continue;
         it->rows = rows;
         it->what = tables[i].what;
-        it->whole = sum;
+        it->whole = work_of(it, rows);
         return true;
     }
     return false;
@@ -128,6 +155,9 @@ static void put_row(struct cpu_case *it, struct nl_buf *out, const char *before,
 static void put_head(struct cpu_case *it, struct nl_buf *out, const char *before)
 {
     const struct nl_result *threads = nl_judged_part(it->judged, "threads");
+    const struct nl_trace *trace = it->judged->trace;
+    if (trace->kernel.rows || trace->copy.rows)
+        before = "No device work in this window, ";
     nl_tell_time(out, before, it->span);
     if (threads)
         nl_tell_number(out, " on ", (int64_t)threads->rows, "thread", "threads");
@@ -370,6 +400,12 @@ bool nl_judge_cpu(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
     struct cpu_case it = {.judged = judged, .span = trace->last_ts - trace->first_ts};
+    const struct nl_window *window = &judged->options->window;
+    if (window->has_time) {
+        int64_t start = window->start > trace->first_ts ? window->start : trace->first_ts;
+        int64_t end = window->end < trace->last_ts ? window->end : trace->last_ts;
+        it.span = end > start ? end - start : 0;
+    }
     bool timeline = trace->op.rows || trace->python.rows || trace->nvtx.rows || trace->layer.rows;
     for (uint32_t i = 0; i < trace->slice.rows && !timeline; i++)
         timeline = trace->slice.kind[i] == NL_KIND_GENERIC;

@@ -551,7 +551,9 @@ bool nl_judge_nothing(struct nl_judged *judged)
     } else if (!trace->slice.rows && !trace->counter.rows) {
         nl_buf_text(out, "No event was recorded: no kernel, copy, call or range is in this file.");
     } else {
-        nl_buf_text(out, "No verdict: no kernel and no copy in this file");
+        bool elsewhere = trace->kernel.rows || trace->copy.rows || trace->memset.rows;
+        nl_buf_format(out, "No verdict: no kernel and no copy in this %s",
+                      elsewhere ? "window" : "file");
         put_kinds(trace, out);
         if (trace->last_ts > trace->first_ts)
             nl_tell_time(out, ", over ", trace->last_ts - trace->first_ts);

@@ -64,8 +64,18 @@ static size_t method_end(struct nl_str name)
     return end < name.len ? end : name.len;
 }
 
+/* Of "threading.py(359): wait" what follows the place. */
+static struct nl_str without_place(struct nl_str name)
+{
+    for (size_t i = 0; i + 3 < name.len; i++)
+        if (name.ptr[i] == ')' && name.ptr[i + 1] == ':' && name.ptr[i + 2] == ' ')
+            return (struct nl_str){name.ptr + i + 3, name.len - i - 3};
+    return name;
+}
+
 bool nl_is_wait_name(struct nl_str name)
 {
+    name = without_place(name);
     size_t end = plain_end(name);
     if (!end && name.len)
         end = method_end(name);
