@@ -27,12 +27,12 @@ class Book:
     def call(self, *words):
         return neurolens([*words, "--ledger", os.path.join(self.folder, "book")], cwd=self.folder)
 
-    def add(self, host, clock=1.0, **changes):
+    def add(self, host, clock=1.0, branch=None, **changes):
         self.count += 1
         name = "trace%d.json" % self.count
         write(os.path.join(self.folder, name),
               Plant(**dict({"steps": 6, "clock": clock * self.rng.gauss(1, 0.008), "seed": self.rng.random()}, **changes)))
-        words = ["--set", "host_name=" + host] if host else []
+        words = (["--set", "host_name=" + host] if host else []) + (["--set", "git_branch=" + branch] if branch else [])
         return self.call("add", name, *words)
 
     def show(self, run="@"):
@@ -135,6 +135,30 @@ def branches(tally, book):
                 book.listed("branch=main"))
 
 
+def seasons(tally, folder):
+    """A branch that is known to be slower is its own measure; hours are those at which runs were added."""
+    book, path = Book(folder), os.path.join(folder, "book", "ledger.db")
+    for i in range(18):
+        book.add("host", 1.3 if i % 2 else 1.0, branch="next" if i % 2 else "main")
+        text = book.show()["headline"][2] if i == 14 else ""
+        tally.check("too few of each branch: all runs count", text.endswith("on host.")) if text else None
+    book.add("host", 1.3, branch="next")
+    answer = book.show()
+    tally.check("a slow branch is its own measure", not answer["anomalies"] and answer["headline"][2] ==
+                "Nothing unusual against 9 earlier runs of this workload on host, of branch next.", answer["headline"])
+    book.add("host", 1.3, branch="main")
+    answer = book.show()
+    row = {row["metric"]: row for row in answer["anomalies"]}.get("mean_step_ns", {})
+    tally.check("main as slow as that branch is unusual", 0.25 < row.get("change_share", 0) < 0.35 and row["history_count"] == 9 and
+                row["season"] == "of branch main" and answer["headline"][2].endswith("before it on host, of branch main."), answer["headline"])
+    book.add("host", 1.3, branch="other")
+    tally.check("a branch without a history is held against all", "season" not in book.show()["headline"][2] and
+                "branch" not in book.show()["headline"][2], book.show()["headline"])
+    base = sqlite3.connect(path)
+    tally.check("seasons are in the ledger", base.execute("SELECT count(*) FROM histories WHERE season = 'of branch next'").fetchone()[0] >= 1)
+    base.close()
+
+
 def learnt(steps):
     """(s, runs) of runs given as lists of steady steps in the order of adding: a second implementation."""
     logs = [math.log(statistics.median(one)) for one in steps[-30:]]
@@ -203,7 +227,7 @@ def many(tally, folder):
                      [(i, keys["workload.model"], "model%d" % (i % 50)) for i in range(10, count + 10)])
     base.executemany("INSERT INTO facts VALUES (?,?,NULL,?)",
                      [(i, keys["hardware.host_name"], "host%d" % (i % 20)) for i in range(10, count + 10)])
-    base.executemany("INSERT INTO histories VALUES (?, 30, 'm', 'h')", [(i,) for i in range(10, count + 10)])
+    base.executemany("INSERT INTO histories(run, runs, workload, host) VALUES (?, 30, 'm', 'h')", [(i,) for i in range(10, count + 10)])
     base.commit()
     base.close()
 
@@ -235,6 +259,8 @@ def main():
         hosts(tally, folder)
     with tempfile.TemporaryDirectory(prefix="neurolens-history-") as folder:
         noise(tally, folder)
+    with tempfile.TemporaryDirectory(prefix="neurolens-history-") as folder:
+        seasons(tally, folder)
     with tempfile.TemporaryDirectory(prefix="neurolens-history-") as folder:
         many(tally, folder)
     return tally.finish()

@@ -17,6 +17,7 @@
 
 enum nl_metric_source {
     NL_METRIC_STEP,
+    NL_METRIC_LATENCY,
     NL_METRIC_TIME,
     NL_METRIC_GROUP,
     NL_METRIC_COUNT,

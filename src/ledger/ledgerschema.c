@@ -93,6 +93,9 @@ static const char *const steps[] = {
      "  ordinal INTEGER NOT NULL, metric TEXT NOT NULL, value, usual, spread, change_share, z,"
      "  PRIMARY KEY(run, ordinal)) WITHOUT ROWID;"
      "CREATE INDEX anomalies_by_metric ON anomalies(metric, run);"),
+    /* 4 → 5 */
+    /* What the earlier runs have in common besides (runseason.h). */
+    "ALTER TABLE histories ADD COLUMN season TEXT;",
 };
 
 const struct nl_ledger_schema nl_ledger_schema = {steps, sizeof steps / sizeof *steps};

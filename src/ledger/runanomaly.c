@@ -11,6 +11,7 @@
 #include "ledger/ledgerdb.h"
 #include "ledger/runfield.h"
 #include "ledger/runhistory.h"
+#include "ledger/runseason.h"
 
 #define NORMAL_MAD   1.4826022185056018 /* deviation of a normal distribution / its MAD */
 #define ROBUST_Z     3.5
@@ -162,19 +163,78 @@ static bool put_anomalies(struct nl_ledger *ledger, int64_t run, struct metric *
     return done;
 }
 
+/* What seasons are looked for in: the mean step, else the length of the recording. */
+static bool read_season(struct nl_ledger *ledger, int64_t run, struct nl_season_run *season,
+                        bool *stepped, struct nl_arena *arena, struct nl_err *err)
+{
+    bool ok = true;
+    *stepped = false;
+    *season = (struct nl_season_run){.value = NAN};
+    sqlite3_stmt *rows = nl_ledgerdb_ask(
+        ledger, err,
+        "SELECT r.added_ns, k.name, f.number, f.text FROM runs r JOIN keys k ON k.name IN "
+        "('metrics.mean_step_ns', 'timeline.duration_ns', 'run.git_branch') JOIN facts f ON f.run "
+        "= "
+        "r.run AND f.key = k.key WHERE r.run = ?1 ORDER BY k.name DESC",
+        "i", run);
+    while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
+        const char *name = (const char *)sqlite3_column_text(rows, 1);
+        season->added_ns = sqlite3_column_int64(rows, 0);
+        if (name && !strcmp(name, "run.git_branch"))
+            season->branch = nl_ledgerdb_text(arena, rows, 3);
+        else if (sqlite3_column_type(rows, 2) !=
+                 SQLITE_NULL) { /* the step comes behind the length */
+            season->value = sqlite3_column_double(rows, 2);
+            *stepped = name && *name == 'm';
+        }
+    }
+    return rows && ok;
+}
+
+/* Leaves the newest of the run's own season. */
+static bool keep_season(struct nl_ledger *ledger, int64_t run, struct nl_history *history,
+                        const char **text, struct nl_arena *arena, struct nl_err *err)
+{
+    struct nl_season_run mine, earlier[NL_HISTORY_WIDE];
+    bool alike[NL_HISTORY_WIDE];
+    char out[NL_SEASON_TEXT];
+    size_t kept = 0;
+    *text = NULL;
+    bool stepped, other;
+    if (!read_season(ledger, run, &mine, &stepped, arena, err))
+        return false;
+    for (size_t i = 0; i < history->count; i++) {
+        if (!read_season(ledger, history->runs[i], &earlier[i], &other, arena, err))
+            return false;
+        if (other != stepped) /* steps and whole recordings are not the same */
+            earlier[i].value = NAN;
+    }
+    enum nl_season season = nl_season_find(&mine, earlier, history->count, alike);
+    for (size_t i = 0; i < history->count && kept < NL_HISTORY_MOST; i++)
+        if (alike[i])
+            history->runs[kept++] = history->runs[i];
+    history->count = kept;
+    const char *told = nl_season_text(season, &mine, out);
+    if (told)
+        *text = nl_arena_text(arena, told, strlen(told));
+    return true;
+}
+
 static bool judge(struct nl_ledger *ledger, int64_t run, struct nl_arena *arena, struct nl_err *err)
 {
     struct nl_history_who who;
     struct nl_history history;
     struct metric metrics[METRICS_MOST];
     size_t count = 0;
+    const char *season = NULL;
     bool done =
         nl_ledgerdb_do(ledger, err, "DELETE FROM anomalies WHERE run = ?1", "i", run) &&
         nl_runhistory_of(ledger, run, &who, arena, err) &&
-        nl_runhistory_find(ledger, &who, run, &history, err) &&
-        nl_ledgerdb_do(ledger, err, "INSERT OR REPLACE INTO histories VALUES(?1, ?2, ?3, ?4)",
-                       "iitt", run, (int64_t)history.count, nl_runhistory_workload(&who),
-                       nl_runhistory_host(&who));
+        nl_runhistory_find(ledger, &who, run, NL_HISTORY_WIDE, &history, err) &&
+        keep_season(ledger, run, &history, &season, arena, err) &&
+        nl_ledgerdb_do(ledger, err, "INSERT OR REPLACE INTO histories VALUES(?1, ?2, ?3, ?4, ?5)",
+                       "iittt", run, (int64_t)history.count, nl_runhistory_workload(&who),
+                       nl_runhistory_host(&who), season);
     if (!done || history.count < NL_HISTORY_LEAST)
         return done;
     done = read_metrics(ledger, run, metrics, &count, arena, err);
@@ -270,6 +330,13 @@ static bool put_unusual(struct nl_ledger *ledger, int64_t run, struct nl_buf *ou
     return rows && ok;
 }
 
+/* " on HOST, of branch main"; both NULL not known. */
+static void put_where(struct nl_buf *out, const char *host, const char *season)
+{
+    nl_buf_format(out, "%s%s", host ? " on " : "", host ? host : "");
+    nl_buf_format(out, "%s%s", season ? ", " : "", season ? season : "");
+}
+
 static bool put_sentence(struct nl_ledger *ledger, int64_t run, struct nl_buf *out,
                          struct nl_err *err)
 {
@@ -277,10 +344,11 @@ static bool put_sentence(struct nl_ledger *ledger, int64_t run, struct nl_buf *o
     int64_t count = 0;
     if (!put_unusual(ledger, run, out, err))
         return false;
-    sqlite3_stmt *rows =
-        nl_ledgerdb_ask(ledger, err, "SELECT runs, host FROM histories WHERE run = ?1", "i", run);
+    sqlite3_stmt *rows = nl_ledgerdb_ask(
+        ledger, err, "SELECT runs, host, season FROM histories WHERE run = ?1", "i", run);
     if (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         const char *host = (const char *)sqlite3_column_text(rows, 1);
+        const char *season = (const char *)sqlite3_column_text(rows, 2);
         count = sqlite3_column_int64(rows, 0);
         known = true;
         if (out->len)
@@ -292,7 +360,7 @@ static bool put_sentence(struct nl_ledger *ledger, int64_t run, struct nl_buf *o
         else
             nl_buf_format(out, "History: %lld earlier run%s of this workload", (long long)count,
                           count == 1 ? "" : "s");
-        nl_buf_format(out, "%s%s", host ? " on " : "", host ? host : "");
+        put_where(out, host, season);
         if (count < NL_HISTORY_LEAST)
             nl_buf_format(out, "; %d are needed to say what is unusual", NL_HISTORY_LEAST);
         nl_buf_char(out, '.');

@@ -56,9 +56,10 @@ static const struct list {
      "cost_ns, cost_share) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
      false, false},
     /* As it was found when the run was added: what came before it is not what there is later. */
-    {"histories", "SELECT runs, workload, host FROM histories WHERE run = ?1",
-     "INSERT OR REPLACE INTO histories(run, runs, workload, host) VALUES(?1, ?2, ?3, ?4)", false,
-     true},
+    {"histories", "SELECT runs, workload, host, season FROM histories WHERE run = ?1",
+     "INSERT OR REPLACE INTO histories(run, runs, workload, host, season) VALUES(?1, ?2, ?3, ?4, "
+     "?5)",
+     false, true},
     {"anomalies",
      "SELECT ordinal, metric, value, usual, spread, change_share, z FROM anomalies "
      "WHERE run = ?1 ORDER BY ordinal",

@@ -138,12 +138,12 @@ static sqlite3_stmt *candidates(struct nl_ledger *ledger, const struct nl_histor
 }
 
 bool nl_runhistory_find(struct nl_ledger *ledger, const struct nl_history_who *who, int64_t before,
-                        struct nl_history *history, struct nl_err *err)
+                        size_t most, struct nl_history *history, struct nl_err *err)
 {
     bool ok = true, done = true, same;
     history->count = 0;
     sqlite3_stmt *rows = candidates(ledger, who, before, err);
-    while (rows && done && history->count < NL_HISTORY_MOST &&
+    while (rows && done && history->count < most && history->count < NL_HISTORY_WIDE &&
            nl_ledgerdb_next(err, ledger, rows, &ok)) {
         int64_t run = sqlite3_column_int64(rows, 0);
         if (who->file && !same_file(who->file, (const char *)sqlite3_column_text(rows, 1)))

@@ -14,8 +14,9 @@
 
 #include "ledger/ledger.h"
 
-#define NL_HISTORY_MOST  30 /* runs; the newest */
-#define NL_HISTORY_LEAST 8  /* so many make a history */
+#define NL_HISTORY_MOST  30  /* runs; the newest */
+#define NL_HISTORY_WIDE  120 /* that are looked at for seasons (runseason.h) */
+#define NL_HISTORY_LEAST 8   /* so many make a history */
 #define NL_HISTORY_FACTS 11
 
 struct nl_history_who {
@@ -24,7 +25,7 @@ struct nl_history_who {
 };
 
 struct nl_history {
-    int64_t runs[NL_HISTORY_MOST]; /* the newest first */
+    int64_t runs[NL_HISTORY_WIDE]; /* the newest first */
     size_t count;
 };
 
@@ -38,9 +39,9 @@ NL_MUST_CHECK bool nl_runhistory_of(struct nl_ledger *ledger, int64_t run,
                                     struct nl_history_who *who, struct nl_arena *arena,
                                     struct nl_err *err);
 
-/* The newest runs before `before` that are the same. At most 1000 candidates are looked at. */
+/* The newest `most` runs before `before` that are the same. At most 1000 candidates are looked at. */
 NL_MUST_CHECK bool nl_runhistory_find(struct nl_ledger *ledger, const struct nl_history_who *who,
-                                      int64_t before, struct nl_history *history,
+                                      int64_t before, size_t most, struct nl_history *history,
                                       struct nl_err *err);
 
 /* What people call the workload: its name, model or command; and its host. NULL not known. */

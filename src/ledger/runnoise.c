@@ -79,7 +79,7 @@ bool nl_runnoise_learn(struct nl_ledger *ledger, const struct nl_history_who *wh
     double logs[NL_HISTORY_MOST], typical;
     size_t count = 0;
     *noise = (struct nl_runnoise){NAN, NAN, 0};
-    if (!nl_runhistory_find(ledger, who, INT64_MAX, &history, err))
+    if (!nl_runhistory_find(ledger, who, INT64_MAX, NL_HISTORY_MOST, &history, err))
         return false;
     for (size_t i = 0; i < history.count; i++) {
         if (is_among(except, except_count, history.runs[i]))

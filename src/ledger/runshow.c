@@ -66,8 +66,10 @@ static const struct part parts[] = {
       {"change_share", "Change", NL_MEANS_CHANGE_SHARE},
       {"z", "Robust z", NL_MEANS_NUMBER},
       {"history_count", "Earlier runs", NL_MEANS_COUNT},
-      {"host", "Host", NL_MEANS_TEXT}},
-     "SELECT metric, value, usual, spread, change_share, z, runs, host, NULL FROM anomalies JOIN "
+      {"host", "Host", NL_MEANS_TEXT},
+      {"season", "Season", NL_MEANS_TEXT}},
+     "SELECT metric, value, usual, spread, change_share, z, runs, host, season, NULL FROM "
+     "anomalies JOIN "
      "histories USING (run) WHERE run = ?1 ORDER BY ordinal"},
     {"notes",
      "Notes",
