@@ -26,6 +26,13 @@
 
 /* Of a process without device work (`cpu`): its main thread, or what was sampled of it. There are no kernels,
  * copies and gaps then, and wall_ns is the span of its account. */
+/* Rows of slices that a cause looks for in every scene: found once for all of them. */
+struct nl_slices_found {
+    uint32_t *rows;
+    size_t count, cap;
+    bool made;
+};
+
 struct nl_scene {
     const struct nl_trace *trace;
     const struct nl_window *window;
@@ -46,6 +53,7 @@ struct nl_scene {
     int64_t first_step, last_step;
     double linked;                    /* share of work whose launch is known, 0..1 */
     struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h) */
+    struct nl_slices_found *compiled; /* all scenes' (cause_recompilation.c) */
     const struct nl_account *account;
     const struct nl_account_device *booked; /* the account's part about it; NULL without one */
     bool cpu;

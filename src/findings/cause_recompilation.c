@@ -28,21 +28,43 @@ static int64_t since(const struct nl_scene *scene)
     return scene->device->start_ns + scene->wall_ns / WARM_UP;
 }
 
+/* Slices that stand for compilation, by kind or by name. */
+static const struct nl_slices_found *compilations(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    struct nl_slices_found *list = scene->compiled;
+    if (list->made)
+        return list;
+    uint8_t *marked = nl_marks_names(trace, NL_MARKS(marks));
+    for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
+        unsigned kind = trace->slice.kind[slice];
+        if (trace->slice.dur[slice] <= 0 ||
+            (kind != NL_KIND_COMPILE &&
+             (!marked[trace->slice.name[slice]] || kind == NL_KIND_KERNEL)))
+            continue;
+        nl_grow(&list->rows, &list->cap, list->count + 1);
+        list->rows[list->count++] = slice;
+    }
+    nl_free(marked);
+    list->made = true;
+    return list;
+}
+
 /* The name that is compiled most often, and the times of all of them; later than the warm-up. */
 static struct again find_again(const struct nl_scene *scene, struct nl_evidence *longest)
 {
     const struct nl_trace *trace = scene->trace;
     struct again again = {0};
-    uint8_t *marked = nl_marks_names(trace, NL_MARKS(marks));
+    const struct nl_slices_found *list = compilations(scene);
+    nl_intervals_init(&again.all);
+    if (!list->count)
+        return again;
     uint64_t *times = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *times);
     int64_t from = since(scene);
-    nl_intervals_init(&again.all);
-    for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
-        uint32_t name = trace->slice.name[slice];
-        unsigned kind = trace->slice.kind[slice];
+    for (size_t i = 0; i < list->count; i++) {
+        uint32_t slice = list->rows[i], name = trace->slice.name[slice];
         int64_t ts = trace->slice.ts[slice];
-        if ((kind != NL_KIND_COMPILE && (!marked[name] || kind == NL_KIND_KERNEL)) || ts < from ||
-            trace->slice.dur[slice] <= 0 || ts >= scene->device->start_ns + scene->wall_ns ||
+        if (ts < from || ts >= scene->device->start_ns + scene->wall_ns ||
             (scene->device->rank != NL_NULL_I64 &&
              nl_slice_rank(trace, slice) != scene->device->rank))
             continue;
@@ -54,7 +76,6 @@ static struct again find_again(const struct nl_scene *scene, struct nl_evidence 
         }
     }
     nl_intervals_normalise(&again.all);
-    nl_free(marked);
     nl_free(times);
     return again;
 }

@@ -70,6 +70,7 @@ void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
                             .memo = options->memo,
                             .account = account,
                             .arena = arena,
+                            .compiled = &scenes->compiled,
                             .cpu = true};
     scenes->items = nl_zalloc(most * sizeof *scenes->items);
     scenes->stand_ins = nl_zalloc(most * sizeof *scenes->stand_ins);

@@ -142,30 +142,43 @@ static bool clocks_contradict(const struct nl_trace *trace)
     return false;
 }
 
-static void find_clocks(struct nl_scenes *scenes, const struct nl_clock_checks *checks)
+static void find_clocks(struct nl_scenes *scenes, const struct nl_trace *trace,
+                        const struct nl_clock_checks *checks)
 {
-    for (size_t i = 0; i < scenes->count; i++)
-        for (size_t j = 0; j < checks->count; j++)
-            if (checks->items[j].device == scenes->items[i].device->device &&
-                (checks->items[j].early || checks->items[j].late))
-                scenes->items[i].clock = &checks->items[j];
+    size_t none = trace->device.rows; /* the place of those that are not known */
+    const struct nl_clock_check **by = nl_zalloc((none + 1) * sizeof *by);
+    for (size_t j = 0; j < checks->count; j++) {
+        const struct nl_clock_check *check = &checks->items[j];
+        if (check->early || check->late)
+            by[check->device == NL_NULL_ROW ? none : check->device] = check;
+    }
+    for (size_t i = 0; i < scenes->count; i++) {
+        uint32_t device = scenes->items[i].device->device;
+        scenes->items[i].clock = by[device == NL_NULL_ROW ? none : device];
+    }
+    nl_free(by);
 }
 
-/* The account's part about the scene's device; NULL without. */
-static const struct nl_account_device *booked_of(const struct nl_scene *scene)
+/* The account's part about the scene's device; NULL without. Both are in one order, so that it is the one at *from or a little
+ * further. */
+static const struct nl_account_device *booked_of(const struct nl_scene *scene, size_t *from)
 {
-    for (size_t i = 0; i < scene->account->device_count; i++) {
+    size_t count = scene->account->device_count;
+    for (size_t k = 0; k < count; k++) {
+        size_t i = (*from + k) % count;
         const struct nl_account_device *it = &scene->account->devices[i];
         if (it->device == scene->device->device && it->rank == scene->device->rank &&
             it->ordinal == scene->device->ordinal &&
-            (it->device != NL_NULL_ROW || it->process == scene->device->process))
+            (it->device != NL_NULL_ROW || it->process == scene->device->process)) {
+            *from = i + 1;
             return it;
+        }
     }
     return NULL;
 }
 
 static void fill(struct nl_scene *scene, const struct nl_found_steps *found,
-                 const struct nl_work_lane *lanes, size_t lane_count)
+                 const struct nl_work_lane *lanes, size_t lane_count, size_t *booked)
 {
     const struct nl_trace *trace = scene->trace;
     struct nl_device_sets sets;
@@ -175,7 +188,7 @@ static void fill(struct nl_scene *scene, const struct nl_found_steps *found,
     nl_intervals_init(&sets.compute); /* it is the scene's now */
     nl_device_sets_release(&sets);
     scene->account = nl_memo_account(scene->memo);
-    scene->booked = booked_of(scene);
+    scene->booked = booked_of(scene, booked);
     count_links(scene);
     nl_scene_find_steps(scene, found);
 }
@@ -207,6 +220,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .roles = nl_memo_roles(options->memo),
                                                            .memo = options->memo,
                                                            .arena = arena,
+                                                           .compiled = &scenes->compiled,
                                                            .wall_ns = parts->wall_ns};
     }
     by_device_release(&by);
@@ -218,12 +232,12 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     uint32_t *place = deal(&dealer, trace->kernel.slice, trace->kernel.rows, scenes->rows, true);
     deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
     struct nl_work_lane *lanes;
-    size_t lane_count = nl_work_lanes(trace, &options->window, &lanes);
+    size_t lane_count = nl_work_lanes(trace, &options->window, &lanes), booked = 0;
     for (size_t i = 0; i < scenes->count; i++)
-        fill(&scenes->items[i], found, lanes, lane_count);
+        fill(&scenes->items[i], found, lanes, lane_count, &booked);
     nl_free(lanes);
     if (scenes->count && clocks_contradict(trace))
-        find_clocks(scenes, nl_memo_clocks(options->memo));
+        find_clocks(scenes, trace, nl_memo_clocks(options->memo));
     nl_free(dealer.lane_scene);
     nl_scope_release(&dealer.scope);
 }
@@ -236,6 +250,7 @@ void nl_scenes_release(struct nl_scenes *scenes)
     }
     nl_free(scenes->items);
     nl_free(scenes->rows);
+    nl_free(scenes->compiled.rows);
     nl_free(scenes->stand_ins);
     nl_free(scenes->no_parts);
     *scenes = (struct nl_scenes){0};

@@ -13,6 +13,7 @@ struct nl_scenes {
     uint32_t *rows;                   /* kernels and copies of all scenes */
     struct nl_idle_device *stand_ins; /* of processes: what stands where a device would */
     struct nl_device_breakdown *no_parts;
+    struct nl_slices_found compiled;
 };
 
 /* Texts are made in `arena`. */
