@@ -6,18 +6,21 @@ time; what grows with the square of a table fails here, whatever the machine.
     GROWTH_SCALE=4                 that many times the n of every shape
 
 Measured is processor time of the child beyond that of a tiny file, the least of two runs when the first says too
-much; a shape fails when 4n takes more than 3.2 times the time of 2n, and more than half a second.
+much; a shape fails when 4n takes more than 3.2 times the time of 2n, and more than half a second. Each table of a trace grows in one of them: growthtables.py has those for tables
+that the shapes here leave small.
 """
 import json
 import marshal
 import os
+import re
 import resource
 import shutil
 import sqlite3
 import subprocess
 import sys
 
-from harness import PROGRAM, ROOT, Tally, environment, scratch
+import growthtables
+from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
 
 SCALE = float(os.environ.get("GROWTH_SCALE", "1"))
 LEAST_SECONDS = 0.5
@@ -186,21 +189,38 @@ def seconds(path):
 
 
 def measure(n, make):
-    data = make(int(n * SCALE))
     path = os.path.join(scratch(), "growth.data")
+    if make is growthtables.folder_of:
+        make(path + "s", int(n * SCALE))
+        return path + "s"
+    data = make(int(n * SCALE))
     with open(path, "wb") as file:
         file.write(data if isinstance(data, bytes) else data.encode())
     return path
 
 
+def filled(path, n):
+    """The tables with about a row for each of the n things."""
+    with open(os.path.join(ROOT, "src", "store", "schema.def"), encoding="utf-8") as file:
+        tables = re.findall(r'^NL_TABLE\(\w+, "(\w+)"', file.read(), re.M)
+    counts = neurolens(["sql", "-q", "--no-cache", "--format", "csv", path,
+                        " UNION ALL ".join("SELECT '%s', count(*) FROM %s" % (table, table) for table in tables)], timeout=60)
+    rows = [line.split(",") for line in counts.stdout.splitlines()[1:]]
+    return set(tables), {table for table, count in rows if int(count) >= n / 2}
+
+
 def main():
     wanted = sys.argv[1:]
-    for name, (n, make) in SHAPES.items():
+    tables, grown = set(), set()
+    for name, (n, make) in dict(SHAPES, **growthtables.SHAPES).items():
         if wanted and not any(word in name for word in wanted):
             continue
         times, statuses = [], set()
         for times_n in (1, 2, 4):
             path = measure(n * times_n, make)
+            if times_n == 1:
+                tables, more = filled(path, n * SCALE)
+                grown |= more
             spent, status = seconds(path)
             if times_n == 4 and spent > LEAST_SECONDS and spent > MOST_RATIO * times[1]:
                 spent = min(spent, seconds(path)[0])
@@ -211,6 +231,9 @@ def main():
         good = "timed out" not in statuses and statuses <= {0, 4, 5} and not (
             times[2] > LEAST_SECONDS and times[2] > MOST_RATIO * times[1])
         tally.check("%s: %s s" % (name, ", ".join("%.2f" % t for t in times)), good, "statuses %s" % statuses)
+    if not wanted:
+        small = tables - grown - set(growthtables.BOUNDED)
+        tally.check("each of the %d tables grew, or has a bound" % len(tables), len(tables) > 30 and not small, sorted(small))
     tally.finish()
 
 

@@ -1,0 +1,110 @@
+"""Files that fill each table of a trace with n rows, for tests/growth.py: with its other shapes, no table is without one."""
+import json
+import os
+import shutil
+import sqlite3
+import sys
+
+from harness import ROOT, scratch
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "corpus", "ncu"))
+# What is a row per kind of thing, not per thing.
+BOUNDED = {"coverage": "a row per remark"}
+
+
+def event(name, cat, ts, dur=1, pid=1, tid=1, ph="X", **more):
+    return json.dumps(dict({"ph": ph, "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur}, **more))
+
+
+def trace(parts, **more):
+    return '{"schemaVersion":1,"traceEvents":[%s]%s}' % (",".join(parts), "".join(',"%s":%s' % (key, json.dumps(value)) for key, value in more.items()))
+
+
+def on_device(cat, name, pid=0, tid=7, **args):
+    return lambda i, at: event(name, cat, at, pid=pid, tid=tid, args=dict(args, device=0, stream=7, correlation=i + 1))
+
+
+def device_rows(n):
+    """Copies, fills, waits, collectives and what launches them."""
+    kinds = [on_device("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", bytes=4096),
+             on_device("gpu_memset", "Memset (Device)", bytes=64),
+             on_device("cuda_sync", "Stream Sync", stream=7),
+             on_device("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", tid=20),
+             on_device("cuda_runtime", "cudaMemcpyAsync", pid=1, tid=1)]
+    return trace((kind(i, 10 * i + k) for i in range(n) for k, kind in enumerate(kinds)))
+
+
+def host_rows(n):
+    """Modules, allocations, arrows, arguments."""
+    parts = []
+    for i in range(n):
+        parts.append(event("nn.Module: Linear_%d" % i, "python_function", 10 * i, 5, args={
+            "Python id": i + 1, "Python parent id": None, "Python module id": i}))
+        parts.append(event("[memory]", "cpu_instant_event", 10 * i + 1, ph="i", s="t", args={
+            "Total Allocated": 64 * i, "Device Type": 0, "Device Id": -1, "Addr": 4096 * i, "Bytes": 64}))
+        parts.append(event("go", "arrow", 10 * i + 2, ph="s", id=i))
+        parts.append(event("go", "arrow", 10 * i + 4, ph="f", id=i, bp="e"))
+        parts.append(event("work", "mine", 10 * i + 2, 3, tid=2, args={"number": i, "text": "t%d" % i}))
+    return trace(parts)
+
+
+def stack_rows(n):
+    """Slices with call stacks of their own."""
+    frames = {str(i): dict({"name": "f%d" % i, "category": "m"}, **({"parent": str(i - 1)} if i % 8 else {})) for i in range(n)}
+    return trace((event("w", "c", 10 * i, sf=i) for i in range(n)), stackFrames=frames)
+
+
+def model_nodes(n):
+    return json.dumps([{"cat": "Session", "pid": 1, "tid": 1, "dur": 5, "ts": 2, "ph": "X", "name": "session_initialization", "args": {}}] + [
+        {"cat": "Node", "pid": 1, "tid": 1, "dur": 3, "ts": 10 + 4 * i, "ph": "X", "name": "conv%d_kernel_time" % i,
+         "args": {"op_name": "Conv", "provider": "CPUExecutionProvider", "node_index": str(i)}} for i in range(n)])
+
+
+def counted_kernels(n):
+    """A raw page of Nsight Compute: measurements and metrics."""
+    head = '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC",' \
+        '"gpu__time_duration.sum","dram__bytes.sum.per_second","launch__registers_per_thread"\n' \
+        '"","","","","","","","","","","","usecond","Gbyte/second","register/thread"\n'
+    return head + "".join('"%d","77","program","127.0.0.1","k%d(int)","1","7","(128, 1, 1)","(%d, 1, 1)","0","8.0","2.50","1.5","32"\n' % (i, i, i + 1)
+                          for i in range(n))
+
+
+def instance_rows(n):
+    import make
+    return make.report(instances=make.instanced("sass__inst_executed_per_opcode", n, [("OP%d" % i, i) for i in range(n)]))
+
+
+def graph_rows(n):
+    path = os.path.join(scratch(), "graphs.sqlite")
+    shutil.copy(os.path.join(ROOT, "tests/corpus/nsys/graph-whole.sqlite"), path)
+    database = sqlite3.connect(path)
+    row = list(database.execute("SELECT * FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE").fetchone())
+    length = row[1] - row[0]
+    database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(%s)" % ",".join("?" * len(row)),
+                         ([row[1] + 2 * i * length, row[1] + (2 * i + 1) * length] + row[2:5] + [1000 + i] + row[6:7] + [i % 50, i]
+                          for i in range(n)))
+    database.commit()
+    database.close()
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def folder_of(path, n):
+    """A folder of n small traces in place of one file."""
+    shutil.rmtree(path, True)
+    os.makedirs(path)
+    for i in range(n):
+        with open(os.path.join(path, "rank%d.json" % i), "w", encoding="utf-8") as file:
+            file.write(trace([event("k", "cpu_op", 10)], distributedInfo={"rank": i}))
+
+
+SHAPES = {
+    "copies, fills, waits and collectives": (5000, device_rows),
+    "modules, allocations, arrows and arguments": (5000, host_rows),
+    "slices with call stacks": (10000, stack_rows),
+    "nodes of models": (8000, model_nodes),
+    "kernels with counters": (8000, counted_kernels),
+    "values per instance": (10000, instance_rows),
+    "graph launches": (10000, graph_rows),
+    "files": (200, folder_of),
+}
