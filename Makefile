@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz lint format install wheel asan tsan test-frameworks docs clean
+.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -64,6 +64,16 @@ fuzz:
 	$(call compile,build-asan,$(ASAN_FLAGS))
 	@tools/fuzz.sh build-asan $(FUZZ_SECONDS)
 
+# Round after round until Ctrl-C, or FUZZ_MINUTES; counts go to docs/fuzzing.md.
+FUZZ_MINUTES ?= 0
+fuzz-forever:
+	@tools/setup.sh
+	$(call compile,build-asan,$(ASAN_FLAGS))
+	@nice -n 15 tools/fuzz_counts.py build-asan --seconds $(FUZZ_SECONDS) --minutes $(FUZZ_MINUTES)
+
+fuzz-minimise:
+	@tools/fuzz_counts.py build-asan --minimise
+
 lint:
 	@python3 tools/lint.py
 
@@ -75,7 +85,7 @@ ASAN_FLAGS = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lunde
   $(shell tools/fuzz.sh flags)
 TSAN_FLAGS = --buildtype=debugoptimized -Db_sanitize=thread
 asan: export CC = $(shell command -v clang || echo gcc)
-fuzz: export CC = clang
+fuzz fuzz-forever: export CC = clang
 asan:
 	$(call compile,build-asan,$(ASAN_FLAGS))
 tsan:
