@@ -513,6 +513,14 @@ def openmetrics(name, profile):
                 (not buckets or buckets[-1] == int(values["neurolens_step_seconds_count"])))
 
 
+def longest_steps():
+    """Steps that no 64-bit number holds together: their sum stays at the largest, and never turns negative."""
+    path, _ = export(os.path.join(ROOT, "tests", "corpus", "chrome", "longest_times.json"), "openmetrics", "longest.prom")
+    with open(path, encoding="utf-8") as file:
+        sums = [line.split()[1] for line in file if line.startswith("neurolens_step_seconds_sum ")]
+    tally.check("openmetrics: the sum of steps of 70 years each stays at the largest number", sums == ["9223372036.854775807"], str(sums))
+
+
 def crc32c(data):
     value = 0xffffffff
     for byte in data:
@@ -966,7 +974,8 @@ def main():
               ("open", open_perfetto, ()), ("open page", open_page, ()), ("words alone", words_alone, ()),
               ("open nsight report", open_nsight_report, ()),
               ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ()),
-              ("otlp limit", otlp_limit, ()), ("chrome ranges", device_ranges, ())]
+              ("otlp limit", otlp_limit, ()), ("chrome ranges", device_ranges, ()),
+              ("openmetrics longest", longest_steps, ())]
     if not ZSTD:
         tally.skip("parquet", "no libzstd")
     for name, run, arguments in parts:

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/units.h"
+#include "base/sum.h"
 #include "export/jsonbytes.h"
 #include "export/export.h"
 #include "tables/lookup.h"
@@ -138,7 +139,7 @@ static void put_steps(struct writer *writer, const struct nl_result *steps)
         if (length == INT64_MIN)
             continue;
         count++;
-        total += length;
+        nl_sum_add(&total, length);
         for (size_t i = 0; i < BOUNDS; i++)
             below[i] += length <= step_bounds[i];
     }
