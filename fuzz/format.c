@@ -34,7 +34,8 @@ static void load(const struct nl_format *format, const char *path, const uint8_t
     nl_err_clear(&err);
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, input.name, format->name);
-    if (format->load(builder, source, &input, &job, &err)) {
+    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    if (nl_reading_load(&reading, format, &err)) {
         struct nl_trace *trace = nl_builder_finish(builder, &err);
         if (trace) {
             char what[NL_TRACECHECK_TEXT];

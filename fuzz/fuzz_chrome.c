@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ingest/chrome/chrome.h"
+#include "ingest/ingest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,7 +24,8 @@ static struct nl_trace *load(const uint8_t *data, size_t size, unsigned threads)
         return NULL;
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, "fuzz.json", "kineto");
-    bool ok = chrome_load_stream(builder, source, &input, stream, &job, &err);
+    struct nl_reading reading = {builder, source, &input, &job, stream};
+    bool ok = nl_format_kineto.load(&reading, &err);
     nl_stream_close(stream);
     if (ok)
         return nl_builder_finish(builder, &err);

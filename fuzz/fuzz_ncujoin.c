@@ -4,11 +4,12 @@
  * belong to measurements.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../tests/unit/gputrace.h"
 
-#include "ingest/ncu/ncu.h"
+#include "ingest/ingest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,7 +20,8 @@ static struct nl_trace *report_of(const uint8_t *data, size_t size)
     struct nl_builder *builder = nl_builder_new(NULL);
     uint32_t source = nl_builder_source(builder, "page", "ncu-csv");
     struct nl_stream *stream = nl_stream_memory(data, size, &err);
-    bool done = ncucsv_load_stream(builder, source, stream, NULL, &err);
+    struct nl_reading reading = {.builder = builder, .source = source, .stream = stream};
+    bool done = nl_format_ncucsv.load(&reading, &err);
     nl_stream_close(stream);
     if (done)
         return nl_builder_finish(builder, &err);

@@ -20,8 +20,9 @@ static void load(const uint8_t *data, size_t size, bool flight)
     nl_err_clear(&err);
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, input.name, "pickle");
-    bool ok = flight ? flightrec_load_bytes(builder, source, &input, data, size, &job, &err)
-                     : torchmem_load_bytes(builder, source, data, size, &job, &err);
+    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    bool ok = flight ? flightrec_load_bytes(&reading, data, size, &err)
+                     : torchmem_load_bytes(&reading, data, size, &err);
     if (!ok && (err.code == NL_OK || !err.text[0]))
         abort(); /* refused without a reason */
     struct nl_trace *trace =

@@ -127,7 +127,8 @@ static void load_all(const unsigned char *bytes, size_t size)
     uint32_t source = nl_builder_source(builder, "fuzz", "nsys");
     struct nl_input input = {
         .path = path, .name = "fuzz", .encoding = "plain", .rank = NL_NULL_I64};
-    if (!nsys_load_way(builder, source, &input, DBFILE_FASTEST, &job, &err)) {
+    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    if (!nsys_load_way(&reading, DBFILE_FASTEST, &err)) {
         nl_builder_free(builder);
         return;
     }

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "ingest/tensorrt/trt.h"
+#include "ingest/ingest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,7 +22,8 @@ static bool load(struct nl_builder *builder, const uint8_t *data, size_t size)
     if (!stream)
         return false;
     uint32_t source = nl_builder_source(builder, "fuzz.json", "tensorrt");
-    bool ok = trt_load_stream(builder, source, &input, stream, &job, &err);
+    struct nl_reading reading = {builder, source, &input, &job, stream};
+    bool ok = nl_format_trt.load(&reading, &err);
     if (!ok && (err.code == NL_OK || !err.text[0]))
         abort();
     nl_stream_close(stream);

@@ -173,7 +173,8 @@ static bool load_one(struct load *load, const struct nl_format *format,
     if (input->rank != NL_NULL_I64)
         nl_builder_rank(builder, source, input->rank);
     nl_err_at(err, place_of(input->where, input->name), -1);
-    if (format->load(builder, source, input, load->job, err)) {
+    struct nl_reading reading = {builder, source, input, load->job, NULL};
+    if (nl_reading_load(&reading, format, err)) {
         load->timelines += !measures;
         return true;
     }

@@ -11,6 +11,7 @@
 #include "base/job.h"
 #include "ingest/cache.h"
 #include "ingest/inputs.h"
+#include "ingest/reading.h"
 #include "store/builder.h"
 
 #define NL_SNIFF_BYTES 65536
@@ -37,10 +38,10 @@ struct nl_format {
      * miss ("a SQLite file without nsys tables"), or stays NULL. Of several misses the one with the
      * highest score is reported: NL_NEAR_MISS where words of the format itself were found. */
     int (*sniff)(const struct nl_input *input, const char **why);
-    /* Stages everything into the builder under `source`. Damage: load what is whole and say so in
-     * coverage; fail only when nothing sensible can be had. */
-    bool (*load)(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err);
+    /* Stages everything into reading->builder under reading->source. Damage: load what is whole and say
+     * so in coverage; fail only when nothing sensible can be had. Called by nl_reading_load. */
+    bool (*load)(struct nl_reading *reading, struct nl_err *err);
+    bool streams;    /* load wants reading->stream */
     const char *doc; /* page in docs/ */
     /* Reports of a kernel profiler, which runs every kernel alone: beside files of other formats their
      * metrics go to the kernels of those, and they are no part of the timeline. */

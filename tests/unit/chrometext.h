@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-#include "ingest/chrome/chrome.h"
+#include "ingest/ingest.h"
 
 static struct nl_err err;
 
@@ -21,7 +21,8 @@ static struct nl_trace *load_bytes(const char *text, size_t len, unsigned thread
         return NULL;
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, "t.json", "kineto");
-    bool ok = chrome_load_stream(builder, source, &input, stream, &job, &err);
+    struct nl_reading reading = {builder, source, &input, &job, stream};
+    bool ok = nl_format_kineto.load(&reading, &err);
     nl_stream_close(stream);
     if (ok)
         return nl_builder_finish(builder, &err);

@@ -83,7 +83,8 @@ static inline struct nl_trace *nsysmake_load(const char *path, enum dbfile_way w
     uint32_t source = nl_builder_source(builder, "made.sqlite", "nsys");
     struct nl_input input = {
         .path = path, .name = "made", .encoding = "plain", .rank = NL_NULL_I64};
-    if (nsys_load_way(builder, source, &input, way, &job, err))
+    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    if (nsys_load_way(&reading, way, err))
         return nl_builder_finish(builder, err);
     nl_builder_free(builder);
     return NULL;

@@ -498,7 +498,8 @@ static void stacks_of_several_files(void)
                                  .encoding = "plain",
                                  .rank = NL_NULL_I64};
         uint32_t source = nl_builder_source(builder, files[i], "nsys");
-        CHECK(nl_format_nsys.load(builder, source, &input, &job, &err));
+        struct nl_reading reading = {builder, source, &input, &job, NULL};
+        CHECK(nl_reading_load(&reading, &nl_format_nsys, &err));
     }
     struct nl_trace *t = nl_builder_finish(builder, &err);
     REQUIRE(t && t->sample.rows == 2);

@@ -188,7 +188,8 @@ static bool load_report(const char *path, struct nl_err *err, struct nl_trace **
     uint32_t source = nl_builder_source(builder, "report.nsys-rep", "nsys-rep");
     struct nl_input input = {
         .path = path, .name = "report.nsys-rep", .encoding = "plain", .rank = NL_NULL_I64};
-    if (nl_format_nsysrep.load(builder, source, &input, &job, err)) {
+    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    if (nl_reading_load(&reading, &nl_format_nsysrep, err)) {
         *trace = nl_builder_finish(builder, err);
         return *trace != NULL;
     }
@@ -244,7 +245,8 @@ static void stops_when_asked(void)
                              .encoding = "plain",
                              .rank = NL_NULL_I64};
     job.cancelled = true;
-    CHECK(!nl_format_nsys.load(builder, source, &input, &job, &err));
+    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    CHECK(!nl_reading_load(&reading, &nl_format_nsys, &err));
     CHECK_INT(err.code, NL_INTERRUPTED);
     nl_builder_free(builder);
 }

@@ -246,20 +246,19 @@ static bool finish(struct rocjson *load, const struct nl_input *input, struct nl
                    reader->problem ? reader->problem : "");
 }
 
-bool rocjson_load_stream(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                         struct nl_stream *stream, struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rocjson *load = nl_zalloc(sizeof *load);
     struct nl_err failure;
     nl_err_clear(&failure);
-    gpurows_begin(&load->rows, builder, source, job);
-    jsonpull_stream(&load->reader, stream, 0, &failure);
-    nl_builder_clock(builder, source, "boot", NL_NULL_I64);
-    nl_builder_tool(builder, source, nl_str("rocprofv3"));
-    nl_builder_correlation_per_process(builder, source);
+    gpurows_begin(&load->rows, reading->builder, reading->source, reading->job);
+    jsonpull_stream(&load->reader, reading->stream, 0, &failure);
+    nl_builder_clock(reading->builder, reading->source, "boot", NL_NULL_I64);
+    nl_builder_tool(reading->builder, reading->source, nl_str("rocprofv3"));
+    nl_builder_correlation_per_process(reading->builder, reading->source);
     load->pid = NL_NULL_I64;
     read_document(load);
-    bool done = finish(load, input, stream, err);
+    bool done = finish(load, reading->input, reading->stream, err);
     if (failure.code != NL_OK) {
         if (err)
             *err = failure;
@@ -269,17 +268,6 @@ bool rocjson_load_stream(struct nl_builder *builder, uint32_t source, const stru
     jsonpull_release(&load->reader);
     nl_free(load->samples);
     nl_free(load);
-    return done;
-}
-
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool done = rocjson_load_stream(builder, source, input, stream, job, err);
-    nl_stream_close(stream);
     return done;
 }
 
@@ -296,4 +284,5 @@ const struct nl_format nl_format_rocjson = {.name = "rocprofv3",
                                             .title = "rocprofv3 JSON results",
                                             .sniff = sniff,
                                             .load = load,
+                                            .streams = true,
                                             .doc = "formats/rocprof.md"};

@@ -41,9 +41,4 @@ struct rocjson {
 /* { "kernel_dispatch": [ {record}, … ], … }, the reader being inside. */
 void rocjson_sections(struct rocjson *load);
 
-/* Loads from an open stream; for tests. */
-NL_MUST_CHECK bool rocjson_load_stream(struct nl_builder *builder, uint32_t source,
-                                       const struct nl_input *input, struct nl_stream *stream,
-                                       struct nl_job *job, struct nl_err *err);
-
 #endif

@@ -482,16 +482,15 @@ static void report(struct rocpd *load)
                                 notes[i].detail);
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rocpd *load = nl_zalloc(sizeof *load);
     load->message = nl_zalloc(sizeof *load->message);
-    bool done = dbrows_open(&load->db, builder, source, input, job, err);
+    bool done = dbrows_open(&load->db, reading, err);
     if (done) {
-        describe_source(load, source);
+        describe_source(load, reading->source);
         load_sets(load);
-        load->db.rows.source = source; /* remarks are about the file, not its last set */
+        load->db.rows.source = reading->source; /* remarks are about the file, not its last set */
         report(load);
         done = dbrows_close(&load->db, err);
     }

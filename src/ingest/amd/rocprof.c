@@ -235,22 +235,21 @@ static void begin_file(struct rocprof *load, uint32_t source, const struct nl_in
         load->column[i] = -1;
 }
 
-bool rocprof_load_stream(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                         struct nl_stream *stream, struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct rocprof *load = input->recording ? *input->recording : NULL;
+    struct rocprof *load = reading->input->recording ? *reading->input->recording : NULL;
     if (!load)
-        load = rocprof_new(builder, source, job);
-    if (input->recording)
-        *input->recording = load;
-    begin_file(load, source, input, stream);
+        load = rocprof_new(reading->builder, reading->source, reading->job);
+    if (reading->input->recording)
+        *reading->input->recording = load;
+    begin_file(load, reading->source, reading->input, reading->stream);
     bool done = false;
     enum csvread_status got = csvread_header(&load->csv, err);
     const struct rocprof_kind *kind = got == CSVREAD_ROW ? kind_of(&load->csv) : NULL;
     if (kind) {
-        nl_builder_clock(builder, source, "boot", NL_NULL_I64);
-        nl_builder_tool(builder, source, nl_str("rocprof"));
-        nl_builder_meta(builder, source, "table", nl_str(kind->name));
+        nl_builder_clock(reading->builder, reading->source, "boot", NL_NULL_I64);
+        nl_builder_tool(reading->builder, reading->source, nl_str("rocprof"));
+        nl_builder_meta(reading->builder, reading->source, "table", nl_str(kind->name));
         done = read_rows(load, kind, err);
     } else if (got != CSVREAD_ERROR) {
         (void)nl_fail(err, NL_FORMAT, "its header is none that rocprof writes");
@@ -259,19 +258,8 @@ bool rocprof_load_stream(struct nl_builder *builder, uint32_t source, const stru
     gpurows_map_release(&load->stacks);
     nl_free(load->counter_names);
     load->counter_names = NULL;
-    if (!input->recording)
+    if (!reading->input->recording)
         rocprof_free(load);
-    return done;
-}
-
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool done = rocprof_load_stream(builder, source, input, stream, job, err);
-    nl_stream_close(stream);
     return done;
 }
 
@@ -279,6 +267,7 @@ const struct nl_format nl_format_rocprof = {.name = "rocprof",
                                             .title = "ROCm profiler CSV (rocprof, rocprofv3)",
                                             .sniff = sniff,
                                             .load = load,
+                                            .streams = true,
                                             .doc = "formats/rocprof.md",
                                             .recording = rocprof_recording,
                                             .recording_end = rocprof_free};

@@ -54,11 +54,6 @@ size_t rocprof_recording(const struct nl_input *input, unsigned *place);
 struct rocprof *rocprof_new(struct nl_builder *builder, uint32_t source, struct nl_job *job);
 void rocprof_free(void *load);
 
-/* Loads from an open stream; for tests. */
-NL_MUST_CHECK bool rocprof_load_stream(struct nl_builder *builder, uint32_t source,
-                                       const struct nl_input *input, struct nl_stream *stream,
-                                       struct nl_job *job, struct nl_err *err);
-
 extern const char *const rocprof_kernel_columns[],
     *const rocprof_copy_columns[], *const rocprof_call_columns[],
                                        *const rocprof_allocation_columns[],

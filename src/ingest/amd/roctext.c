@@ -374,26 +374,21 @@ static bool read_lines(struct roctext *load, struct nl_stream *stream, struct nl
     return load->good > 0 || nl_fail(err, NL_FORMAT, "no line of it is one that roctracer writes");
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    struct roctext *self = input->recording ? *input->recording : NULL;
+    struct roctext *self = reading->input->recording ? *reading->input->recording : NULL;
     if (!self)
-        self = begin(builder, source, job);
-    if (input->recording)
-        *input->recording = self;
-    self->source = source;
-    self->file_pid = pid_in_name(input->name);
+        self = begin(reading->builder, reading->source, reading->job);
+    if (reading->input->recording)
+        *reading->input->recording = self;
+    self->source = reading->source;
+    self->file_pid = pid_in_name(reading->input->name);
     self->calls_of_file = self->good = self->bad = self->unnamed = self->unmatched = 0;
     self->told_twice = 0;
-    nl_builder_clock(builder, source, "boot", NL_NULL_I64);
-    nl_builder_tool(builder, source, nl_str("roctracer"));
-    bool done = read_lines(self, stream, err);
-    nl_stream_close(stream);
-    if (!input->recording)
+    nl_builder_clock(reading->builder, reading->source, "boot", NL_NULL_I64);
+    nl_builder_tool(reading->builder, reading->source, nl_str("roctracer"));
+    bool done = read_lines(self, reading->stream, err);
+    if (!reading->input->recording)
         recording_end(self);
     return done;
 }
@@ -421,6 +416,7 @@ const struct nl_format nl_format_roctext = {.name = "roctext",
                                             .title = "roctracer text traces (rocprof --hip-trace)",
                                             .sniff = sniff,
                                             .load = load,
+                                            .streams = true,
                                             .doc = "formats/rocprof.md",
                                             .recording = recording,
                                             .recording_end = recording_end};

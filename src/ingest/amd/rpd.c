@@ -333,16 +333,15 @@ static void load_tables(struct rpd *rpd)
                             (int64_t)rpd->unknown_names, NULL);
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rpd *rpd = nl_zalloc(sizeof *rpd);
-    bool done = dbrows_open(&rpd->db, builder, source, input, job, err);
+    bool done = dbrows_open(&rpd->db, reading, err);
     if (done) {
-        nl_builder_clock(builder, source, "boot", NL_NULL_I64);
-        nl_builder_tool(builder, source, nl_str("rocmProfileData"));
+        nl_builder_clock(reading->builder, reading->source, "boot", NL_NULL_I64);
+        nl_builder_tool(reading->builder, reading->source, nl_str("rocmProfileData"));
         rpd->pid = NL_NULL_I64;
-        rpd->roctx = nl_builder_name(builder, nl_str("roctx"));
+        rpd->roctx = nl_builder_name(reading->builder, nl_str("roctx"));
         load_tables(rpd);
         done = dbrows_close(&rpd->db, err);
     }

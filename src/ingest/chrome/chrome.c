@@ -1,12 +1,23 @@
 /*
  * Chrome trace-event JSON and PyTorch's Kineto dialect of it: recognition, and the top level of a
  * file — an object with traceEvents, a bare array (closed or not), one event per line, several
- * documents one after the other — around the list of events that chrome_queue.c reads.
+ * documents one after the other — around the list of events that chrome_queue.c reads. The others:
+ *
+ * chrome_scan   SIMD scans: event boundaries                chrome_feed    buffered bytes
+ * chrome_repair damaged events → clean JSON                 chrome_event   one event as text
+ * chrome_names  texts → name ids                            chrome_value   numbers and times
+ * chrome_work   blocks of events                            chrome_words   sets of known keys
+ * chrome_rows   Kineto's categories → rows                  chrome_queue   blocks → threads
+ * chrome_rpd    rocmProfileData's dialect                   chrome_device  the device's side
+ * chrome_phase  the other phases (B/E, C, s/t/f, M, ...)    chrome_lanes   pids, tids → lanes
+ * chrome_pair   begins with ends, arrows, after all blocks  chrome_report  names and coverage
+ * chrome_head   top-level metadata                        chrome_nsys    nsys2json's dialect
  */
 #include <stdio.h>
 
+#include "base/stream.h"
+#include "ingest/ingest.h"
 #include "base/mem.h"
-#include "ingest/chrome/chrome.h"
 #include "ingest/chrome/chrome_feed.h"
 #include "ingest/chrome/chrome_head.h"
 #include "ingest/chrome/chrome_rows.h"
@@ -406,23 +417,22 @@ static bool check_content(struct reader *r)
     return nl_fail(r->err, NL_FORMAT, "JSON without traceEvents: no trace in the Chrome format");
 }
 
-bool chrome_load_stream(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                        struct nl_stream *stream, struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct reader r = {.load = {.builder = builder,
-                                .source = source,
-                                .input = input,
-                                .job = job,
-                                .stream = stream,
+    struct reader r = {.load = {.builder = reading->builder,
+                                .source = reading->source,
+                                .input = reading->input,
+                                .job = reading->job,
+                                .stream = reading->stream,
                                 .main_pid = NL_NULL_I64},
                        .err = err};
-    unsigned threads = nl_job_threads(job);
+    unsigned threads = nl_job_threads(reading->job);
     r.count = threads < THREADS_MOST ? threads : THREADS_MOST;
     r.total = r.count == 1 ? 1 : r.count + 1;
     chrome_cats_init(&r.load.cats);
     chrome_head_init(&r.head);
     chrome_stacks_init(&r.load.stacks);
-    chrome_feed_init(&r.feed, stream);
+    chrome_feed_init(&r.feed, reading->stream);
     r.workers = nl_alloc(r.total * sizeof *r.workers);
     for (unsigned w = 0; w < r.total; w++)
         chrome_worker_init(&r.workers[w], &r.load);
@@ -434,17 +444,6 @@ bool chrome_load_stream(struct nl_builder *builder, uint32_t source, const struc
     nl_free(r.workers);
     chrome_stacks_release(&r.load.stacks);
     chrome_feed_release(&r.feed);
-    return ok;
-}
-
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool ok = chrome_load_stream(builder, source, input, stream, job, err);
-    nl_stream_close(stream);
     return ok;
 }
 
@@ -489,4 +488,5 @@ const struct nl_format nl_format_kineto = {
     .title = "PyTorch profiler (Kineto) or Chrome trace-event JSON",
     .sniff = sniff,
     .load = load,
+    .streams = true,
     .doc = "ingest.md"};

@@ -44,12 +44,12 @@ static void read_profile(struct chrome_stacks *stacks, const void *bytes, size_t
                      stacks->deep, "the innermost are kept");
 }
 
-static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
-                       struct nl_job *job, struct nl_err *err)
+static bool load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
+                       struct nl_err *err)
 {
     struct chrome_stacks stacks;
     chrome_stacks_init(&stacks);
-    cpuprofile_begin(&stacks.profile, builder, source, job);
+    cpuprofile_begin(&stacks.profile, reading->builder, reading->source, reading->job);
     read_profile(&stacks, bytes, len);
     uint64_t samples = stacks.profile.samples;
     bool stopped = cpuprofile_stopped(&stacks.profile);
@@ -62,10 +62,9 @@ static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *
     return done;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    return whole_file_load(builder, source, input, job, load_bytes, err);
+    return whole_file_load(reading, load_bytes, err);
 }
 
 const struct nl_format nl_format_v8profile = {.name = "v8profile",

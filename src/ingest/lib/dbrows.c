@@ -66,16 +66,15 @@ static bool open_file(struct dbrows *db, struct nl_job *job, struct nl_err *err)
     return done;
 }
 
-bool dbrows_open(struct dbrows *db, struct nl_builder *builder, uint32_t source,
-                 const struct nl_input *input, struct nl_job *job, struct nl_err *err)
+bool dbrows_open(struct dbrows *db, const struct nl_reading *reading, struct nl_err *err)
 {
-    *db = (struct dbrows){.input = input};
-    gpurows_begin(&db->rows, builder, source, job);
-    if (!open_file(db, job, err)) {
+    *db = (struct dbrows){.input = reading->input};
+    gpurows_begin(&db->rows, reading->builder, reading->source, reading->job);
+    if (!open_file(db, reading->job, err)) {
         if (db->folder)
             dbspool_remove(db->folder);
         if (err)
-            nl_err_at(err, input->path, err->offset);
+            nl_err_at(err, reading->input->path, err->offset);
         return false;
     }
     db->scratch = nl_zalloc(sizeof *db->scratch);

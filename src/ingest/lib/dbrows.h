@@ -2,7 +2,7 @@
  * dbrows — SQLite databases of profilers other than Nsight Systems, read on one thread: dbfile's
  * tables and cells, gpurows' lanes and times, and names by the id of a table of strings.
  *
- *     if (!dbrows_open(&db, builder, source, input, job, err)) return false;
+ *     if (!dbrows_open(&db, reading, err)) return false;
  *     dbrows_strings(&db, &strings, "StringTable", "_id_", "value");
  *     dbrows_each(&db, "TABLE", columns, on_row, context);     // false: no such table
  *     return dbrows_close(&db, err);                           // coverage; cancelled, empty wrecks
@@ -31,8 +31,7 @@ struct dbrows {
  * database. Words that the head shows count without opening the file. */
 unsigned dbrows_marks(const struct nl_input *input, const char *const *words, unsigned count);
 
-NL_MUST_CHECK bool dbrows_open(struct dbrows *db, struct nl_builder *builder, uint32_t source,
-                               const struct nl_input *input, struct nl_job *job,
+NL_MUST_CHECK bool dbrows_open(struct dbrows *db, const struct nl_reading *reading,
                                struct nl_err *err);
 /* Also after a failure of what came in between. False, with the reason: cancelled, or nothing in a
  * damaged file could be read. */

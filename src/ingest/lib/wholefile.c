@@ -101,18 +101,18 @@ void whole_file_passed(const struct whole_file *file, const void **mark, const v
     *mark = file->bytes + to;
 }
 
-bool whole_file_load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                     struct nl_job *job,
-                     bool (*parse)(struct nl_builder *builder, uint32_t source, const void *bytes,
-                                   size_t len, struct nl_job *job, struct nl_err *err),
+bool whole_file_load(const struct nl_reading *reading,
+                     bool (*parse)(const struct nl_reading *reading, const void *bytes, size_t len,
+                                   struct nl_err *err),
                      struct nl_err *err)
 {
     struct whole_file file;
-    if (!whole_file_open(&file, input, job, err))
+    if (!whole_file_open(&file, reading->input, reading->job, err))
         return false;
-    bool done = parse(builder, source, file.bytes, file.size, job, err);
+    bool done = parse(reading, file.bytes, file.size, err);
     if (done && file.cut)
-        nl_builder_coverage(builder, source, "compressed data is cut short", 1, file.damage);
+        nl_builder_coverage(reading->builder, reading->source, "compressed data is cut short", 1,
+                            file.damage);
     whole_file_close(&file);
     return done;
 }

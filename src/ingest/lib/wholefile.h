@@ -32,11 +32,9 @@ void whole_file_close(struct whole_file *file);
 void whole_file_passed(const struct whole_file *file, const void **mark, const void *at);
 
 /* Opens the input, has `parse` take its bytes, closes it; coverage says when compressed data was cut. */
-NL_MUST_CHECK bool whole_file_load(struct nl_builder *builder, uint32_t source,
-                                   const struct nl_input *input, struct nl_job *job,
-                                   bool (*parse)(struct nl_builder *builder, uint32_t source,
-                                                 const void *bytes, size_t len, struct nl_job *job,
-                                                 struct nl_err *err),
+NL_MUST_CHECK bool whole_file_load(const struct nl_reading *reading,
+                                   bool (*parse)(const struct nl_reading *reading,
+                                                 const void *bytes, size_t len, struct nl_err *err),
                                    struct nl_err *err);
 
 #endif

@@ -4,10 +4,11 @@
  * may come last. Lines are written when an event ends, and event addresses are used again, so nothing
  * is joined by them.
  */
-#include "ingest/nccl/nccljson.h"
 
 #include <stdio.h>
 
+#include "base/stream.h"
+#include "ingest/ingest.h"
 #include "base/mem.h"
 #include "parse/csvread.h"
 #include "ingest/lib/gpurows.h"
@@ -412,13 +413,12 @@ static bool next_line(struct lines *l)
     }
 }
 
-bool nccljson_load(struct nl_builder *builder, uint32_t source, struct nl_stream *stream,
-                   struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct lines *l = nl_zalloc(sizeof *l);
-    gpurows_begin(&l->rows, builder, source, job);
+    gpurows_begin(&l->rows, reading->builder, reading->source, reading->job);
     nl_buf_init(&l->text, LINE_MOST);
-    jsonpull_stream(&l->json, stream, JSONPULL_MANY | JSONPULL_LINES, err);
+    jsonpull_stream(&l->json, reading->stream, JSONPULL_MANY | JSONPULL_LINES, err);
     while (!gpurows_stop(&l->rows) && next_line(l)) {
         read_line(l);
         if (!l->json.problem && !l->text.overflow)
@@ -426,7 +426,7 @@ bool nccljson_load(struct nl_builder *builder, uint32_t source, struct nl_stream
     }
     tell(l);
     bool done = err->code == NL_OK;
-    if (done && nl_job_cancelled(job))
+    if (done && nl_job_cancelled(reading->job))
         done = nl_fail(err, NL_INTERRUPTED, "interrupted");
     else if (done && l->rows.rows == 0)
         done =
@@ -456,19 +456,9 @@ static int sniff(const struct nl_input *input, const char **why)
     return 0;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool done = nccljson_load(builder, source, stream, job, err);
-    nl_stream_close(stream);
-    return done;
-}
-
 const struct nl_format nl_format_nccljson = {.name = "nccl-json",
                                              .title = "JSON lines of NCCL's profiler or inspector",
                                              .sniff = sniff,
                                              .load = load,
+                                             .streams = true,
                                              .doc = "formats/nccllog.md"};

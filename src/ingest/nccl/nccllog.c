@@ -6,12 +6,13 @@
  * piece; the pieces are put together again.
  */
 #define _GNU_SOURCE
-#include "ingest/nccl/nccllog.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/stream.h"
+#include "ingest/ingest.h"
 #include "base/mem.h"
 #include "parse/csvread.h"
 #include "parse/textlines.h"
@@ -506,21 +507,20 @@ static void tell(struct log *log)
                                 rows[i].detail);
 }
 
-bool nccllog_load(struct nl_builder *builder, uint32_t source, struct nl_stream *stream,
-                  struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct log log = {.builder = builder,
-                      .stage = nl_stage_new(builder),
-                      .job = job,
-                      .source = source,
+    struct log log = {.builder = reading->builder,
+                      .stage = nl_stage_new(reading->builder),
+                      .job = reading->job,
+                      .source = reading->source,
                       .table_lane = NL_NULL_ROW};
     struct textlines lines;
     struct nl_str line;
-    nl_stage_begin(log.stage, source, 0);
-    textlines_init(&lines, stream);
-    while (textlines_next(&lines, &line, err) && !nl_builder_over_budget(builder)) {
+    nl_stage_begin(log.stage, reading->source, 0);
+    textlines_init(&lines, reading->stream);
+    while (textlines_next(&lines, &line, err) && !nl_builder_over_budget(reading->builder)) {
         take_line(&log, line);
-        if (lines.count % 4096 == 0 && nl_job_cancelled(job))
+        if (lines.count % 4096 == 0 && nl_job_cancelled(reading->job))
             break;
     }
     end_row(&log);
@@ -528,7 +528,7 @@ bool nccllog_load(struct nl_builder *builder, uint32_t source, struct nl_stream 
     textlines_release(&lines);
     nl_free(log.comms);
     tell(&log);
-    if (nl_job_cancelled(job))
+    if (nl_job_cancelled(reading->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (done && !log.infos && !log.results)
         return nl_fail(err, NL_FORMAT, "no line of NCCL is in this log");
@@ -552,21 +552,11 @@ static int sniff(const struct nl_input *input, const char **why)
     return 0;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool done = nccllog_load(builder, source, stream, job, err);
-    nl_stream_close(stream);
-    return done;
-}
-
 const struct nl_format nl_format_nccllog = {
     .name = "nccl-log",
     .title = "NCCL log or nccl-tests table",
     .sniff = sniff,
     .load = load,
+    .streams = true,
     .doc = "docs/formats/nccllog.md",
 };

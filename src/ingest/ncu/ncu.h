@@ -99,12 +99,4 @@ const char *ncu_unit_of(struct nl_str metric);
 /* (x, y, z) of a launch: "(8, 1, 1)". False when it is none. */
 bool ncu_triple(struct nl_str text, uint32_t out[3]);
 
-/* The readers, from any stream: a report, and CSV pages. */
-NL_MUST_CHECK bool ncurep_load_stream(struct nl_builder *builder, uint32_t source,
-                                      struct nl_stream *stream, struct nl_job *job,
-                                      struct nl_err *err);
-NL_MUST_CHECK bool ncucsv_load_stream(struct nl_builder *builder, uint32_t source,
-                                      struct nl_stream *stream, struct nl_job *job,
-                                      struct nl_err *err);
-
 #endif

@@ -372,18 +372,19 @@ static void tell(struct page *page)
     ncu_end(&page->ncu);
 }
 
-bool ncucsv_load_stream(struct nl_builder *builder, uint32_t source, struct nl_stream *stream,
-                        struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct page page = {.header = false};
     enum csvread_status got;
-    ncu_begin(&page.ncu, builder, source, job);
-    csvread_init(&page.csv, stream, job, &(struct csvread_options){.delimiter = ','});
+    ncu_begin(&page.ncu, reading->builder, reading->source, reading->job);
+    csvread_init(&page.csv, reading->stream, reading->job,
+                 &(struct csvread_options){.delimiter = ','});
     nl_buf_init(&page.kernel, (size_t)1 << 20);
     nl_arena_init(&page.arena);
     for (int i = 0; i < COLUMNS; i++)
         page.at[i] = -1;
-    while ((got = csvread_next(&page.csv, err)) == CSVREAD_ROW && !nl_builder_over_budget(builder))
+    while ((got = csvread_next(&page.csv, err)) == CSVREAD_ROW &&
+           !nl_builder_over_budget(reading->builder))
         take_row(&page);
     finish_kernel(&page);
     bool done = got != CSVREAD_ERROR;
@@ -414,22 +415,12 @@ static int sniff(const struct nl_input *input, const char **why)
     return nl_str_starts(head, "==PROF== ") ? 60 : 0;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool done = ncucsv_load_stream(builder, source, stream, job, err);
-    nl_stream_close(stream);
-    return done;
-}
-
 const struct nl_format nl_format_ncucsv = {
     .name = "ncu-csv",
     .title = "Nsight Compute CSV page",
     .sniff = sniff,
     .load = load,
+    .streams = true,
     .doc = "docs/formats/ncu.md",
     .measures = true,
 };

@@ -507,11 +507,10 @@ static void tell(struct rep *rep)
     ncu_end(&rep->ncu);
 }
 
-bool ncurep_load_stream(struct nl_builder *builder, uint32_t source, struct nl_stream *stream,
-                        struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct rep rep = {.stream = stream, .err = err, .pid = NL_NULL_I64};
-    ncu_begin(&rep.ncu, builder, source, job);
+    struct rep rep = {.stream = reading->stream, .err = err, .pid = NL_NULL_I64};
+    ncu_begin(&rep.ncu, reading->builder, reading->source, reading->job);
     nl_arena_init(&rep.arena);
     cubinlines_init(&rep.lines);
     cubincode_init(&rep.programs);
@@ -530,17 +529,6 @@ bool ncurep_load_stream(struct nl_builder *builder, uint32_t source, struct nl_s
     return done;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool done = ncurep_load_stream(builder, source, stream, job, err);
-    nl_stream_close(stream);
-    return done;
-}
-
 /* It carries machine code with its debug information. */
 static bool risky(const struct nl_input *input)
 {
@@ -553,6 +541,7 @@ const struct nl_format nl_format_ncurep = {
     .title = "Nsight Compute report",
     .sniff = sniff,
     .load = load,
+    .streams = true,
     .doc = "docs/formats/ncu.md",
     .risky = risky,
     .measures = true,

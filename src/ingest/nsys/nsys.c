@@ -114,34 +114,32 @@ static bool load_from(struct nsys_load *load, const char *path, enum dbfile_way 
     return has_something(load, err);
 }
 
-static bool load_path(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                      const char *path, enum dbfile_way way, struct nl_job *job, struct nl_err *err)
+static bool load_path(const struct nl_reading *reading, const char *path, enum dbfile_way way,
+                      struct nl_err *err)
 {
     struct nsys_load *load = nl_zalloc(sizeof *load);
-    load->builder = builder;
-    load->source = source;
-    load->job = job;
-    load->input = input;
+    load->builder = reading->builder;
+    load->source = reading->source;
+    load->job = reading->job;
+    load->input = reading->input;
     bool done = load_from(load, path, way, err);
     release(load);
     nl_free(load);
     if (!done && err)
-        nl_err_at(err, input->path, err->offset);
+        nl_err_at(err, reading->input->path, err->offset);
     return done;
 }
 
-bool nsys_load_copy(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                    const char *path, struct nl_job *job, struct nl_err *err)
+bool nsys_load_copy(const struct nl_reading *reading, const char *path, struct nl_err *err)
 {
-    return load_path(builder, source, input, path, DBFILE_FASTEST, job, err);
+    return load_path(reading, path, DBFILE_FASTEST, err);
 }
 
-bool nsys_load_way(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                   enum dbfile_way way, struct nl_job *job, struct nl_err *err)
+bool nsys_load_way(const struct nl_reading *reading, enum dbfile_way way, struct nl_err *err)
 {
-    bool plain = !input->encoding || strcmp(input->encoding, "plain") == 0;
-    if (plain && strcmp(input->path, "-") != 0)
-        return load_path(builder, source, input, input->path, way, job, err);
+    bool plain = !reading->input->encoding || strcmp(reading->input->encoding, "plain") == 0;
+    if (plain && strcmp(reading->input->path, "-") != 0)
+        return load_path(reading, reading->input->path, way, err);
     /* Pages are read at random: what is compressed or piped in goes to a file first. */
     char *folder;
     const char *damage = NULL;
@@ -150,19 +148,19 @@ bool nsys_load_way(struct nl_builder *builder, uint32_t source, const struct nl_
     struct nl_buf name;
     nl_buf_init(&name, 8192);
     nl_buf_format(&name, "%s/export.sqlite", folder);
-    bool done = dbspool_stream(input->path, name.ptr, job, &damage, err) &&
-                load_path(builder, source, input, name.ptr, way, job, err);
+    bool done = dbspool_stream(reading->input->path, name.ptr, reading->job, &damage, err) &&
+                load_path(reading, name.ptr, way, err);
     if (done && damage)
-        nl_builder_coverage(builder, source, "compressed data is cut short", 1, damage);
+        nl_builder_coverage(reading->builder, reading->source, "compressed data is cut short", 1,
+                            damage);
     nl_buf_release(&name);
     dbspool_remove(folder);
     return done;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    return nsys_load_way(builder, source, input, DBFILE_FASTEST, job, err);
+    return nsys_load_way(reading, DBFILE_FASTEST, err);
 }
 
 const struct nl_format nl_format_nsys = {.name = "nsys",

@@ -189,12 +189,10 @@ bool nsys_table_is_known(const struct dbfile_table *table);
 /* ---- nsys.c ---- */
 
 /* What nsys_load does, with a choice of way; for tests. */
-NL_MUST_CHECK bool nsys_load_way(struct nl_builder *builder, uint32_t source,
-                                 const struct nl_input *input, enum dbfile_way way,
-                                 struct nl_job *job, struct nl_err *err);
+NL_MUST_CHECK bool nsys_load_way(const struct nl_reading *reading, enum dbfile_way way,
+                                 struct nl_err *err);
 /* Loads a plain file that stands for `input` (a converted or decompressed copy of it). */
-NL_MUST_CHECK bool nsys_load_copy(struct nl_builder *builder, uint32_t source,
-                                  const struct nl_input *input, const char *path,
-                                  struct nl_job *job, struct nl_err *err);
+NL_MUST_CHECK bool nsys_load_copy(const struct nl_reading *reading, const char *path,
+                                  struct nl_err *err);
 
 #endif

@@ -99,31 +99,31 @@ static char *safe_path(const char *path)
     return safe;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     char *folder;
     int status = 0;
-    if (strcmp(input->path, "-") == 0 || (input->encoding && strcmp(input->encoding, "plain") != 0))
-        return no_export(input, "a .nsys-rep report must be a plain file", err);
+    if (strcmp(reading->input->path, "-") == 0 ||
+        (reading->input->encoding && strcmp(reading->input->encoding, "plain") != 0))
+        return no_export(reading->input, "a .nsys-rep report must be a plain file", err);
     if (!dbspool_folder(&folder, err))
         return false;
     struct nl_buf out;
     nl_buf_init(&out, 8192);
     nl_buf_format(&out, "%s/export.sqlite", folder);
-    char *report = safe_path(input->path);
-    nl_job_phase(job, "converting with nsys export", 0);
+    char *report = safe_path(reading->input->path);
+    nl_job_phase(reading->job, "converting with nsys export", 0);
     bool done = run_export(report, out.ptr, &status);
     if (!done)
-        done = no_export(input,
+        done = no_export(reading->input,
                          errno == ENOENT ? "a .nsys-rep report needs the program nsys, "
                                            "which is not on the PATH"
                                          : "the program nsys cannot be started",
                          err);
     else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || access(out.ptr, R_OK) != 0)
-        done = no_export(input, "nsys export failed", err);
+        done = no_export(reading->input, "nsys export failed", err);
     else
-        done = nsys_load_copy(builder, source, input, out.ptr, job, err);
+        done = nsys_load_copy(reading, out.ptr, err);
     nl_free(report);
     nl_buf_release(&out);
     dbspool_remove(folder);

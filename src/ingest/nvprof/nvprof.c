@@ -171,14 +171,13 @@ static void load_tables(struct nvprof *load)
                                 (int64_t)notes[i].count, notes[i].detail);
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct nvprof *load = nl_zalloc(sizeof *load);
-    bool done = dbrows_open(&load->db, builder, source, input, job, err);
+    bool done = dbrows_open(&load->db, reading, err);
     if (done) {
-        nl_builder_clock(builder, source, "utc", 0);
-        nl_builder_tool(builder, source, nl_str("nvprof"));
+        nl_builder_clock(reading->builder, reading->source, "utc", 0);
+        nl_builder_tool(reading->builder, reading->source, nl_str("nvprof"));
         load->pid = NL_NULL_I64;
         load_tables(load);
         done = dbrows_close(&load->db, err);

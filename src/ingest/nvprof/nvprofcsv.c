@@ -3,10 +3,11 @@
  * own ("==123== …"), then tables one after another, each with a header and a row of units; old
  * summaries have units in the cells and names with bare commas, which the last column takes whole.
  */
-#include "ingest/nvprof/nvprofcsv.h"
 
 #include <math.h>
 
+#include "base/stream.h"
+#include "ingest/ingest.h"
 #include "base/mem.h"
 #include "parse/csvread.h"
 #include "ingest/lib/gpurows.h"
@@ -441,16 +442,14 @@ static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_er
     return true;
 }
 
-bool nvprofcsv_load_stream(struct nl_builder *builder, uint32_t source,
-                           const struct nl_input *input, struct nl_stream *stream,
-                           struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct nvprofcsv *load = nl_zalloc(sizeof *load);
-    gpurows_begin(&load->rows, builder, source, job);
-    csvread_init(&load->csv, stream, job,
+    gpurows_begin(&load->rows, reading->builder, reading->source, reading->job);
+    csvread_init(&load->csv, reading->stream, reading->job,
                  &(struct csvread_options){.comment = '=', .delimiter = ','});
-    load->pid = pid_in_head(input);
-    nl_builder_tool(builder, source, nl_str("nvprof"));
+    load->pid = pid_in_head(reading->input);
+    nl_builder_tool(reading->builder, reading->source, nl_str("nvprof"));
     enum csvread_status got;
     while ((got = csvread_next(&load->csv, err)) == CSVREAD_ROW) {
         take_row(load);
@@ -461,17 +460,6 @@ bool nvprofcsv_load_stream(struct nl_builder *builder, uint32_t source,
     csvread_release(&load->csv);
     gpurows_map_release(&load->kernels);
     nl_free(load);
-    return done;
-}
-
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool done = nvprofcsv_load_stream(builder, source, input, stream, job, err);
-    nl_stream_close(stream);
     return done;
 }
 
@@ -501,4 +489,5 @@ const struct nl_format nl_format_nvprofcsv = {.name = "nvprof-csv",
                                               .title = "nvprof CSV log",
                                               .sniff = sniff,
                                               .load = load,
+                                              .streams = true,
                                               .doc = "formats/nvprof.md"};

@@ -110,50 +110,38 @@ static bool check_content(struct ort_load *load, const struct nl_input *input, s
                    "killed: call end_profiling() and try again");
 }
 
-bool ort_load_stream(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                     struct nl_stream *stream, struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
+    nl_err_clear(err);
+    nl_err_at(err, reading->input->path, -1);
     struct jsonpull json;
     struct ort_load *load = nl_zalloc(sizeof *load);
-    *load =
-        (struct ort_load){.builder = builder, .source = source, .json = &json, .pid = NL_NULL_I64};
-    load->stage = nl_stage_new(builder);
-    nl_stage_begin(load->stage, source, UINT64_MAX >> 1);
+    *load = (struct ort_load){
+        .builder = reading->builder, .source = reading->source, .json = &json, .pid = NL_NULL_I64};
+    load->stage = nl_stage_new(reading->builder);
+    nl_stage_begin(load->stage, reading->source, UINT64_MAX >> 1);
     nl_buf_init(&load->shapes, 1 << 20);
     nl_buf_init(&load->types, 1 << 20);
     nl_buf_init(&load->event.rest, 1 << 13);
     nl_buf_init(&load->provider_list, 1 << 10);
-    jsonpull_stream(&json, stream, JSONPULL_QUOTES | JSONPULL_LINES | JSONPULL_PATHS, err);
+    jsonpull_stream(&json, reading->stream, JSONPULL_QUOTES | JSONPULL_LINES | JSONPULL_PATHS, err);
     bool ok = true;
     if (jsonpull_next(&json) == JSONPULL_ARRAY)
-        ok = read_events(load, job, err);
-    ok = ok && check_content(load, input, err);
+        ok = read_events(load, reading->job, err);
+    ok = ok && check_content(load, reading->input, err);
     if (ok) {
         report(load);
         describe(load);
     }
-    if (ok && nl_stream_damage(stream))
-        nl_builder_coverage(builder, source, "truncated: compressed data", 1,
-                            nl_stream_damage(stream));
+    if (ok && nl_stream_damage(reading->stream))
+        nl_builder_coverage(reading->builder, reading->source, "truncated: compressed data", 1,
+                            nl_stream_damage(reading->stream));
     jsonpull_release(&json);
     nl_buf_release(&load->shapes);
     nl_buf_release(&load->types);
     nl_buf_release(&load->event.rest);
     nl_buf_release(&load->provider_list);
     nl_free(load);
-    return ok;
-}
-
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    nl_err_clear(err);
-    nl_err_at(err, input->path, -1);
-    bool ok = ort_load_stream(builder, source, input, stream, job, err);
-    nl_stream_close(stream);
     return ok;
 }
 
@@ -193,4 +181,5 @@ const struct nl_format nl_format_ort = {.name = "onnxruntime",
                                         .title = "ONNX Runtime profile",
                                         .sniff = sniff,
                                         .load = load,
+                                        .streams = true,
                                         .doc = "formats/onnxruntime.md"};

@@ -101,9 +101,4 @@ NL_MUST_CHECK bool ort_read_event(struct ort_load *load);
 /* Makes rows of load->event. */
 void ort_take_event(struct ort_load *load);
 
-/* For tests and fuzzers: loads from a stream. */
-NL_MUST_CHECK bool ort_load_stream(struct nl_builder *builder, uint32_t source,
-                                   const struct nl_input *input, struct nl_stream *stream,
-                                   struct nl_job *job, struct nl_err *err);
-
 #endif

@@ -340,18 +340,20 @@ static bool load_trace(struct perfetto_load *load, const void *bytes, size_t len
     return true;
 }
 
-static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
-                       struct nl_job *job, struct nl_err *err)
+static bool load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
+                       struct nl_err *err)
 {
     struct perfetto_load *load = nl_zalloc(sizeof *load);
-    load->builder = builder;
-    load->source = source;
-    load->job = job;
+    load->builder = reading->builder;
+    load->source = reading->source;
+    load->job = reading->job;
     load->trace_clock = CLOCK_BOOTTIME;
-    load->stage = nl_stage_new(builder);
-    nl_stage_begin(load->stage, source, 0);
-    load->profile =
-        (struct cpuprofile){.builder = builder, .source = source, .job = job, .stage = load->stage};
+    load->stage = nl_stage_new(reading->builder);
+    nl_stage_begin(load->stage, reading->source, 0);
+    load->profile = (struct cpuprofile){.builder = reading->builder,
+                                        .source = reading->source,
+                                        .job = reading->job,
+                                        .stage = load->stage};
     nl_arena_init(&load->arena);
     nl_buf_init(&load->text, TEXT_MOST);
     bool done = load_trace(load, bytes, len, err);
@@ -360,10 +362,9 @@ static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *
     return done;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    return whole_file_load(builder, source, input, job, load_bytes, err);
+    return whole_file_load(reading, load_bytes, err);
 }
 
 const struct nl_format nl_format_perfetto = {.name = "perfetto",

@@ -225,15 +225,15 @@ static void load_message(struct pprof *p)
     cover(p);
 }
 
-static bool load_file(struct nl_builder *builder, uint32_t source, const struct whole_file *file,
-                      struct nl_job *job, struct nl_err *err)
+static bool load_file(const struct nl_reading *reading, const struct whole_file *file,
+                      struct nl_err *err)
 {
     struct pprof *p = nl_zalloc(sizeof *p);
     const void *bytes = file->bytes;
     size_t len = file->size;
     bool done = true;
     p->file = file;
-    cpuprofile_begin(&p->profile, builder, source, job);
+    cpuprofile_begin(&p->profile, reading->builder, reading->source, reading->job);
     if (pprof_raw_recognise((struct nl_str){bytes, len})) {
         done = pprof_raw_load(&p->profile, bytes, len, err);
     } else if (pprof_legacy_sniff(bytes, len)) {
@@ -279,15 +279,15 @@ static int sniff(const struct nl_input *input, const char **why)
     return fields >= 2 && (cut || sound == input->head_len) ? 75 : 0;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file;
-    if (!whole_file_open(&file, input, job, err))
+    if (!whole_file_open(&file, reading->input, reading->job, err))
         return false;
-    bool done = load_file(builder, source, &file, job, err);
+    bool done = load_file(reading, &file, err);
     if (done && file.cut)
-        nl_builder_coverage(builder, source, "compressed data is cut short", 1, file.damage);
+        nl_builder_coverage(reading->builder, reading->source, "compressed data is cut short", 1,
+                            file.damage);
     whole_file_close(&file);
     return done;
 }

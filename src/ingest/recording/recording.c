@@ -145,25 +145,24 @@ static bool load_file(struct rec_load *load, struct nl_err *err)
     return true;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct rec_load load = {.builder = builder,
-                            .source = source,
-                            .job = job,
-                            .symbols = input->symbols,
+    struct rec_load load = {.builder = reading->builder,
+                            .source = reading->source,
+                            .job = reading->job,
+                            .symbols = reading->input->symbols,
                             .descriptor = -1};
-    if (!whole_file_open(&load.file, input, job, err))
+    if (!whole_file_open(&load.file, reading->input, reading->job, err))
         return false;
     if (load.file.map.bytes)
-        load.descriptor = open(input->path, O_RDONLY | O_CLOEXEC);
+        load.descriptor = open(reading->input->path, O_RDONLY | O_CLOEXEC);
     nl_arena_init(&load.arena);
-    load.stage = nl_stage_new(builder);
-    nl_stage_begin(load.stage, source, 0);
-    nl_err_at(err, input->path, -1);
+    load.stage = nl_stage_new(reading->builder);
+    nl_stage_begin(load.stage, reading->source, 0);
+    nl_err_at(err, reading->input->path, -1);
     bool done = load_file(&load, err);
     if (done)
-        rec_facts_tell(&load, input->path);
+        rec_facts_tell(&load, reading->input->path);
     rec_blocks_release(&load);
     rec_clock_release(&load.clock);
     whole_file_close(&load.file);

@@ -176,17 +176,16 @@ static void read_lists(struct runjson *load)
           "`neurolens validate` names them");
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct runjson *load = nl_zalloc(sizeof *load);
-    load->builder = builder;
-    load->stage = nl_stage_new(builder);
-    load->source = source;
-    load->job = job;
+    load->builder = reading->builder;
+    load->stage = nl_stage_new(reading->builder);
+    load->source = reading->source;
+    load->job = reading->job;
     load->epoch = NL_NULL_I64;
     nl_arena_init(&load->arena);
-    bool done = whole_file_open(&load->file, input, job, err);
+    bool done = whole_file_open(&load->file, reading->input, reading->job, err);
     if (done) {
         walk(load);
         done = check(load, err);
@@ -194,7 +193,7 @@ static bool load(struct nl_builder *builder, uint32_t source, const struct nl_in
             read_lists(load);
         whole_file_close(&load->file);
     }
-    if (done && nl_job_cancelled(job))
+    if (done && nl_job_cancelled(reading->job))
         done = nl_fail(err, NL_INTERRUPTED, "stopped");
     struct runjson_rows *const rows[] = {&load->sources, &load->devices, &load->processes,
                                          &load->lanes, &load->measurements};

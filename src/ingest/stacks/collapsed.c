@@ -391,25 +391,20 @@ static bool load_lines(struct collapsed *load, struct textlines *lines, struct n
     return nl_fail(err, NL_FORMAT, "no line has a call stack and a weight");
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     bool text;
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    struct census census = count_head(input, &text);
+    struct census census = count_head(reading->input, &text);
     struct collapsed load = {.pid = NL_NULL_I64, .tid = NL_NULL_I64, .lane = NL_NULL_ROW};
     struct textlines lines;
-    cpuprofile_begin(&load.profile, builder, source, job);
+    cpuprofile_begin(&load.profile, reading->builder, reading->source, reading->job);
     load.two_weights = census.stacks && census.doubles == census.stacks;
     load.events[0] = cpuprofile_name(&load.profile, nl_str("before"));
     load.events[1] = cpuprofile_name(&load.profile, nl_str("after"));
     nl_buf_init(&load.before, TEXTLINES_LONGEST);
-    textlines_init(&lines, stream);
+    textlines_init(&lines, reading->stream);
     bool done = load_lines(&load, &lines, err);
     textlines_release(&lines);
-    nl_stream_close(stream);
     nl_buf_release(&load.before);
     nl_free(load.ends);
     nl_free(load.nodes);
@@ -421,4 +416,5 @@ const struct nl_format nl_format_collapsed = {.name = "collapsed",
                                               .title = "collapsed call stacks (flame graph text)",
                                               .sniff = sniff,
                                               .load = load,
+                                              .streams = true,
                                               .doc = "formats/collapsed.md"};

@@ -227,25 +227,20 @@ static bool load_lines(struct perf *load, struct textlines *lines, struct nl_err
     return true;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
     struct perf load = {.lane = NL_NULL_ROW};
     struct textlines lines;
-    cpuprofile_begin(&load.profile, builder, source, job);
+    cpuprofile_begin(&load.profile, reading->builder, reading->source, reading->job);
     load.unit_ns = cpuprofile_name(&load.profile, nl_str("ns"));
     load.unit_events = cpuprofile_name(&load.profile, nl_str("events"));
     load.unit_samples = cpuprofile_name(&load.profile, nl_str("samples"));
     load.unit_branches = cpuprofile_name(&load.profile, nl_str("branches"));
-    nl_builder_clock(builder, source, "perf", NL_NULL_I64);
+    nl_builder_clock(reading->builder, reading->source, "perf", NL_NULL_I64);
     nl_buf_init(&load.comm, 4096);
-    textlines_init(&lines, stream);
+    textlines_init(&lines, reading->stream);
     bool done = load_lines(&load, &lines, err);
     textlines_release(&lines);
-    nl_stream_close(stream);
     nl_buf_release(&load.comm);
     nl_free(load.frames);
     return cpuprofile_end(&load.profile, done ? err : NULL) && done;
@@ -255,4 +250,5 @@ const struct nl_format nl_format_perf = {.name = "perf",
                                          .title = "perf script text",
                                          .sniff = sniff,
                                          .load = load,
+                                         .streams = true,
                                          .doc = "formats/perf.md"};

@@ -341,15 +341,14 @@ static bool load_file(struct pstats *load, const struct whole_file *file, const 
                    load->marshal.problem ? load->marshal.problem : "");
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file = {0};
-    if (!whole_file_open(&file, input, job, err))
+    if (!whole_file_open(&file, reading->input, reading->job, err))
         return false;
     struct pstats *load = nl_zalloc(sizeof *load);
-    cpuprofile_begin(&load->profile, builder, source, job);
-    bool done = load_file(load, &file, input->path, err);
+    cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
+    bool done = load_file(load, &file, reading->input->path, err);
     bool ended = cpuprofile_end(&load->profile, done ? err : NULL);
     marshal_release(&load->marshal);
     nl_free(load->shared);

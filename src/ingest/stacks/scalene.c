@@ -326,17 +326,12 @@ static bool load_stream(struct scalene *load, struct nl_stream *stream, const ch
                    load->reader.problem ? load->reader.problem : "");
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
     struct scalene *load = nl_zalloc(sizeof *load);
-    cpuprofile_begin(&load->profile, builder, source, job);
-    bool done = load_stream(load, stream, input->path, err);
+    cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
+    bool done = load_stream(load, reading->stream, reading->input->path, err);
     jsonpull_release(&load->reader);
-    nl_stream_close(stream);
     bool ended = cpuprofile_end(&load->profile, done ? err : NULL);
     nl_free(load->lines);
     nl_free(load);
@@ -347,4 +342,5 @@ const struct nl_format nl_format_scalene = {.name = "scalene",
                                             .title = "Scalene profile JSON",
                                             .sniff = sniff,
                                             .load = load,
+                                            .streams = true,
                                             .doc = "formats/scalene.md"};

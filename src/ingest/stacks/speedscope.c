@@ -220,17 +220,16 @@ static bool load_all(struct speedscope *load, struct nl_err *err)
                    load->reader.problem ? load->reader.problem : "");
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct speedscope *load = nl_zalloc(sizeof *load);
-    cpuprofile_begin(&load->profile, builder, source, job);
+    cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
     load->unit_ns = cpuprofile_name(&load->profile, nl_str("ns"));
     load->unit_bytes = cpuprofile_name(&load->profile, nl_str("bytes"));
     load->unit_millionths = cpuprofile_name(&load->profile, nl_str("millionths"));
     nl_buf_init(&load->text, 8192);
     nl_arena_init(&load->arena);
-    bool done = whole_file_open(&load->file, input, job, err);
+    bool done = whole_file_open(&load->file, reading->input, reading->job, err);
     if (done) {
         done = load_all(load, err);
         jsonpull_release(&load->reader);

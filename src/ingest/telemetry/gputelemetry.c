@@ -315,22 +315,25 @@ static void tell(struct telemetry *t)
         nl_builder_clock(t->builder, t->source, "local time, zone not recorded", NL_NULL_I64);
 }
 
-bool telemetry_load(struct nl_builder *builder, uint32_t source, enum telemetry_kind kind,
-                    struct nl_stream *stream, struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct telemetry t = {
-        .builder = builder, .stage = nl_stage_new(builder), .job = job, .source = source};
-    nl_stage_begin(t.stage, source, 0);
-    t.process = nl_builder_process(builder, source, NL_NULL_I64);
+    struct nl_str head = {(const char *)reading->input->head, reading->input->head_len};
+    enum telemetry_kind kind = telemetry_kind(head);
+    struct telemetry t = {.builder = reading->builder,
+                          .stage = nl_stage_new(reading->builder),
+                          .job = reading->job,
+                          .source = reading->source};
+    nl_stage_begin(t.stage, reading->source, 0);
+    t.process = nl_builder_process(reading->builder, reading->source, NL_NULL_I64);
     bool done;
     switch (kind) {
-    case TELEMETRY_QUERY: done = telemetry_query(&t, stream, err); break;
+    case TELEMETRY_QUERY: done = telemetry_query(&t, reading->stream, err); break;
     case TELEMETRY_REPORT:
-    case TELEMETRY_XML: done = telemetry_report(&t, kind, stream, err); break;
-    case TELEMETRY_LOG: done = telemetry_log(&t, stream, err); break;
-    case TELEMETRY_BANDWIDTH: done = telemetry_bandwidth(&t, stream, err); break;
-    case TELEMETRY_BANDWIDTH_JSON: done = telemetry_bandwidth_json(&t, stream, err); break;
-    default: done = telemetry_lines(&t, kind, stream, err); break;
+    case TELEMETRY_XML: done = telemetry_report(&t, kind, reading->stream, err); break;
+    case TELEMETRY_LOG: done = telemetry_log(&t, reading->stream, err); break;
+    case TELEMETRY_BANDWIDTH: done = telemetry_bandwidth(&t, reading->stream, err); break;
+    case TELEMETRY_BANDWIDTH_JSON: done = telemetry_bandwidth_json(&t, reading->stream, err); break;
+    default: done = telemetry_lines(&t, kind, reading->stream, err); break;
     }
     if (done && !t.values)
         done = nl_fail(err, NL_FORMAT, "no values in this telemetry");
@@ -339,22 +342,11 @@ bool telemetry_load(struct nl_builder *builder, uint32_t source, enum telemetry_
     return done;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    struct nl_str head = {(const char *)input->head, input->head_len};
-    bool done = telemetry_load(builder, source, telemetry_kind(head), stream, job, err);
-    nl_stream_close(stream);
-    return done;
-}
-
 const struct nl_format nl_format_gputelemetry = {
     .name = "gpu-telemetry",
     .title = "nvidia-smi or DCGM telemetry",
     .sniff = sniff,
     .load = load,
+    .streams = true,
     .doc = "docs/formats/gputelemetry.md",
 };

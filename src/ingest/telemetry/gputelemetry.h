@@ -2,7 +2,7 @@
  * gputelemetry — what watches GPUs from outside: nvidia-smi queries, reports, dmon and pmon, dcgmi
  * dmon, dcgm-exporter, dynolog, and what nvbandwidth measured. Everything becomes counters on a lane per device.
  *
- * The reader looks at the first lines for the kind; telemetry_load takes any stream.
+ * The reader looks at the first lines for the kind.
  */
 #ifndef NL_GPUTELEMETRY_H
 #define NL_GPUTELEMETRY_H
@@ -41,10 +41,6 @@ enum telemetry_kind {
     TELEMETRY_BANDWIDTH_JSON /* nvbandwidth -j */
 };
 enum telemetry_kind telemetry_kind(struct nl_str head);
-
-NL_MUST_CHECK bool telemetry_load(struct nl_builder *builder, uint32_t source,
-                                  enum telemetry_kind kind, struct nl_stream *stream,
-                                  struct nl_job *job, struct nl_err *err);
 
 /* The parts. */
 NL_MUST_CHECK bool telemetry_query(struct telemetry *t, struct nl_stream *stream,

@@ -110,24 +110,19 @@ static void tell(const struct zeus *z)
                                 notes[i].detail);
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
     struct zeus *z = nl_zalloc(sizeof *z);
-    gpurows_begin(&z->rows, builder, source, job);
-    csvread_init(&z->csv, stream, job, NULL);
-    nl_builder_tool(builder, source, nl_str("Zeus"));
-    z->domain = nl_builder_name(builder, nl_str("zeus"));
-    z->unit = nl_builder_name(builder, nl_str("J"));
+    gpurows_begin(&z->rows, reading->builder, reading->source, reading->job);
+    csvread_init(&z->csv, reading->stream, reading->job, NULL);
+    nl_builder_tool(reading->builder, reading->source, nl_str("Zeus"));
+    z->domain = nl_builder_name(reading->builder, nl_str("zeus"));
+    z->unit = nl_builder_name(reading->builder, nl_str("J"));
     z->lane = gpurows_thread(&z->rows, NL_LANE_NVTX, NL_NULL_I64, NL_NULL_I64, z->domain);
     bool done = read_windows(z, err);
     tell(z);
     gpurows_end(&z->rows);
     csvread_release(&z->csv);
-    nl_stream_close(stream);
     nl_free(z);
     return done;
 }
@@ -147,4 +142,5 @@ const struct nl_format nl_format_zeus = {.name = "zeus",
                                          .title = "Zeus energy log",
                                          .sniff = sniff,
                                          .load = load,
+                                         .streams = true,
                                          .doc = "formats/gputelemetry.md"};

@@ -165,39 +165,28 @@ static void report(struct trt_load *load, const struct kind *kind, struct nl_str
                             nl_stream_damage(stream));
 }
 
-bool trt_load_stream(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                     struct nl_stream *stream, struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    const struct kind *kind = find_kind(input);
+    const struct kind *kind = find_kind(reading->input);
     if (!kind)
         return nl_fail(err, NL_FORMAT, "no file of TensorRT");
     struct jsonpull json;
-    struct trt_load load = {.builder = builder, .source = source, .json = &json, .job = job};
-    load.stage = nl_stage_new(builder);
-    nl_stage_begin(load.stage, source, 0);
+    struct trt_load load = {
+        .builder = reading->builder, .source = reading->source, .json = &json, .job = reading->job};
+    load.stage = nl_stage_new(reading->builder);
+    nl_stage_begin(load.stage, reading->source, 0);
     nl_buf_init(&load.text, 1 << 20);
     nl_buf_init(&load.more, 1 << 20);
     nl_err_clear(err);
-    nl_err_at(err, input->path, -1);
-    jsonpull_stream(&json, stream, JSONPULL_QUOTES | JSONPULL_LINES, err);
+    nl_err_at(err, reading->input->path, -1);
+    jsonpull_stream(&json, reading->stream, JSONPULL_QUOTES | JSONPULL_LINES, err);
     kind->read(&load);
-    bool ok = check_content(&load, input, kind, err);
+    bool ok = check_content(&load, reading->input, kind, err);
     if (ok)
-        report(&load, kind, stream);
+        report(&load, kind, reading->stream);
     jsonpull_release(&json);
     nl_buf_release(&load.text);
     nl_buf_release(&load.more);
-    return ok;
-}
-
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
-{
-    struct nl_stream *stream = nl_stream_open(input->path, job, err);
-    if (!stream)
-        return false;
-    bool ok = trt_load_stream(builder, source, input, stream, job, err);
-    nl_stream_close(stream);
     return ok;
 }
 
@@ -205,4 +194,5 @@ const struct nl_format nl_format_trt = {.name = "tensorrt",
                                         .title = "TensorRT (trtexec) export",
                                         .sniff = sniff,
                                         .load = load,
+                                        .streams = true,
                                         .doc = "formats/tensorrt.md"};

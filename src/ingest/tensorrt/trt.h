@@ -43,9 +43,4 @@ NL_MUST_CHECK bool trt_item(struct trt_load *load, const char *mark);
 
 bool trt_stop(struct trt_load *load);
 
-/* For tests and fuzzers. */
-NL_MUST_CHECK bool trt_load_stream(struct nl_builder *builder, uint32_t source,
-                                   const struct nl_input *input, struct nl_stream *stream,
-                                   struct nl_job *job, struct nl_err *err);
-
 #endif

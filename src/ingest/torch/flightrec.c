@@ -228,8 +228,8 @@ static bool finish(struct dump *dump, struct nl_err *err)
     return done;
 }
 
-bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                          const void *bytes, size_t len, struct nl_job *job, struct nl_err *err)
+bool flightrec_load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
+                          struct nl_err *err)
 {
     struct pickle pickle = {.len = 0};
     struct dump *dump = nl_zalloc(sizeof *dump);
@@ -237,7 +237,10 @@ bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source, const str
         .key = "entries", .ready = groups_are_read, .take = take_while_reading, .context = dump};
     struct nl_buf program;
     bool done = true, cut = false;
-    *dump = (struct dump){.pickle = &pickle, .builder = builder, .job = job, .source = source};
+    *dump = (struct dump){.pickle = &pickle,
+                          .builder = reading->builder,
+                          .job = reading->job,
+                          .source = reading->source};
     nl_buf_init(&program, len * 12 + 64); /* the shortest text, "", becomes ten bytes */
     if (is_json(bytes, len)) {
         done = pickle_from_json(&program, bytes, len, &cut, err);
@@ -245,8 +248,8 @@ bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source, const str
         len = program.len;
     }
     if (done) {
-        begin(dump, input);
-        done = pickle_read_watched(&pickle, bytes, len, &watch, job, err);
+        begin(dump, reading->input);
+        done = pickle_read_watched(&pickle, bytes, len, &watch, reading->job, err);
         pickle.cut |= cut;
         done = done && finish(dump, err);
         if (!done)
@@ -259,13 +262,12 @@ bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source, const str
     return done;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file;
-    if (!whole_file_open(&file, input, job, err))
+    if (!whole_file_open(&file, reading->input, reading->job, err))
         return false;
-    bool done = flightrec_load_bytes(builder, source, input, file.bytes, file.size, job, err);
+    bool done = flightrec_load_bytes(reading, file.bytes, file.size, err);
     whole_file_close(&file);
     return done;
 }

@@ -9,8 +9,7 @@
 #include "ingest/torch/pickle.h"
 #include "ingest/lib/wholefile.h"
 
-NL_MUST_CHECK bool flightrec_load_bytes(struct nl_builder *builder, uint32_t source,
-                                        const struct nl_input *input, const void *bytes, size_t len,
-                                        struct nl_job *job, struct nl_err *err);
+NL_MUST_CHECK bool flightrec_load_bytes(const struct nl_reading *reading, const void *bytes,
+                                        size_t len, struct nl_err *err);
 
 #endif

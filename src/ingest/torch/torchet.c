@@ -191,12 +191,14 @@ static void tell(struct torchet *et)
                                 rows[i].detail);
 }
 
-bool torchet_load(struct nl_builder *builder, uint32_t source, const unsigned char *bytes,
-                  size_t len, struct nl_job *job, struct nl_err *err)
+bool torchet_load(const struct nl_reading *reading, const void *bytes, size_t len,
+                  struct nl_err *err)
 {
-    struct torchet et = {
-        .builder = builder, .stage = nl_stage_new(builder), .job = job, .source = source};
-    nl_stage_begin(et.stage, source, 0);
+    struct torchet et = {.builder = reading->builder,
+                         .stage = nl_stage_new(reading->builder),
+                         .job = reading->job,
+                         .source = reading->source};
+    nl_stage_begin(et.stage, reading->source, 0);
     nl_buf_init(&et.detail, 4 * TEXT_BYTES_MOST);
     bool done = load_document(&et, bytes, len, err);
     if (done && !et.nodes)
@@ -207,16 +209,15 @@ bool torchet_load(struct nl_builder *builder, uint32_t source, const unsigned ch
     return done;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file;
-    if (!whole_file_open(&file, input, job, err))
+    if (!whole_file_open(&file, reading->input, reading->job, err))
         return false;
-    bool done = torchet_load(builder, source, file.bytes, file.size, job, err);
+    bool done = torchet_load(reading, file.bytes, file.size, err);
     if (file.cut)
-        nl_builder_coverage(builder, source, "truncated: the compressed data ends early", 1,
-                            file.damage);
+        nl_builder_coverage(reading->builder, reading->source,
+                            "truncated: the compressed data ends early", 1, file.damage);
     whole_file_close(&file);
     return done;
 }

@@ -21,8 +21,7 @@ struct torchet {
     int64_t nodes, others, unnamed, damaged, cut, shortened, foreign;
 };
 
-NL_MUST_CHECK bool torchet_load(struct nl_builder *builder, uint32_t source,
-                                const unsigned char *bytes, size_t len, struct nl_job *job,
+NL_MUST_CHECK bool torchet_load(const struct nl_reading *reading, const void *bytes, size_t len,
                                 struct nl_err *err);
 
 /* The parts, each over one document. False only when the job was cancelled. */

@@ -486,16 +486,18 @@ static void release(struct snapshot *s)
     nl_free(s);
 }
 
-bool torchmem_load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
-                         struct nl_job *job, struct nl_err *err)
+bool torchmem_load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
+                         struct nl_err *err)
 {
     struct pickle pickle = {.len = 0};
     struct snapshot *s = nl_zalloc(sizeof *s);
     const struct pickle_watch watch = {
         .key = "device_traces", .nested = true, .keep = true, .take = take_event, .context = s};
-    s->pickle = &pickle, s->builder = builder, s->source = source, s->job = job;
+    s->pickle = &pickle, s->builder = reading->builder, s->source = reading->source,
+    s->job = reading->job;
     begin(s);
-    bool done = pickle_read_watched(&pickle, bytes, len, &watch, job, err) && finish(s, err);
+    bool done =
+        pickle_read_watched(&pickle, bytes, len, &watch, reading->job, err) && finish(s, err);
     if (!done)
         nl_stage_drop(s->stage);
     pickle_free(&pickle);
@@ -520,13 +522,12 @@ static int sniff(const struct nl_input *input, const char **why)
     return 0;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file;
-    if (!whole_file_open(&file, input, job, err))
+    if (!whole_file_open(&file, reading->input, reading->job, err))
         return false;
-    bool done = torchmem_load_bytes(builder, source, file.bytes, file.size, job, err);
+    bool done = torchmem_load_bytes(reading, file.bytes, file.size, err);
     whole_file_close(&file);
     return done;
 }

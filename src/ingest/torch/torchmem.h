@@ -7,8 +7,7 @@
 
 #include "ingest/ingest.h"
 
-NL_MUST_CHECK bool torchmem_load_bytes(struct nl_builder *builder, uint32_t source,
-                                       const void *bytes, size_t len, struct nl_job *job,
-                                       struct nl_err *err);
+NL_MUST_CHECK bool torchmem_load_bytes(const struct nl_reading *reading, const void *bytes,
+                                       size_t len, struct nl_err *err);
 
 #endif

@@ -144,20 +144,21 @@ static void tell(struct timeline *t)
                                 notes[i].detail);
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
     struct timeline *t = nl_zalloc(sizeof *t);
-    *t = (struct timeline){.builder = builder, .source = source, .job = job};
-    bool done = find_first(t, input, err);
-    struct nl_stream *stream = done ? nl_stream_open(input->path, job, err) : NULL;
+    *t = (struct timeline){
+        .builder = reading->builder, .source = reading->source, .job = reading->job};
+    bool done = find_first(t, reading->input, err);
+    struct nl_stream *stream =
+        done ? nl_stream_open(reading->input->path, reading->job, err) : NULL;
     if (stream) {
         begin(t);
         jsonpull_stream(&t->json, stream, 0, err);
         read_rows(t);
         tell(t);
         done = err->code == NL_OK;
-        if (done && nl_job_cancelled(job))
+        if (done && nl_job_cancelled(reading->job))
             done = nl_fail(err, NL_INTERRUPTED, "interrupted");
         else if (done && t->rows == 0)
             done = nl_fail(err, NL_FORMAT, "no entry of a memory timeline in this array");

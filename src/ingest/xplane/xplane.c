@@ -244,17 +244,17 @@ static bool load_found(struct xplane_load *load, struct xplane_plane *planes, si
 }
 
 /* The whole message; fails only when nothing in it is an XSpace. */
-static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *bytes, size_t len,
-                       struct nl_job *job, struct nl_err *err)
+static bool load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
+                       struct nl_err *err)
 {
     struct xplane_load *load = nl_zalloc(sizeof *load);
     struct xplane_plane *planes = NULL;
-    load->builder = builder;
-    load->source = source;
-    load->job = job;
+    load->builder = reading->builder;
+    load->source = reading->source;
+    load->job = reading->job;
     load->steps_of = NL_NULL_I64;
-    load->stage = nl_stage_new(builder);
-    load->process = nl_builder_process(builder, source, NL_NULL_I64);
+    load->stage = nl_stage_new(reading->builder);
+    load->process = nl_builder_process(reading->builder, reading->source, NL_NULL_I64);
     nl_buf_init(&load->text, TEXT_MOST);
     size_t count = find_planes(load, bytes, len, &planes);
     bool done = load_found(load, planes, count, err);
@@ -267,10 +267,9 @@ static bool load_bytes(struct nl_builder *builder, uint32_t source, const void *
     return done;
 }
 
-static bool load(struct nl_builder *builder, uint32_t source, const struct nl_input *input,
-                 struct nl_job *job, struct nl_err *err)
+static bool load(struct nl_reading *reading, struct nl_err *err)
 {
-    return whole_file_load(builder, source, input, job, load_bytes, err);
+    return whole_file_load(reading, load_bytes, err);
 }
 
 const struct nl_format nl_format_xplane = {.name = "xplane",

@@ -1,0 +1,34 @@
+/*
+ * reading — one file on its way into the store: what a format's `load` works with.
+ *
+ *     struct nl_reading reading = {builder, source, &input, job, NULL};
+ *     if (!nl_reading_load(&reading, format, err)) ...
+ *
+ * Formats whose row says `streams` get the file as an open stream of decompressed bytes, which is closed
+ * for them; the others open reading->input->path as they need it. A test or a fuzzer that has bytes sets
+ * `stream` itself (nl_stream_memory) and closes it. Everything is borrowed.
+ */
+#ifndef NL_READING_H
+#define NL_READING_H
+
+#include "base/job.h"
+#include "base/stream.h"
+#include "store/builder.h"
+
+struct nl_format;
+struct nl_input;
+
+struct nl_reading {
+    struct nl_builder *builder; /* rows go here … */
+    uint32_t source;            /* … under this source */
+    const struct nl_input *input;
+    struct nl_job *job;       /* may be NULL */
+    struct nl_stream *stream; /* NULL for formats that open the file themselves */
+};
+
+/* Opens the stream that the format asks for, unless there is one; loads; closes what it opened. Errors
+ * as nl_format.load. */
+NL_MUST_CHECK bool nl_reading_load(struct nl_reading *reading, const struct nl_format *format,
+                                   struct nl_err *err);
+
+#endif
