@@ -21,19 +21,19 @@ static const char *const schema_names[] = {"sql",     "run",      "run-2", "run-
 
 const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",
-     "text (for eyes, may change), json, csv or md", nl_format_names},
+     "text (for people; may change), json, csv or md", nl_format_names},
     {"output", 'o', NL_OPTION_TEXT, TARGET(output), "FILE",
-     "write the answer to FILE, all at once or not at all; F.html makes a page", NULL},
+     "write to FILE (complete or not at all); F.html makes a page", NULL},
     {"csv-safe", 0, NL_OPTION_FLAG, TARGET(csv_safe), NULL,
-     "csv: for spreadsheets, a quote before texts that are formulas", NULL},
+     "csv for spreadsheets: quote texts that would be formulas", NULL},
     {"color", 0, NL_OPTION_CHOICE, TARGET(color), "WHEN", "auto, always or never", color_names},
     {"progress", 0, NL_OPTION_CHOICE, TARGET(progress), "HOW",
      "auto (a bar on a terminal), json (lines on stderr) or never", progress_names},
     {"quiet", 'q', NL_OPTION_FLAG, TARGET(quiet), NULL, "no notes and no progress", NULL},
-    {"verbose", 'v', NL_OPTION_COUNT, TARGET(verbose), NULL, "say more about what is done", NULL},
+    {"verbose", 'v', NL_OPTION_COUNT, TARGET(verbose), NULL, "more detail", NULL},
     {"ledger", 0, NL_OPTION_TEXT, TARGET(ledger), "FOLDER",
      "the ledger: runs and cached profiles (default: the usual place)", NULL},
-    {"help", 0, NL_OPTION_FLAG, TARGET(help), NULL, "all about the command (-h: in short)", NULL},
+    {"help", 0, NL_OPTION_FLAG, TARGET(help), NULL, "full help of the command (-h: short)", NULL},
     {"short-help", 'h', NL_OPTION_FLAG, TARGET(short_help), NULL, NULL, NULL},
     {"version", 0, NL_OPTION_FLAG, TARGET(version), NULL, NULL, NULL},
     END,
@@ -41,15 +41,15 @@ const struct nl_option nl_common_options[] = {
 
 static const struct nl_option profile_options[] = {
     {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
-     "budget, such as 4GiB (default: half of what is free)", NULL},
-    {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N", "workers (default: one per processor)",
+     "memory limit, such as 4GiB (default: half of the free memory)", NULL},
+    {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N", "threads (default: one per processor)",
      NULL},
     {"no-cache", 0, NL_OPTION_FLAG, TARGET(no_cache), NULL,
      "neither read nor write the cache of imported profiles", NULL},
-    {"rank", 0, NL_OPTION_NUMBER, TARGET(rank), "N", "rank of a file that does not name its own",
-     NULL},
+    {"rank", 0, NL_OPTION_NUMBER, TARGET(rank), "N",
+     "rank of the profile, if it does not record its own", NULL},
     {"join", 0, NL_OPTION_LIST, TARGET(join), "REPORT",
-     "give the kernels what Nsight Compute measured of them (may be repeated)", NULL},
+     "add kernel counters from an Nsight Compute report (repeatable)", NULL},
     END,
 };
 
@@ -72,8 +72,8 @@ static const struct nl_option page_options[] = {
 
 static const struct nl_option sql_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows of each answer", NULL},
-    {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME", "stop a statement after, say, 30s",
-     NULL},
+    {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME",
+     "stop a statement after this time, such as 30s", NULL},
     {"absolute", 0, NL_OPTION_FLAG, TARGET(absolute), NULL,
      "times as recorded instead of from the first event", NULL},
     END,
@@ -81,10 +81,10 @@ static const struct nl_option sql_options[] = {
 
 static const struct nl_option add_options[] = {
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
-     "a fact about the runs, such as batch_size=32; may be repeated", NULL},
+     "metadata of the runs, such as batch_size=32 (repeatable)", NULL},
     {"no-trace", 0, NL_OPTION_FLAG, TARGET(no_trace), NULL,
-     "keep the document and the numbers, not the events", NULL},
-    {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the files themselves, too",
+     "keep the document and its numbers, not the events", NULL},
+    {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the source files, too",
      NULL},
     END,
 };
@@ -93,11 +93,11 @@ static const struct nl_option ls_options[] = {
     {"sort", 0, NL_OPTION_TEXT, TARGET(sort), "KEY",
      "order by KEY, -KEY the largest first (default: the newest)", NULL},
     {"columns", 'c', NL_OPTION_TEXT, TARGET(columns), "KEYS",
-     "columns, joined with commas; +KEYS beside the usual ones", NULL},
+     "columns, comma-separated; +KEYS adds to the default ones", NULL},
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
      "at most N runs (default: 50 in text and md)", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every run, and columns without a value", NULL},
-    {"bin", 0, NL_OPTION_FLAG, TARGET(bin), NULL, "what rm moved to the trash", NULL},
+    {"bin", 0, NL_OPTION_FLAG, TARGET(bin), NULL, "the runs in the trash", NULL},
     END,
 };
 
@@ -110,14 +110,14 @@ static const struct nl_option show_options[] = {
 };
 
 static const struct nl_option tag_options[] = {
-    {"remove", 0, NL_OPTION_FLAG, TARGET(remove), NULL, "take the tags away", NULL},
-    {"move", 0, NL_OPTION_FLAG, TARGET(move), NULL, "take the tags from all other runs", NULL},
+    {"remove", 0, NL_OPTION_FLAG, TARGET(remove), NULL, "remove the tags", NULL},
+    {"move", 0, NL_OPTION_FLAG, TARGET(move), NULL, "remove the tags from all other runs", NULL},
     END,
 };
 
 static const struct nl_option trust_options[] = {
-    {"list", 0, NL_OPTION_FLAG, TARGET(list), NULL, "list the folders that are trusted", NULL},
-    {"remove", 0, NL_OPTION_FLAG, TARGET(remove), NULL, "trust it no longer", NULL},
+    {"list", 0, NL_OPTION_FLAG, TARGET(list), NULL, "list the trusted folders", NULL},
+    {"remove", 0, NL_OPTION_FLAG, TARGET(remove), NULL, "stop trusting it", NULL},
     END,
 };
 
@@ -128,7 +128,7 @@ static const struct nl_option note_options[] = {
 };
 
 static const struct nl_option rm_options[] = {
-    {"restore", 0, NL_OPTION_FLAG, TARGET(restore), NULL, "take them back from the bin", NULL},
+    {"restore", 0, NL_OPTION_FLAG, TARGET(restore), NULL, "restore them from the trash", NULL},
     END,
 };
 
@@ -139,7 +139,7 @@ static const struct nl_option gc_options[] = {
     {"orphans", 0, NL_OPTION_FLAG, TARGET(orphans), NULL,
      "also artefacts that no run needs (`ledger check` lists them, `ledger rebuild` uses them)",
      NULL},
-    {"dry-run", 0, NL_OPTION_FLAG, TARGET(dry_run), NULL, "only say what would go", NULL},
+    {"dry-run", 0, NL_OPTION_FLAG, TARGET(dry_run), NULL, "only print what would be deleted", NULL},
     END,
 };
 
@@ -219,22 +219,25 @@ const char *const nl_command_groups[] = {"Record", "Understand", "Compare", "Loo
 const struct nl_command nl_commands[] = {
     {.name = "run",
      .group = "Record",
-     .summary = "record a program and all it starts",
+     .summary = "record a program and every process it starts",
      .usage = "[--] PROGRAM [ARGUMENT…]",
      .leading = true,
      .least = 0,
      .most = -1,
      .tables = run_tables,
      .help =
-         "Runs PROGRAM and records it and every process it starts: scopes, layers, steps and\n"
-         "counters of include/neurolens.h, NVTX ranges, the work of NVIDIA GPUs, call stacks of\n"
-         "Python threads and of native code, when threads wait, memory, page faults, processor\n"
-         "time, all on one clock. With --pid the\n"
-         "Python process PID is sampled as it runs, until it ends, --duration is over or Ctrl-C.\n"
-         "-o names the recording (default: PROGRAM-DATE.nlt here); it is a profile like any\n"
-         "other. The exit status is the program's. While it runs, the parts are in FILE.parts:\n"
-         "should anything be killed, `neurolens analyze FILE.parts` reads them. At the end:\n"
-         "events per source, what was dropped, what recording cost.",
+         "Runs PROGRAM and records it and every process it starts, on one clock: scopes, layers,\n"
+         "steps and counters of include/neurolens.h, NVTX ranges, NVIDIA GPU activity, call stacks "
+         "of\n"
+         "Python and native code, waits, memory, page faults and CPU time. --pid samples a "
+         "running\n"
+         "Python process until it exits, --duration is over, or Ctrl-C. -o names the recording\n"
+         "(default: PROGRAM-DATE.nlt here), which is a profile like any other. The exit status is "
+         "the\n"
+         "program's. While it runs, the data is in FILE.parts: after a crash,\n"
+         "`neurolens analyze FILE.parts` reads it. At the end it prints the events per source, "
+         "what\n"
+         "was dropped, and the overhead.",
      .examples = "neurolens run -- python infer.py\n"
                  "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
                  "neurolens run --pid 4711 --duration 30s               # where is it now?\n"
@@ -242,20 +245,22 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_run},
     {.name = "profile",
      .group = "Record",
-     .summary = "run a model file and measure its operators",
+     .summary = "run a model file and time its operators",
      .usage = "MODEL",
      .least = 1,
      .most = 1,
      .tables = model_tables,
      .help =
-         "Runs MODEL (an ONNX file) under ONNX Runtime, which is loaded from where it lies\n"
-         "(`neurolens doctor` says where), on made-up inputs. Runs without its profiler are\n"
-         "timed until the 95 % confidence interval of their median is within 1 %, or a limit.\n"
-         "Runs under the profiler between them tell the operators; the difference is what the\n"
-         "profiler costs. The result is kept in the ledger, where @ names it.\n"
-         "With --backend tensorrt, trtexec runs an ONNX file or an engine. With --backend torch,\n"
-         "your Python runs a TorchScript file, an exported program (.pt2), or a script that makes\n"
-         "`model`, and `inputs` to call it with.",
+         "Runs MODEL (an ONNX file) under ONNX Runtime with generated inputs; `neurolens doctor`\n"
+         "shows which ONNX Runtime is used. Runs without the profiler are timed until the 95 %\n"
+         "confidence interval of their median is within 1 %, or a limit is reached. Runs with the\n"
+         "profiler in between give the time per operator; the difference is the profiler's "
+         "overhead.\n"
+         "The result is added to the ledger, as @.\n"
+         "--backend tensorrt runs an ONNX file or an engine through trtexec. --backend torch runs "
+         "a\n"
+         "TorchScript file, an exported program (.pt2), or a script that defines `model` and its\n"
+         "`inputs`, with your Python.",
      .examples = "neurolens profile model.onnx\n"
                  "neurolens profile bert.onnx --dim batch=8 --dim seq=128 --threads 1\n"
                  "neurolens profile model.onnx --provider cuda --format json\n"
@@ -265,46 +270,54 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_profile},
     {.name = "top",
      .group = "Record",
-     .summary = "what the GPUs and processes of this machine do now",
+     .summary = "live view of this machine's GPUs and processes",
      .usage = "",
      .least = 0,
      .most = 0,
      .tables = top_tables,
      .help =
-         "Shows each GPU (use, memory, power, temperature, clocks, why it is slowed down) with\n"
-         "small plots, and the processes with their processor time, memory and GPU memory,\n"
-         "refreshed until q is pressed; h shows all keys. What is over a threshold is reported in\n"
-         "words. Command lines are shown without secrets. --once answers once, as text or\n"
-         "with --format json. Nothing is recorded; `run` does that.",
+         "Shows each GPU (utilization, memory, power, temperature, clocks, throttling reasons) "
+         "with\n"
+         "small plots, and processes with their CPU time, memory and GPU memory, until you press "
+         "q;\n"
+         "h lists the keys. Values over a threshold raise an alert. Secrets in command lines are\n"
+         "hidden. --once prints one snapshot, as text or with --format json. Nothing is recorded:\n"
+         "use `run` for that.",
      .examples = "neurolens top --interval 200ms\n"
                  "neurolens top --once --format json",
      .run = nl_cmd_top},
     {.name = "info",
      .group = "Understand",
-     .summary = "what is in a profile and what is missing",
+     .summary = "what a profile contains and what it lacks",
      .usage = "PROFILE…",
      .least = 1,
      .most = -1,
      .tables = report_tables,
-     .help = "Shows the files, tools, ranks and devices of a profile, how many events of which\n"
-             "kind it holds, and its coverage: what the source did not contain, what was dropped,\n"
-             "cut or repaired. `neurolens PROFILE` alone does the same in a pipe.",
+     .help =
+         "Shows the files, tools, ranks and devices of a profile, its event counts by kind, and "
+         "its\n"
+         "coverage: what the source did not record, and what was dropped, truncated or repaired.\n"
+         "`neurolens PROFILE` does the same in a pipe.",
      .examples = "neurolens info trace.json.gz            # one profile\n"
                  "neurolens info 'ranks/*.json.gz'        # many files: one multi-rank profile\n"
                  "neurolens info --format json run.sqlite # for a script",
      .run = nl_cmd_info},
     {.name = "analyze",
      .group = "Understand",
-     .summary = "what limits the program, with the evidence",
+     .summary = "what limits the program, with evidence",
      .usage = "PROFILE…",
      .least = 1,
      .most = -1,
      .tables = analyze_tables,
-     .help = "Says in one sentence what limits the program, who is to blame and what could be\n"
-             "saved, and shows on one screen the time of every device, up to three findings and\n"
-             "the two tables that the answer is about. --full shows everything: all findings\n"
-             "with evidence, and the tables of kernels, copies, operators, ranges, launches and\n"
-             "steps. What was not recorded is named, with the way to record it.",
+     .help =
+         "Prints, on one screen: in one sentence what limits the program, which operation causes "
+         "it\n"
+         "and how much time it could save; the time of every device; up to three findings; and "
+         "the\n"
+         "two tables behind the answer. --full prints everything: all findings with their "
+         "evidence,\n"
+         "and the tables of kernels, copies, operators, ranges, launches and steps. What was not\n"
+         "recorded is listed, with how to record it.",
      .examples = "neurolens analyze trace.json.gz\n"
                  "neurolens analyze trace.json.gz --full        # everything, in a pager\n"
                  "neurolens analyze 'run.sqlite[1.2s:1.5s]'     # a window of time\n"
@@ -314,61 +327,65 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_analyze},
     {.name = "sql",
      .group = "Understand",
-     .summary = "ask anything in SQL",
+     .summary = "query a profile with SQL",
      .usage = "PROFILE… [QUERY]",
      .least = 1,
      .most = -1,
      .tables = sql_tables,
-     .help = "Runs QUERY over the profile. Without QUERY it opens a shell on a terminal, and\n"
-             "reads statements from the standard input otherwise. The profile cannot be changed.\n"
-             "`neurolens schema sql` lists the tables, columns and functions; in the shell,\n"
-             ".tables and .schema do.",
+     .help =
+         "Runs QUERY on the profile. Without QUERY it opens a shell on a terminal, and otherwise\n"
+         "reads statements from standard input. The profile is read-only. `neurolens schema sql`\n"
+         "lists the tables, columns and functions, as do .tables and .schema in the shell.",
      .examples = "neurolens sql trace.json.gz 'SELECT * FROM kernel_summary LIMIT 10'\n"
                  "neurolens sql run.sqlite --format csv < question.sql\n"
                  "neurolens sql run.sqlite                      # a shell",
      .run = nl_cmd_sql},
     {.name = "init",
      .group = "Ledger",
-     .summary = "make a ledger folder here",
+     .summary = "create a ledger folder",
      .usage = "[FOLDER]",
      .least = 0,
      .most = 1,
      .tables = init_tables,
-     .help = "Makes .neurolens/ in FOLDER (default: the current one). Commands run there or\n"
-             "below keep their runs and cached profiles in it. Others may not read it, except\n"
-             "with --shared: then the group that owns FOLDER can read and add runs.",
+     .help = "Creates .neurolens/ in FOLDER (default: the current one). Commands started there or "
+             "in a\n"
+             "folder below keep their runs and cached profiles in it. Only you can read it; with\n"
+             "--shared, the group that owns FOLDER can read it and add runs.",
      .examples = "neurolens init\n"
                  "neurolens init --shared /srv/perf    # after chgrp perfteam /srv/perf",
      .run = nl_cmd_init},
     {.name = "trust",
      .group = "Ledger",
-     .summary = "use a ledger that belongs to others",
+     .summary = "trust a ledger that someone else owns",
      .usage = "[FOLDER]",
      .least = 0,
      .most = 1,
      .tables = trust_tables,
      .help =
-         "A .neurolens/ that commands find here or above is used only when you own it and every\n"
-         "folder above it (or root does), and nobody else may write to them. Otherwise trust it\n"
-         "once, by its FOLDER (default: the one found from here). A ledger named with --ledger\n"
-         "or $NEUROLENS_LEDGER needs no trust. The list is ~/.config/neurolens/trusted.",
+         "A .neurolens/ found in this folder or above it is used only if you (or root) own it and\n"
+         "every folder above it, and nobody else can write to them. To use another one, trust its\n"
+         "FOLDER once (default: the one found from here). A ledger named by --ledger or\n"
+         "$NEUROLENS_LEDGER needs no trust. The list is in ~/.config/neurolens/trusted.",
      .examples = "neurolens trust /shared/project\n"
                  "neurolens trust --list\n"
                  "neurolens trust --remove /shared/project",
      .run = nl_cmd_trust},
     {.name = "add",
      .group = "Ledger",
-     .summary = "keep profiles as runs",
+     .summary = "add profiles to the ledger as runs",
      .usage = "PROFILE…",
      .least = 1,
      .most = -1,
      .tables = add_tables,
-     .help =
-         "Every PROFILE becomes a run: its document (run.json), its events, metrics, steps,\n"
-         "operators and findings. A folder or a quoted pattern is one run of several ranks. The\n"
-         "same content is added once. What is known about a run comes from the file; --set wins\n"
-         "over it, and neurolens.yaml beside the file fills in what neither tells. A run.json\n"
-         "is checked and stored as it is. Afterwards @ names the run where a PROFILE stands.",
+     .help = "Adds every PROFILE as a run: its document (run.json), events, metrics, steps, "
+             "operators and\n"
+             "findings. A folder or a quoted pattern is one multi-rank run. Identical content is "
+             "added\n"
+             "only once. Metadata comes from the file; --set overrides it, and neurolens.yaml "
+             "beside the\n"
+             "file supplies what is still missing. A run.json is validated and stored unchanged. "
+             "The new\n"
+             "run is then @, wherever a PROFILE is expected.",
      .examples = "neurolens add trace.json.gz\n"
                  "neurolens add night/*.json.gz --set model=llama-7b # a run each\n"
                  "neurolens add 'ranks/*.json.gz'                            # one run\n"
@@ -394,69 +411,72 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_ls},
     {.name = "show",
      .group = "Ledger",
-     .summary = "everything about one run",
+     .summary = "show one run in full",
      .usage = "RUN",
      .least = 1,
      .most = 1,
      .tables = show_tables,
      .help =
-         "Shows metadata, metrics, steps, findings, notes, operators, the files it was read\n"
-         "from, what the ledger keeps of it and what was done. RUN is @ for the newest, @~3 for\n"
-         "three before it, the first 6 or more digits of an id, or a tag.",
+         "Shows metadata, metrics, steps, findings, notes, operators, the source files, what the\n"
+         "ledger keeps of the run, and its history. RUN is @ (newest), @~3 (three before it), the\n"
+         "first 6 or more digits of an id, or a tag.",
      .examples = "neurolens show @\n"
                  "neurolens show baseline --format csv --section metrics",
      .run = nl_cmd_show},
     {.name = "tag",
      .group = "Ledger",
-     .summary = "give a run names",
+     .summary = "name a run",
      .usage = "RUN NAME…",
      .least = 2,
      .most = -1,
      .tables = tag_tables,
-     .help = "A tag names its run wherever a PROFILE stands. Several runs may have one tag, for\n"
-             "`ls tag=nightly`; as a name it means the run that was given it last, and --move "
-             "takes it\n"
-             "from the others. A tag may be a branch: feature/x. A file of that name wins.",
+     .help =
+         "A tag names its run wherever a PROFILE is expected. Several runs can share a tag, as in\n"
+         "`ls tag=nightly`; used as a name, it means the run tagged last. --move takes it from "
+         "the\n"
+         "other runs. A tag may look like a branch: feature/x. A file with the same name takes\n"
+         "precedence.",
      .examples = "neurolens tag @ baseline nightly\n"
                  "neurolens tag @~5 baseline --move        # back to an older run\n"
                  "neurolens tag 1a2b3c4d --remove nightly",
      .run = nl_cmd_tag},
     {.name = "note",
      .group = "Ledger",
-     .summary = "write a remark about a run or a time in it",
+     .summary = "attach a note to a run or to a time in it",
      .usage = "RUN TEXT",
      .least = 2,
      .most = 2,
      .tables = note_tables,
-     .help = "Notes stand in `show`. With --at they are about a time of the run.",
+     .help = "Notes appear in `show`. With --at, a note belongs to a time within the run.",
      .examples = "neurolens note @ 'first run with the new data loader'\n"
                  "neurolens note baseline 'the stall' --at 1.2s:1.5s",
      .run = nl_cmd_note},
     {.name = "rm",
      .group = "Ledger",
-     .summary = "put runs into the bin",
+     .summary = "move runs to the trash",
      .usage = "RUN…",
      .least = 1,
      .most = -1,
      .tables = rm_tables,
-     .help =
-         "Runs in the bin are not listed; `ls --bin` shows them, --restore takes them back, and\n"
-         "`gc` removes them for good.",
+     .help = "Runs in the trash are not listed; `ls --bin` shows them, --restore brings them back, "
+             "and\n"
+             "`gc` deletes them for good.",
      .examples = "neurolens rm @\n"
                  "neurolens rm --restore 1a2b3c4d",
      .run = nl_cmd_rm},
 #include "cli/ledgercommands.def"
     {.name = "validate",
      .group = "Ledger",
-     .summary = "hold run documents against their schema",
+     .summary = "validate run.json files",
      .usage = "FILE…",
      .least = 1,
      .most = -1,
      .tables = plain_tables,
      .help =
-         "Checks every FILE (a run.json, packed or not; - is the standard input) and lists all\n"
-         "that is wrong with it: the place as a JSON pointer, the keyword of the schema, and\n"
-         "why. Needs no network. Ends with 1 when anything is wrong.",
+         "Validates each FILE (a run.json, compressed or not; - is standard input) and lists "
+         "every\n"
+         "error: its place as a JSON pointer, the schema keyword, and the reason. Works offline.\n"
+         "Exits with 1 if any file is invalid.",
      .examples = "neurolens validate run.json\n"
                  "neurolens validate --format json runs/*.json",
      .run = nl_cmd_validate},
@@ -465,28 +485,31 @@ const struct nl_command nl_commands[] = {
 #include "cli/sharecommands.def"
     {.name = "doctor",
      .group = "Tools",
-     .summary = "what works here, and how to get what is missing",
+     .summary = "check what works on this machine, and how to get the rest",
      .usage = "",
      .least = 0,
      .most = 0,
      .tables = plain_tables,
      .help =
-         "Looks for drivers, libraries, permissions and programs that recording needs, for the\n"
-         "ledger and the space it has, and says for what is missing how to get it. Nothing is\n"
-         "changed, and nothing that is absent is an error.",
+         "Checks the drivers, libraries, permissions and programs that recording needs, and the\n"
+         "ledger with its free space, and says how to get what is missing. It changes nothing, "
+         "and\n"
+         "what is missing is not an error.",
      .examples = "neurolens doctor\n"
                  "neurolens doctor --format json",
      .run = nl_cmd_doctor},
     {.name = "roof",
      .group = "Tools",
-     .summary = "measure what this machine's processors can do at most",
+     .summary = "measure the roofline of this machine's CPU",
      .usage = "",
      .least = 0,
      .most = 0,
      .tables = plain_tables,
-     .help = "Measures FP32 multiply-adds and memory bandwidth (triad) of the CPU with 1, 2, 4, …\n"
-             "threads, half a second each, and draws them: the roofs of work on the CPU. GPUs are\n"
-             "not measured: their peaks are those of data sheets (docs/work.md).",
+     .help = "Measures FP32 multiply-add throughput and memory bandwidth (triad) of the CPU with "
+             "1, 2, 4,\n"
+             "… threads, half a second each, and plots the roofline. GPUs are not measured: their "
+             "peaks\n"
+             "come from data sheets (docs/work.md).",
      .examples = "neurolens roof\n"
                  "neurolens roof --format json",
      .run = nl_cmd_roof},
@@ -503,16 +526,16 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_schema},
     {.name = "completion",
      .group = "Tools",
-     .summary = "print the completion script of a shell, or the man page",
+     .summary = "print a shell completion script or the man page",
      .usage = "bash|zsh|fish|man",
      .least = 1,
      .most = 1,
      .tables = plain_tables,
-     .help =
-         "The script goes where the shell looks for completions, or is read at start-up. It asks\n"
-         "`neurolens completion runs` for the tags and runs of the ledger. `make install` "
-         "installs\n"
-         "the scripts and the man page.",
+     .help = "Put the script where your shell looks for completions, or source it at start-up. It "
+             "asks\n"
+             "`neurolens completion runs` for the tags and runs of the ledger. `make install` "
+             "installs\n"
+             "the scripts and the man page.",
      .examples = "source <(neurolens completion bash)\n"
                  "neurolens completion fish > ~/.config/fish/completions/neurolens.fish",
      .words = shell_names,
