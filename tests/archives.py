@@ -187,7 +187,7 @@ def hostile(tally, folder):
     tar(os.path.join(place, "empty.tar"), [])
     with open(os.path.join(place, "empty.tar"), "rb") as file:
         whole = file.read()
-    refuse("empty.tar", "of no known format" if whole[:1] == b"\0" else "no files")
+    refuse("empty.tar", "unknown format" if whole[:1] == b"\0" else "no files")
     zipped(os.path.join(place, "none.zip"), [])
     refuse("none.zip", "holds no files")
     many = os.path.join(place, "many.zip")

@@ -104,12 +104,12 @@ def commits(tally, folder, program):
 
 
 WRONG = [
-    (["--within", "fast", "--", "true"], "--within: 'fast' is no share such as 1%"),
+    (["--within", "fast", "--", "true"], "--within: 'fast' is not a share such as 1%"),
     (["--least", "9", "--most", "4", "--", "true"], "--least and --most"),
-    (["--", "true", ":"], "a command stands on each side of :"),
+    (["--", "true", ":"], "give a command on each side of :"),
     (["--build", "make", "--", "true"], "--build builds the checkouts of --commit"),
     (["--commit", "a", "--commit", "b", "--", "true", ":", "false"], "either two commands"),
-    (["-o", "one", "--", "true"], "is there already"),
+    (["-o", "one", "--", "true"], "already exists"),
 ]
 
 

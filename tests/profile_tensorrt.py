@@ -206,9 +206,9 @@ FAULTS = (
     ("unmarked", 5, "with status 127; its last words: the library has no such symbol\n"),
     ("silent", 5, "trtexec ended with status 3"),
     ("killed", 5, "trtexec crashed (SIGKILL)"),
-    ("no times", 4, "trtexec ended well but wrote no times of runs"),
-    ("empty times", 4, "trtexec ended well but wrote no times of runs"),
-    ("nothing", 4, "trtexec ended well but wrote no times of runs"),
+    ("no times", 4, "trtexec succeeded but wrote no times of runs"),
+    ("empty times", 4, "trtexec succeeded but wrote no times of runs"),
+    ("nothing", 4, "trtexec succeeded but wrote no times of runs"),
     ("all warming", 4, "no run that began after the warm-up of 200 ms"),
 )
 

@@ -57,7 +57,7 @@ bool ort_api_open(struct ort_api *api, const char *path, struct nl_err *err)
                        get ? "returns nothing" : "is missing");
     api->version = base->version();
     if (!api->version)
-        return nl_fail(err, NL_ENVIRONMENT, "%.300s does not tell its version", path);
+        return nl_fail(err, NL_ENVIRONMENT, "%.300s does not report its version", path);
     if (old_release(api->version))
         return nl_fail(err, NL_ENVIRONMENT,
                        "ONNX Runtime %.40s is too old: 1.%d or newer is needed (pip install "

@@ -61,7 +61,7 @@ static bool read_input(struct ort_input *input, size_t at, const struct ort_api 
         !ort_ok(api, api->SessionGetInputTypeInfo(session, at, &type), "an input", err))
         return false;
     if (!name || !type)
-        return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime does not tell input %zu", at);
+        return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime does not describe input %zu", at);
     input->name = name;
     bool good = read_type(input, api, type, arena, err);
     api->ReleaseTypeInfo(type);

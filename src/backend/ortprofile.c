@@ -64,7 +64,7 @@ static bool join(const struct ort_outcome *outcome, const struct nl_map *map, co
     size_t end = list_end(map);
     struct nl_out out;
     if (!end)
-        return nl_fail(err, NL_FORMAT, "ONNX Runtime's profile is no whole list of events");
+        return nl_fail(err, NL_FORMAT, "ONNX Runtime's profile is not a complete list of events");
     if (!nl_out_open(&out, path, err))
         return false;
     int64_t epoch = epoch_of(outcome);

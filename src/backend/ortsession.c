@@ -137,7 +137,8 @@ struct ort_session *ort_session_new(struct ort_model *model, const struct ort_pl
     if (!done && !plan->provider_count)
         err->code = NL_FORMAT;
     if (done && !session)
-        (void)nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime makes no session and does not say why");
+        (void)nl_fail(err, NL_ENVIRONMENT,
+                      "ONNX Runtime cannot create a session and gives no reason");
     return session;
 }
 
@@ -158,7 +159,7 @@ static bool read_outputs(struct ort_model *model, const struct ort_session *sess
                     err))
             return false;
         if (!name)
-            return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime does not tell output %zu", i);
+            return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime does not describe output %zu", i);
         model->output_names[model->output_count++] = name;
     }
     return true;
@@ -221,7 +222,7 @@ bool ort_session_finish(struct ort_model *model, struct ort_session *session,
         !ort_ok(api, api->SessionEndProfiling(session, api->allocator, &name), "its profile", err))
         return false;
     if (!name || strlen(name) >= sizeof outcome->profile)
-        return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime does not tell where its profile is");
+        return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime does not say where its profile is");
     snprintf(outcome->profile, sizeof outcome->profile, "%s", name);
     outcome->profile_epoch_ns = (int64_t)start;
     return true;

@@ -81,7 +81,7 @@ static bool fill(const struct ort_api *api, struct ort_value *value, const struc
     if (!ort_ok(api, api->GetTensorMutableData(value, &data), input->name, err))
         return false;
     if (!data && count)
-        return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime gives no memory for input '%.80s'",
+        return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime cannot allocate input '%.80s'",
                        input->name);
     for (uint64_t i = 0; i < count; i++) {
         void *at = (char *)data + i * bytes;
@@ -110,7 +110,7 @@ bool ort_inputs_fill(struct ort_inputs *inputs, const struct ort_api *api, struc
                     input->name, err))
             return false;
         if (!inputs->values[i])
-            return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime makes no tensor for '%.80s'",
+            return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime cannot create a tensor for '%.80s'",
                            input->name);
         bool done = input->type == ORT_STRING
                         ? fill_strings(api, inputs->values[i], input, count, arena, err)

@@ -55,7 +55,7 @@ const char *torch_find_python(const char *given, struct nl_arena *arena, struct 
     if (given) {
         if (found && can_run(found))
             return found;
-        (void)nl_fail(err, NL_ENVIRONMENT, "--python: %.300s is no program that can be run", given);
+        (void)nl_fail(err, NL_ENVIRONMENT, "--python: %.300s is not an executable program", given);
         return NULL;
     }
     if (environment && *environment) {

@@ -42,8 +42,7 @@ const char *trtexec_find(const char *given, struct nl_arena *arena, struct nl_er
     if (given) {
         if (can_run(given))
             return given;
-        (void)nl_fail(err, NL_ENVIRONMENT, "--trtexec: %.300s is no program that can be run",
-                      given);
+        (void)nl_fail(err, NL_ENVIRONMENT, "--trtexec: %.300s is not an executable program", given);
         return NULL;
     }
     const char *found = on_path(arena);
@@ -131,7 +130,7 @@ static bool add_shape(struct nl_buf *text, const struct ort_input_word *input, s
                        "the sizes alone, such as x=2x3",
                        input->name);
     if (strpbrk(input->name, ",'"))
-        return nl_fail(err, NL_USAGE, "--input: trtexec takes no input called '%.100s'",
+        return nl_fail(err, NL_USAGE, "--input: trtexec does not accept an input named '%.100s'",
                        input->name);
     const char *quote = strchr(input->name, ':') ? "'" : "";
     nl_buf_format(text, "%s%s%s%s:", text->len ? "," : "--shapes=", quote, input->name, quote);
@@ -148,7 +147,7 @@ static bool shapes_of(const struct trtexec_plan *plan, struct nl_arena *arena, c
     nl_buf_init(&text, 1 << 20);
     if (plan->words->dim_count)
         good = nl_fail(err, NL_USAGE,
-                       "--dim: trtexec knows no names of dimensions; give whole shapes, such as "
+                       "--dim: trtexec has no named dimensions; give whole shapes, such as "
                        "--input x=2x3");
     for (size_t i = 0; good && i < plan->words->input_count; i++)
         good = add_shape(&text, &plan->words->inputs[i], err);

@@ -35,13 +35,13 @@
 
 const struct nl_option nl_bench_options[] = {
     {"least", 0, NL_OPTION_NUMBER, TARGET(bench_least), "N",
-     "at least N captures a side (default 3)", NULL},
-    {"most", 0, NL_OPTION_NUMBER, TARGET(bench_most), "N", "at most N captures a side (default 20)",
-     NULL},
+     "at least N captures per side (default 3)", NULL},
+    {"most", 0, NL_OPTION_NUMBER, TARGET(bench_most), "N",
+     "at most N captures per side (default 20)", NULL},
     {"within", 0, NL_OPTION_TEXT, TARGET(within), "PERCENT",
-     "end when the 95 % interval is that narrow to either side (default 1%)", NULL},
+     "stop when the 95 % interval is within this share of the median (default 1%)", NULL},
     {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
-     "begin no further round after, say, 10m", NULL},
+     "start no further round after this time, such as 10m", NULL},
     {"commit", 0, NL_OPTION_LIST, TARGET(commits), "REF",
      "run the command in a checkout of this git commit; given twice, the two take turns", NULL},
     {"build", 0, NL_OPTION_TEXT, TARGET(build), "COMMAND",
@@ -70,7 +70,7 @@ static bool read_limits(const struct nl_settings *s, struct nl_bench *bench, str
         end++;
     if (end != s->within && strcmp(end, "%") == 0 && bench->within > 0 && bench->within < 1)
         return true;
-    return nl_fail(err, NL_USAGE, "--within: '%s' is no share such as 1%%", s->within);
+    return nl_fail(err, NL_USAGE, "--within: '%s' is not a share such as 1%%", s->within);
 }
 
 static void give_words(const struct nl_call *call, int colon, size_t i, struct nl_bench_side *side)
@@ -91,16 +91,15 @@ static bool read_commands(const struct nl_call *call, struct nl_bench *bench, st
         if (strcmp(call->argument[i], ":") == 0)
             colon = i;
     if (commits->count > 2 || (commits->count && colon >= 0))
-        return nl_fail(
-            err, NL_USAGE,
-            "either two commands with : between them, or one with --commit once or twice");
+        return nl_fail(err, NL_USAGE,
+                       "give two commands with : between them, or one with --commit once or twice");
     if (call->settings.build && !commits->count)
         return nl_fail(err, NL_USAGE, "--build builds the checkouts of --commit; name one");
     bench->sides = colon >= 0 || commits->count == 2 ? 2 : 1;
     for (size_t i = 0; i < bench->sides; i++) {
         give_words(call, colon, i, &bench->side[i]);
         if (!bench->side[i].count)
-            return nl_fail(err, NL_USAGE, "a command stands on each side of :");
+            return nl_fail(err, NL_USAGE, "give a command on each side of :");
     }
     return true;
 }
@@ -119,7 +118,7 @@ static bool make_folder(const struct nl_call *call, struct nl_bench *bench, stru
         bench->folder = nl_arena_format(&bench->arena, "%s-%u", name, i);
     if (lstat(bench->folder, &info) == 0 && rmdir(bench->folder) != 0) {
         nl_err_at(err, bench->folder, -1);
-        return nl_fail(err, NL_USAGE, "is there already; name a new folder with -o");
+        return nl_fail(err, NL_USAGE, "already exists; name a new folder with -o");
     }
     return nl_make_folders(bench->folder, err);
 }

@@ -24,17 +24,17 @@
 
 const struct nl_option nl_check_options[] = {
     {"baseline", 'b', NL_OPTION_LIST, TARGET(baseline), "REF",
-     "what to hold against: files, runs, tag:NAME~5, joined with commas (may be repeated)", NULL},
+     "the baseline: files, runs, tag:NAME~5, comma-separated (repeatable)", NULL},
     {"rules", 0, NL_OPTION_TEXT, TARGET(rules), "FILE",
      "rules file (default: " RULES_FILE " here, if there is one)", NULL},
     {"fail-on", 0, NL_OPTION_LIST, TARGET(fail_on), "RULE",
-     "a rule, such as 'step.p50 > +3%' or 'mfu < 40%' (may be repeated)", NULL},
+     "a rule, such as 'step.p50 > +3%' or 'mfu < 40%' (repeatable)", NULL},
     {"allow", 0, NL_OPTION_LIST, TARGET(allow), "FACT",
-     "a fact that may differ, such as driver, or all (may be repeated)", NULL},
-    {"junit", 0, NL_OPTION_TEXT, TARGET(junit), "FILE", "write JUnit XML as well", NULL},
-    {"sarif", 0, NL_OPTION_TEXT, TARGET(sarif), "FILE", "write SARIF as well", NULL},
+     "metadata that may differ, such as driver, or all (repeatable)", NULL},
+    {"junit", 0, NL_OPTION_TEXT, TARGET(junit), "FILE", "also write JUnit XML", NULL},
+    {"sarif", 0, NL_OPTION_TEXT, TARGET(sarif), "FILE", "also write SARIF", NULL},
     {"markdown", 0, NL_OPTION_TEXT, TARGET(markdown), "FILE",
-     "write Markdown for a pull request as well", NULL},
+     "also write Markdown for a pull request", NULL},
     {"self-test", 0, NL_OPTION_FLAG, TARGET(self_test), NULL,
      "simulate how often the gate fails with and without a change, for the baseline's noise", NULL},
     {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table, such as rules",
@@ -245,7 +245,7 @@ static bool write_template(const struct nl_call *call, struct nl_err *err)
     struct nl_buf text;
     if (access(path, F_OK) == 0) {
         nl_err_at(err, path, -1);
-        return nl_fail(err, NL_USAGE, "there is one already; edit it, or name another file");
+        return nl_fail(err, NL_USAGE, "it already exists; edit it, or name another file");
     }
     nl_buf_init(&text, FILE_MOST);
     nl_buf_text(&text, nl_gate_template);

@@ -105,7 +105,7 @@ static bool divide(struct side sides[2], const struct nl_call *call, struct nl_e
             colons++;
         }
     if (colons > 1 || colon == 0 || (colons && colon == call->count - 1))
-        return nl_fail(err, NL_USAGE, "one : stands between the captures of A and those of B");
+        return nl_fail(err, NL_USAGE, "put one : between the captures of A and those of B");
     if (!colons && call->count != 2)
         return nl_fail(err, NL_USAGE,
                        "%d profiles: put : between the captures of A and those of B, as in "
@@ -153,7 +153,7 @@ bool nl_cmd_diff(struct nl_call *call, struct nl_err *err)
     if (!check_section(call->settings.section, err) || !divide(sides, call, err))
         return false;
     if (reads_input_twice(call))
-        return nl_fail(err, NL_USAGE, "the standard input can be one of the two; name a file");
+        return nl_fail(err, NL_USAGE, "only one of the two can be standard input; name a file");
     bool done = open_output(call, &output, err);
     if (done) {
         done = load(&sides[0], "Coverage of A", call, err) &&

@@ -24,8 +24,8 @@ static const char *const export_names[] = {RUN_DOCUMENT, PAGE,
                                            NULL};
 
 const struct nl_option nl_export_options[] = {
-    {"to", 0, NL_OPTION_TEXT, TARGET(to), "FORMAT",
-     "what to write (export --help lists the formats)", export_names},
+    {"to", 0, NL_OPTION_TEXT, TARGET(to), "FORMAT", "output format (export --help lists them)",
+     export_names},
     {"table", 0, NL_OPTION_TEXT, TARGET(table), "NAME",
      "only this table, such as kernels, as one file", NULL},
     {"of", 0, NL_OPTION_TEXT, TARGET(of), "EVENT",
@@ -33,7 +33,7 @@ const struct nl_option nl_export_options[] = {
     {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
      "list at most N events in the timeline, or all (default 20000)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
-     "a fact the profile does not tell, such as batch_size=32; may be repeated", NULL},
+     "metadata missing in the profile, such as batch_size=32 (repeatable)", NULL},
     {.name = NULL},
 };
 

@@ -15,7 +15,7 @@
 
 const struct nl_option nl_init_options[] = {
     {"shared", 0, NL_OPTION_FLAG, offsetof(struct nl_settings, shared), NULL,
-     "let the folder's group read and write it", NULL},
+     "let the folder's group read it and add to it", NULL},
     {.name = NULL},
 };
 
@@ -42,7 +42,7 @@ static bool make_ledger(const char *folder, bool *existed, struct nl_err *err)
         return true;
     if (*existed) {
         nl_err_at(err, folder, -1);
-        return nl_fail(err, NL_WRITE, "exists and is no folder; move it away");
+        return nl_fail(err, NL_WRITE, "exists and is not a folder; move it away");
     }
     return nl_make_folders_lasting(folder, err) && write_ignore(folder, err);
 }

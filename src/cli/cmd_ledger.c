@@ -16,7 +16,7 @@ const char *const nl_ledger_verbs[] = {"check", "rebuild", "merge", NULL};
 
 const struct nl_option nl_ledger_options[] = {
     {"quick", 0, NL_OPTION_FLAG, offsetof(struct nl_settings, quick), NULL,
-     "check: sizes of artefacts instead of their contents", NULL},
+     "check: compare sizes of artefacts, not their contents", NULL},
     {.name = NULL},
 };
 
@@ -142,7 +142,7 @@ static struct nl_ledger *open_named(const char *word, enum nl_ledger_mode mode, 
     struct nl_ledger *ledger = NULL;
     if (mode == NL_LEDGER_READ && !nl_ledger_exists(folder)) {
         nl_err_at(err, folder, -1);
-        (void)nl_fail(err, NL_IO, "there is no ledger here");
+        (void)nl_fail(err, NL_IO, "no ledger found here");
     } else {
         ledger = nl_ledger_open(folder, mode, err);
     }
@@ -188,9 +188,9 @@ bool nl_cmd_ledger(struct nl_call *call, struct nl_err *err)
             continue;
         if (call->count > verbs[i].most)
             return nl_fail(err, NL_USAGE,
-                           "ledger %s takes no more words; --ledger names the ledger",
+                           "ledger %s takes no more arguments; --ledger names the ledger",
                            verbs[i].name);
         return verbs[i].run(call, err);
     }
-    return nl_fail(err, NL_USAGE, "'%s' is none of check, rebuild and merge", call->argument[0]);
+    return nl_fail(err, NL_USAGE, "'%s' is not one of check, rebuild, merge", call->argument[0]);
 }

@@ -36,11 +36,11 @@ extern char **environ;
 
 const struct nl_option nl_open_options[] = {
     {"perfetto", 0, NL_OPTION_FLAG, TARGET(perfetto), NULL,
-     "the timeline in the Perfetto UI, from this machine to your browser", NULL},
+     "show the timeline in the Perfetto UI, in your browser", NULL},
     {"ui", 0, NL_OPTION_TEXT, TARGET(ui), "URL",
      "with --perfetto: another Perfetto UI than https://ui.perfetto.dev/", NULL},
     {"page", 0, NL_OPTION_FLAG, TARGET(page), NULL,
-     "the page of `report` in your browser, also where no desktop is seen", NULL},
+     "show the page of `report` in your browser, even without a desktop session", NULL},
     {"no-browser", 0, NL_OPTION_FLAG, TARGET(no_browser), NULL,
      "with --page and --perfetto: only print the address", NULL},
     {.name = NULL},
@@ -134,7 +134,7 @@ static FILE *nameless_file(struct nl_err *err)
 {
     FILE *file = tmpfile();
     if (!file)
-        (void)nl_fail(err, NL_WRITE, "cannot make a temporary file: %s", strerror(errno));
+        (void)nl_fail(err, NL_WRITE, "cannot create a temporary file: %s", strerror(errno));
     return file;
 }
 
@@ -163,7 +163,7 @@ static bool write_view(const struct nl_call *call, struct nl_input_words *input,
                                         : nl_page_write(call, input, trace, out, err);
     nl_trace_free(trace);
     if (done && (fflush(out) != 0 || ferror(out)))
-        done = nl_fail(err, NL_WRITE, "cannot write what to show: %s", strerror(errno));
+        done = nl_fail(err, NL_WRITE, "cannot write the page to show: %s", strerror(errno));
     return done;
 }
 
@@ -268,7 +268,7 @@ static bool wants_page(const struct nl_call *call)
 bool nl_cmd_open(struct nl_call *call, struct nl_err *err)
 {
     if (call->settings.page && call->settings.perfetto)
-        return nl_fail(err, NL_USAGE, "--page and --perfetto are two viewers: give one");
+        return nl_fail(err, NL_USAGE, "--page and --perfetto are two viewers: choose one");
     if (call->settings.ui && !call->settings.perfetto)
         return nl_fail(err, NL_USAGE, "--ui is for --perfetto");
     if (call->settings.no_browser && !call->settings.perfetto && !call->settings.page)

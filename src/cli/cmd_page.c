@@ -19,7 +19,7 @@ const struct nl_option nl_page_options[] = {
     {"template", 0, NL_OPTION_TEXT, TARGET(template), "FILE",
      "YAML: your title, logo, front page, sections in SQL (docs/report.md)", NULL},
     {"site", 0, NL_OPTION_TEXT, TARGET(site), "FOLDER",
-     "a page of every run of the ledger, and an index, into FOLDER", NULL},
+     "write a page per run of the ledger, and an index, to FOLDER", NULL},
     {.name = NULL},
 };
 
@@ -175,9 +175,9 @@ bool nl_cmd_page(struct nl_call *call, struct nl_err *err)
     if (call->settings.site)
         return nl_cmd_site(call, err);
     if (!call->settings.output)
-        return nl_fail(err, NL_USAGE, "report writes a file: give it with -o, as -o report.html");
+        return nl_fail(err, NL_USAGE, "report needs an output file, such as -o report.html");
     if (ending_of(call->settings.output) > ENDING_JSON)
-        return nl_fail(err, NL_USAGE, "the ending of '%s' names no form; use .html, .md or .json",
+        return nl_fail(err, NL_USAGE, "unknown file type '%s'; use .html, .md or .json",
                        call->settings.output);
     return with_profile(call, write_report, err);
 }
@@ -197,10 +197,11 @@ static const struct nl_flame_source *choose_source(const struct nl_call *call,
     else if (!nl_flame_source(by))
         (void)nl_fail(
             err, NL_USAGE,
-            "--by: '%s' is no kind of stack; it is device, samples, host, waiting or memory", by);
+            "--by: unknown kind of stack '%s'; choose device, samples, host, waiting or memory",
+            by);
     else
         (void)nl_fail(err, NL_INCOMPARABLE,
-                      "the profile has nothing to draw by '%s': %s were not recorded", by,
+                      "the profile cannot be drawn by '%s': %s were not recorded", by,
                       nl_flame_source(by)->doc);
     return NULL;
 }
@@ -266,8 +267,7 @@ bool nl_cmd_flame(struct nl_call *call, struct nl_err *err)
     enum ending ending = ending_of(call->settings.output);
     bool stdout_too = !call->settings.output || !strcmp(call->settings.output, "-");
     if (!stdout_too && (ending == ENDING_OTHER || ending == ENDING_MD || ending == ENDING_JSON))
-        return nl_fail(err, NL_USAGE,
-                       "the ending of '%s' names no form; use .html, .svg or .folded",
+        return nl_fail(err, NL_USAGE, "unknown file type '%s'; use .html, .svg or .folded",
                        call->settings.output);
     return with_profile(call, write_flame, err);
 }

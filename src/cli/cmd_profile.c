@@ -31,25 +31,25 @@ const struct nl_option nl_model_options[] = {
      "onnxruntime (default), tensorrt, which needs trtexec, or torch, which needs PyTorch",
      backend_names},
     {"input", 0, NL_OPTION_LIST, TARGET(inputs), "NAME=SHAPE",
-     "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99; may be repeated", NULL},
+     "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99 (repeatable)", NULL},
     {"dim", 0, NL_OPTION_LIST, TARGET(dims), "NAME=N",
-     "size of a named dimension, such as batch=8; may be repeated", NULL},
+     "size of a named dimension, such as batch=8 (repeatable)", NULL},
     {"provider", 0, NL_OPTION_LIST, TARGET(providers), "NAME",
      "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu); under torch "
      "the device",
      NULL},
     {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
-     "threads of an operator (default: what the backend chooses)", NULL},
+     "threads per operator (default: the backend's)", NULL},
     {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N",
-     "runs before any counts (default 10); under tensorrt ms (default 200)", NULL},
+     "warm-up runs (default 10); with tensorrt, ms (default 200)", NULL},
     {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
-     "measure no longer than that (default 20s; under tensorrt 3s)", NULL},
+     "stop measuring after this time (default 20s; with tensorrt 3s)", NULL},
     {"max-runs", 0, NL_OPTION_NUMBER, TARGET(max_runs), "N",
      "at most N runs without the profiler (default 10000)", NULL},
     {"profiled-runs", 0, NL_OPTION_NUMBER, TARGET(profiled_runs), "N",
      "runs under the profiler (default 50)", NULL},
     {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME",
-     "give up when all is not done by then (default 10 minutes)", NULL},
+     "give up after this time (default 10 minutes)", NULL},
     {"library", 0, NL_OPTION_TEXT, TARGET(library), "FILE",
      "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
     {"trtexec", 0, NL_OPTION_TEXT, TARGET(trtexec), "FILE",
@@ -57,12 +57,12 @@ const struct nl_option nl_model_options[] = {
     {"python", 0, NL_OPTION_TEXT, TARGET(python_program), "FILE",
      "the Python that has PyTorch (default: of the virtual environment, or python3 on PATH)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
-     "a fact about the run, such as precision=fp16; may be repeated", NULL},
+     "metadata of the run, such as precision=fp16 (repeatable)", NULL},
     {"no-add", 0, NL_OPTION_FLAG, TARGET(no_add), NULL, "do not keep the run in the ledger", NULL},
     {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the profile's file as well",
      NULL},
     {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
-     "budget for reading the profile (default: half of what is free)", NULL},
+     "memory limit for reading the profile (default: half of the free memory)", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every operator", NULL},
     {.name = NULL},
 };
@@ -276,9 +276,8 @@ static bool profile_onnx(struct nl_profile_work *work, struct nl_err *err)
     struct profiling profiling = {.work = work, .plan = {.model = work->model}};
     profiling.outcome = nl_child_share(sizeof *profiling.outcome);
     if (!profiling.outcome)
-        return nl_fail(
-            err, NL_MEMORY,
-            "the system gives no memory for the measurement; free some, or raise the limit");
+        return nl_fail(err, NL_MEMORY,
+                       "not enough memory for the measurement; free some, or raise the limit");
     bool done = read_settings(&profiling, err) && nl_profile_check_model(work, err) &&
                 with_folder(&profiling, err);
     nl_child_unshare(profiling.outcome, sizeof *profiling.outcome);

@@ -21,8 +21,8 @@ static bool add_row(struct nl_result *table, unsigned threads, struct nl_err *er
 {
     struct nl_cpu_roof roof;
     if (!nl_cpu_roof_measure(threads, MILLISECONDS, &roof))
-        return nl_fail(err, NL_ENVIRONMENT,
-                       "%u threads cannot be started; end other programs first", threads);
+        return nl_fail(err, NL_ENVIRONMENT, "cannot start %u threads; end other programs first",
+                       threads);
     struct nl_cell *cells = nl_result_row(table);
     cells[AT_threads] = nl_cell_i64(threads);
     cells[AT_flops_per_s] = nl_cell_f64(roof.flops_per_s);

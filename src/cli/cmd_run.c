@@ -168,7 +168,7 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (settings->trigger && strlen(settings->trigger) > 255)
         return nl_fail(err, NL_USAGE, "--trigger: a name of at most 255 bytes");
     if (settings->on_signal && !nl_run_signal_number(settings->on_signal))
-        return nl_fail(err, NL_USAGE, "--on-signal: '%s' is none of USR1, USR2, HUP, ALRM",
+        return nl_fail(err, NL_USAGE, "--on-signal: '%s' is not one of USR1, USR2, HUP, ALRM",
                        settings->on_signal);
     return read_rates(settings, &options->asked, err) && read_steps(settings->steps, options, err);
 }
@@ -188,7 +188,7 @@ static bool may_replace(const char *path, struct nl_err *err)
     return (nl_file_start(path, head, sizeof head) == sizeof head &&
             nl_trace_recognise(head, sizeof head)) ||
            nl_fail(err, NL_WRITE,
-                   "is no recording, so it is not replaced; name another file with -o");
+                   "is not a recording, so it is not replaced; name another file with -o");
 }
 
 /* Parts that a killed recorder left get out of the way, and stay readable. */
@@ -368,7 +368,7 @@ static bool check_words(const struct nl_call *call, struct nl_err *err)
     if (call->count)
         return nl_fail(err, NL_USAGE, "run: either a PROGRAM or --pid, not both");
     if (settings->pid > INT32_MAX)
-        return nl_fail(err, NL_USAGE, "--pid: no process has the number %" PRId64, settings->pid);
+        return nl_fail(err, NL_USAGE, "--pid: there is no process %" PRId64, settings->pid);
     if (settings->steps || settings->trigger || settings->paused)
         return nl_fail(err, NL_USAGE,
                        "--steps, --trigger and --paused need a program that neurolens "

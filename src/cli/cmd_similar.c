@@ -22,8 +22,7 @@
 
 const struct nl_option nl_similar_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "the N nearest runs (default 10)", NULL},
-    {"update", 0, NL_OPTION_FLAG, TARGET(update), NULL,
-     "first make fingerprints of runs that have none", NULL},
+    {"update", 0, NL_OPTION_FLAG, TARGET(update), NULL, "first compute missing fingerprints", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every run", NULL},
     {.name = NULL},
 };

@@ -52,8 +52,9 @@ static bool run_script(struct nl_shell *shell, struct nl_err *err)
         nl_buf_add(&script, part, got);
     bool done = script.overflow
                     ? nl_fail(err, NL_LIMIT, "standard input: over 64 MiB of SQL; run it in parts")
-                : script.len ? nl_shell_run(shell, script.ptr, err)
-                             : nl_fail(err, NL_USAGE, "no QUERY given, none on standard input");
+                : script.len
+                    ? nl_shell_run(shell, script.ptr, err)
+                    : nl_fail(err, NL_USAGE, "no QUERY given, and standard input is empty");
     nl_buf_release(&script);
     return done;
 }

@@ -25,7 +25,7 @@ const struct nl_option nl_top_options[] = {
      "between refreshes: 100ms to 1s (default 500ms)", NULL},
     {"once", 0, NL_OPTION_FLAG, TARGET(once), NULL, "one answer, no terminal needed", NULL},
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
-     "at most N processes in the answer of --once (default 20)", NULL},
+     "at most N processes with --once (default 20)", NULL},
     {"sort", 0, NL_OPTION_CHOICE, TARGET(top_sort), "KEY",
      "order of the processes: cpu (default), memory, gpu or pid", top_sort_names},
     {.name = NULL},

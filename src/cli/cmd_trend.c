@@ -30,11 +30,11 @@ const struct nl_option nl_trend_options[] = {
     {"by", 0, NL_OPTION_CHOICE, TARGET(trend_by), "WHAT",
      "a point for each run (default), commit or day: the median of its runs", by_names},
     {"window", 0, NL_OPTION_NUMBER, TARGET(window), "N",
-     "points that a change is looked for in at once (default 50)", NULL},
+     "points searched for a change at once (default 50)", NULL},
     {"magnitude", 0, NL_OPTION_TEXT, TARGET(magnitude), "SHARE",
-     "least change that counts, such as 2% (default)", NULL},
+     "smallest change that counts, such as 2% (default)", NULL},
     {"fail-on-change", 0, NL_OPTION_FLAG, TARGET(fail_on_change), NULL,
-     "exit 1 when the metric changed for the worse", NULL},
+     "exit with 1 if the metric changed for the worse", NULL},
     {"alert", 0, NL_OPTION_TEXT, TARGET(alert), "COMMAND",
      "run this shell command, with the alert as JSON on its input, when the newest change is for "
      "the "

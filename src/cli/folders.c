@@ -75,9 +75,10 @@ char *nl_trust_file(struct nl_err *err)
 {
     char *folder = user_folder("XDG_CONFIG_HOME", ".config");
     if (!folder) {
-        (void)nl_fail(err, NL_ENVIRONMENT,
-                      "no place for the list of trusted folders: neither HOME nor XDG_CONFIG_HOME "
-                      "is set");
+        (void)nl_fail(
+            err, NL_ENVIRONMENT,
+            "nowhere to put the list of trusted folders: neither HOME nor XDG_CONFIG_HOME "
+            "is set");
         return NULL;
     }
     char *path = join(folder, "trusted");
@@ -90,7 +91,7 @@ static char *user_ledger(struct nl_err *err)
     char *path = user_folder("XDG_DATA_HOME", ".local/share");
     if (!path)
         (void)nl_fail(err, NL_ENVIRONMENT,
-                      "no place for the ledger: neither HOME nor XDG_DATA_HOME is set; give a "
+                      "nowhere to put the ledger: neither HOME nor XDG_DATA_HOME is set; give a "
                       "folder with --ledger");
     return path;
 }

@@ -54,7 +54,7 @@ static bool read_word(struct nl_input_words *input, const char *word, struct nl_
         return false;
     bool other = memcmp(&input->window, &none, sizeof none) != 0;
     if (other && memcmp(&input->window, &window, sizeof window) != 0)
-        return nl_fail(err, NL_USAGE, "two different windows; one window holds for all files");
+        return nl_fail(err, NL_USAGE, "two different windows; one window applies to all files");
     input->window = window;
     return true;
 }
@@ -183,7 +183,7 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
         nl_ledger_close(ledger);
         nl_err_at(err, input->paths[0], -1);
         (void)nl_fail(err, NL_USAGE,
-                      "a run of the ledger takes no report; add its files again with --join");
+                      "a run of the ledger accepts no report; add its files again with --join");
         return NULL;
     }
     struct nl_trace *trace = ledger

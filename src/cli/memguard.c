@@ -59,6 +59,6 @@ void nl_memguard_explain(const struct nl_job *job, const char *profile, struct n
         return;
     nl_err_at(err, err->file[0] ? NULL : profile, -1);
     (void)nl_fail(err, NL_MEMORY,
-                  "%s takes more than the budget of %s of memory; give more with --memory",
+                  "%s needs more than the memory limit of %s; raise it with --memory",
                   atomic_load(&job->phase), nl_format_bytes(budget, job->memory_bytes));
 }

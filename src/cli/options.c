@@ -65,7 +65,7 @@ static bool set_choice(const struct nl_option *option, int *target, const char *
         size_t len = strlen(list);
         snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", option->choices[i]);
     }
-    return nl_fail(err, NL_USAGE, "--%s: '%s' is none of %s", option->name, value, list);
+    return nl_fail(err, NL_USAGE, "--%s: '%s' is not one of %s", option->name, value, list);
 }
 
 static bool set_number(const struct nl_option *option, int64_t *target, const char *value,

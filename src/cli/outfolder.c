@@ -33,7 +33,7 @@ bool nl_outfolder_open(struct nl_outfolder *folder, const char *path, struct nl_
         nl_free(folder->path);
         return nl_fail(err, NL_WRITE,
                        errno == ENOTDIR ? "is a file; the tables need a folder of their own"
-                                        : "is there already; give -o a new name or remove it");
+                                        : "already exists; give -o a new name or remove it");
     }
     folder->temporary = nl_alloc(len + 8);
     snprintf(folder->temporary, len + 8, "%s.XXXXXX", folder->path);
@@ -43,7 +43,7 @@ bool nl_outfolder_open(struct nl_outfolder *folder, const char *path, struct nl_
         int failure = errno;
         nl_free(folder->path);
         nl_free(folder->temporary);
-        return nl_fail(err, NL_WRITE, "cannot make a folder here: %s", strerror(failure));
+        return nl_fail(err, NL_WRITE, "cannot create a folder here: %s", strerror(failure));
     }
     nl_err_clear(err);
     return true;

@@ -114,7 +114,7 @@ bool nl_trust_change(const char *folder, bool remove, char **real, bool *changed
     if (!resolved || stat(resolved, &info) != 0 || !S_ISDIR(info.st_mode)) {
         nl_err_at(err, folder, -1);
         nl_free(resolved);
-        return nl_fail(err, NL_IO, "is no folder; name a folder with a ledger (.neurolens)");
+        return nl_fail(err, NL_IO, "is not a folder; name a folder with a ledger (.neurolens)");
     }
     *real = nl_strdup(resolved);
     nl_free(resolved);

@@ -54,7 +54,7 @@ static bool look(struct nl_input *input, const struct nl_path *from, unsigned ch
         return got > 0;
     nl_err_at(err, place, 0);
     if (damage)
-        return nl_fail(err, NL_FORMAT, "nothing of it can be unpacked: %s; fetch it again", damage);
+        return nl_fail(err, NL_FORMAT, "it cannot be unpacked: %s; fetch it again", damage);
     return nl_fail(err, NL_FORMAT, "the file is empty");
 }
 
@@ -113,14 +113,14 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
     nl_err_at(err, place_of(input->where, input->name), 0);
     const struct stranger *stranger = stranger_of(input);
     if (stranger)
-        (void)nl_fail(err, NL_FORMAT, "of no known format: this is %s; %s", stranger->what,
+        (void)nl_fail(err, NL_FORMAT, "not a profile: this is %s; %s", stranger->what,
                       stranger->advice);
     else if (reason)
-        (void)nl_fail(err, NL_FORMAT, "of no known format; nearest is %s, but it is %s",
+        (void)nl_fail(err, NL_FORMAT, "unknown format; the nearest is %s, but this is %s",
                       nearest->title, reason);
     else
         (void)nl_fail(err, NL_FORMAT,
-                      "of no known format; `neurolens help inputs` lists what is read");
+                      "unknown format; `neurolens help inputs` lists the supported ones");
     return NULL;
 }
 
@@ -382,7 +382,7 @@ static struct nl_trace *open_trace(const char *path, const struct nl_ingest_opti
         return nl_trace_open(path, options->verify, nl_job_threads(job), err);
     nl_err_at(err, path, -1);
     (void)nl_fail(err, NL_USAGE,
-                  "a finished trace takes no report; give --join with the files it was made of");
+                  "a finished trace accepts no report; use --join with its source files");
     return NULL;
 }
 

@@ -85,7 +85,7 @@ bool parts_adopt(struct parts *parts, int64_t pid, struct nl_err *err)
         close(file);
     nl_err_at(err, path, -1);
     if (!done)
-        return nl_fail(err, NL_WRITE, "cannot make this file: %s; choose a place with -o",
+        return nl_fail(err, NL_WRITE, "cannot create this file: %s; choose a place with -o",
                        strerror(failure));
     __atomic_fetch_add(&control->attached, 1, __ATOMIC_RELEASE);
     parts_look(parts);

@@ -41,10 +41,10 @@ struct parts *parts_make(const char *folder, struct nl_err *err)
     if (mkdir(folder, 0700) != 0) {
         if (errno == EEXIST)
             (void)nl_fail(err, NL_USAGE,
-                          "is there already, perhaps of a recording that was cut short: "
+                          "already exists, perhaps from an interrupted recording: "
                           "`neurolens analyze` reads it; remove it or choose another -o");
         else
-            (void)nl_fail(err, NL_WRITE, "cannot make this folder: %s; choose a place with -o",
+            (void)nl_fail(err, NL_WRITE, "cannot create this folder: %s; choose a place with -o",
                           strerror(errno));
         return NULL;
     }

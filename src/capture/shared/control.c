@@ -39,14 +39,14 @@ bool control_make(struct nl_control **control, const char *folder, struct nl_err
         return nl_fail(err, NL_WRITE, "the name of this folder is too long");
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
-        return nl_fail(err, NL_WRITE, "cannot make a file here: %s", strerror(errno));
+        return nl_fail(err, NL_WRITE, "cannot create a file here: %s", strerror(errno));
     int failure = posix_fallocate(file, 0, BYTES);
     *control = failure ? NULL : map(file);
     if (!failure && !*control)
         failure = errno;
     close(file);
     if (failure)
-        return nl_fail(err, NL_WRITE, "cannot make a file here: %s", strerror(failure));
+        return nl_fail(err, NL_WRITE, "cannot create a file here: %s", strerror(failure));
     return true;
 }
 

@@ -92,7 +92,7 @@ static bool prepare(struct measuring *measuring, struct nl_err *err)
     measuring->exports =
         nl_arena_format(&work->arena, "%s/%.200s.trtexec", work->folder, work->name);
     if (mkdir(measuring->exports, 0700) != 0)
-        return nl_fail(err, NL_WRITE, "cannot make a temporary folder: %s", strerror(errno));
+        return nl_fail(err, NL_WRITE, "cannot create a temporary folder: %s", strerror(errno));
     for (size_t i = 0; i < PARTS; i++)
         measuring->file[i] =
             nl_arena_format(&work->arena, "%s/%s", measuring->exports, parts[i].file);
@@ -141,7 +141,7 @@ static bool check_files(const struct measuring *measuring, struct nl_err *err)
         if (stat(measuring->file[i], &info) == 0 && info.st_size > 0)
             continue;
         if (i == TIMES)
-            return nl_fail(err, NL_FORMAT, "trtexec ended well but wrote no %s", parts[i].holds);
+            return nl_fail(err, NL_FORMAT, "trtexec succeeded but wrote no %s", parts[i].holds);
         (void)remove(measuring->file[i]);
         nl_message_note(measuring->work->call, "trtexec wrote no %s", parts[i].holds);
     }

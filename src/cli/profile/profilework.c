@@ -45,7 +45,7 @@ bool nl_profile_folder(struct nl_profile_work *work, struct nl_err *err)
         nl_arena_format(&work->arena, "%s/neurolens-XXXXXX", root && *root ? root : "/tmp");
     if (!mkdtemp(path)) {
         nl_err_at(err, path, -1);
-        return nl_fail(err, NL_WRITE, "cannot make a temporary folder: %s", strerror(errno));
+        return nl_fail(err, NL_WRITE, "cannot create a temporary folder: %s", strerror(errno));
     }
     work->folder = path;
     return true;

@@ -34,7 +34,7 @@ bool nl_run_signals_take(bool alone, int *wake, struct nl_err *err)
     by_terminal = alone;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        return nl_fail(err, NL_ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
+        return nl_fail(err, NL_ENVIRONMENT, "cannot create a pipe: %s", strerror(errno));
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < NUMBERS; i++) {
         sigaction(numbers[i], NULL, &before[i]);

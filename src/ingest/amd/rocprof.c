@@ -252,7 +252,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
         nl_builder_meta(reading->builder, reading->source, "table", nl_str(kind->name));
         done = read_rows(load, kind, err);
     } else if (got != CSVREAD_ERROR) {
-        (void)nl_fail(err, NL_FORMAT, "its header is none that rocprof writes");
+        (void)nl_fail(err, NL_FORMAT, "its header is not one that rocprof writes");
     }
     csvread_release(&load->csv);
     gpurows_map_release(&load->stacks);

@@ -256,7 +256,7 @@ static bool read_threaded(struct chrome_load *load, struct chrome_feed *feed,
             break;
     }
     bool ok = started > 0 ? cut_blocks(&q, feed, scratch, lines, unit, err)
-                          : nl_fail(err, NL_ENVIRONMENT, "no thread can be started");
+                          : nl_fail(err, NL_ENVIRONMENT, "cannot start a thread");
     pthread_mutex_lock(&q.lock);
     q.closed = true;
     pthread_cond_broadcast(&q.changed);

@@ -25,7 +25,7 @@ bool dbspool_folder(char **folder, struct nl_err *err)
     (void)snprintf(name, room, "%s/neurolens-XXXXXX", base);
     if (!mkdtemp(name)) {
         nl_err_at(err, name, -1);
-        (void)nl_fail(err, NL_ENVIRONMENT, "cannot make a temporary folder: %s (set TMPDIR)",
+        (void)nl_fail(err, NL_ENVIRONMENT, "cannot create a temporary folder: %s (set TMPDIR)",
                       strerror(errno));
         nl_free(name);
         return false;
@@ -52,7 +52,7 @@ static bool cannot_write(const char *path, struct nl_err *err)
 {
     nl_err_at(err, path, -1);
     return nl_fail(err, NL_WRITE,
-                   "cannot write the temporary copy: %s (TMPDIR names another place)",
+                   "cannot write the temporary copy: %s (set TMPDIR to another folder)",
                    strerror(errno));
 }
 

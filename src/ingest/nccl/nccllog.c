@@ -531,7 +531,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     if (nl_job_cancelled(reading->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (done && !log.infos && !log.results)
-        return nl_fail(err, NL_FORMAT, "no line of NCCL is in this log");
+        return nl_fail(err, NL_FORMAT, "this log has no line of NCCL");
     return done;
 }
 

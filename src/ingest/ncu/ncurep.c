@@ -517,7 +517,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     bool done = read_start(&rep) && read_blocks(&rep);
     if (done && !rep.results) {
         err->offset = (int64_t)rep.at;
-        done = nl_fail(err, NL_FORMAT, "no whole kernel is in this report%s",
+        done = nl_fail(err, NL_FORMAT, "this report has no complete kernel%s",
                        rep.cut || rep.damaged ? "; it is cut or damaged, copy it again" : "");
     }
     tell(&rep);

@@ -436,7 +436,7 @@ static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_er
     if (nl_job_cancelled(load->rows.job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (load->table == NO_TABLE)
-        return nl_fail(err, NL_FORMAT, "no table that nvprof writes is in it");
+        return nl_fail(err, NL_FORMAT, "it has no table that nvprof writes");
     if (load->used + load->rows.rows == 0 && load->rows.no_start + load->unknown > 0)
         return nl_fail(err, NL_FORMAT, "none of its rows can be read: no times or no units");
     return true;

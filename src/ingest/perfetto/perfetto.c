@@ -331,7 +331,7 @@ static bool load_trace(struct perfetto_load *load, const void *bytes, size_t len
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (!done && too_many(load))
         return nl_fail(err, NL_MEMORY,
-                       "its events do not fit into the memory budget; give more with --memory");
+                       "its events exceed the memory limit; raise it with --memory");
     if (load->packets == 0)
         return nl_fail(err, NL_FORMAT, "the trace ends within its first packet");
     if (!load->record_count && !load->profile.samples && load->notes[PERFETTO_NOTE_DAMAGED])

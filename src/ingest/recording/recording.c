@@ -27,7 +27,7 @@ static bool read_head(struct rec_load *load, struct nl_err *err)
     struct nl_rec_head *head = &load->head;
     nl_err_at(err, NULL, 0);
     if (!rec_read_head(load))
-        return nl_fail(err, NL_FORMAT, "a recording cut inside its head");
+        return nl_fail(err, NL_FORMAT, "a recording truncated inside its header");
     head->program[sizeof head->program - 1] = '\0';
     head->host[sizeof head->host - 1] = '\0';
     head->tool[sizeof head->tool - 1] = '\0';
@@ -37,7 +37,7 @@ static bool read_head(struct rec_load *load, struct nl_err *err)
     bool power = head->block_bytes && (head->block_bytes & (head->block_bytes - 1)) == 0;
     if (!power || head->block_bytes < BLOCK_LEAST || head->block_bytes > BLOCK_MOST ||
         head->head_bytes < sizeof *head || head->head_bytes > BLOCK_MOST)
-        return nl_fail(err, NL_FORMAT, "a recording with a damaged head: blocks of %u bytes",
+        return nl_fail(err, NL_FORMAT, "a recording with a damaged header: blocks of %u bytes",
                        head->block_bytes);
     if (head->clock != NL_REC_CLOCK_TSC && head->clock != NL_REC_CLOCK_MONOTONIC)
         return nl_fail(err, NL_FORMAT, "a recording with an unknown clock (%u)", head->clock);

@@ -379,7 +379,7 @@ static bool load_lines(struct collapsed *load, struct textlines *lines, struct n
         take_line(load, line);
         if (load->count * sizeof *load->rows > most)
             return nl_fail(err, NL_MEMORY,
-                           "too many stacks for the memory budget; give more with "
+                           "too many stacks for the memory limit; raise it with "
                            "--memory");
     }
     if (lines->failed)

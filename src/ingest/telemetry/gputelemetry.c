@@ -336,7 +336,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     default: done = telemetry_lines(&t, kind, reading->stream, err); break;
     }
     if (done && !t.values)
-        done = nl_fail(err, NL_FORMAT, "no values in this telemetry");
+        done = nl_fail(err, NL_FORMAT, "this telemetry has no values");
     tell(&t);
     nl_free(t.series);
     return done;

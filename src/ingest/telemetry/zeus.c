@@ -81,7 +81,7 @@ static bool read_windows(struct zeus *z, struct nl_err *err)
     if (got == CSVREAD_ERROR)
         return false;
     if (got != CSVREAD_ROW || !find_columns(z))
-        return nl_fail(err, NL_FORMAT, "its header is none that Zeus writes");
+        return nl_fail(err, NL_FORMAT, "its header is not one that Zeus writes");
     while ((got = csvread_next(&z->csv, err)) == CSVREAD_ROW && !gpurows_stop(&z->rows))
         add_window(z);
     if (got == CSVREAD_ERROR)

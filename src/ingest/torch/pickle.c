@@ -355,8 +355,8 @@ static bool refuse(struct pickle *p, unsigned char opcode, struct nl_err *err)
             "this pickle asks to load and run code (opcode %s); it is refused, only plain "
             "data is read",
             code);
-    return nl_fail(err, NL_FORMAT,
-                   "the pickle makes no sense at opcode 0x%02x; copy the file again", opcode);
+    return nl_fail(err, NL_FORMAT, "the pickle is invalid at opcode 0x%02x; copy the file again",
+                   opcode);
 }
 
 /* A list whose only item was being made stands below it, and both are one value of a dictionary. */
@@ -423,9 +423,8 @@ static bool run(struct pickle *p, struct nl_err *err)
         if (nl_job_cancelled(p->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
         if (over_budget(p))
-            return nl_fail(
-                err, NL_MEMORY,
-                "the pickle does not fit into the memory budget; give more with --memory");
+            return nl_fail(err, NL_MEMORY,
+                           "the pickle exceeds the memory limit; raise it with --memory");
     }
     if (step == CUT)
         close_open(p);

@@ -202,7 +202,7 @@ bool torchet_load(const struct nl_reading *reading, const void *bytes, size_t le
     nl_buf_init(&et.detail, 4 * TEXT_BYTES_MOST);
     bool done = load_document(&et, bytes, len, err);
     if (done && !et.nodes)
-        done = nl_fail(err, NL_FORMAT, "no nodes in this execution trace%s",
+        done = nl_fail(err, NL_FORMAT, "this execution trace has no nodes%s",
                        et.cut ? "; it is cut, copy it again" : "");
     tell(&et);
     nl_buf_release(&et.detail);

@@ -474,7 +474,7 @@ static bool finish(struct snapshot *s, struct nl_err *err)
     if (nl_job_cancelled(s->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     return pickle_type(segments) == PICKLE_LIST || pickle_type(traces) == PICKLE_LIST ||
-           nl_fail(err, NL_FORMAT, "neither segments nor traces of devices are in this pickle");
+           nl_fail(err, NL_FORMAT, "this pickle has neither segments nor device traces");
 }
 
 static void release(struct snapshot *s)
