@@ -268,7 +268,7 @@ static bool wants_page(const struct nl_call *call)
 bool nl_cmd_open(struct nl_call *call, struct nl_err *err)
 {
     if (call->settings.page && call->settings.perfetto)
-        return nl_fail(err, NL_USAGE, "--page and --perfetto are two viewers: choose one");
+        return nl_fail(err, NL_USAGE, "--page and --perfetto are two viewers: give one");
     if (call->settings.ui && !call->settings.perfetto)
         return nl_fail(err, NL_USAGE, "--ui is for --perfetto");
     if (call->settings.no_browser && !call->settings.perfetto && !call->settings.page)
