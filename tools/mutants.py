@@ -58,7 +58,14 @@ def prepare():
     os.makedirs(COPY, exist_ok=True)
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["rsync", "-a", "--checksum", "--from0", "--files-from=-", ROOT + "/", COPY + "/"], input=files, check=True)
-    if not os.path.exists(os.path.join(COPY, "build", "build.ninja")):
+    tracked = {os.path.join(COPY, name) for name in os.fsdecode(files).split("\0")}
+    gone = [os.path.join(path, name) for folder in ("src", "tests", "fuzz", "bench") for path, _, names in os.walk(os.path.join(COPY, folder))
+            for name in names if os.path.join(path, name) not in tracked and not name.endswith(".pyc")]
+    for name in gone:  # of an earlier tree: a test that is still found there would not link
+        os.remove(name)
+    if os.path.exists(os.path.join(COPY, "build", "build.ninja")):
+        subprocess.run(["meson", "setup", "--reconfigure", "build"], cwd=COPY, stdout=subprocess.DEVNULL, check=True)
+    else:
         subprocess.run(["meson", "setup", "build", "-Dbuildtype=debugoptimized", "--optimization=1"], cwd=COPY, stdout=subprocess.DEVNULL, check=True)
     if subprocess.run(["ninja", "-C", "build", "--quiet"], cwd=COPY, stdout=subprocess.DEVNULL).returncode:
         sys.exit("the tree does not compile")
