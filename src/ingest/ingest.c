@@ -168,18 +168,14 @@ static bool load_one(struct load *load, const struct nl_format *format,
     if (measures && !load->reports)
         load->reports = nl_builder_new(load->job);
     struct nl_builder *builder = measures ? load->reports : load->builder;
-    uint32_t source = nl_builder_source(builder, input->name, format->name);
-    nl_builder_source_bytes(builder, source, input->bytes);
-    if (input->rank != NL_NULL_I64)
-        nl_builder_rank(builder, source, input->rank);
+    struct nl_reading reading = nl_reading_begin(builder, format, input, load->job);
     nl_err_at(err, place_of(input->where, input->name), -1);
-    struct nl_reading reading = {builder, source, input, load->job, NULL};
     if (nl_reading_load(&reading, format, err)) {
         load->timelines += !measures;
         return true;
     }
     /* Of a folder the others are read: what this one lacks is reported beside its name. */
-    nl_builder_coverage(builder, source, "failed: file not loaded", 1, err->text);
+    nl_builder_coverage(builder, reading.source, "failed: file not loaded", 1, err->text);
     load->failed++;
     return false;
 }

@@ -1,7 +1,7 @@
 /*
  * reading — one file on its way into the store: what a format's `load` works with.
  *
- *     struct nl_reading reading = {builder, source, &input, job, NULL};
+ *     struct nl_reading reading = nl_reading_begin(builder, format, &input, job);
  *     if (!nl_reading_load(&reading, format, err)) ...
  *
  * Formats whose row says `streams` get the file as an open stream of decompressed bytes, which is closed
@@ -25,6 +25,10 @@ struct nl_reading {
     struct nl_job *job;       /* may be NULL */
     struct nl_stream *stream; /* NULL for formats that open the file themselves */
 };
+
+/* A reading under a source of its own, which has the input's name, size and rank. */
+struct nl_reading nl_reading_begin(struct nl_builder *builder, const struct nl_format *format,
+                                   const struct nl_input *input, struct nl_job *job);
 
 /* Opens the stream that the format asks for, unless there is one; loads; closes what it opened. Errors
  * as nl_format.load. */
