@@ -3,6 +3,7 @@
  * packet whose sequence has lost its state (a ring buffer that overwrote it) is dropped until the next
  * reset, as Perfetto itself does: its names would be wrong.
  */
+#include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"
 
 #include "base/stream.h"
@@ -90,12 +91,12 @@ static void packet_head(struct perfetto_load *load, struct perfetto_packet *pack
     struct wire_field field;
     uint64_t sequence = 0;
     while (wire_next(&wire, &field)) {
-        if (field.number == 10) {
+        if (field.number == PACKET_SEQUENCE_ID) {
             sequence = field.value;
-        } else if (field.number == 8) {
+        } else if (field.number == PACKET_TIMESTAMP) {
             packet->timestamp = field.value;
             packet->has_time = true;
-        } else if (field.number == 58) {
+        } else if (field.number == PACKET_CLOCK_ID) {
             packet->clock = field.value;
         }
     }
@@ -111,11 +112,11 @@ static bool packet_state(struct perfetto_load *load, struct perfetto_packet *pac
     uint64_t flags = 0;
     bool cleared = false, lost = false;
     while (wire_next(&wire, &field)) {
-        if (field.number == 13)
+        if (field.number == PACKET_SEQUENCE_FLAGS)
             flags = field.value;
-        else if (field.number == 41)
+        else if (field.number == PACKET_STATE_CLEARED)
             cleared = field.value != 0;
-        else if (field.number == 42)
+        else if (field.number == PACKET_PREVIOUS_DROPPED)
             lost = field.value != 0;
     }
     if (lost)
@@ -137,12 +138,14 @@ static void packet_tables(struct perfetto_load *load, struct perfetto_packet *pa
         if (!wire_is_text(&field))
             continue;
         switch (field.number) {
-        case 12: perfetto_interned(load, packet->sequence, &field); break;
-        case 59: perfetto_defaults(load, packet->sequence, &field); break;
-        case 6: perfetto_snapshot(load, packet, &field); break;
-        case 60: perfetto_descriptor(load, &field); break;
-        case 44: perfetto_thread_descriptor(load, packet->sequence, &field); break;
-        case 2: perfetto_process_tree(load, &field); break;
+        case PACKET_INTERNED_DATA: perfetto_interned(load, packet->sequence, &field); break;
+        case PACKET_DEFAULTS: perfetto_defaults(load, packet->sequence, &field); break;
+        case PACKET_CLOCK_SNAPSHOT: perfetto_snapshot(load, packet, &field); break;
+        case PACKET_TRACK_DESCRIPTOR: perfetto_descriptor(load, &field); break;
+        case PACKET_THREAD_DESCRIPTOR:
+            perfetto_thread_descriptor(load, packet->sequence, &field);
+            break;
+        case PACKET_PROCESS_TREE: perfetto_process_tree(load, &field); break;
         default: break;
         }
     }
@@ -159,14 +162,14 @@ static void packet_events(struct perfetto_load *load, struct perfetto_packet *pa
         if (!wire_is_text(&field))
             continue;
         switch (field.number) {
-        case 11: perfetto_event(load, packet, &field); break;
-        case 1: perfetto_ftrace(load, &field); break;
-        case 52: perfetto_gpu_counters(load, packet, &field); break;
-        case 53: perfetto_stage_event(load, packet, &field); break;
-        case 66: perfetto_perf_sample(load, packet, &field); break;
-        case 54: perfetto_streamed_samples(load, packet, &field); break;
-        case 37: perfetto_heap(load, packet, &field); break;
-        case 50:
+        case PACKET_TRACK_EVENT: perfetto_event(load, packet, &field); break;
+        case PACKET_FTRACE_EVENTS: perfetto_ftrace(load, &field); break;
+        case PACKET_GPU_COUNTERS: perfetto_gpu_counters(load, packet, &field); break;
+        case PACKET_GPU_RENDER_STAGE: perfetto_stage_event(load, packet, &field); break;
+        case PACKET_PERF_SAMPLE: perfetto_perf_sample(load, packet, &field); break;
+        case PACKET_STREAMING_PROFILE: perfetto_streamed_samples(load, packet, &field); break;
+        case PACKET_PROFILE: perfetto_heap(load, packet, &field); break;
+        case PACKET_COMPRESSED:
             if (inner) {
                 load->notes[PERFETTO_NOTE_COMPRESSED]++;
                 break;
@@ -174,12 +177,12 @@ static void packet_events(struct perfetto_load *load, struct perfetto_packet *pa
             read_compressed(load, &field);
             packet->sequence = perfetto_sequence_of(load, id); /* the array may have moved */
             break;
-        case 2:
-        case 6:
-        case 12:
-        case 44:
-        case 59:
-        case 60: break;
+        case PACKET_PROCESS_TREE:
+        case PACKET_CLOCK_SNAPSHOT:
+        case PACKET_INTERNED_DATA:
+        case PACKET_THREAD_DESCRIPTOR:
+        case PACKET_DEFAULTS:
+        case PACKET_TRACK_DESCRIPTOR: break;
         default: load->notes[PERFETTO_NOTE_PACKETS]++; break;
         }
     }

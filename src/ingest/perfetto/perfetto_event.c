@@ -3,6 +3,7 @@
  * is comes from its category, where a GPU profiler wrote it (rocprofv3's names).
  */
 #include "ingest/lib/gpurows.h"
+#include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"
 
 struct event {
@@ -71,17 +72,17 @@ static void read_text(struct perfetto_load *load, const struct perfetto_packet *
     struct wire packed = wire_inside(field);
     uint64_t iid = field->value;
     switch (field->number) {
-    case 3:
+    case EVENT_CATEGORY_IIDS:
         if (event->category.len || (!wire_is_varint(field) && !wire_varint(&packed, &iid)))
             return;
         text = perfetto_text(load, packet->sequence, PERFETTO_CATEGORIES, iid);
         event->category = text->text;
         break;
-    case 22:
+    case EVENT_CATEGORIES:
         if (!event->category.len)
             event->category = wire_str(field);
         break;
-    case 10:
+    case EVENT_NAME_IID:
         text = perfetto_text(load, packet->sequence, PERFETTO_NAMES, iid);
         event->name = text->text;
         event->name_id = text->name;
@@ -93,22 +94,25 @@ static void read_text(struct perfetto_load *load, const struct perfetto_packet *
 static void read_number(const struct wire_field *field, struct event *event)
 {
     switch (field->number) {
-    case 9: event->type = field->value; break;
-    case 11:
+    case EVENT_TYPE: event->type = field->value; break;
+    case EVENT_TRACK_UUID:
         event->track = field->value;
         event->has_track = true;
         break;
-    case 30:
-    case 44:
-        event->counter = field->number == 44 ? wire_f64(field) : (double)wire_i64(field);
+    case EVENT_COUNTER:
+    case EVENT_DOUBLE_COUNTER:
+        event->counter =
+            field->number == EVENT_DOUBLE_COUNTER ? wire_f64(field) : (double)wire_i64(field);
         event->has_counter = true;
         break;
-    case 52: event->tag = (struct perfetto_tag){.is_number = true, .number = field->value}; break;
-    case 1:
+    case EVENT_CORRELATION_ID:
+        event->tag = (struct perfetto_tag){.is_number = true, .number = field->value};
+        break;
+    case EVENT_TIMESTAMP_DELTA_US:
         event->delta_us = wire_i64(field);
         event->has_delta = true;
         break;
-    case 16:
+    case EVENT_TIMESTAMP_ABSOLUTE_US:
         event->absolute_us = wire_i64(field);
         event->has_absolute = true;
         break;
@@ -130,22 +134,24 @@ static void read_event(struct perfetto_load *load, const struct perfetto_packet 
     struct wire_field field;
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 3:
-        case 22:
-        case 10:
-        case 23: read_text(load, packet, &field, event); break;
-        case 6: event->legacy = wire_inside(&field); break;
-        case 12: event->counters = wire_inside(&field); break;
-        case 31: event->counter_uuids = wire_inside(&field); break;
-        case 46: event->doubles = wire_inside(&field); break;
-        case 45: event->double_uuids = wire_inside(&field); break;
-        case 53: event->tag.text = wire_str(&field); break;
-        case 54:
+        case EVENT_CATEGORY_IIDS:
+        case EVENT_CATEGORIES:
+        case EVENT_NAME_IID:
+        case EVENT_NAME: read_text(load, packet, &field, event); break;
+        case EVENT_LEGACY: event->legacy = wire_inside(&field); break;
+        case EVENT_EXTRA_COUNTERS: event->counters = wire_inside(&field); break;
+        case EVENT_EXTRA_COUNTER_UUIDS: event->counter_uuids = wire_inside(&field); break;
+        case EVENT_EXTRA_DOUBLES: event->doubles = wire_inside(&field); break;
+        case EVENT_EXTRA_DOUBLE_UUIDS: event->double_uuids = wire_inside(&field); break;
+        case EVENT_CORRELATION_TEXT: event->tag.text = wire_str(&field); break;
+        case EVENT_CORRELATION_TEXT_IID:
             event->tag.text =
                 perfetto_text(load, packet->sequence, PERFETTO_CORRELATIONS, field.value)->text;
             break;
-        case 55:
-        case 56: event->stack = perfetto_event_stack(load, packet->sequence, &field); break;
+        case EVENT_CALLSTACK:
+        case EVENT_CALLSTACK_IID:
+            event->stack = perfetto_event_stack(load, packet->sequence, &field);
+            break;
         default:
             read_number(&field, event);
             load->notes[PERFETTO_NOTE_TYPED] += is_typed(&field);
@@ -164,28 +170,30 @@ static struct legacy read_legacy(struct wire wire, struct perfetto_load *load,
     struct wire_field field;
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 1: {
+        case LEGACY_NAME_IID: {
             struct wire_field name = field;
-            name.number = 10;
+            name.number = EVENT_NAME_IID;
             if (!event->name.len)
                 read_text(load, packet, &name, event);
             break;
         }
-        case 2: legacy.phase = wire_i64(&field); break;
-        case 3:
+        case LEGACY_PHASE: legacy.phase = wire_i64(&field); break;
+        case LEGACY_DURATION_US:
             legacy.duration_us = wire_i64(&field);
             legacy.has_duration = true;
             break;
-        case 6:
-        case 10:
-        case 11:
+        case LEGACY_UNSCOPED_ID:
+        case LEGACY_LOCAL_ID:
+        case LEGACY_GLOBAL_ID:
             legacy.id = field.value;
-            legacy.id_kind = field.number == 6 ? 'u' : field.number == 10 ? 'l' : 'g';
+            legacy.id_kind = field.number == LEGACY_UNSCOPED_ID ? 'u'
+                             : field.number == LEGACY_LOCAL_ID  ? 'l'
+                                                                : 'g';
             break;
-        case 8: legacy.bind_id = field.value; break;
-        case 13: legacy.direction = field.value; break;
-        case 18: legacy.pid = wire_i64(&field); break;
-        case 19: legacy.tid = wire_i64(&field); break;
+        case LEGACY_BIND_ID: legacy.bind_id = field.value; break;
+        case LEGACY_FLOW_DIRECTION: legacy.direction = field.value; break;
+        case LEGACY_PID: legacy.pid = wire_i64(&field); break;
+        case LEGACY_TID: legacy.tid = wire_i64(&field); break;
         default: break;
         }
     }
@@ -306,11 +314,15 @@ static void add_flows(struct perfetto_load *load, const struct wire_field *data,
     struct wire_field field;
     struct perfetto_record record = {.ts = at->ts, .track = at->track, .name = at->name};
     while (wire_next(&wire, &field)) {
-        bool fixed = field.number == 47 || field.number == 48;
-        bool old = field.number == 36 || field.number == 42;
+        bool fixed = field.number == EVENT_FLOW_IDS || field.number == EVENT_TERMINATING_FLOW_IDS;
+        bool old =
+            field.number == EVENT_FLOW_IDS_OLD || field.number == EVENT_TERMINATING_FLOW_IDS_OLD;
         if (!fixed && !old)
             continue;
-        record.type = field.number == 48 || field.number == 42 ? PERFETTO_FLOW_END : PERFETTO_FLOW;
+        record.type = field.number == EVENT_TERMINATING_FLOW_IDS ||
+                              field.number == EVENT_TERMINATING_FLOW_IDS_OLD
+                          ? PERFETTO_FLOW_END
+                          : PERFETTO_FLOW;
         struct wire packed = wire_inside(&field);
         uint64_t id = field.value;
         bool more = !wire_is_text(&field) ||

@@ -2,6 +2,7 @@
  * What a sequence knows: interned texts by (kind, iid), defaults, clocks. Texts are copied into an
  * arena, since packets may lie in a buffer that was inflated for them alone.
  */
+#include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"
 
 #define ARENA_MOST     ((size_t)512 << 20)
@@ -204,10 +205,10 @@ static struct reading read_clock(const struct wire_field *data)
     struct reading reading = {.unit = 1};
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 1: reading.id = field.value; break;
-        case 2: reading.value = field.value; break;
-        case 3: reading.incremental = field.value != 0; break;
-        case 4: reading.unit = field.value; break;
+        case CLOCK_ID: reading.id = field.value; break;
+        case CLOCK_TIMESTAMP: reading.value = field.value; break;
+        case CLOCK_IS_INCREMENTAL: reading.incremental = field.value != 0; break;
+        case CLOCK_UNIT_NS: reading.unit = field.value; break;
         default: break;
         }
     }

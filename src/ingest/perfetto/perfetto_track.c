@@ -2,6 +2,7 @@
  * Tracks and what they stand for. A track is known by its uuid, which events may use before it is
  * described; tracks that the file only implies (threads of ftrace, GPU queues) get a uuid from a hash.
  */
+#include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"
 
 #include <stdio.h>
@@ -61,9 +62,9 @@ static void read_process(struct perfetto_load *load, struct perfetto_track *trac
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == PROCESS_PID)
             track->pid = wire_i64(&field);
-        else if (field.number == 6)
+        else if (field.number == PROCESS_NAME)
             track->process_name = perfetto_keep(load, wire_str(&field));
     }
 }
@@ -74,11 +75,11 @@ static void read_thread(struct perfetto_load *load, struct perfetto_track *track
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == THREAD_PID)
             track->pid = wire_i64(&field);
-        else if (field.number == 2)
+        else if (field.number == THREAD_TID)
             track->tid = wire_i64(&field);
-        else if (field.number == 5)
+        else if (field.number == THREAD_NAME)
             track->thread_name = perfetto_keep(load, wire_str(&field));
     }
 }
@@ -92,15 +93,15 @@ static void read_counter(struct perfetto_load *load, struct perfetto_track *trac
     track->counter = true;
     track->multiplier = 1;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1 && field.value == 1 && !track->unit_text.len)
+        if (field.number == COUNTER_TYPE && field.value == 1 && !track->unit_text.len)
             track->unit_text = nl_str("ns");
-        else if (field.number == 3 && field.value < 4)
+        else if (field.number == COUNTER_UNIT && field.value < 4)
             track->unit_text = nl_str(units[field.value]);
-        else if (field.number == 6)
+        else if (field.number == COUNTER_UNIT_NAME)
             track->unit_text = perfetto_keep(load, wire_str(&field));
-        else if (field.number == 4 && wire_i64(&field))
+        else if (field.number == COUNTER_UNIT_MULTIPLIER && wire_i64(&field))
             track->multiplier = wire_i64(&field);
-        else if (field.number == 5)
+        else if (field.number == COUNTER_IS_INCREMENTAL)
             track->incremental = field.value != 0;
     }
 }
@@ -173,7 +174,7 @@ void perfetto_descriptor(struct perfetto_load *load, const struct wire_field *da
     struct wire_field field;
     uint64_t uuid = 0;
     while (wire_next(&wire, &field))
-        if (field.number == 1)
+        if (field.number == TRACK_UUID)
             uuid = field.value;
     uint32_t row = perfetto_track_of(load, uuid);
     struct perfetto_track *track = &load->tracks[row];
@@ -181,13 +182,13 @@ void perfetto_descriptor(struct perfetto_load *load, const struct wire_field *da
     wire = wire_inside(data);
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 5: track->parent = field.value; break;
-        case 2:
-        case 10:
-        case 13: track->text = perfetto_keep(load, wire_str(&field)); break;
-        case 3: read_process(load, track, &field); break;
-        case 4: read_thread(load, track, &field); break;
-        case 8: read_counter(load, track, &field); break;
+        case TRACK_PARENT_UUID: track->parent = field.value; break;
+        case TRACK_NAME:
+        case TRACK_STATIC_NAME:
+        case TRACK_ATRACE_NAME: track->text = perfetto_keep(load, wire_str(&field)); break;
+        case TRACK_PROCESS: read_process(load, track, &field); break;
+        case TRACK_THREAD: read_thread(load, track, &field); break;
+        case TRACK_COUNTER: read_counter(load, track, &field); break;
         default: break;
         }
     }

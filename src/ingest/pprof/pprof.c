@@ -5,6 +5,7 @@
  *
  * Every value that is not 0 becomes a row of samples with its type as event; units of time become ns.
  */
+#include "ingest/pprof/pproffields.h"
 #include "ingest/pprof/pprof.h"
 
 #include <inttypes.h>
@@ -45,9 +46,9 @@ static void read_type(struct pprof *p, const struct wire_field *bytes)
     struct wire_field field;
     uint64_t type = 0, unit = 0;
     while (pprof_next(p, &wire, &field, true)) {
-        if (field.number == 1)
+        if (field.number == PPROF_TYPE_TYPE)
             type = field.value;
-        else if (field.number == 2)
+        else if (field.number == PPROF_TYPE_UNIT)
             unit = field.value;
     }
     if (p->type_count == PPROF_TYPES_MOST)
@@ -63,9 +64,9 @@ static void read_mapping(struct pprof *p, const struct wire_field *bytes)
     struct wire_field field;
     uint64_t id = 0, file = 0;
     while (pprof_next(p, &wire, &field, true)) {
-        if (field.number == 1)
+        if (field.number == PPROF_MAPPING_ID)
             id = field.value;
-        else if (field.number == 5)
+        else if (field.number == PPROF_MAPPING_FILENAME)
             file = field.value;
     }
     nl_grow(&p->modules, &p->module_cap, p->module_count + 1);
@@ -80,10 +81,10 @@ static void read_function(struct pprof *p, const struct wire_field *bytes)
     uint64_t id = 0, name = 0, system = 0, file = 0;
     while (pprof_next(p, &wire, &field, true)) {
         switch (field.number) {
-        case 1: id = field.value; break;
-        case 2: name = field.value; break;
-        case 3: system = field.value; break;
-        case 4: file = field.value; break;
+        case PPROF_FUNCTION_ID: id = field.value; break;
+        case PPROF_FUNCTION_NAME: name = field.value; break;
+        case PPROF_FUNCTION_SYSTEM_NAME: system = field.value; break;
+        case PPROF_FUNCTION_FILENAME: file = field.value; break;
         default: break;
         }
     }
@@ -102,9 +103,9 @@ static void read_location(struct pprof *p, const struct wire_field *bytes)
     uint64_t id = 0, mapping = 0;
     while (pprof_next(p, &wire, &field, true)) {
         switch (field.number) {
-        case 1: id = field.value; break;
-        case 2: mapping = field.value; break;
-        case 3: own.address = field.value; break;
+        case PPROF_LOCATION_ID: id = field.value; break;
+        case PPROF_LOCATION_MAPPING_ID: mapping = field.value; break;
+        case PPROF_LOCATION_ADDRESS: own.address = field.value; break;
         default: break;
         }
     }
@@ -152,7 +153,8 @@ static void add_number(struct pprof *p, const char *key, int64_t value)
 static void pass_samples(struct wire *wire)
 {
     const unsigned char *at = wire->at, *end = wire->end;
-    while (end - at >= 2 && at[0] == (2 << 3 | WIRE_BYTES) && at[1] < 0x80 && at[1] <= end - at - 2)
+    while (end - at >= 2 && at[0] == (PPROF_PROFILE_SAMPLE << 3 | WIRE_BYTES) && at[1] < 0x80 &&
+           at[1] <= end - at - 2)
         at += 2 + at[1];
     wire->at = at;
 }
@@ -169,13 +171,15 @@ static void read_facts(struct pprof *p)
             p->run = run, p->run_end = wire.at;
         if (!pprof_next(p, &wire, &field, true))
             break;
-        if (field.number != 2)
+        if (field.number != PPROF_PROFILE_SAMPLE)
             run = wire.at;
         switch (field.number) {
-        case 9: add_number(p, "profile_time_ns", wire_i64(&field)); break;
-        case 10: add_number(p, "profile_duration_ns", wire_i64(&field)); break;
-        case 12: add_number(p, "sampling_period", wire_i64(&field)); break;
-        case 13: p->comments++; break;
+        case PPROF_PROFILE_TIME_NANOS: add_number(p, "profile_time_ns", wire_i64(&field)); break;
+        case PPROF_PROFILE_DURATION_NANOS:
+            add_number(p, "profile_duration_ns", wire_i64(&field));
+            break;
+        case PPROF_PROFILE_PERIOD: add_number(p, "sampling_period", wire_i64(&field)); break;
+        case PPROF_PROFILE_COMMENT: p->comments++; break;
         default: break;
         }
     }
@@ -216,11 +220,11 @@ static void release(struct pprof *p)
 static void load_message(struct pprof *p)
 {
     read_facts(p);
-    each(p, 6, read_string);
-    each(p, 1, read_type);
-    each(p, 3, read_mapping);
-    each(p, 5, read_function);
-    each(p, 4, read_location);
+    each(p, PPROF_PROFILE_STRING, read_string);
+    each(p, PPROF_PROFILE_SAMPLE_TYPE, read_type);
+    each(p, PPROF_PROFILE_MAPPING, read_mapping);
+    each(p, PPROF_PROFILE_FUNCTION, read_function);
+    each(p, PPROF_PROFILE_LOCATION, read_location);
     pprof_read_samples(p);
     cover(p);
 }
@@ -262,12 +266,12 @@ static int sniff(const struct nl_input *input, const char **why)
         return 90;
     struct wire wire = wire_over(input->head, input->head_len);
     struct wire_field field;
-    if (!wire_next(&wire, &field) || field.number != 1 || field.len > 8)
+    if (!wire_next(&wire, &field) || field.number != PPROF_PROFILE_SAMPLE_TYPE || field.len > 8)
         return 0;
     struct wire type = wire_inside(&field);
     struct wire_field part;
     while (wire_next(&type, &part))
-        if (part.number > 2 || part.type != WIRE_VARINT || part.value > 1 << 20)
+        if (part.number > PPROF_TYPE_UNIT || part.type != WIRE_VARINT || part.value > 1 << 20)
             return 0;
     if (type.damaged)
         return 0;

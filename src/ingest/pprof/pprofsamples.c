@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "ingest/pprof/pproffields.h"
 #include "ingest/pprof/pproftables.h"
 
 #define FRAMES_MOST 65536
@@ -28,12 +29,12 @@ static uint32_t read_line(struct pprof *p, const struct pprof_location *location
     frame.module = location->module;
     while (pprof_next(p, &wire, &field, false)) {
         uint32_t row;
-        if (field.number == 1) {
+        if (field.number == PPROF_LINE_FUNCTION_ID) {
             row = nl_idmap_get(&p->function_index, field.value);
             p->missing += row == NL_NO_ROW;
             frame.name = row == NL_NO_ROW ? NL_NO_NAME : p->functions[row].name;
             frame.file = row == NL_NO_ROW ? NL_NO_NAME : p->functions[row].file;
-        } else if (field.number == 2 && field.value > 0 && field.value < UINT32_MAX) {
+        } else if (field.number == PPROF_LINE_LINE && field.value > 0 && field.value < UINT32_MAX) {
             frame.line = (uint32_t)field.value;
         }
     }
@@ -65,7 +66,7 @@ static void read_lines(struct pprof *p, uint32_t row)
     uint64_t missing = p->missing, deep = p->deep;
     struct wire wire = location->whole;
     while (pprof_next(p, &wire, &field, false))
-        if (field.number == 4 && wire_is_text(&field)) {
+        if (field.number == PPROF_LOCATION_LINE && wire_is_text(&field)) {
             if (count < sizeof lines / sizeof lines[0])
                 lines[count++] = field;
             else
@@ -144,11 +145,11 @@ static uint32_t label_lane(struct pprof *p, const struct wire_field *bytes)
     struct nl_str key = {"", 0}, text = {"", 0};
     int64_t number = NL_NULL_I64;
     while (pprof_next(p, &wire, &field, true)) {
-        if (field.number == 1)
+        if (field.number == PPROF_LABEL_KEY)
             key = pprof_string(p, field.value);
-        else if (field.number == 2)
+        else if (field.number == PPROF_LABEL_TEXT)
             text = pprof_string(p, field.value);
-        else if (field.number == 3)
+        else if (field.number == PPROF_LABEL_NUMBER)
             number = wire_i64(&field);
     }
     bool thread = nl_str_is(key, "tid") || nl_str_is(key, "thread_id") ||
@@ -277,7 +278,7 @@ static void read_any_sample(struct pprof *p, const struct awaited *awaited)
     memset(values, 0, p->type_count * sizeof *values);
     p->frame_count = 0;
     while (pprof_next(p, &wire, &field, true)) {
-        if (field.number == 1) {
+        if (field.number == PPROF_SAMPLE_LOCATION_ID) {
             if (id_fields++ == 0) {
                 ids = field;
                 continue;
@@ -285,9 +286,9 @@ static void read_any_sample(struct pprof *p, const struct awaited *awaited)
             if (id_fields == 2)
                 keep_numbers(p, &ids, &value_count, values);
             keep_numbers(p, &field, &value_count, values);
-        } else if (field.number == 2) {
+        } else if (field.number == PPROF_SAMPLE_VALUE) {
             keep_numbers(p, &field, &value_count, values);
-        } else if (field.number == 3 && wire_is_text(&field)) {
+        } else if (field.number == PPROF_SAMPLE_LABEL && wire_is_text(&field)) {
             uint32_t labelled = label_lane(p, &field);
             lane = labelled != NL_NULL_ROW ? labelled : lane;
         }
@@ -362,7 +363,7 @@ void pprof_read_samples(struct pprof *p)
     const void *mark = p->file->bytes;
     size_t come = 0, done = 0;
     while (!cpuprofile_stopped(&p->profile) && pprof_next(p, &wire, &field, false)) {
-        if (field.number != 2 || !wire_is_text(&field))
+        if (field.number != PPROF_PROFILE_SAMPLE || !wire_is_text(&field))
             continue;
         if (come - done == AWAITED) {
             whole_file_passed(p->file, &mark, awaited[done % AWAITED].sample.data);

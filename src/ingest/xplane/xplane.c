@@ -3,6 +3,7 @@
  * Planes of the host come first, because steps that the program marked count before those that the
  * profiler derived for a device.
  */
+#include "ingest/xplane/xplanefields.h"
 #include "ingest/xplane/xplane.h"
 #include "ingest/xplane/xplane_nodes.h"
 
@@ -31,16 +32,16 @@ static struct nl_str first_plane_name(const unsigned char *head, size_t len)
     struct wire space = wire_over(head, len);
     struct wire_field field;
     while (wire_next(&space, &field) || wire_clip(&space, &field)) {
-        if (field.number != 1 || !wire_is_text(&field)) {
-            if (field.number > 4)
+        if (field.number != XSPACE_PLANES || !wire_is_text(&field)) {
+            if (field.number > XSPACE_HOSTNAMES)
                 break;
             continue;
         }
         struct wire plane = wire_inside(&field);
         while (wire_next(&plane, &field) || wire_clip(&plane, &field))
-            if (field.number == 2 && wire_is_text(&field))
+            if (field.number == XPLANE_FIELD_NAME && wire_is_text(&field))
                 return wire_str(&field);
-            else if (field.number != 1)
+            else if (field.number != XPLANE_FIELD_ID)
                 break;
         break;
     }
@@ -79,7 +80,7 @@ static bool name_plane(const struct wire_field *bytes, struct xplane_plane *plan
     bool any = false;
     while (xplane_again(&wire, &field)) {
         any = true;
-        if (field.number != 2)
+        if (field.number != XPLANE_FIELD_NAME)
             continue;
         plane->name = wire_str(&field);
         break;
@@ -90,7 +91,7 @@ static bool name_plane(const struct wire_field *bytes, struct xplane_plane *plan
 /* When the session was, which is its time 0. */
 static void read_environment(struct xplane_load *load, const struct xplane_plane *plane)
 {
-    xplane_stats_read(load, plane, &plane->bytes, 6, &load->stats);
+    xplane_stats_read(load, plane, &plane->bytes, XPLANE_FIELD_STATS, &load->stats);
     int64_t start = xplane_i64(&load->stats, XPLANE_START_TIME);
     if (start != NL_NULL_I64 && start > 0)
         nl_builder_clock(load->builder, load->source, "session", start);
@@ -192,11 +193,11 @@ static void take_text(struct xplane_load *load, const struct wire_field *field, 
     char detail[200];
     int len = (int)(text.len < sizeof detail - 1 ? text.len : sizeof detail - 1);
     (void)snprintf(detail, sizeof detail, "%.*s", len, text.ptr ? text.ptr : "");
-    if (field->number == 2)
+    if (field->number == XSPACE_ERRORS)
         nl_builder_coverage(load->builder, load->source, "errors of the profiler", 1, detail);
-    else if (field->number == 3)
+    else if (field->number == XSPACE_WARNINGS)
         nl_builder_coverage(load->builder, load->source, "warnings of the profiler", 1, detail);
-    else if (field->number == 4 && !*named) {
+    else if (field->number == XSPACE_HOSTNAMES && !*named) {
         nl_builder_process_name(load->builder, load->process, text);
         nl_builder_meta(load->builder, load->source, "hostname", text);
         *named = true;
@@ -214,7 +215,7 @@ static size_t find_planes(struct xplane_load *load, const void *bytes, size_t le
     while (xplane_next(load, &space, &field)) {
         if (!wire_is_text(&field))
             continue;
-        if (field.number != 1) {
+        if (field.number != XSPACE_PLANES) {
             take_text(load, &field, &named);
         } else if (count < PLANES_MOST) {
             nl_grow(planes, &cap, count + 1);

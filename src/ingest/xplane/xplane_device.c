@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/units.h"
+#include "ingest/xplane/xplanefields.h"
 #include "ingest/xplane/xplane.h"
 #include "ingest/xplane/xplane_nodes.h"
 #include "ingest/xplane/xplane_text.h"
@@ -97,7 +98,7 @@ static void find_device(struct xplane_load *load, const struct xplane_plane *pla
                                        numbered ? ordinal : NL_NULL_I64);
     device->domain = nl_builder_name(load->builder, rest);
     struct nl_device_row *row = nl_builder_device_row(load->builder, device->device);
-    xplane_stats_read(load, plane, &plane->bytes, 6, &load->stats);
+    xplane_stats_read(load, plane, &plane->bytes, XPLANE_FIELD_STATS, &load->stats);
     device_facts(load, row);
     if (device->type == DEVICE_TPU)
         row->vendor = nl_builder_name(load->builder, nl_str("google"));
@@ -113,7 +114,7 @@ static void describe(struct device_line *line, struct xplane_meta *meta)
     struct xplane_load *load = line->load;
     struct xplane_stats *stats = &load->meta_stats;
     struct nl_str dtype;
-    xplane_stats_read(load, line->plane, &meta->stats, 5, stats);
+    xplane_stats_read(load, line->plane, &meta->stats, XEVENT_METADATA_STATS, stats);
     meta->read = true;
     meta->args_id = xplane_args(load, stats);
     if (line->role != ROLE_HLO && line->role != ROLE_ASYNC)
@@ -270,7 +271,7 @@ static void take(void *context, struct xplane_event *event)
     struct device_line *line = context;
     struct xplane_load *load = line->load;
     uint32_t slice;
-    xplane_stats_read(load, line->plane, &event->stats, 4, &load->stats);
+    xplane_stats_read(load, line->plane, &event->stats, XEVENT_STATS, &load->stats);
     if (event->meta && !event->meta->read)
         describe(line, event->meta);
     switch (line->role) {

@@ -3,6 +3,7 @@
  * that launched device work carry its correlation id, Python frames start with '$', operators are
  * "name:Type" or name their HLO instruction, steps have a step number, allocations an address.
  */
+#include "ingest/xplane/xplanefields.h"
 #include "ingest/xplane/xplane.h"
 #include "ingest/xplane/xplane_nodes.h"
 
@@ -160,7 +161,7 @@ static void take(void *context, struct xplane_event *event)
     struct host_line *line = context;
     struct xplane_load *load = line->load;
     struct nl_str name = event->meta ? event->meta->name : (struct nl_str){"", 0};
-    xplane_stats_read(load, line->plane, &event->stats, 4, &load->stats);
+    xplane_stats_read(load, line->plane, &event->stats, XEVENT_STATS, &load->stats);
     if (name.len && name.ptr[0] == '$') {
         add_python(line, event);
     } else if (xplane_has(&load->stats, XPLANE_ADDRESS) && nl_str_starts(name, "Memory")) {

@@ -4,6 +4,7 @@
  */
 #include "base/json.h"
 #include "base/mem.h"
+#include "ingest/xplane/xplanefields.h"
 #include "ingest/xplane/xplane.h"
 
 #define ARGS_MOST 4096
@@ -49,9 +50,9 @@ static bool read_entry(struct xplane_load *load, const struct wire_field *entry,
     *key = 0;
     *message = wire_over(NULL, 0);
     while (xplane_next(load, &wire, &field)) {
-        if (field.number == 1 && wire_is_varint(&field)) {
+        if (field.number == MAP_ENTRY_KEY && wire_is_varint(&field)) {
             *key = wire_i64(&field);
-        } else if (field.number == 2 && wire_is_text(&field)) {
+        } else if (field.number == MAP_ENTRY_VALUE && wire_is_text(&field)) {
             *message = wire_inside(&field);
             found = true;
         }
@@ -69,9 +70,9 @@ static void read_meta(struct xplane_load *load, struct xplane_plane *plane,
         return;
     struct wire wire = meta.stats;
     while (xplane_next(load, &wire, &field)) {
-        if (field.number == 2)
+        if (field.number == XEVENT_METADATA_NAME)
             meta.name = wire_str(&field);
-        else if (field.number == 4)
+        else if (field.number == XEVENT_METADATA_DISPLAY_NAME)
             meta.display = wire_str(&field);
     }
     nl_grow(&plane->metas, &plane->meta_cap, plane->meta_count + 1);
@@ -88,7 +89,7 @@ static void read_stat_name(struct xplane_load *load, struct xplane_plane *plane,
     if (!read_entry(load, entry, &stat.id, &wire))
         return;
     while (xplane_next(load, &wire, &field))
-        if (field.number == 2)
+        if (field.number == XSTAT_METADATA_NAME)
             stat.name = wire_str(&field);
     for (int i = 0; i < XPLANE_STATS; i++)
         if (nl_str_is(stat.name, known_stats[i]))
@@ -103,9 +104,9 @@ void xplane_tables_read(struct xplane_load *load, struct xplane_plane *plane)
     struct wire wire = plane->bytes;
     struct wire_field field;
     while (xplane_next(load, &wire, &field)) {
-        if (field.number == 4 && wire_is_text(&field))
+        if (field.number == XPLANE_FIELD_EVENT_METADATA && wire_is_text(&field))
             read_meta(load, plane, &field);
-        else if (field.number == 5 && wire_is_text(&field))
+        else if (field.number == XPLANE_FIELD_STAT_METADATA && wire_is_text(&field))
             read_stat_name(load, plane, &field);
     }
 }
@@ -131,24 +132,24 @@ static void read_value(const struct xplane_plane *plane, const struct wire_field
 {
     const struct xplane_stat_name *name;
     switch (field->number) {
-    case 2:
+    case XSTAT_DOUBLE:
         value->type = XPLANE_REAL;
         value->number.f = wire_f64(field);
         break;
-    case 3:
+    case XSTAT_UINT64:
         value->type = XPLANE_UINT;
         value->number.u = field->value;
         break;
-    case 4:
+    case XSTAT_INT64:
         value->type = XPLANE_INT;
         value->number.i = wire_i64(field);
         break;
-    case 5:
+    case XSTAT_STRING:
         value->type = XPLANE_TEXT;
         value->text = wire_str(field);
         break;
-    case 6: value->type = XPLANE_BLOB; break;
-    case 7:
+    case XSTAT_BYTES: value->type = XPLANE_BLOB; break;
+    case XSTAT_REFERENCE:
         name = stat_name(plane, wire_i64(field));
         value->type = XPLANE_TEXT;
         value->text = name ? name->name : (struct nl_str){"", 0};
@@ -198,7 +199,7 @@ static void read_fields(struct xplane_load *load, const struct xplane_plane *pla
     *name = NULL;
     *value = (struct xplane_value){.type = XPLANE_BLOB};
     while (xplane_next(load, &wire, &part)) {
-        if (part.number == 1)
+        if (part.number == XSTAT_METADATA_ID)
             *name = stat_name(plane, wire_i64(&part));
         else
             read_value(plane, &part, value);
@@ -362,14 +363,14 @@ static bool read_event(struct xplane_load *load, const struct xplane_plane *plan
     event->stats = (struct wire){.at = wire.end, .end = wire.end};
     for (const unsigned char *at = wire.at; xplane_next(load, &wire, &field); at = wire.at) {
         switch (field.number) {
-        case 1: id = wire_i64(&field); break;
-        case 2: offset = wire_i64(&field); break;
-        case 3: dur = wire_i64(&field); break;
-        case 4:
+        case XEVENT_METADATA_ID: id = wire_i64(&field); break;
+        case XEVENT_OFFSET_PS: offset = wire_i64(&field); break;
+        case XEVENT_DURATION_PS: dur = wire_i64(&field); break;
+        case XEVENT_STATS:
             if (event->stats.at == wire.end)
                 event->stats.at = at;
             break;
-        case 5: aggregate = true; break;
+        case XEVENT_OCCURRENCES: aggregate = true; break;
         default: break;
         }
     }
@@ -391,7 +392,7 @@ bool xplane_events(struct xplane_load *load, const struct xplane_plane *plane,
     struct wire_field field;
     struct xplane_event event;
     while (xplane_next(load, &wire, &field)) {
-        if (field.number != 4 || !wire_is_text(&field))
+        if (field.number != XLINE_EVENTS || !wire_is_text(&field))
             continue;
         if ((++load->events & 4095) == 0 &&
             (nl_job_cancelled(load->job) || nl_builder_over_budget(load->builder)))
@@ -411,10 +412,10 @@ static void read_line(const struct wire_field *bytes, struct xplane_line *line)
     struct nl_str display = {"", 0};
     while (xplane_again(&wire, &field)) {
         switch (field.number) {
-        case 1: line->id = wire_i64(&field); break;
-        case 2: line->name = wire_str(&field); break;
-        case 3: line->timestamp_ns = wire_i64(&field); break;
-        case 11: display = wire_str(&field); break;
+        case XLINE_ID: line->id = wire_i64(&field); break;
+        case XLINE_NAME: line->name = wire_str(&field); break;
+        case XLINE_TIMESTAMP_NS: line->timestamp_ns = wire_i64(&field); break;
+        case XLINE_DISPLAY_NAME: display = wire_str(&field); break;
         default: break;
         }
     }
@@ -431,7 +432,7 @@ bool xplane_lines(struct xplane_load *load, struct xplane_plane *plane,
     struct wire_field field;
     struct xplane_line line;
     while (xplane_again(&wire, &field)) {
-        if (field.number != 3 || !wire_is_text(&field))
+        if (field.number != XPLANE_FIELD_LINES || !wire_is_text(&field))
             continue;
         read_line(&field, &line);
         if (!take(load, plane, &line, context))
