@@ -246,7 +246,7 @@ static bool finish(struct rocjson *load, const struct nl_input *input, struct nl
                    reader->problem ? reader->problem : "");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool rocjson_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rocjson *load = nl_zalloc(sizeof *load);
     struct nl_err failure;
@@ -271,7 +271,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int rocjson_sniff(const struct nl_input *input, const char **why)
 {
     static const char mark[] = "\"rocprofiler-sdk-tool\"";
     struct nl_str head = {(const char *)input->head,
@@ -282,7 +282,7 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_rocjson = {.name = "rocprofv3",
                                             .title = "rocprofv3 JSON results",
-                                            .sniff = sniff,
-                                            .load = load,
+                                            .sniff = rocjson_sniff,
+                                            .load = rocjson_load,
                                             .streams = true,
                                             .doc = "formats/rocprof.md"};

@@ -482,7 +482,7 @@ static void report(struct rocpd *load)
                                 notes[i].detail);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool rocpd_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rocpd *load = nl_zalloc(sizeof *load);
     load->message = nl_zalloc(sizeof *load->message);
@@ -504,7 +504,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int rocpd_sniff(const struct nl_input *input, const char **why)
 {
     static const char *const marks[] = {"rocpd_string", "rocpd_kernel_dispatch", "rocpd_region"};
     unsigned found = dbrows_marks(input, marks, 3);
@@ -515,7 +515,7 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_rocpd = {.name = "rocpd",
                                           .title = "rocprofv3 database (rocpd)",
-                                          .sniff = sniff,
-                                          .load = load,
+                                          .sniff = rocpd_sniff,
+                                          .load = rocpd_load,
                                           .reach = NL_REACH_COPIES,
                                           .doc = "formats/rocpd.md"};

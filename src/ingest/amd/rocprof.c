@@ -125,7 +125,7 @@ static const char *miss(const struct csvread *csv)
     return NULL;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int rocprof_sniff(const struct nl_input *input, const char **why)
 {
     size_t line = 0;
     while (line < input->head_len && input->head[line] != '\n' && input->head[line])
@@ -235,7 +235,7 @@ static void begin_file(struct rocprof *load, uint32_t source, const struct nl_in
         load->column[i] = -1;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool rocprof_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rocprof *load = reading->input->recording ? *reading->input->recording : NULL;
     if (!load)
@@ -265,8 +265,8 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_rocprof = {.name = "rocprof",
                                             .title = "ROCm profiler CSV (rocprof, rocprofv3)",
-                                            .sniff = sniff,
-                                            .load = load,
+                                            .sniff = rocprof_sniff,
+                                            .load = rocprof_load,
                                             .streams = true,
                                             .doc = "formats/rocprof.md",
                                             .recording = rocprof_recording,

@@ -374,7 +374,7 @@ static bool read_lines(struct roctext *load, struct nl_stream *stream, struct nl
     return load->good > 0 || nl_fail(err, NL_FORMAT, "no line of it is one that roctracer writes");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool roctext_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct roctext *self = reading->input->recording ? *reading->input->recording : NULL;
     if (!self)
@@ -394,7 +394,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 }
 
 /* Of the first lines, the last of which may be cut, the first and most must be such. */
-static int sniff(const struct nl_input *input, const char **why)
+static int roctext_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len}, text;
     struct roctext_line line;
@@ -414,8 +414,8 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_roctext = {.name = "roctext",
                                             .title = "roctracer text traces (rocprof --hip-trace)",
-                                            .sniff = sniff,
-                                            .load = load,
+                                            .sniff = roctext_sniff,
+                                            .load = roctext_load,
                                             .streams = true,
                                             .doc = "formats/rocprof.md",
                                             .recording = recording,

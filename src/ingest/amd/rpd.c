@@ -333,7 +333,7 @@ static void load_tables(struct rpd *rpd)
                             (int64_t)rpd->unknown_names, NULL);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool rpd_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rpd *rpd = nl_zalloc(sizeof *rpd);
     bool done = dbrows_open(&rpd->db, reading, err);
@@ -355,7 +355,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int rpd_sniff(const struct nl_input *input, const char **why)
 {
     static const char *const marks[] = {"rocpd_string", "rocpd_api", "rocpd_op"};
     (void)why;
@@ -364,7 +364,7 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_rpd = {.name = "rpd",
                                         .title = "ROCm profile database (RPD)",
-                                        .sniff = sniff,
-                                        .load = load,
+                                        .sniff = rpd_sniff,
+                                        .load = rpd_load,
                                         .reach = NL_REACH_COPIES,
                                         .doc = "formats/rocpd.md"};

@@ -417,7 +417,7 @@ static bool check_content(struct reader *r)
     return nl_fail(r->err, NL_FORMAT, "JSON without traceEvents: no trace in the Chrome format");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool kineto_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct reader r = {.load = {.builder = reading->builder,
                                 .source = reading->source,
@@ -469,7 +469,7 @@ static const char *const kineto_marks[] = {
     "\"gpu_memcpy\"",      "\"schemaVersion\"",   "\"External id\"",  "\"Record function id\"",
     "\"Trace iteration\"", "\"deviceProperties\""};
 
-static int sniff(const struct nl_input *input, const char **why)
+static int kineto_sniff(const struct nl_input *input, const char **why)
 {
     int first = first_byte(input);
     if (first != '{' && first != '[')
@@ -486,7 +486,7 @@ static int sniff(const struct nl_input *input, const char **why)
 const struct nl_format nl_format_kineto = {
     .name = "kineto",
     .title = "PyTorch profiler (Kineto) or Chrome trace-event JSON",
-    .sniff = sniff,
-    .load = load,
+    .sniff = kineto_sniff,
+    .load = kineto_load,
     .streams = true,
     .doc = "ingest.md"};

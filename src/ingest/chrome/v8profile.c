@@ -6,7 +6,7 @@
 #include "ingest/chrome/chrome_stacks.h"
 #include "ingest/lib/wholefile.h"
 
-static int sniff(const struct nl_input *input, const char **why)
+static int v8profile_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     size_t at = 0;
@@ -62,13 +62,13 @@ static bool load_bytes(const struct nl_reading *reading, const void *bytes, size
     return done;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool v8profile_load(struct nl_reading *reading, struct nl_err *err)
 {
     return whole_file_load(reading, load_bytes, err);
 }
 
 const struct nl_format nl_format_v8profile = {.name = "v8profile",
                                               .title = "V8 CPU profile (.cpuprofile)",
-                                              .sniff = sniff,
-                                              .load = load,
+                                              .sniff = v8profile_sniff,
+                                              .load = v8profile_load,
                                               .doc = "formats/v8profile.md"};

@@ -413,7 +413,7 @@ static bool next_line(struct lines *l)
     }
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool nccljson_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct lines *l = nl_zalloc(sizeof *l);
     gpurows_begin(&l->rows, reading->builder, reading->source, reading->job);
@@ -439,7 +439,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int nccljson_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     if (input->head_len == 0 || input->head[0] != '{')
@@ -458,7 +458,7 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_nccljson = {.name = "nccl-json",
                                              .title = "JSON lines of NCCL's profiler or inspector",
-                                             .sniff = sniff,
-                                             .load = load,
+                                             .sniff = nccljson_sniff,
+                                             .load = nccljson_load,
                                              .streams = true,
                                              .doc = "formats/nccllog.md"};

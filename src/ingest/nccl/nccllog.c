@@ -507,7 +507,7 @@ static void tell(struct log *log)
                                 rows[i].detail);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool nccllog_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct log log = {.builder = reading->builder,
                       .stage = nl_stage_new(reading->builder),
@@ -536,7 +536,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 }
 
 /* A text that only speaks of NCCL has no line that reads as one of its lines. */
-static int sniff(const struct nl_input *input, const char **why)
+static int nccllog_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len}, line;
     struct said said;
@@ -555,8 +555,8 @@ static int sniff(const struct nl_input *input, const char **why)
 const struct nl_format nl_format_nccllog = {
     .name = "nccl-log",
     .title = "NCCL log or nccl-tests table",
-    .sniff = sniff,
-    .load = load,
+    .sniff = nccllog_sniff,
+    .load = nccllog_load,
     .streams = true,
     .doc = "docs/formats/nccllog.md",
 };

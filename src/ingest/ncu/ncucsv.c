@@ -372,7 +372,7 @@ static void tell(struct page *page)
     ncu_end(&page->ncu);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool ncucsv_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct page page = {.header = false};
     enum csvread_status got;
@@ -401,7 +401,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int ncucsv_sniff(const struct nl_input *input, const char **why)
 {
     static const char *const headers[] = {"\"ID\",\"Process ID\",", "ID,Process ID,"};
     struct nl_str head = {(const char *)input->head, input->head_len};
@@ -418,8 +418,8 @@ static int sniff(const struct nl_input *input, const char **why)
 const struct nl_format nl_format_ncucsv = {
     .name = "ncu-csv",
     .title = "Nsight Compute CSV page",
-    .sniff = sniff,
-    .load = load,
+    .sniff = ncucsv_sniff,
+    .load = ncucsv_load,
     .streams = true,
     .doc = "docs/formats/ncu.md",
     .measures = true,

@@ -58,7 +58,7 @@ static uint32_t u32_at(const unsigned char *bytes)
            (uint32_t)bytes[3] << 24;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int ncurep_sniff(const struct nl_input *input, const char **why)
 {
     if (input->head_len < 12 || memcmp(input->head, magic, sizeof magic) != 0)
         return 0;
@@ -507,7 +507,7 @@ static void tell(struct rep *rep)
     ncu_end(&rep->ncu);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool ncurep_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rep rep = {.stream = reading->stream, .err = err, .pid = NL_NULL_I64};
     ncu_begin(&rep.ncu, reading->builder, reading->source, reading->job);
@@ -530,7 +530,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 }
 
 /* It carries machine code with its debug information. */
-static bool risky(const struct nl_input *input)
+static bool ncurep_risky(const struct nl_input *input)
 {
     (void)input;
     return true;
@@ -539,10 +539,10 @@ static bool risky(const struct nl_input *input)
 const struct nl_format nl_format_ncurep = {
     .name = "ncu",
     .title = "Nsight Compute report",
-    .sniff = sniff,
-    .load = load,
+    .sniff = ncurep_sniff,
+    .load = ncurep_load,
     .streams = true,
     .doc = "docs/formats/ncu.md",
-    .risky = risky,
+    .risky = ncurep_risky,
     .measures = true,
 };

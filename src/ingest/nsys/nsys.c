@@ -40,7 +40,7 @@ static int sniff_tables(const struct nl_input *input, const char **why)
     return score(found, strings);
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int nsys_sniff(const struct nl_input *input, const char **why)
 {
     if (input->head_len < 16 || memcmp(input->head, "SQLite format 3", 16) != 0)
         return 0;
@@ -158,14 +158,14 @@ bool nsys_load_way(const struct nl_reading *reading, enum dbfile_way way, struct
     return done;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool nsys_load(struct nl_reading *reading, struct nl_err *err)
 {
     return nsys_load_way(reading, DBFILE_FASTEST, err);
 }
 
 const struct nl_format nl_format_nsys = {.name = "nsys",
                                          .title = "Nsight Systems SQLite export",
-                                         .sniff = sniff,
-                                         .load = load,
+                                         .sniff = nsys_sniff,
+                                         .load = nsys_load,
                                          .reach = NL_REACH_COPIES,
                                          .doc = "formats/nsys.md"};

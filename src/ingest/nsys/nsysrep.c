@@ -19,7 +19,7 @@ extern char **environ;
 /* Every report seen, from 2021 to 2026, begins with the product's first name. */
 static const char magic[] = "NVIDIA Tegra Profiler Report";
 
-static int sniff(const struct nl_input *input, const char **why)
+static int nsysrep_sniff(const struct nl_input *input, const char **why)
 {
     (void)why;
     size_t len = sizeof magic - 1;
@@ -99,7 +99,7 @@ static char *safe_path(const char *path)
     return safe;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool nsysrep_load(struct nl_reading *reading, struct nl_err *err)
 {
     char *folder;
     int status = 0;
@@ -132,7 +132,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_nsysrep = {.name = "nsys-rep",
                                             .title = "Nsight Systems report (through nsys export)",
-                                            .sniff = sniff,
-                                            .load = load,
+                                            .sniff = nsysrep_sniff,
+                                            .load = nsysrep_load,
                                             .reach = NL_REACH_PROGRAMS,
                                             .doc = "formats/nsys.md"};

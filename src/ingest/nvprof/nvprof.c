@@ -171,7 +171,7 @@ static void load_tables(struct nvprof *load)
                                 (int64_t)notes[i].count, notes[i].detail);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool nvprof_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct nvprof *load = nl_zalloc(sizeof *load);
     bool done = dbrows_open(&load->db, reading, err);
@@ -190,7 +190,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int nvprof_sniff(const struct nl_input *input, const char **why)
 {
     static const char *const marks[] = {"StringTable", "CUPTI_ACTIVITY_KIND_RUNTIME"};
     unsigned found = dbrows_marks(input, marks, 2);
@@ -201,7 +201,7 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_nvprof = {.name = "nvprof",
                                            .title = "nvprof SQLite export",
-                                           .sniff = sniff,
-                                           .load = load,
+                                           .sniff = nvprof_sniff,
+                                           .load = nvprof_load,
                                            .reach = NL_REACH_COPIES,
                                            .doc = "formats/nvprof.md"};

@@ -442,7 +442,7 @@ static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_er
     return true;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool nvprofcsv_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct nvprofcsv *load = nl_zalloc(sizeof *load);
     gpurows_begin(&load->rows, reading->builder, reading->source, reading->job);
@@ -463,7 +463,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int nvprofcsv_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     if (head.len == 0 || memchr(head.ptr, 0, head.len) || !nl_str_contains(head, ","))
@@ -487,7 +487,7 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_nvprofcsv = {.name = "nvprof-csv",
                                               .title = "nvprof CSV log",
-                                              .sniff = sniff,
-                                              .load = load,
+                                              .sniff = nvprofcsv_sniff,
+                                              .load = nvprofcsv_load,
                                               .streams = true,
                                               .doc = "formats/nvprof.md"};

@@ -110,7 +110,7 @@ static bool check_content(struct ort_load *load, const struct nl_input *input, s
                    "killed: call end_profiling() and try again");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool ort_load(struct nl_reading *reading, struct nl_err *err)
 {
     nl_err_clear(err);
     nl_err_at(err, reading->input->path, -1);
@@ -163,7 +163,7 @@ static bool begins_like_ort(const struct nl_input *input)
     return found;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int ort_sniff(const struct nl_input *input, const char **why)
 {
     static const char *const marks[] = {"\"model_loading_", "\"session_initialization\"",
                                         "_kernel_time\"", "\"model_run\"", "Executor::Execute\""};
@@ -179,7 +179,7 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_ort = {.name = "onnxruntime",
                                         .title = "ONNX Runtime profile",
-                                        .sniff = sniff,
-                                        .load = load,
+                                        .sniff = ort_sniff,
+                                        .load = ort_load,
                                         .streams = true,
                                         .doc = "formats/onnxruntime.md"};

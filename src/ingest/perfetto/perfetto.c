@@ -64,7 +64,7 @@ static bool is_packet(struct wire packet)
     return !packet.damaged && fields && known * 2 > fields;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int perfetto_sniff(const struct nl_input *input, const char **why)
 {
     struct wire trace = wire_over(input->head, input->head_len);
     struct wire_field field;
@@ -365,13 +365,13 @@ static bool load_bytes(const struct nl_reading *reading, const void *bytes, size
     return done;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool perfetto_load(struct nl_reading *reading, struct nl_err *err)
 {
     return whole_file_load(reading, load_bytes, err);
 }
 
 const struct nl_format nl_format_perfetto = {.name = "perfetto",
                                              .title = "Perfetto trace",
-                                             .sniff = sniff,
-                                             .load = load,
+                                             .sniff = perfetto_sniff,
+                                             .load = perfetto_load,
                                              .doc = "formats/perfetto.md"};

@@ -257,7 +257,7 @@ static bool load_file(const struct nl_reading *reading, const struct whole_file 
 }
 
 /* The first fields of the message: a sample type must lead, and every field fit. */
-static int sniff(const struct nl_input *input, const char **why)
+static int pprof_sniff(const struct nl_input *input, const char **why)
 {
     int legacy = pprof_legacy_sniff(input->head, input->head_len);
     if (legacy)
@@ -283,7 +283,7 @@ static int sniff(const struct nl_input *input, const char **why)
     return fields >= 2 && (cut || sound == input->head_len) ? 75 : 0;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool pprof_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file;
     if (!whole_file_open(&file, reading->input, reading->job, err))
@@ -298,6 +298,6 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_pprof = {.name = "pprof",
                                           .title = "pprof profile",
-                                          .sniff = sniff,
-                                          .load = load,
+                                          .sniff = pprof_sniff,
+                                          .load = pprof_load,
                                           .doc = "formats/pprof.md"};

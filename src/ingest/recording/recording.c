@@ -13,7 +13,7 @@
 #define BLOCK_LEAST 256u
 #define BLOCK_MOST  ((uint32_t)1 << 24)
 
-static int sniff(const struct nl_input *input, const char **why)
+static int recording_sniff(const struct nl_input *input, const char **why)
 {
     if (input->head_len < 8 || memcmp(input->head, NL_REC_MAGIC, 8) != 0)
         return 0;
@@ -145,7 +145,7 @@ static bool load_file(struct rec_load *load, struct nl_err *err)
     return true;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool recording_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct rec_load load = {.builder = reading->builder,
                             .source = reading->source,
@@ -173,7 +173,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_recording = {.name = "recording",
                                               .title = "neurolens raw recording",
-                                              .sniff = sniff,
-                                              .load = load,
+                                              .sniff = recording_sniff,
+                                              .load = recording_load,
                                               .reach = NL_REACH_FILES,
                                               .doc = "formats/recording.md"};

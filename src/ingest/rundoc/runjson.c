@@ -15,7 +15,7 @@
 #define BETWEEN "neurolens.run/2"
 #define OLDER   "neurolens.run/1"
 
-static int sniff(const struct nl_input *input, const char **why)
+static int runjson_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     size_t at = 0;
@@ -176,7 +176,7 @@ static void read_lists(struct runjson *load)
           "`neurolens validate` names them");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool runjson_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct runjson *load = nl_zalloc(sizeof *load);
     load->builder = reading->builder;
@@ -209,6 +209,6 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_runjson = {.name = "run.json",
                                             .title = "run document of this program",
-                                            .sniff = sniff,
-                                            .load = load,
+                                            .sniff = runjson_sniff,
+                                            .load = runjson_load,
                                             .doc = "formats/runjson.md"};

@@ -128,7 +128,7 @@ static struct census count_head(const struct nl_input *input, bool *text)
     return census;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int collapsed_sniff(const struct nl_input *input, const char **why)
 {
     bool text;
     struct census census = count_head(input, &text);
@@ -391,7 +391,7 @@ static bool load_lines(struct collapsed *load, struct textlines *lines, struct n
     return nl_fail(err, NL_FORMAT, "no line has a call stack and a weight");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool collapsed_load(struct nl_reading *reading, struct nl_err *err)
 {
     bool text;
     struct census census = count_head(reading->input, &text);
@@ -414,7 +414,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_collapsed = {.name = "collapsed",
                                               .title = "collapsed call stacks (flame graph text)",
-                                              .sniff = sniff,
-                                              .load = load,
+                                              .sniff = collapsed_sniff,
+                                              .load = collapsed_load,
                                               .streams = true,
                                               .doc = "formats/collapsed.md"};

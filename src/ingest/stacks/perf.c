@@ -56,7 +56,7 @@ static void count_line(struct census *census, struct nl_str line)
     }
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int perf_sniff(const struct nl_input *input, const char **why)
 {
     struct census census = {0};
     char *room = nl_alloc(input->head_len + 1);
@@ -227,7 +227,7 @@ static bool load_lines(struct perf *load, struct textlines *lines, struct nl_err
     return true;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool perf_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct perf load = {.lane = NL_NULL_ROW};
     struct textlines lines;
@@ -248,7 +248,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_perf = {.name = "perf",
                                          .title = "perf script text",
-                                         .sniff = sniff,
-                                         .load = load,
+                                         .sniff = perf_sniff,
+                                         .load = perf_load,
                                          .streams = true,
                                          .doc = "formats/perf.md"};

@@ -48,7 +48,7 @@ struct pstats {
     uint64_t functions, callers, odd_callers, odd_times, own_calls;
 };
 
-static int sniff(const struct nl_input *input, const char **why)
+static int pstats_sniff(const struct nl_input *input, const char **why)
 {
     const unsigned char *head = input->head;
     if (input->head_len < 8 || (head[0] & 0x7f) != '{')
@@ -341,7 +341,7 @@ static bool load_file(struct pstats *load, const struct whole_file *file, const 
                    load->marshal.problem ? load->marshal.problem : "");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool pstats_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file = {0};
     if (!whole_file_open(&file, reading->input, reading->job, err))
@@ -359,7 +359,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 }
 
 /* Programs of a small machine, with references of their own. */
-static bool risky(const struct nl_input *input)
+static bool pstats_risky(const struct nl_input *input)
 {
     (void)input;
     return true;
@@ -367,7 +367,7 @@ static bool risky(const struct nl_input *input)
 
 const struct nl_format nl_format_pstats = {.name = "pstats",
                                            .title = "cProfile statistics (pstats)",
-                                           .sniff = sniff,
-                                           .load = load,
-                                           .risky = risky,
+                                           .sniff = pstats_sniff,
+                                           .load = pstats_load,
+                                           .risky = pstats_risky,
                                            .doc = "formats/pstats.md"};

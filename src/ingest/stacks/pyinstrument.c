@@ -32,7 +32,7 @@ struct pyinstrument {
     bool stopped;
 };
 
-static int sniff(const struct nl_input *input, const char **why)
+static int pyinstrument_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     size_t at = 0;
@@ -270,7 +270,7 @@ static bool load_stream(struct pyinstrument *load, struct nl_stream *stream, con
     return true;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool pyinstrument_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct pyinstrument *load = nl_zalloc(sizeof *load);
     cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
@@ -284,7 +284,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_pyinstrument = {.name = "pyinstrument",
                                                  .title = "pyinstrument session JSON",
-                                                 .sniff = sniff,
-                                                 .load = load,
+                                                 .sniff = pyinstrument_sniff,
+                                                 .load = pyinstrument_load,
                                                  .streams = true,
                                                  .doc = "formats/pyinstrument.md"};

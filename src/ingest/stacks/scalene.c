@@ -34,7 +34,7 @@ struct scalene {
     uint64_t line_count, memory, gpu, own_samples, odd, footprints, timeless;
 };
 
-static int sniff(const struct nl_input *input, const char **why)
+static int scalene_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     size_t at = 0;
@@ -326,7 +326,7 @@ static bool load_stream(struct scalene *load, struct nl_stream *stream, const ch
                    load->reader.problem ? load->reader.problem : "");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool scalene_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct scalene *load = nl_zalloc(sizeof *load);
     cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
@@ -340,7 +340,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_scalene = {.name = "scalene",
                                             .title = "Scalene profile JSON",
-                                            .sniff = sniff,
-                                            .load = load,
+                                            .sniff = scalene_sniff,
+                                            .load = scalene_load,
                                             .streams = true,
                                             .doc = "formats/scalene.md"};

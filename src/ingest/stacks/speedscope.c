@@ -7,7 +7,7 @@
 
 #define MARK "https://www.speedscope.app/file-format-schema.json"
 
-static int sniff(const struct nl_input *input, const char **why)
+static int speedscope_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     size_t at = 0;
@@ -220,7 +220,7 @@ static bool load_all(struct speedscope *load, struct nl_err *err)
                    load->reader.problem ? load->reader.problem : "");
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool speedscope_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct speedscope *load = nl_zalloc(sizeof *load);
     cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
@@ -245,6 +245,6 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_speedscope = {.name = "speedscope",
                                                .title = "speedscope JSON",
-                                               .sniff = sniff,
-                                               .load = load,
+                                               .sniff = speedscope_sniff,
+                                               .load = speedscope_load,
                                                .doc = "formats/speedscope.md"};

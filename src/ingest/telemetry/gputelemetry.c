@@ -278,7 +278,7 @@ enum telemetry_kind telemetry_kind(struct nl_str head)
     return TELEMETRY_NONE;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int gputelemetry_sniff(const struct nl_input *input, const char **why)
 {
     static const int scores[] = {
         [TELEMETRY_QUERY] = 75,    [TELEMETRY_DMON] = 88,      [TELEMETRY_DCGM] = 88,
@@ -315,7 +315,7 @@ static void tell(struct telemetry *t)
         nl_builder_clock(t->builder, t->source, "local time, zone not recorded", NL_NULL_I64);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool gputelemetry_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct nl_str head = {(const char *)reading->input->head, reading->input->head_len};
     enum telemetry_kind kind = telemetry_kind(head);
@@ -345,8 +345,8 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 const struct nl_format nl_format_gputelemetry = {
     .name = "gpu-telemetry",
     .title = "nvidia-smi or DCGM telemetry",
-    .sniff = sniff,
-    .load = load,
+    .sniff = gputelemetry_sniff,
+    .load = gputelemetry_load,
     .streams = true,
     .doc = "docs/formats/gputelemetry.md",
 };

@@ -110,7 +110,7 @@ static void tell(const struct zeus *z)
                                 notes[i].detail);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool zeus_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct zeus *z = nl_zalloc(sizeof *z);
     gpurows_begin(&z->rows, reading->builder, reading->source, reading->job);
@@ -127,7 +127,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int zeus_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     if (nl_str_starts(head, "start_time,window_name,elapsed_time"))
@@ -140,7 +140,7 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_zeus = {.name = "zeus",
                                          .title = "Zeus energy log",
-                                         .sniff = sniff,
-                                         .load = load,
+                                         .sniff = zeus_sniff,
+                                         .load = zeus_load,
                                          .streams = true,
                                          .doc = "formats/gputelemetry.md"};

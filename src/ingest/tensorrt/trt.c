@@ -113,7 +113,7 @@ static bool is_log(const struct nl_input *input)
             nl_str_contains(head, "[I] === Build Options ==="));
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int trt_sniff(const struct nl_input *input, const char **why)
 {
     if (find_kind(input))
         return 95;
@@ -165,7 +165,7 @@ static void report(struct trt_load *load, const struct kind *kind, struct nl_str
                             nl_stream_damage(stream));
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool trt_load(struct nl_reading *reading, struct nl_err *err)
 {
     const struct kind *kind = find_kind(reading->input);
     if (!kind)
@@ -192,7 +192,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 
 const struct nl_format nl_format_trt = {.name = "tensorrt",
                                         .title = "TensorRT (trtexec) export",
-                                        .sniff = sniff,
-                                        .load = load,
+                                        .sniff = trt_sniff,
+                                        .load = trt_load,
                                         .streams = true,
                                         .doc = "formats/tensorrt.md"};

@@ -48,7 +48,7 @@ static bool is_dump(struct nl_str head)
            !nl_str_contains(head, "\"schemaVersion\"");
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int flightrec_sniff(const struct nl_input *input, const char **why)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
     bool json = is_json(input->head, input->head_len);
@@ -262,7 +262,7 @@ bool flightrec_load_bytes(const struct nl_reading *reading, const void *bytes, s
     return done;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool flightrec_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file;
     if (!whole_file_open(&file, reading->input, reading->job, err))
@@ -273,7 +273,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 }
 
 /* A pickle is a program; the same as JSON is not. */
-static bool risky(const struct nl_input *input)
+static bool flightrec_risky(const struct nl_input *input)
 {
     return input->head_len > 0 && input->head[0] == 0x80;
 }
@@ -281,8 +281,8 @@ static bool risky(const struct nl_input *input)
 const struct nl_format nl_format_flightrec = {
     .name = "flight-recorder",
     .title = "PyTorch NCCL flight recorder dump",
-    .sniff = sniff,
-    .load = load,
-    .risky = risky,
+    .sniff = flightrec_sniff,
+    .load = flightrec_load,
+    .risky = flightrec_risky,
     .doc = "docs/formats/flightrec.md",
 };

@@ -150,7 +150,7 @@ static enum content content_of(const unsigned char *bytes, size_t len)
     return torchet_is_chakra(bytes, head.len) ? CHAKRA : NOTHING;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int torchet_sniff(const struct nl_input *input, const char **why)
 {
     enum content content = content_of(input->head, input->head_len);
     (void)why;
@@ -209,7 +209,7 @@ bool torchet_load(const struct nl_reading *reading, const void *bytes, size_t le
     return done;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool torchet_load_file(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file;
     if (!whole_file_open(&file, reading->input, reading->job, err))
@@ -225,7 +225,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 const struct nl_format nl_format_torchet = {
     .name = "execution-trace",
     .title = "PyTorch or Chakra execution trace",
-    .sniff = sniff,
-    .load = load,
+    .sniff = torchet_sniff,
+    .load = torchet_load_file,
     .doc = "docs/formats/torchet.md",
 };

@@ -505,7 +505,7 @@ bool torchmem_load_bytes(const struct nl_reading *reading, const void *bytes, si
     return done;
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int torchmem_sniff(const struct nl_input *input, const char **why)
 {
     static const char *const marks[] = {"segments",     "device_traces",  "allocated_size",
                                         "segment_type", "free_completed", "requested_size",
@@ -522,7 +522,7 @@ static int sniff(const struct nl_input *input, const char **why)
     return 0;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool torchmem_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct whole_file file;
     if (!whole_file_open(&file, reading->input, reading->job, err))
@@ -533,7 +533,7 @@ static bool load(struct nl_reading *reading, struct nl_err *err)
 }
 
 /* A pickle is a program; the same as JSON is not. */
-static bool risky(const struct nl_input *input)
+static bool torchmem_risky(const struct nl_input *input)
 {
     return input->head_len > 0 && input->head[0] == 0x80;
 }
@@ -541,8 +541,8 @@ static bool risky(const struct nl_input *input)
 const struct nl_format nl_format_torchmem = {
     .name = "torch-memory",
     .title = "PyTorch memory snapshot",
-    .sniff = sniff,
-    .load = load,
-    .risky = risky,
+    .sniff = torchmem_sniff,
+    .load = torchmem_load,
+    .risky = torchmem_risky,
     .doc = "docs/formats/torchmem.md",
 };

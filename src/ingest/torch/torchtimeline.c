@@ -144,7 +144,7 @@ static void tell(struct timeline *t)
                                 notes[i].detail);
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool torchtimeline_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct timeline *t = nl_zalloc(sizeof *t);
     *t = (struct timeline){
@@ -177,7 +177,7 @@ static bool is_entry(const int64_t numbers[4])
 }
 
 /* Three sound entries lead, or all there are. */
-static int sniff(const struct nl_input *input, const char **why)
+static int torchtimeline_sniff(const struct nl_input *input, const char **why)
 {
     if (input->head_len == 0 || input->head[0] != '[')
         return 0;
@@ -202,6 +202,6 @@ static int sniff(const struct nl_input *input, const char **why)
 
 const struct nl_format nl_format_torchtimeline = {.name = "torch-memory-timeline",
                                                   .title = "PyTorch memory timeline",
-                                                  .sniff = sniff,
-                                                  .load = load,
+                                                  .sniff = torchtimeline_sniff,
+                                                  .load = torchtimeline_load,
                                                   .doc = "formats/torchmem.md"};

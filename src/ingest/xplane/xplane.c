@@ -57,7 +57,7 @@ static bool is_mangled(struct nl_str head)
     return count >= 16 && (nl_str_contains(head, "/device:") || nl_str_contains(head, "/host:"));
 }
 
-static int sniff(const struct nl_input *input, const char **why)
+static int xplane_sniff(const struct nl_input *input, const char **why)
 {
     if (input->head_len < 4 || (input->head[0] & 7) != WIRE_BYTES || input->head[0] >> 3 > 4)
         return 0;
@@ -268,13 +268,13 @@ static bool load_bytes(const struct nl_reading *reading, const void *bytes, size
     return done;
 }
 
-static bool load(struct nl_reading *reading, struct nl_err *err)
+static bool xplane_load(struct nl_reading *reading, struct nl_err *err)
 {
     return whole_file_load(reading, load_bytes, err);
 }
 
 const struct nl_format nl_format_xplane = {.name = "xplane",
                                            .title = "XPlane profile (TensorFlow, JAX, XLA)",
-                                           .sniff = sniff,
-                                           .load = load,
+                                           .sniff = xplane_sniff,
+                                           .load = xplane_load,
                                            .doc = "formats/xplane.md"};
