@@ -108,7 +108,7 @@ WRONG = [
     (["--least", "9", "--most", "4", "--", "true"], "--least and --most"),
     (["--", "true", ":"], "give a command on each side of :"),
     (["--build", "make", "--", "true"], "--build builds the checkouts of --commit"),
-    (["--commit", "a", "--commit", "b", "--", "true", ":", "false"], "either two commands"),
+    (["--commit", "a", "--commit", "b", "--", "true", ":", "false"], "give two commands"),
     (["-o", "one", "--", "true"], "already exists"),
 ]
 

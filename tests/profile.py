@@ -95,13 +95,13 @@ FAULTS = (
     ("no shape", 4, "is no tensor"),
     ("odd type", 4, "element type 99"),
     ("high rank", 4, "5000 dimensions"),
-    ("no tensor", 5, "makes no tensor for 'x'"),
+    ("no tensor", 5, "cannot create a tensor for 'x'"),
     ("no data", 5, "cannot allocate input 'x'"),
     ("fail in run", 4, "indices element out of data bounds"),
     ("no profile", 4, "cannot open"),
     ("no profile name", 5, "does not say where its profile is"),
-    ("profile is text", 4, "no whole list of events"),
-    ("profile is cut", 4, "no whole list of events"),
+    ("profile is text", 4, "not a complete list of events"),
+    ("profile is cut", 4, "not a complete list of events"),
 )
 
 
