@@ -113,6 +113,18 @@ def contents():
                                     event(ts=9.3e15), event(ts="12"), event())))
 
 
+def late_events():
+    """Keys before the list of events may take more than the head by which a format is recognised."""
+    events = [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": i, "dur": 1} for i in range(9)]
+    for key in ("otherData", "stackFrames"):
+        before = {key: {str(i): {"name": "f%d" % i} for i in range(4000)}}
+        path = place("late_%s.json" % key, json.dumps({"displayTimeUnit": "ms", **before, "traceEvents": events}).encode())
+        result = neurolens(["info", "--no-cache", "--format", "json", path])
+        tally.check("%s of %d KiB before the events" % (key, os.path.getsize(path) >> 10),
+                    result.status == 0 and json.loads(result.stdout)["profile"]["slices"] == 9, result.describe())
+    refused("much of it, and no events", place("none.json", json.dumps({"otherData": {str(i): "x" * 20 for i in range(4000)}}).encode()))
+
+
 def disk_full():
     """The cache cannot be written: the answer comes anyway, and nothing is left behind."""
     ledger = os.path.join(scratch(), "full-ledger")
@@ -215,6 +227,7 @@ def closed_pipe():
 files()
 sparse()
 contents()
+late_events()
 disk_full()
 inputs_survive()
 interruption()

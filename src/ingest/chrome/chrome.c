@@ -469,6 +469,11 @@ static const char *const kineto_marks[] = {
     "\"gpu_memcpy\"",      "\"schemaVersion\"",   "\"External id\"",  "\"Record function id\"",
     "\"Trace iteration\"", "\"deviceProperties\""};
 
+/* Keys of the top level beside the list of events, which may come after them all, behind the head. */
+static const char *const beside_events[] = {"\"displayTimeUnit\"",     "\"stackFrames\"",
+                                            "\"otherData\"",           "\"systemTraceEvents\"",
+                                            "\"baseTimeNanoseconds\"", "\"distributedInfo\""};
+
 static int kineto_sniff(const struct nl_input *input, const char **why)
 {
     int first = first_byte(input);
@@ -479,6 +484,9 @@ static int kineto_sniff(const struct nl_input *input, const char **why)
             return 90;
     if (head_has(input, "\"traceEvents\"") || head_has(input, "\"ph\""))
         return 70;
+    for (size_t i = 0; i < sizeof beside_events / sizeof beside_events[0]; i++)
+        if (first == '{' && input->head_len == NL_SNIFF_BYTES && head_has(input, beside_events[i]))
+            return 65;
     *why = "JSON without trace events";
     return NL_NEAR_MISS / 2; /* any JSON: other formats may know better */
 }
