@@ -126,8 +126,47 @@ static const char *known_table(const char *word)
     return NULL;
 }
 
+/* Does the text name this table, as a whole word? */
+static bool mentions(const char *sql, const char *table)
+{
+    size_t len = strlen(table);
+    for (const char *p = sql; *p; p++) {
+        bool begins = p == sql || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        if (begins && sqlite3_strnicmp(p, table, (int)len) == 0 &&
+            !(isalnum((unsigned char)p[len]) || p[len] == '_'))
+            return true;
+    }
+    return false;
+}
+
+/* Which tables have a column that those of the query lack: "; it is a column of slices, lanes", or "". */
+static void tables_with(const char *column, char hint[160])
+{
+    struct names tables = {.count = 0};
+    for (unsigned i = 0; i < nl_column_count; i++)
+        if (sqlite3_stricmp(nl_columns[i].name, column) == 0)
+            add_name(&tables, nl_tables[nl_columns[i].table].sql);
+    if (tables.count == 1)
+        sqlite3_snprintf(160, hint, "; it is a column of %s", tables.items[0]);
+    else if (tables.count)
+        sqlite3_snprintf(160, hint, "; it is a column of %s and %s%s", tables.items[0],
+                         tables.items[1], tables.count > 2 ? ", among others" : "");
+}
+
+/* The columns of the tables that the query names; of all when it names none. */
+static void add_columns_in(struct names *names, const char *sql)
+{
+    struct names tables = {.count = 0};
+    add_tables(&tables);
+    for (size_t i = 0; i < tables.count; i++)
+        if (mentions(sql, tables.items[i]))
+            add_columns_of(names, tables.items[i]);
+    if (!names->count)
+        add_columns_of(names, NULL);
+}
+
 /* The hint to a message of SQLite, or "". */
-static void hint_for(const char *message, char hint[160])
+static void hint_for(const char *message, const char *sql, char hint[160])
 {
     struct names names = {.count = 0};
     const char *word = strchr(message, ':'), *name = NULL;
@@ -146,7 +185,7 @@ static void hint_for(const char *message, char hint[160])
     } else if (strncmp(message, "no such column", 14) == 0) {
         const char *dot = strrchr(word, '.');
         word = dot ? dot + 1 : word;
-        add_columns_of(&names, NULL);
+        add_columns_in(&names, sql);
     } else if (strncmp(message, "no such function", 16) == 0) {
         add_functions(&names);
     }
@@ -154,6 +193,8 @@ static void hint_for(const char *message, char hint[160])
         name = nearest(&names, word);
     if (name)
         sqlite3_snprintf(160, hint, "; did you mean %s?", name);
+    else if (strncmp(message, "no such column", 14) == 0)
+        tables_with(word, hint);
 }
 
 static bool stopped(struct nl_db *db, struct nl_err *err)
@@ -185,7 +226,7 @@ bool nl_db_explain(struct nl_db *db, const char *sql, size_t at, int code, struc
                        "columns, or raise it");
     if (code == SQLITE_NOMEM)
         return nl_fail(err, NL_MEMORY, "SQLite has no memory left for this query");
-    hint_for(message, hint);
+    hint_for(message, sql, hint);
     if (offset >= 0) {
         size_t position = at + (size_t)offset, line = 1, start = 0;
         for (size_t i = 0; i < position && sql[i]; i++)
