@@ -228,6 +228,25 @@ def thinned(folder):
                   "a thinned trace is not judged by its gaps", (text[:300], causes))
 
 
+def slow_start(folder):
+    """A loader that takes 500 ms before the first steps and 8 ms in each later one: the answer counts the steady ones."""
+    trace, now = Trace(), 1000
+    for step in range(14):
+        fetch = 500000 if step < 2 else 8000
+        trace.slice("user_annotation", "ProfilerStep#%d" % step, now, fetch + 6000)
+        trace.slice("cpu_op", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", now + 10, fetch - 20)
+        for i in range(10):
+            trace.launch(now + fetch + 10 * i, 5, now + fetch + 60 + 500 * i, 499)
+        trace.slice("cuda_runtime", "cudaDeviceSynchronize", now + fetch + 110, 5000)
+        now += fetch + 6000
+    path = trace.write(folder, "slow_start.json")
+    answer = json.loads(run([path], "--format", "json")[1])["result"]["answer"]
+    per_step = answer["saving_ns_per_step"]
+    said = re.search(r"waits for input data ([0-9.]+) ms of ([0-9.]+) ms .*; ([0-9.]+) ms of each step", answer["sentence"])
+    check(answer["class"] == "input" and said and float(said[1]) < 110 and float(said[3]) < 9 and 7e6 < per_step < 9e6,
+          "input waits of warm-up are not those of steady steps", answer)
+
+
 def rates(folder):
     """A table of nccl-tests: 20 us and 200 GB/s; the answer names the best rate, its size, and the latency."""
     path = os.path.join(folder, "broadcast.log")
@@ -817,6 +836,7 @@ with tempfile.TemporaryDirectory() as scratch:
     pages(scratch)
     several(scratch)
     recursion(scratch)
+    slow_start(scratch)
     rates(scratch)
     thinned(scratch)
     engine(scratch)

@@ -32,9 +32,10 @@ static void say_use(struct nl_result *result, const struct nl_efficiency *rows, 
     if (!worst)
         return;
     double rate = worst->flops / ((double)worst->wall_ns / 1e9);
-    const char *over = worst->steps ? nl_arena_format(&result->arena, "%llu steady steps",
-                                                      (unsigned long long)worst->steps)
-                                    : "the whole capture";
+    const char *over = !worst->steps       ? "the whole capture"
+                       : worst->steps == 1 ? "1 steady step"
+                                           : nl_arena_format(&result->arena, "%llu steady steps",
+                                                             (unsigned long long)worst->steps);
     if (worst->hfu > 1) {
         add(result, "HFU", worst->hfu,
             nl_arena_format(&result->arena,
