@@ -2,8 +2,11 @@
 #include "answer/devicewords.h"
 
 #include "tables/answer.h"
+#include "base/mem.h"
 #include "base/sum.h"
 #include "tables/lookup.h"
+#include "tables/scope.h"
+#include "timeline/quantile.h"
 
 #define SHARE_DIFFERENCE_MOST 0.05 /* of the time */
 #define WORTH_SAYING          0.02 /* of the time */
@@ -241,19 +244,38 @@ void nl_device_tell_comm(struct nl_device_case *it, int64_t ns)
 
 /* ---- the CPU is late ---- */
 
+/* "; 19,370 kernels, median 8.000 µs": of all on the device. A mean would be that of the few long ones. */
+static void put_kernel_lengths(struct nl_device_case *it, struct nl_buf *out)
+{
+    const struct nl_trace *trace = it->judged->trace;
+    int64_t *lengths = nl_alloc(((size_t)trace->kernel.rows + 1) * sizeof *lengths);
+    struct nl_scope scope;
+    size_t count = 0;
+    nl_scope_init(&scope, trace, &it->judged->options->window);
+    for (uint32_t row = 0; row < trace->kernel.rows; row++) {
+        uint32_t slice = trace->kernel.slice[row];
+        if (slice == NL_NULL_ROW || nl_slice_device(trace, slice) != it->row.device)
+            continue;
+        int64_t length = nl_scope_length(&scope, slice);
+        if (length >= 0)
+            lengths[count++] = length;
+    }
+    nl_scope_release(&scope);
+    if (count) {
+        nl_tell_number(out, "; ", (int64_t)count, "kernel", "kernels");
+        nl_tell_time(out, count == 1 ? " of " : ", median ",
+                     nl_sum_near(nl_quantile_i64(lengths, count, nl_quantile_at(count, 50))));
+    }
+    nl_free(lengths);
+}
+
 void nl_device_tell_launch(struct nl_device_case *it, int64_t ns)
 {
-    const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
-    int64_t count = nl_lookup_sum(kernels, "count"), total = nl_lookup_sum(kernels, "total_ns");
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Launch-bound: ");
     put_place(it, out);
     put_of(out, " waits for the CPU to launch work ", ns, it->parts.total);
-    if (count > 0) {
-        nl_tell_number(out, "; ", count, "kernel", "kernels");
-        nl_tell_time(out, " of ", total / count);
-        nl_buf_text(out, " on average");
-    }
+    put_kernel_lengths(it, out);
     put_names(it, out, "; the CPU is in ", NL_TIME_DISPATCH, 3);
     close_sentence(it, out, first_name(it, NL_TIME_DISPATCH));
 }
