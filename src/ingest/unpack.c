@@ -159,7 +159,7 @@ bool nl_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs, struc
                struct nl_err *err)
 {
     bool ran = false;
-    if (job->apart != NL_APART_NEVER && nl_inputs_packed(inputs) && apart_possible()) {
+    if (job && job->apart != NL_APART_NEVER && nl_inputs_packed(inputs) && apart_possible()) {
         bool done = unpack_apart(unpacked, inputs, &ran, job, err);
         if (ran)
             return done;

@@ -11,7 +11,7 @@
 
 #include "ingest/inputs.h"
 
-/* As nl_inputs_unpack. job: not NULL. */
+/* As nl_inputs_unpack; without a job (NULL) in this process. */
 NL_MUST_CHECK bool nl_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs,
                              struct nl_job *job, struct nl_err *err);
 

@@ -373,7 +373,7 @@ def nearest_are_twins(check, program, folder, place):
         if os.path.exists(twin):
             runs[path], runs[twin] = twin, path
     if not runs:
-        check.skip("nearest on two GPUs: no traces of one model on H100 and MI300X")
+        check.skip("nearest on two GPUs", "no traces of one model on H100 and MI300X")
         return
     ledger = os.path.join(folder, "twins")
     program.run("add", "--no-trace", "--no-cache", "--ledger", ledger, *runs, "--format", "json")
