@@ -3,6 +3,8 @@
  * range of the program that copies; how long a thread captures.
  */
 #include "answer/devicewords.h"
+#include "base/mem.h"
+#include "base/sort.h"
 #include "base/sum.h"
 #include "base/units.h"
 #include "timeline/fold.h"
@@ -199,18 +201,31 @@ void nl_device_tell_copy(struct nl_device_case *it, int64_t ns)
 
 /* ---- capture ---- */
 
+/* The calls that begin and end captures, in order of time; nl_free them. */
+static struct nl_keyed *capture_calls(const struct nl_trace *trace, size_t *count)
+{
+    struct nl_keyed *calls = nl_alloc((2 * (size_t)trace->api.rows + 1) * sizeof *calls);
+    *count = 0;
+    for (uint32_t i = 0; i < trace->api.rows; i++) {
+        uint32_t slice = trace->api.slice[i];
+        if (slice != NL_NULL_ROW &&
+            nl_str_contains(nl_trace_name(trace, trace->slice.name[slice]), "Capture"))
+            calls[(*count)++] = (struct nl_keyed){nl_sort_key(trace->slice.ts[slice]), slice};
+    }
+    nl_sort_keyed(calls, calls + *count, *count);
+    return calls;
+}
+
 /* Stretches between the calls that begin and end a capture, together; *begin is the call of the longest. */
 static int64_t captured(const struct nl_trace *trace, uint32_t *begin, uint64_t *graphs)
 {
     int64_t longest = 0, sum = 0;
     uint32_t open = NL_NULL_ROW;
-    for (uint32_t i = 0; i < trace->api.rows; i++) {
-        uint32_t slice = trace->api.slice[i];
-        if (slice == NL_NULL_ROW)
-            continue;
+    size_t count;
+    struct nl_keyed *calls = capture_calls(trace, &count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t slice = calls[i].row;
         struct nl_str name = nl_trace_name(trace, trace->slice.name[slice]);
-        if (!nl_str_contains(name, "Capture"))
-            continue;
         if (nl_str_contains(name, "BeginCapture"))
             open = slice;
         else if (nl_str_contains(name, "EndCapture") && open != NL_NULL_ROW) {
@@ -224,6 +239,7 @@ static int64_t captured(const struct nl_trace *trace, uint32_t *begin, uint64_t 
             open = NL_NULL_ROW;
         }
     }
+    nl_free(calls);
     return longest ? sum : 0;
 }
 
@@ -249,13 +265,12 @@ bool nl_device_tell_capture(struct nl_device_case *it)
     uint32_t begin = NL_NULL_ROW;
     uint64_t graphs = 0;
     int64_t ns = captured(judged->trace, &begin, &graphs);
-    if ((double)ns < MOST_OF_ALL * (double)it->parts.total)
+    int64_t whole =
+        it->in_steps ? it->parts.account->end - it->parts.account->start : it->parts.total;
+    if (judged->options->window.has_time || (double)ns < MOST_OF_ALL * (double)whole || ns > whole)
         return false;
     uint32_t range = range_at(judged->trace, judged->trace->slice.ts[begin]);
     struct nl_buf *out = nl_tell_begin(judged);
-    int64_t whole = it->parts.account->end - it->parts.account->start;
-    if (!it->in_steps)
-        whole = it->parts.total;
     if (graphs == 1)
         nl_tell_time(out, "Start-up: a graph is being captured for ", ns);
     else {

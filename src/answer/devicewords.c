@@ -301,8 +301,9 @@ void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
     put_inside_input(it, out, ns);
     if (it->parts.input_before > ns / 2)
         nl_tell_time(out, "; before its first work ", it->parts.input_before);
-    if (it->steps >= 3) {
-        nl_tell_time(out, "; ", ns / it->steps);
+    int64_t each = it->steps >= 3 ? (ns - it->parts.input_before) / it->steps : 0;
+    if (each > 0 && each < it->step_ns) {
+        nl_tell_time(out, "; ", each);
         nl_tell_time(out, " of each step of ", it->step_ns);
     }
     close_sentence(it, out, name);
@@ -375,13 +376,15 @@ void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
 {
     const struct nl_time_part *first = &it->parts.parts[NL_TIME_FIRST];
     struct nl_buf *out = nl_tell_begin(it->judged);
-    if (it->parts.largest_nothing > ns / 2 || it->parts.nothing_before > ns / 2) {
+    bool early =
+        it->parts.early_nothing && it->parts.largest_nothing <= it->parts.parts[NL_TIME_NOTHING].ns;
+    if ((early && it->parts.largest_nothing > ns / 2) || it->parts.nothing_before > ns / 2) {
         put_early_nothing(it, out);
     } else {
         put_of(out, "Start-up: ", ns, it->parts.total);
         nl_buf_text(out, " go to first-time work");
         put_names(it, out, ": ", NL_TIME_FIRST, 3);
-        if (it->parts.largest_nothing > ns / 10)
+        if (early && it->parts.largest_nothing > ns / 10)
             put_nothing(it, out, first->names[0].name ? "; " : ": ");
     }
     const char *culprit =

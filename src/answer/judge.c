@@ -14,6 +14,12 @@ const struct nl_result *nl_judged_part(const struct nl_judged *judged, const cha
     return result && result->rows ? result : NULL;
 }
 
+bool nl_judged_in_window(const struct nl_judged *judged)
+{
+    const struct nl_window *window = &judged->options->window;
+    return window->has_time || window->has_rank || window->has_device;
+}
+
 struct nl_buf *nl_tell_begin(struct nl_judged *judged)
 {
     nl_buf_clear(&judged->out);

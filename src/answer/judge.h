@@ -28,6 +28,9 @@ nl_judge nl_judge_hang, nl_judge_memory, nl_judge_counters, nl_judge_device, nl_
 /* Of several files: what is to be said first about them, as the first note. */
 void nl_judge_files(struct nl_judged *judged);
 
+/* Whether the question is about a part of the profile: a time, a rank or a device. */
+bool nl_judged_in_window(const struct nl_judged *judged);
+
 /* A result of the report with rows, or NULL. */
 const struct nl_result *nl_judged_part(const struct nl_judged *judged, const char *name);
 

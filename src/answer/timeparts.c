@@ -155,6 +155,8 @@ static void add_before(struct division *division, const struct nl_account_row *r
         what = NL_TIME_HOST;
     add(division, what, row, row->ns, row->count);
     nl_sum_add(&division->parts->before, row->ns);
+    if (what == NL_TIME_HOST || what == NL_TIME_INPUT)
+        nl_sum_add(&division->parts->before_own, row->ns);
     if (what == NL_TIME_NOTHING && !division->device->steps[NL_STEADY])
         nl_sum_add(&division->parts->nothing_before, row->ns);
 }
@@ -343,24 +345,27 @@ static int64_t fetching_before(struct division *division)
 {
     const struct nl_trace *trace = division->trace;
     const struct nl_account_device *device = division->device;
-    int64_t sum = 0;
+    struct nl_intervals
+        set; /* one thread has several lanes: what they say at one time counts once */
     if (device->feeder == NL_NULL_ROW || device->work_start <= device->start)
         return 0;
+    nl_intervals_init(&set);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        int64_t until = device->start; /* slices of a lane are in order of start: outermost first */
         if (trace->lane.thread[lane] != device->feeder || trace->lane.kind[lane] == NL_LANE_ASYNC)
             continue;
         uint32_t row = trace->lane.first[lane], end = row + trace->lane.count[lane];
-        for (; row < end && trace->slice.ts[row] < device->work_start; row++) {
-            int64_t stop = nl_slice_end(trace, row), start = trace->slice.ts[row];
-            if (stop <= until || !name_says(division, trace->slice.name[row], SAYS_FETCHING))
+        for (; row < end; row++) { /* by depth, then by start */
+            int64_t start = trace->slice.ts[row], stop = nl_slice_end(trace, row);
+            if (start >= device->work_start || stop <= device->start ||
+                !name_says(division, trace->slice.name[row], SAYS_FETCHING))
                 continue;
-            start = start > until ? start : until;
-            stop = stop < device->work_start ? stop : device->work_start;
-            nl_sum_add(&sum, stop > start ? stop - start : 0);
-            until = stop > until ? stop : until;
+            nl_intervals_add(&set, start > device->start ? start : device->start,
+                             stop < device->work_start ? stop : device->work_start);
         }
     }
+    nl_intervals_normalise(&set);
+    int64_t sum = nl_intervals_length(&set);
+    nl_intervals_release(&set);
     return sum < division->parts->before ? sum : division->parts->before;
 }
 
@@ -372,8 +377,8 @@ static void sort_rows(struct division *division, unsigned phase)
     division->tallies = tallies;
     division->count = 0;
     memset(parts->parts, 0, sizeof parts->parts);
-    parts->total = parts->before = parts->after = parts->nothing_before = parts->nothing_long =
-        parts->ending = parts->held_blocked = 0;
+    parts->total = parts->before_own = parts->before = parts->after = parts->nothing_before =
+        parts->nothing_long = parts->ending = parts->held_blocked = 0;
     division->ending_most = 0;
     division->says = nl_zalloc((size_t)division->trace->names.count + 1);
     for (size_t i = 0; i < division->device->rows; i++) {

@@ -49,6 +49,8 @@ struct nl_time_parts {
     int64_t before, after; /* of it, outside the device's first and last work */
     int64_t
         input_before; /* of before: inside functions that fetch or prepare input, with all they call */
+    int64_t
+        before_own; /* of before: the program's own work, that of input included; no set-up, nothing unknown */
     int64_t ending; /* not of the total: freeing and unloading after the last work */
     const char *ending_in;
     int64_t

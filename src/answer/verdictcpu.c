@@ -156,7 +156,7 @@ static void put_head(struct cpu_case *it, struct nl_buf *out, const char *before
 {
     const struct nl_result *threads = nl_judged_part(it->judged, "threads");
     const struct nl_trace *trace = it->judged->trace;
-    if (trace->kernel.rows || trace->copy.rows)
+    if ((trace->kernel.rows || trace->copy.rows) && nl_judged_in_window(it->judged))
         before = "No device work in this window, ";
     nl_tell_time(out, before, it->span);
     if (threads)
@@ -226,7 +226,7 @@ static bool judge_messages(struct cpu_case *it)
     for (size_t row = 0; row < it->rows->rows; row++)
         if (is_message(nl_lookup_text(it->rows, row, "name")))
             nl_sum_add(&sum, nl_lookup_i64(it->rows, row, "self_ns"));
-    if ((double)sum < MAIN_SHARE_LEAST * (double)it->whole)
+    if (sum <= 0 || (double)sum < MAIN_SHARE_LEAST * (double)it->whole)
         return false;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_tell_time(out, "Communication: the program spends ", sum);
@@ -257,6 +257,8 @@ static bool judge_startup(struct cpu_case *it)
     const struct nl_result *ranges = nl_judged_part(it->judged, "nvtx");
     int64_t sum = steps ? nl_lookup_sum(steps, "dur_ns") : 0;
     int64_t first = steps ? nl_lookup_i64(steps, 0, "start_ns") : 0;
+    if (it->judged->options->window.has_time)
+        return false; /* a window has no start-up; starts of steps are those of the profile */
     if (!steps || sum <= 0 || (double)sum > STARTUP_SHARE * (double)it->span ||
         (double)first < MAIN_SHARE_LEAST * (double)it->span)
         return false;

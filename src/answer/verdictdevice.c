@@ -61,7 +61,11 @@ static int64_t part(const struct nl_device_case *it, enum nl_time_what what)
 static int64_t input_ns(const struct nl_device_case *it)
 {
     int64_t named = part(it, NL_TIME_INPUT), found = finding_ns(it, "dataloader_stall");
-    nl_sum_add(&found, it->parts.input_before);
+    /* What a step does before its first kernel is one preparation, where a quarter of it says so. */
+    int64_t prepared = it->parts.input_before;
+    if (prepared > it->parts.before_own / 4 && prepared < it->parts.before_own)
+        prepared = it->parts.before_own;
+    nl_sum_add(&found, prepared);
     return named > found ? named : found;
 }
 
@@ -351,13 +355,12 @@ static void put_saving(struct nl_device_case *it, int64_t ns)
         fits && verdict->class != NL_VERDICT_STARTUP ? ns / it->steps : NL_NULL_I64;
 }
 
-/* What can be promised of the time that the answer is about: of what nothing was recorded, and of work that does not
- * begin for a reason that is not in the file, nothing. NL_NULL_I64 for nothing at all. */
+/* What can be promised of the time that the answer is about: of what nothing was recorded, of work that does not
+ * begin for a reason that is not in the file, and of start-up, which is paid once and mostly needed, nothing. NL_NULL_I64 for
+ * nothing at all. */
 static int64_t promised(const struct nl_device_case *it, struct group group)
 {
-    if (group.class == NL_VERDICT_STARTUP)
-        return part(it, NL_TIME_FIRST) > group.ns / 2 ? part(it, NL_TIME_FIRST) : NL_NULL_I64;
-    if (group.class == NL_VERDICT_IDLE)
+    if (group.class == NL_VERDICT_STARTUP || group.class == NL_VERDICT_IDLE)
         return NL_NULL_I64;
     if (group.class == NL_VERDICT_SYNC && part(it, NL_TIME_HELD) > group.ns / 2)
         return NL_NULL_I64;
@@ -392,6 +395,14 @@ static void tell_thinned(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
+static void tell_too_thin(struct nl_device_case *it)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_buf_text(out, "No verdict: most events of this trace are missing.");
+    nl_tell_end(it->judged, &it->judged->verdict->sentence);
+    it->judged->verdict->class = NL_VERDICT_NONE;
+}
+
 static bool judge_timeline(struct nl_judged *judged)
 {
     size_t count;
@@ -412,7 +423,10 @@ static bool judge_timeline(struct nl_judged *judged)
         return true;
     it.inside = group.class == NL_VERDICT_COMPUTE ? inside_compute(judged) : NULL;
     it.inside_ns = won_inside(&it, it.inside);
-    tellers[group.class](&it, group.ns);
+    if (it.thinned == it.thinned && group.ns < it.parts.total / 10)
+        tell_too_thin(&it);
+    else
+        tellers[group.class](&it, group.ns);
     int64_t saving = group.class == NL_VERDICT_COMPUTE ? NL_NULL_I64 : promised(&it, group);
     if (it.thinned == it.thinned)
         tell_thinned(&it);

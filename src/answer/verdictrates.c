@@ -65,7 +65,8 @@ bool nl_judge_rates(struct nl_judged *judged)
     struct nl_str name = nl_trace_name(trace, trace->collective.operation[rates.best]);
     uint32_t ranks = trace->collective.ranks[rates.best];
     struct nl_buf *out = nl_tell_begin(judged);
-    nl_tell_name(out, "Communication benchmark: ", name.len ? name : nl_str("one operation"));
+    nl_tell_name(out, "Communication benchmark: ",
+                 name.len ? name : nl_str("an operation that the log does not name"));
     if (ranks != NL_NULL_U32)
         nl_tell_number(out, " among ", ranks, "rank", "ranks");
     char text[NL_UNIT_TEXT];

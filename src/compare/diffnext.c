@@ -111,7 +111,7 @@ static void next_for_incomparable(const struct diff_doc *doc, struct nl_result *
     const char *reason = doc->sureness.reason;
     if (doc->sureness.verdict != DIFF_INCOMPARABLE)
         return;
-    put_next(result, "record both sides alike", reason ? reason : "",
+    put_next(result, "see what was recorded on each side", reason ? reason : "",
              nl_arena_format(arena, "neurolens info %s && neurolens info %s", a, b));
     if (doc->base.unit < DIFF_UNITS)
         put_next(result, "rank them, if they are candidates for one workload",

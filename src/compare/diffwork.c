@@ -132,7 +132,7 @@ static uint32_t part_of_gap(struct sharing *s, enum nl_idle_class class)
         [NL_IDLE_LAUNCH_LATENCY] = "launch latency",
         [NL_IDLE_QUEUED] = "launched but not started",
         [NL_IDLE_UNKNOWN] = "cause not recorded",
-        [NL_IDLE_SHORT] = "gaps under 1 us",
+        [NL_IDLE_SHORT] = "gaps under 1 µs",
     };
     return idle_part(s, &s->gap_parts[class], texts[class]);
 }

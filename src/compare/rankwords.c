@@ -160,7 +160,7 @@ static void gather_facts(const struct ranking *r, struct nl_buf *same, struct nl
                                          "model"};
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
         const char *value = NULL;
-        bool known = true;
+        bool known = true, differs = false;
         for (size_t i = 1; i < r->count && known; i++) {
             const struct diff_workload *w = &r->order[i]->facts;
             bool here = false;
@@ -170,14 +170,13 @@ static void gather_facts(const struct ranking *r, struct nl_buf *same, struct nl
                     here = true;
                 } else if (!strcmp(w->items[n].name, wanted[k]) && w->items[n].base &&
                            w->items[n].changed) {
-                    here = true; /* told by all, though not the same */
-                    value = NULL;
+                    here = differs = true; /* told by all, though not the same */
                 }
             known = here;
         }
         if (!known)
             nl_buf_format(unknown, "%s%s", unknown->len ? ", " : "", wanted[k]);
-        else if (value)
+        else if (value && !differs)
             nl_buf_format(same, "%s%s %s", same->len ? ", " : "", wanted[k], value);
     }
 }
@@ -230,6 +229,9 @@ struct nl_result *rank_choice_table(const struct ranking *r)
 static void say_other_aims(struct ranking *r, struct nl_buf *text)
 {
     static const char *const words[CHOICES] = {NULL, "takes the least energy", "costs the least"};
+    bool steps = true;
+    for (size_t i = 0; i < r->count; i++)
+        steps &= r->items[i].side.by_step;
     for (int which = BY_ENERGY; which < CHOICES; which++) {
         struct choice choice = choice_of(r, which);
         if (choice.unknown)
@@ -239,7 +241,9 @@ static void say_other_aims(struct ranking *r, struct nl_buf *text)
         bool price = which == BY_PRICE;
         nl_buf_format(text, " %s %s: %.3g %s", rank_word(best), words[which],
                       choice.values[choice.best] * (price ? 1e6 : 1),
-                      price ? "USD per million steps" : "J a step");
+                      price   ? steps ? "USD per million steps" : "USD per million runs"
+                      : steps ? "J a step"
+                              : "J in all");
         if (best != r->order[0])
             nl_buf_format(text, ", %.3g of the fastest's", of_fastest);
         nl_buf_char(text, '.');

@@ -263,6 +263,11 @@ static bool take_message(const struct run *run, bool *some, struct nl_err *err)
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &beside, .msg_controllen = sizeof beside};
     ssize_t got = recvmsg(run->messages[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     *some = got > 0;
+    if (got == 0) {
+        int empty = file_of(&message); /* a message of nothing, with a file: nobody sends that */
+        if (empty >= 0)
+            (void)close(empty);
+    }
     if (got <= 0)
         return got == 0 || errno == EAGAIN || errno == EINTR ||
                nl_fail(err, NL_ENVIRONMENT, "cannot take over what was unpacked: %s",

@@ -87,9 +87,10 @@ static enum kind kind_of(const char *path)
     if (fd < 0)
         return KIND_NONE;
     ssize_t got = pread(fd, head, sizeof head, 0);
-    bool whole = is_packed(head) ? unpacked_head(fd, head) : got == (ssize_t)sizeof head;
+    bool packed = is_packed(head);
+    bool whole = packed ? unpacked_head(fd, head) : got == (ssize_t)sizeof head;
     close(fd);
-    if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
+    if (!packed && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0))
         return is_other_zip(head, (size_t)got) ? KIND_NONE : KIND_ZIP;
     return whole && nl_archive_is_tar(head) ? KIND_TAR : KIND_NONE;
 }

@@ -172,10 +172,9 @@ static bool read_season(struct nl_ledger *ledger, int64_t run, struct nl_season_
     *season = (struct nl_season_run){.value = NAN};
     sqlite3_stmt *rows = nl_ledgerdb_ask(
         ledger, err,
-        "SELECT r.added_ns, k.name, f.number, f.text FROM runs r JOIN keys k ON k.name IN "
-        "('metrics.mean_step_ns', 'timeline.duration_ns', 'run.git_branch') JOIN facts f ON f.run "
-        "= "
-        "r.run AND f.key = k.key WHERE r.run = ?1 ORDER BY k.name DESC",
+        "SELECT r.added_ns, k.name, f.number, f.text FROM runs r LEFT JOIN keys k ON k.name IN "
+        "('metrics.mean_step_ns', 'timeline.duration_ns', 'run.git_branch') LEFT JOIN facts f ON "
+        "f.run = r.run AND f.key = k.key WHERE r.run = ?1 ORDER BY k.name DESC",
         "i", run);
     while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         const char *name = (const char *)sqlite3_column_text(rows, 1);

@@ -118,6 +118,24 @@ static const struct {
     {"StringIds", "slices (names are text here)"},
 };
 
+/* Columns of theirs. */
+static const struct {
+    const char *theirs, *ours;
+} known_columns[] = {
+    {"duration", "dur"},     {"start", "ts"},           {"end", "ts + dur"},
+    {"shortName", "name"},   {"demangledName", "name"}, {"correlationId", "correlation"},
+    {"text", "name"},        {"deviceId", "device"},    {"streamId", "stream"},
+    {"globalTid", "thread"}, {"gridX", "grid_x"},       {"blockX", "block_x"},
+};
+
+static const char *known_column(const char *word)
+{
+    for (size_t i = 0; i < sizeof known_columns / sizeof *known_columns; i++)
+        if (sqlite3_stricmp(known_columns[i].theirs, word) == 0)
+            return known_columns[i].ours;
+    return NULL;
+}
+
 static const char *known_table(const char *word)
 {
     for (size_t i = 0; i < sizeof known_tables / sizeof *known_tables; i++)
@@ -186,6 +204,7 @@ static void hint_for(const char *message, const char *sql, char hint[160])
         const char *dot = strrchr(word, '.');
         word = dot ? dot + 1 : word;
         add_columns_in(&names, sql);
+        name = known_column(word);
     } else if (strncmp(message, "no such function", 16) == 0) {
         add_functions(&names);
     }

@@ -22,6 +22,15 @@ static void add(struct nl_result *result, const char *what, double share, const 
     cells[SAYS] = nl_answer_static(says);
 }
 
+/* What the figures are over: "4 steady steps". */
+static const char *span_words(struct nl_result *result, uint64_t steps)
+{
+    if (!steps)
+        return "the whole capture";
+    return nl_arena_format(&result->arena, "%llu steady step%s", (unsigned long long)steps,
+                           steps == 1 ? "" : "s");
+}
+
 /* The device that is used worst: of several, one line is enough. */
 static void say_use(struct nl_result *result, const struct nl_efficiency *rows, size_t count)
 {
@@ -32,10 +41,7 @@ static void say_use(struct nl_result *result, const struct nl_efficiency *rows, 
     if (!worst)
         return;
     double rate = worst->flops / ((double)worst->wall_ns / 1e9);
-    const char *over = !worst->steps       ? "the whole capture"
-                       : worst->steps == 1 ? "1 steady step"
-                                           : nl_arena_format(&result->arena, "%llu steady steps",
-                                                             (unsigned long long)worst->steps);
+    const char *over = span_words(result, worst->steps);
     if (worst->hfu > 1) {
         add(result, "HFU", worst->hfu,
             nl_arena_format(&result->arena,

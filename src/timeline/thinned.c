@@ -26,7 +26,7 @@ double nl_thinned(const struct nl_trace *trace)
         uint64_t number = trace->api.correlation[row];
         uint32_t process = trace->lane.process[trace->slice.lane[slice]];
         if (number == NL_NULL_U64 || !number || process == NL_NULL_ROW ||
-            !nl_str_starts(nl_trace_name(trace, trace->slice.name[slice]), "cuda"))
+            !nl_str_starts(nl_trace_name(trace, trace->slice.name[slice]), "cu"))
             continue;
         struct numbers *its = &of[process];
         its->first = !its->count || number < its->first ? number : its->first;

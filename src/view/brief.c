@@ -146,7 +146,8 @@ static void put_profile(struct brief *brief)
     if (profile->rank_count > 1)
         nl_buf_format(line, " · %zu ranks", profile->rank_count);
     if (profile->slices)
-        nl_buf_format(line, " · %s events", nl_format_count(text, profile->slices));
+        nl_buf_format(line, " · %s event%s", nl_format_count(text, profile->slices),
+                      profile->slices == 1 ? "" : "s");
     if (profile->duration_ns)
         nl_buf_format(line, " · %s", nl_format_ns(text, profile->duration_ns));
     if (is_cut(profile))
@@ -308,10 +309,16 @@ static void put_findings(struct brief *brief, size_t most)
 {
     const struct nl_findings *findings = brief->report->findings;
     size_t shown = 0;
+    const struct nl_finding *first = findings && findings->count ? &findings->items[0] : NULL;
+    if (first && repeats(brief, first) && first->suggestions && first->suggestions[0].action) {
+        nl_buf_format(&brief->line, "→ %s",
+                      first->suggestions[0].action); /* its title is the answer */
+        put_line(brief, "", 2);
+    }
     for (size_t i = 0; findings && i < findings->count && shown < most; i++)
         if (!findings->items[i].explained_by && !repeats(brief, &findings->items[i]))
             put_finding(brief, &findings->items[i], ++shown);
-    if (findings && findings->count > shown && shown) {
+    if (findings && findings->count > shown) {
         nl_buf_format(&brief->line, "… %zu more finding%s (--section findings)",
                       findings->count - shown, findings->count - shown == 1 ? "" : "s");
         put_line(brief, DIM, 2);
