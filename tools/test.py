@@ -61,6 +61,7 @@ ROWS = {
     "nltfile": dict(limit=900),
     "growth": dict(quiet=True, limit=1200),
     "top": dict(cores=0.5, quiet=True),
+    "bench": dict(cores=1, quiet=True),
     "record": dict(cores=0.7, quiet=True, limit=600),
     "record_gpu": dict(cores=0.5, quiet=True),
     "record_rocm": dict(cores=0.5, quiet=True),
