@@ -110,19 +110,6 @@ static bool write_files(const struct nl_call *call, const struct nl_report *repo
     return done;
 }
 
-static void keep_section(struct nl_report *report, const char *section)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < report->result_count; i++) {
-        if (strcmp(report->results[i]->name, section) == 0)
-            report->results[kept++] = report->results[i];
-        else
-            nl_result_free(report->results[i]);
-    }
-    report->result_count = kept;
-    report->headline_count = 0;
-}
-
 static bool show(const struct nl_call *call, struct nl_output *output, struct nl_report *report,
                  const struct nl_profile *base, const struct nl_profile *changed,
                  struct nl_err *err)
@@ -145,7 +132,7 @@ static bool show(const struct nl_call *call, struct nl_output *output, struct nl
     if (strcmp(output->view->name, "csv") == 0 && !s->section)
         options.section = "rules";
     if (s->section)
-        keep_section(report, s->section);
+        nl_report_keep(report, s->section);
     nl_report_cut(report, (size_t)s->limit);
     return output->view->render_report(output->stream, changed, report, &options, err);
 }

@@ -2,11 +2,11 @@
 #include <stddef.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "cli/capturenoise.h"
 #include "cli/captures.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/sections.h"
 #include "compare/diff.h"
 #include "report/page.h"
 
@@ -20,22 +20,6 @@ const struct nl_option nl_diff_options[] = {
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
     {.name = NULL},
 };
-
-static bool check_section(const char *section, struct nl_err *err)
-{
-    struct nl_nearest nearest;
-    if (!section)
-        return true;
-    nl_nearest_init(&nearest, section);
-    for (size_t i = 0; nl_diff_sections[i]; i++) {
-        if (strcmp(nl_diff_sections[i], section) == 0)
-            return true;
-        nl_nearest_offer(&nearest, nl_diff_sections[i]);
-    }
-    const char *best = nl_nearest_best(&nearest);
-    return nl_fail(err, NL_USAGE, "--section: a diff has no table '%s'; %s%s", section,
-                   best ? "did you mean " : "the first is ", best ? best : nl_diff_sections[0]);
-}
 
 /* One of the two. */
 struct side {
@@ -150,7 +134,8 @@ bool nl_cmd_diff(struct nl_call *call, struct nl_err *err)
 {
     struct side sides[2] = {0};
     struct nl_output output;
-    if (!check_section(call->settings.section, err) || !divide(sides, call, err))
+    if (!nl_section_check("a diff", nl_diff_sections, call->settings.section, err) ||
+        !divide(sides, call, err))
         return false;
     if (reads_input_twice(call))
         return nl_fail(err, NL_USAGE, "only one of the two can be standard input; name a file");

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "cli/captures.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/sections.h"
 #include "compare/rank.h"
 
 #define STATUS_INCOMPARABLE 3
@@ -38,22 +38,6 @@ static bool show(const struct nl_call *call, struct nl_output *output, struct nl
     return output->view->render_report(output->stream, NULL, report, &options, err);
 }
 
-static bool check_section(const char *section, struct nl_err *err)
-{
-    struct nl_nearest nearest;
-    if (!section)
-        return true;
-    nl_nearest_init(&nearest, section);
-    for (size_t i = 0; nl_rank_sections[i]; i++) {
-        if (strcmp(nl_rank_sections[i], section) == 0)
-            return true;
-        nl_nearest_offer(&nearest, nl_rank_sections[i]);
-    }
-    const char *best = nl_nearest_best(&nearest);
-    return nl_fail(err, NL_USAGE, "--section: a ranking has no table '%s'; %s%s", section,
-                   best ? "did you mean " : "the first is ", best ? best : nl_rank_sections[0]);
-}
-
 /* "H100=2.5": the name is copied, so that it ends there. */
 static bool read_price(struct nl_rank_price *price, const char *text, struct nl_arena *arena,
                        struct nl_err *err)
@@ -80,7 +64,7 @@ static bool read_options(struct nl_rank_options *options, const struct nl_settin
     for (size_t i = 0; i < texts->count; i++)
         if (!read_price(&prices[i], texts->items[i], arena, err))
             return false;
-    return check_section(settings->section, err);
+    return nl_section_check("a ranking", nl_rank_sections, settings->section, err);
 }
 
 static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_output *output,
