@@ -56,7 +56,8 @@ static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_ro
     char time[NL_UNIT_TEXT];
     nl_elide_name(text, nl_short_kernel(row->name), NL_RANK_NAME_WIDTH);
     if (row->alone) {
-        nl_buf_format(text, " (%s) is in %s alone", nl_format_ns(time, row->times[row->fastest]),
+        nl_buf_format(text, " (%s) is in the time compared of %s alone",
+                      nl_format_ns(time, row->times[row->fastest]),
                       rank_word(&r->items[row->fastest]));
         return;
     }
