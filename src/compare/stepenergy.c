@@ -76,11 +76,14 @@ static uint32_t find_series(const struct nl_trace *trace, uint32_t device, size_
 static double median_distance(const struct readings *r)
 {
     int64_t *apart = nl_alloc((r->count + 1) * sizeof *apart);
-    for (size_t i = 1; i < r->count; i++)
-        if (__builtin_sub_overflow(r->items[i].ts, r->items[i - 1].ts, &apart[i - 1]))
-            apart[i - 1] = INT64_MAX;
-    nl_sort_i64(apart, r->count - 1);
-    double median = (double)apart[(r->count - 1) / 2];
+    size_t count = 0; /* readings of one moment tell nothing of how often there is one */
+    for (size_t i = 1; i < r->count; i++) {
+        if (__builtin_sub_overflow(r->items[i].ts, r->items[i - 1].ts, &apart[count]))
+            apart[count] = INT64_MAX;
+        count += apart[count] > 0;
+    }
+    nl_sort_i64(apart, count);
+    double median = count ? (double)apart[count / 2] : 0;
     nl_free(apart);
     return median;
 }
