@@ -6,12 +6,26 @@
 
 #define MOST_STEPS 2000 /* of a side; of more, the longest of every few */
 
+static const struct nl_step_group *first_with_steady(const struct nl_found_steps *found,
+                                                     const struct nl_page_source *side)
+{
+    for (size_t g = 0; g < found->group_count; g++) {
+        const struct nl_step_group *group = &found->groups[g];
+        for (size_t i = 0; i < group->count; i++) {
+            const struct nl_found_step *step = &found->items[group->first + i];
+            if (step->phase == NL_STEP_STEADY && nl_step_in_window(group, step, side->window))
+                return group;
+        }
+    }
+    return NULL;
+}
+
 /* The steady steps of the first rank that has any, in the order in which they ran. */
 static void put_side(struct nl_json *json, const char *key, const struct nl_page_source *side)
 {
     const struct nl_found_steps *found = nl_memo_steps(side->memo);
-    const struct nl_step_group *group = found->group_count ? &found->groups[0] : NULL;
-    size_t count = group ? group->count : 0, join = count / MOST_STEPS + 1;
+    const struct nl_step_group *group = first_with_steady(found, side);
+    size_t count = group ? group->count : 0, join = (count + MOST_STEPS - 1) / MOST_STEPS;
     int64_t longest = -1;
     nl_json_key(json, key);
     nl_json_open(json, '{');
@@ -22,7 +36,7 @@ static void put_side(struct nl_json *json, const char *key, const struct nl_page
         if (step->phase == NL_STEP_STEADY && nl_step_in_window(group, step, side->window) &&
             step->end - step->start > longest)
             longest = step->end - step->start;
-        if ((i + 1) % join == 0 || i + 1 == count) {
+        if (join < 2 || (i + 1) % join == 0 || i + 1 == count) {
             if (longest >= 0)
                 nl_json_i64(json, longest);
             longest = -1;
