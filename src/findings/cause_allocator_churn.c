@@ -98,7 +98,7 @@ const struct nl_cause nl_cause_allocator_churn = {
     .doc =
         "Idle time in gaps mostly spent in calls that allocate, map or free device memory, or that "
         "begin in a free that waits, after the first fifth of the device's time. Warning over "
-        "1 % of wall, critical over 5 %. Stream-ordered calls (…Async) do not count.",
+        "1 % of wall. Stream-ordered calls (…Async) do not count.",
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
     .evaluate = evaluate,

@@ -125,7 +125,7 @@ const struct nl_cause nl_cause_caching_allocator_off = {
     .doc = "In a profile with PyTorch's operators, after the first fifth of the time: one driver "
            "allocation for five "
            "kernels or fewer, half as many frees, 100 at least; gaps spent in them over 1 % of "
-           "wall, critical over 10 %.",
+           "wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_op, NULL}},
     .need_count = 2,
     .evaluate = evaluate,

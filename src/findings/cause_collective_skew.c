@@ -175,7 +175,7 @@ const struct nl_cause nl_cause_collective_skew = {
            "exposed_comm_wait; "
            "with one, what ten or more collectives of one operation, size and group take beyond "
            "the shortest, at most "
-           "the exposed communication. Over 5 % of wall; critical over 20 %.",
+           "the exposed communication. Over 5 % of wall.",
     .needs = {{NL_T_collective, NULL}},
     .need_count = 1,
     .evaluate = evaluate,

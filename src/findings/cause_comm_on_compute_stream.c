@@ -132,7 +132,7 @@ const struct nl_cause nl_cause_comm_on_compute_stream = {
     .id = "comm_on_compute_stream",
     .doc = "Over half of all communication time lies on streams with at least as much computation "
            "(and makes up at least 5 % of the stream's work). Cost: its exposed part; warning over "
-           "5 % of wall, critical over 20 %.",
+           "5 % of wall.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,

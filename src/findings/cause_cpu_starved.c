@@ -48,8 +48,7 @@ const struct nl_cause nl_cause_cpu_starved = {
     .on = NL_ON_BOTH,
     .doc = "The thread that launches, or the main thread of a CPU-only profile, is off the "
            "processors though it is "
-           "ready to run, for over 5 % of wall (of a device: of its idle time); critical over 20 "
-           "%. Needs the "
+           "ready to run, for over 5 % of wall (of a device: of its idle time). Needs the "
            "scheduler's switches.",
     .needs = {{NL_T_slice, NULL}},
     .need_count = 1,

@@ -62,8 +62,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_cuda_graph_partial = {
     .id = "cuda_graph_partial",
     .doc = "Gaps whose next work belongs to a graph launch take over 5 % of wall, in ten gaps at "
-           "least; critical over "
-           "20 %. Late launches: the CPU between replays; others: inside a replay.",
+           "least. Late launches: the CPU between replays; others: inside a replay.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

@@ -32,7 +32,7 @@ const struct nl_cause nl_cause_d2d_copy_or_cast_excess = {
     .id = "d2d_copy_or_cast_excess",
     .doc = "Kernels that only copy, cast or change layout (category copy_like) have over 10 % of "
            "the device's busy "
-           "time, in 20 kernels or more; critical over 30 %.",
+           "time, in 20 kernels or more.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,

@@ -14,7 +14,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_d2h_in_critical_path = {
     .id = "d2h_in_critical_path",
     .doc = "Time with device-to-host copies and neither computation nor communication on the "
-           "device. Warning over 5 % of wall, critical over 20 %.",
+           "device. Warning over 5 % of wall.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
     .need_count = 2,
     .evaluate = evaluate,

@@ -182,7 +182,7 @@ const struct nl_cause nl_cause_data_loading = {
     .on = NL_ON_CPU,
     .doc = "CPU-only: the main thread is inside a DataLoader's __next__, or another range or "
            "function that fetches "
-           "input (with what it calls), for over 10 % of wall; critical over 40 %.",
+           "input (with what it calls), for over 10 % of wall.",
     .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if = "workers fetch beside the work (then the main thread does not wait for them), "

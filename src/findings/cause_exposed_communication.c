@@ -64,7 +64,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_exposed_communication = {
     .id = "exposed_communication",
     .doc = "Time with communication kernels and no computation on the device. Warning over 5 % of "
-           "wall (TraceLens), critical over 20 % (nsys-ai).",
+           "wall (TraceLens).",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,

@@ -85,12 +85,11 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 
 const struct nl_cause nl_cause_fp64_slow = {
     .id = "fp64_slow",
-    .doc =
-        "Kernels on doubles, by their names, take over 5 % of busy time on a device whose FP64 "
-        "rate is 1/32 or less of "
-        "FP32's (compute capability 5, 6.1, 7.5, 8.6 to 8.9, 12: CUDA Programming Guide); "
-        "critical over 30 %. Saving up to 31/32 of their time, of kernels that wait for memory by "
-        "their names (gemv, dot, elementwise, reductions) up to half.",
+    .doc = "Kernels on doubles, by their names, take over 5 % of busy time on a device whose FP64 "
+           "rate is 1/32 or less of "
+           "FP32's (compute capability 5, 6.1, 7.5, 8.6 to 8.9, 12: CUDA Programming Guide). "
+           "Saving up to 31/32 of their time, of kernels that wait for memory by "
+           "their names (gemv, dot, elementwise, reductions) up to half.",
     .needs = {{NL_T_device, "compute_major"}},
     .need_count = 1,
     .evaluate = evaluate,

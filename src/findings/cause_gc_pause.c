@@ -99,8 +99,7 @@ const struct nl_cause nl_cause_gc_pause = {
     .on = NL_ON_BOTH,
     .doc = "Garbage collection on the thread that launches while the device is idle, or on the "
            "main thread of a "
-           "CPU-only profile (slices or functions named so), takes over 1 % of wall; critical over "
-           "10 %.",
+           "CPU-only profile (slices or functions named so), takes over 1 % of wall.",
     .evaluate = evaluate,
     .not_this_if = "the collector runs on another thread, or while the device works",
 };

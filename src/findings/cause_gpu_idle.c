@@ -310,7 +310,7 @@ const struct nl_cause nl_cause_gpu_idle = {
     .id = "gpu_idle",
     .doc =
         "Time without any work on the device between its first and last work. Warning over 15 % "
-        "of wall (nsys-ai, TraceLens), critical over 30 %. More specific causes claim their part "
+        "of wall (nsys-ai, TraceLens). More specific causes claim their part "
         "of it first. Not judged where counters were read of over half of the kernels: that runs "
         "them one by one.",
     .needs = {{NL_T_kernel, NULL}},

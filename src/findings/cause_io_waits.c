@@ -36,7 +36,7 @@ const struct nl_cause nl_cause_io_waits = {
     .on = NL_ON_CPU,
     .doc = "CPU-only: the main thread is inside calls that read, write, send, receive or flush "
            "(read, write, fsync, recv, print and their like, by the last word of their names) for "
-           "over 10 % of wall; critical over 40 %.",
+           "over 10 % of wall.",
     .evaluate = evaluate,
     .not_this_if = "the data come from memory (a cache, a pipe that is always full) and the time "
                    "is copying, or parsing is the larger part",

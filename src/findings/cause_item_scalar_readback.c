@@ -103,7 +103,7 @@ const struct nl_cause nl_cause_item_scalar_readback = {
     .id = "item_scalar_readback",
     .doc = "Copies of at most 8 bytes to the host (tensor.item()) that end in front of a gap while "
            "the launching thread waits in a blocking call; cost is the idle time after that call. "
-           "Warning over 1 % of wall, critical over 10 %.",
+           "Warning over 1 % of wall.",
     .needs = {{NL_T_copy, "bytes"}, {NL_T_api, NULL}},
     .need_count = 2,
     .evaluate = evaluate,

@@ -78,7 +78,7 @@ const struct nl_cause nl_cause_launch_api_slow = {
     .id = "launch_api_slow",
     .doc = "Median launch call over 20 µs or over 5 % of them over 50 µs (HTA), with gaps mostly "
            "spent "
-           "inside launch calls (of at most 1 ms) over 2 % of wall; critical over 10 %.",
+           "inside launch calls (of at most 1 ms) over 2 % of wall.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,

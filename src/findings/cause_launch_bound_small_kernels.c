@@ -47,7 +47,7 @@ const struct nl_cause nl_cause_launch_bound_small_kernels = {
     .doc =
         "Median kernel under 10 µs (up to 15 µs, the less sure the longer), and host-late gaps of "
         "at "
-        "most 1 ms spent dispatching (no wait before them) over 10 % of wall; critical over 30 %.",
+        "most 1 ms spent dispatching (no wait before them) over 10 % of wall.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,

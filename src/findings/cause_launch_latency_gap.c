@@ -61,7 +61,7 @@ const struct nl_cause nl_cause_launch_latency_gap = {
     .id = "launch_latency_gap",
     .doc =
         "Gaps of 1 to 30 µs whose next work was launched before the gap, with no known wait (HTA's "
-        "kernel_wait), over 5 % of wall; critical over 20 %. Saving leaves 1 µs per gap.",
+        "kernel_wait), over 5 % of wall. Saving leaves 1 µs per gap.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,

@@ -65,8 +65,7 @@ const struct nl_cause nl_cause_lazy_loading = {
     .id = "lazy_loading",
     .doc = "Host-late gaps in front of launch calls of 1 ms or more whose kernel begins when they "
            "return (they first "
-           "loaded its code), or spent in loading modules: three at least, over 5 % of wall; "
-           "critical over 30 %.",
+           "loaded its code), or spent in loading modules: three at least, over 5 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

@@ -36,7 +36,7 @@ const struct nl_cause nl_cause_lock_waits = {
     .on = NL_ON_CPU,
     .doc = "CPU-only: the main thread sits in calls that wait for a lock, a condition or another "
            "thread (acquire, futex, pthread_mutex_lock, take_gil, join and their like) for over 5 "
-           "% of wall; critical over 30 %. Sleeping and polling are none.",
+           "% of wall. Sleeping and polling are none.",
     .evaluate = evaluate,
     .not_this_if = "waiting is the thread's purpose: it has handed the work to others, and these "
                    "are the limit",

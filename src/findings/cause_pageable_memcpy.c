@@ -54,7 +54,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_pageable_memcpy = {
     .id = "pageable_memcpy",
     .doc = "Host-device copies with pageable memory on the host side, by the time nothing hides "
-           "them. Warning over 1 % of wall, critical over 10 %.",
+           "them. Warning over 1 % of wall.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "src_memory"}},
     .need_count = 2,
     .evaluate = evaluate,

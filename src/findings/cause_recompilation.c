@@ -134,7 +134,7 @@ const struct nl_cause nl_cause_recompilation = {
     .on = NL_ON_BOTH,
     .doc = "Compilations (TorchInductor, Dynamo, Triton, XLA, nvrtc, by kind or name) of one name "
            "come three times or "
-           "more after the first fifth of the time and cost over 1 % of wall; critical over 10 %. "
+           "more after the first fifth of the time and cost over 1 % of wall. "
            "Cost: the "
            "device's idle time meanwhile; of a CPU-only profile all of it.",
     .evaluate = evaluate,

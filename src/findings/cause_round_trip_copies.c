@@ -128,7 +128,7 @@ const struct nl_cause nl_cause_round_trip_copies = {
     .id = "round_trip_copies",
     .doc = "Copies of 64 KiB or more to the host that are followed by one of the same size to the "
            "device: ten pairs at "
-           "least, whose exposed time is over 2 % of wall; critical over 20 %.",
+           "least, whose exposed time is over 2 % of wall.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = evaluate,

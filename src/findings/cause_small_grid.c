@@ -146,9 +146,8 @@ const struct nl_cause nl_cause_small_grid = {
     .id = "small_grid",
     .doc = "Compute kernels of over 20 µs with fewer blocks than the device has multiprocessors, "
            "by the time without "
-           "another kernel beside them × the part of the device without a block: over 5 % of wall; "
-           "critical over "
-           "30 %. Cost: that; saving a quarter to all.",
+           "another kernel beside them × the part of the device without a block: over 5 % of wall. "
+           "Cost: that; saving a quarter to all.",
     .needs = {{NL_T_kernel, "grid_x"}},
     .need_count = 1,
     .evaluate = evaluate,

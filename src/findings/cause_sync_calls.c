@@ -94,7 +94,7 @@ const struct nl_cause nl_cause_sync_calls = {
     .id = "sync_calls",
     .doc = "Device idle from the return of a blocking call (…Synchronize, synchronous copies, "
            "frees) that had waited for the device to run dry, to the next work. The call's own "
-           "length is not counted. Warning over 2 % of wall, critical over 10 %.",
+           "length is not counted. Warning over 2 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

@@ -70,7 +70,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_sync_memcpy = {
     .id = "sync_memcpy",
     .doc = "Gaps that begin while the launching thread is inside a copy call that blocks "
-           "(cudaMemcpy without Async). Warning over 2 % of wall, critical over 10 %.",
+           "(cudaMemcpy without Async). Warning over 2 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_copy, NULL}},
     .need_count = 2,
     .evaluate = evaluate,

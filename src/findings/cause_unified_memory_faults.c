@@ -67,7 +67,7 @@ const struct nl_cause nl_cause_unified_memory_faults = {
     .id = "unified_memory_faults",
     .doc = "Migrations of unified memory (UVM copies) that neither computation nor communication "
            "hides take over 1 % of "
-           "wall; critical over 20 %. Kernels that fault are longer, too: that is not in the cost.",
+           "wall. Kernels that fault are longer, too: that is not in the cost.",
     .needs = {{NL_T_copy, NULL}},
     .need_count = 1,
     .evaluate = evaluate,
