@@ -569,7 +569,7 @@ def families():
     try:
         from jsonschema import Draft202012Validator
         validator = {"neurolens.run/%d" % version: Draft202012Validator(
-            json.loads(neurolens(["schema", name]).stdout)) for version, name in ((3, "run"), (2, "run-2"), (1, "run-1"))}
+            json.loads(neurolens(["schema", name]).stdout)) for version, name in ((4, "run"), (3, "run-3"), (2, "run-2"), (1, "run-1"))}
     except ImportError:
         validator = None
     for name, root in (("corpus", CORPUS), ("samples", SAMPLES)):

@@ -417,7 +417,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
         return err->code == NL_OK; /* told already, with its status */
     }
     if (!call->settings.pid)
-        nl_provenance_end(folder, report.wait_status);
+        nl_provenance_end(folder, &report);
     if (!keep(call, &report, folder, path, err)) {
         nl_message_error(err, call->settings.verbose);
         nl_err_clear(err);

@@ -90,6 +90,11 @@ static void run_schema(struct nl_buf *out)
     nl_buf_text(out, nl_rundoc_schema("run"));
 }
 
+static void run_schema_3(struct nl_buf *out)
+{
+    nl_buf_text(out, nl_rundoc_schema("run-3"));
+}
+
 static void run_schema_2(struct nl_buf *out)
 {
     nl_buf_text(out, nl_rundoc_schema("run-2"));
@@ -106,6 +111,7 @@ static const struct {
 } schemas[] = {
     {"sql", "tables, columns and functions of `neurolens sql` (Markdown)", nl_db_document},
     {"run", "the run document, run.json (JSON Schema)", run_schema},
+    {"run-3", "run documents of version 3 (JSON Schema)", run_schema_3},
     {"run-2", "run documents of version 2 (JSON Schema)", run_schema_2},
     {"run-1", "run documents of version 1 (JSON Schema)", run_schema_1},
     {"metrics", "metrics and fields of the run document (Markdown)", nl_rundoc_document},
@@ -123,9 +129,9 @@ bool nl_cmd_schema(struct nl_call *call, struct nl_err *err)
     while (name && wanted < SCHEMA_COUNT && strcmp(schemas[wanted].name, name) != 0)
         wanted++;
     if (wanted == SCHEMA_COUNT)
-        return nl_fail(err, NL_USAGE,
-                       "no schema '%s'; there are sql, run, run-2, run-1, metrics and analyses",
-                       name);
+        return nl_fail(
+            err, NL_USAGE,
+            "no schema '%s'; there are sql, run, run-3, run-2, run-1, metrics and analyses", name);
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     nl_buf_init(&text, (size_t)16 << 20);

@@ -16,8 +16,8 @@ const char *const nl_format_names[] = {"text", "json", "csv", "md", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const progress_names[] = {"auto", "json", "never", NULL};
 static const char *const shell_names[] = {"bash", "zsh", "fish", "man", NULL};
-static const char *const schema_names[] = {"sql",     "run",      "run-2", "run-1",
-                                           "metrics", "analyses", NULL};
+static const char *const schema_names[] = {"sql",   "run",     "run-3",    "run-2",
+                                           "run-1", "metrics", "analyses", NULL};
 
 const struct nl_option nl_common_options[] = {
     {"format", 'f', NL_OPTION_CHOICE, TARGET(format), "FORMAT",

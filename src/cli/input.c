@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "ingest/ingest.h"
 #include "ledger/runopen.h"
+#include "ledger/runsaid.h"
 
 static bool on_disk(const char *path)
 {
@@ -155,7 +156,7 @@ bool nl_input_document(const struct nl_input_words *input, const struct nl_call 
     if (!find_run(input, call, &ledger, &run, err))
         return false;
     *is_run = ledger != NULL;
-    bool done = !ledger || nl_ledger_document(ledger, &run, out, err);
+    bool done = !ledger || nl_ledger_document_said(ledger, &run, out, err);
     nl_ledger_close(ledger);
     return done;
 }

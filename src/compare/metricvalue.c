@@ -261,7 +261,7 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
             settings[count++] =
                 (struct nl_rundoc_setting){input->facts[i].key, input->facts[i].value};
     struct nl_rundoc_options options = {
-        .settings = settings, .setting_count = count, .event_limit = 1};
+        .settings = settings, .setting_count = count, .event_limit = 1, .brief = true};
     nl_buf_init(&text, DOCUMENT_MOST);
     double number = nl_rundoc_write(capture->trace, &options, NULL, &text, &err)
                         ? document_number(&text, metric->column)

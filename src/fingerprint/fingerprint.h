@@ -87,6 +87,10 @@ void nl_runprint_free(struct nl_runprint *print);
 /* Hash of a signature that never changes: FNV-1a, 64 bits. */
 uint64_t nl_print_hash(struct nl_str text);
 
+/* One hash for the part: of the set of its families, whatever their order, times and counts. Every format
+ * tells them, while template arguments and shapes are in some alone. */
+uint64_t nl_print_signature(const struct nl_print_list *list);
+
 /* The report of `neurolens fingerprint`: parts, items, components. */
 struct nl_report *nl_runprint_report(const struct nl_runprint *print);
 

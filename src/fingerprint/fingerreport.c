@@ -59,9 +59,7 @@ static int by_hash(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* One for the part: of the set of its families, whatever their order, times and counts. Every format tells
- * them, while template arguments and shapes are in some alone. */
-static uint64_t signature_of(const struct nl_print_list *list)
+uint64_t nl_print_signature(const struct nl_print_list *list)
 {
     uint64_t *hashes = nl_alloc((list->count + 1) * sizeof *hashes);
     size_t kept = 0;
@@ -90,9 +88,9 @@ static struct nl_result *parts_of(const struct nl_runprint *print)
             continue;
         struct nl_cell *cells = nl_result_row(result);
         cells[0] = nl_answer_static(nl_print_part_names[p]);
-        cells[1] =
-            nl_cell_text(result, nl_str(nl_arena_format(&result->arena, "%016llx",
-                                                        (unsigned long long)signature_of(list))));
+        cells[1] = nl_cell_text(
+            result, nl_str(nl_arena_format(&result->arena, "%016llx",
+                                           (unsigned long long)nl_print_signature(list))));
         cells[2] = nl_answer_count(list->count);
         cells[3] = nl_answer_count(list->calls);
         cells[4] = nl_cell_i64(list->total_ns);

@@ -11,6 +11,7 @@
 #include "ledger/ledgerdb.h"
 #include "ledger/runanomaly.h"
 #include "ledger/runrows.h"
+#include "ledger/runsaid.h"
 #include "store/redact.h"
 #include "store/tracefile.h"
 
@@ -190,7 +191,8 @@ static bool write_rows(struct nl_ledger *ledger, int64_t run, const struct nl_ru
            (!load->findings || nl_runrows_findings(ledger, run, load->findings, err)) &&
            (!load->print.items.len || nl_ledger_print_put(ledger, run, &load->print, err)) &&
            put_artefacts(ledger, run, kept, err) &&
-           (!fresh || put_sources(ledger, run, load, err)) &&
+           (!fresh || (put_sources(ledger, run, load, err) &&
+                       nl_runsaid_take(ledger, run, load->document, err))) &&
            nl_ledgerdb_do(ledger, err, "UPDATE runs SET removed_ns = NULL WHERE run = ?1", "i",
                           run) &&
            nl_runkeep_event(ledger, run, command, err);

@@ -197,7 +197,8 @@ static void find_used(struct nl_runload *load)
         load->used[load->used_count] = load->used_count;
 }
 
-static bool write_document(struct nl_runload *load, struct nl_job *job, struct nl_err *err)
+static bool write_document(struct nl_runload *load, const struct nl_runprint *print,
+                           struct nl_job *job, struct nl_err *err)
 {
     struct nl_rundoc_source *sources = nl_alloc(load->used_count * sizeof *sources);
     for (size_t i = 0; i < load->used_count; i++)
@@ -207,7 +208,9 @@ static bool write_document(struct nl_runload *load, struct nl_job *job, struct n
     struct nl_rundoc_options options = {.sources = sources,
                                         .source_count = load->used_count,
                                         .settings = settings,
-                                        .setting_count = setting_count};
+                                        .setting_count = setting_count,
+                                        .findings = load->findings,
+                                        .print = print};
     nl_buf_clear(&load->text);
     bool done = nl_rundoc_id(load->id, sources, load->used_count, err) &&
                 nl_rundoc_write(load->trace, &options, job, &load->text, err) &&
@@ -231,8 +234,14 @@ static bool read_profile(struct nl_runload *load, const struct nl_add_options *o
     if (!load->trace)
         return false;
     find_used(load);
-    return write_document(load, job, err) && (!add_yaml(load) || write_document(load, job, err)) &&
-           judge(load, job, err) && nl_ledger_print_make(&load->print, load->trace, job, err);
+    struct nl_runprint *print =
+        judge(load, job, err) ? nl_runprint_new(load->trace, NULL, job, err) : NULL;
+    bool done = print && write_document(load, print, job, err) &&
+                (!add_yaml(load) || write_document(load, print, job, err));
+    if (done)
+        nl_ledger_print_pack(&load->print, print);
+    nl_runprint_free(print);
+    return done;
 }
 
 /* ---- a document ---- */

@@ -19,14 +19,19 @@ void nl_ledger_print_release(struct nl_ledger_print *print)
     nl_buf_release(&print->names);
 }
 
+void nl_ledger_print_pack(struct nl_ledger_print *print, const struct nl_runprint *made)
+{
+    print->form = NL_PRINT_FORM;
+    nl_print_pack(made, &print->items, &print->names);
+}
+
 bool nl_ledger_print_make(struct nl_ledger_print *print, const struct nl_trace *trace,
                           struct nl_job *job, struct nl_err *err)
 {
     struct nl_runprint *made = nl_runprint_new(trace, NULL, job, err);
     if (!made)
         return false;
-    print->form = NL_PRINT_FORM;
-    nl_print_pack(made, &print->items, &print->names);
+    nl_ledger_print_pack(print, made);
     nl_runprint_free(made);
     return true;
 }

@@ -7,6 +7,7 @@
 #define NL_RUNPRINT_H
 
 #include "ledger/ledger.h"
+#include "fingerprint/fingerprint.h"
 #include "store/trace.h"
 
 struct nl_ledger_print {
@@ -16,6 +17,9 @@ struct nl_ledger_print {
 
 void nl_ledger_print_init(struct nl_ledger_print *print, int64_t form);
 void nl_ledger_print_release(struct nl_ledger_print *print);
+
+/* Packs a fingerprint that was made. */
+void nl_ledger_print_pack(struct nl_ledger_print *print, const struct nl_runprint *made);
 
 /* Makes the fingerprint of a trace, in the newest form; false with err only when cancelled. */
 NL_MUST_CHECK bool nl_ledger_print_make(struct nl_ledger_print *print, const struct nl_trace *trace,

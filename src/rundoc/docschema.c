@@ -7,6 +7,7 @@
 #include "rundoc/rundoc.h"
 
 extern const char nl_run_schema_text[]; /* generated from schema/run.schema.json */
+extern const char nl_run_schema_3_text[];
 extern const char nl_run_schema_2_text[];
 extern const char nl_run_schema_1_text[];
 
@@ -300,7 +301,8 @@ bool doc_schema_compile(struct doc_schema *schema, const char *text, struct nl_e
 /* Versions that are still read; the first is the one that is written. */
 static const struct {
     const char *version, *name, *text;
-} versions[] = {{"neurolens.run/3", "run", nl_run_schema_text},
+} versions[] = {{"neurolens.run/4", "run", nl_run_schema_text},
+                {"neurolens.run/3", "run-3", nl_run_schema_3_text},
                 {"neurolens.run/2", "run-2", nl_run_schema_2_text},
                 {"neurolens.run/1", "run-1", nl_run_schema_1_text}};
 #define VERSIONS (sizeof versions / sizeof versions[0])

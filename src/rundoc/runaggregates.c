@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "rundoc/runops.h"
 #include "rundoc/runstats.h"
 
 /* Rows of one table under a key each; `rows` gives back the table's row of a sample. */
@@ -12,6 +13,9 @@ struct gathered {
     size_t row_cap;
     struct run_group *groups;
     size_t count;
+    struct run_ops ops; /* of operators alone */
+    uint32_t *ordered;  /* rows of calls by group, from starts[group] on */
+    size_t *starts;
     uint64_t *sums; /* per group: bytes or operations; NL_NULL_U64 when one row does not tell */
 };
 
@@ -58,6 +62,9 @@ static void release(struct gathered *all)
     nl_free(all->rows);
     nl_free(all->groups);
     nl_free(all->sums);
+    nl_free(all->ordered);
+    nl_free(all->starts);
+    run_ops_release(&all->ops);
 }
 
 /* ---- the order of rows: largest total first, ties by name ---- */
@@ -134,12 +141,34 @@ static void write_kernels(struct run_parts *parts)
     write_list(parts, "kernels", &all, true, kernel_row);
 }
 
+/* Rows of calls, group by group. */
+static void order_calls(struct gathered *all)
+{
+    size_t *next = nl_alloc((all->count + 1) * sizeof *next), at = 0;
+    all->starts = nl_alloc((all->count + 1) * sizeof *all->starts);
+    all->ordered = nl_alloc((all->samples.count + 1) * sizeof *all->ordered);
+    for (size_t i = 0; i < all->count; i++) {
+        all->starts[i] = next[i] = at;
+        at += all->groups[i].stats.count;
+    }
+    for (size_t i = 0; i < all->samples.count; i++) {
+        struct run_group wanted = {.key = all->samples.keys[i]};
+        const struct run_group *group =
+            bsearch(&wanted, all->groups, all->count, sizeof wanted, by_key);
+        all->ordered[next[group - all->groups]++] = all->rows[i];
+    }
+    nl_free(next);
+}
+
 static void op_row(struct run_parts *parts, const struct gathered *all,
                    const struct run_group *group)
 {
     uint64_t flops = sum_of(all, group);
     run_name(parts, "name", group->key);
+    run_text(parts, "type", run_op_type(&all->ops, all->rows[group->sample]));
     run_f64(parts, "flops", flops == NL_NULL_U64 ? NL_NULL_F64 : (double)flops);
+    run_write_shapes(parts, &all->ops, all->ordered + all->starts[group - all->groups],
+                     group->stats.count);
 }
 
 static void write_ops(struct run_parts *parts)
@@ -152,6 +181,8 @@ static void write_ops(struct run_parts *parts)
             gather(&all, trace, trace->slice.name[slice], row, slice);
     }
     group_all(&all, trace->op.flops);
+    order_calls(&all);
+    run_ops_init(&all.ops, trace);
     write_list(parts, "ops", &all, true, op_row);
 }
 

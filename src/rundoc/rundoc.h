@@ -12,6 +12,8 @@
 #ifndef NL_RUNDOC_H
 #define NL_RUNDOC_H
 
+#include "findings/finding.h"
+#include "fingerprint/fingerprint.h"
 #include "tables/analyze.h"
 #include "base/digest.h"
 
@@ -38,6 +40,10 @@ struct nl_rundoc_options {
     const struct nl_rundoc_setting *settings; /* later ones win */
     size_t setting_count;
     uint64_t event_limit; /* events listed in the timeline; 0 = default, UINT64_MAX = all */
+    /* Of the whole trace, borrowed, from who has them already; made when NULL. */
+    const struct nl_findings *findings;
+    const struct nl_runprint *print;
+    bool brief; /* without both: null */
 };
 
 /* What is wrong at which place: `pointer` is a JSON pointer ("/timeline/events/3/dur_ns"), `keyword`
@@ -83,7 +89,7 @@ void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
 /* Is this file a run document, packed or not? It says so in its first line or two. */
 bool nl_rundoc_recognise(const char *path);
 
-/* A schema as text: "run", the one that is written, or "run-1", "run-2" of older documents; NULL when
+/* A schema as text: "run", the one that is written, or "run-1" to "run-3" of older documents; NULL when
  * there is none of that name. */
 const char *nl_rundoc_schema(const char *name);
 

@@ -38,6 +38,10 @@ struct run_parts {
     size_t device_count;
     struct nl_found_steps steps;
     struct run_work work;
+    const struct nl_findings *findings; /* NULL: the document has none */
+    const struct nl_runprint *print;
+    struct nl_findings *own_findings; /* what was made here */
+    struct nl_runprint *own_print;
     struct nl_result *memory; /* analysis memory */
     uint32_t *listed;         /* slices of the timeline in its order */
     size_t listed_count;
@@ -74,6 +78,9 @@ void run_write_measurements(struct run_parts *parts); /* with their key */
 void run_write_memory(struct run_parts *parts);
 void run_write_telemetry(struct run_parts *parts);
 void run_write_metrics(struct run_parts *parts);
+void run_write_recorder(struct run_parts *parts);
+void run_write_findings(struct run_parts *parts);
+void run_write_fingerprint(struct run_parts *parts);
 void run_write_coverage(struct run_parts *parts);
 void run_write_timeline(struct run_parts *parts);
 

@@ -140,6 +140,13 @@ static void write_writer(struct run_parts *parts)
     nl_json_text(&parts->json, "neurolens " NL_VERSION);
 }
 
+/* People tag runs and write notes about them in a ledger, which puts them in when it hands a document on. */
+static void write_nothing(struct run_parts *parts)
+{
+    nl_json_open(&parts->json, '[');
+    nl_json_close(&parts->json, ']');
+}
+
 static void write_schema(struct run_parts *parts)
 {
     nl_json_text(&parts->json,
@@ -153,6 +160,8 @@ static const struct {
     {"schema", write_schema},
     {"run.id", write_id},
     {"run.writer", write_writer},
+    {"run.tags", write_nothing},
+    {"run.notes", write_nothing},
     {"run.sources", run_write_sources},
     {"hardware.devices", run_write_hardware_devices},
     {"devices", run_write_devices},
@@ -162,6 +171,9 @@ static const struct {
     {"memory", run_write_memory},
     {"telemetry", run_write_telemetry},
     {"metrics", run_write_metrics},
+    {"recorder", run_write_recorder},
+    {"findings", run_write_findings},
+    {"fingerprint", run_write_fingerprint},
     {"coverage", run_write_coverage},
     {"timeline", run_write_timeline},
 };
@@ -238,6 +250,23 @@ static bool apply_settings(struct run_parts *parts, struct nl_err *err)
     return good;
 }
 
+/* Findings and fingerprint: the caller's, or made here. */
+static bool judge(struct run_parts *parts, struct nl_err *err)
+{
+    const struct nl_analyze_options everything = {0};
+    const struct nl_rundoc_options *options = parts->options;
+    if (options->brief)
+        return true;
+    parts->findings = options->findings;
+    parts->print = options->print;
+    if (!parts->findings)
+        parts->findings = parts->own_findings =
+            nl_findings_new(parts->trace, &everything, parts->job, err);
+    if (parts->findings && !parts->print)
+        parts->print = parts->own_print = nl_runprint_new(parts->trace, NULL, parts->job, err);
+    return parts->findings && parts->print;
+}
+
 /* What several parts need. */
 static bool prepare(struct run_parts *parts, struct nl_err *err)
 {
@@ -251,7 +280,7 @@ static bool prepare(struct run_parts *parts, struct nl_err *err)
     run_facts_find(&parts->facts, &parts->schema, parts->trace, parts->device_count);
     parts->memory =
         nl_analysis_run(&nl_analysis_memory, parts->trace, &everything, parts->job, err);
-    bool good = parts->memory && apply_settings(parts, err) &&
+    bool good = parts->memory && judge(parts, err) && apply_settings(parts, err) &&
                 nl_rundoc_id(parts->id, parts->options->sources, parts->options->source_count, err);
     run_facts_find_peaks(&parts->facts, &parts->schema);
     return good;
@@ -259,6 +288,8 @@ static bool prepare(struct run_parts *parts, struct nl_err *err)
 
 static void finish(struct run_parts *parts)
 {
+    nl_findings_free(parts->own_findings);
+    nl_runprint_free(parts->own_print);
     nl_result_free(parts->memory);
     nl_steps_release(&parts->steps);
     nl_free(parts->devices);

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from harness import TESTS, Tally, neurolens  # noqa: E402
@@ -91,6 +92,71 @@ def joined(tally):
     tally.check("joined: again, with the document", more.stdout.split()[-1] == "6,1", more.describe())
 
 
+HAND_MADE = {"schemaVersion": 1, "deviceProperties": [], "traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": start, "dur": length,
+     "args": {"External id": start, **({"Input Dims": dims, "Input type": types} if dims else {})}}
+    for name, start, length, dims, types in (
+        ("aten::mm", 10, 5, [[4, 8], [8, 2]], ["float", "float"]),
+        ("aten::mm", 20, 7, [[4, 8], [8, 2]], ["float", "float"]),
+        ("aten::mm", 30, 40, [[64, 8], [8, 2]], ["float", "float"]),
+        ("aten::mm", 80, 1, [[4, 8], [8, 2]], ["double", "double"]),
+        ("aten::relu_", 90, 3, None, None),
+        ("Optimizer.step#SGD.step", 100, 9, [[]], [""]))]}
+
+
+def leaves(tally, folder):
+    """Kinds and shapes of operators of a trace that was written by hand, and the vectors of it."""
+    path = os.path.join(folder, "hand.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(HAND_MADE, file)
+    result = neurolens(["export", "--no-cache", path, "--to", "run.json"])
+    document = json.loads(result.stdout)
+    ops = {op["name"]: op for op in document["aggregates"]["ops"]}
+    mm = ops["aten::mm"]
+    shape = {"small": '[[4,8],[8,2]]', "large": '[[64,8],[8,2]]'}
+    tally.check("kinds of operators", [ops[name]["type"] for name in sorted(ops)] == [None, "mm", "relu_"], ops)
+    tally.check("shapes of an operator", mm["shape_count"] == 3 and [
+        [s["input_shapes"].replace(" ", ""), s["input_types"].replace(" ", ""), s["count"], s["total_ns"]]
+        for s in mm["shapes"]] == [[shape["large"], '["float","float"]', 1, 40000], [shape["small"], '["float","float"]', 2, 12000],
+                                   [shape["small"], '["double","double"]', 1, 1000]], mm)
+    tally.check("an operator without shapes", (ops["aten::relu_"]["shape_count"], ops["aten::relu_"]["shapes"]) == (0, []))
+    parts = document["fingerprint"]["parts"]
+    tally.check("items of the fingerprint", [part["part"] for part in parts] == ["op"] and
+                [(i["count"], i["total_ns"]) for i in parts[0]["items"]] == [(1, 40000), (3, 13000), (1, 9000), (1, 3000)] and
+                abs(sum(i["share"] for i in parts[0]["items"]) - 1) < 1e-12, parts)
+    tally.check("no finding is an empty list, and nothing is known of a recorder", document["findings"] == [] and
+                set(document["recorder"].values()) == {None}, document["recorder"])
+
+
+def said(tally, folder, found):
+    """Tags and notes leave the ledger with the document, and come into another one with it."""
+    first, second = ({"NEUROLENS_LEDGER": os.path.join(folder, name)} for name in ("first", "second"))
+    steps = [neurolens(words, extra=first) for words in (
+        ["init", "--ledger", first["NEUROLENS_LEDGER"]],
+        ["add", os.path.join(TESTS, PROFILES["pytorch-gpu"][0])], ["export", "@", "--to", "run.json"],
+        ["tag", "@", "feature/x", "baseline"], ["note", "@", "the clocks were fixed"], ["export", "@", "--to", "run.json"])]
+    plain, text = json.loads(steps[2].stdout), steps[5].stdout
+    document = json.loads(text)
+    structures(document, "", found)
+    run = document["run"]
+    tally.check("nothing was said", (plain["run"]["tags"], plain["run"]["notes"]) == ([], []), steps[2].describe())
+    tally.check("tags and notes leave with the document", run["tags"] == ["baseline", "feature/x"] and
+                [note["text"] for note in run["notes"]] == ["the clocks were fixed"] and run["notes"][0]["made_epoch_ns"] > 1e18, run)
+    run["tags"], run["notes"] = [], []
+    tally.check("and nothing else changes", document == plain)
+    path = os.path.join(folder, "said.run.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    tally.check("with them it is valid", neurolens(["validate", path]).status == 0)
+    other = os.path.join(TESTS, PROFILES["xla-gpu"][0])
+    for words in (["init", "--ledger", second["NEUROLENS_LEDGER"]], ["add", other], ["tag", "@", "baseline"], ["add", path]):
+        neurolens(words, extra=second)
+    again = neurolens(["export", "@", "--to", "run.json"], extra=second)
+    tally.check("they come into another ledger", again.stdout == text, again.describe())
+    means = json.loads(neurolens(["show", "baseline", "--format", "json"], extra=second).stdout)
+    tally.check("where a tag goes on meaning what it meant", os.path.basename(other) in json.dumps(means), means)
+
+
 def older(tally, version):
     """Documents of older versions are still valid, by their own schema, and read as before."""
     schema = json.loads(neurolens(["schema", "run-%d" % version]).stdout)
@@ -105,8 +171,8 @@ def older(tally, version):
         structures(json.loads(text), "", found)
         tally.check("version %d, %s: of its schema" % (version, name),
                     not [p for p, members in found.items() if members != wanted.get(p)])
-        newer = neurolens(["validate", "-"], stdin=text.replace("neurolens.run/%d" % version, "neurolens.run/3").encode())
-        tally.check("version %d, %s: not as version 3" % (version, name), newer.status == 1, newer.describe())
+        newer = neurolens(["validate", "-"], stdin=text.replace("neurolens.run/%d" % version, "neurolens.run/4").encode())
+        tally.check("version %d, %s: not as version 4" % (version, name), newer.status == 1, newer.describe())
         again = neurolens(["export", path, "--to", "run.json"])
         tally.check("version %d, %s: exported as it is" % (version, name), again.stdout == text, again.stderr)
         read = neurolens(["sql", "--no-cache", path, "SELECT count(*) FROM slices", "--format", "csv"])
@@ -136,6 +202,8 @@ def main():
         tally.check("%s: valid" % name, valid.status == 0, valid.stdout)
         if result.status == 0:
             structures(json.loads(result.stdout), "", found)
+    with tempfile.TemporaryDirectory() as folder:
+        said(tally, folder, found)
     wrong = [(path, members) for path, members in sorted(found.items())
              if members != wanted.get(path)]
     tally.check("one structure for all backends, in the schema's order (%d kinds of objects)"
@@ -146,8 +214,11 @@ def main():
                 for n in PROFILES}
     tally.check("six backends", len(backends - {None}) >= 6, backends)
     joined(tally)
+    with tempfile.TemporaryDirectory() as folder:
+        leaves(tally, folder)
     older(tally, 1)
     older(tally, 2)
+    older(tally, 3)
     tally.finish()
 
 

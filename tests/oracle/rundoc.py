@@ -52,7 +52,7 @@ class Documents:
     def __init__(self, program):
         self.program = program
         self.folder = tempfile.TemporaryDirectory(prefix="neurolens-rundoc-")
-        self.schemas = [json.loads(self.call("schema", name)[1]) for name in ("run", "run-2", "run-1")]
+        self.schemas = [json.loads(self.call("schema", name)[1]) for name in ("run", "run-3", "run-2", "run-1")]
         self.validators = {schema["properties"]["schema"]["const"]: Draft202012Validator(schema)
                            for schema in self.schemas} if Draft202012Validator else None
 
@@ -80,7 +80,7 @@ class Documents:
     def theirs(self, document):
         version = document.get("schema") if isinstance(document, dict) else None
         known = isinstance(version, str) and version in self.validators
-        validator = self.validators[version if known else "neurolens.run/3"]
+        validator = self.validators[version if known else "neurolens.run/4"]
         return sorted((pointer(error.absolute_path), error.validator)
                       for error in validator.iter_errors(document))
 
@@ -245,6 +245,59 @@ def check_aggregates(check, program, label, profile, document):
             check.fail("%s: %s: largest total first" % (label, key), "descending", totals[:5])
 
 
+def check_shapes(check, program, label, profile, document):
+    """Kinds of operators and their calls by shapes and types, from rows of SQL."""
+    rows = program.sql(profile, "SELECT o.name, o.dur, o.shapes, o.dtypes, n.type, n.input_shapes, n.input_types "
+                                "FROM ops o LEFT JOIN nodes n ON n.slice = o.slice WHERE o.dur IS NOT NULL")
+    calls, kinds = {}, {}
+    for name, length, shapes, types, kind, node_shapes, node_types in rows:
+        key = (shapes, types) if shapes or types else (node_shapes, node_types)
+        sums = calls.setdefault(name, {}).setdefault(key, [0, 0])
+        sums[0] += 1
+        sums[1] += length
+        left, colons, right = (name or "").partition("::")
+        plain = colons and right and left and all(c.isalnum() and c.isascii() or c == "_" for c in left)
+        kinds.setdefault(name, set()).add(kind or (right if plain else None))
+    wrong = []
+    for op in document["aggregates"]["ops"]:
+        expected = calls.get(op["name"], {})
+        known = any(key != (None, None) for key in expected)
+        listed = {(s["input_shapes"], s["input_types"]): [s["count"], s["total_ns"]] for s in op["shapes"]}
+        order = [-s["total_ns"] for s in op["shapes"]]
+        if op["type"] not in kinds.get(op["name"], ()) or op["shape_count"] != (len(expected) if known else 0) or \
+                len(listed) != (min(len(expected), 32) if known else 0) or order != sorted(order) or \
+                any(expected.get(key) != sums for key, sums in listed.items()):
+            wrong.append((op["name"], op["type"], op["shape_count"], op["shapes"][:2], expected))
+    if rows:
+        check.equal("%s: kinds and shapes of %d operators" % (label, len(calls)), [], wrong[:2])
+
+
+def check_judged(check, documents, label, profile, document):
+    """Findings and the fingerprint are those of the commands that answer them."""
+    answer = json.loads(documents.call("analyze", "--no-cache", profile, "--format", "json")[1])["result"]["findings"]
+    same = ("id", "cause", "severity", "title", "confidence", "cost_ns", "cost_share")
+    check.equal("%s: %d findings" % (label, len(answer)),
+                [[f[key] for key in same] + f["saving_ns"] for f in answer],
+                [[f[key] for key in same] + [f["saving_low_ns"], f["saving_high_ns"]] for f in document["findings"]])
+    print_ = json.loads(documents.call("fingerprint", "--no-cache", profile, "--format", "json")[1])["result"]
+    made = {part["part"]: part for part in document["fingerprint"]["parts"]}
+    check.equal("%s: parts of the fingerprint" % label,
+                [[p["part"], p["signature"], p["items"], p["calls"], p["total_ns"]] for p in print_["parts"]],
+                [[p["part"], p["signature"], len(p["items"]), p["calls"], p["total_ns"]]
+                 for p in document["fingerprint"]["parts"]])
+    for part in made:
+        wrong = [(theirs, ours) for theirs, ours in zip(print_[part], made[part]["items"])
+                 if any(theirs[key] != ours[key] for key in theirs) or ours["hash"] != fnv(ours["signature"])]
+        check.equal("%s: %d items of %s" % (label, len(print_[part]), part), [], wrong[:1])
+
+
+def fnv(text):
+    value = 0xcbf29ce484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001b3 & (1 << 64) - 1
+    return "%016x" % value
+
+
 def has_starts(document):
     """False when coverage says of all kernels that the file does not tell when they ran."""
     without = sum(row["count"] for row in document["coverage"]["items"]
@@ -362,6 +415,8 @@ def check_profile(check, program, documents, label, profile, name):
                 len(document["timeline"]["events"]) ==
                 program.sql(profile, "SELECT count(*) FROM slices")[0][0])
     check_aggregates(check, program, label, profile, document)
+    check_shapes(check, program, label, profile, document)
+    check_judged(check, documents, label, profile, document)
     check_devices(check, program, label, profile, document)
     check_steps(check, label, document)
     check_metrics(check, label, document)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -197,9 +198,26 @@ int nl_provenance_begin(const char *parts, char *const *argv, int count)
     return held;
 }
 
-void nl_provenance_end(const char *parts, int wait_status)
+/* Members of the document's "recorder"; others follow from what each process tells. */
+static void put_costs(FILE *out, const struct nl_recorder_report *report)
 {
     char text[32];
+    if (report->event_ps) {
+        snprintf(text, sizeof text, "%.3f", (double)report->event_ps / 1000);
+        put(out, "recorder.event_ns", text);
+    }
+    if (report->program_cpu_ns >= 0) {
+        snprintf(text, sizeof text, "%" PRId64, report->program_cpu_ns);
+        put(out, "recorder.program_cpu_ns", text);
+    }
+    snprintf(text, sizeof text, "%" PRId64, report->recorder_cpu_ns);
+    put(out, "recorder.recorder_cpu_ns", text);
+}
+
+void nl_provenance_end(const char *parts, const struct nl_recorder_report *report)
+{
+    char text[32];
+    int wait_status = report->wait_status;
     FILE *out = open_facts(parts, 0);
     if (!out)
         return;
@@ -211,5 +229,6 @@ void nl_provenance_end(const char *parts, int wait_status)
         snprintf(text, sizeof text, "SIG%.20s", name ? name : "?");
         put(out, "run.exit_signal", text);
     }
+    put_costs(out, report);
     fclose(out);
 }

@@ -9,6 +9,7 @@
 
 #include "base/job.h"
 #include "base/mem.h"
+#include "capture/recorder/recorder.h"
 
 /* Writes <parts>/.facts (store/recformat.h: NL_REC_FACTS). What cannot be found out or written is left
  * out: a recording without it is still one. Returns a descriptor that holds a lock on the file for as long as
@@ -18,7 +19,7 @@ int nl_provenance_begin(const char *parts, char *const *argv, int count);
 /* Is somebody recording into this folder now? */
 bool nl_provenance_busy(const char *parts);
 
-/* Adds how the program ended (as waitpid tells it). */
-void nl_provenance_end(const char *parts, int wait_status);
+/* Adds how the program ended, and what recording cost. */
+void nl_provenance_end(const char *parts, const struct nl_recorder_report *report);
 
 #endif

@@ -11,8 +11,7 @@
 #include <stdio.h>
 
 #define MARK    "\"neurolens.run/"
-#define VERSION "neurolens.run/3"
-#define BETWEEN "neurolens.run/2"
+#define VERSION "neurolens.run/4"
 #define OLDER   "neurolens.run/1"
 
 static int runjson_sniff(const struct nl_input *input, const char **why)
@@ -106,16 +105,18 @@ static void walk_object(struct runjson *load, struct jsonpull *reader, const cha
 static void take_version(struct runjson *load, struct jsonpull *reader)
 {
     load->version_seen = true;
-    load->newer = jsonpull_next(reader) != JSONPULL_STRING ||
-                  (!nl_str_is(reader->text, VERSION) && !nl_str_is(reader->text, BETWEEN) &&
-                   !nl_str_is(reader->text, OLDER));
+    static const char *const known[] = {VERSION, "neurolens.run/3", "neurolens.run/2", OLDER};
+    bool text = jsonpull_next(reader) == JSONPULL_STRING;
+    load->newer = true;
+    for (size_t i = 0; text && i < sizeof known / sizeof known[0]; i++)
+        load->newer = load->newer && !nl_str_is(reader->text, known[i]);
     jsonpull_skip(reader);
 }
 
 static void walk(struct runjson *load)
 {
-    static const char *const objects[] = {"run",        "hardware", "software", "workload",
-                                          "aggregates", "coverage", "timeline"};
+    static const char *const objects[] = {"run",      "hardware",   "software", "workload",
+                                          "recorder", "aggregates", "coverage", "timeline"};
     struct jsonpull reader;
     jsonpull_memory(&reader, load->file.bytes, load->file.size, 0);
     if (jsonpull_next(&reader) == JSONPULL_OBJECT)
