@@ -531,8 +531,9 @@ def crc32c(data):
     return ((value >> 15 | value << 17) + 0xa282ead8) & 0xffffffff
 
 
-def tensorboard(name, profile):
-    with open(export(profile, "tensorboard", name + ".tfevents")[0], "rb") as file:
+def read_events(path):
+    """Scalars by tag and step, the report, and the first event of TensorBoard's file."""
+    with open(path, "rb") as file:
         data = file.read()
     at, events = 0, []
     while at < len(data):
@@ -551,10 +552,15 @@ def tensorboard(name, profile):
             scalars[value[1].decode(), event.get(2, 0)] = struct.unpack("<f", tensor[5])[0]
         else:
             text = tensor[8].decode()
+    return scalars, text, events[0]
+
+
+def tensorboard(name, profile):
+    scalars, text, head = read_events(export(profile, "tensorboard", name + ".tfevents")[0])
     steps = sql(profile, 'SELECT "index" AS i, dur, rank FROM steps')
     told = [v for (tag, _), v in scalars.items() if tag.startswith("step_time_ms")]
     tally.check("tensorboard %s: %d scalars, lengths of marked steps among them" % (name, len(scalars)),
-                events[0][3] == b"brain.Event:2" and
+                head[3] == b"brain.Event:2" and
                 all(any(abs(v - r["dur"] / 1e6) < 1e-3 for v in told) for r in steps), str(told[:5]))
     tally.check("tensorboard %s: the report is Markdown" % name, text is not None and text.startswith("#") and
                 "|" in text, str(text)[:200])
@@ -988,4 +994,5 @@ def main():
     tally.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/pagecall.h"
 #include "cli/progress.h"
+#include "export/absent.h"
 #include "export/export.h"
 
 #define RUN_DOCUMENT   "run.json"
@@ -18,7 +19,7 @@
 
 /* Names that --to takes, for completion. */
 static const char *const export_names[] = {RUN_DOCUMENT, PAGE,
-#define NL_EXPORTER(identifier, name, ending, shape, doc) name,
+#define NL_EXPORTER(identifier, name, ending, shape, lacks, doc) name,
 #include "export/exporters.def"
 #undef NL_EXPORTER
                                            NULL};
@@ -29,7 +30,7 @@ const struct nl_option nl_export_options[] = {
     {"table", 0, NL_OPTION_TEXT, TARGET(table), "NAME",
      "only this table, such as kernels, as one file", NULL},
     {"of", 0, NL_OPTION_TEXT, TARGET(of), "EVENT",
-     "folded: which stacks, such as cycles or 'device time'", NULL},
+     "folded, callgrind: which stacks, such as cycles or 'device time'", NULL},
     {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
      "list at most N events in the timeline, or all (default 20000)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
@@ -64,6 +65,28 @@ static bool is_page(const struct nl_call *call)
     return strcmp(call->settings.to, PAGE) == 0;
 }
 
+/* Options that say something about another format than the one that is written. */
+static bool check_options(const struct nl_settings *settings, const struct nl_exporter *exporter,
+                          struct nl_err *err)
+{
+    const char *name = settings->to;
+    bool run = strcmp(name, RUN_DOCUMENT) == 0;
+    if (settings->format != NL_FORMAT_TEXT && !(run && settings->format == NL_FORMAT_JSON))
+        return nl_fail(err, NL_USAGE,
+                       "--format is for answers; --to alone names the format of an export: leave "
+                       "--format out");
+    if (settings->of && strcmp(name, "folded") != 0 && strcmp(name, "callgrind") != 0)
+        return nl_fail(err, NL_USAGE,
+                       "--of is for --to folded and callgrind, which hold one kind of stacks");
+    if (!run && (settings->events || settings->set.count))
+        return nl_fail(err, NL_USAGE, "--events and --set are for --to run.json");
+    if (!run && settings->table && (!exporter || exporter->shape != NL_EXPORT_TABLES))
+        return nl_fail(err, NL_USAGE,
+                       "--table is for --to csv, parquet and arrow; %s has no tables to choose",
+                       name);
+    return true;
+}
+
 /* *exporter is NULL for run.json and html. */
 static bool find_format(const struct nl_settings *settings, const struct nl_exporter **exporter,
                         struct nl_err *err)
@@ -73,13 +96,11 @@ static bool find_format(const struct nl_settings *settings, const struct nl_expo
     *exporter = name ? nl_exporter_find(name) : NULL;
     if (!name || (!run && !*exporter && strcmp(name, PAGE) != 0))
         return unknown_format(name, err);
+    if (!check_options(settings, *exporter, err))
+        return false;
     if (run)
         return settings->table ? nl_fail(err, NL_USAGE, "--table: run.json has no tables")
                                : nl_export_run_options(settings, err);
-    if (settings->events || settings->set.count)
-        return nl_fail(err, NL_USAGE, "--events and --set are for --to run.json");
-    if (settings->table && (!*exporter || (*exporter)->shape != NL_EXPORT_TABLES))
-        return nl_fail(err, NL_USAGE, "--table: %s is one file of events, not of tables", name);
     return true;
 }
 
@@ -133,8 +154,10 @@ static bool load_and_write(const struct nl_call *call, const struct nl_exporter 
         export.csv_safe = call->settings.csv_safe;
         done = exporter->write(&export, err);
         nl_progress_quiet(call->progress);
-        if (done)
+        if (done) {
+            nl_export_count_absent(&export, exporter->lacks);
             tell_lost(call, exporter, &export);
+        }
         nl_export_release(&export);
     }
     nl_trace_free(trace);

@@ -367,24 +367,16 @@ static void count_lost(struct writer *writer)
 {
     struct nl_export *export = writer->export;
     const struct nl_trace *trace = writer->trace;
-    uint64_t samples = 0, stacks = 0, open = 0, ranks = 0, frees = 0;
-    for (uint32_t i = 0; i < trace->sample.rows; i++)
-        samples += nl_export_picks_moment(export, trace->sample.lane[i], trace->sample.ts[i]);
-    for (uint32_t i = 0; i < trace->slicestack.rows; i++)
-        stacks += nl_export_picks(export, trace->slicestack.slice[i]);
+    uint64_t open = 0, ranks = 0, frees = 0;
     for (uint32_t i = 0; i < trace->slice.rows; i++)
         open += trace->slice.flags[i] & NL_SLICE_CLAMPED && nl_export_picks(export, i);
     for (uint32_t i = 0; i < trace->process.rows; i++)
         ranks += trace->process.rank[i] != NL_NULL_I64;
     for (uint32_t i = 0; i < trace->memory.rows; i++)
         frees += trace->memory.lane[i] == NL_NULL_ROW;
-    nl_export_lost(export, samples, "samples of call stacks (--to folded and pprof hold them)");
-    nl_export_lost(export, stacks, "call stacks of slices");
     nl_export_lost(export, open, "slices without an end: they end with the trace");
     nl_export_lost(export, ranks > 1 ? ranks : 0, "ranks, but for the names of processes");
     nl_export_lost(export, frees, "allocations of no thread");
-    nl_export_lost(export, trace->metric.rows, "hardware metrics of kernels");
-    nl_export_lost(export, trace->call.rows, "sums of function calls");
 }
 
 bool nl_export_chrome(struct nl_export *export, struct nl_err *err)

@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#include "export/absent.h"
+
 const struct nl_exporter nl_exporters[] = {
-#define NL_EXPORTER(identifier, name, ending, shape, doc)                                          \
-    {name, ending, NL_EXPORT_##shape, nl_export_##identifier, doc},
+#define NL_EXPORTER(identifier, name, ending, shape, lacks, doc)                                   \
+    {name, ending, NL_EXPORT_##shape, lacks, nl_export_##identifier, doc},
 #include "export/exporters.def"
 #undef NL_EXPORTER
-    {NULL, NULL, NL_EXPORT_FILE, NULL, NULL}};
+    {NULL, NULL, NL_EXPORT_FILE, 0, NULL, NULL}};
 
 const struct nl_exporter *nl_exporter_find(const char *name)
 {

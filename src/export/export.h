@@ -53,6 +53,7 @@ struct nl_exporter {
     const char *name;   /* what --to takes */
     const char *ending; /* of file names: ".pftrace" */
     enum nl_export_shape shape;
+    unsigned lacks; /* NL_LACKS_…: what it has no place for (absent.h) */
     bool (*write)(struct nl_export *export, struct nl_err *err);
     const char *doc; /* a line for help */
 };
@@ -60,7 +61,7 @@ struct nl_exporter {
 extern const struct nl_exporter nl_exporters[]; /* ends with a NULL name */
 const struct nl_exporter *nl_exporter_find(const char *name);
 
-#define NL_EXPORTER(identifier, name, ending, shape, doc)                                          \
+#define NL_EXPORTER(identifier, name, ending, shape, lacks, doc)                                   \
     NL_MUST_CHECK bool nl_export_##identifier(struct nl_export *export, struct nl_err *err);
 #include "export/exporters.def"
 #undef NL_EXPORTER

@@ -492,15 +492,6 @@ static void tell_lost(struct writer *writer)
     }
     nl_export_lost(export, writer->who.renumbered,
                    "numbers of processes and threads (used twice, or above 24 bits)");
-    nl_export_lost(export, trace->op.rows, "shapes and types of operators");
-    nl_export_lost(export, trace->collective.rows, "sizes of collectives");
-    nl_export_lost(export, trace->sample.rows, "samples of call stacks");
-    nl_export_lost(export, trace->slicestack.rows, "call stacks of slices");
-    nl_export_lost(export, trace->flow.rows, "flows other than launches");
-    nl_export_lost(export, trace->counter.rows, "values of counters");
-    nl_export_lost(export, trace->memory.rows, "allocations");
-    nl_export_lost(export, trace->metric.rows, "hardware metrics of kernels");
-    nl_export_lost(export, trace->call.rows, "sums of function calls");
 }
 
 static void write_all(struct writer *writer)

@@ -298,12 +298,6 @@ static void tell_lost(const struct spans *spans)
                        nl_arena_format(&export->arena,
                                        "%s beyond %u spans (a window has room for more)",
                                        names[level], SPANS_MOST));
-    nl_export_lost(export, spans->trace->sample.rows, "samples of call stacks");
-    nl_export_lost(export, spans->trace->slicestack.rows, "call stacks of slices");
-    nl_export_lost(export, spans->trace->flow.rows, "flows (launches are parents)");
-    nl_export_lost(export, spans->trace->memory.rows, "allocations");
-    nl_export_lost(export, spans->trace->metric.rows, "hardware metrics of kernels");
-    nl_export_lost(export, spans->trace->call.rows, "sums of function calls");
 }
 
 bool otlp_spans(struct otlp_writer *writer, struct nl_err *err)

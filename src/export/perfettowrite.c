@@ -134,22 +134,6 @@ static bool write_parts(struct perfetto_writer *writer, struct nl_err *err)
                             writer, err);
 }
 
-/* What has no place in the file. */
-static void count_lost(struct perfetto_writer *writer)
-{
-    struct nl_export *export = writer->export;
-    const struct nl_trace *trace = writer->trace;
-    uint64_t samples = 0, stacks = 0;
-    for (uint32_t i = 0; i < trace->sample.rows; i++)
-        samples += nl_export_picks_moment(export, trace->sample.lane[i], trace->sample.ts[i]);
-    for (uint32_t i = 0; i < trace->slicestack.rows; i++)
-        stacks += nl_export_picks(export, trace->slicestack.slice[i]);
-    nl_export_lost(export, samples, "samples of call stacks (--to folded and pprof hold them)");
-    nl_export_lost(export, stacks, "call stacks of slices");
-    nl_export_lost(export, trace->metric.rows, "hardware metrics of kernels");
-    nl_export_lost(export, trace->call.rows, "sums of function calls");
-}
-
 bool nl_export_perfetto(struct nl_export *export, struct nl_err *err)
 {
     struct perfetto_writer writer = {.export = export, .trace = export->trace};
@@ -162,7 +146,6 @@ bool nl_export_perfetto(struct nl_export *export, struct nl_err *err)
     find_texts(&writer);
     find_memory(&writer);
     find_parts(&writer);
-    count_lost(&writer);
     bool done = perfetto_write_head(&writer, err) && write_parts(&writer, err);
     nl_walk_parts_release(&writer.walk);
     nl_attributes_release(&writer.attributes);

@@ -232,9 +232,6 @@ bool nl_export_speedscope(struct nl_export *export, struct nl_err *err)
     }
     json_raw(&writer.out, "]}\n");
     flush(&writer);
-    nl_export_lost(export, export->trace->flow.rows, "flows");
-    nl_export_lost(export, export->trace->counter.rows, "values of counters");
-    nl_export_lost(export, export->trace->memory.rows, "allocations");
     nl_stackfold_release(&writer.fold);
     nl_tracks_release(&writer.tracks);
     nl_walk_parts_release(&writer.walk);

@@ -53,6 +53,19 @@ static const void *stored(const struct nl_trace *trace, enum nl_table_id table, 
     return def && def->hop == NL_HOP_NONE ? nl_trace_column(trace, def) : NULL;
 }
 
+/* A step that began before the window and goes on in it, as its slice. */
+static bool picks_step(const struct nl_export *export, uint32_t row)
+{
+    const struct nl_step_table *step = &export->trace->step;
+    int64_t end, dur = step->dur[row] == NL_NULL_I64 ? 0 : step->dur[row];
+    if (__builtin_add_overflow(step->ts[row], dur, &end))
+        end = INT64_MAX;
+    if (step->ts[row] >= export->scope.start || dur == 0)
+        return nl_export_picks_moment(export, step->lane[row], step->ts[row]);
+    return end > export->scope.start &&
+           (step->lane[row] == NL_NULL_ROW || nl_scope_lane(&export->scope, step->lane[row]));
+}
+
 static bool picks(const struct row_picker *picker, uint32_t row)
 {
     const struct nl_export *export = picker->export;
@@ -67,12 +80,34 @@ static bool picks(const struct row_picker *picker, uint32_t row)
         uint32_t lane = series == NL_NULL_ROW ? NL_NULL_ROW : trace->series.lane[series];
         return nl_export_picks_moment(export, lane, trace->counter.ts[row]);
     }
+    if (picker->table == NL_T_step)
+        return picks_step(export, row);
     if (picker->slice)
         return picker->slice[row] == NL_NULL_ROW || nl_export_picks(export, picker->slice[row]);
     if (picker->ts)
         return nl_export_picks_moment(export, picker->lane ? picker->lane[row] : NL_NULL_ROW,
                                       picker->ts[row]);
     return true;
+}
+
+static struct row_picker make_picker(const struct nl_export *export, enum nl_table_id table)
+{
+    return (struct row_picker){.export = export,
+                               .table = table,
+                               .slice = stored(export->trace, table, "slice"),
+                               .lane = stored(export->trace, table, "lane"),
+                               .ts = stored(export->trace, table, "ts")};
+}
+
+uint32_t nl_table_view_count(const struct nl_export *export, enum nl_table_id table)
+{
+    uint32_t rows = nl_trace_rows(export->trace, table), count = 0;
+    if (export->scope.everything)
+        return rows;
+    struct row_picker picker = make_picker(export, table);
+    for (uint32_t row = 0; row < rows; row++)
+        count += picks(&picker, row);
+    return count;
 }
 
 static void pick_rows(struct nl_table_view *view, enum nl_table_id table, uint32_t **rows_room)
@@ -83,11 +118,7 @@ static void pick_rows(struct nl_table_view *view, enum nl_table_id table, uint32
     view->row_count = rows;
     if (view->export->scope.everything || !rows)
         return;
-    struct row_picker picker = {.export = view->export,
-                                .table = table,
-                                .slice = stored(trace, table, "slice"),
-                                .lane = stored(trace, table, "lane"),
-                                .ts = stored(trace, table, "ts")};
+    struct row_picker picker = make_picker(view->export, table);
     uint32_t *picked = nl_alloc((size_t)rows * sizeof *picked), count = 0;
     for (uint32_t row = 0; row < rows; row++)
         if (picks(&picker, row))

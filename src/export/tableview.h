@@ -64,6 +64,8 @@ struct nl_table_view {
  * it is not NULL. */
 void nl_table_view_make(struct nl_table_view *view, const struct nl_export *export,
                         enum nl_table_id table, uint32_t **rows_room);
+/* How many rows of a table the window has. */
+uint32_t nl_table_view_count(const struct nl_export *export, enum nl_table_id table);
 /* Takes the result. */
 void nl_table_view_of_result(struct nl_table_view *view, const struct nl_export *export,
                              struct nl_result *result);

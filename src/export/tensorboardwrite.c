@@ -162,6 +162,8 @@ static bool write_report(struct writer *writer, struct nl_err *err)
     bool done = memory && nl_view_md.render_report(memory, profile, report, &view, err);
     if (memory)
         fclose(memory);
+    if (done && len > REPORT_MOST)
+        nl_export_lost(export, len - REPORT_MOST, "bytes at the end of the report");
     if (done)
         write_text(writer, "report", (struct nl_str){text, len < REPORT_MOST ? len : REPORT_MOST});
     nl_free(text);
