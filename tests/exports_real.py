@@ -349,8 +349,10 @@ def go_pprof(name, profile):
     if name != "h100":
         return
     path = export(profile, "pprof", name + ".pb.gz")
+    # Go compiles pprof at its first use (30 s): once per build folder, not in every scratch home.
+    cache = os.environ.get("GOCACHE") or os.path.join(ROOT, "build", "go-cache")
     done = subprocess.run(["go", "tool", "pprof", "-top", "-unit=ns", "-nodecount=5", path], timeout=300,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, HOME=scratch()))
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, HOME=scratch(), GOCACHE=cache))
     text = done.stdout.decode()
     total = sql(profile, "SELECT sum(dur) FROM slices WHERE kind IN ('kernel', 'memcpy', 'memset')")[1][0][0]
     tally.check("go tool pprof %s: total %d ns" % (name, total), str(total) in text, text[:800])
