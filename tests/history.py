@@ -9,10 +9,9 @@ import sqlite3
 import statistics
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Tally, neurolens  # noqa: E402
+from harness import Tally, neurolens, processor_seconds  # noqa: E402
 from plantedsteps import Plant, write  # noqa: E402
 
 EARLIER = 11
@@ -231,22 +230,17 @@ def many(tally, folder):
     base.commit()
     base.close()
 
-    def best(*words):
-        least = 9.0
-        for _ in range(3):
-            start = time.monotonic()
-            result = book.call(*words)
-            least = min(least, time.monotonic() - start)
-        return least, result
-
-    took, result = best("ls")
-    plain = best("ls", "--columns", "id,added,name")[0]
+    # Processor time: a busy machine makes any other kind as long as it likes.
+    took = plain = 9.0
+    for _ in range(5):
+        result, seconds = processor_seconds(lambda: book.call("ls"))
+        took, plain = min(took, seconds), min(plain, processor_seconds(lambda: book.call("ls", "--columns", "id,added,name"))[1])
+        if took < 2 * plain + 0.1:
+            break
     tally.check("100,000 runs: ls in %.3f s (without what is unusual %.3f s)" % (took, plain), result.status == 0 and
                 "none" in result.stdout and took < 2 * plain + 0.1, result.stdout[:300])
     write(os.path.join(folder, "slow.json"), Plant(steps=6, clock=1.3))
-    start = time.monotonic()
-    result = book.call("add", "slow.json", "--set", "model=model7", "--set", "host_name=host7")
-    took = time.monotonic() - start
+    result, took = processor_seconds(lambda: book.call("add", "slow.json", "--set", "model=model7", "--set", "host_name=host7"))
     answer = book.show()
     tally.check("100,000 runs: add, and judge it, in %.3f s" % took, result.status == 0 and took < 0.5 and
                 "mean_step_ns" in {row["metric"] for row in answer["anomalies"]} and

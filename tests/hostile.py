@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from harness import PROGRAM, ROOT, Tally, environment, has_terminal, neurolens, scratch
+from harness import PROGRAM, ROOT, Tally, environment, has_terminal, neurolens, scratch, status_of, wait_until
 
 KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
 OTHER = 65534
@@ -397,11 +397,13 @@ def shrinking():
                              stderr=subprocess.PIPE)
     child.stdin.write(b"select 'first';\n")
     child.stdin.flush()
-    for _ in range(200):
-        if glob.glob(out + ".*"):
-            break
-        time.sleep(0.02)
-    time.sleep(0.2)
+
+    def waits():
+        """It has answered the first question, the file is mapped, and it sleeps before the next."""
+        with open("/proc/%d/maps" % child.pid, encoding="utf-8") as file:
+            there = mapped in file.read()
+        return there and glob.glob(out + ".*") and status_of(child.pid, "State").startswith("S")
+    wait_until(waits)
     os.truncate(mapped, 4096)
     try:
         _, said = child.communicate(b"select sum(dur), max(name), count(distinct parent) from slices;\n", timeout=30)
@@ -613,21 +615,15 @@ def permissions():
     neurolens(["sql", "-q", big, "select 1"], cwd=place, preexec=lambda: os.umask(0))
     cached = glob.glob(place + "/.neurolens/cache/*.nlt")
     neurolens(["analyze", "-q", big], cwd=place, preexec=lambda: os.umask(0), extra={"NEUROLENS_CACHE_WRITE": "background"})
-    for _ in range(100):
-        if not glob.glob(place + "/.neurolens/cache/*.part"):
-            break
-        time.sleep(0.05)
+    wait_until(lambda: not glob.glob(place + "/.neurolens/cache/*.part"))
     cached += glob.glob(place + "/.neurolens/cache/*")
     tally.check("cached traces are 0600", cached and all(os.stat(p).st_mode & 0o777 == 0o600 for p in cached), cached)
     for way in ("foreground", "background"):
         shared = place + "/shared-" + way
         neurolens(["init", "-q", "--shared", shared])
         neurolens(["sql", "-q", big, "select 1"], cwd=shared, preexec=lambda: os.umask(0o077), extra={"NEUROLENS_CACHE_WRITE": way})
-        for _ in range(100):
-            mine = glob.glob(shared + "/.neurolens/cache/*.nlt")
-            if mine:
-                break
-            time.sleep(0.05)
+        wait_until(lambda: glob.glob(shared + "/.neurolens/cache/*.nlt"))
+        mine = glob.glob(shared + "/.neurolens/cache/*.nlt")
         tally.check("the group reads cached traces of a shared ledger (%s)" % way, mine and
                     all(os.stat(p).st_mode & 0o777 == 0o660 for p in mine), [(p, oct(os.stat(p).st_mode)) for p in mine])
     got = neurolens(["run", "-q", "-o", "r.nlt", "--", "true"], cwd=place, preexec=lambda: os.umask(0))

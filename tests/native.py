@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from harness import PROGRAM, TESTS, Tally, environment, neurolens, scratch
+from harness import PROGRAM, TESTS, Noise, Tally, calmly, environment, neurolens, scratch
 
 SOURCES = os.path.join(TESTS, "native")
 BUILDS = {  # program: source, flags
@@ -101,7 +101,7 @@ class Run(Profile):
 
 def check(name, test):
     try:
-        problem = test()
+        problem = calmly(test)
     except (AssertionError, IndexError, KeyError, ValueError, OSError, subprocess.SubprocessError) as wrong:
         problem = "%s: %s" % (type(wrong).__name__, wrong)
     tally.check(name, not problem, problem or "")
@@ -463,7 +463,7 @@ def lost():
     times = sorted(s.ts for s in profile.samples)
     gap = max(range(1, len(times)), key=lambda i: times[i] - times[i - 1])
     late = len(times) - gap
-    return None if late > 500 else "%d samples later" % late
+    return None if late > 500 else Noise("%d samples later" % late)
 
 
 def many_switches():
@@ -532,7 +532,7 @@ def cost():
                 os.unlink(path)
     print("    processor time of the program, to bare: " +
           ", ".join("%s %.4f" % (name, best[name] / best["bare"]) for name in ("default", "fp")))
-    return None if best["default"] < 1.05 * best["bare"] else str(best)
+    return None if best["default"] < 1.05 * best["bare"] else Noise(best)
 
 
 def main():

@@ -10,13 +10,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import time
 
 import onnxmodel
-from harness import ROOT, TESTS, Tally, neurolens, one_line_error, scratch
+from harness import ROOT, TESTS, Tally, catches, least, neurolens, one_line_error, scratch, wait_until
 
 tally = Tally("profile")
 PYTHON = os.path.join(ROOT, "build", "venv-frameworks", "bin", "python")
@@ -114,26 +115,36 @@ def faults(mock):
 
 
 def endless(mock):
-    started = time.monotonic()
-    result = profile("several", "--library", mock, "--timeout", "1s", MOCK="endless")
-    took = time.monotonic() - started
-    tally.check("an endless run is ended", result.status == 5 and took < 5 and
-                "was not done in 1 s, while warming up; --timeout" in result.stderr and
-                not left_behind(), "%.1f s\n%s" % (took, result.describe()))
+    results = []
+
+    def took():
+        started = time.monotonic()
+        results.append(profile("several", "--library", mock, "--timeout", "1s", MOCK="endless"))
+        return time.monotonic() - started
+    soonest = least(took, 5)
+    tally.check("an endless run is ended", all(result.status == 5 and "was not done in 1 s, while warming up; --timeout" in result.stderr
+                                               for result in results) and soonest < 5 and not left_behind(),
+                "%.1f s\n%s" % (soonest, results[-1].describe()))
 
 
 def interrupt(mock):
-    process = subprocess.Popen([os.environ.get("NEUROLENS", os.path.join(ROOT, "build/neurolens")),
-                                "profile", model("several"), "--library", mock, "--ledger", ledger()],
-                               env=dict(os.environ, MOCK="endless", TMPDIR=scratch()),
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(0.5)
-    process.terminate()
-    started = time.monotonic()
-    process.communicate(timeout=20)
-    took = time.monotonic() - started
-    tally.check("a signal ends it within 0.2 s", process.returncode in (130, 143) and took < 0.4 and
-                not left_behind(), "%s after %.2f s, left %s" % (process.returncode, took, left_behind()))
+    statuses = []
+
+    def took():
+        process = subprocess.Popen([os.environ.get("NEUROLENS", os.path.join(ROOT, "build/neurolens")),
+                                    "profile", model("several"), "--library", mock, "--ledger", ledger()],
+                                   env=dict(os.environ, MOCK="endless", TMPDIR=scratch()),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_until(lambda: catches(process.pid, signal.SIGTERM) or process.poll() is not None)
+        time.sleep(0.3)
+        process.terminate()
+        started = time.monotonic()
+        process.communicate(timeout=20)
+        statuses.append(process.returncode)
+        return time.monotonic() - started
+    soonest = least(took, 0.4)
+    tally.check("a signal ends it within 0.2 s", all(status in (130, 143) for status in statuses) and soonest < 0.4 and
+                not left_behind(), "%s after %.2f s, left %s" % (statuses, soonest, left_behind()))
 
 
 def rows(result, table):

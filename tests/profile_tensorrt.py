@@ -245,11 +245,14 @@ def mock_pid():
 
 
 def hanging():
-    started = time.monotonic()
-    result = profile("net.onnx", "hang", "--timeout", "1s")
-    took = time.monotonic() - started
-    tally.check("a hanging trtexec is ended", result.status == 5 and took < 10 and
-                "trtexec was not done in 1 s; --timeout" in result.stderr and is_gone(mock_pid()) and
+    for seconds in (1, 4, 16):  # on a busy machine the stand-in may need more than one to begin
+        started = time.monotonic()
+        result = profile("net.onnx", "hang", "--timeout", "%ds" % seconds)
+        took = time.monotonic() - started
+        if os.path.exists(in_scratch("words.pid")) and took < seconds + 9:
+            break
+    tally.check("a hanging trtexec is ended", result.status == 5 and took < seconds + 9 and
+                "trtexec was not done in %d s; --timeout" % seconds in result.stderr and is_gone(mock_pid()) and
                 not left_behind(), "%.1f s\n%s" % (took, result.describe()))
     for number in (signal.SIGTERM, signal.SIGKILL):
         os.remove(in_scratch("words.pid"))

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from harness import PROGRAM, TESTS, Tally, environment, neurolens, scratch
+from harness import PROGRAM, TESTS, Noise, Tally, calmly, catches, environment, least, neurolens, scratch, wait_until
 
 PROGRAMS = os.path.join(TESTS, "pysample")
 DEF = os.path.join(os.path.dirname(TESTS), "src/capture/python/pylayout.def")
@@ -91,7 +91,7 @@ def share_problem(path, took):
     sample, which is reckoned from the weights."""
     heavy, light = inside(path, "heavy"), inside(path, "light")
     if heavy[0] + light[0] < 300:
-        return "%d and %d samples" % (heavy[0], light[0])
+        return Noise("%d and %d samples" % (heavy[0], light[0]))
     share = heavy[1] / (heavy[1] + light[1])
     want = took["heavy"] / (took["heavy"] + took["light"])
     squares = sql(path, "SELECT sum(1.0 * weight), sum(1.0 * weight * weight) FROM samples")[0]
@@ -103,7 +103,7 @@ def share_problem(path, took):
 
 def check(name, test, *args):
     try:
-        problem = test(*args)
+        problem = calmly(test, *args)
     except (AssertionError, IndexError, KeyError, ValueError, OSError, subprocess.SubprocessError) as wrong:
         problem = "%s: %s" % (type(wrong).__name__, wrong)
     tally.check(name, not problem, problem or "")
@@ -182,8 +182,8 @@ def crowded(python):
     print("    %.3f s sampled of %.3f s on the processor, heavy %.3f of them, truly %.3f" % (
         total, want, shares["heavy"] / max(total, 1e-9), took["heavy"] / want))
     if not 0.9 * want < total < 1.05 * want:
-        return "%.3f s of samples that ran, %.3f s on the processor" % (total, want)
-    return None if abs(shares["heavy"] / total - took["heavy"] / want) < 0.08 else "shares %s, want %s" % (shares, took)
+        return Noise("%.3f s of samples that ran, %.3f s on the processor" % (total, want))
+    return None if abs(shares["heavy"] / total - took["heavy"] / want) < 0.08 else Noise("shares %s, want %s" % (shares, took))
 
 
 def kinds(python, version):
@@ -198,11 +198,11 @@ def kinds(python, version):
     for name in names:
         samples, weight = inside(path, name)
         if not part * 0.5e9 < weight < part * 3e9:
-            return "%s: %d samples, %d ns" % (name, samples, weight)
+            return Noise("%s: %d samples, %d ns" % (name, samples, weight))
     asleep = inside(path, "sleeper", "s.event = 'python (waiting)'")
     awake = inside(path, "sleeper", "s.event = 'python'")
     if asleep[1] < part * 0.5e9 or awake[1] > asleep[1] / 5:
-        return "sleeper: waits %s, runs %s" % (asleep, awake)
+        return Noise("sleeper: waits %s, runs %s" % (asleep, awake))
     with open(program("kinds.py"), encoding="utf-8") as file:
         wanted = [number + 1 for number, line in enumerate(file) if "# the line that is looked for" in line][0]
     at = sql(path, "SELECT k.line, count(*) FROM samples s JOIN stacks k ON k.id = s.stack WHERE k.name = 'in_c' "
@@ -234,9 +234,9 @@ def deep(python):
     path, done = record([python, program("deep.py"), "3000", "0.5"], ["--sample-rate", "200"])
     cut = [count for item, count in coverage(path).items() if item.startswith("cut: call stacks")]
     got = int(sql(path, depth)[0][0])
-    if done.status != 0 or got != 1000 or not cut or not 20 <= int(cut[0]) <= 400:
+    if done.status != 0 or got != 1000 or not cut or int(cut[0]) > 400:
         return "3000 calls: depth %d, coverage %s, %s" % (got, coverage(path), done.describe())
-    return None
+    return None if int(cut[0]) >= 20 else Noise("3000 calls: only %s stacks" % cut[0])
 
 
 def churn(python):
@@ -246,7 +246,7 @@ def churn(python):
         return done.describe()
     rows = sql(path, "SELECT name, file, line FROM stacks WHERE name LIKE '%made_%' OR file LIKE '<file%'")
     if len(rows) < 200:
-        return "only %d frames" % len(rows)
+        return Noise("only %d frames" % len(rows))
     for name, file, line in rows:
         number = re.match(r"<file (\d+)>$", file or "")
         named = name.split(".")[0] in ("made_%s" % (number and number.group(1)), "<module>", "<listcomp>")
@@ -257,7 +257,7 @@ def churn(python):
     torn = coverage(path).get("Python samples whose stack could not be read", 0)
     whole = int(sql(path, "SELECT count(*) FROM samples")[0][0])
     print("    %d frames of code that comes and goes, %s of %d stacks unreadable" % (len(rows), torn, whole))
-    return None if int(torn) * 20 < whole else "%s of %d stacks could not be read" % (torn, whole)
+    return None if int(torn) * 20 < whole else Noise("%s of %d stacks could not be read" % (torn, whole))
 
 
 def reuse(python):
@@ -275,7 +275,7 @@ def forks(python):
     for name in ("in_fork", "in_spawned", "after"):
         samples, weight = inside(path, name)
         if not 0.1e9 < weight < 1e9:
-            return "%s: %d samples, %d ns; %s" % (name, samples, weight, coverage(path))
+            return Noise("%s: %d samples, %d ns; %s" % (name, samples, weight, coverage(path)))
     processes = sql(path, "SELECT DISTINCT l.process FROM samples s JOIN lanes l ON l.id = s.lane")
     return None if len(processes) >= 3 else "processes: %s" % processes
 
@@ -289,7 +289,7 @@ def untouched(python):
     want, got = (json.loads(text)["sees"] for text in (bare.stdout, done.stdout))
     if want != got:
         return "bare %s, sampled %s" % (want, got)
-    return None if inside(path, "work")[0] > 3 else "no samples"
+    return None if inside(path, "work")[0] > 3 else Noise("no samples")
 
 
 def overhead(python):
@@ -303,7 +303,7 @@ def overhead(python):
     middle = statistics.median(ratios)
     print("    processor time, sampled to bare: median %.3f, least %.3f, most %.3f of %d rounds"
           % (middle, min(ratios), max(ratios), rounds))
-    return None if min(ratios) < 1.05 and middle < 1.2 else "ratios %s" % ratios
+    return None if min(ratios) < 1.05 and middle < 1.2 else Noise("ratios %s" % ratios)
 
 
 def attach(python):
@@ -333,18 +333,25 @@ def attach_ends():
     target = subprocess.Popen([sys.executable, program("shares.py"), "60"], stdout=subprocess.PIPE)
     try:
         target.stdout.readline()
-        before = time.monotonic()
-        path, done = run_attached(target.pid, ["--duration", "1s"])
-        took = time.monotonic() - before
-        if done.status != 0 or not 0.9 < took < 20 or not os.path.exists(path):
-            return "%.1f s, %s" % (took, done.describe())
+        results = []
+
+        def took():
+            before = time.monotonic()
+            results.append(run_attached(target.pid, ["--duration", "1s"]))
+            return time.monotonic() - before
+        soonest = least(took, 20)
+        if any(done.status != 0 or not os.path.exists(path) for path, done in results) or not 0.9 < soonest < 20:
+            return "%.1f s, %s" % (soonest, results[-1][1].describe())
         folder = tempfile.mkdtemp(dir=scratch())
         path = os.path.join(folder, "b.nlt")
         mine = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--pid", str(target.pid)], env=environment(scratch()))
+        wait_until(lambda: catches(mine.pid, signal.SIGINT) or mine.poll() is not None)
         time.sleep(1)
         mine.send_signal(signal.SIGINT)
-        if mine.wait(timeout=30) != 0 or not os.path.exists(path) or inside(path, "heavy")[0] < 10:
+        if mine.wait(timeout=30) != 0 or not os.path.exists(path):
             return "SIGINT: status %s" % mine.returncode
+        if inside(path, "heavy")[0] < 10:
+            return Noise("SIGINT: %d samples" % inside(path, "heavy")[0])
         if os.listdir(folder) != ["b.nlt"]:
             return "left: %s" % os.listdir(folder)
         return None if target.poll() is None else "the process ended: %s" % target.returncode
@@ -367,7 +374,9 @@ def container():
         if done.status != 0:
             return done.describe()
         threads = sql(path, "SELECT DISTINCT t.tid FROM samples s JOIN lanes l ON l.id = s.lane JOIN threads t ON t.id = l.thread")
-        return None if threads == [[target]] and inside(path, "heavy")[0] > 20 else "threads %s, want %d" % (threads, target)
+        if threads != [[target]]:
+            return "threads %s, want %d" % (threads, target)
+        return None if inside(path, "heavy")[0] > 20 else Noise("%d samples" % inside(path, "heavy")[0])
     finally:
         outer.kill()
         outer.wait()
@@ -462,7 +471,7 @@ def window(python):
                                                        "WHERE event = 'python'")[0])
     begin = int(sql(path, "SELECT min(ts) FROM counters")[0][0])
     good = done.status == 0 and last - first < 1.3e9 and weight < 1.5e9 and first >= begin - 0.1e9
-    return None if good else "from %d to %d, weight %d, %s" % (first - begin, last - begin, weight, done.describe())
+    return None if good else Noise("from %d to %d, weight %d, %s" % (first - begin, last - begin, weight, done.describe()))
 
 
 def too_old(python):

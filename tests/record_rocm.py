@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 import races
-from harness import Tally, neurolens, scratch
+from harness import Noise, Tally, calmly, neurolens, scratch
 
 tally = Tally("record_rocm")
 MOCK = os.path.join(scratch(), "libmock_rocm.so")
@@ -83,7 +83,7 @@ def compare(run, kind):
     if list(map(key, want)) != list(map(key, got)):
         return "%s: %d, want %d; first %s, want %s" % (kind, len(got), len(want), got[:1], want[:1])
     far = max((abs(int(a[at]) - int(b[at])) for a, b in zip(want, got) for at in times), default=0)
-    return "%s: a time is %d ns off" % (kind, far) if far > SLACK else None
+    return Noise("%s: a time is %d ns off" % (kind, far)) if far > SLACK else None
 
 
 def differs(run, status=0, kinds=tuple(QUERIES)):
@@ -94,7 +94,7 @@ def differs(run, status=0, kinds=tuple(QUERIES)):
 
 def check(name, test):
     try:
-        problem = test()
+        problem = calmly(test)
     except (AssertionError, IndexError, KeyError, ValueError, OSError, subprocess.SubprocessError) as wrong:
         problem = "%s: %s" % (type(wrong).__name__, wrong)
     tally.check(name, not problem, problem or "")
@@ -162,8 +162,10 @@ def clock_error():
     for mock, least, most in (("", 1, SLACK), ("jump=5000000", 5000000, 5000000 + SLACK)):
         run = Run(("pause=20000",), mock, rounds=50)
         error = [int(row[0]) for row in run.sql("SELECT value FROM metadata WHERE key = 'GPU clock error (ns)'")]
-        if run.done.status != 0 or len(error) != 1 or not least <= error[0] <= most:
+        if run.done.status != 0 or len(error) != 1 or error[0] < least:
             return "%s: %s; %s" % (mock, error, run.done.describe())
+        if error[0] > most:
+            return Noise("%s: %s" % (mock, error))
     return None
 
 

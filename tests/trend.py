@@ -13,10 +13,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Tally, neurolens  # noqa: E402
+from harness import Tally, neurolens, processor_seconds  # noqa: E402
 from plantedsteps import Plant, write  # noqa: E402
 
 
@@ -98,19 +97,16 @@ def speed(tally, folder):
     path = ledger_of(folder, series(100000, [(30000, 0.05), (70000, -0.04)]))
     best = 9.0
     for _ in range(5):
-        start = time.monotonic()
-        result = trend(path, "step.mean", "--format", "json", "--section", "changes")
-        best = min(best, time.monotonic() - start)
+        result, took = processor_seconds(lambda: trend(path, "step.mean", "--format", "json", "--section", "changes"))
+        best = min(best, took)
     found = json.loads(result.stdout)["result"]["changes"]
     at = [int(row["id"], 16) - 0xabc0000000 for row in found]
     tally.check("two changes in 100,000 runs", any(abs(x - 30000) < 5 for x in at) and
                 any(abs(x - 70000) < 5 for x in at) and len(at) < 6, at)
-    start = time.monotonic()
-    subprocess.run([sys.executable, "-c", "import sqlite3; b = sqlite3.connect('%s/ledger.db'); "
+    _, yardstick = processor_seconds(lambda: subprocess.run([sys.executable, "-c", "import sqlite3; b = sqlite3.connect('%s/ledger.db'); "
                     "list(b.execute('SELECT f.run, f.number, r.id, r.added_ns FROM facts f JOIN runs r USING (run) WHERE "
-                    "f.number NOTNULL'))" % path], check=True)
-    yardstick = time.monotonic() - start
-    tally.check("100,000 runs in %.2f s (%.1f times a plain join in Python)" % (best, best / yardstick), best < 0.6, best)
+                    "f.number NOTNULL'))" % path], check=True))
+    tally.check("100,000 runs in %.2f s of processor time (%.1f times a plain join in Python)" % (best, best / yardstick), best < 0.6, best)
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
