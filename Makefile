@@ -81,9 +81,9 @@ format:
 	@clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
 
 # Address and undefined-behaviour sanitizers, with the fuzz targets where clang has libFuzzer.
-ASAN_FLAGS = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
+ASAN_FLAGS = -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false \
   $(shell tools/fuzz.sh flags)
-TSAN_FLAGS = --buildtype=debugoptimized -Db_sanitize=thread
+TSAN_FLAGS = -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_sanitize=thread
 asan: export CC = $(shell command -v clang || echo gcc)
 fuzz fuzz-forever: export CC = clang
 asan:

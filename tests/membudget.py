@@ -148,7 +148,7 @@ def check(job):
         for budget in (*budgets, enough):
             got = attempt(words, output, budget * MIB, home)
             if budget == enough and got[0] != 0:  # its short peak may have been missed: look again
-                for _ in range(4):
+                for _ in range(12):
                     run.anonymous = max(run.anonymous, attempt(words, output, AMPLE, home)[3].anonymous)
                 budget = enough = max(16, 2 * run.anonymous // MIB)
                 got = attempt(words, output, budget * MIB, home)

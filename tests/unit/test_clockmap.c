@@ -15,6 +15,7 @@
 #include "base/clockmap.h"
 #include "base/lineband.h"
 #include "base/mem.h"
+#include "base/wide.h"
 #include "check.h"
 
 /* ---- chance ---- */
@@ -193,7 +194,13 @@ static void read_all(const struct world *world, struct nl_clockmap *map)
 
 /* ---- the judgement ---- */
 
-#define WORLDS    400
+/* Sanitizers look for faults of memory, for which some worlds are enough; 0.999 of all can be
+ * judged only where there are many. */
+#ifdef NL_SANITIZED
+#define WORLDS 80
+#else
+#define WORLDS 400
+#endif
 #define QUESTIONS 60
 
 struct tally {
@@ -238,7 +245,7 @@ static void judge(const struct kind *kind, struct tally *tally)
         printf("%-34s held %.4f %%  p99.9 %.3f  median bound %8.0f  p99.9 error %12.0f  %5.2f\n",
                kind->name, held * 100, part, tally->bound[tally->count / 2], tally->error[high],
                loose);
-    CHECK(held >= 0.999);
+    CHECK(held >= (WORLDS == 400 ? 0.999 : 0.998));
     CHECK(part > 1. / 3);
     if (kind->even)
         CHECK(loose <= 3);
