@@ -22,6 +22,8 @@ CASES = [
      ["Slower|Faster", "added|removed"], 0),
     ("one operator is 10 % slower", {"scale": {"sgemm_qkv": 1.1}},
      ["Slower by 3", r"sgemm_qkv \+1[678].\.. (us|µs).*a call .*\+(9\.9|10\.[01])"], [], 0),
+    ("the GPU is steps behind, and one operator is 10 % slower", {"ahead": True, "scale": {"sgemm_qkv": 1.1}},
+     ["Slower by 3", r"sgemm_qkv \+1[678].\.. (us|µs).*a call .*\+(9\.[6-9]|10\.[0-4])"], ["Hidden"], 0),
     ("two kernels are fused", {"fuse": FUSED},
      ["Faster by 7", r"triton_fused_gelu_add \(fused\) -42", "was .*gelu_kernel"],
      ["added", "removed"], 0),
@@ -63,6 +65,7 @@ def check(tally, folder, case, count):
     what, changes, must, never, status = case
     rng = random.Random(what)
     steps = {"steps": changes["steps"]} if changes.get("steps", 20) > 20 else {}
+    steps.update({"ahead": True} if changes.get("ahead") else {})
     a = captures(folder, "a", steps, count, rng)
     b = captures(folder, "b", changes, count, rng)
     result = neurolens(["diff", a, ":", b, "--no-cache", "--quiet"], cwd=folder)

@@ -18,11 +18,11 @@ REDUCE_US = 250
 class Plant:
     """What is different of one trace. `scale` multiplies a kernel's time, `names` renames, `fuse` replaces a run of
     kernels by one of (name, µs), `split` one by several, `order` swaps two kernels that follow each other, `sync` adds blocking calls a step of so many
-    µs, `loader` µs of waiting for data, `capture` is what the whole capture is slower by."""
+    µs, `loader` µs of waiting for data, `ahead` a CPU that never waits for the GPU, `capture` is what the whole capture is slower by."""
 
     def __init__(self, steps=20, scale=None, names=None, fuse=None, split=None, sync=0, loader=0,
                  capture=0.0, noise=0.005, batch=32, device="NVIDIA A100-SXM4-80GB", clock=1.0, reduce=1.0,
-                 slow_steps=None, order=None, seed=1):
+                 slow_steps=None, order=None, ahead=False, seed=1):
         self.__dict__.update(locals())
         del self.__dict__["self"]
 
@@ -55,14 +55,14 @@ class Plant:
 def write(path, plant):
     """Writes the trace; returns the true mean step in µs."""
     rng = random.Random(plant.seed)
-    events, at, correlation, total = [], 1000.0, 1, 0.0
+    events, at, correlation, total, behind = [], 1000.0, 1, 0.0, 0.0
 
     def put(cat, name, ts, dur, tid, pid=100, **args):
         events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid,
                        "ts": round(ts, 3), "dur": round(dur, 3), "args": args})
 
     for step in range(plant.steps):
-        begin, cpu, device = at, at, at
+        begin, cpu, device = at, at, max(at, behind)
         if plant.loader:
             put("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
                 cpu, plant.loader, 100)
@@ -91,10 +91,12 @@ def write(path, plant):
                     correlation=correlation)  # returns 2 µs after the device is done
                 correlation += 1
                 cpu = max(cpu, device) + 12
-        put("cuda_runtime", "cudaDeviceSynchronize", cpu, max(device - cpu, 1), 100,
-            correlation=correlation)
-        correlation += 1
-        end = max(cpu, device) + 10
+        if not plant.ahead:
+            put("cuda_runtime", "cudaDeviceSynchronize", cpu, max(device - cpu, 1), 100,
+                correlation=correlation)
+            correlation += 1
+        behind = device
+        end = (cpu if plant.ahead else max(cpu, device)) + 10
         put("user_annotation", "ProfilerStep#%d" % step, begin, end - begin, 100)
         total += end - begin
         at = end

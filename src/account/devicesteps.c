@@ -2,50 +2,43 @@
  * one search by the time of the launch finds the step's first work and the one before it. */
 #include "account/devicesteps.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/search.h"
 #include "timeline/worksweep.h"
 
-#define MOST_UNKNOWN 256 /* works without a known launch that are skipped at a time */
+/* The outermost work of a lane. A launch that was not recorded is no later than the next that is known. */
+struct queue {
+    uint32_t first, last; /* rows */
+    uint32_t *known;      /* rows whose launch is known */
+    size_t count;
+};
 
-/* Row of [row, last) whose launch is known, the first within reach; `last` when there is none. */
-static uint32_t next_known(const struct nl_trace *trace, uint32_t row, uint32_t last)
+static int64_t launched_at(const struct nl_trace *trace, uint32_t row)
 {
-    uint32_t stop = last - row > MOST_UNKNOWN ? row + MOST_UNKNOWN : last;
-    for (; row < stop; row++) {
+    return trace->slice.ts[trace->slice.link[row]];
+}
+
+static struct queue queue_of(const struct nl_trace *trace, uint32_t lane)
+{
+    struct queue queue = {.first = trace->lane.first[lane]};
+    uint32_t end = queue.first + trace->lane.count[lane];
+    queue.last = NL_FIRST(i, queue.first, end, trace->slice.depth[i] != 0);
+    queue.known = nl_alloc((queue.last - queue.first + (size_t)1) * sizeof *queue.known);
+    for (uint32_t row = queue.first; row < queue.last; row++) {
         uint32_t launch = trace->slice.link[row];
         if (launch != NL_NULL_ROW && trace->slice.kind[launch] == NL_KIND_API)
-            return row;
+            queue.known[queue.count++] = row;
     }
-    return last;
+    return queue;
 }
 
-static bool launched_before(const struct nl_trace *trace, uint32_t row, int64_t ts)
+/* First row that was launched at or after `ts`. */
+static uint32_t first_launched(const struct nl_trace *trace, const struct queue *queue, int64_t ts)
 {
-    return trace->slice.ts[trace->slice.link[row]] < ts;
-}
-
-/* First row of the run [low, last) that was launched at or after `ts`, as far as is known. Not NL_FIRST:
- * where a launch is unknown, the next that is known speaks for the rows between. */
-static uint32_t first_launched(const struct nl_trace *trace, uint32_t low, uint32_t last,
-                               int64_t ts)
-{
-    uint32_t high = last;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        uint32_t known = next_known(trace, middle, high);
-        if (known < high && launched_before(trace, known, ts))
-            low = known + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* End of the outermost run of a lane. */
-static uint32_t run_end(const struct nl_trace *trace, uint32_t first, uint32_t last)
-{
-    return NL_FIRST(i, first, last, trace->slice.depth[i] != 0);
+    size_t found = NL_FIRST(i, 0, queue->count, launched_at(trace, queue->known[i]) >= ts);
+    return found ? queue->known[found - 1] + 1 : queue->first;
 }
 
 struct boundary {
@@ -53,19 +46,18 @@ struct boundary {
         before; /* start of the first work launched at or after it; end of the one before */
 };
 
-static struct boundary boundary_at(const struct nl_trace *trace, const struct nl_work_lane *lanes,
+static struct boundary boundary_at(const struct nl_trace *trace, const struct queue *queues,
                                    size_t count, int64_t ts)
 {
     struct boundary at = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < count; i++) {
-        uint32_t first = trace->lane.first[lanes[i].lane];
-        uint32_t last = run_end(trace, first, first + trace->lane.count[lanes[i].lane]);
-        if (next_known(trace, first, last) == last)
+        const struct queue *queue = &queues[i];
+        if (!queue->count)
             continue;
-        uint32_t row = first_launched(trace, first, last, ts);
-        if (row < last && trace->slice.ts[row] < at.first)
+        uint32_t row = first_launched(trace, queue, ts);
+        if (row < queue->last && trace->slice.ts[row] < at.first)
             at.first = trace->slice.ts[row];
-        if (row > first && nl_slice_end(trace, row - 1) > at.before)
+        if (row > queue->first && nl_slice_end(trace, row - 1) > at.before)
             at.before = nl_slice_end(trace, row - 1);
     }
     return at;
@@ -79,19 +71,17 @@ static int64_t moved(const struct boundary *at, int64_t ts)
     return to > ts ? to : ts;
 }
 
-bool nl_steps_move(const struct nl_trace *trace, int64_t rank, struct nl_found_step *steps,
-                   size_t count)
+/* Moves the steps to where the queues ran them. */
+static bool move_all(const struct nl_trace *trace, const struct queue *queues, size_t queue_count,
+                     struct nl_found_step *steps, size_t count)
 {
-    struct nl_window window = {.has_rank = true, .rank = rank};
-    struct nl_work_lane *lanes;
-    size_t lane_count = nl_work_lanes(trace, &window, &lanes);
     bool any = false;
     int64_t last = INT64_MIN;
-    for (size_t i = 0; i < count && lane_count; i++) {
-        struct boundary at = boundary_at(trace, lanes, lane_count, steps[i].start);
+    for (size_t i = 0; i < count; i++) {
+        struct boundary at = boundary_at(trace, queues, queue_count, steps[i].start);
         int64_t start = moved(&at, steps[i].start);
         start = start > last ? start : last;
-        at = boundary_at(trace, lanes, lane_count, steps[i].end);
+        at = boundary_at(trace, queues, queue_count, steps[i].end);
         int64_t end = moved(&at, steps[i].end);
         end = end > start ? end : start;
         any |= start != steps[i].start || end != steps[i].end;
@@ -101,6 +91,36 @@ bool nl_steps_move(const struct nl_trace *trace, int64_t rank, struct nl_found_s
     for (size_t i = 0; i + 1 < count && any; i++)
         if (steps[i].end > steps[i + 1].start)
             steps[i].end = steps[i + 1].start;
+    return any;
+}
+
+bool nl_steps_move(const struct nl_trace *trace, int64_t rank, struct nl_found_step *steps,
+                   size_t count)
+{
+    struct nl_window window = {.has_rank = true, .rank = rank};
+    struct nl_work_lane *lanes;
+    size_t lane_count = nl_work_lanes(trace, &window, &lanes);
+    struct queue *queues = nl_alloc((lane_count + 1) * sizeof *queues);
+    for (size_t i = 0; i < lane_count; i++)
+        queues[i] = queue_of(trace, lanes[i].lane);
+    bool any = lane_count && move_all(trace, queues, lane_count, steps, count);
+    for (size_t i = 0; i < lane_count; i++)
+        nl_free(queues[i].known);
+    nl_free(queues);
     nl_free(lanes);
     return any;
+}
+
+bool nl_steps_as_run(const struct nl_trace *trace, const struct nl_found_steps *found,
+                     const struct nl_step_group *group, struct nl_found_step *steps)
+{
+    if (group->count)
+        memcpy(steps, found->items + group->first, group->count * sizeof *steps);
+    if (group->method == NL_STEPS_LAUNCHES ||
+        !nl_steps_move(trace, group->rank, steps, group->count))
+        return false;
+    for (size_t i = 0; i < group->count; i++)
+        steps[i].phase = NL_STEP_STEADY;
+    nl_steps_set_phases(steps, group->count);
+    return true;
 }

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "account/devicesteps.h"
 #include "account/startup.h"
@@ -116,22 +115,6 @@ static enum nl_phase phase_of(const struct nl_found_step *step, const struct usu
     return length > usual->most ? NL_OUTLIER : NL_STEADY;
 }
 
-/* The steps as the devices ran them. What stepfind took for warm-up by their lengths on the CPU is judged
- * again: a CPU that fills a queue first is fast. */
-static struct nl_found_step *as_run(const struct nl_phases *phases, const struct nl_trace *trace,
-                                    const struct nl_step_group *group)
-{
-    struct nl_found_step *steps = nl_alloc((group->count + 1) * sizeof *steps);
-    memcpy(steps, phases->steps->items + group->first, group->count * sizeof *steps);
-    if (group->method == NL_STEPS_LAUNCHES ||
-        !nl_steps_move(trace, group->rank, steps, group->count))
-        return steps;
-    for (size_t i = 0; i < group->count; i++)
-        steps[i].phase = NL_STEP_STEADY;
-    nl_steps_set_phases(steps, group->count);
-    return steps;
-}
-
 static void cut_by_steps(struct nl_phases *phases, const struct nl_step_group *found,
                          const struct nl_found_step *steps)
 {
@@ -191,7 +174,8 @@ static bool cut_by_any_steps(struct nl_phases *phases, const struct nl_trace *tr
     const struct nl_step_group *group = steps_of(phases->steps, span->rank);
     if (!group)
         return false;
-    struct nl_found_step *steps = as_run(phases, trace, group);
+    struct nl_found_step *steps = nl_alloc((group->count + 1) * sizeof *steps);
+    (void)nl_steps_as_run(trace, phases->steps, group, steps);
     bool use = stand_for(steps[group->count - 1].end, span);
     if (use)
         cut_by_steps(phases, group, steps);

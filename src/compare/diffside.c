@@ -25,7 +25,13 @@ void diff_drop_own_steps(struct diff_side *side)
 {
     if (side->has_own)
         nl_steps_release(&side->own);
-    side->has_own = false;
+    side->has_own = side->as_run = false;
+}
+
+bool diff_step_counts(const struct diff_side *side, const struct nl_step_group *group,
+                      const struct nl_found_step *step)
+{
+    return side->as_run || nl_step_in_window(group, step, &side->window);
 }
 
 struct diff_side *diff_captures(struct diff_side *side)
@@ -119,7 +125,7 @@ static void add_steps(struct diff_side *side, struct diff_device *device)
         side->method = group->method;
         for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
             const struct nl_found_step *step = &found->items[i];
-            if (nl_step_in_window(group, step, &side->window) && step->phase == NL_STEP_STEADY)
+            if (diff_step_counts(side, group, step) && step->phase == NL_STEP_STEADY)
                 add_span(side, device, step->start, step->end, step->index);
         }
     }
@@ -132,7 +138,7 @@ static void count_apart(struct diff_side *side)
     for (size_t g = 0; g < found->group_count; g++)
         for (size_t i = 0; i < found->groups[g].count; i++) {
             const struct nl_found_step *step = &found->items[found->groups[g].first + i];
-            if (!nl_step_in_window(&found->groups[g], step, &side->window))
+            if (!diff_step_counts(side, &found->groups[g], step))
                 continue;
             side->warm_up += step->phase == NL_STEP_WARM_UP;
             side->compile += step->phase == NL_STEP_COMPILE;
@@ -211,7 +217,7 @@ bool diff_has_steady(const struct diff_side *side, const struct nl_step_group *g
     for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
         const struct nl_found_step *step = &found->items[i];
         if (step->phase == NL_STEP_STEADY && step->end > step->start &&
-            nl_step_in_window(group, step, &side->window))
+            diff_step_counts(side, group, step))
             return true;
     }
     return false;

@@ -401,8 +401,7 @@ static void put_apart(struct nl_result *result, const struct diff_side *side, co
         for (size_t i = 0; i < group->count; i++) {
             const struct nl_found_step *step = &found->items[group->first + i];
             bool whole = i < diff_whole_steps(group);
-            if (!nl_step_in_window(group, step, &side->window) ||
-                (whole && step->phase == NL_STEP_STEADY))
+            if (!diff_step_counts(side, group, step) || (whole && step->phase == NL_STEP_STEADY))
                 continue;
             struct nl_cell *cells = nl_result_row(result);
             cells[0] = nl_answer_static(letter);

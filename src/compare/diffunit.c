@@ -1,5 +1,8 @@
 /* By what two sides can be compared: every capture of both must have it. */
+#include "account/devicesteps.h"
+#include "base/mem.h"
 #include "compare/diffinner.h"
+#include "tables/steptime.h"
 
 bool diff_has_steady_steps(const struct diff_side *side)
 {
@@ -52,59 +55,97 @@ static void find_by_launches(struct diff_side *side)
     side->has_own = true;
 }
 
-/* All captures of both sides, in one list. */
+/* Copies the steps of the window as the devices ran them; whether any was moved. */
+static bool copy_as_run(struct diff_side *side, const struct nl_found_steps *found)
+{
+    struct nl_found_steps *own = &side->own;
+    struct nl_found_step *steps = nl_alloc((found->count + 1) * sizeof *steps);
+    bool moved = false;
+    for (size_t g = 0; g < found->group_count; g++) {
+        const struct nl_step_group *marked = &found->groups[g];
+        struct nl_step_group group = *marked;
+        moved = nl_steps_as_run(side->trace, found, marked, steps) || moved;
+        group.first = own->count;
+        for (size_t i = 0; i < marked->count; i++)
+            if (nl_step_in_window(marked, &found->items[marked->first + i], &side->window)) {
+                nl_grow(&own->items, &own->cap, own->count + 1);
+                own->items[own->count++] = steps[i];
+            }
+        group.count = own->count - group.first;
+        nl_grow(&own->groups, &own->group_cap, own->group_count + 1);
+        own->groups[own->group_count++] = group;
+    }
+    nl_free(steps);
+    return moved;
+}
+
+static void find_as_run(struct diff_side *side)
+{
+    if (side->has_own)
+        return;
+    side->has_own = side->as_run = true;
+    side->own = (struct nl_found_steps){0};
+    if (!copy_as_run(side, nl_memo_steps(side->memo)))
+        diff_drop_own_steps(side);
+}
+
+/* All captures of all sides, in one list. */
 struct all {
-    struct diff_side *items[2];
-    size_t counts[2];
+    struct diff_side *const *sides;
+    size_t count; /* of the captures */
 };
 
-static struct all all_of(struct diff_side *base, struct diff_side *changed)
+static struct all all_of(struct diff_side *const *sides, size_t side_count)
 {
-    return (struct all){{diff_captures(base), diff_captures(changed)},
-                        {diff_capture_count(base), diff_capture_count(changed)}};
+    struct all all = {sides, 0};
+    for (size_t i = 0; i < side_count; i++)
+        all.count += diff_capture_count(sides[i]);
+    return all;
 }
 
 static struct diff_side *capture_at(const struct all *all, size_t i)
 {
-    return i < all->counts[0] ? &all->items[0][i] : &all->items[1][i - all->counts[0]];
-}
-
-static size_t all_count(const struct all *all)
-{
-    return all->counts[0] + all->counts[1];
+    struct diff_side *const *side = all->sides;
+    for (; i >= diff_capture_count(*side); side++)
+        i -= diff_capture_count(*side);
+    return &diff_captures(*side)[i];
 }
 
 /* How many of them know their steps by launches. */
 static size_t count_by_launches(const struct all *all)
 {
     size_t count = 0;
-    for (size_t i = 0; i < all_count(all); i++)
+    for (size_t i = 0; i < all->count; i++)
         count += by_launches(capture_at(all, i));
     return count;
 }
 
 static bool all_have_device_steps(const struct all *all)
 {
-    for (size_t i = 0; i < all_count(all); i++)
+    for (size_t i = 0; i < all->count; i++)
         if (!has_device_steps(capture_at(all, i)))
             return false;
     return true;
 }
 
 /* A step that a program marks and the period of its launches are not the same time: where one capture
- * has no marks, launches are looked at in all. */
+ * has no marks, launches are looked at in all. Marks are the CPU's; a device that is behind runs the step later, and
+ * it is the device's time that is compared. */
 static bool all_have_steps(const struct all *all)
 {
     if (!all_have_device_steps(all))
         return false;
     size_t launches = count_by_launches(all);
-    if (launches == 0 || launches == all_count(all))
+    if (launches == all->count)
         return true;
-    for (size_t i = 0; i < all_count(all); i++)
-        find_by_launches(capture_at(all, i));
+    for (size_t i = 0; i < all->count; i++)
+        if (launches)
+            find_by_launches(capture_at(all, i));
+        else
+            find_as_run(capture_at(all, i));
     if (all_have_device_steps(all))
         return true;
-    for (size_t i = 0; i < all_count(all); i++)
+    for (size_t i = 0; i < all->count; i++)
         diff_drop_own_steps(capture_at(all, i));
     return false;
 }
@@ -113,9 +154,9 @@ static bool all_have_steps(const struct all *all)
 static bool alike_steps(const struct all *all)
 {
     size_t launches = count_by_launches(all);
-    if (launches && launches < all_count(all))
+    if (launches && launches < all->count)
         return false;
-    for (size_t i = 0; i < all_count(all); i++)
+    for (size_t i = 0; i < all->count; i++)
         if (!diff_has_steady_steps(capture_at(all, i)))
             return false;
     return true;
@@ -123,7 +164,7 @@ static bool alike_steps(const struct all *all)
 
 static bool all_have_kind(const struct all *all, enum nl_kind kind)
 {
-    for (size_t i = 0; i < all_count(all); i++)
+    for (size_t i = 0; i < all->count; i++)
         if (!nl_rangetree_any(capture_at(all, i)->trace, kind))
             return false;
     return true;
@@ -133,13 +174,13 @@ static bool all_have_kind(const struct all *all, enum nl_kind kind)
 static void find_preempted(const struct all *all)
 {
     bool known = true;
-    for (size_t i = 0; i < all_count(all) && known; i++) {
+    for (size_t i = 0; i < all->count && known; i++) {
         struct diff_side *capture = capture_at(all, i);
         if (!capture->preempt)
             capture->preempt = nl_preempt_new(capture->trace);
         known = capture->preempt != NULL;
     }
-    for (size_t i = 0; i < all_count(all) && !known; i++) {
+    for (size_t i = 0; i < all->count && !known; i++) {
         nl_preempt_free(capture_at(all, i)->preempt);
         capture_at(all, i)->preempt = NULL;
     }
@@ -155,7 +196,7 @@ static bool find_host_kind(const struct all *all)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (!all_have_kind(all, kinds[i]))
             continue;
-        for (size_t k = 0; k < all_count(all); k++) {
+        for (size_t k = 0; k < all->count; k++) {
             capture_at(all, k)->host_kind = kinds[i];
             capture_at(all, k)->no_steps = none;
         }
@@ -168,7 +209,7 @@ static bool find_host_kind(const struct all *all)
 /* Functions are settled against the first capture of A. */
 static bool all_have_functions(const struct all *all)
 {
-    for (size_t i = 1; i < all_count(all); i++)
+    for (size_t i = 1; i < all->count; i++)
         if (!diff_functions_allow(capture_at(all, 0), capture_at(all, i)))
             return false;
     return true;
@@ -176,16 +217,16 @@ static bool all_have_functions(const struct all *all)
 
 static bool each_has(const struct all *all, enum diff_unit unit)
 {
-    for (size_t i = 0; i < all_count(all); i++)
+    for (size_t i = 0; i < all->count; i++)
         if (unit == DIFF_BY_LAYER ? !diff_layers_allow(capture_at(all, i))
                                   : !has_device_work(capture_at(all, i), unit))
             return false;
     return true;
 }
 
-bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit)
+bool diff_all_allow(struct diff_side *const *sides, size_t count, enum diff_unit unit)
 {
-    struct all all = all_of(base, changed);
+    struct all all = all_of(sides, count);
     switch (unit) {
     case DIFF_BY_STEP: return all_have_steps(&all);
     case DIFF_BY_WALL:
@@ -195,4 +236,9 @@ bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum di
     case DIFF_BY_FUNCTION: return all_have_functions(&all);
     default: return false;
     }
+}
+
+bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit)
+{
+    return diff_all_allow((struct diff_side *const[]){base, changed}, 2, unit);
 }

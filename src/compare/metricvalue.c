@@ -93,7 +93,7 @@ static double *step_lengths(const struct diff_side *capture, size_t *count)
         for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
             const struct nl_found_step *step = &found->items[i];
             if (step->phase != NL_STEP_STEADY || step->end <= step->start ||
-                !nl_step_in_window(group, step, &capture->window))
+                !diff_step_counts(capture, group, step))
                 continue;
             sums[n] += step_length(capture, &marks, step);
             ranks[n++]++;

@@ -17,10 +17,10 @@ const char *const nl_rank_sections[] = {
 
 static bool all_allow(struct ranking *r, enum diff_unit unit)
 {
-    for (size_t i = 1; i < r->count; i++)
-        if (!diff_sides_allow(&r->items[0].side, &r->items[i].side, unit))
-            return false;
-    return true;
+    struct diff_side *sides[NL_RANK_MOST];
+    for (size_t i = 0; i < r->count; i++)
+        sides[i] = &r->items[i].side;
+    return diff_all_allow(sides, r->count, unit);
 }
 
 /* Typical steps of the captures; without steps their times. */

@@ -53,6 +53,86 @@ def work_of(program, path):
     return devices
 
 
+# ---- steps as the devices ran them ----
+
+OUTERMOST = ("SELECT s.lane, s.ts, s.dur, s.depth, a.ts FROM slices s "
+             "LEFT JOIN slices a ON a.id = s.link AND a.kind = 'api' WHERE s.lane IN (%s) ORDER BY s.lane, s.id")
+
+
+def lanes_of_ranks(program, path):
+    """rank -> lanes that ran something as [(launch or that of the next known one, start, end)]"""
+    lanes = {row[0]: row[1:] for row in program.sql(path, LANES)}
+    busy = {row[0] for query in WORK.values() for row in program.sql(path, query)}
+    runs = defaultdict(list)
+    for lane, start, dur, depth, launch in program.sql(path, OUTERMOST % ",".join(map(str, busy))):
+        if not runs[lane] or runs[lane][-1] is not None:
+            runs[lane].append((launch, start, start + max(dur or 0, 0)) if depth == 0 else None)
+    ranks = defaultdict(list)
+    for lane, works in runs.items():
+        works, known, out = [w for w in works if w], None, []
+        for launch, start, end in reversed(works):
+            known = launch if launch is not None else known
+            out.append((known, start, end))
+        out.reverse()
+        order = [w[0] for w in out if w[0] is not None]
+        if order != sorted(order):
+            raise TooMuch("work that was not launched in order")
+        if order:
+            ranks[lanes[lane][2]].append(out)
+    return ranks
+
+
+def moved_to(lanes, moment):
+    """Where the step's work begins when the device is behind at that moment."""
+    first, before = float("inf"), float("-inf")
+    for works in lanes:
+        at = next((i for i, w in enumerate(works) if w[0] is None or w[0] >= moment), len(works))
+        first = min(first, works[at][1]) if at < len(works) else first
+        before = max(before, works[at - 1][2]) if at else before
+    return moment if before <= moment else max(moment, min(first, before))
+
+
+def middle(values):
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+
+def warm_up_steps(lengths):
+    """Steps at the beginning with a robust z over 3.5; the usual is what the rest is."""
+    if len(lengths) < 4:
+        return 0
+    usual = middle(lengths)
+    spread = max(1.4826 * middle([int(abs(n - usual)) for n in lengths]), 0.01 * usual)
+    count = 0
+    while count < len(lengths) // 2 and int(abs(lengths[count] - usual)) > 3.5 * spread:
+        count += 1
+    return count
+
+
+def as_run(program, path, report):
+    """The report's steps as the devices ran them."""
+    lanes, out = lanes_of_ranks(program, path), []
+    for rank in sorted({s["rank"] for s in report["steps"]}, key=str):
+        steps = [dict(s) for s in report["steps"] if s["rank"] == rank]
+        if steps[0]["method"] == "launches" or rank not in lanes:
+            out += steps
+            continue
+        ends, last = [], float("-inf")
+        for step in steps:
+            start = max(moved_to(lanes[rank], step["start_ns"]), last)
+            ends.append((start, max(moved_to(lanes[rank], step["start_ns"] + step["dur_ns"]), start)))
+            last = start
+        ends = [(a, min(b, ends[i + 1][0]) if i + 1 < len(ends) else b) for i, (a, b) in enumerate(ends)]
+        if ends != [(s["start_ns"], s["start_ns"] + s["dur_ns"]) for s in steps]:
+            if any(s["phase"] == "compile" for s in steps):
+                raise TooMuch("steps that compile ran later")
+            warm = warm_up_steps([b - a for a, b in ends])
+            for i, (step, (a, b)) in enumerate(zip(steps, ends)):
+                step.update(start_ns=a, dur_ns=b - a, phase="warm-up" if i < warm else "steady")
+        out += steps
+    return {"steps": out}
+
+
 def spans_of(report, unit, devices):
     """device -> its spans, in order"""
     if unit == "wall":
@@ -162,11 +242,12 @@ class Side:
         devices = work_of(program, path)
         if sum(len(work) for _, work in devices.values()) > WORKS_MOST:
             raise TooMuch("more than %d pieces of work" % WORKS_MOST)
-        report = program.analyze(path) if unit == "step" else None
+        report = as_run(program, path, program.analyze(path)) if unit == "step" else None
         spans = spans_of(report, unit, devices)
         self.by_launches = report is not None and any(s["method"] == "launches"
                                                       for s in report["steps"])
         self.sums = sums_of(devices, spans)
+        self.devices, self.spans, self.path = devices, spans, path
         self.units = sum(len(s) for s in spans.values())
         self.time = half_up(Fraction(sum(ns for ns, _ in self.sums.values()), self.units))
 
@@ -209,6 +290,42 @@ def check_means(check, name, answer, side, column):
     check.equal("%s: idle" % name, True, abs(idle - real) < causes)
 
 
+BOOKED = {"compute": "compute", "exposed_comm": "exposed communication", "exposed_comm_wait": "exposed communication",
+          "exposed_comm_transfer": "exposed communication", "exposed_copy": "exposed copies",
+          "exposed_memset": "exposed copies", "migration": "exposed copies"}
+
+
+def booked_in(work, start, end):
+    """part -> ns of a span, between the first and the last work of the device"""
+    start, end = max(start, min(w[0] for w in work)), min(end, max(w[1] for w in work))
+    out = dict.fromkeys(set(BOOKED.values()) | {"idle"}, 0)
+    if start < end:
+        for length, top, _ in pieces(work, [(start, end)]):
+            out["idle" if top is None else PARTS[top]] += length
+    return out
+
+
+def check_account(check, program, side, unit):
+    """The account of a span books what the diff does: of the wall, or of a step in the middle (of all, on all
+    devices, with NEUROLENS_WHOLE=1). Before the first and after the last work of all a diff has idle time, the account none."""
+    name, whole = os.path.basename(side.path)[-40:], os.environ.get("NEUROLENS_WHOLE") == "1"
+    for key, spans in list(side.spans.items())[:None if whole else 1]:
+        rank, work = side.devices[key]
+        if key[0] is None:
+            check.skip("%s: account" % name, "devices without a number")
+            continue
+        for start, end in spans if whole else [spans[len(spans) // 2]]:
+            window = "[%dns:%dns]" % (start, end) if unit == "step" else ""
+            rows = program.run("analyze", side.path + window, "--section", "account", "--all",
+                               "--format", "json")["result"]["account"]
+            ordinal = program.sql(side.path, "SELECT ordinal FROM devices WHERE id = %d" % key[0])[0][0]
+            got = dict.fromkeys(set(BOOKED.values()) | {"idle"}, 0)
+            for row in rows:
+                if row["inside"] and row["device"] == ordinal and row["rank"] == rank:
+                    got[BOOKED.get(row["part"], row["part"])] += row["ns"]
+            check.equal("%s: account of %s %d" % (name, unit, start), booked_in(work, start, end), got)
+
+
 def diff(program, a, b):
     return program.run("diff", a, b, "--format", "json", statuses=(0, 3))["result"]
 
@@ -236,6 +353,7 @@ def check_pair(check, program, a, b, sides):
                 (verdict["base_ns"], verdict["new_ns"]))
     check_rows(check, name, answer, base, changed)
     if a == b:
+        check_account(check, program, base, unit)
         check_means(check, name, answer, base, "base_ns")
 
 
