@@ -32,6 +32,7 @@ MIB = 1 << 20
 BASE = 24 * MIB       # the program itself, and what is touched before the guard has looked
 PROGRAM_FILES = 16 * MIB  # its own code and libraries, mapped
 AMPLE = 4 << 30
+PROGRAM_TAKES = 12 * MIB  # of its own, with SQLite and threads
 BUDGETS = (1, 12)  # MiB
 QUERY = ("SELECT kind, name, count(*), sum(dur), min(ts), max(ts) FROM slices "
          "GROUP BY kind, name ORDER BY kind, name LIMIT 2000")
@@ -132,6 +133,30 @@ def fault(path, budget, expected, got):
     return None
 
 
+TABLES = ("slices", "samples", "counters", "memory", "calls", "nodes", "metrics")
+
+
+def estimated(path, home, anonymous):
+    """What `info --estimate` says of a file, against its rows and the memory that loading it took. Loading may
+    take less: short peaks are missed, and small files are packed into what there is."""
+    def ask(*words):
+        return subprocess.run([PROGRAM, *words], cwd=home, env=environment(home), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+    done = ask("info", "--estimate", path, "--format", "json")
+    if done.returncode:
+        return "no estimate: " + done.stderr
+    told = json.loads(done.stdout)["result"][0]
+    query = "SELECT " + " + ".join("(SELECT count(*) FROM %s)" % table for table in TABLES)
+    rows = int(ask("sql", "--no-cache", path, query, "--format", "csv").stdout.split()[-1])
+    if not told["rows_low"] <= rows <= told["rows_high"]:
+        return "estimates %d to %d rows of %d (%s)" % (told["rows_low"], told["rows_high"], rows, told["estimated_from"])
+    if anonymous - PROGRAM_TAKES > told["memory_high_bytes"]:
+        return "estimates at most %.1f MiB of %.1f" % (told["memory_high_bytes"] / MIB, anonymous / MIB)
+    if told["estimated_from"] != "its size alone" and told["memory_low_bytes"] > anonymous:
+        return "estimates at least %.1f MiB of %.1f" % (told["memory_low_bytes"] / MIB, anonymous / MIB)
+    return None
+
+
 def check(job):
     """Faults of one profile under all commands and budgets, and how many runs answered."""
     name, path, budgets = job
@@ -144,6 +169,9 @@ def check(job):
         status, expected, said, run = attempt(words, output, AMPLE, home)
         if status != 0:
             faults.append("%s with ample memory: %d: %s" % (command, status, said[-300:]))
+        if command == "info" and budgets is BUDGETS:  # not of files that were made to mislead
+            wrong = estimated(path, home, run.anonymous)
+            faults += [wrong] if wrong else []
         enough = max(16, 2 * run.anonymous // MIB)
         for budget in (*budgets, enough):
             got = attempt(words, output, budget * MIB, home)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/infoestimate.h"
 #include "cli/kept.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -121,7 +122,7 @@ static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
 
 bool nl_cmd_info(struct nl_call *call, struct nl_err *err)
 {
-    return run("info", call, err);
+    return call->settings.estimate ? nl_info_estimate(call, err) : run("info", call, err);
 }
 
 bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err)

@@ -28,6 +28,7 @@ struct nl_settings {
     uint64_t memory_bytes;
     int64_t threads;
     bool no_cache, absolute, all;
+    bool estimate;        /* info */
     bool full, no_pager;  /* analyze */
     int64_t rank;         /* NL_NULL_I64 = not given */
     struct nl_texts join; /* reports whose metrics go to the profile's kernels */

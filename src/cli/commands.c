@@ -143,9 +143,15 @@ static const struct nl_option gc_options[] = {
     END,
 };
 
+static const struct nl_option info_options[] = {
+    {"estimate", 0, NL_OPTION_FLAG, TARGET(estimate), NULL,
+     "only how many rows it has and what memory it needs, without loading it", NULL},
+    END,
+};
+
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
-static const struct nl_option *const report_tables[] = {report_options, profile_options,
-                                                        nl_common_options, NULL};
+static const struct nl_option *const info_tables[] = {info_options, report_options, profile_options,
+                                                      nl_common_options, NULL};
 static const struct nl_option *const analyze_tables[] = {page_options, report_options,
                                                          profile_options, nl_common_options, NULL};
 static const struct nl_option *const diff_tables[] = {nl_diff_options, profile_options,
@@ -292,15 +298,18 @@ const struct nl_command nl_commands[] = {
      .usage = "PROFILE…",
      .least = 1,
      .most = -1,
-     .tables = report_tables,
+     .tables = info_tables,
      .help =
          "Shows the files, tools, ranks and devices of a profile, its event counts by kind, and "
          "its\n"
          "coverage: what the source did not record, and what was dropped, truncated or repaired.\n"
-         "`neurolens PROFILE` does the same in a pipe.",
+         "`neurolens PROFILE` does the same in a pipe.\n"
+         "--estimate tells in less than 0.1 s how many rows a profile has and what memory it\n"
+         "needs, from its first part and its size, or from the rows of its tables.",
      .examples = "neurolens info trace.json.gz            # one profile\n"
                  "neurolens info 'ranks/*.json.gz'        # many files: one multi-rank profile\n"
-                 "neurolens info --format json run.sqlite # for a script",
+                 "neurolens info --format json run.sqlite # for a script\n"
+                 "neurolens info --estimate huge.json.gz  # before it is loaded",
      .run = nl_cmd_info},
     {.name = "analyze",
      .group = "Understand",

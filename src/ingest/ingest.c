@@ -10,10 +10,11 @@
 
 #include "base/confine.h"
 #include "base/mem.h"
-#include "base/stream.h"
 #include "ingest/apart.h"
 #include "ingest/cache.h"
+#include "ingest/estimate.h"
 #include "ingest/inputs.h"
+#include "ingest/meet.h"
 #include "ingest/symbols/symbols.h"
 #include "ingest/unpack.h"
 #include "store/tracefile.h"
@@ -24,105 +25,6 @@ const struct nl_format *const nl_formats[] = {
 #undef NL_FORMAT_ROW
     NULL,
 };
-
-/* Copies of standard input, of pipes and of members of archives have no path of their own. */
-static const char *place_of(const char *where, const char *name)
-{
-    return strncmp(where, "/proc/self/fd/", 14) == 0 ? name : where;
-}
-
-/* Reads the first bytes, decompressed, and fills an nl_input. */
-static bool look(struct nl_input *input, const struct nl_path *from, unsigned char *head,
-                 struct nl_err *err)
-{
-    const char *path = from->path, *place = place_of(from->where, from->name);
-    nl_err_at(err, place, -1);
-    struct nl_stream *stream = nl_stream_open(path, NULL, err);
-    if (!stream)
-        return false;
-    ssize_t got = nl_stream_read(stream, head, NL_SNIFF_BYTES, err);
-    *input = (struct nl_input){.path = path,
-                               .where = from->where,
-                               .name = from->name,
-                               .encoding = nl_stream_encoding(stream),
-                               .head = head,
-                               .head_len = got > 0 ? (size_t)got : 0,
-                               .rank = nl_rank_in_name(from->name)};
-    const char *damage = nl_stream_damage(stream); /* a constant text */
-    nl_stream_close(stream);
-    if (got > 0 || got < 0)
-        return got > 0;
-    nl_err_at(err, place, 0);
-    if (damage)
-        return nl_fail(err, NL_FORMAT, "it cannot be unpacked: %s; fetch it again", damage);
-    return nl_fail(err, NL_FORMAT, "the file is empty");
-}
-
-/* What a file is that no reader takes, when it is one of those that people often give. */
-static const struct stranger {
-    size_t offset, length;
-    const char *bytes, *what, *advice;
-} strangers[] = {
-#define NL_STRANGER(offset, bytes, what, advice) {offset, sizeof bytes - 1, bytes, what, advice},
-#include "ingest/strangers.def"
-#undef NL_STRANGER
-};
-
-static const struct stranger *stranger_at(const unsigned char *head, size_t len)
-{
-    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
-        const struct stranger *it = &strangers[i];
-        if (len >= it->offset + it->length && memcmp(head + it->offset, it->bytes, it->length) == 0)
-            return it;
-    }
-    return NULL;
-}
-
-/* Of text that begins with comments ("# …") what follows them counts. */
-static const struct stranger *stranger_of(const struct nl_input *input)
-{
-    const unsigned char *at = input->head, *end = at + input->head_len;
-    const struct stranger *found = stranger_at(at, input->head_len);
-    while (!found && at < end && (*at == '#' || *at == '\n')) {
-        const unsigned char *line = memchr(at, '\n', (size_t)(end - at));
-        at = line ? line + 1 : end;
-        found = stranger_at(at, (size_t)(end - at));
-    }
-    return found;
-}
-
-static const struct nl_format *recognise(const struct nl_input *input, struct nl_err *err)
-{
-    const struct nl_format *best = NULL, *nearest = NULL;
-    const char *reason = NULL;
-    int best_score = 50, nearest_score = -1;
-    for (size_t i = 0; nl_formats[i]; i++) {
-        const char *why = NULL;
-        int score = nl_formats[i]->sniff(input, &why);
-        if (score > best_score) {
-            best = nl_formats[i];
-            best_score = score;
-        } else if (why && score > nearest_score) {
-            nearest_score = score;
-            nearest = nl_formats[i];
-            reason = why;
-        }
-    }
-    if (best)
-        return best;
-    nl_err_at(err, place_of(input->where, input->name), 0);
-    const struct stranger *stranger = stranger_of(input);
-    if (stranger)
-        (void)nl_fail(err, NL_FORMAT, "not a profile: this is %s; %s", stranger->what,
-                      stranger->advice);
-    else if (reason)
-        (void)nl_fail(err, NL_FORMAT, "unknown format; the nearest is %s, but this is %s",
-                      nearest->title, reason);
-    else
-        (void)nl_fail(err, NL_FORMAT,
-                      "unknown format; `neurolens help inputs` lists the supported ones");
-    return NULL;
-}
 
 /* Whether a file that failed may be left out: one of many inside a folder that is of no format. */
 static bool may_skip(const struct nl_inputs *inputs, size_t i, const struct nl_err *err)
@@ -152,13 +54,11 @@ struct load {
 static const struct nl_format *meet(struct load *load, const struct nl_path *path,
                                     struct nl_input *input, struct nl_err *err)
 {
-    if (!look(input, path, load->head, err))
-        return NULL;
+    const struct nl_format *format = nl_meet(input, path, load->head, err);
     if (load->options->rank != NL_NULL_I64)
         input->rank = load->options->rank;
-    input->bytes = nl_file_bytes(path->path);
     input->symbols = load->symbols;
-    return recognise(input, err);
+    return format;
 }
 
 static bool load_one(struct load *load, const struct nl_format *format,
@@ -169,7 +69,7 @@ static bool load_one(struct load *load, const struct nl_format *format,
         load->reports = nl_builder_new(load->job);
     struct nl_builder *builder = measures ? load->reports : load->builder;
     struct nl_reading reading = nl_reading_begin(builder, format, input, load->job);
-    nl_err_at(err, place_of(input->where, input->name), -1);
+    nl_err_at(err, nl_meet_place(input->where, input->name), -1);
     if (nl_reading_load(&reading, format, err)) {
         load->timelines += !measures;
         return true;
@@ -431,7 +331,7 @@ static struct nl_trace *load_here(const struct nl_inputs *inputs, const struct n
     }
     struct nl_trace *trace = nl_builder_finish(load.builder, err);
     if (!trace && inputs->count == 1)
-        nl_err_at(err, place_of(inputs->items[0].where, inputs->items[0].name), -1);
+        nl_err_at(err, nl_meet_place(inputs->items[0].where, inputs->items[0].name), -1);
     return trace;
 }
 
@@ -549,7 +449,7 @@ static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struc
     if (!trace && may)
         trace = nl_cache_await(&key, options->cache_folder, nl_job_threads(job), job);
     bool kept = trace != NULL;
-    if (!trace) {
+    if (!trace && nl_estimate_check(inputs, job, err)) {
         trace = unpack_and_load(inputs, join, options, job, err);
         kept = trace && may && keep(&key, options, trace);
     }

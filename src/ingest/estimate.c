@@ -1,0 +1,369 @@
+/* What a profile will be: each file by the cheapest way that tells. See estimate.h. */
+#define _GNU_SOURCE
+#include "ingest/estimate.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/stream.h"
+#include "base/units.h"
+#include "ingest/estimatedb.h"
+#include "ingest/meet.h"
+#include "store/tracefile.h"
+
+#define SAMPLE_BYTES ((size_t)1 << 20)   /* of a file's first part, decompressed */
+#define PACKED_BYTES ((size_t)128 << 10) /* of a packed file, to see how tightly it is packed */
+#define WINDOW_BYTES ((size_t)64 << 10)
+#define WINDOWS      7 /* places of a plain file that are looked at */
+
+/* What loading takes beside the finished columns, while both are there. */
+#define WHILE_LOADING 1.35
+#define FIXED_BYTES   (4.0 * (1 << 20)) /* of any profile, however small */
+#define ROW_BYTES     100.0             /* where no part was loaded */
+#define BYTES_A_ROW   60.0              /* likewise, of the file, decompressed */
+
+const char *nl_estimate_how_text(enum nl_estimate_how how)
+{
+    static const char *const texts[] = {
+        [NL_ESTIMATE_COUNTED] = "counted",
+        [NL_ESTIMATE_DATABASE] = "rows of its tables",
+        [NL_ESTIMATE_SAMPLED] = "its first part",
+        [NL_ESTIMATE_SIZE] = "its size alone",
+    };
+    return texts[how];
+}
+
+/* ---- the first part ---- */
+
+struct part {
+    unsigned char *text; /* decompressed */
+    size_t size;
+    double whole; /* bytes of the file, decompressed */
+    bool all;     /* the part is the file */
+};
+
+static size_t read_at(int fd, void *to, size_t room, off_t at)
+{
+    size_t size = 0;
+    for (ssize_t got; size < room; size += (size_t)got) {
+        got = pread(fd, (char *)to + size, room - size, at + (off_t)size);
+        if (got <= 0)
+            break;
+    }
+    return size;
+}
+
+/* gzip ends in the size of what it holds, modulo 4 GiB, of the last member alone: trusted where it is near
+ * what the first part says. */
+static double size_in_trailer(int fd, uint64_t bytes, double guess)
+{
+    unsigned char end[4];
+    if (bytes < 18 || read_at(fd, end, 4, (off_t)bytes - 4) != 4)
+        return guess;
+    double size = (double)end[0] + 256.0 * end[1] + 65536.0 * end[2] + 16777216.0 * end[3];
+    while (size + 2147483648.0 < guess)
+        size += 4294967296.0;
+    return size > guess / 2 && size < guess * 2 ? size : guess;
+}
+
+static void unpack_part(struct part *part, int fd, uint64_t bytes, bool gzip)
+{
+    struct nl_err ignored;
+    unsigned char *packed = nl_alloc(PACKED_BYTES);
+    size_t got = read_at(fd, packed, PACKED_BYTES, 0), room = 16 * SAMPLE_BYTES;
+    nl_err_clear(&ignored);
+    struct nl_stream *stream = nl_stream_memory(packed, got, &ignored);
+    part->text = nl_alloc(room);
+    for (ssize_t more = 1; stream && more > 0 && part->size < room; part->size += (size_t)more) {
+        more = nl_stream_read(stream, part->text + part->size, room - part->size, &ignored);
+        if (more <= 0)
+            break;
+    }
+    if (stream)
+        nl_stream_close(stream);
+    part->all = got == bytes && part->size < room;
+    part->whole = got ? (double)part->size * (double)bytes / (double)got : 0;
+    if (gzip && !part->all)
+        part->whole = size_in_trailer(fd, bytes, part->whole);
+    if (part->size > SAMPLE_BYTES && !part->all)
+        part->size = SAMPLE_BYTES;
+    nl_free(packed);
+}
+
+static void read_part(struct part *part, const struct nl_input *input, int fd)
+{
+    *part = (struct part){0};
+    if (strcmp(input->encoding, "plain") != 0) {
+        unpack_part(part, fd, input->bytes, strcmp(input->encoding, "gzip") == 0);
+        return;
+    }
+    part->text = nl_alloc(SAMPLE_BYTES);
+    part->size = read_at(fd, part->text, SAMPLE_BYTES, 0);
+    part->whole = (double)input->bytes;
+    part->all = part->size == input->bytes;
+}
+
+/* ---- how dense the rest is ---- */
+
+static double count_byte(const unsigned char *text, size_t size, unsigned char byte)
+{
+    double count = 0;
+    for (const unsigned char *at = text, *end = text + size;
+         (at = memchr(at, byte, (size_t)(end - at))) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* Events of JSON are objects, those of other texts lines. 0: neither. */
+static unsigned char mark_of(const struct part *part)
+{
+    size_t at = 0;
+    while (at < part->size && strchr(" \t\r\n", part->text[at]) && part->text[at])
+        at++;
+    if (at < part->size && (part->text[at] == '{' || part->text[at] == '['))
+        return '{';
+    return memchr(part->text, 0, part->size) ? 0 : '\n';
+}
+
+/* The file is so many times what its first part is. */
+static double times(const struct part *part, const struct nl_input *input, int fd)
+{
+    double plain = part->size ? part->whole / (double)part->size : 0;
+    unsigned char mark = mark_of(part);
+    double first = mark ? count_byte(part->text, part->size, mark) : 0, seen = 0, bytes = 0;
+    double rest = (double)input->bytes - (double)part->size;
+    if (first < 100 || strcmp(input->encoding, "plain") != 0 || rest < 2.0 * WINDOWS * WINDOW_BYTES)
+        return plain;
+    unsigned char *window = nl_alloc(WINDOW_BYTES);
+    for (int i = 0; i < WINDOWS; i++) {
+        off_t at = (off_t)((double)part->size +
+                           (rest - (double)WINDOW_BYTES) * (2 * i + 1) / (2 * WINDOWS));
+        size_t got = read_at(fd, window, WINDOW_BYTES, at);
+        seen += count_byte(window, got, mark);
+        bytes += (double)got;
+    }
+    nl_free(window);
+    return bytes > 0 ? 1 + seen / bytes * rest / first : plain;
+}
+
+/* ---- one file ---- */
+
+static struct nl_amount about(double likely, double factor)
+{
+    return (struct nl_amount){likely / factor, likely, likely * factor};
+}
+
+/* Columns and what is beside them; their least is not more than what packing may leave of them. */
+static struct nl_amount memory_of(double bytes, double factor)
+{
+    return (struct nl_amount){bytes / factor, bytes + FIXED_BYTES, bytes * 2.5 + FIXED_BYTES};
+}
+
+static double rows_of(const struct nl_trace *trace)
+{
+    return (double)trace->slice.rows + (double)trace->sample.rows + (double)trace->counter.rows +
+           (double)trace->memory.rows + (double)trace->call.rows + (double)trace->node.rows +
+           (double)trace->metric.rows;
+}
+
+/* Loads the part as a file of its own; NULL when a part is no file of the format. */
+static struct nl_trace *load_part(const struct nl_format *format, const struct nl_input *input,
+                                  const struct part *part)
+{
+    char path[40];
+    struct nl_err ignored;
+    struct nl_job job = {.threads = 1};
+    struct nl_input piece = *input;
+    nl_err_clear(&ignored);
+    int fd = memfd_create("neurolens-estimate", MFD_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    if (write(fd, part->text, part->size) != (ssize_t)part->size) {
+        close(fd);
+        return NULL;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    piece.path = piece.where = path;
+    piece.encoding = "plain";
+    piece.bytes = part->size;
+    piece.head = part->text;
+    piece.head_len = part->size < NL_SNIFF_BYTES ? part->size : NL_SNIFF_BYTES;
+    piece.symbols = NULL;
+    piece.recording = NULL;
+    struct nl_builder *builder = nl_builder_new(&job);
+    struct nl_reading reading = nl_reading_begin(builder, format, &piece, &job);
+    struct nl_trace *trace = NULL;
+    if (nl_reading_load(&reading, format, &ignored))
+        trace = nl_builder_finish(builder, &ignored);
+    else
+        nl_builder_free(builder);
+    close(fd);
+    return trace;
+}
+
+/* Formats of which a part cannot be read: files of ../shared, whole, in bytes a row. */
+static const struct {
+    const char *format;
+    double bytes_a_row;
+} sizes[] = {{"torch-memory", 200},     {"rocprofv3", 850}, {"pstats", 40}, {"ncu", 350},
+             {"execution-trace", 1500}, {"v8profile", 20},  {"rocpd", 66},  {"rpd", 60}};
+
+static void by_size(struct nl_file_estimate *file, double bytes)
+{
+    double rows = bytes / BYTES_A_ROW;
+    file->how = NL_ESTIMATE_SIZE;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (strcmp(sizes[i].format, file->format) == 0)
+            rows = bytes / sizes[i].bytes_a_row;
+    file->rows = about(rows, 4);
+    file->memory = memory_of(rows * ROW_BYTES + bytes, 8);
+    file->memory.low = 0; /* not sure enough to decide by */
+}
+
+static void by_part(struct nl_file_estimate *file, const struct nl_format *format,
+                    const struct nl_input *input, int fd)
+{
+    struct part part;
+    read_part(&part, input, fd);
+    struct nl_trace *trace = load_part(format, input, &part);
+    if (trace && (part.all || rows_of(trace) >= 50)) {
+        double factor = part.all ? 1 : times(&part, input, fd);
+        double text = !format->streams && strcmp(input->encoding, "plain") != 0 ? part.whole : 0;
+        file->how = part.all ? NL_ESTIMATE_COUNTED : NL_ESTIMATE_SAMPLED;
+        file->rows = about(rows_of(trace) * factor, part.all ? 1 : 2.5);
+        file->memory = memory_of((double)nl_trace_bytes(trace) * factor * WHILE_LOADING + text, 4);
+    } else {
+        by_size(file, part.whole);
+    }
+    if (trace)
+        nl_trace_free(trace);
+    nl_free(part.text);
+}
+
+static void by_tables(struct nl_file_estimate *file, double rows)
+{
+    file->how = NL_ESTIMATE_DATABASE;
+    file->rows = about(rows, 1.5);
+    file->memory = memory_of(rows * ROW_BYTES, 4);
+}
+
+static bool is_whole_trace(struct nl_file_estimate *file, const char *path)
+{
+    unsigned char magic[8];
+    struct nl_err ignored;
+    nl_err_clear(&ignored);
+    if (nl_file_start(path, magic, sizeof magic) != 8 || !nl_trace_recognise(magic, sizeof magic))
+        return false;
+    struct nl_trace *trace = nl_trace_open(path, false, 1, &ignored);
+    if (!trace)
+        return false;
+    file->format = "trace";
+    file->how = NL_ESTIMATE_COUNTED;
+    file->rows = about(rows_of(trace), 1);
+    file->memory = memory_of(0, 1); /* it is mapped and used in place */
+    nl_trace_free(trace);
+    return true;
+}
+
+static bool one_file(struct nl_file_estimate *file, const struct nl_path *path, unsigned char *head,
+                     struct nl_err *err)
+{
+    struct nl_input input;
+    double rows;
+    file->name = path->name;
+    file->bytes = nl_file_bytes(path->path);
+    if (is_whole_trace(file, path->path))
+        return true;
+    const struct nl_format *format = nl_meet(&input, path, head, err);
+    if (!format)
+        return path->from_folder && (err->code == NL_FORMAT || err->code == NL_ENVIRONMENT);
+    input.bytes = file->bytes;
+    file->format = format->name;
+    bool risky = format->risky && format->risky(&input);
+    int fd = risky || format->reach != NL_REACH_INPUT ? -1 : open(path->path, O_RDONLY | O_CLOEXEC);
+    if (!risky && nl_estimate_tables(path->path, format->name, &input, &rows))
+        by_tables(file, rows);
+    else if (fd >= 0)
+        by_part(file, format, &input, fd);
+    else
+        by_size(file, (double)file->bytes);
+    if (fd >= 0)
+        close(fd);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static void add(struct nl_amount *sum, struct nl_amount more)
+{
+    sum->low += more.low;
+    sum->likely += more.likely;
+    sum->high += more.high;
+}
+
+bool nl_ingest_estimate(struct nl_estimate *estimate, const struct nl_inputs *inputs,
+                        struct nl_job *job, struct nl_err *err)
+{
+    unsigned char *head = nl_alloc(NL_SNIFF_BYTES);
+    bool done = true;
+    *estimate = (struct nl_estimate){0};
+    nl_arena_init(&estimate->arena);
+    estimate->files = nl_zalloc((inputs->count + 1) * sizeof *estimate->files);
+    for (size_t i = 0; done && i < inputs->count; i++) {
+        struct nl_file_estimate *file = &estimate->files[estimate->count++];
+        if (nl_job_cancelled(job))
+            done = nl_fail(err, NL_INTERRUPTED, "stopped");
+        else
+            done = one_file(file, &inputs->items[i], head, err);
+        estimate->bytes += file->bytes;
+        add(&estimate->rows, file->rows);
+        add(&estimate->memory, file->memory);
+    }
+    if (done)
+        nl_err_clear(err);
+    nl_free(head);
+    return done;
+}
+
+void nl_estimate_release(struct nl_estimate *estimate)
+{
+    nl_free(estimate->files);
+    nl_arena_free(&estimate->arena);
+}
+
+/* ---- before loading ---- */
+
+#define WORTH_BYTES ((uint64_t)1 << 20) /* smaller profiles say sooner by being loaded */
+
+bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struct nl_err *err)
+{
+    struct nl_estimate estimate;
+    struct nl_err ignored;
+    char budget[NL_UNIT_TEXT], need[NL_UNIT_TEXT];
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < inputs->count; i++)
+        bytes += nl_file_bytes(inputs->items[i].path);
+    if (!job || !job->memory_bytes || bytes < WORTH_BYTES || bytes < job->memory_bytes / 64)
+        return true;
+    nl_err_clear(&ignored);
+    bool known = nl_ingest_estimate(&estimate, inputs, job, &ignored);
+    bool fits = !known || estimate.memory.low <= (double)job->memory_bytes;
+    if (!fits)
+        (void)nl_fail(
+            err, NL_MEMORY,
+            "the profile does not fit in %s of memory: it needs about %s (estimated from "
+            "%s); give it --memory %.0fMiB%s",
+            nl_format_bytes(budget, job->memory_bytes),
+            nl_format_bytes(need, (uint64_t)estimate.memory.likely),
+            inputs->count == 1 ? nl_estimate_how_text(estimate.files[0].how) : "its files",
+            estimate.memory.high / (1 << 20) + 1, inputs->count > 1 ? ", or load fewer ranks" : "");
+    if (!fits && inputs->count == 1)
+        nl_err_at(err, nl_meet_place(inputs->items[0].where, inputs->items[0].name), -1);
+    nl_estimate_release(&estimate);
+    return fits;
+}
