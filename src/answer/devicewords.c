@@ -1,6 +1,7 @@
 /* devicewords — see devicewords.h. */
 #include "answer/devicewords.h"
 
+#include "answer/namesums.h"
 #include "tables/answer.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -94,36 +95,14 @@ static const char *top_kernel(struct nl_device_case *it)
     return NULL;
 }
 
-struct kind_sum {
-    struct nl_str name;
-    int64_t ns;
-};
-
-/* Kinds of kernels over all devices, in the order in which they are met; there are some dozens of names. */
-static size_t sum_kinds(const struct nl_result *rows, struct kind_sum *kinds)
-{
-    size_t count = 0;
-    for (size_t row = 0; row < rows->rows; row++) {
-        struct nl_str name = nl_lookup_text(rows, row, "category");
-        size_t at = 0;
-        while (at < count && !nl_str_eq(kinds[at].name, name))
-            at++;
-        if (at == KINDS_MOST)
-            continue;
-        if (at == count)
-            kinds[count++] = (struct kind_sum){.name = name};
-        nl_sum_add(&kinds[at].ns, nl_lookup_i64(rows, row, "sum_ns"));
-    }
-    return count;
-}
-
 /* "gemm 60 %, attention 20 %" over all devices, where names tell. */
 static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char *before)
 {
     const struct nl_result *rows = nl_judged_part(it->judged, "kernel_categories");
     int64_t whole = rows ? nl_lookup_sum(rows, "sum_ns") : 0;
-    struct kind_sum kinds[KINDS_MOST];
-    size_t said = 0, count = rows ? sum_kinds(rows, kinds) : 0;
+    struct nl_name_sum kinds[KINDS_MOST];
+    size_t said = 0,
+           count = rows ? nl_sum_by_name(rows, "category", "sum_ns", kinds, KINDS_MOST) : 0;
     for (size_t i = 0; i < count && said < 3; i++) {
         struct nl_str name = kinds[i].name;
         int64_t ns = kinds[i].ns;
@@ -517,7 +496,7 @@ static void tell_ending(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
-/* Where calls copy and no copy was recorded, idle time may be copying. */
+/* Where calls copy and no copy was recorded, idle time of the device and phase at hand may be copying. */
 static void tell_unrecorded(struct nl_device_case *it)
 {
     const struct nl_findings *findings = it->judged->report->findings;
@@ -525,9 +504,12 @@ static void tell_unrecorded(struct nl_device_case *it)
         const struct nl_finding *finding = &findings->items[i];
         if (strcmp(finding->cause, "copies_not_recorded") != 0 || !finding->evidence_count)
             continue;
+        bool calls = !strcmp(finding->evidence[0].metric, "copy_calls_idle_ns");
+        int64_t ns = calls ? it->parts.idle_copying : it->parts.idle;
+        if ((double)ns < WORTH_SAYING * (double)it->parts.total)
+            continue;
         struct nl_buf *out = nl_tell_begin(it->judged);
-        nl_tell_time(out, "Copies were not recorded: of what is called idle here, ",
-                     (int64_t)finding->evidence[0].value);
+        nl_tell_time(out, "Copies were not recorded: of what is called idle here, ", ns);
         nl_buf_text(out, " may be copying.");
         nl_tell_note(it->judged);
     }

@@ -13,6 +13,7 @@
 struct call {
     int64_t start, end;
     uint32_t slice;
+    size_t last; /* of this call and those before it, the one that ends last */
 };
 
 struct tally {
@@ -25,7 +26,6 @@ struct calls {
     const struct nl_trace *trace;
     struct call *items;
     size_t count, cap;
-    int64_t longest;
     struct tally tallies[MOST_NAMES];
     size_t names;
 };
@@ -60,12 +60,14 @@ static void collect(struct calls *calls, const struct nl_account_device *device)
             continue;
         nl_grow(&calls->items, &calls->cap, calls->count + 1);
         calls->items[calls->count++] =
-            (struct call){trace->slice.ts[slice], nl_slice_end(trace, slice), slice};
-        if (trace->slice.dur[slice] > calls->longest)
-            calls->longest = trace->slice.dur[slice];
+            (struct call){trace->slice.ts[slice], nl_slice_end(trace, slice), slice, 0};
     }
     if (calls->count)
         qsort(calls->items, calls->count, sizeof *calls->items, by_start);
+    for (size_t i = 1; i < calls->count; i++) {
+        size_t last = calls->items[i - 1].last;
+        calls->items[i].last = calls->items[i].end >= calls->items[last].end ? i : last;
+    }
 }
 
 static void count_call(struct calls *calls, const struct call *call, int64_t ns)
@@ -85,24 +87,53 @@ static void count_call(struct calls *calls, const struct call *call, int64_t ns)
     }
 }
 
-/* How long a call lasted inside the gap, of the one that lasted longest there. */
-static int64_t inside(struct calls *calls, const struct nl_idle_gap *gap)
+static int64_t common(const struct call *call, struct nl_interval gap)
 {
-    size_t at = NL_FIRST(i, 0, calls->count, calls->items[i].start >= gap->end);
+    int64_t start = call->start > gap.start ? call->start : gap.start;
+    int64_t end = call->end < gap.end ? call->end : gap.end;
+    return end > start ? end - start : 0;
+}
+
+/* How long a call lasted inside the gap, of the one that lasted longest there: one that begins in it, or of those
+ * that began before it the one that ends last. So a call is looked at in one gap, but for that one. */
+static int64_t inside(struct calls *calls, struct nl_interval gap)
+{
+    size_t at = NL_FIRST(i, 0, calls->count, calls->items[i].start >= gap.end);
     const struct call *best = NULL;
     int64_t most = 0;
-    while (at-- > 0 && gap->start - calls->items[at].start < calls->longest) {
-        const struct call *call = &calls->items[at];
-        int64_t start = call->start > gap->start ? call->start : gap->start;
-        int64_t end = call->end < gap->end ? call->end : gap->end;
-        if (end - start <= most)
-            continue;
-        most = end - start;
-        best = call;
+    for (; at > 0 && calls->items[at - 1].start > gap.start; at--) {
+        int64_t ns = common(&calls->items[at - 1], gap);
+        best = ns > most ? &calls->items[at - 1] : best;
+        most = ns > most ? ns : most;
+    }
+    if (at > 0) {
+        const struct call *last = &calls->items[calls->items[at - 1].last];
+        int64_t ns = common(last, gap);
+        best = ns > most ? last : best;
+        most = ns > most ? ns : most;
     }
     if (best)
         count_call(calls, best, most);
     return most;
+}
+
+/* The same, of what of the gap lies in the phase. */
+static int64_t inside_phase(struct calls *calls, const struct nl_phases *phases,
+                            const struct nl_phase_group *group, enum nl_phase phase,
+                            struct nl_interval gap)
+{
+    int64_t sum = 0;
+    if (phase == NL_PHASES)
+        return inside(calls, gap);
+    size_t cut = nl_phase_find(phases, group, gap.start, group->first);
+    for (; cut < group->first + group->count && phases->cuts[cut].start < gap.end; cut++) {
+        int64_t from = phases->cuts[cut].start, to = nl_phase_end(phases, group, cut);
+        struct nl_interval piece = {from > gap.start ? from : gap.start,
+                                    to < gap.end ? to : gap.end};
+        if (phases->cuts[cut].phase == phase)
+            nl_sum_add(&sum, inside(calls, piece));
+    }
+    return sum;
 }
 
 /* The annotation around a call on its thread, the shortest; NULL none. */
@@ -135,15 +166,19 @@ static int by_time(const void *left, const void *right)
 
 void nl_held_calls(struct nl_judged *judged, const struct nl_idle *idle,
                    const struct nl_idle_device *gaps, const struct nl_account_device *device,
-                   int64_t *blocked, struct nl_time_name *names)
+                   enum nl_phase phase, int64_t *blocked, struct nl_time_name *names)
 {
     struct calls calls = {.judged = judged, .trace = judged->trace};
+    struct nl_phases phases;
+    nl_phases_init(&phases, judged->trace, nl_memo_steps(judged->options->memo));
+    const struct nl_phase_group *group = nl_phases_of(&phases, device->rank);
     *blocked = 0;
     collect(&calls, device);
     const struct nl_idle_gap *gap = idle->gaps + gaps->first_gap;
     for (size_t i = 0; calls.count && i < gaps->gaps; i++, gap++)
         if (gap->activity == NL_DID_QUEUED && gap->activity_ns >= NL_ACCOUNT_LONG_NS)
-            nl_sum_add(blocked, inside(&calls, gap));
+            nl_sum_add(blocked, inside_phase(&calls, &phases, group, phase,
+                                             (struct nl_interval){gap->start, gap->end}));
     if (calls.names)
         qsort(calls.tallies, calls.names, sizeof *calls.tallies, by_time);
     for (size_t i = 0; i < calls.names && i < NL_TIME_NAMES; i++) {
@@ -155,4 +190,5 @@ void nl_held_calls(struct nl_judged *judged, const struct nl_idle *idle,
             .count = 1};
     }
     nl_free(calls.items);
+    nl_phases_release(&phases);
 }

@@ -130,6 +130,9 @@ static void add_idle(struct division *division, const struct nl_account_row *row
     uint64_t pauses = row->long_count < row->count ? row->long_count : row->count;
     add(division, what, row, row->ns - row->long_ns, row->count - pauses);
     add(division, pause, row, row->long_ns, pauses);
+    nl_sum_add(&division->parts->idle, row->ns);
+    if (row->activity == NL_DID_COPY)
+        nl_sum_add(&division->parts->idle_copying, row->ns);
     if (row->activity == NL_DID_NOTHING)
         nl_sum_add(&division->parts->nothing_long, row->long_ns);
 }
@@ -377,6 +380,7 @@ static void sort_rows(struct division *division, unsigned phase)
     division->tallies = tallies;
     division->count = 0;
     memset(parts->parts, 0, sizeof parts->parts);
+    parts->idle = parts->idle_copying = 0;
     parts->total = parts->before_own = parts->before = parts->after = parts->nothing_before =
         parts->nothing_long = parts->ending = parts->held_blocked = 0;
     division->ending_most = 0;
@@ -393,7 +397,7 @@ static void sort_rows(struct division *division, unsigned phase)
     nl_free(division->says);
     if (parts->parts[NL_TIME_HELD].ns)
         nl_held_calls(division->judged, division->idle, division->gaps, division->device,
-                      &parts->held_blocked, parts->parts[NL_TIME_HELD].names);
+                      (enum nl_phase)phase, &parts->held_blocked, parts->parts[NL_TIME_HELD].names);
 }
 
 static bool look(struct division *division, struct nl_judged *judged, struct nl_time_parts *parts,

@@ -46,7 +46,8 @@ struct nl_time_parts {
     const struct nl_account_device *account;
     int64_t
         total; /* Σ of the parts: without what follows the work when nothing was recorded then */
-    int64_t before, after; /* of it, outside the device's first and last work */
+    int64_t before, after;      /* of it, outside the device's first and last work */
+    int64_t idle, idle_copying; /* of it, between them; and of that inside calls that copy */
     int64_t
         input_before; /* of before: inside functions that fetch or prepare input, with all they call */
     int64_t

@@ -33,14 +33,28 @@ static int by_value(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The lane with most slices, in which most happens: what waits on others only is no work of the program. */
-static uint32_t busiest_lane(const struct nl_trace *trace)
+/* A thread has several lanes where its slices overlap; a lane of no known thread stands for itself. */
+static size_t owner_of(const struct nl_trace *trace, uint32_t lane)
 {
-    uint32_t best = NL_NULL_ROW;
+    uint32_t thread = trace->lane.thread[lane];
+    return thread == NL_NULL_ROW ? (size_t)trace->thread.rows + lane : thread;
+}
+
+/* The thread with most slices, in which most happens: what waits on others only is no work of the program.
+ * SIZE_MAX: none. */
+static size_t busiest_owner(const struct nl_trace *trace)
+{
+    uint64_t *slices =
+        nl_zalloc(((size_t)trace->thread.rows + trace->lane.rows + 1) * sizeof *slices);
+    size_t best = SIZE_MAX;
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
+        if (trace->lane.kind[lane] != NL_LANE_ASYNC)
+            slices[owner_of(trace, lane)] += trace->lane.count[lane];
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
         if (trace->lane.kind[lane] != NL_LANE_ASYNC &&
-            (best == NL_NULL_ROW || trace->lane.count[lane] > trace->lane.count[best]))
-            best = lane;
+            (best == SIZE_MAX || slices[owner_of(trace, lane)] > slices[best]))
+            best = owner_of(trace, lane);
+    nl_free(slices);
     return best;
 }
 
@@ -50,11 +64,11 @@ enum { SEEN_ASYNC = 1, SEEN_ELSEWHERE = 2, SEEN_BUSIEST = 4 };
 static void find_async(struct cpu_case *it)
 {
     const struct nl_trace *trace = it->judged->trace;
-    uint32_t busiest = busiest_lane(trace);
+    size_t busiest = busiest_owner(trace);
     uint8_t *seen = nl_zalloc((size_t)trace->names.count + 1);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
         uint8_t mark = trace->lane.kind[lane] == NL_LANE_ASYNC ? SEEN_ASYNC
-                       : lane == busiest                       ? SEEN_BUSIEST
+                       : owner_of(trace, lane) == busiest      ? SEEN_BUSIEST
                                                                : SEEN_ELSEWHERE;
         uint32_t end = trace->lane.first[lane] + trace->lane.count[lane];
         for (uint32_t row = trace->lane.first[lane]; row < end; row++)

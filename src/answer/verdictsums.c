@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "answer/judge.h"
+#include "answer/namesums.h"
 #include "answer/waitname.h"
 #include "base/sum.h"
 #include "base/units.h"
@@ -256,42 +257,6 @@ static bool judge_samples(struct nl_judged *judged)
 
 /* ---- sums ---- */
 
-struct nl_name_sum {
-    struct nl_str name;
-    int64_t ns;
-    uint64_t count;
-    size_t first; /* row */
-};
-
-static int by_sum(const void *left, const void *right)
-{
-    const struct nl_name_sum *a = left, *b = right;
-    if (a->ns != b->ns)
-        return a->ns > b->ns ? -1 : 1;
-    return a->first < b->first ? -1 : a->first > b->first;
-}
-
-/* Layers of one name are one: nodes of graphs of kernels. Among the first names; rows come longest first. */
-static size_t sum_layers(const struct nl_result *rows, struct nl_name_sum *sums)
-{
-    size_t count = 0;
-    for (size_t row = 0; row < rows->rows; row++) {
-        struct nl_str name = nl_lookup_text(rows, row, "layer");
-        size_t at = 0;
-        while (at < count && !nl_str_eq(sums[at].name, name))
-            at++;
-        if (at == LAYER_NAMES)
-            continue;
-        if (at == count)
-            sums[count++] = (struct nl_name_sum){.name = name, .first = row};
-        nl_sum_add(&sums[at].ns, nl_lookup_i64(rows, row, "total_ns"));
-        sums[at].count++;
-    }
-    if (count)
-        qsort(sums, count, sizeof *sums, by_sum);
-    return count;
-}
-
 static bool judge_layers(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "model_layers");
@@ -302,7 +267,7 @@ static bool judge_layers(struct nl_judged *judged)
     nl_tell_number(out, "Computing, by sums per layer: ", (int64_t)rows->rows, "layer", "layers");
     nl_tell_time(out, ", ", whole);
     struct nl_name_sum sums[LAYER_NAMES];
-    size_t names = sum_layers(rows, sums);
+    size_t names = nl_sum_by_name(rows, "layer", "total_ns", sums, LAYER_NAMES);
     for (size_t i = 0; i < names && i < 3; i++) {
         nl_tell_kernel(out, i ? ", " : "; the longest ", sums[i].name);
         nl_tell_ratio(out, " ", sums[i].ns, whole);

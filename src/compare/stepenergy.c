@@ -5,10 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/mem.h"
-#include "base/sort.h"
-
-#define HOLDS 5 /* times the median distance of readings */
+#include "timeline/readings.h"
 
 /* How telemetry calls it; the first that a device has is taken. */
 static const struct {
@@ -22,17 +19,6 @@ static const struct {
     {NULL, "W", 1, false},        {NULL, "mW", 1e-3, false},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
-
-struct reading {
-    int64_t ts;
-    double value;
-};
-
-struct readings {
-    struct reading *items;
-    size_t count;
-    double hold; /* ns */
-};
 
 static bool has_word(struct nl_str name, const char *word)
 {
@@ -54,61 +40,12 @@ static bool is_kind(const struct nl_trace *trace, uint32_t series, size_t kind)
     return has_word(name, kinds[kind].is_energy ? "energy" : "power") && !has_word(name, "limit");
 }
 
-/* Of that device: its UUID stands for it where another process shows it. */
-static bool is_of(const struct nl_trace *trace, uint32_t series, uint32_t wanted)
-{
-    uint32_t lane = trace->series.lane[series];
-    uint32_t device = lane == NL_NULL_ROW ? NL_NULL_ROW : trace->lane.device[lane];
-    if (device == NL_NULL_ROW || wanted == NL_NULL_ROW)
-        return false;
-    return device == wanted || (nl_trace_name(trace, trace->device.uuid[device]).len &&
-                                trace->device.uuid[device] == trace->device.uuid[wanted]);
-}
-
 static uint32_t find_series(const struct nl_trace *trace, uint32_t device, size_t kind)
 {
     for (uint32_t series = 0; series < trace->series.rows; series++)
-        if (is_of(trace, series, device) && is_kind(trace, series, kind))
+        if (nl_series_is_of(trace, series, device) && is_kind(trace, series, kind))
             return series;
     return NL_NULL_ROW;
-}
-
-static double median_distance(const struct readings *r)
-{
-    int64_t *apart = nl_alloc((r->count + 1) * sizeof *apart);
-    size_t count = 0; /* readings of one moment tell nothing of how often there is one */
-    for (size_t i = 1; i < r->count; i++) {
-        if (__builtin_sub_overflow(r->items[i].ts, r->items[i - 1].ts, &apart[count]))
-            apart[count] = INT64_MAX;
-        count += apart[count] > 0;
-    }
-    nl_sort_i64(apart, count);
-    double median = count ? (double)apart[count / 2] : 0;
-    nl_free(apart);
-    return median;
-}
-
-/* In order of time; none with fewer than two. */
-static struct readings readings_new(const struct nl_trace *trace, uint32_t series, double scale)
-{
-    struct readings r = {0};
-    size_t count = 0;
-    for (uint32_t row = 0; row < trace->counter.rows; row++)
-        count += trace->counter.series[row] == series;
-    struct nl_keyed *order = nl_alloc((2 * count + 1) * sizeof *order);
-    for (uint32_t row = 0, i = 0; row < trace->counter.rows; row++)
-        if (trace->counter.series[row] == series)
-            order[i++] = (struct nl_keyed){nl_sort_key(trace->counter.ts[row]), row};
-    nl_sort_keyed(order, order + count, count);
-    r.items = nl_alloc((count + 1) * sizeof *r.items);
-    for (size_t i = 0; i < count; i++) {
-        double value = trace->counter.value[order[i].row] * scale;
-        if (isfinite(value))
-            r.items[r.count++] = (struct reading){trace->counter.ts[order[i].row], value};
-    }
-    nl_free(order);
-    r.hold = r.count > 1 ? HOLDS * median_distance(&r) : 0;
-    return r;
 }
 
 /* ---- integrals ---- */
@@ -118,8 +55,8 @@ struct told {
 };
 
 /* Energy between two readings within [from, to), which lies between them. */
-static double trapezoid(const struct reading *a, const struct reading *b, int64_t from, int64_t to,
-                        bool is_energy)
+static double trapezoid(const struct nl_reading *a, const struct nl_reading *b, int64_t from,
+                        int64_t to, bool is_energy)
 {
     double length = (double)b->ts - (double)a->ts;
     double start = ((double)from - (double)a->ts) / length,
@@ -131,8 +68,8 @@ static double trapezoid(const struct reading *a, const struct reading *b, int64_
 }
 
 /* Goes on through readings and spans, which are both in order of time. */
-static struct told integrate(const struct readings *r, const struct diff_span *spans, size_t count,
-                             bool is_energy)
+static struct told integrate(const struct nl_readings *r, const struct diff_span *spans,
+                             size_t count, bool is_energy)
 {
     struct told told = {0, 0};
     size_t at = 1;
@@ -140,11 +77,11 @@ static struct told integrate(const struct readings *r, const struct diff_span *s
         while (at < r->count && r->items[at].ts <= spans[i].start)
             at++;
         for (size_t k = at; k < r->count && r->items[k - 1].ts < spans[i].end; k++) {
-            const struct reading *a = &r->items[k - 1], *b = &r->items[k];
+            const struct nl_reading *a = &r->items[k - 1], *b = &r->items[k];
             int64_t from = a->ts > spans[i].start ? a->ts : spans[i].start;
             int64_t to = b->ts < spans[i].end ? b->ts : spans[i].end;
             bool back = is_energy && b->value < a->value; /* the counter began anew */
-            if (to <= from || back || (double)b->ts - (double)a->ts > r->hold)
+            if (to <= from || back || (double)b->ts - (double)a->ts > (double)r->hold)
                 continue;
             told.joules += trapezoid(a, b, from, to, is_energy);
             told.ns += (double)to - (double)from;
@@ -171,9 +108,9 @@ static struct told tell_device(const struct diff_side *capture, const struct dif
         uint32_t series = find_series(capture->trace, device->device, kind);
         if (series == NL_NULL_ROW)
             continue;
-        struct readings r = readings_new(capture->trace, series, kinds[kind].scale);
+        struct nl_readings r = nl_readings_new(capture->trace, series, kinds[kind].scale);
         struct told told = integrate(&r, spans, device->spans, kinds[kind].is_energy);
-        nl_free(r.items);
+        nl_readings_release(&r);
         if (told.ns >= DIFF_ENERGY_LEAST_SHARE * all)
             return told;
         best = told.ns > best.ns ? told : best;

@@ -4,7 +4,7 @@
  * Signal: idle / wall > 15 % (nsys-ai, TraceLens), critical > 30 % (a proposal of ours, no
  * source). Wall is from the first to the last work, so the edges of the capture are not in it.
  */
-#include "findings/cause.h"
+#include "findings/bookcause.h"
 #include "tables/gaptext.h"
 #include "tables/groups.h"
 #include "base/sum.h"
@@ -258,6 +258,23 @@ static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, str
             .value = (double)longest});
 }
 
+static bool in_copy_calls(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_DID_COPY &&
+           row->class != NL_IDLE_UNKNOWN;
+}
+
+/* Idle time of which the recording does not say why, or whether: gaps before work whose launch is not known, and
+ * where no copy was recorded also gaps inside calls that copy. */
+static int64_t unexplained(const struct nl_scene *scene)
+{
+    int64_t ns = scene->device->class_ns[NL_IDLE_UNKNOWN];
+    if (!scene->trace->copy.rows && !scene->trace->graph.rows)
+        nl_sum_add(&ns, nl_booked_sum(scene, in_copy_calls).ns);
+    return ns;
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
@@ -303,16 +320,23 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     }
     if (main.activity == NL_DID_LAUNCH && main.longest_ns >= SLOW_LAUNCH_NS)
         finding->remedies = "gpu_idle:warm_up";
+    if (2 * unexplained(scene) > idle) {
+        finding->remedies = "gpu_idle:unknown";
+        finding->severity = NL_SEVERITY_INFO;
+        finding->saving_ns[0] = finding->saving_ns[1] = 0;
+    }
     return NL_CAUSE_FOUND;
 }
 
 const struct nl_cause nl_cause_gpu_idle = {
     .id = "gpu_idle",
-    .doc =
-        "Time without any work on the device between its first and last work. Warning over 15 % "
-        "of wall (nsys-ai, TraceLens). More specific causes claim their part "
-        "of it first. Not judged where counters were read of over half of the kernels: that runs "
-        "them one by one.",
+    .doc = "Time without any work on the device between its first and last work. Warning over 15 % "
+           "of wall (nsys-ai, TraceLens). More specific causes claim their part "
+           "of it first. A remark that promises nothing where for over half of it the recording "
+           "does not "
+           "say why: the launches of the next work are unknown, or calls copy and no copy was "
+           "recorded. Not judged where counters were read of over half of the kernels: that runs "
+           "them one by one.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .of_gaps = true,

@@ -3,8 +3,7 @@
  * readings of the clock and of the driver's reasons (bits of nvmlClocksEventReasons), as `neurolens run` records
  * them. Private to findings.
  *
- * A reading holds until the next one of its counter, at most five times their median distance: where readings
- * stop, nothing is known. Loss: time computing under the reason × (1 − clock / highest clock), which is what
+ * A reading holds as timeline/readings.h says. Loss: time computing under the reason × (1 − clock / highest clock), which is what
  * work that follows the clock would win.
  */
 #ifndef NL_HELDCLOCK_H

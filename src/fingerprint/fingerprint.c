@@ -168,7 +168,7 @@ struct nl_runprint *nl_runprint_new(const struct nl_trace *trace, const struct n
     bool done = gather_all(print, &gather, job);
     print->device = gather.device_name;
     print->peaks = gather.peak_source;
-    print->excluded_steps = gather.excluded.count;
+    print->excluded_steps = gather.excluded.steps;
     print->peak_bytes_per_s = gather.common->figures[GPU_MEMORY];
     fp_gather_release(&gather);
     nl_memo_free(memo);

@@ -75,7 +75,7 @@ struct nl_runprint {
     const char *device; /* product name that all devices with work share, or NULL */
     const char *peaks;  /* source of the peaks, or NULL */
     double peak_bytes_per_s;
-    uint64_t excluded_steps; /* of warm-up and compilation: what starts in them is left out */
+    uint64_t excluded_steps; /* of warm-up and compilation, of the rank that has most: left out */
     struct nl_arena arena;
 };
 

@@ -20,6 +20,7 @@ void fp_excluded_init(struct fp_excluded *excluded, const struct nl_found_steps 
         const struct nl_found_step *step = steps->items + group->first;
         if (!has_steady(step, group->count))
             continue;
+        size_t before = excluded->count;
         for (size_t i = 0; i < group->count; i++) {
             if (step[i].phase == NL_STEP_STEADY)
                 continue;
@@ -27,6 +28,8 @@ void fp_excluded_init(struct fp_excluded *excluded, const struct nl_found_steps 
             excluded->spans[excluded->count++] =
                 (struct fp_span){group->rank, step[i].start, step[i].end};
         }
+        if (excluded->count - before > excluded->steps)
+            excluded->steps = excluded->count - before;
     }
 }
 

@@ -14,6 +14,7 @@ struct fp_excluded {
         int64_t rank, start, end; /* of a step, [start, end) */
     } * spans;                    /* ascending by rank and start */
     size_t count, cap;
+    size_t steps;  /* of the rank that has most */
     bool one_rank; /* which is then that of every slice */
 };
 

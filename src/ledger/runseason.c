@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define NS_PER_HOUR  INT64_C(3600000000000)
 #define HOURS_APART  3
 #define SURE_Z       3.29 /* of no season: 1 in 1000 */
 #define LEAST_CHANGE 0.05
 #define STRETCHES    3
+#define BRANCH_BYTES 100
 
 /* ---- who is in it ---- */
 
@@ -148,12 +150,29 @@ enum nl_season nl_season_find(const struct nl_season_run *run, const struct nl_s
     return best;
 }
 
+/* As many bytes of a text as are whole characters and no more than `most`. */
+static int whole_characters(const char *text, size_t most)
+{
+    size_t len = strlen(text), at = 0;
+    if (len <= most)
+        return (int)len;
+    while (at < most) {
+        size_t step = nl_utf8_length((const unsigned char *)text + at, len - at);
+        step = step ? step : 1;
+        if (at + step > most)
+            break;
+        at += step;
+    }
+    return (int)at;
+}
+
 const char *nl_season_text(enum nl_season season, const struct nl_season_run *run,
                            char out[NL_SEASON_TEXT])
 {
     switch (season) {
     case NL_SEASON_BRANCH:
-        snprintf(out, NL_SEASON_TEXT, "of branch %.100s", run->branch);
+        snprintf(out, NL_SEASON_TEXT, "of branch %.*s", whole_characters(run->branch, BRANCH_BYTES),
+                 run->branch);
         return out;
     case NL_SEASON_HOUR:
         snprintf(out, NL_SEASON_TEXT, "within %d h of %02d:00 UTC", HOURS_APART,

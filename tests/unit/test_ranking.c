@@ -98,4 +98,54 @@ static void ranks_by_what_can_be_won(void)
     nl_findings_free(findings);
 }
 
-CHECK_MAIN("ranking", {"joins", joins}, {"ranks by what can be won", ranks_by_what_can_be_won})
+static void idle_late(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 60; i++)
+        gputrace_kernel(make, 7, "softmax", i * 7000, 4, i * 7000 + 10, 3000);
+}
+
+static void one_kernel(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 60; i++)
+        gputrace_kernel(make, 7, i % 5 ? "softmax" : "layer_norm", i * 5, 4, 100 + i * 1000, 1000);
+}
+
+static void idle_without_launches(struct gputrace *make)
+{
+    for (int64_t i = 0; i < 60; i++)
+        gputrace_kernel(make, 7, "softmax", -1, 0, i * 7000, 3000);
+}
+
+/* No saving where the recording does not say why the device is idle, nor of a kernel that merely takes long. */
+static void promises_what_is_known(void)
+{
+    static const struct {
+        void (*fill)(struct gputrace *make);
+        const char *cause;
+        bool remark;
+    } rows[] = {{idle_late, "gpu_idle", false},
+                {idle_without_launches, "gpu_idle", true},
+                {one_kernel, "kernel_hotspot", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct nl_err err = {0};
+        struct gputrace make;
+        gputrace_open(&make);
+        rows[i].fill(&make);
+        struct nl_trace *trace = gputrace_close(&make);
+        REQUIRE(trace);
+        struct nl_findings *findings =
+            nl_findings_new(trace, &(struct nl_analyze_options){0}, NULL, &err);
+        const struct nl_finding *finding = NULL;
+        for (size_t k = 0; k < findings->count; k++)
+            if (!strcmp(findings->items[k].cause, rows[i].cause))
+                finding = &findings->items[k];
+        REQUIRE(finding);
+        CHECK((finding->severity == NL_SEVERITY_INFO) == rows[i].remark);
+        CHECK((finding->saving_ns[1] == 0) == rows[i].remark);
+        nl_findings_free(findings);
+        nl_trace_free(trace);
+    }
+}
+
+CHECK_MAIN("ranking", {"joins", joins}, {"promises what is known", promises_what_is_known},
+           {"ranks by what can be won", ranks_by_what_can_be_won})

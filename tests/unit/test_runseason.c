@@ -178,6 +178,13 @@ static void edges(void)
     char text[NL_SEASON_TEXT];
     CHECK_TEXT(nl_season_text(NL_SEASON_HOUR, &runs[0], text), "within 3 h of 23:00 UTC");
     CHECK_TEXT(nl_season_text(NL_SEASON_WEEKEND, &runs[0], text), "on weekdays");
+    char branch[128] = "x"; /* then two bytes a character: the 100th byte would cut the 50th */
+    for (size_t i = 1; i + 2 < sizeof branch; i += 2)
+        memcpy(branch + i, "\xc3\xa9", 3);
+    runs[0].branch = branch;
+    nl_season_text(NL_SEASON_BRANCH, &runs[0], text);
+    CHECK_INT((int64_t)strlen(text), (int64_t)strlen("of branch ") + 99);
+    CHECK(!memcmp(text + strlen(text) - 2, "\xc3\xa9", 2));
 }
 
 CHECK_MAIN("runseason", {"none", none}, {"a change is no season", change_is_no_season},
