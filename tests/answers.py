@@ -698,6 +698,37 @@ def pages(folder):
     check(brief.split("\n")[0][:20] == full.split("\n")[0][:20], "both begin with the answer")
 
 
+def one_screen(folder):
+    """One whole for sentence and bars, findings numbered as in their section, -n only shortens, commands can be copied."""
+    wholes = numbers = shorter = copied = 0
+    for plant in PLANTED:
+        path = plant()[0].write(folder, "screen it's.json")
+        answer = json.loads(run([path], "--format", "json")[1])["result"]
+        text, flat = run([path], columns=200)[1], ""
+        flat = re.sub(r"\s+", " ", text)
+        whole = answer["answer"]["whole_ns"]
+        told = re.search(r"([\d.,]+ (?:ns|µs|ms|s)) of ([\d.,]+ (?:ns|µs|ms|s)) \(", flat)
+        bar = re.search(r"device 0 .*? of ([\d.,]+ (?:ns|µs|ms|s))( \([\d,]+ steady steps?\))?$", text, re.M)
+        if whole is not None and not (bar and told and bar.group(1) == told.group(2)):
+            check(False, "%s: bars and sentence are of one whole" % plant.__name__, text[:600])
+        wholes += whole is not None
+        listed = [line for line in run([path], "--section", "findings", columns=200)[1].split("\n") if re.match(r"\d+\. ", line)]
+        causes = [finding["cause"] for finding in answer["findings"]]
+        for line in text.split("\n"):
+            found = re.match(r"(\d+)\. (?:(\w+), see above)?", line)
+            if found and (line not in listed if not found.group(2) else causes[int(found.group(1)) - 1] != found.group(2)):
+                check(False, "%s: findings have the same numbers everywhere" % plant.__name__, line)
+            numbers += bool(found)
+        lengths = [len(run([path], "-n", str(n))[1].split("\n")) for n in (1, 100)] + [len(run([path])[1].split("\n"))]
+        check(lengths == sorted(lengths), "%s: -n only shortens" % plant.__name__, lengths)
+        shorter += lengths[0] < lengths[-1]
+        for command in [line for line in text.split("\n") if line.startswith("  neurolens ")][:1]:
+            env = dict(os.environ, NEUROLENS_LEDGER=tempfile.mkdtemp(), PATH=os.path.dirname(PROGRAM) + ":" + os.environ["PATH"])
+            copied += subprocess.run(["sh", "-c", command], capture_output=True, env=env).returncode == 0
+    check(wholes > 10 and numbers > 10 and shorter > 5, "bars, numbers and limits were looked at", (wholes, numbers, shorter))
+    check(copied == len(PLANTED), "the next command can be copied", copied)
+
+
 def several(folder):
     """Several files: twice the same, captures of one device, ranks, and files that are hours apart."""
     def written(name, shift, rank=None):
@@ -834,6 +865,7 @@ with tempfile.TemporaryDirectory() as scratch:
     pasted(scratch)
     causes(scratch)
     pages(scratch)
+    one_screen(scratch)
     several(scratch)
     recursion(scratch)
     slow_start(scratch)

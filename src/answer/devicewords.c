@@ -440,7 +440,7 @@ static void tell_steady(struct nl_device_case *it)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_tell_number(out, "Steady: ", it->steps, "step", "steps");
     nl_tell_time(out, ", median ", it->step_ns);
-    if (!differs(it)) {
+    if (it->in_steps || !differs(it)) { /* bars are of these steps, or look like them */
         nl_buf_char(out, '.');
         nl_tell_note(it->judged);
         return;

@@ -12,7 +12,7 @@
 #include "base/file.h"
 
 #define MAGIC     "NLREPORT"
-#define FORMAT    2u
+#define FORMAT    3u
 #define MOST_BODY ((size_t)256 << 20)
 #define TEXTS(n)  ((n) * sizeof(uint64_t)) /* bytes that n texts take at least: their lengths */
 
@@ -289,6 +289,24 @@ static void put_findings(struct tape *tape, struct nl_findings *findings)
 
 /* ---- Reports ---- */
 
+static void put_whole(struct tape *tape, struct nl_verdict_words *verdict, struct nl_arena *arena)
+{
+    put_remark(tape, &verdict->whole, arena);
+    put_i64(tape, &verdict->whole_ns);
+    put_i64(tape, &verdict->whole_wall_ns);
+    put_size(tape, &verdict->whole_steps);
+    put_size(tape, &verdict->bar_more);
+    put_count(tape, &verdict->bar_count, sizeof(struct nl_verdict_bar), NL_VERDICT_BARS);
+    for (size_t i = 0; i < verdict->bar_count; i++) {
+        struct nl_verdict_bar *bar = &verdict->bars[i];
+        put_i64(tape, &bar->rank);
+        put_i64(tape, &bar->device);
+        put_i64(tape, &bar->ns);
+        for (size_t part = 0; part < NL_WHOLE_PARTS; part++)
+            put_i64(tape, &bar->parts[part]);
+    }
+}
+
 static void put_verdict(struct tape *tape, struct nl_report *report)
 {
     struct nl_arena *arena = &report->arena;
@@ -308,6 +326,7 @@ static void put_verdict(struct tape *tape, struct nl_report *report)
     put_count(tape, &verdict.note_count, TEXTS(1), NL_VERDICT_NOTES);
     for (size_t i = 0; i < verdict.note_count; i++)
         put_text(tape, &verdict.notes[i], arena);
+    put_whole(tape, &verdict, arena);
     if (tape->out)
         return;
     struct nl_verdict_words *kept = nl_arena_alloc(arena, sizeof *kept);

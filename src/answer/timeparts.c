@@ -33,7 +33,7 @@ struct division {
     const struct nl_idle *idle;
     const struct nl_idle_device *gaps;
     struct nl_memo *memo;
-    struct tally *tallies;
+    struct tally *tallies; /* NULL: sums alone */
     size_t count;
     uint8_t *says; /* per name: what was found in it, so that each is searched once */
     uint32_t ending_name;
@@ -47,6 +47,8 @@ static void add(struct division *division, enum nl_time_what what, const struct 
         return;
     nl_sum_add(&division->parts->parts[what].ns, ns);
     nl_sum_add(&division->parts->total, ns);
+    if (!division->tallies)
+        return;
     size_t i = 0;
     while (i < division->count &&
            (division->tallies[i].what != what || division->tallies[i].name != row->name))
@@ -372,6 +374,16 @@ static int64_t fetching_before(struct division *division)
     return sum < division->parts->before ? sum : division->parts->before;
 }
 
+static void add_rows(struct division *division, unsigned phase)
+{
+    for (size_t i = 0; i < division->device->rows; i++) {
+        const struct nl_account_row *row =
+            &division->account->rows[division->device->first_row + i];
+        if (phase == ALL_PHASES || row->phase == phase)
+            add_row(division, row);
+    }
+}
+
 /* Adds up the rows of one phase, or of all. */
 static void sort_rows(struct division *division, unsigned phase)
 {
@@ -385,12 +397,7 @@ static void sort_rows(struct division *division, unsigned phase)
         parts->nothing_long = parts->ending = parts->held_blocked = 0;
     division->ending_most = 0;
     division->says = nl_zalloc((size_t)division->trace->names.count + 1);
-    for (size_t i = 0; i < division->device->rows; i++) {
-        const struct nl_account_row *row =
-            &division->account->rows[division->device->first_row + i];
-        if (phase == ALL_PHASES || row->phase == phase)
-            add_row(division, row);
-    }
+    add_rows(division, phase);
     name_parts(division);
     parts->ending_in = division->ending_most ? keep(division, division->ending_name) : NULL;
     parts->input_before = phase == ALL_PHASES || parts->before ? fetching_before(division) : 0;
@@ -430,6 +437,22 @@ bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts)
     sort_rows(&division, ALL_PHASES);
     regard_gaps(&division);
     parts->early_nothing = is_early(&division);
+    return true;
+}
+
+bool nl_time_sums(struct nl_judged *judged, size_t device, enum nl_phase phase,
+                  struct nl_time_parts *parts)
+{
+    size_t count;
+    struct division division;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(judged->options->memo, &count);
+    *parts = (struct nl_time_parts){.device = device};
+    if (!look(&division, judged, parts, &rows[device]))
+        return false;
+    parts->account = division.device;
+    division.says = nl_zalloc((size_t)division.trace->names.count + 1);
+    add_rows(&division, phase);
+    nl_free(division.says);
     return true;
 }
 

@@ -70,6 +70,11 @@ struct nl_time_parts {
 /* False when no device has a timeline. Texts live in the report's arena. */
 bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts);
 
+/* The same of any device that has a row in the breakdown, without names: sums alone. `phase`: NL_PHASES = all. False when it
+ * has no account. */
+bool nl_time_sums(struct nl_judged *judged, size_t device, enum nl_phase phase,
+                  struct nl_time_parts *parts);
+
 /* The parts and their sums of the same device in one phase alone. */
 void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts,
                           enum nl_phase phase);

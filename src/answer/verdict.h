@@ -38,6 +38,22 @@ enum nl_verdict_class {
 };
 
 #define NL_VERDICT_NOTES 4
+#define NL_VERDICT_BARS  4
+
+/* How one device spends the whole that the answer is about; the parts add up to it. */
+enum nl_verdict_part {
+    NL_WHOLE_COMPUTE,
+    NL_WHOLE_COMM,
+    NL_WHOLE_COPY,
+    NL_WHOLE_IDLE,
+    NL_WHOLE_OUTSIDE, /* before its first work and after its last: what the CPU did for it then */
+    NL_WHOLE_PARTS
+};
+
+struct nl_verdict_bar {
+    int64_t rank, device; /* NL_NULL_I64 unknown */
+    int64_t ns, parts[NL_WHOLE_PARTS];
+};
 
 struct nl_verdict_words {
     enum nl_verdict_class class;
@@ -48,6 +64,14 @@ struct nl_verdict_words {
     int64_t saving_ns_per_step;
     const char *notes[NL_VERDICT_NOTES]; /* more sentences, the most important first */
     size_t note_count;
+    /* Timelines with device work: what shares in sentence and bars are of. */
+    const char
+        *whole; /* "44 steady steps", "from its first work to the last"; NULL: it has no bars */
+    int64_t whole_ns;      /* of the device that the sentence is about */
+    size_t whole_steps;    /* that it is; 0: it is not steps */
+    int64_t whole_wall_ns; /* of that device from its first work to its last, whatever the phase */
+    struct nl_verdict_bar bars[NL_VERDICT_BARS];
+    size_t bar_count, bar_more; /* more: devices without a bar */
 };
 
 /* "compute", "memory-snapshot". */

@@ -7,6 +7,7 @@
 
 #include "base/sum.h"
 #include "answer/devicewords.h"
+#include "answer/wholebars.h"
 #include "base/units.h"
 #include "tables/answer.h"
 #include "tables/lookup.h"
@@ -413,6 +414,7 @@ static bool judge_timeline(struct nl_judged *judged)
     it.devices = count;
     regard_steps(&it);
     narrow(&it);
+    nl_whole_bars(&it);
     struct group group = choose(&it);
     judged->verdict->class = group.class;
     if (group.class == NL_VERDICT_LAUNCH && nl_device_tell_capture(&it))

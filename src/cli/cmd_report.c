@@ -22,7 +22,7 @@ static bool show(const struct nl_call *call, struct nl_output *output,
                                       .ascii = output->ascii,
                                       .color = output->color,
                                       .all = call->settings.all,
-                                      .brief = !call->settings.full && !call->settings.limit,
+                                      .brief = !call->settings.full,
                                       .input = input,
                                       .bare = call->count <= NL_QUOTED_MOST ? bare : NULL,
                                       .rows = (size_t)call->settings.limit};
@@ -57,7 +57,9 @@ static bool read_amounts(const struct nl_call *call, struct nl_analyze_options *
 static bool report(struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
                    const struct nl_call *call, struct nl_output *output, struct nl_err *err)
 {
-    struct nl_analyze_options options = {.limit = (size_t)call->settings.limit,
+    bool page = output->view == &nl_view_text && !call->settings.full && !call->settings.all &&
+                !call->settings.section; /* it shows fewer rows, and says of how many */
+    struct nl_analyze_options options = {.limit = page ? 0 : (size_t)call->settings.limit,
                                          .fold = output->view->folds && !call->settings.all,
                                          .section = call->settings.section};
     if (!nl_input_window(input, trace, call, &options.window, err) ||

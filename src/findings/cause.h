@@ -83,6 +83,9 @@ struct nl_cause {
 /* Whether counters were read of most kernels in this very run (not in a report that was joined). */
 bool nl_scene_was_counted(const struct nl_scene *scene);
 
+/* A recorder of ROCm that was asked for kernels alone: between them it says nothing, neither of copies nor of calls. */
+bool nl_scene_only_kernels(const struct nl_scene *scene);
+
 double nl_scene_share(const struct nl_scene *scene, int64_t ns); /* of wall; 0 without */
 
 /* Conditions for rows of this device that start in the window, with columns after `alias` ("k." or

@@ -17,15 +17,6 @@ static bool is_copying(const struct nl_scene *scene, const struct nl_account_row
     return row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_DID_COPY;
 }
 
-/* A recorder of ROCm that was asked for kernels alone. */
-static bool only_kernels(const struct nl_trace *trace)
-{
-    bool rocm = false;
-    for (uint32_t i = 0; i < trace->source.rows; i++)
-        rocm |= nl_str_starts(nl_trace_name(trace, trace->source.format[i]), "roc");
-    return rocm && !trace->api.rows && !trace->memset.rows && !trace->op.rows;
-}
-
 static enum nl_verdict judge_kernels(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
@@ -64,7 +55,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     uint64_t calls = 0;
     if (trace->copy.rows || trace->graph.rows)
         return NL_CAUSE_ABSENT;
-    if (only_kernels(trace))
+    if (nl_scene_only_kernels(scene))
         return judge_kernels(scene, finding);
     for (uint32_t row = 0; row < trace->api.rows; row++)
         calls += nl_api_slice_role(scene->roles, trace, trace->api.slice[row]) == NL_API_COPY;

@@ -275,6 +275,21 @@ static int64_t unexplained(const struct nl_scene *scene)
     return ns;
 }
 
+static bool in_startup(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->part == NL_BOOKED_IDLE && row->inside && row->phase == NL_STARTUP;
+}
+
+/* Start-up is paid once and mostly needed: its idle time is no saving. */
+static void promise(const struct nl_scene *scene, struct nl_finding *finding)
+{
+    int64_t startup = nl_booked_sum(scene, in_startup).ns;
+    int64_t most = finding->cost_ns - startup;
+    finding->saving_ns[1] = most > 0 ? most : 0;
+    finding->saving_ns[0] = finding->saving_ns[1] / 2;
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
@@ -288,6 +303,9 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return nl_abstain(finding,
                           "counters were read of its kernels: profilers run kernels one by "
                           "one for that, so the gaps may be theirs; record without counters");
+    if (nl_scene_only_kernels(scene))
+        return nl_abstain(finding, "only kernels were recorded: whether the device copies or idles "
+                                   "between them is not known");
     if (scene->wall_ns < LEAST_WALL_NS)
         return nl_abstain(finding, "under 1 ms from the first work to the last: no pattern shows");
     nl_scene_sum_gaps(scene, every_gap, NULL, &finding->where);
@@ -301,6 +319,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_title(scene, finding, "%s is idle %s of its time (%s of %s)%s", nl_scene_name(scene),
              nl_say_share(scene, share), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
              main_place(scene, &main));
+    promise(scene, finding);
     tell_class(scene, finding);
     tell_activity(scene, finding, &main);
     nl_evidence(finding, (struct nl_evidence){
@@ -330,13 +349,15 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 
 const struct nl_cause nl_cause_gpu_idle = {
     .id = "gpu_idle",
-    .doc = "Time without any work on the device between its first and last work. Warning over 15 % "
-           "of wall (nsys-ai, TraceLens). More specific causes claim their part "
-           "of it first. A remark that promises nothing where for over half of it the recording "
-           "does not "
-           "say why: the launches of the next work are unknown, or calls copy and no copy was "
-           "recorded. Not judged where counters were read of over half of the kernels: that runs "
-           "them one by one.",
+    .doc =
+        "Time without any work on the device between its first and last work. Warning over 15 % "
+        "of wall (nsys-ai, TraceLens). More specific causes claim their part "
+        "of it first. A remark that promises nothing where for over half of it the recording "
+        "does not "
+        "say why: the launches of the next work are unknown, or calls copy and no copy was "
+        "recorded. Saving: the idle time outside start-up. Not judged where a ROCm tool recorded "
+        "kernels alone, nor where counters were read of over half of the kernels: that runs "
+        "them one by one.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .of_gaps = true,

@@ -387,6 +387,16 @@ double nl_median(int64_t *values, size_t count)
     return nl_quantile_i64(values, count, nl_quantile_at(count, 50));
 }
 
+bool nl_scene_only_kernels(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    bool rocm = false;
+    for (uint32_t i = 0; i < trace->source.rows; i++)
+        rocm |= nl_str_starts(nl_trace_name(trace, trace->source.format[i]), "roc");
+    return rocm && !trace->copy.rows && !trace->graph.rows && !trace->api.rows &&
+           !trace->memset.rows && !trace->op.rows;
+}
+
 bool nl_scene_was_counted(const struct nl_scene *scene)
 {
     const struct nl_trace *trace = scene->trace;

@@ -51,8 +51,8 @@ static void put_evidence(struct nl_json *json, const struct nl_evidence *evidenc
 
 /* ---- Commands that can be pasted ---- */
 
-/* A text of advice with what the user called the profile. */
-static void add_command(struct nl_buf *out, const char *text, const struct nl_view_options *options)
+void nl_findings_command(struct nl_buf *out, const char *text,
+                         const struct nl_view_options *options)
 {
     const char *at, *input = options->input;
     while (input && (at = strstr(text, "PROFILE")) != NULL) {
@@ -85,7 +85,7 @@ static void put_command(struct nl_json *json, const char *key, const char *text,
 {
     struct nl_buf line;
     nl_buf_init(&line, LINE_BYTES);
-    add_command(&line, text, options);
+    nl_findings_command(&line, text, options);
     nl_json_put_text(json, key, line.ptr);
     nl_buf_release(&line);
 }
@@ -164,7 +164,7 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding,
     nl_json_open(json, '[');
     for (const struct nl_suggestion *it = finding->suggestions; it && it->action; it++) {
         nl_json_open(json, '{');
-        nl_json_put_text(json, "do", it->action);
+        put_command(json, "do", it->action, options);
         nl_json_put_text(json, "why", it->why);
         put_command(json, "verify", it->verify, options);
         nl_json_close(json, '}');
@@ -384,12 +384,14 @@ static void put_advice(struct note *note, const struct nl_finding *finding)
     nl_buf_init(&verify, LINE_BYTES);
     for (const struct nl_suggestion *it = finding->suggestions; it && it->action; it++) {
         nl_buf_text(&note->line, note->width ? "   → " : "- **Do:** ");
-        put(note, it->action);
+        nl_buf_clear(&verify);
+        nl_findings_command(&verify, it->action, note->options);
+        put(note, verify.ptr ? verify.ptr : "");
         nl_buf_text(&note->line, note->width ? " — " : ". *Why:* ");
         put(note, it->why);
         if (says_more(it)) {
             nl_buf_clear(&verify);
-            add_command(&verify, it->verify, note->options);
+            nl_findings_command(&verify, it->verify, note->options);
             nl_buf_text(&note->line, note->width ? ". It helped when: " : ". *It helped when:* ");
             put(note, verify.ptr ? verify.ptr : "");
         }

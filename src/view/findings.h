@@ -21,4 +21,8 @@ void nl_findings_text(struct nl_buf *out, const struct nl_findings *findings, si
 void nl_findings_markdown(struct nl_buf *out, const struct nl_findings *findings, bool all,
                           const struct nl_view_options *options);
 
+/* Adds a text of advice, PROFILE replaced by what the user called the profile. */
+void nl_findings_command(struct nl_buf *out, const char *text,
+                         const struct nl_view_options *options);
+
 #endif

@@ -232,6 +232,8 @@ static void put_answer(struct nl_json *json, const struct nl_verdict_words *verd
     nl_json_put_i64(json, "saving_ns_per_step", verdict->saving_ns_per_step,
                     verdict->saving_ns_per_step != INT64_MIN);
     nl_json_put_text(json, "phase", verdict->phase);
+    nl_json_put_text(json, "whole", verdict->whole);
+    nl_json_put_i64(json, "whole_ns", verdict->whole_ns, verdict->whole != NULL);
     put_texts(json, "notes", verdict->notes, verdict->note_count);
     nl_json_close(json, '}');
 }

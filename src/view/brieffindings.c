@@ -1,0 +1,120 @@
+/* brieffindings — findings of the first screen: see briefparts.h. */
+#include "view/briefparts.h"
+
+#include <math.h>
+
+#include "base/units.h"
+#include "view/findings.h"
+
+#define SAME 0.005 /* shares of wholes that differ by less are of one whole */
+
+static const char *severity_color(enum nl_severity severity)
+{
+    return severity == NL_SEVERITY_CRITICAL ? RED : severity == NL_SEVERITY_WARNING ? YELLOW : DIM;
+}
+
+/* Whether the text has a time already, as it would be printed. */
+static bool has_time(const char *text, double ns)
+{
+    char time[NL_UNIT_TEXT];
+    if (!(fabs(ns) < 0x1p63))
+        return false;
+    nl_format_ns(time, (int64_t)ns);
+    const char *at = strstr(text, time);
+    return at && (at == text || at[-1] < '0' || at[-1] > '9');
+}
+
+/* " · saves up to 3.963 s (26.2 % of 15.12 s)": of what, where that is not the whole of the answer. */
+static void put_saving(struct brief *brief, const struct nl_finding *finding, bool titled)
+{
+    char text[NL_UNIT_TEXT];
+    struct nl_buf *line = &brief->line;
+    const struct nl_verdict_words *verdict = brief->report->verdict;
+    if (finding->saving_ns[1] <= 0 || finding->validity)
+        return;
+    bool all = titled && has_time(finding->title, (double)finding->saving_ns[1]);
+    nl_buf_format(line, " · saves up to %s",
+                  all ? "all of it" : nl_format_ns(text, finding->saving_ns[1]));
+    if (finding->cost_ns <= 0 || isnan(finding->cost_share) || !(finding->cost_share > 0))
+        return;
+    double wall = (double)finding->cost_ns / finding->cost_share;
+    nl_buf_format(line, " (%s", nl_format_percent(text, (double)finding->saving_ns[1] / wall));
+    if (!verdict->whole || fabs(wall - (double)verdict->whole_ns) > SAME * wall)
+        nl_buf_format(line, " of %s", nl_format_ns(text, (int64_t)wall));
+    nl_buf_char(line, ')');
+}
+
+/* The first piece of evidence with a number that is not in the title. */
+static void put_evidence(struct brief *brief, const struct nl_finding *finding)
+{
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        const struct nl_evidence *evidence = &finding->evidence[i];
+        if (evidence->meaning == NL_MEANS_NS && has_time(finding->title, evidence->value))
+            continue;
+        nl_buf_format(&brief->line, " · %s", evidence->says);
+        return;
+    }
+}
+
+/* What the answer has said already: the finding then adds its weight and what to do. */
+static const struct {
+    const char *cause;
+    unsigned classes;
+} repeated[] = {
+#define OF(class) (1u << NL_VERDICT_##class)
+    {"gpu_idle", OF(LAUNCH) | OF(INPUT) | OF(SYNC) | OF(STARTUP) | OF(HOST) | OF(IDLE)},
+    {"exposed_communication", OF(COMMUNICATION)},
+    {"startup_dominated", OF(STARTUP)},
+    {"kernel_hotspot", OF(COMPUTE)},
+    {"launch_bound_small_kernels", OF(LAUNCH)},
+    {"cpu_dispatch_overhead", OF(LAUNCH)},
+    {"dataloader_stall", OF(INPUT)},
+#undef OF
+};
+
+static bool repeats(const struct brief *brief, const struct nl_finding *finding)
+{
+    for (size_t i = 0; i < sizeof repeated / sizeof repeated[0]; i++)
+        if (!strcmp(finding->cause, repeated[i].cause))
+            return repeated[i].classes >> brief->report->verdict->class & 1;
+    return false;
+}
+
+static void put_finding(struct brief *brief, const struct nl_finding *finding, size_t number)
+{
+    struct nl_buf *line = &brief->line;
+    bool titled = !repeats(brief, finding);
+    if (titled) {
+        nl_buf_format(line, "%zu. %s", number, finding->title);
+        nl_brief_line(brief, severity_color(finding->severity), 3);
+        nl_buf_format(line, "   %s", nl_severity_name(finding->severity));
+    } else {
+        nl_buf_format(line, "%zu. %s, see above: %s", number, finding->cause,
+                      nl_severity_name(finding->severity));
+    }
+    put_saving(brief, finding, titled);
+    if (titled)
+        put_evidence(brief, finding);
+    nl_brief_line(brief, titled ? "" : severity_color(finding->severity), 3);
+    if (finding->suggestions && finding->suggestions[0].action) {
+        nl_buf_text(line, "   → ");
+        nl_findings_command(line, finding->suggestions[0].action, brief->options);
+        nl_brief_line(brief, "", 5);
+    }
+}
+
+void nl_brief_findings(struct brief *brief, size_t most)
+{
+    const struct nl_findings *findings = brief->report->findings;
+    size_t shown = 0;
+    for (; findings && shown < findings->count && shown < most; shown++) {
+        if (findings->items[shown].explained_by)
+            break; /* the last ones: others account for their time */
+        put_finding(brief, &findings->items[shown], shown + 1);
+    }
+    if (findings && findings->count > shown) {
+        nl_buf_format(&brief->line, "… %zu more finding%s (--section findings)",
+                      findings->count - shown, findings->count - shown == 1 ? "" : "s");
+        nl_brief_line(brief, DIM, 2);
+    }
+}
