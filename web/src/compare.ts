@@ -10,7 +10,7 @@ import type { Part, Series } from "./plots";
 import { inkOf, legend, plot, stack, waterfall } from "./plots";
 import type { Block } from "./report";
 import { coverage, findings, tableOf, unitMeaning } from "./report";
-import { elide } from "./table";
+import { labelOf } from "./table";
 
 const MOST_CHANGES = 16;
 const MOST_OPERATORS = 12;
@@ -245,7 +245,7 @@ function operatorBars(answer: Answer): HTMLElement | null {
   const most = Math.max(0, ...rows.flatMap((row) => candidates.map((_, at) => value(row, at) || 0)));
   if (!rows.length || candidates.length < 2 || !(most > 0)) return null;
   const figure = h("figure", { class: "plot" }, h("figcaption", {}, "Where they differ most, a step of a device"));
-  const list = h("ol", { class: "grouped" }, ...rows.map((row) => h("li", {}, h("span", { class: "grouped-name", title: textOf(row, "name") }, elide(textOf(row, "name"))),
+  const list = h("ol", { class: "grouped" }, ...rows.map((row) => h("li", {}, h("span", { class: "grouped-name", title: textOf(row, "name") }, labelOf(textOf(row, "name"))),
     h("span", { class: "grouped-bars" }, ...candidates.map((candidate, at) => {
       const bar = h("i", {});
       bar.style.background = inkOf(at);
@@ -298,7 +298,9 @@ function history(answer: Answer): HTMLElement | null {
     return median(y.slice(edges[part], edges[part + 1]));
   });
   const meaning = meaningOfUnit(textOf(points[0] ?? {}, "unit"));
-  const day = (at: number): string => textOf(points[Math.round(at)] ?? {}, "added").slice(0, 10);
+  const date = (at: number): string => textOf(points[Math.round(at)] ?? {}, "added").slice(0, 10);
+  const oneDay = date(0) !== "" && date(0) === date(points.length - 1);
+  const day = (at: number): string => (oneDay ? textOf(points[Math.round(at)] ?? {}, "added").slice(11, 16) : date(at));
   const tell = (at: number): string => {
     const row = points[Math.round(at)] ?? {};
     return [textOf(row, "id").slice(0, 8), textOf(row, "commit").slice(0, 10), textOf(row, "added").slice(0, 16).replace("T", " ")].filter(Boolean).join(" · ");
@@ -311,7 +313,7 @@ function history(answer: Answer): HTMLElement | null {
   if (points.length > 400) series[0] = { name: "each run", x, y, ink: "var(--ink-compute)" };
   series.push({ name: "level (median between changes)", x, y: level, ink: "var(--text)", step: true });
   for (const worse of [true, false]) if (changes.some((one) => (one.worse === "yes") === worse)) series.push(upright(worse));
-  return plot("Every run in the order in which it was added", series, { meaning: "id", label: `${points.length} runs, ${day(0)} to ${day(points.length - 1)}`, text: day, tell }, { meaning, near: true }, 320);
+  return plot("Every run in the order in which it was added", series, { meaning: "id", label: oneDay ? `${points.length} runs of ${date(0)}` : `${points.length} runs, ${date(0)} to ${date(points.length - 1)}`, text: day, tell }, { meaning, near: true }, 320);
 }
 
 function trendBlocks(answer: Answer, page: Page): Drawn[] {

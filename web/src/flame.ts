@@ -3,12 +3,13 @@
 import type { Flame } from "./data";
 import { button, h } from "./dom";
 import { count, number, share } from "./format";
-import { changeColor, colorOf, KIND_NAMES, patternOf } from "./kinds";
+import { changeColor, colorOf, KIND_NAMES, kindLegend, patternOf } from "./kinds";
 import { LanePainter } from "./lanes";
 import { table } from "./table";
 
 export function flameView(flame: Flame): HTMLElement {
   const { nodes } = flame;
+  const meaning = flame.name === "samples" && flame.meaning === "count" ? "samples" : flame.meaning;
   const size = nodes.parent.length;
   const compares = nodes.base !== undefined;
   const sum = flame.total || nodes.total[0] || 1;
@@ -42,9 +43,9 @@ export function flameView(flame: Flame): HTMLElement {
     return now + before > 0 ? (now - before) / Math.max(now, before) : 0;
   };
   const linesOf = (id: number): string[] => {
-    const lines = [nameOf(id), `${number(nodes.total[id] ?? 0, flame.meaning)} · ${share((nodes.total[id] ?? 0) / sum)}`];
-    if (compares) lines.push(`before: ${number(nodes.base?.[id] ?? 0, flame.meaning)} · ${share((nodes.base?.[id] ?? 0) / (baseSum || 1))}`);
-    else lines.push(`self: ${number(nodes.self[id] ?? 0, flame.meaning)} · ${share((nodes.self[id] ?? 0) / sum)}`);
+    const lines = [nameOf(id), `${number(nodes.total[id] ?? 0, meaning)} · ${share((nodes.total[id] ?? 0) / sum)}`];
+    if (compares) lines.push(`before: ${number(nodes.base?.[id] ?? 0, meaning)} · ${share((nodes.base?.[id] ?? 0) / (baseSum || 1))}`);
+    else lines.push(`self: ${number(nodes.self[id] ?? 0, meaning)} · ${share((nodes.self[id] ?? 0) / sum)}`);
     const kind = KIND_NAMES[kindOf(id)];
     if (kind && id) lines.push(kind);
     return lines;
@@ -62,7 +63,7 @@ export function flameView(flame: Flame): HTMLElement {
         };
       }),
     }],
-    start: 0, end: wide[0] || 1, origin: 0, meaning: flame.meaning, gutter: 0, zoomOnClick: true,
+    start: 0, end: wide[0] || 1, origin: 0, meaning, gutter: 0, zoomOnClick: true,
     nameOf, linesOf,
     fillOf: (id) => (compares ? changeColor(changeOf(id)) : colorOf(id ? kindOf(id) : 4, nameOf(id))),
     patternOf: (id) => (compares ? null : patternOf(kindOf(id))),
@@ -96,7 +97,7 @@ export function flameView(flame: Flame): HTMLElement {
       if (matches && !covered[parent]) total += nodes.total[id] ?? 0; // recursion counts once
       covered[id] = matches || covered[parent] ? 1 : 0;
     }
-    found.textContent = words ? `${count(ids.length)} frames, ${number(total, flame.meaning)}, ${share(total / sum)}` : "";
+    found.textContent = words ? `${count(ids.length)} frames, ${number(total, meaning)}, ${share(total / sum)}` : "";
     painter.match(words ? ids : null);
   });
   search.addEventListener("keydown", (event) => {
@@ -122,8 +123,8 @@ export function flameView(flame: Flame): HTMLElement {
     rows.sort((a, b) => b.self - a.self);
     list.replaceChildren(table({
       caption: `${flame.title}, by name`, rows, first: 15,
-      columns: [{ name: "name", head: null, meaning: null }, { name: "self", head: null, meaning: flame.meaning }, { name: "self_share", head: "self share", meaning: "share" },
-        { name: "total", head: "with what it called", meaning: flame.meaning }, { name: "places", head: null, meaning: "count" }],
+      columns: [{ name: "name", head: null, meaning: null }, { name: "self", head: null, meaning }, { name: "self_share", head: "self share", meaning: "share" },
+        { name: "total", head: "with what it called", meaning }, { name: "places", head: null, meaning: "count" }],
     }));
   });
   function pathHas(id: number, name: number): boolean {
@@ -133,5 +134,5 @@ export function flameView(flame: Flame): HTMLElement {
   const note = flame.left_out ? h("p", { class: "note" }, `${count(flame.left_out)} frames too narrow to see are left out of this file.`) : null;
   const change = compares ? h("p", { class: "note" }, "Orange: a larger share of the time than before; green: a smaller one. Widths: the larger of both.") : null;
   return h("div", { class: "viewer" }, h("div", { class: "tools" }, search, found, h("span", { class: "grow" }), button("All", () => painter.fit()), asTable),
-    painter.element, change, note, detail, list);
+    painter.element, compares ? change : kindLegend(nodes.kind.slice(1)), note, detail, list);
 }

@@ -68,6 +68,7 @@ export function number(value: number, meaning: string | null): string {
     case "share": return share(value);
     case "change_share": return (value > 0 ? "+" : "") + share(value);
     case "count": return count(value);
+    case "samples": return `${count(value)}${THIN}${Math.round(value) === 1 ? "sample" : "samples"}`;
     case "bytes/s": return scaled(value, "B/s");
     case "FLOP/s": return scaled(value, "FLOP/s");
     case "Hz": return scaled(value, "Hz");

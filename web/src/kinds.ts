@@ -1,6 +1,6 @@
 // Colours of slices and frames: hues by what they are, lightness by name, so that neighbours differ.
 
-import { onTheme, token } from "./dom";
+import { h, onTheme, token } from "./dom";
 
 // Codes as the page's data have them: kinds of slices (src/store/enums.def), 32 + class for kernels and copies.
 const CLASSES: { readonly [code: number]: string } = { 32: "compute", 33: "compute", 34: "comm", 35: "copy", 36: "memset" };
@@ -52,6 +52,24 @@ export function colorOf(code: number, name: string): string {
   const made = mix(base, token("--shade") || "#000000", hash(name) * 0.3);
   cache.set(key, made);
   return made;
+}
+
+/** What the colours of these kinds mean, kinds of one colour and pattern together. */
+export function kindLegend(codes: Iterable<number>): HTMLElement {
+  const groups = new Map<string, { code: number; names: Set<string> }>();
+  for (const code of [...new Set(codes)].sort((a, b) => a - b)) {
+    if (!KIND_NAMES[code]) continue; // frames of samples, names of threads
+    const key = `${inkName(code)} ${patternOf(code) ?? ""}`;
+    const group = groups.get(key) ?? { code, names: new Set<string>() };
+    group.names.add(KIND_NAMES[code] ?? "");
+    groups.set(key, group);
+  }
+  return h("div", { class: "legend" }, ...[...groups.values()].map(({ code, names }) => {
+    const pattern = patternOf(code);
+    const key = h("i", { class: pattern ? `key fill-${pattern}` : "key", "aria-hidden": "true" });
+    if (!pattern) key.style.background = `var(--ink-${inkName(code)})`;
+    return h("span", {}, key, [...names].join(", "));
+  }));
 }
 
 /** Blue where it got shorter, orange where longer, grey where it did not change; `part` from -1 to 1. */

@@ -1,7 +1,7 @@
 // Plots as SVG: they print, scale and can be read aloud. Each is drawn anew when its width changes.
 
 import { h, svg, onWidth, showTip, hideTip } from "./dom";
-import { bareName } from "./table";
+import { labelOf } from "./table";
 import { byteTicks, logTickText, number, tickTexts, ticks } from "./format";
 
 export interface Series {
@@ -294,7 +294,7 @@ export function waterfall(title: string, parts: readonly Part[], endName: string
     const bar = h("i", { class: `fill-${ink}` });
     bar.style.left = `${((Math.min(a, b) - least) / span) * 100}%`;
     bar.style.width = `max(2px, ${(Math.abs(b - a) / span) * 100}%)`;
-    rows.push(h("li", {}, h("span", { class: "fall-name", title: name }, bareName(name)), h("span", { class: "fall-value" }, number(value, meaning)),
+    rows.push(h("li", {}, h("span", { class: "fall-name", title: name }, labelOf(name)), h("span", { class: "fall-value" }, number(value, meaning)),
       h("span", { class: "fall-note" }, note ?? ""), h("span", { class: "fall-track", "aria-hidden": "true" }, bar)));
   };
   if (start) line(start.name, start.value, 0, start.value, "idle");
@@ -347,6 +347,19 @@ function rampColor(part: number): string {
   return `rgb(${low.map((value, index) => Math.round(value + ((high[index] ?? value) - value) * mix)).join(",")})`;
 }
 
+/** Names of columns below a heat map: the first, the last, and as many between them as have room. */
+function nameColumns(pen: CanvasRenderingContext2D, columns: readonly string[], from: number, wide: number, y: number): void {
+  const longest = columns.reduce((a, name) => Math.max(a, pen.measureText(name).width), 1) + 16;
+  const most = Math.max(2, Math.min(columns.length, Math.floor(wide / longest)));
+  for (let at = 0; at < most; at++) {
+    const column = Math.round((at * (columns.length - 1)) / (most - 1));
+    const name = columns[column] ?? "";
+    const half = pen.measureText(name).width / 2;
+    const middle = from + ((column + 0.5) / columns.length) * wide;
+    pen.fillText(name, Math.max(from, Math.min(from + wide - 2 * half, middle - half)), y);
+  }
+}
+
 /** rows × columns values as colours, with the value under the pointer. */
 export function heatmap(title: string, labels: readonly string[], columns: readonly string[], values: readonly (readonly number[])[], meaning: string): HTMLElement {
   const figure = h("figure", { class: "plot" });
@@ -372,9 +385,10 @@ export function heatmap(title: string, labels: readonly string[], columns: reado
     const canvas = h("canvas", { role: "img", tabindex: 0, "aria-label": `${title}: ${labels.length} rows, ${columns.length} columns, from ${number(least, meaning)} to ${number(most, meaning)}` });
     const ratio = devicePixelRatio || 1;
     canvas.width = width * ratio;
-    canvas.height = labels.length * high * ratio;
+    const foot = columns.length > 1 ? 18 : 0; // room for the names of columns
+    canvas.height = (labels.length * high + foot) * ratio;
     canvas.style.width = `${width}px`;
-    canvas.style.height = `${labels.length * high}px`;
+    canvas.style.height = `${labels.length * high + foot}px`;
     const pen = canvas.getContext("2d");
     if (pen) {
       pen.scale(ratio, ratio);
@@ -385,6 +399,7 @@ export function heatmap(title: string, labels: readonly string[], columns: reado
       labels.forEach((_, y) => {
         if (y % every === 0) pen.fillText(labels[y] ?? "", 0, y * high + high / 2, gutter - 6);
       });
+      if (foot) nameColumns(pen, columns, gutter, wide, labels.length * high + 11);
       values.forEach((row, y) => row.forEach((value, x) => {
         if (!Number.isFinite(value)) return;
         pen.fillStyle = rampColor(most > least ? (value - least) / (most - least) : 0);

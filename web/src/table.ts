@@ -40,6 +40,12 @@ export function elide(text: string): string {
   return bare.length <= LONG ? bare : `${bare.slice(0, 44)}…${bare.slice(-21)}`;
 }
 
+/** A name beside a bar: names that begin alike keep the end that tells them apart. */
+export function labelOf(text: string): string {
+  const bare = bareName(text);
+  return bare.length <= 36 ? bare : `${bare.slice(0, 22)}…${bare.slice(-13)}`;
+}
+
 /** A table of one row: each value under its name. Null when it has too few columns to gain from it. */
 export function facts(columns: readonly Column[], row: Row, caption: string): HTMLElement | null {
   const known = columnsOf(columns, [row]);
@@ -73,12 +79,12 @@ const UNITS: { readonly [unit: string]: string } = { ns: "ns", bytes: "bytes", B
 function meaningIn(row: Row, column: Column): string | null {
   const unit = row["unit"];
   const known = MEASURED.has(column.name) && typeof unit === "string" ? UNITS[unit] : undefined;
-  return column.meaning ?? known ?? meaningOf(column.name);
+  return known ?? column.meaning ?? meaningOf(column.name);
 }
 
 /** Columns that have a value; not the unit where values are written with it. */
 function columnsOf(given: readonly Column[], rows: readonly Row[]): readonly Column[] {
-  const written = rows.every((row) => typeof row["unit"] === "string" && row["unit"] in UNITS);
+  const written = rows.every((row) => !row["unit"] || String(row["unit"]) in UNITS);
   return given.filter((column) => rows.some((row) => row[column.name] !== null && row[column.name] !== undefined) && !(written && column.name === "unit" && given.some((other) => MEASURED.has(other.name))));
 }
 
@@ -110,6 +116,8 @@ function csv(columns: readonly Column[], rows: readonly Row[]): string {
 
 export function table(options: TableOptions): HTMLElement {
   const columns = columnsOf(options.columns, options.rows);
+  const absent = options.columns.filter((column) => !columns.includes(column) && column.name !== "unit");
+  if (columns.length < 2 && absent.length > 2 && options.rows.length) return h("p", { class: "note" }, `Not known: ${absent.map(headOf).join(", ")}.`);
   const numeric = columns.map((column) => isNumeric(column, options.rows));
   const largest = columns.map((column, index) =>
     numeric[index] && (column.meaning ?? meaningOf(column.name)) === "share" ? 1 : 0);
@@ -128,7 +136,8 @@ export function table(options: TableOptions): HTMLElement {
     const visible = all ? shown : shown.slice(0, first);
     body.replaceChildren(...visible.map((row) => h("tr", {}, ...columns.map((column, index) => {
       const value = row[column.name];
-      const text = cellText(value, meaningIn(row, column));
+      const written = column.name === "unit" && typeof value === "string" && value in UNITS && columns.some((other) => MEASURED.has(other.name));
+      const text = written ? "" : cellText(value, meaningIn(row, column)); // the unit stands with the values
       const cell = h("td", { class: numeric[index] ? "number" : "text" });
       if (largest[index] && typeof value === "number" && value >= 0.002) {
         const bar = h("span", { class: "cell-bar", "aria-hidden": "true" });

@@ -4,7 +4,7 @@ import type { Lane, Timeline } from "./data";
 import { placeOf } from "./data";
 import { button, h } from "./dom";
 import { count, ns } from "./format";
-import { colorOf, KIND_NAMES, patternOf } from "./kinds";
+import { colorOf, KIND_NAMES, kindLegend, patternOf } from "./kinds";
 import type { LaneLayout, Level } from "./lanes";
 import { LanePainter } from "./lanes";
 import { table } from "./table";
@@ -170,7 +170,7 @@ export function timelineView(timeline: Timeline): HTMLElement {
     const middle = (from + to) / 2;
     painter.show(middle - ((to - from) / 2) * factor, middle + ((to - from) / 2) * factor);
   }
-  return h("div", { class: "viewer" }, bar, painter.element, coverage(timeline), detail, sums, keys());
+  return h("div", { class: "viewer" }, bar, painter.element, kindLegend(slices.name.length ? [...slices.name].map((name) => timeline.kinds[name] ?? 0) : []), coverage(timeline), detail, sums, keys());
 }
 
 function coverage(timeline: Timeline): HTMLElement {

@@ -45,10 +45,14 @@ for (const [name, path] of Object.entries(pages)) {
     }
     if (await page.evaluate(() => typeof window.hacked !== "undefined")) bad.push("a name was run");
     bad.push(...faults.map((fault) => `${width} px ${colorScheme}: ${fault}`));
+    if (width === 1280) { // every page prints, in the light colours, with what is open
+      const pdf = await page.pdf({ format: "A4", printBackground: true });
+      if (pdf.length < 10000 || pdf.subarray(0, 4).toString() !== "%PDF") bad.push(`a PDF of ${pdf.length} bytes`);
+    }
     if (shots && (width === 400 || width === 1280)) await page.screenshot({ path: `${shots}/${name}-${width}.png`, fullPage: true });
     await context.close();
   }
-  say(`${name}: draws at 400 to 2560 px, dark and light, with a silent console`, bad.length === 0, bad.join("\n"));
+  say(`${name}: draws at 400 to 2560 px, dark and light, with a silent console, and prints`, bad.length === 0, bad.join("\n"));
 }
 
 for (const colorScheme of ["light", "dark"]) {
@@ -138,6 +142,8 @@ if (pages.kineto) {
   say("timeline: the canvas has many colours", pixels > 10, pixels);
   say("nothing of that was an error", faults.length === 0, faults.join("\n"));
   const pdf = await page.pdf({ format: "A4", printBackground: true });
+  const keys = await timeline.locator(".legend span").allTextContents();
+  say("timeline: its colours are explained", keys.includes("compute kernel") && keys.includes("operator") && keys.includes("API call"), keys.join(" | "));
   say("prints to PDF", pdf.length > 50000 && pdf.subarray(0, 4).toString() === "%PDF", pdf.length);
   await context.close();
 }
@@ -170,6 +176,8 @@ if (pages.trend && pages.rank) {
   const dots = await page.locator("#t-changes svg .mark").count();
   const upright = await page.locator("#t-changes svg .upright line").count();
   const rows = await page.locator("#t-series tbody tr").count();
+  const values = await page.locator("#t-series tbody td.number:nth-of-type(3)").allTextContents();
+  say("trend: values have their unit", values.length > 1 && values.every((text) => /[µmn]?s$/.test(text)), values.join(" "));
   say("trend: a point for each run", dots > 1 && dots === rows, `${dots} points, ${rows} rows, ${upright} changes`);
   await context.close();
   const other = await open(pages.rank, {});
