@@ -18,11 +18,11 @@ REDUCE_US = 250
 class Plant:
     """What is different of one trace. `scale` multiplies a kernel's time, `names` renames, `fuse` replaces a run of
     kernels by one of (name, µs), `split` one by several, `order` swaps two kernels that follow each other, `sync` adds blocking calls a step of so many
-    µs, `loader` µs of waiting for data, `ahead` a CPU that never waits for the GPU, `capture` is what the whole capture is slower by."""
+    µs, `loader` µs of waiting for data, `ahead` a CPU that never waits for the GPU, `mark` what a step's range is called (None: there is none), `ops` what operators begin with, `capture` is what the whole capture is slower by."""
 
     def __init__(self, steps=20, scale=None, names=None, fuse=None, split=None, sync=0, loader=0,
                  capture=0.0, noise=0.005, batch=32, device="NVIDIA A100-SXM4-80GB", clock=1.0, reduce=1.0,
-                 slow_steps=None, order=None, ahead=False, seed=1):
+                 slow_steps=None, order=None, ahead=False, mark="ProfilerStep#%d", ops="aten::", seed=1):
         self.__dict__.update(locals())
         del self.__dict__["self"]
 
@@ -30,7 +30,7 @@ class Plant:
         out = []
         for name, op, us in KERNELS:
             us *= (self.scale or {}).get(name, 1)
-            out.append(((self.names or {}).get(name, name), op, us))
+            out.append(((self.names or {}).get(name, name), op.replace("aten::", self.ops), us))
         if self.fuse:
             run, (name, us) = self.fuse
             done, at = [], 0
@@ -97,7 +97,9 @@ def write(path, plant):
             correlation += 1
         behind = device
         end = (cpu if plant.ahead else max(cpu, device)) + 10
-        put("user_annotation", "ProfilerStep#%d" % step, begin, end - begin, 100)
+        if plant.mark:
+            apart = 0 if plant.mark.startswith("Profiler") else 0.01  # ranges must not overlap
+            put("user_annotation", plant.mark % step, begin, end - begin - apart, 100)
         total += end - begin
         at = end
     document = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": plant.device}],

@@ -8,7 +8,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Tally, neurolens  # noqa: E402
-from plantedsteps import Plant, write  # noqa: E402
+from plantedsteps import KERNELS, Plant, write  # noqa: E402
 
 
 def candidate(folder, name, count=3, **changes):
@@ -75,6 +75,27 @@ def main():
         result = neurolens(["rank", slow, batch, "--quiet"], cwd=folder)
         tally.check("another batch is no ranking", result.status == 3 and "Not the same workload" in result.stdout,
                     result.stdout[:200])
+        bare, _ = candidate(folder, "bare", mark=None)
+        result = neurolens(["rank", slow, fast, bare, "--format", "json", "--quiet"], cwd=folder)
+        answer = json.loads(result.stdout)["result"]
+        steps = [row for row in answer["conditions"] if row["fact"] == "steps"]
+        times = {row["candidate"]: row["time_ns"] for row in answer["rank"]}
+        tally.check("steps of three are found in one way", len(steps) == 2 and
+                    {row[side] for row in steps for side in ("fastest", "other")} == {"periods of launches"} and
+                    abs(times[bare] / times[slow] - 1) < 0.01, (steps, times))
+        other, _ = candidate(folder, "other", mark="iteration %d")
+        result = neurolens(["rank", fast, other, "--quiet"], cwd=folder)
+        text = " ".join(result.stdout.split())
+        tally.check("steps of different marks are said first", result.status == 0 and
+                    text.startswith('Steps were found in different ways (marked in %s, ranges "iteration #" in %s). Fastest: %s'
+                                    % (fast, other, fast)), text[:300])
+        strange, _ = candidate(folder, "strange", mark="iteration %d", names={name: "other_" + name for name, _, _ in KERNELS},
+                               ops="other::")
+        result = neurolens(["rank", fast, strange, "--quiet"], cwd=folder)
+        text = " ".join(result.stdout.split())
+        tally.check("different marks and nothing in common are no ranking", result.status == 3 and
+                    text.startswith("Not known to be the same work: no name is in two of them") and
+                    "Recommendation: none" in text, text[:300])
         nodes = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "ort", name) for name in ("cuda.json", "tensorrt_fused.json")]
         answer = json.loads(neurolens(["rank"] + nodes + ["--format", "json", "--quiet"]).stdout)["result"]
         types = {row["name"]: row for row in answer["types"]}

@@ -143,6 +143,12 @@ void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
                                      doc->has_ops ? &doc->changed_ops : NULL, changed},
                &doc->noise);
     diff_pace_find(&doc->pace, &doc->base, &doc->changed, &doc->rows);
+    struct diff_sureness *s = &doc->sureness;
+    if ((s->verdict == DIFF_UNTOLD || s->verdict == DIFF_UNKNOWN) && diff_is_same(doc)) {
+        s->verdict = DIFF_NO_CHANGE; /* whatever captures vary by: this is one capture twice */
+        s->reason = "identical: every part is the same on both sides";
+        s->more = 0;
+    }
     if (doc->pace.other_work && doc->sureness.verdict == DIFF_UNKNOWN)
         doc->sureness.reason = "one side did less of the same work, and there are no steps to "
                                "compare by";

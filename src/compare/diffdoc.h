@@ -76,5 +76,9 @@ struct diff_reordered diff_find_reordered(struct diff_doc *doc);
 void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
                     const struct nl_result *next);
 struct nl_result *diff_next_table(const struct diff_doc *doc);
+/* Whether every part has the same time on both sides. */
+bool diff_is_same(const struct diff_doc *doc);
+/* Name of the NVTX range or annotation that covers most of both sides, where it can stand in a window; empty none. */
+struct nl_str diff_common_range(const struct diff_doc *doc);
 
 #endif

@@ -1,5 +1,6 @@
 /* What to do next: a table of commands. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tables/answer.h"
 #include "base/mem.h"
@@ -31,14 +32,6 @@ static const char *quoted(struct nl_arena *arena, const char *word)
     return out;
 }
 
-/* The same with a window to be filled in, where it has none. */
-static const char *windowed(struct nl_arena *arena, const char *word)
-{
-    size_t len = strlen(word);
-    bool has = len && word[len - 1] == ']';
-    return quoted(arena, has ? word : nl_arena_format(arena, "%s[nvtx=NAME]", word));
-}
-
 static void put_next(struct nl_result *result, const char *action, const char *why,
                      const char *verify)
 {
@@ -46,6 +39,88 @@ static void put_next(struct nl_result *result, const char *action, const char *w
     cells[0] = nl_cell_text(result, nl_str(action));
     cells[1] = nl_cell_text(result, nl_str(why));
     cells[2] = nl_cell_text(result, nl_str(verify));
+}
+
+/* ---- windows of the same work ---- */
+
+#define RANGE_NAME_MOST 60
+
+/* Whether a range's name can stand in a window as it is. */
+static bool is_plain_range(struct nl_str name)
+{
+    bool plain = name.len && name.len <= RANGE_NAME_MOST;
+    for (size_t i = 0; i < name.len && plain; i++)
+        plain = name.ptr[i] >= ' ' && name.ptr[i] != 127 && !strchr("\"\\*?[],", name.ptr[i]);
+    return plain;
+}
+
+/* ns of all ranges of each name. */
+static int64_t *range_sums(const struct nl_trace *trace)
+{
+    int64_t *sums = nl_zalloc((trace->names.count + (size_t)1) * sizeof *sums);
+    for (uint32_t row = 0; row < trace->slice.rows; row++) {
+        int64_t *sum = &sums[trace->slice.name[row]];
+        if (trace->slice.kind[row] == NL_KIND_NVTX && trace->slice.dur[row] > 0 &&
+            __builtin_add_overflow(*sum, trace->slice.dur[row], sum))
+            *sum = INT64_MAX;
+    }
+    return sums;
+}
+
+struct nl_str diff_common_range(const struct diff_doc *doc)
+{
+    const struct nl_trace *a = diff_captures((struct diff_side *)&doc->base)[0].trace,
+                          *b = diff_captures((struct diff_side *)&doc->changed)[0].trace;
+    struct nl_str found = {NULL, 0};
+    int64_t most = 0;
+    if (!nl_rangetree_any(a, NL_KIND_NVTX) || !nl_rangetree_any(b, NL_KIND_NVTX))
+        return found;
+    int64_t *in_a = range_sums(a), *in_b = range_sums(b);
+    for (uint32_t id = 0; id < a->names.count; id++) {
+        struct nl_str name = nl_trace_name(a, id);
+        uint32_t other = in_a[id] > most ? nl_dict_find(&b->names, name) : UINT32_MAX;
+        if (other == UINT32_MAX || !in_b[other] || !is_plain_range(name))
+            continue;
+        int64_t least = in_a[id] < in_b[other] ? in_a[id] : in_b[other];
+        if (least > most) {
+            most = least;
+            found = name;
+        }
+    }
+    nl_free(in_a);
+    nl_free(in_b);
+    return found;
+}
+
+/* The same with the window of a range, where it has none. */
+static const char *windowed(struct nl_arena *arena, const char *word, struct nl_str range)
+{
+    size_t len = strlen(word);
+    bool has = len && word[len - 1] == ']';
+    return quoted(
+        arena,
+        has ? word : nl_arena_format(arena, "%s[nvtx=\"%.*s\"]", word, (int)range.len, range.ptr));
+}
+
+/* Without steps and with unequal amounts of work. */
+static void next_for_work(const struct diff_doc *doc, struct nl_result *result, const char *a,
+                          const char *b)
+{
+    struct nl_arena *arena = &result->arena;
+    struct nl_str range = diff_common_range(doc);
+    if (range.len)
+        put_next(result, "compare windows of the same work, or mark steps on both sides",
+                 "one side did less of the same work",
+                 nl_arena_format(arena, "neurolens diff %s %s",
+                                 windowed(arena, doc->base_word, range),
+                                 windowed(arena, doc->changed_word, range)));
+    else
+        put_next(result, "mark steps on both sides, or give windows of the same work",
+                 "one side did less of the same work",
+                 nl_arena_format(arena,
+                                 "neurolens analyze %s --section step_summary && "
+                                 "neurolens analyze %s --section step_summary",
+                                 a, b));
 }
 
 /* Which of `analyze`'s sections shows more of a part. */
@@ -127,21 +202,19 @@ struct nl_result *diff_next_table(const struct diff_doc *doc)
     const struct diff_sureness *s = &doc->sureness;
     next_for_incomparable(doc, result, a, b);
     if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
-        put_next(result, "mark steps on both sides, or give windows of the same work",
-                 "one side did less of the same work",
-                 nl_arena_format(arena, "neurolens diff %s %s", windowed(arena, doc->base_word),
-                                 windowed(arena, doc->changed_word)));
+        next_for_work(doc, result, a, b);
     next_for_rows(doc, result, a, b);
     if (s->verdict == DIFF_UNKNOWN && doc->pace.other_work)
         return result;
     if ((s->verdict == DIFF_UNTOLD || s->verdict == DIFF_UNKNOWN) &&
         doc->base.sum != doc->changed.sum)
-        put_next(result, "record more captures of both", s->reason ? s->reason : "",
+        put_next(result, "record more captures of both (A2, B2 … are the new ones)",
+                 s->reason ? s->reason : "",
                  nl_arena_format(arena, "neurolens diff %s,A2,A3 : %s,B2,B3",
                                  quoted(arena, doc->base_all), quoted(arena, doc->changed_all)));
     else if ((s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) &&
              !(doc->base.captures && doc->changed.captures))
-        put_next(result, "repeat both captures",
+        put_next(result, "repeat both captures (A2, B2 … are the new ones)",
                  "captures of one program differ by a percent or more for reasons no step shows",
                  nl_arena_format(arena, "neurolens diff %s,A2,A3 : %s,B2,B3",
                                  quoted(arena, doc->base_all), quoted(arena, doc->changed_all)));

@@ -97,10 +97,13 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
     if (doc->base.unit == DIFF_BY_WALL)
         nl_buf_format(text, ", %.4g and %.4g a second", 1e9 / pace->base_piece_ns,
                       1e9 / pace->changed_piece_ns);
-    nl_buf_text(text, ". Mark steps, or give windows of the same work, such as '[nvtx=NAME]'");
+    struct nl_str range = diff_common_range(doc);
+    nl_buf_text(text, ". Mark steps, or give windows of the same work");
+    if (range.len)
+        nl_buf_format(text, ", such as '[nvtx=\"%.*s\"]'", (int)range.len, range.ptr);
 }
 
-static bool is_same(const struct diff_doc *doc)
+bool diff_is_same(const struct diff_doc *doc)
 {
     for (size_t i = 0; i < doc->rows.count; i++) {
         const struct diff_row *row = &doc->rows.items[i];
@@ -156,7 +159,7 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
             nl_buf_text(text, ". As they are, ");
             put_times(doc, text);
         }
-    } else if (measured && is_same(doc)) {
+    } else if (measured && diff_is_same(doc)) {
         nl_buf_text(text, "No difference: ");
         put_times(doc, text);
         nl_buf_text(text, ", and every part is the same");
@@ -229,7 +232,7 @@ static void say_sure(struct diff_doc *doc, struct nl_buf *text)
     const struct diff_side *a = &doc->base, *b = &doc->changed;
     const struct diff_sureness *s = &doc->sureness;
     size_t n = diff_capture_count(a), m = diff_capture_count(b);
-    if (isnan(s->low) || s->verdict == DIFF_INCOMPARABLE || is_same(doc))
+    if (isnan(s->low) || s->verdict == DIFF_INCOMPARABLE || diff_is_same(doc))
         return;
     nl_buf_format(text, "Measured: %zu and %zu capture%s", n, m, n + m > 2 ? "s" : "");
     if (a->by_step)
@@ -450,7 +453,7 @@ static void say_lacks(struct diff_doc *doc, struct nl_buf *text)
 
 static void say_next(struct diff_doc *doc, struct nl_buf *text, const struct nl_result *next)
 {
-    if (!next->rows || is_same(doc))
+    if (!next->rows || diff_is_same(doc))
         return;
     struct nl_str action = nl_lookup_text(next, 0, "do"),
                   verify = nl_lookup_text(next, 0, "verify");

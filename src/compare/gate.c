@@ -44,7 +44,7 @@ static const struct nl_result_column rule_columns[] = {
     {"change_share", "change", NL_MEANS_CHANGE_SHARE},
     {"change_low_share", "at least", NL_MEANS_CHANGE_SHARE},
     {"change_high_share", "at most", NL_MEANS_CHANGE_SHARE},
-    {"limit", NULL, NL_MEANS_TEXT},
+    {"limit", "allowed", NL_MEANS_TEXT},
     {"captures_needed", "captures needed", NL_MEANS_COUNT},
     {"why", NULL, NL_MEANS_TEXT},
 };
@@ -286,6 +286,12 @@ static struct nl_cell number_cell(double value, enum nl_meaning meaning)
 
 static struct nl_result *rules_table(const struct gate *gate)
 {
+    /* A rule says what fails; this what does not. */
+    static const char *const allowed[] = {[NL_RULE_MORE] = "≤ ",
+                                          [NL_RULE_AT_LEAST] = "< ",
+                                          [NL_RULE_LESS] = "≥ ",
+                                          [NL_RULE_AT_MOST] = "> ",
+                                          [NL_RULE_OTHER] = "= "};
     struct nl_result *result = NL_ANSWER_NEW("rules", "Rules", rule_columns);
     struct nl_buf limit;
     nl_buf_init(&limit, 256);
@@ -304,6 +310,7 @@ static struct nl_result *rules_table(const struct gate *gate)
         cells[7] = nl_cell_f64(a->low - 1);
         cells[8] = nl_cell_f64(a->high - 1);
         nl_buf_clear(&limit);
+        nl_buf_text(&limit, allowed[rule->op]);
         put_limit(&limit, rule, a);
         cells[9] = nl_cell_text(result, (struct nl_str){limit.ptr, limit.len});
         cells[10] = a->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(a->more);

@@ -159,12 +159,29 @@ static void find_facts(struct ranking *r)
     }
 }
 
+/* How the steps were found, beside the fastest. */
+static void put_steps(struct ranking *r, struct nl_result *result, size_t place)
+{
+    const char *first = rank_steps_text(r, r->order[0]),
+               *other = rank_steps_text(r, r->order[place]);
+    if (!first || !other)
+        return;
+    struct nl_cell *cells = nl_result_row(result);
+    cells[0] = nl_answer_static("steps");
+    cells[1] = nl_cell_text(result, nl_str(first));
+    cells[2] = nl_cell_text(result, nl_str(other));
+    cells[3] = nl_cell_text(result, nl_str(rank_word(r->order[place])));
+    cells[4] = nl_answer_static(strcmp(first, other) == 0 ? "yes" : "no");
+    cells[5] = nl_answer_static("no");
+}
+
 static struct nl_result *conditions_table(struct ranking *r)
 {
     struct nl_result *result =
         NL_ANSWER_NEW("conditions", "What they were run with", condition_columns);
     for (size_t i = 1; i < r->count; i++) {
         const struct diff_workload *w = &r->order[i]->facts;
+        put_steps(r, result, i);
         for (size_t k = 0; k < w->count; k++) {
             const struct diff_workload_fact *fact = &w->items[k];
             bool known = fact->base && fact->changed;
@@ -224,6 +241,7 @@ static bool run(struct ranking *r, const struct nl_rank_options *options, struct
     if (!rank_costs_find(r, options->prices, options->price_count, err))
         return false;
     rank_levels_find(r);
+    rank_steps_compare(r);
     write_report(r);
     return true;
 }

@@ -2,7 +2,7 @@
  * rankinner — what the files that make up a ranking use of each other; for nobody else.
  *
  * rank.c measures and orders the candidates, ranklevel.c has who is fastest in which operator, module or range,
- * rankwhy.c through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
+ * rankmarks.c what a step of each is, rankwhy.c through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
  */
 #ifndef NL_COMPARE_RANKINNER_H
 #define NL_COMPARE_RANKINNER_H
@@ -59,6 +59,8 @@ struct ranking {
     struct rank_candidate *order[NL_RANK_MOST]; /* fastest first */
     enum diff_unit unit;
     bool comparable;
+    bool unlike_steps;   /* steps of candidates were found in different ways */
+    bool nothing_common; /* and no name is in two of them: steps of different work, perhaps */
     struct rank_level levels[RANK_LEVELS];
     struct nl_report *report;
 };
@@ -89,6 +91,13 @@ struct nl_result *rank_speedups_table(const struct ranking *ranking);
 NL_MUST_CHECK bool rank_costs_find(struct ranking *ranking, const struct nl_rank_price *prices,
                                    size_t count, struct nl_err *err);
 struct nl_result *rank_cost_table(const struct ranking *ranking);
+
+/* Sets unlike_steps and nothing_common; the levels are known. */
+void rank_steps_compare(struct ranking *ranking);
+/* "marked", "periods of launches", …; NULL: not compared by steps. */
+const char *rank_steps_text(const struct ranking *ranking, const struct rank_candidate *candidate);
+/* "marked in a.json, periods of launches in b.json" */
+void rank_say_steps(const struct ranking *ranking, struct nl_buf *text);
 
 /* Sentences and the table of what to choose for what. */
 void rank_sentences(struct ranking *ranking);

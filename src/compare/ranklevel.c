@@ -445,6 +445,9 @@ struct nl_result *rank_level_table(const struct ranking *r, size_t at)
     static const char *const names[NL_RANK_MOST] = {
         "time_1_ns", "time_2_ns", "time_3_ns", "time_4_ns",  "time_5_ns",  "time_6_ns",
         "time_7_ns", "time_8_ns", "time_9_ns", "time_10_ns", "time_11_ns", "time_12_ns"};
+    static const char *const heads[NL_RANK_MOST] = {
+        "1st place", "2nd place", "3rd place", "4th place",  "5th place",  "6th place",
+        "7th place", "8th place", "9th place", "10th place", "11th place", "12th place"};
     struct nl_result_column columns[NL_RANK_MOST + FIXED] = {
         {"name", NULL, NL_MEANS_TEXT},
         {"fastest", NULL, NL_MEANS_TEXT},
@@ -456,11 +459,12 @@ struct nl_result *rank_level_table(const struct ranking *r, size_t at)
         {"tie", NULL, NL_MEANS_TEXT}};
     const struct rank_level *level = &r->levels[at];
     for (size_t i = 0; i < r->count; i++)
-        columns[i + FIXED] = (struct nl_result_column){names[i], NULL, NL_MEANS_NS};
+        columns[i + FIXED] = (struct nl_result_column){names[i], heads[i], NL_MEANS_NS};
     struct nl_result *result =
         nl_result_new(levels[at].name, levels[at].title, columns, r->count + FIXED);
-    result->note = "time_N is the N-th place of the ranking, a step (or all) of a device; lead and "
-                   "speedup are those of the fastest over the slowest that has it";
+    result->note =
+        "places are those of table rank; times are of a step (or all) of a device; lead and "
+        "speedup are those of the fastest over the slowest that has it";
     for (size_t i = 0; i < level->count; i++) {
         const struct rank_row *row = &level->rows[i];
         if (is_nothing(row))

@@ -29,8 +29,19 @@ static void say_fastest(struct ranking *r, struct nl_buf *text)
     char time[NL_UNIT_TEXT];
     const struct rank_candidate *best = r->order[0];
     struct nl_str device = rank_device(best);
+    if (r->nothing_common)
+        nl_buf_text(text,
+                    "Not known to be the same work: no name is in two of them, and steps are ");
+    else if (r->unlike_steps)
+        nl_buf_text(text, "Steps were found in different ways (");
+    if (r->unlike_steps)
+        rank_say_steps(r, text);
+    if (r->unlike_steps)
+        nl_buf_text(text, r->nothing_common ? ". " : "). ");
     nl_buf_format(text, "%s: %s",
-                  r->comparable ? "Fastest" : "Not the same workload; by time alone",
+                  r->comparable       ? "Fastest"
+                  : r->nothing_common ? "By time alone"
+                                      : "Not the same workload; by time alone",
                   rank_word(best));
     if (device.len)
         nl_buf_format(text, " (%.*s)", (int)device.len, device.ptr);
@@ -185,8 +196,8 @@ static void gather_facts(const struct ranking *r, struct nl_buf *same, struct nl
 #define CHOICE_COLUMNS(C)                                                                          \
     C(aim, NULL, TEXT)                                                                             \
     C(choose, NULL, TEXT)                                                                          \
-    C(value, "a step", NUMBER)                                                                     \
-    C(unit, NULL, TEXT)                                                                            \
+    C(value, "a step", WEIGHT)                                                                     \
+    C(unit, NULL, UNIT)                                                                            \
     C(next, NULL, TEXT)                                                                            \
     C(ratio, "of the next", NUMBER)                                                                \
     C(tie, NULL, TEXT)                                                                             \
@@ -279,7 +290,10 @@ static void say_advice(struct ranking *r, struct nl_buf *text)
     nl_buf_init(&same, SENTENCE);
     nl_buf_init(&unknown, SENTENCE);
     gather_facts(r, &same, &unknown);
-    if (!r->comparable)
+    if (r->nothing_common)
+        nl_buf_text(text, "Recommendation: none; mark the same iteration in all of them, such as "
+                          "a range named \"step 1\".");
+    else if (!r->comparable)
         nl_buf_text(text, "Recommendation: none; give all of them the same work first "
                           "(table conditions says what differs).");
     else if (rank_is_tie(r, r->order[1]))

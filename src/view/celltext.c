@@ -217,7 +217,9 @@ static const struct {
     const char *unit;
     enum nl_meaning meaning;
     const char *what;
-} carried[] = {{"ns", NL_MEANS_NS, "time"}, {"bytes", NL_MEANS_BYTES, "memory"}};
+} carried[] = {{"ns", NL_MEANS_NS, "time"},
+               {"bytes", NL_MEANS_BYTES, "memory"},
+               {"share", NL_MEANS_SHARE, "share"}};
 
 struct nl_result_column nl_celltext_column(const struct nl_result *result, size_t row,
                                            size_t column)

@@ -333,13 +333,14 @@ static void put_findings(struct page *page, const struct nl_findings *findings)
     flush(page, NULL);
 }
 
-static void put_profiles(struct page *page, const struct nl_profile *profile)
+/* `gate`: A is what B is held against; else A is what was before. */
+static void put_profiles(struct page *page, const struct nl_profile *profile, bool gate)
 {
     const struct nl_profile *base = page->options->base;
     if (base)
-        put_profile(page, base, "A");
+        put_profile(page, base, gate ? "A (baseline)" : "A (before)");
     if (profile)
-        put_profile(page, profile, base ? "B" : NULL);
+        put_profile(page, profile, !base ? NULL : gate ? "B (new)" : "B (after)");
 }
 
 static void put_coverage(struct page *page, const struct nl_profile *profile)
@@ -364,7 +365,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
         nl_celltext_safe(&page.line, nl_str(report->headlines[i]));
         put_wrapped(&page, i ? NULL : BOLD);
     }
-    put_profiles(&page, profile);
+    put_profiles(&page, profile, strcmp(report->name, "check") == 0);
     if (report->findings)
         put_findings(&page, report->findings);
     for (size_t i = 0; i < report->result_count; i++)
