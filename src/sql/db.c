@@ -142,37 +142,55 @@ static enum nl_meaning meaning_of(const char *type, const char *name)
     return NL_MEANS_ANY;
 }
 
-static struct nl_result *start_result(sqlite3_stmt *statement)
+/* The answer of a statement as it is made: the sink's, and what its rows need meanwhile. */
+struct answer {
+    const struct nl_db_sink *sink;
+    struct nl_cell *cells; /* of the row */
+    struct nl_buf *blobs;  /* a text per column, of those that held bytes */
+    size_t count;
+};
+
+static void start_answer(struct answer *answer, sqlite3_stmt *statement)
 {
-    int count = sqlite3_column_count(statement);
-    struct nl_result_column *columns = nl_zalloc((size_t)count * sizeof *columns);
-    struct nl_result *result = nl_result_new("sql", NULL, columns, (size_t)count);
-    for (int i = 0; i < count; i++) {
-        const char *name = sqlite3_column_name(statement, i);
-        name = name ? name : "";
-        result->columns[i].name = nl_arena_text(&result->arena, name, strlen(name));
-        result->columns[i].meaning = meaning_of(sqlite3_column_decltype(statement, i), name);
+    size_t count = (size_t)sqlite3_column_count(statement);
+    struct nl_result_column *columns = nl_zalloc(count * sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = sqlite3_column_name(statement, (int)i);
+        columns[i].name = name ? name : "";
+        columns[i].meaning =
+            meaning_of(sqlite3_column_decltype(statement, (int)i), columns[i].name);
     }
+    answer->count = count;
+    answer->cells = nl_zalloc(count * sizeof *answer->cells);
+    answer->blobs = nl_zalloc(count * sizeof *answer->blobs);
+    for (size_t i = 0; i < count; i++)
+        nl_buf_init(&answer->blobs[i], SIZE_MAX);
+    answer->sink->begin(answer->sink->context, columns, count);
     nl_free(columns);
-    return result;
 }
 
-static struct nl_cell blob_cell(struct nl_result *result, const unsigned char *bytes, size_t len)
+static void end_answer(struct answer *answer)
+{
+    for (size_t i = 0; i < answer->count; i++)
+        nl_buf_release(&answer->blobs[i]);
+    nl_free(answer->blobs);
+    nl_free(answer->cells);
+}
+
+static struct nl_cell blob_cell(struct nl_buf *text, const unsigned char *bytes, size_t len)
 {
     static const char digits[] = "0123456789ABCDEF";
-    char *text = nl_arena_alloc(&result->arena, 2 * len + 4);
-    size_t at = 0;
-    text[at++] = 'X';
-    text[at++] = '\'';
+    nl_buf_clear(text);
+    nl_buf_text(text, "X'");
     for (size_t i = 0; i < len; i++) {
-        text[at++] = digits[bytes[i] >> 4];
-        text[at++] = digits[bytes[i] & 15];
+        nl_buf_char(text, digits[bytes[i] >> 4]);
+        nl_buf_char(text, digits[bytes[i] & 15]);
     }
-    text[at++] = '\'';
-    return (struct nl_cell){.type = NL_CELL_TEXT, .text = {text, at}};
+    nl_buf_char(text, '\'');
+    return (struct nl_cell){.type = NL_CELL_TEXT, .text = {text->ptr, text->len}};
 }
 
-static struct nl_cell read_cell(struct nl_result *result, sqlite3_stmt *statement, int i)
+static struct nl_cell read_cell(struct nl_buf *blob, sqlite3_stmt *statement, int i)
 {
     struct nl_str text;
     switch (sqlite3_column_type(statement, i)) {
@@ -185,12 +203,87 @@ static struct nl_cell read_cell(struct nl_result *result, sqlite3_stmt *statemen
     case SQLITE_TEXT:
         text.ptr = sqlite3_column_blob(statement, i);
         text.len = (size_t)sqlite3_column_bytes(statement, i);
-        return nl_cell_text(result, text.ptr ? text : nl_str(""));
+        return (struct nl_cell){.type = NL_CELL_TEXT, .text = text.ptr ? text : nl_str("")};
     case SQLITE_BLOB:
-        return blob_cell(result, sqlite3_column_blob(statement, i),
+        return blob_cell(blob, sqlite3_column_blob(statement, i),
                          (size_t)sqlite3_column_bytes(statement, i));
     default: return (struct nl_cell){.type = NL_CELL_NULL};
     }
+}
+
+/* Runs one statement. */
+static int run(struct nl_db *db, sqlite3_stmt *statement, const struct nl_db_sink *sink)
+{
+    int rc;
+    struct answer answer = {.sink = sink};
+    bool more = sqlite3_column_count(statement) > 0;
+    if (more)
+        start_answer(&answer, statement);
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (size_t i = 0; i < answer.count; i++)
+            answer.cells[i] = read_cell(&answer.blobs[i], statement, (int)i);
+        enum nl_db_row taken = answer.count ? sink->row(sink->context, answer.cells) : NL_DB_MORE;
+        if (taken == NL_DB_MORE)
+            continue;
+        db->too_large = taken == NL_DB_TOO_LARGE;
+        rc = db->too_large ? SQLITE_NOMEM : SQLITE_DONE;
+        break;
+    }
+    end_answer(&answer);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static void begin_statement(struct nl_db *db)
+{
+    db->timed_out = db->interrupted = db->too_large = false;
+    db->refused[0] = '\0';
+    db->deadline_ns = nl_deadline_ns(db->options.time_limit_ms);
+    nl_stopwatch_set(db->watch, db->deadline_ns);
+}
+
+bool nl_db_rows(struct nl_db *db, const char *sql, const struct nl_db_sink *sink,
+                struct nl_err *err)
+{
+    const char *rest = sql;
+    bool done = true;
+    while (done && *rest) {
+        const char *tail = rest;
+        sqlite3_stmt *statement = NULL;
+        begin_statement(db);
+        int rc = sqlite3_prepare_v2(db->sqlite, rest, -1, &statement, &tail);
+        if (rc == SQLITE_OK && statement && !sqlite3_stmt_readonly(statement)) {
+            sqlite3_snprintf(sizeof db->refused, db->refused, "this statement");
+            rc = SQLITE_AUTH;
+        } else if (rc == SQLITE_OK && statement) {
+            rc = run(db, statement, sink);
+        }
+        nl_stopwatch_set(db->watch, 0);
+        if (rc == SQLITE_INTERRUPT)
+            (void)nl_db_must_stop(db); /* says why */
+        if (rc != SQLITE_OK)
+            done = nl_db_explain(db, sql, (size_t)(rest - sql), rc, err);
+        sqlite3_finalize(statement);
+        nl_db_free_sets(db);
+        rest = tail;
+    }
+    return done;
+}
+
+/* ---- an answer that is held as a whole until it is shown ---- */
+
+struct held {
+    const struct nl_db *db;
+    struct nl_result *result; /* of the last statement with columns */
+};
+
+static void begin_result(void *context, const struct nl_result_column *columns, size_t count)
+{
+    struct held *held = context;
+    nl_result_free(held->result);
+    held->result = nl_result_new("sql", NULL, columns, count);
+    for (size_t i = 0; i < count; i++)
+        held->result->columns[i].name =
+            nl_arena_text(&held->result->arena, columns[i].name, strlen(columns[i].name));
 }
 
 /* A meaning stays only when every cell has its type; SQL may have put anything there. */
@@ -222,84 +315,36 @@ static bool is_full(const struct nl_db *db, struct nl_result *result)
     return true;
 }
 
-/* An answer is held as a whole until it is shown. Half of an answer would be taken for all of it. */
-static bool is_too_large(struct nl_db *db, const struct nl_result *result)
+/* Half of an answer would be taken for all of it. */
+static bool is_too_large(const struct nl_db *db, const struct nl_result *result)
 {
     uint64_t budget = db->job ? db->job->memory_bytes / 2 : 0;
-    db->too_large =
-        budget && result->arena.used + result->cell_cap * sizeof *result->cells > budget;
-    return db->too_large;
+    return budget && result->arena.used + result->cell_cap * sizeof *result->cells > budget;
 }
 
-/* Runs one statement. *result is replaced when it returns columns. */
-static int run(struct nl_db *db, sqlite3_stmt *statement, struct nl_result **result)
+static enum nl_db_row keep_row(void *context, const struct nl_cell *cells)
 {
-    int rc;
-    struct nl_result *answer = NULL;
-    if (sqlite3_column_count(statement) > 0)
-        answer = start_result(statement);
-    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (!answer)
-            continue;
-        if (is_full(db, answer)) {
-            rc = SQLITE_DONE;
-            break;
-        }
-        if (is_too_large(db, answer)) {
-            rc = SQLITE_NOMEM;
-            break;
-        }
-        struct nl_cell *row = nl_result_row(answer);
-        for (size_t i = 0; i < answer->column_count; i++)
-            row[i] = read_cell(answer, statement, (int)i);
-    }
-    if (rc != SQLITE_DONE) {
-        nl_result_free(answer);
-        return rc;
-    }
-    if (answer) {
-        check_meanings(answer);
-        nl_result_free(*result);
-        *result = answer;
-    }
-    return SQLITE_OK;
-}
-
-static void begin_statement(struct nl_db *db)
-{
-    db->timed_out = db->interrupted = db->too_large = false;
-    db->refused[0] = '\0';
-    db->deadline_ns = nl_deadline_ns(db->options.time_limit_ms);
-    nl_stopwatch_set(db->watch, db->deadline_ns);
+    struct held *held = context;
+    struct nl_result *result = held->result;
+    if (is_full(held->db, result))
+        return NL_DB_ENOUGH;
+    if (is_too_large(held->db, result))
+        return NL_DB_TOO_LARGE;
+    struct nl_cell *row = nl_result_row(result);
+    for (size_t i = 0; i < result->column_count; i++)
+        row[i] = cells[i].type == NL_CELL_TEXT ? nl_cell_text(result, cells[i].text) : cells[i];
+    return NL_DB_MORE;
 }
 
 struct nl_result *nl_db_query(struct nl_db *db, const char *sql, struct nl_err *err)
 {
-    struct nl_result *result = NULL;
-    const char *rest = sql;
-    bool done = true;
-    while (done && *rest) {
-        const char *tail = rest;
-        sqlite3_stmt *statement = NULL;
-        begin_statement(db);
-        int rc = sqlite3_prepare_v2(db->sqlite, rest, -1, &statement, &tail);
-        if (rc == SQLITE_OK && statement && !sqlite3_stmt_readonly(statement)) {
-            sqlite3_snprintf(sizeof db->refused, db->refused, "this statement");
-            rc = SQLITE_AUTH;
-        } else if (rc == SQLITE_OK && statement) {
-            rc = run(db, statement, &result);
-        }
-        nl_stopwatch_set(db->watch, 0);
-        if (rc == SQLITE_INTERRUPT)
-            (void)nl_db_must_stop(db); /* says why */
-        if (rc != SQLITE_OK)
-            done = nl_db_explain(db, sql, (size_t)(rest - sql), rc, err);
-        sqlite3_finalize(statement);
-        nl_db_free_sets(db);
-        rest = tail;
+    struct held held = {.db = db};
+    struct nl_db_sink sink = {.context = &held, .begin = begin_result, .row = keep_row};
+    if (nl_db_rows(db, sql, &sink, err)) {
+        if (held.result)
+            check_meanings(held.result);
+        return held.result;
     }
-    if (done)
-        return result;
-    nl_result_free(result);
+    nl_result_free(held.result);
     return NULL;
 }

@@ -36,6 +36,21 @@ void nl_db_close(struct nl_db *db);
  * NL_TIMEOUT, NL_INTERRUPTED. */
 struct nl_result *nl_db_query(struct nl_db *db, const char *sql, struct nl_err *err);
 
+enum nl_db_row { NL_DB_MORE, NL_DB_ENOUGH, NL_DB_TOO_LARGE };
+
+/* Takes the rows of an answer one by one. `begin` is called for each statement that returns columns, before its
+ * first row: what came before is no longer the answer. Columns and the cells' texts live until the call
+ * returns; of a cell only the type counts, whatever its column means. `row` says whether it takes more. */
+struct nl_db_sink {
+    void *context;
+    void (*begin)(void *context, const struct nl_result_column *columns, size_t count);
+    enum nl_db_row (*row)(void *context, const struct nl_cell *cells);
+};
+
+/* As nl_db_query, without keeping anything; options.row_limit is the sink's own affair. */
+NL_MUST_CHECK bool nl_db_rows(struct nl_db *db, const char *sql, const struct nl_db_sink *sink,
+                              struct nl_err *err);
+
 /* For the shell: completion candidates starting with `prefix` (tables, columns, keywords); the
  * array and its texts live in `arena`. */
 size_t nl_db_complete(struct nl_db *db, const char *prefix, struct nl_arena *arena,
