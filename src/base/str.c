@@ -102,6 +102,22 @@ void nl_buf_char(struct nl_buf *buf, char c)
     nl_buf_add(buf, &c, 1);
 }
 
+void nl_buf_shell_word(struct nl_buf *buf, struct nl_str word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./-_~";
+    bool quoted = false;
+    for (size_t i = 0; i < word.len && !quoted; i++)
+        quoted = !memchr(plain, word.ptr[i], sizeof plain - 1);
+    nl_buf_text(buf, quoted ? "'" : "");
+    for (size_t i = 0; i < word.len; i++)
+        if (word.ptr[i] == '\'')
+            nl_buf_text(buf, "'\\''");
+        else
+            nl_buf_char(buf, word.ptr[i]);
+    nl_buf_text(buf, quoted ? "'" : "");
+}
+
 void nl_buf_format(struct nl_buf *buf, const char *format, ...)
 {
     va_list args, again;

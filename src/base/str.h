@@ -53,6 +53,8 @@ void nl_buf_text(struct nl_buf *buf, const char *text);
 void nl_buf_char(struct nl_buf *buf, char c);
 void nl_buf_format(struct nl_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A word that a shell reads as these bytes: in single quotes where it must be. */
+void nl_buf_shell_word(struct nl_buf *buf, struct nl_str word);
 
 /* 64-bit hash of bytes (wyhash-like mixing), the same in every process: for what is kept in files, shown or
  * put in order. Whoever writes the input can make texts that collide. */

@@ -21,16 +21,8 @@ char *nl_quoted_profile(const struct nl_call *call, bool bare)
     for (int i = 0; i < call->count && i < NL_QUOTED_MOST; i++) {
         const char *word = call->argument[i];
         size_t len = bare ? without_window(word) : strlen(word);
-        bool plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  "@%+=:,./-_~") >= len;
         nl_buf_text(&out, i ? " " : "");
-        nl_buf_text(&out, plain ? "" : "'");
-        for (const char *at = word; at < word + len; at++)
-            if (*at == '\'')
-                nl_buf_text(&out, "'\\''");
-            else
-                nl_buf_char(&out, *at);
-        nl_buf_text(&out, plain ? "" : "'");
+        nl_buf_shell_word(&out, (struct nl_str){word, len});
     }
     nl_buf_text(&out, call->count > NL_QUOTED_MOST ? " …" : "");
     char *text = nl_strdup(out.len ? out.ptr : "");
