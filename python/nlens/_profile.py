@@ -5,6 +5,7 @@ import re
 from importlib import import_module
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
+from . import _native
 from ._engine import Document, UsageError, ask, run
 
 Row = Dict[str, Any]
@@ -20,17 +21,29 @@ _TOKENS = re.compile(r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^\]]*\] 
 class Table:
     """Rows of an answer: a sequence of tuples in the order of ``columns``.
 
-    ``units`` has the unit of each column (``ns``, ``bytes``, …) or None. ``truncated`` is True when rows are missing.
+    ``units`` has the unit of each column (``ns``, ``bytes``, …) or None. ``truncated`` is True when rows are missing. Answers of
+    SQL about files offer themselves to Arrow (``__arrow_c_stream__``): ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
+    ``pandas.DataFrame.from_arrow(t)`` and DuckDB take the columns without a copy.
     """
 
-    def __init__(self, columns: List[str], units: List[Optional[str]], rows: List[Tuple[Any, ...]], truncated: bool) -> None:
+    def __init__(self, columns: List[str], units: List[Optional[str]], rows: List[Tuple[Any, ...]], truncated: bool,
+                 native: Optional[_native.Answer] = None) -> None:
         self.columns = columns
         self.units = dict(zip(columns, units))
-        self.rows = rows
         self.truncated = truncated
+        self._rows: Optional[List[Tuple[Any, ...]]] = None if native else rows
+        self._native = native
+
+    @property
+    def rows(self) -> List[Tuple[Any, ...]]:
+        """All rows as Python's values; of a native answer they are made when they are first asked for."""
+        if self._rows is None:
+            assert self._native is not None
+            self._rows = self._native.rows()
+        return self._rows
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self._native.count if self._native else len(self.rows)
 
     def __iter__(self) -> Iterator[Tuple[Any, ...]]:
         return iter(self.rows)
@@ -39,7 +52,7 @@ class Table:
         return self.rows[index]
 
     def __repr__(self) -> str:
-        return "<nlens.Table of %d rows: %s>" % (len(self.rows), ", ".join(self.columns))
+        return "<nlens.Table of %d rows: %s>" % (len(self), ", ".join(self.columns))
 
     def column(self, name: str) -> List[Any]:
         """The values of a column. Raises KeyError when there is none of this name."""
@@ -52,14 +65,28 @@ class Table:
         """A dict for each row."""
         return [dict(zip(self.columns, row)) for row in self.rows]
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Arrow's PyCapsule interface. ``requested_schema`` is not followed: consumers cast. Raises UsageError for answers that the
+        command gave (of runs in the ledger, or where libneurolens is missing): use ``to_arrow``."""
+        if self._native is None:
+            raise UsageError("this answer came from the command, which has no Arrow stream; use to_arrow() or rows", 2)
+        return self._native.capsule()
+
     def to_pandas(self) -> Any:
         """A pandas.DataFrame. Raises ImportError when pandas is not installed."""
         pandas: Any = import_module("pandas")
+        if self._native is not None:
+            try:
+                return self.to_arrow().to_pandas()
+            except ImportError:
+                pass
         return pandas.DataFrame.from_records(self.rows, columns=self.columns)
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table. Raises ImportError when pyarrow is not installed."""
+        """A pyarrow.Table; without a copy where the answer has a stream. Raises ImportError when pyarrow is not installed."""
         pyarrow: Any = import_module("pyarrow")
+        if self._native is not None:
+            return pyarrow.RecordBatchReader._import_from_c_capsule(self._native.capsule()).read_all()
         return pyarrow.table([pyarrow.array(self.column(name)) for name in self.columns], names=self.columns)
 
 
@@ -95,16 +122,18 @@ class CheckAnswer(Answer):
 
 
 class Profile:
-    """A profile, or a window of it. Make one with ``nlens.open``; nothing is kept open.
+    """A profile, or a window of it. Make one with ``nlens.open``.
 
-    Each question is one run of the command, which caches imported files. Raises InputError when a file cannot be read,
-    and UsageError for a name that does not exist.
+    Each question is one run of the command, which caches imported files; but SQL about files is answered inside this process by
+    libneurolens, where it is installed: the profile is then kept in memory as long as this object. Raises InputError when a file
+    cannot be read, and UsageError for a name that does not exist.
     """
 
     def __init__(self, name: str, window: str = "", full: Optional[Document] = None) -> None:
         self._base = name
         self._window = window
         self._full = full
+        self._native: Optional[_native.Profile] = None
 
     @property
     def name(self) -> str:
@@ -163,10 +192,18 @@ class Profile:
     def sql(self, query: str, params: Optional[Params] = None, limit: Optional[int] = None) -> Table:
         """Asks one question in SQL (tables: docs/sql.md); ``ts`` and ``dur`` are ns from the profile's first event.
 
-        ``params`` are values for ``?``, in order, or for ``:name``. ``limit``: at most so many rows, all when None. SQL reads whole
+        ``params`` are values for ``?``, in order, or for ``:name``. ``limit``: at most so many rows, all when None. A column that mixes
+        numbers and texts holds texts, except in answers of the command (runs of the ledger; with ``limit``). SQL reads whole
         profiles: of a window this raises UsageError, whose message has the WHERE that says the same.
         """
         text = bind(query, params) if params is not None else query
+        if limit is None and not self._window and os.path.exists(self._base):
+            library = _native.find()
+            if library is not None:
+                if self._native is None:
+                    self._native = _native.Profile(library, [self._base])
+                answer = self._native.sql(text)
+                return Table(answer.names, answer.units, [], False, answer)
         document = ask(["sql", "--limit", _ALL_ROWS if limit is None else str(limit), "--", self.name, text])[1]
         result = document["result"]
         if isinstance(result, list):

@@ -15,6 +15,11 @@ static const char *const unit_names[] = {
     [NL_MEANS_CHANGE_NS] = "ns", [NL_MEANS_CHANGE_SHARE] = "share", [NL_MEANS_FLOPS] = "FLOP/s",
 };
 
+const char *nl_view_unit(enum nl_meaning meaning)
+{
+    return (size_t)meaning < sizeof unit_names / sizeof *unit_names ? unit_names[meaning] : NULL;
+}
+
 static void put_cell(struct nl_json *json, struct nl_cell cell)
 {
     switch (cell.type) {
@@ -60,7 +65,7 @@ static void put_matrix(struct nl_json *json, const struct nl_result *result)
         nl_json_key(json, "name");
         nl_json_text(json, result->columns[column].name);
         nl_json_key(json, "unit");
-        nl_json_text(json, unit_names[result->columns[column].meaning]);
+        nl_json_text(json, nl_view_unit(result->columns[column].meaning));
         nl_json_close(json, '}');
     }
     nl_json_close(json, ']');

@@ -76,6 +76,9 @@ void nl_view_json_begin(struct nl_json *json, FILE *out, const char *schema);
  * show it when it is asked for. */
 bool nl_view_is_series(const struct nl_result *result);
 
+/* What a column's numbers are counted in, as JSON says it: "ns", "bytes", …; NULL for none. */
+const char *nl_view_unit(enum nl_meaning meaning);
+
 /* Lines of a plot on a screen of that many, with room for a table below; 0 → 0. */
 unsigned nl_view_plot_height(unsigned screen);
 
