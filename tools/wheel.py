@@ -29,7 +29,8 @@ TOOLS = os.path.join("build", "wheel-tools")
 ISAL = os.path.join(BUILD, "libisal")
 GLIBC = "2.28"
 DISTRIBUTION = "neurolens_profiler"
-# What is linked into the engine: name in the list of licences, Debian's source package and licence.
+READS = {"neurolens": None, "src/engine/libneurolens.so.0.1.0": "libneurolens.so.0"}  # what reads profiles; its name in the wheel
+# What is linked into those: name in the list of licences, Debian's source package and licence.
 INSIDE = [("bzip2", "libbz2-dev", "bzip2-1.0.6"), ("elfutils", "libelf-dev", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
           ("isa-l", "libisal-dev", "BSD-3-Clause"), ("jansson", "libjansson-dev", "MIT"), ("libbsd", "libbsd-dev", "BSD-3-Clause"),
           ("libedit", "libedit-dev", "BSD-3-Clause"), ("libmd", "libmd-dev", "BSD-3-Clause"), ("libyaml", "libyaml-dev", "MIT"),
@@ -117,7 +118,7 @@ def compiled(python):
     option = "-Dpythons=" + python
     again = ["--reconfigure"] if os.path.exists(os.path.join(BUILD, "build.ninja")) else []
     run(["meson", "setup", BUILD] + again + ["-Dprefer_static=true", "-Dprefix=/usr/local", "-Dlibdir=lib", option])
-    wanted = ["neurolens", "src/capture/libneurolens-capture.so"] + ["python/nlens/_capture.abi3.so"]
+    wanted = list(READS) + ["src/capture/libneurolens-capture.so"] + ["python/nlens/_capture.abi3.so"]
     say("compiling %d targets in %s" % (len(wanted), BUILD))
     run(["ninja", "-C", BUILD, "-j", str(min(2, os.cpu_count() or 1))] + wanted)
     return wanted
@@ -152,9 +153,9 @@ def link(target, python, isal, out):
     words = [word for word in words if word != "-lisal" and not word.endswith("/libisal.so")]
     where = words.index("-o")
     words[where + 1] = os.path.abspath(out)
-    if isal and target == "neurolens":
+    if isal and target in READS:
         words.insert(words.index("-Wl,--start-group") + 1, os.path.abspath(isal))
-    elif target == "neurolens":
+    elif target in READS:
         words.append("-lisal")
     if python:
         words = [os.path.abspath(python), "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu." + GLIBC] + zig_words(words[1:], out)
@@ -230,10 +231,11 @@ def assemble(version, tag, linked):
                 path = os.path.join(folder, name)
                 wheel.add(os.path.relpath(path, "python"), open(path, "rb").read())
     for target, path in linked.items():
-        name = os.path.basename(target)
+        name = READS.get(target) or os.path.basename(target)
         place = wheel.scripts + name if target == "neurolens" else "nlens/" + name
         wheel.add(place, open(path, "rb").read(), 0o755)
-    wheel.add("nlens/include/neurolens.h", open("include/neurolens.h", "rb").read())
+    for name in ("neurolens.h", "neurolens-engine.h"):
+        wheel.add("nlens/include/" + name, open(os.path.join("include", name), "rb").read())
     wheel.add(wheel.info + "METADATA", "Metadata-Version: 2.4\nName: neurolens-profiler\nVersion: %s\n"
               "Summary: Records, explains and compares profiles of machine-learning programs\nLicense-Expression: Apache-2.0\n"
               "License-File: LICENSE\nLicense-File: LICENSES-inside.txt\nRequires-Python: >=3.9\n"
