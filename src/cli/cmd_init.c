@@ -52,7 +52,7 @@ static void warn_of_another(const struct nl_call *call, const char *folder)
 {
     const char *named = getenv("NEUROLENS_LEDGER");
     char *made = realpath(folder, NULL), *meant = named ? realpath(named, NULL) : NULL;
-    if (named && *named && !(made && meant && strcmp(made, meant) == 0))
+    if (!call->settings.ledger && named && *named && !(made && meant && strcmp(made, meant) == 0))
         nl_message_note(call,
                         "$NEUROLENS_LEDGER is set to %s and wins over this ledger; unset it to use "
                         "this one",
@@ -68,7 +68,9 @@ bool nl_cmd_init(struct nl_call *call, struct nl_err *err)
     bool existed;
     nl_arena_init(&arena);
     const char *folder =
-        nl_arena_format(&arena, "%s/.neurolens", call->count ? call->argument[0] : ".");
+        call->settings.ledger && !call->count
+            ? call->settings.ledger
+            : nl_arena_format(&arena, "%s/.neurolens", call->count ? call->argument[0] : ".");
     bool done = make_ledger(folder, &existed, err) &&
                 (!call->settings.shared || nl_ledger_share(folder, err)) &&
                 nl_output_open(&output, call, NULL, 0, err);

@@ -90,13 +90,15 @@ static bool meaning(struct nl_ledger *ledger, const char *tag, struct nl_ledger_
 
 /* The runs that lose a tag have that in their provenance and cards, too. */
 static bool take_from_others(struct nl_ledger *ledger, int64_t run, const char *tag,
-                             const char *command, struct nl_err *err)
+                             const char *command, bool *any, struct nl_err *err)
 {
     bool ok = true, done = true;
     sqlite3_stmt *rows = nl_ledgerdb_ask(
         ledger, err, "SELECT run FROM tags WHERE tag = ?1 AND run <> ?2", "ti", tag, run);
-    while (rows && done && nl_ledgerdb_next(err, ledger, rows, &ok))
+    while (rows && done && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         done = nl_runkeep_event(ledger, sqlite3_column_int64(rows, 0), command, err);
+        *any = true;
+    }
     if (rows)
         sqlite3_reset(rows);
     return rows && ok && done &&
@@ -114,7 +116,7 @@ static bool edit_tag(struct nl_ledger *ledger, int64_t run, const char *tag, enu
                             "SELECT count(*) FROM tags WHERE tag = ?1 AND run = ?2", "ti", tag,
                             run))
         return false;
-    bool done = true;
+    bool done = true, taken = false;
     if (how == NL_TAG_REMOVE)
         done = nl_ledgerdb_do(ledger, err, "DELETE FROM tags WHERE tag = ?1 AND run = ?2", "ti",
                               tag, run);
@@ -124,10 +126,10 @@ static bool edit_tag(struct nl_ledger *ledger, int64_t run, const char *tag, enu
                               "(SELECT coalesce(max(given), 0) + 1 FROM tags))",
                               "ti", tag, run);
     if (done && how == NL_TAG_MOVE)
-        done = take_from_others(ledger, run, tag, command, err);
+        done = take_from_others(ledger, run, tag, command, &taken, err);
     if (!done || !meaning(ledger, tag, &after, err))
         return false;
-    change->changed = how == NL_TAG_REMOVE ? had > 0 : before.run != run;
+    change->changed = how == NL_TAG_REMOVE ? had > 0 : before.run != run || taken;
     change->means_other = before.run && before.run != after.run;
     snprintf(change->before, sizeof change->before, "%s", before.id);
     snprintf(change->now, sizeof change->now, "%s", after.id);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "rundoc/runparts.h"
+#include "store/recgpu.h"
 
 /* Metadata of each process of a recording, and of the run as a whole (`run` writes these when the program
  * has ended). */
@@ -75,7 +76,7 @@ void run_write_recorder(struct run_parts *parts)
     struct told event = told_of(parts, RUN_KEY, "event_ns");
     struct told program = told_of(parts, RUN_KEY, "program_cpu_ns");
     struct told recorder = told_of(parts, RUN_KEY, "recorder_cpu_ns");
-    static const char *const extra[] = {"hooks_ns", "samples_ns", "starts_ns"};
+    struct told gpu = either(parts, NL_REC_GPU_COST, "gpu_records_ns");
     bool known = event.any && events.any;
     double overhead = known ? event.sum * events.sum : 0;
     nl_json_open(&parts->json, '{');
@@ -83,11 +84,8 @@ void run_write_recorder(struct run_parts *parts)
     write_whole(parts, "clock_error_ns", error.any, error.most);
     write_whole(parts, "events", events.any, events.sum);
     run_f64(parts, "event_ns", event.any ? event.sum : NL_NULL_F64);
-    for (size_t i = 0; i < sizeof extra / sizeof extra[0]; i++) {
-        struct told part = told_of(parts, RUN_KEY, extra[i]);
-        write_whole(parts, extra[i], part.any, part.sum);
-        overhead += part.any ? part.sum : 0;
-    }
+    write_whole(parts, "gpu_records_ns", gpu.any, gpu.sum);
+    overhead += gpu.sum;
     write_whole(parts, "overhead_ns", known, overhead);
     run_f64(parts, "overhead_share",
             known && program.sum > 0 ? overhead / program.sum : NL_NULL_F64);
