@@ -59,9 +59,9 @@ static void put_saving(struct brief *brief)
 {
     char text[NL_UNIT_TEXT];
     const struct nl_verdict_words *verdict = brief->report->verdict;
-    int64_t rest = verdict->whole ? verdict->whole_ns - verdict->saving_ns : 0;
     if (verdict->saving_ns == INT64_MIN || verdict->saving_ns <= 0)
         return;
+    int64_t rest = verdict->whole ? verdict->whole_ns - verdict->saving_ns : 0;
     nl_buf_text(&brief->line, "Could save at most ");
     if (verdict->whole && verdict->whole_steps && verdict->saving_ns_per_step != INT64_MIN) {
         int64_t step = verdict->whole_ns / (int64_t)verdict->whole_steps;
