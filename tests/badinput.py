@@ -71,7 +71,7 @@ def sparse():
         file.write(b'{"traceEvents":[\n{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"},\n')
         file.truncate(4 << 30)
     start = time.monotonic()
-    result = neurolens(["info", "--no-cache", "--memory", "1GiB", path], timeout=60)
+    result = neurolens(["info", "--no-cache", "--memory", "1GiB", path], timeout=300)  # half a minute on a busy machine
     tally.check("4 GiB of zeros behind a trace", result.status in (0, 4),
                 "%.1f s, %s" % (time.monotonic() - start, result.describe()))
     os.unlink(path)

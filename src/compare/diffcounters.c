@@ -11,13 +11,18 @@
 #include "compare/diffinner.h"
 #include "compare/diffcounts.h"
 
-static const struct nl_result_column columns[] = {
-    {"counter", NULL, NL_MEANS_TEXT},           {"unit", NULL, NL_MEANS_TEXT},
-    {"rank", NULL, NL_MEANS_INTEGER},           {"device", NULL, NL_MEANS_INTEGER},
-    {"base_mean", "A mean", NL_MEANS_NUMBER},   {"new_mean", "B mean", NL_MEANS_NUMBER},
-    {"base_max", "A most", NL_MEANS_NUMBER},    {"new_max", "B most", NL_MEANS_NUMBER},
-    {"base_count", "A values", NL_MEANS_COUNT}, {"new_count", "B values", NL_MEANS_COUNT},
-};
+#define COUNTER_LIST(C, P)                                                                         \
+    C(P, counter, NULL, TEXT)                                                                      \
+    C(P, unit, NULL, TEXT)                                                                         \
+    C(P, rank, NULL, INTEGER)                                                                      \
+    C(P, device, NULL, INTEGER)                                                                    \
+    C(P, base_mean, "A mean", NUMBER)                                                              \
+    C(P, new_mean, "B mean", NUMBER)                                                               \
+    C(P, base_max, "A most", NUMBER)                                                               \
+    C(P, new_max, "B most", NUMBER)                                                                \
+    C(P, base_count, "A values", COUNT)                                                            \
+    C(P, new_count, "B values", COUNT)
+NL_TABLE_COLUMNS(columns, COUNTER, COUNTER_LIST);
 
 /* A row of the analysis. */
 struct row {
@@ -74,14 +79,15 @@ static void put_row(struct nl_result *result, const struct row *rows, size_t cou
         max[side] = isnan(max[side]) || rows[i].max > max[side] ? rows[i].max : max[side];
     }
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_text(result, rows->name);
-    cells[1] = rows->unit.len ? nl_cell_text(result, rows->unit) : (struct nl_cell){0};
-    cells[2] = nl_cell_i64(rows->rank);
-    cells[3] = nl_cell_i64(rows->device);
+    cells[COUNTER_counter] = nl_cell_text(result, rows->name);
+    cells[COUNTER_unit] = rows->unit.len ? nl_cell_text(result, rows->unit) : (struct nl_cell){0};
+    cells[COUNTER_rank] = nl_cell_i64(rows->rank);
+    cells[COUNTER_device] = nl_cell_i64(rows->device);
     for (int side = 0; side < 2; side++) {
-        cells[4 + side] = nl_cell_f64(values[side] ? sum[side] / (double)values[side] : NAN);
-        cells[6 + side] = nl_cell_f64(max[side]);
-        cells[8 + side] = nl_cell_i64(values[side]);
+        cells[COUNTER_base_mean + side] =
+            nl_cell_f64(values[side] ? sum[side] / (double)values[side] : NAN);
+        cells[COUNTER_base_max + side] = nl_cell_f64(max[side]);
+        cells[COUNTER_base_count + side] = nl_cell_i64(values[side]);
     }
 }
 

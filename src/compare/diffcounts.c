@@ -12,15 +12,15 @@
 
 __extension__ typedef unsigned __int128 wide_int;
 
-static const struct nl_result_column columns[] = {
-    {"what", NULL, NL_MEANS_TEXT},
-    {"base", "A", NL_MEANS_WEIGHT},
-    {"new", "B", NL_MEANS_WEIGHT},
-    {"unit", NULL, NL_MEANS_UNIT},
-    {"base_per_step", "A per step", NL_MEANS_WEIGHT},
-    {"new_per_step", "B per step", NL_MEANS_WEIGHT},
-    {"changed", NULL, NL_MEANS_TEXT},
-};
+#define COUNT_LIST(C, P)                                                                           \
+    C(P, what, NULL, TEXT)                                                                         \
+    C(P, base, "A", WEIGHT)                                                                        \
+    C(P, new, "B", WEIGHT)                                                                         \
+    C(P, unit, NULL, UNIT)                                                                         \
+    C(P, base_per_step, "A per step", WEIGHT)                                                      \
+    C(P, new_per_step, "B per step", WEIGHT)                                                       \
+    C(P, changed, NULL, TEXT)
+NL_TABLE_COLUMNS(columns, COUNT, COUNT_LIST);
 
 struct count {
     const char *what, *unit;
@@ -335,16 +335,16 @@ static void add_row(struct nl_result *result, const struct count *item, struct d
     if ((a == 0 || a == NL_NULL_U64) && (b == 0 || b == NL_NULL_U64))
         return;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_text(result, nl_str(item->what));
-    cells[1] = nl_answer_count(a);
-    cells[2] = nl_answer_count(b);
-    cells[3] = nl_answer_static(item->unit);
-    cells[4] = per_step(a, item->level ? 0 : a_steps);
-    cells[5] = per_step(b, item->level ? 0 : b_steps);
+    cells[COUNT_what] = nl_cell_text(result, nl_str(item->what));
+    cells[COUNT_base] = nl_answer_count(a);
+    cells[COUNT_new] = nl_answer_count(b);
+    cells[COUNT_unit] = nl_answer_static(item->unit);
+    cells[COUNT_base_per_step] = per_step(a, item->level ? 0 : a_steps);
+    cells[COUNT_new_per_step] = per_step(b, item->level ? 0 : b_steps);
     if (a == NL_NULL_U64 || b == NL_NULL_U64)
         return;
     bool same = per ? (wide_int)a * b_steps == (wide_int)b * a_steps : a == b;
-    cells[6] = nl_answer_static(same ? "no" : "yes");
+    cells[COUNT_changed] = nl_answer_static(same ? "no" : "yes");
 }
 
 struct nl_result *diff_counts(struct diff_side *base, struct diff_side *changed)

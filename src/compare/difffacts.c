@@ -9,11 +9,11 @@
 
 #define FACTS_MOST 500
 
-static const struct nl_result_column columns[] = {
-    {"fact", NULL, NL_MEANS_TEXT},
-    {"base", "A", NL_MEANS_TEXT},
-    {"new", "B", NL_MEANS_TEXT},
-};
+#define FACT_LIST(C, P)                                                                            \
+    C(P, fact, NULL, TEXT)                                                                         \
+    C(P, base, "A", TEXT)                                                                          \
+    C(P, new, "B", TEXT)
+NL_TABLE_COLUMNS(columns, FACT, FACT_LIST);
 
 static void put(struct nl_result *result, struct nl_str fact, struct nl_str base,
                 struct nl_str changed)
@@ -24,9 +24,9 @@ static void put(struct nl_result *result, struct nl_str fact, struct nl_str base
         return;
     }
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_text(result, fact);
-    cells[1] = nl_cell_text(result, base);
-    cells[2] = nl_cell_text(result, changed);
+    cells[FACT_fact] = nl_cell_text(result, fact);
+    cells[FACT_base] = nl_cell_text(result, base);
+    cells[FACT_new] = nl_cell_text(result, changed);
 }
 
 static void find(struct run_facts *facts, const struct doc_schema *schema, struct diff_side *side)

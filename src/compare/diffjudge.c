@@ -10,9 +10,12 @@
 
 #define LIST_BYTES ((size_t)1 << 12)
 
-static const struct nl_result_column columns[] = {
-    {"fact", NULL, NL_MEANS_TEXT},   {"base", "A", NL_MEANS_TEXT},     {"new", "B", NL_MEANS_TEXT},
-    {"agrees", NULL, NL_MEANS_TEXT}, {"decides", NULL, NL_MEANS_TEXT},
+static const struct nl_result_column columns[DIFF_FACT_COLUMNS] = {
+    [DIFF_FACT_NAME] = {"fact", NULL, NL_MEANS_TEXT},
+    [DIFF_FACT_BASE] = {"base", "A", NL_MEANS_TEXT},
+    [DIFF_FACT_NEW] = {"new", "B", NL_MEANS_TEXT},
+    [DIFF_FACT_AGREES] = {"agrees", NULL, NL_MEANS_TEXT},
+    [DIFF_FACT_DECIDES] = {"decides", NULL, NL_MEANS_TEXT},
 };
 
 const char *diff_verdict_text(enum diff_verdict verdict)

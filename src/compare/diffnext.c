@@ -6,11 +6,11 @@
 #include "base/mem.h"
 #include "compare/diffwords.h"
 
-static const struct nl_result_column next_columns[] = {
-    {"do", NULL, NL_MEANS_TEXT},
-    {"why", NULL, NL_MEANS_TEXT},
-    {"verify", NULL, NL_MEANS_TEXT},
-};
+#define NEXT_LIST(C, P)                                                                            \
+    C(P, do, NULL, TEXT)                                                                           \
+    C(P, why, NULL, TEXT)                                                                          \
+    C(P, verify, NULL, TEXT)
+NL_TABLE_COLUMNS(next_columns, NEXT, NEXT_LIST);
 
 /* A word as a shell takes it. */
 static const char *quoted(struct nl_arena *arena, const char *word)
@@ -36,9 +36,9 @@ static void put_next(struct nl_result *result, const char *action, const char *w
                      const char *verify)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_text(result, nl_str(action));
-    cells[1] = nl_cell_text(result, nl_str(why));
-    cells[2] = nl_cell_text(result, nl_str(verify));
+    cells[NEXT_do] = nl_cell_text(result, nl_str(action));
+    cells[NEXT_why] = nl_cell_text(result, nl_str(why));
+    cells[NEXT_verify] = nl_cell_text(result, nl_str(verify));
 }
 
 /* ---- windows of the same work ---- */

@@ -39,6 +39,16 @@ enum diff_verdict {
 /* What a verdict of slower or faster stands on. */
 enum diff_basis { DIFF_BY_TYPICAL, DIFF_BY_MEAN, DIFF_BY_TAIL };
 
+/* Columns of the table "comparability". */
+enum {
+    DIFF_FACT_NAME,
+    DIFF_FACT_BASE,
+    DIFF_FACT_NEW,
+    DIFF_FACT_AGREES,
+    DIFF_FACT_DECIDES,
+    DIFF_FACT_COLUMNS
+};
+
 struct diff_sureness {
     enum diff_verdict verdict;
     enum diff_basis basis;

@@ -9,39 +9,38 @@
 
 /* ---- verdict ---- */
 
-static const struct nl_result_column verdict_ns[] = {
-    {"verdict", NULL, NL_MEANS_TEXT},
-    {"unit", "compared by", NL_MEANS_TEXT},
-    {"base_ns", "A", NL_MEANS_NS},
-    {"new_ns", "B", NL_MEANS_NS},
-    {"change_ns", "change", NL_MEANS_CHANGE_NS},
-    {"ratio", "B/A", NL_MEANS_NUMBER},
-    {"ratio_low", "at least", NL_MEANS_NUMBER},
-    {"ratio_high", "at most", NL_MEANS_NUMBER},
-    {"base_samples", "A steps", NL_MEANS_COUNT},
-    {"new_samples", "B steps", NL_MEANS_COUNT},
-    {"median_ratio", "of medians", NL_MEANS_NUMBER},
-    {"base_discarded", "A excluded", NL_MEANS_COUNT},
-    {"new_discarded", "B excluded", NL_MEANS_COUNT},
-    {"compared", NULL, NL_MEANS_TEXT},
-    {"reason", NULL, NL_MEANS_TEXT},
-    {"base_captures", "A captures", NL_MEANS_COUNT},
-    {"new_captures", "B captures", NL_MEANS_COUNT},
-    {"mean_ratio", "of means", NL_MEANS_NUMBER},
-    {"mean_ratio_low", "at least", NL_MEANS_NUMBER},
-    {"mean_ratio_high", "at most", NL_MEANS_NUMBER},
-    {"p95_ratio", "of p95", NL_MEANS_NUMBER},
-    {"base_slow", "A slow steps", NL_MEANS_COUNT},
-    {"new_slow", "B slow steps", NL_MEANS_COUNT},
-    {"basis", NULL, NL_MEANS_TEXT},
-    {"captures_needed", "captures needed", NL_MEANS_COUNT},
-    {"outlying", NULL, NL_MEANS_TEXT},
-    {"base_preempted_share", "A preempted", NL_MEANS_SHARE},
-    {"new_preempted_share", "B preempted", NL_MEANS_SHARE},
-    {"noise_share", "captures differ by", NL_MEANS_SHARE},
-    {"noise_run_count", "as earlier runs show", NL_MEANS_COUNT},
-};
-#define VERDICT_COLUMNS (sizeof verdict_ns / sizeof verdict_ns[0])
+#define VERDICT_LIST(C, P)                                                                         \
+    C(P, verdict, NULL, TEXT)                                                                      \
+    C(P, unit, "compared by", TEXT)                                                                \
+    C(P, base_ns, "A", NS)                                                                         \
+    C(P, new_ns, "B", NS)                                                                          \
+    C(P, change_ns, "change", CHANGE_NS)                                                           \
+    C(P, ratio, "B/A", NUMBER)                                                                     \
+    C(P, ratio_low, "at least", NUMBER)                                                            \
+    C(P, ratio_high, "at most", NUMBER)                                                            \
+    C(P, base_samples, "A steps", COUNT)                                                           \
+    C(P, new_samples, "B steps", COUNT)                                                            \
+    C(P, median_ratio, "of medians", NUMBER)                                                       \
+    C(P, base_discarded, "A excluded", COUNT)                                                      \
+    C(P, new_discarded, "B excluded", COUNT)                                                       \
+    C(P, compared, NULL, TEXT)                                                                     \
+    C(P, reason, NULL, TEXT)                                                                       \
+    C(P, base_captures, "A captures", COUNT)                                                       \
+    C(P, new_captures, "B captures", COUNT)                                                        \
+    C(P, mean_ratio, "of means", NUMBER)                                                           \
+    C(P, mean_ratio_low, "at least", NUMBER)                                                       \
+    C(P, mean_ratio_high, "at most", NUMBER)                                                       \
+    C(P, p95_ratio, "of p95", NUMBER)                                                              \
+    C(P, base_slow, "A slow steps", COUNT)                                                         \
+    C(P, new_slow, "B slow steps", COUNT)                                                          \
+    C(P, basis, NULL, TEXT)                                                                        \
+    C(P, captures_needed, "captures needed", COUNT)                                                \
+    C(P, outlying, NULL, TEXT)                                                                     \
+    C(P, base_preempted_share, "A preempted", SHARE)                                               \
+    C(P, new_preempted_share, "B preempted", SHARE)                                                \
+    C(P, noise_share, "captures differ by", SHARE)                                                 \
+    C(P, noise_run_count, "as earlier runs show", COUNT)
+NL_TABLE_COLUMNS(verdict_ns, VERDICT, VERDICT_LIST);
 
 /* The columns of a table for numbers that are no times: base, new and change, with a unit's column
  * at the end. */
@@ -88,22 +87,24 @@ static void put_captures(const struct diff_doc *doc, struct nl_result *result,
                                         [DIFF_BY_TAIL] = "slow steps"};
     const struct diff_sureness *s = &doc->sureness;
     bool judged = s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER;
-    cells[0] = nl_answer_count(diff_capture_count(&doc->base));
-    cells[1] = nl_answer_count(diff_capture_count(&doc->changed));
-    cells[2] = nl_cell_f64(s->mean_ratio);
-    cells[3] = nl_cell_f64(s->mean_low);
-    cells[4] = nl_cell_f64(s->mean_high);
-    cells[5] = nl_cell_f64(s->p95_ratio);
-    cells[6] = samples_of(&doc->base, s->slow[0]);
-    cells[7] = samples_of(&doc->changed, s->slow[1]);
-    cells[8] = nl_answer_static(judged ? bases[s->basis] : NULL);
-    cells[9] = s->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(s->more);
-    cells[10] = s->outlying ? nl_cell_text(result, nl_str(s->outlying)) : (struct nl_cell){0};
-    cells[11] = nl_cell_f64(diff_kept_share(&doc->base));
-    cells[12] = nl_cell_f64(diff_kept_share(&doc->changed));
+    cells[VERDICT_base_captures] = nl_answer_count(diff_capture_count(&doc->base));
+    cells[VERDICT_new_captures] = nl_answer_count(diff_capture_count(&doc->changed));
+    cells[VERDICT_mean_ratio] = nl_cell_f64(s->mean_ratio);
+    cells[VERDICT_mean_ratio_low] = nl_cell_f64(s->mean_low);
+    cells[VERDICT_mean_ratio_high] = nl_cell_f64(s->mean_high);
+    cells[VERDICT_p95_ratio] = nl_cell_f64(s->p95_ratio);
+    cells[VERDICT_base_slow] = samples_of(&doc->base, s->slow[0]);
+    cells[VERDICT_new_slow] = samples_of(&doc->changed, s->slow[1]);
+    cells[VERDICT_basis] = nl_answer_static(judged ? bases[s->basis] : NULL);
+    cells[VERDICT_captures_needed] =
+        s->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(s->more);
+    cells[VERDICT_outlying] =
+        s->outlying ? nl_cell_text(result, nl_str(s->outlying)) : (struct nl_cell){0};
+    cells[VERDICT_base_preempted_share] = nl_cell_f64(diff_kept_share(&doc->base));
+    cells[VERDICT_new_preempted_share] = nl_cell_f64(diff_kept_share(&doc->changed));
     if (doc->noise.sd > 0) {
-        cells[13] = nl_cell_f64(doc->noise.sd);
-        cells[14] = nl_answer_count(doc->noise.runs);
+        cells[VERDICT_noise_share] = nl_cell_f64(doc->noise.sd);
+        cells[VERDICT_noise_run_count] = nl_answer_count(doc->noise.runs);
     }
 }
 
@@ -112,43 +113,44 @@ struct nl_result *diff_verdict_table(const struct diff_doc *doc)
     const struct diff_side *a = &doc->base, *b = &doc->changed;
     const struct diff_sureness *s = &doc->sureness;
     struct nl_result *result = new_table(doc, "verdict", "What is compared, and how sure it is",
-                                         verdict_ns, VERDICT_COLUMNS);
+                                         verdict_ns, VERDICT_COUNT);
     bool compared = a->unit < DIFF_UNITS;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_answer_static(diff_verdict_text(s->verdict));
-    cells[1] = nl_answer_static(diff_unit_text(a->unit));
+    cells[VERDICT_verdict] = nl_answer_static(diff_verdict_text(s->verdict));
+    cells[VERDICT_unit] = nl_answer_static(diff_unit_text(a->unit));
     if (compared) {
-        cells[2] = nl_cell_i64(a->mean);
-        cells[3] = nl_cell_i64(b->mean);
-        cells[4] = nl_cell_i64(b->mean - a->mean);
-        cells[13] = nl_answer_static(diff_unit_words(a));
+        cells[VERDICT_base_ns] = nl_cell_i64(a->mean);
+        cells[VERDICT_new_ns] = nl_cell_i64(b->mean);
+        cells[VERDICT_change_ns] = nl_cell_i64(b->mean - a->mean);
+        cells[VERDICT_compared] = nl_answer_static(diff_unit_words(a));
     }
-    cells[5] = nl_cell_f64(s->ratio);
-    cells[6] = nl_cell_f64(s->low);
-    cells[7] = nl_cell_f64(s->high);
-    cells[8] = samples_of(a, a->length_count);
-    cells[9] = samples_of(b, b->length_count);
-    cells[10] = nl_cell_f64(s->median_ratio);
-    cells[11] = samples_of(a, a->warm_up + a->compile);
-    cells[12] = samples_of(b, b->warm_up + b->compile);
-    cells[14] = s->reason ? nl_cell_text(result, nl_str(s->reason)) : (struct nl_cell){0};
-    put_captures(doc, result, cells + 15);
+    cells[VERDICT_ratio] = nl_cell_f64(s->ratio);
+    cells[VERDICT_ratio_low] = nl_cell_f64(s->low);
+    cells[VERDICT_ratio_high] = nl_cell_f64(s->high);
+    cells[VERDICT_base_samples] = samples_of(a, a->length_count);
+    cells[VERDICT_new_samples] = samples_of(b, b->length_count);
+    cells[VERDICT_median_ratio] = nl_cell_f64(s->median_ratio);
+    cells[VERDICT_base_discarded] = samples_of(a, a->warm_up + a->compile);
+    cells[VERDICT_new_discarded] = samples_of(b, b->warm_up + b->compile);
+    cells[VERDICT_reason] =
+        s->reason ? nl_cell_text(result, nl_str(s->reason)) : (struct nl_cell){0};
+    put_captures(doc, result, cells);
     put_unit(doc, result, cells);
     return result;
 }
 
 /* ---- work per time ---- */
 
-static const struct nl_result_column pace_columns[] = {
-    {"base_piece_ns", "A, a piece", NL_MEANS_NS},
-    {"new_piece_ns", "B, a piece", NL_MEANS_NS},
-    {"ratio", "B/A", NL_MEANS_NUMBER},
-    {"base_pieces", "A pieces", NL_MEANS_NUMBER},
-    {"new_pieces", "B pieces", NL_MEANS_NUMBER},
-    {"base_pieces_per_s", "A, a second", NL_MEANS_NUMBER},
-    {"new_pieces_per_s", "B, a second", NL_MEANS_NUMBER},
-    {"same_work", "same work", NL_MEANS_TEXT},
-};
+#define PACE_LIST(C, P)                                                                            \
+    C(P, base_piece_ns, "A, a piece", NS)                                                          \
+    C(P, new_piece_ns, "B, a piece", NS)                                                           \
+    C(P, ratio, "B/A", NUMBER)                                                                     \
+    C(P, base_pieces, "A pieces", NUMBER)                                                          \
+    C(P, new_pieces, "B pieces", NUMBER)                                                           \
+    C(P, base_pieces_per_s, "A, a second", NUMBER)                                                 \
+    C(P, new_pieces_per_s, "B, a second", NUMBER)                                                  \
+    C(P, same_work, "same work", TEXT)
+NL_TABLE_COLUMNS(pace_columns, PACE, PACE_LIST);
 
 struct nl_result *diff_pace_table(const struct diff_doc *doc)
 {
@@ -158,31 +160,30 @@ struct nl_result *diff_pace_table(const struct diff_doc *doc)
     if (isnan(pace->base_pieces))
         return result;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_f64(pace->base_piece_ns);
-    cells[1] = nl_cell_f64(pace->changed_piece_ns);
-    cells[2] = nl_cell_f64(pace->changed_piece_ns / pace->base_piece_ns);
-    cells[3] = nl_cell_f64(pace->base_pieces);
-    cells[4] = nl_cell_f64(pace->changed_pieces);
+    cells[PACE_base_piece_ns] = nl_cell_f64(pace->base_piece_ns);
+    cells[PACE_new_piece_ns] = nl_cell_f64(pace->changed_piece_ns);
+    cells[PACE_ratio] = nl_cell_f64(pace->changed_piece_ns / pace->base_piece_ns);
+    cells[PACE_base_pieces] = nl_cell_f64(pace->base_pieces);
+    cells[PACE_new_pieces] = nl_cell_f64(pace->changed_pieces);
     if (doc->base.unit == DIFF_BY_WALL) { /* other times are added up over what runs at once */
-        cells[5] = nl_cell_f64(1e9 / pace->base_piece_ns);
-        cells[6] = nl_cell_f64(1e9 / pace->changed_piece_ns);
+        cells[PACE_base_pieces_per_s] = nl_cell_f64(1e9 / pace->base_piece_ns);
+        cells[PACE_new_pieces_per_s] = nl_cell_f64(1e9 / pace->changed_piece_ns);
     }
-    cells[7] = nl_answer_static(pace->other_work ? "no" : NULL);
+    cells[PACE_same_work] = nl_answer_static(pace->other_work ? "no" : NULL);
     return result;
 }
 
 /* ---- parts and devices ---- */
 
-static const struct nl_result_column part_columns[] = {
-    {"part", NULL, NL_MEANS_TEXT},
-    {"base_ns", "A", NL_MEANS_NS},
-    {"new_ns", "B", NL_MEANS_NS},
-    {"change_ns", "change", NL_MEANS_CHANGE_NS},
-    {"change_share", "of A", NL_MEANS_CHANGE_SHARE},
-    {"base_share", "share of A", NL_MEANS_SHARE},
-    {"new_share", "share of B", NL_MEANS_SHARE},
-};
-#define PART_COLUMNS (sizeof part_columns / sizeof part_columns[0])
+#define PART_LIST(C, P)                                                                            \
+    C(P, part, NULL, TEXT)                                                                         \
+    C(P, base_ns, "A", NS)                                                                         \
+    C(P, new_ns, "B", NS)                                                                          \
+    C(P, change_ns, "change", CHANGE_NS)                                                           \
+    C(P, change_share, "of A", CHANGE_SHARE)                                                       \
+    C(P, base_share, "share of A", SHARE)                                                          \
+    C(P, new_share, "share of B", SHARE)
+NL_TABLE_COLUMNS(part_columns, PART, PART_LIST);
 
 static void group_sums(const struct diff_rows *rows, int64_t base[DIFF_GROUPS],
                        int64_t changed[DIFF_GROUPS])
@@ -197,36 +198,35 @@ struct nl_result *diff_parts_table(const struct diff_doc *doc)
 {
     int64_t a[DIFF_GROUPS] = {0}, b[DIFF_GROUPS] = {0};
     struct nl_result *result =
-        new_table(doc, "parts", "What the change is made of", part_columns, PART_COLUMNS);
+        new_table(doc, "parts", "What the change is made of", part_columns, PART_COUNT);
     group_sums(&doc->rows, a, b);
     for (size_t group = 0; group < DIFF_GROUPS; group++) {
         bool device = doc->base.unit <= DIFF_BY_WALL && group != DIFF_HOST;
         if (doc->base.unit == DIFF_UNITS || (!device && !a[group] && !b[group]))
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_static(diff_group_text((enum diff_group)group));
-        cells[1] = nl_cell_i64(a[group]);
-        cells[2] = nl_cell_i64(b[group]);
-        cells[3] = nl_cell_i64(b[group] - a[group]);
-        cells[4] = nl_answer_share(b[group] - a[group], doc->base.mean);
-        cells[5] = nl_answer_share(a[group], doc->base.mean);
-        cells[6] = nl_answer_share(b[group], doc->changed.mean);
+        cells[PART_part] = nl_answer_static(diff_group_text((enum diff_group)group));
+        cells[PART_base_ns] = nl_cell_i64(a[group]);
+        cells[PART_new_ns] = nl_cell_i64(b[group]);
+        cells[PART_change_ns] = nl_cell_i64(b[group] - a[group]);
+        cells[PART_change_share] = nl_answer_share(b[group] - a[group], doc->base.mean);
+        cells[PART_base_share] = nl_answer_share(a[group], doc->base.mean);
+        cells[PART_new_share] = nl_answer_share(b[group], doc->changed.mean);
         put_unit(doc, result, cells);
     }
     return result;
 }
 
-static const struct nl_result_column device_columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"part", NULL, NL_MEANS_TEXT},
-    {"base_ns", "A", NL_MEANS_NS},
-    {"new_ns", "B", NL_MEANS_NS},
-    {"change_ns", "change", NL_MEANS_CHANGE_NS},
-    {"base_spans", "A steps", NL_MEANS_COUNT},
-    {"new_spans", "B steps", NL_MEANS_COUNT},
-};
-#define DEVICE_COLUMNS (sizeof device_columns / sizeof device_columns[0])
+#define DEVICE_LIST(C, P)                                                                          \
+    C(P, rank, NULL, INTEGER)                                                                      \
+    C(P, device, NULL, INTEGER)                                                                    \
+    C(P, part, NULL, TEXT)                                                                         \
+    C(P, base_ns, "A", NS)                                                                         \
+    C(P, new_ns, "B", NS)                                                                          \
+    C(P, change_ns, "change", CHANGE_NS)                                                           \
+    C(P, base_spans, "A steps", COUNT)                                                             \
+    C(P, new_spans, "B steps", COUNT)
+NL_TABLE_COLUMNS(device_columns, DEVICE, DEVICE_LIST);
 
 /* Means of one device, which add up as those of all do: [DIFF_GROUPS] is the time. */
 static void device_means(const struct diff_device *device, int64_t means[DIFF_GROUPS + 1])
@@ -249,14 +249,14 @@ static void put_device_row(struct nl_result *result, const struct diff_device *a
 {
     const struct diff_device *either = a ? a : b;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_i64(either->rank);
-    cells[1] = nl_cell_i64(either->ordinal);
-    cells[2] = nl_answer_static(part);
-    cells[3] = nl_cell_i64(a ? base : NL_NULL_I64);
-    cells[4] = nl_cell_i64(b ? changed : NL_NULL_I64);
-    cells[5] = nl_cell_i64(a && b ? changed - base : NL_NULL_I64);
-    cells[6] = a ? nl_answer_count(a->spans) : (struct nl_cell){0};
-    cells[7] = b ? nl_answer_count(b->spans) : (struct nl_cell){0};
+    cells[DEVICE_rank] = nl_cell_i64(either->rank);
+    cells[DEVICE_device] = nl_cell_i64(either->ordinal);
+    cells[DEVICE_part] = nl_answer_static(part);
+    cells[DEVICE_base_ns] = nl_cell_i64(a ? base : NL_NULL_I64);
+    cells[DEVICE_new_ns] = nl_cell_i64(b ? changed : NL_NULL_I64);
+    cells[DEVICE_change_ns] = nl_cell_i64(a && b ? changed - base : NL_NULL_I64);
+    cells[DEVICE_base_spans] = a ? nl_answer_count(a->spans) : (struct nl_cell){0};
+    cells[DEVICE_new_spans] = b ? nl_answer_count(b->spans) : (struct nl_cell){0};
 }
 
 static void put_device(struct nl_result *result, const struct diff_device *a,
@@ -286,13 +286,13 @@ static const struct diff_device *partner(const struct diff_side *side,
 struct nl_result *diff_devices_table(const struct diff_doc *doc)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
-    struct nl_result_column columns[DEVICE_COLUMNS];
+    struct nl_result_column columns[DEVICE_COUNT];
     memcpy(columns, device_columns, sizeof columns);
     if (!a->by_step) { /* each device has one */
-        columns[DEVICE_COLUMNS - 2].head = "A spans";
-        columns[DEVICE_COLUMNS - 1].head = "B spans";
+        columns[DEVICE_base_spans].head = "A spans";
+        columns[DEVICE_new_spans].head = "B spans";
     }
-    struct nl_result *result = nl_result_new("devices", "Per device", columns, DEVICE_COLUMNS);
+    struct nl_result *result = nl_result_new("devices", "Per device", columns, DEVICE_COUNT);
     if (a->unit > DIFF_BY_WORK || (a->device_count < 2 && b->device_count < 2))
         return result;
     for (size_t i = 0; i < a->device_count; i++)
@@ -305,29 +305,28 @@ struct nl_result *diff_devices_table(const struct diff_doc *doc)
 
 /* ---- rows of pairing ---- */
 
-static const struct nl_result_column row_columns[] = {
-    {"name", NULL, NL_MEANS_TEXT},
-    {"change_ns", "change", NL_MEANS_CHANGE_NS},
-    {"base_ns", "A", NL_MEANS_NS},
-    {"new_ns", "B", NL_MEANS_NS},
-    {"by_count_ns", "by count", NL_MEANS_CHANGE_NS},
-    {"by_time_ns", "by time", NL_MEANS_CHANGE_NS},
-    {"match", NULL, NL_MEANS_TEXT},
-    {"base_name", "was", NL_MEANS_TEXT},
-    {"base_calls", "A calls", NL_MEANS_NUMBER},
-    {"new_calls", "B calls", NL_MEANS_NUMBER},
-    {"part", NULL, NL_MEANS_TEXT},
-    {"operator", NULL, NL_MEANS_TEXT},
-    {"category", NULL, NL_MEANS_TEXT},
-    {"base_count", "A count", NL_MEANS_COUNT},
-    {"new_count", "B count", NL_MEANS_COUNT},
-    {"change_low_ns", "at least", NL_MEANS_CHANGE_NS},
-    {"change_high_ns", "at most", NL_MEANS_CHANGE_NS},
-    {"beyond_noise", "beyond noise", NL_MEANS_TEXT},
-    {"base_call_ns", "A, a call", NL_MEANS_NS},
-    {"new_call_ns", "B, a call", NL_MEANS_NS},
-};
-#define ROW_COLUMNS (sizeof row_columns / sizeof row_columns[0])
+#define ROW_LIST(C, P)                                                                             \
+    C(P, name, NULL, TEXT)                                                                         \
+    C(P, change_ns, "change", CHANGE_NS)                                                           \
+    C(P, base_ns, "A", NS)                                                                         \
+    C(P, new_ns, "B", NS)                                                                          \
+    C(P, by_count_ns, "by count", CHANGE_NS)                                                       \
+    C(P, by_time_ns, "by time", CHANGE_NS)                                                         \
+    C(P, match, NULL, TEXT)                                                                        \
+    C(P, base_name, "was", TEXT)                                                                   \
+    C(P, base_calls, "A calls", NUMBER)                                                            \
+    C(P, new_calls, "B calls", NUMBER)                                                             \
+    C(P, part, NULL, TEXT)                                                                         \
+    C(P, operator, NULL, TEXT)                                                                     \
+    C(P, category, NULL, TEXT)                                                                     \
+    C(P, base_count, "A count", COUNT)                                                             \
+    C(P, new_count, "B count", COUNT)                                                              \
+    C(P, change_low_ns, "at least", CHANGE_NS)                                                     \
+    C(P, change_high_ns, "at most", CHANGE_NS)                                                     \
+    C(P, beyond_noise, "beyond noise", TEXT)                                                       \
+    C(P, base_call_ns, "A, a call", NS)                                                            \
+    C(P, new_call_ns, "B, a call", NS)
+NL_TABLE_COLUMNS(row_columns, ROW, ROW_LIST);
 
 static struct nl_cell calls(bool there, uint64_t count, uint64_t units)
 {
@@ -349,29 +348,30 @@ static void put_row(const struct diff_doc *doc, struct nl_result *result,
     bool a = row->base.ptr != NULL, b = row->changed.ptr != NULL;
     struct nl_cell *cells = nl_result_row(result);
     struct nl_str name = b ? row->changed : row->base;
-    cells[0] = nl_cell_text(result, name.len ? name : nl_str("(no name)"));
+    cells[ROW_name] = nl_cell_text(result, name.len ? name : nl_str("(no name)"));
     if (a && b && !nl_str_eq(row->base, row->changed))
-        cells[7] = nl_cell_text(result, row->base.len ? row->base : nl_str("(no name)"));
-    cells[1] = nl_cell_i64(row->changed_ns - row->base_ns);
-    cells[2] = nl_cell_i64(row->base_ns);
-    cells[3] = nl_cell_i64(row->changed_ns);
-    cells[4] = nl_cell_i64(row->by_count);
-    cells[5] = nl_cell_i64(row->by_time);
-    cells[8] = calls(a, row->base_count, base_units);
-    cells[9] = calls(b, row->changed_count, changed_units);
-    cells[6] = nl_answer_static(diff_match_text(row->match));
-    cells[10] = nl_answer_static(diff_group_text(row->group));
-    cells[11] = row->owner.len ? nl_cell_text(result, row->owner) : (struct nl_cell){0};
-    cells[12] = nl_answer_enum(NL_ENUM_category, row->category);
-    cells[13] = a ? nl_answer_count(row->base_count) : (struct nl_cell){0};
-    cells[14] = b ? nl_answer_count(row->changed_count) : (struct nl_cell){0};
+        cells[ROW_base_name] =
+            nl_cell_text(result, row->base.len ? row->base : nl_str("(no name)"));
+    cells[ROW_change_ns] = nl_cell_i64(row->changed_ns - row->base_ns);
+    cells[ROW_base_ns] = nl_cell_i64(row->base_ns);
+    cells[ROW_new_ns] = nl_cell_i64(row->changed_ns);
+    cells[ROW_by_count_ns] = nl_cell_i64(row->by_count);
+    cells[ROW_by_time_ns] = nl_cell_i64(row->by_time);
+    cells[ROW_base_calls] = calls(a, row->base_count, base_units);
+    cells[ROW_new_calls] = calls(b, row->changed_count, changed_units);
+    cells[ROW_match] = nl_answer_static(diff_match_text(row->match));
+    cells[ROW_part] = nl_answer_static(diff_group_text(row->group));
+    cells[ROW_operator] = row->owner.len ? nl_cell_text(result, row->owner) : (struct nl_cell){0};
+    cells[ROW_category] = nl_answer_enum(NL_ENUM_category, row->category);
+    cells[ROW_base_count] = a ? nl_answer_count(row->base_count) : (struct nl_cell){0};
+    cells[ROW_new_count] = b ? nl_answer_count(row->changed_count) : (struct nl_cell){0};
     if (!isnan(row->p)) {
-        cells[15] = nl_cell_i64(llround(row->low));
-        cells[16] = nl_cell_i64(llround(row->high));
-        cells[17] = nl_answer_static(row->flagged ? "yes" : "no");
+        cells[ROW_change_low_ns] = nl_cell_i64(llround(row->low));
+        cells[ROW_change_high_ns] = nl_cell_i64(llround(row->high));
+        cells[ROW_beyond_noise] = nl_answer_static(row->flagged ? "yes" : "no");
     }
-    cells[18] = call_ns(row->base_gross, row->base_count);
-    cells[19] = call_ns(row->changed_gross, row->changed_count);
+    cells[ROW_base_call_ns] = call_ns(row->base_gross, row->base_count);
+    cells[ROW_new_call_ns] = call_ns(row->changed_gross, row->changed_count);
     put_unit(doc, result, cells);
 }
 
@@ -379,7 +379,7 @@ struct nl_result *diff_rows_table(const struct diff_doc *doc, const char *name, 
                                   const struct diff_rows *rows, uint64_t base_units,
                                   uint64_t changed_units)
 {
-    struct nl_result *result = new_table(doc, name, title, row_columns, ROW_COLUMNS);
+    struct nl_result *result = new_table(doc, name, title, row_columns, ROW_COUNT);
     for (size_t i = 0; i < rows->count; i++)
         put_row(doc, result, &rows->items[i], base_units, changed_units);
     return result;
@@ -387,11 +387,13 @@ struct nl_result *diff_rows_table(const struct diff_doc *doc, const char *name, 
 
 /* ---- steps that are left out ---- */
 
-static const struct nl_result_column apart_columns[] = {
-    {"side", NULL, NL_MEANS_TEXT},     {"rank", NULL, NL_MEANS_INTEGER},
-    {"step", NULL, NL_MEANS_INTEGER},  {"why", NULL, NL_MEANS_TEXT},
-    {"dur_ns", "length", NL_MEANS_NS},
-};
+#define APART_LIST(C, P)                                                                           \
+    C(P, side, NULL, TEXT)                                                                         \
+    C(P, rank, NULL, INTEGER)                                                                      \
+    C(P, step, NULL, INTEGER)                                                                      \
+    C(P, why, NULL, TEXT)                                                                          \
+    C(P, dur_ns, "length", NS)
+NL_TABLE_COLUMNS(apart_columns, APART, APART_LIST);
 
 static void put_apart(struct nl_result *result, const struct diff_side *side, const char *letter)
 {
@@ -404,12 +406,12 @@ static void put_apart(struct nl_result *result, const struct diff_side *side, co
             if (!diff_step_counts(side, group, step) || (whole && step->phase == NL_STEP_STEADY))
                 continue;
             struct nl_cell *cells = nl_result_row(result);
-            cells[0] = nl_answer_static(letter);
-            cells[1] = nl_cell_i64(group->rank);
-            cells[2] = nl_cell_i64(step->index);
-            cells[3] = nl_answer_static(whole ? nl_step_phase_text(step->phase)
-                                              : "its end was not recorded");
-            cells[4] = nl_cell_i64(step->end - step->start);
+            cells[APART_side] = nl_answer_static(letter);
+            cells[APART_rank] = nl_cell_i64(group->rank);
+            cells[APART_step] = nl_cell_i64(step->index);
+            cells[APART_why] = nl_answer_static(whole ? nl_step_phase_text(step->phase)
+                                                      : "its end was not recorded");
+            cells[APART_dur_ns] = nl_cell_i64(step->end - step->start);
         }
     }
 }
@@ -435,11 +437,11 @@ struct nl_result *diff_apart_table(const struct diff_doc *doc)
 
 /* ---- what one side lacks ---- */
 
-static const struct nl_result_column recorded_columns[] = {
-    {"what", NULL, NL_MEANS_TEXT},
-    {"base", "A", NL_MEANS_COUNT},
-    {"new", "B", NL_MEANS_COUNT},
-};
+#define RECORDED_LIST(C, P)                                                                        \
+    C(P, what, NULL, TEXT)                                                                         \
+    C(P, base, "A", COUNT)                                                                         \
+    C(P, new, "B", COUNT)
+NL_TABLE_COLUMNS(recorded_columns, RECORDED, RECORDED_LIST);
 
 /* Tables that say something about the program; the others only hold them together. */
 static bool tells(enum nl_table_id table)
@@ -472,9 +474,9 @@ struct nl_result *diff_recorded_table(const struct diff_doc *doc)
         if (!tells(table) || !a == !b)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_static(nl_tables[table].sql);
-        cells[1] = nl_answer_count(a);
-        cells[2] = nl_answer_count(b);
+        cells[RECORDED_what] = nl_answer_static(nl_tables[table].sql);
+        cells[RECORDED_base] = nl_answer_count(a);
+        cells[RECORDED_new] = nl_answer_count(b);
     }
     return result;
 }

@@ -21,33 +21,33 @@
 const char *const nl_gate_sections[] = {"gate",        "rules",  "comparability", "parts",
                                         "attribution", "counts", "next",          NULL};
 
-static const struct nl_result_column gate_columns[] = {
-    {"verdict", NULL, NL_MEANS_TEXT},
-    {"exit_status", "exit", NL_MEANS_INTEGER},
-    {"rules", NULL, NL_MEANS_COUNT},
-    {"passed", NULL, NL_MEANS_COUNT},
-    {"failed", NULL, NL_MEANS_COUNT},
-    {"inconclusive", NULL, NL_MEANS_COUNT},
-    {"unknown", NULL, NL_MEANS_COUNT},
-    {"base_captures", "A captures", NL_MEANS_COUNT},
-    {"new_captures", "B captures", NL_MEANS_COUNT},
-    {"reason", NULL, NL_MEANS_TEXT},
-};
+#define GATE_LIST(C, P)                                                                            \
+    C(P, verdict, NULL, TEXT)                                                                      \
+    C(P, exit_status, "exit", INTEGER)                                                             \
+    C(P, rules, NULL, COUNT)                                                                       \
+    C(P, passed, NULL, COUNT)                                                                      \
+    C(P, failed, NULL, COUNT)                                                                      \
+    C(P, inconclusive, NULL, COUNT)                                                                \
+    C(P, unknown, NULL, COUNT)                                                                     \
+    C(P, base_captures, "A captures", COUNT)                                                       \
+    C(P, new_captures, "B captures", COUNT)                                                        \
+    C(P, reason, NULL, TEXT)
+NL_TABLE_COLUMNS(gate_columns, GATE, GATE_LIST);
 
-static const struct nl_result_column rule_columns[] = {
-    {"status", NULL, NL_MEANS_TEXT},
-    {"rule", NULL, NL_MEANS_TEXT},
-    {"metric", NULL, NL_MEANS_TEXT},
-    {"base", "A", NL_MEANS_WEIGHT},
-    {"new", "B", NL_MEANS_WEIGHT},
-    {"unit", NULL, NL_MEANS_UNIT},
-    {"change_share", "change", NL_MEANS_CHANGE_SHARE},
-    {"change_low_share", "at least", NL_MEANS_CHANGE_SHARE},
-    {"change_high_share", "at most", NL_MEANS_CHANGE_SHARE},
-    {"limit", "allowed", NL_MEANS_TEXT},
-    {"captures_needed", "captures needed", NL_MEANS_COUNT},
-    {"why", NULL, NL_MEANS_TEXT},
-};
+#define RULE_LIST(C, P)                                                                            \
+    C(P, status, NULL, TEXT)                                                                       \
+    C(P, rule, NULL, TEXT)                                                                         \
+    C(P, metric, NULL, TEXT)                                                                       \
+    C(P, base, "A", WEIGHT)                                                                        \
+    C(P, new, "B", WEIGHT)                                                                         \
+    C(P, unit, NULL, UNIT)                                                                         \
+    C(P, change_share, "change", CHANGE_SHARE)                                                     \
+    C(P, change_low_share, "at least", CHANGE_SHARE)                                               \
+    C(P, change_high_share, "at most", CHANGE_SHARE)                                               \
+    C(P, limit, "allowed", TEXT)                                                                   \
+    C(P, captures_needed, "captures needed", COUNT)                                                \
+    C(P, why, NULL, TEXT)
+NL_TABLE_COLUMNS(rule_columns, RULE, RULE_LIST);
 
 struct gate {
     struct diff_doc *doc;
@@ -256,15 +256,16 @@ static struct nl_result *gate_table(const struct gate *gate)
 {
     struct nl_result *result = NL_ANSWER_NEW("gate", "The gate", gate_columns);
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_answer_static(gate->verdict);
-    cells[1] = nl_cell_i64(gate->status);
-    cells[2] = nl_answer_count(gate->rules->count);
+    cells[GATE_verdict] = nl_answer_static(gate->verdict);
+    cells[GATE_exit_status] = nl_cell_i64(gate->status);
+    cells[GATE_rules] = nl_answer_count(gate->rules->count);
     for (size_t i = 0; i <= NL_GATE_UNKNOWN; i++)
-        cells[3 + i] = nl_answer_count(gate->counts[i]);
-    cells[7] =
+        cells[GATE_passed + i] = nl_answer_count(gate->counts[i]);
+    cells[GATE_base_captures] =
         gate->base ? nl_answer_count(diff_capture_count(&gate->doc->base)) : (struct nl_cell){0};
-    cells[8] = nl_answer_count(diff_capture_count(&gate->doc->changed));
-    cells[9] = gate->against ? nl_cell_text(result, nl_str(gate->against)) : (struct nl_cell){0};
+    cells[GATE_new_captures] = nl_answer_count(diff_capture_count(&gate->doc->changed));
+    cells[GATE_reason] =
+        gate->against ? nl_cell_text(result, nl_str(gate->against)) : (struct nl_cell){0};
     return result;
 }
 
@@ -300,21 +301,22 @@ static struct nl_result *rules_table(const struct gate *gate)
         const struct nl_gate_answer *a = &gate->answers[i];
         enum nl_meaning meaning = rule->metric.meaning;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_static(nl_gate_status_text(a->status));
-        cells[1] = nl_cell_text(result, nl_str(rule->name ? rule->name : rule->text));
-        cells[2] = nl_cell_text(result, nl_str(rule->metric.text));
-        cells[3] = number_cell(a->base, meaning);
-        cells[4] = number_cell(a->changed, meaning);
-        cells[5] = nl_answer_static(unit_of(meaning));
-        cells[6] = nl_cell_f64(a->ratio - 1);
-        cells[7] = nl_cell_f64(a->low - 1);
-        cells[8] = nl_cell_f64(a->high - 1);
+        cells[RULE_status] = nl_answer_static(nl_gate_status_text(a->status));
+        cells[RULE_rule] = nl_cell_text(result, nl_str(rule->name ? rule->name : rule->text));
+        cells[RULE_metric] = nl_cell_text(result, nl_str(rule->metric.text));
+        cells[RULE_base] = number_cell(a->base, meaning);
+        cells[RULE_new] = number_cell(a->changed, meaning);
+        cells[RULE_unit] = nl_answer_static(unit_of(meaning));
+        cells[RULE_change_share] = nl_cell_f64(a->ratio - 1);
+        cells[RULE_change_low_share] = nl_cell_f64(a->low - 1);
+        cells[RULE_change_high_share] = nl_cell_f64(a->high - 1);
         nl_buf_clear(&limit);
         nl_buf_text(&limit, allowed[rule->op]);
         put_limit(&limit, rule, a);
-        cells[9] = nl_cell_text(result, (struct nl_str){limit.ptr, limit.len});
-        cells[10] = a->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(a->more);
-        cells[11] = nl_answer_static(a->why);
+        cells[RULE_limit] = nl_cell_text(result, (struct nl_str){limit.ptr, limit.len});
+        cells[RULE_captures_needed] =
+            a->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(a->more);
+        cells[RULE_why] = nl_answer_static(a->why);
     }
     nl_buf_release(&limit);
     return result;

@@ -57,13 +57,13 @@ static double normal(uint64_t *state) /* Box and Muller */
     return radius * cos(6.283185307179586 * uniform(state));
 }
 
-static const struct nl_result_column columns[] = {
-    {"change_share", "true change", NL_MEANS_CHANGE_SHARE},
-    {"trials", NULL, NL_MEANS_COUNT},
-    {"fail_share", "fails", NL_MEANS_SHARE},
-    {"pass_share", "passes", NL_MEANS_SHARE},
-    {"inconclusive_share", "inconclusive", NL_MEANS_SHARE},
-};
+#define SIM_LIST(C, P)                                                                             \
+    C(P, change_share, "true change", CHANGE_SHARE)                                                \
+    C(P, trials, NULL, COUNT)                                                                      \
+    C(P, fail_share, "fails", SHARE)                                                               \
+    C(P, pass_share, "passes", SHARE)                                                              \
+    C(P, inconclusive_share, "inconclusive", SHARE)
+NL_TABLE_COLUMNS(columns, SIM, SIM_LIST);
 
 static void simulate(struct nl_result *result, double change, double sd,
                      const struct nl_gate_values *v, double tolerance, const struct nl_noise *noise)
@@ -85,11 +85,11 @@ static void simulate(struct nl_result *result, double change, double sd,
         seen[nl_gate_judge(&rule, v, tolerance, noise).status]++;
     }
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_f64(change);
-    cells[1] = nl_answer_count(TRIALS);
-    cells[2] = nl_cell_f64((double)seen[NL_GATE_FAIL] / TRIALS);
-    cells[3] = nl_cell_f64((double)seen[NL_GATE_PASS] / TRIALS);
-    cells[4] = nl_cell_f64((double)seen[NL_GATE_INCONCLUSIVE] / TRIALS);
+    cells[SIM_change_share] = nl_cell_f64(change);
+    cells[SIM_trials] = nl_answer_count(TRIALS);
+    cells[SIM_fail_share] = nl_cell_f64((double)seen[NL_GATE_FAIL] / TRIALS);
+    cells[SIM_pass_share] = nl_cell_f64((double)seen[NL_GATE_PASS] / TRIALS);
+    cells[SIM_inconclusive_share] = nl_cell_f64((double)seen[NL_GATE_INCONCLUSIVE] / TRIALS);
 }
 
 struct nl_result *nl_gate_simulate(double sd, size_t base_count, size_t changed_count,

@@ -85,13 +85,18 @@ bool rank_is_tie(const struct ranking *r, const struct rank_candidate *c)
 
 /* ---- tables ---- */
 
-static const struct nl_result_column rank_columns[] = {
-    {"place", NULL, NL_MEANS_INTEGER},          {"candidate", NULL, NL_MEANS_TEXT},
-    {"time_ns", "typical time", NL_MEANS_NS},   {"ratio", "of the fastest", NL_MEANS_NUMBER},
-    {"ratio_low", "at least", NL_MEANS_NUMBER}, {"ratio_high", "at most", NL_MEANS_NUMBER},
-    {"tie", "tie with it", NL_MEANS_TEXT},      {"device", NULL, NL_MEANS_TEXT},
-    {"captures", NULL, NL_MEANS_COUNT},         {"steps", NULL, NL_MEANS_COUNT},
-};
+#define RANK_LIST(C, P)                                                                            \
+    C(P, place, NULL, INTEGER)                                                                     \
+    C(P, candidate, NULL, TEXT)                                                                    \
+    C(P, time_ns, "typical time", NS)                                                              \
+    C(P, ratio, "of the fastest", NUMBER)                                                          \
+    C(P, ratio_low, "at least", NUMBER)                                                            \
+    C(P, ratio_high, "at most", NUMBER)                                                            \
+    C(P, tie, "tie with it", TEXT)                                                                 \
+    C(P, device, NULL, TEXT)                                                                       \
+    C(P, captures, NULL, COUNT)                                                                    \
+    C(P, steps, NULL, COUNT)
+NL_TABLE_COLUMNS(rank_columns, RANK, RANK_LIST);
 
 struct nl_str rank_device(const struct rank_candidate *c)
 {
@@ -125,25 +130,29 @@ static struct nl_result *rank_table(const struct ranking *r)
         const struct rank_candidate *c = r->order[i];
         struct nl_apart apart = rank_apart(r->order[0], c);
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_i64((int64_t)i + 1);
-        cells[1] = nl_cell_text(result, nl_str(rank_word(c)));
-        cells[2] = nl_cell_i64(llround(c->time));
-        cells[3] = nl_cell_f64(i ? exp(apart.shift) : 1);
-        cells[4] = nl_cell_f64(i ? exp(apart.low) : NAN);
-        cells[5] = nl_cell_f64(i ? exp(apart.high) : NAN);
-        cells[6] = nl_answer_static(!i ? NULL : rank_is_tie(r, c) ? "yes" : "no");
-        cells[7] = nl_cell_text(result, rank_device(c));
-        cells[8] = nl_answer_count(diff_capture_count(&c->side));
-        cells[9] = c->side.by_step ? nl_answer_count(c->side.length_count) : (struct nl_cell){0};
+        cells[RANK_place] = nl_cell_i64((int64_t)i + 1);
+        cells[RANK_candidate] = nl_cell_text(result, nl_str(rank_word(c)));
+        cells[RANK_time_ns] = nl_cell_i64(llround(c->time));
+        cells[RANK_ratio] = nl_cell_f64(i ? exp(apart.shift) : 1);
+        cells[RANK_ratio_low] = nl_cell_f64(i ? exp(apart.low) : NAN);
+        cells[RANK_ratio_high] = nl_cell_f64(i ? exp(apart.high) : NAN);
+        cells[RANK_tie] = nl_answer_static(!i ? NULL : rank_is_tie(r, c) ? "yes" : "no");
+        cells[RANK_device] = nl_cell_text(result, rank_device(c));
+        cells[RANK_captures] = nl_answer_count(diff_capture_count(&c->side));
+        cells[RANK_steps] =
+            c->side.by_step ? nl_answer_count(c->side.length_count) : (struct nl_cell){0};
     }
     return result;
 }
 
-static const struct nl_result_column condition_columns[] = {
-    {"fact", NULL, NL_MEANS_TEXT},   {"fastest", NULL, NL_MEANS_TEXT},
-    {"other", NULL, NL_MEANS_TEXT},  {"candidate", "the other", NL_MEANS_TEXT},
-    {"agrees", NULL, NL_MEANS_TEXT}, {"decides", NULL, NL_MEANS_TEXT},
-};
+#define CONDITION_LIST(C, P)                                                                       \
+    C(P, fact, NULL, TEXT)                                                                         \
+    C(P, fastest, NULL, TEXT)                                                                      \
+    C(P, other, NULL, TEXT)                                                                        \
+    C(P, candidate, "the other", TEXT)                                                             \
+    C(P, agrees, NULL, TEXT)                                                                       \
+    C(P, decides, NULL, TEXT)
+NL_TABLE_COLUMNS(condition_columns, CONDITION, CONDITION_LIST);
 
 /* What each was given to do, beside the fastest; the fastest beside the second. */
 static void find_facts(struct ranking *r)
@@ -186,12 +195,15 @@ static struct nl_result *conditions_table(struct ranking *r)
             const struct diff_workload_fact *fact = &w->items[k];
             bool known = fact->base && fact->changed;
             struct nl_cell *cells = nl_result_row(result);
-            cells[0] = nl_cell_text(result, nl_str(fact->name));
-            cells[1] = nl_cell_text(result, nl_str(fact->base));
-            cells[2] = nl_cell_text(result, nl_str(fact->changed));
-            cells[3] = nl_cell_text(result, nl_str(rank_word(r->order[i])));
-            cells[4] = nl_answer_static(!known ? "unknown" : fact->agrees ? "yes" : "no");
-            cells[5] = nl_answer_static(fact->decides == DIFF_DECIDES && known ? "yes" : "no");
+            cells[CONDITION_fact] = nl_cell_text(result, nl_str(fact->name));
+            cells[CONDITION_fastest] = nl_cell_text(result, nl_str(fact->base));
+            cells[CONDITION_other] = nl_cell_text(result, nl_str(fact->changed));
+            cells[CONDITION_candidate] = nl_cell_text(result, nl_str(rank_word(r->order[i])));
+            cells[CONDITION_agrees] = nl_answer_static(!known         ? "unknown"
+                                                       : fact->agrees ? "yes"
+                                                                      : "no");
+            cells[CONDITION_decides] =
+                nl_answer_static(fact->decides == DIFF_DECIDES && known ? "yes" : "no");
         }
     }
     return result;

@@ -432,7 +432,8 @@ void rank_levels_release(struct ranking *r)
 
 /* ---- tables ---- */
 
-#define FIXED 8
+/* Columns before the times of the candidates. */
+enum { BY_NAME, BY_FASTEST, BY_LEAD, BY_SPEEDUP, BY_BECAUSE, BY_LOW, BY_HIGH, BY_TIE, FIXED };
 
 /* Took no time in any. */
 static bool is_nothing(const struct rank_row *row)
@@ -449,14 +450,14 @@ struct nl_result *rank_level_table(const struct ranking *r, size_t at)
         "1st place", "2nd place", "3rd place", "4th place",  "5th place",  "6th place",
         "7th place", "8th place", "9th place", "10th place", "11th place", "12th place"};
     struct nl_result_column columns[NL_RANK_MOST + FIXED] = {
-        {"name", NULL, NL_MEANS_TEXT},
-        {"fastest", NULL, NL_MEANS_TEXT},
-        {"lead_ns", "lead", NL_MEANS_NS},
-        {"speedup", NULL, NL_MEANS_NUMBER},
-        {"because", NULL, NL_MEANS_TEXT},
-        {"speedup_low", "at least", NL_MEANS_NUMBER},
-        {"speedup_high", "at most", NL_MEANS_NUMBER},
-        {"tie", NULL, NL_MEANS_TEXT}};
+        [BY_NAME] = {"name", NULL, NL_MEANS_TEXT},
+        [BY_FASTEST] = {"fastest", NULL, NL_MEANS_TEXT},
+        [BY_LEAD] = {"lead_ns", "lead", NL_MEANS_NS},
+        [BY_SPEEDUP] = {"speedup", NULL, NL_MEANS_NUMBER},
+        [BY_BECAUSE] = {"because", NULL, NL_MEANS_TEXT},
+        [BY_LOW] = {"speedup_low", "at least", NL_MEANS_NUMBER},
+        [BY_HIGH] = {"speedup_high", "at most", NL_MEANS_NUMBER},
+        [BY_TIE] = {"tie", NULL, NL_MEANS_TEXT}};
     const struct rank_level *level = &r->levels[at];
     for (size_t i = 0; i < r->count; i++)
         columns[i + FIXED] = (struct nl_result_column){names[i], heads[i], NL_MEANS_NS};
@@ -470,19 +471,20 @@ struct nl_result *rank_level_table(const struct ranking *r, size_t at)
         if (is_nothing(row))
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_text(result, row->name.len ? row->name : nl_str("(no name)"));
+        cells[BY_NAME] = nl_cell_text(result, row->name.len ? row->name : nl_str("(no name)"));
         if (!row->alone) {
-            cells[1] = nl_cell_text(result, nl_str(rank_word(&r->items[row->fastest])));
-            cells[2] = nl_cell_i64(row->lead);
+            cells[BY_FASTEST] = nl_cell_text(result, nl_str(rank_word(&r->items[row->fastest])));
+            cells[BY_LEAD] = nl_cell_i64(row->lead);
         }
         if (row->fastest != row->slowest) {
             struct nl_apart apart = rank_row_apart(r, row, row->fastest, row->slowest);
-            cells[3] = nl_cell_f64(exp(apart.shift));
-            cells[5] = nl_cell_f64(exp(apart.low));
-            cells[6] = nl_cell_f64(exp(apart.high));
-            cells[7] = nl_answer_static(row->tie ? "yes" : "no");
+            cells[BY_SPEEDUP] = nl_cell_f64(exp(apart.shift));
+            cells[BY_LOW] = nl_cell_f64(exp(apart.low));
+            cells[BY_HIGH] = nl_cell_f64(exp(apart.high));
+            cells[BY_TIE] = nl_answer_static(row->tie ? "yes" : "no");
         }
-        cells[4] = row->because ? nl_cell_text(result, nl_str(row->because)) : (struct nl_cell){0};
+        cells[BY_BECAUSE] =
+            row->because ? nl_cell_text(result, nl_str(row->because)) : (struct nl_cell){0};
         for (size_t n = 0; n < r->count; n++)
             cells[FIXED + r->items[n].place] = nl_cell_i64(row->times[n]);
     }

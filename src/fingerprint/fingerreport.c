@@ -14,15 +14,28 @@ static const char *const titles[NL_PRINT_PARTS] = {
     "Layers by their own time",
 };
 
+/* Columns of an item; its values lie between its share and its family. */
+enum {
+    ITEM_SIGNATURE,
+    ITEM_CATEGORY,
+    ITEM_COUNT,
+    ITEM_TOTAL,
+    ITEM_SHARE,
+    ITEM_VALUES,
+    ITEM_FAMILY = ITEM_VALUES + NL_PRINT_VALUES
+};
+
 static const struct nl_result_column item_columns[] = {
-    {"signature", NULL, NL_MEANS_TEXT}, {"category", NULL, NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},    {"total_ns", "total", NL_MEANS_NS},
-    {"share", NULL, NL_MEANS_SHARE},
+    [ITEM_SIGNATURE] = {"signature", NULL, NL_MEANS_TEXT},
+    [ITEM_CATEGORY] = {"category", NULL, NL_MEANS_TEXT},
+    [ITEM_COUNT] = {"count", NULL, NL_MEANS_COUNT},
+    [ITEM_TOTAL] = {"total_ns", "total", NL_MEANS_NS},
+    [ITEM_SHARE] = {"share", NULL, NL_MEANS_SHARE},
 #define NL_PRINT_VALUE(id, column, heading, meaning, rule, doc)                                    \
     {column, heading, NL_MEANS_##meaning},
 #include "fingerprint/fingerprint.def"
 #undef NL_PRINT_VALUE
-    {"family", NULL, NL_MEANS_TEXT},
+    [ITEM_FAMILY] = {"family", NULL, NL_MEANS_TEXT},
 };
 
 static struct nl_result *items_of(const struct nl_print_list *list, unsigned part)
@@ -31,14 +44,14 @@ static struct nl_result *items_of(const struct nl_print_list *list, unsigned par
     for (size_t i = 0; i < list->count; i++) {
         const struct nl_print_item *item = &list->items[i];
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_cell_text(result, nl_str(item->signature));
-        cells[1] = nl_cell_text(result, nl_str(item->category));
-        cells[2] = nl_answer_count(item->count);
-        cells[3] = nl_cell_i64(item->total_ns);
-        cells[4] = nl_cell_f64(item->share);
+        cells[ITEM_SIGNATURE] = nl_cell_text(result, nl_str(item->signature));
+        cells[ITEM_CATEGORY] = nl_cell_text(result, nl_str(item->category));
+        cells[ITEM_COUNT] = nl_answer_count(item->count);
+        cells[ITEM_TOTAL] = nl_cell_i64(item->total_ns);
+        cells[ITEM_SHARE] = nl_cell_f64(item->share);
         for (int v = 0; v < NL_PRINT_VALUES; v++)
-            cells[5 + v] = nl_cell_f64(item->values[v]);
-        cells[5 + NL_PRINT_VALUES] = nl_cell_text(result, nl_str(item->family));
+            cells[ITEM_VALUES + v] = nl_cell_f64(item->values[v]);
+        cells[ITEM_FAMILY] = nl_cell_text(result, nl_str(item->family));
     }
     if (list->impossible)
         result->note = nl_arena_format(&result->arena,
@@ -74,55 +87,59 @@ uint64_t nl_print_signature(const struct nl_print_list *list)
     return hash;
 }
 
+#define PART_LIST(C, P)                                                                            \
+    C(P, part, NULL, TEXT)                                                                         \
+    C(P, signature, NULL, TEXT)                                                                    \
+    C(P, items, NULL, COUNT)                                                                       \
+    C(P, calls, NULL, COUNT)                                                                       \
+    C(P, total_ns, "total", NS)
+NL_TABLE_COLUMNS(part_columns, PART, PART_LIST);
+
 static struct nl_result *parts_of(const struct nl_runprint *print)
 {
-    static const struct nl_result_column columns[] = {
-        {"part", NULL, NL_MEANS_TEXT},      {"signature", NULL, NL_MEANS_TEXT},
-        {"items", NULL, NL_MEANS_COUNT},    {"calls", NULL, NL_MEANS_COUNT},
-        {"total_ns", "total", NL_MEANS_NS},
-    };
-    struct nl_result *result = NL_ANSWER_NEW("parts", "Parts", columns);
+    struct nl_result *result = NL_ANSWER_NEW("parts", "Parts", part_columns);
     for (int p = 0; p < NL_PRINT_PARTS; p++) {
         const struct nl_print_list *list = &print->parts[p];
         if (!list->count)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_static(nl_print_part_names[p]);
-        cells[1] = nl_cell_text(
+        cells[PART_part] = nl_answer_static(nl_print_part_names[p]);
+        cells[PART_signature] = nl_cell_text(
             result, nl_str(nl_arena_format(&result->arena, "%016llx",
                                            (unsigned long long)nl_print_signature(list))));
-        cells[2] = nl_answer_count(list->count);
-        cells[3] = nl_answer_count(list->calls);
-        cells[4] = nl_cell_i64(list->total_ns);
+        cells[PART_items] = nl_answer_count(list->count);
+        cells[PART_calls] = nl_answer_count(list->calls);
+        cells[PART_total_ns] = nl_cell_i64(list->total_ns);
     }
     return result;
 }
 
 /* ---- components ---- */
 
+#define COMPONENT_LIST(C, P)                                                                       \
+    C(P, component, NULL, TEXT)                                                                    \
+    C(P, device_share, "device", SHARE)                                                            \
+    C(P, op_device_share, "op_device", SHARE)                                                      \
+    C(P, op_share, "op", SHARE)                                                                    \
+    C(P, layer_share, "layer", SHARE)                                                              \
+    C(P, definition, NULL, TEXT)
+NL_TABLE_COLUMNS(component_columns, COMPONENT, COMPONENT_LIST);
+
 static struct nl_result *components_of(const struct nl_runprint *print)
 {
-    static const struct nl_result_column columns[] = {
-        {"component", NULL, NL_MEANS_TEXT},
-        {"device_share", "device", NL_MEANS_SHARE},
-        {"op_device_share", "op_device", NL_MEANS_SHARE},
-        {"op_share", "op", NL_MEANS_SHARE},
-        {"layer_share", "layer", NL_MEANS_SHARE},
-        {"definition", NULL, NL_MEANS_TEXT},
-    };
-    struct nl_result *result =
-        NL_ANSWER_NEW("components", "Share of each part's time that has the component", columns);
+    struct nl_result *result = NL_ANSWER_NEW(
+        "components", "Share of each part's time that has the component", component_columns);
     for (int v = 0; v < NL_PRINT_VALUES; v++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = nl_answer_static(nl_print_values[v].column);
+        cells[COMPONENT_component] = nl_answer_static(nl_print_values[v].column);
         for (int p = 0; p < NL_PRINT_PARTS; p++) {
             const struct nl_print_list *list = &print->parts[p];
             double known = 0;
             for (size_t i = 0; i < list->count; i++)
                 known += isnan(list->items[i].values[v]) ? 0 : list->items[i].share;
-            cells[1 + p] = nl_cell_f64(list->count ? known : NL_NULL_F64);
+            cells[COMPONENT_device_share + p] = nl_cell_f64(list->count ? known : NL_NULL_F64);
         }
-        cells[5] = nl_answer_static(nl_print_values[v].doc);
+        cells[COMPONENT_definition] = nl_answer_static(nl_print_values[v].doc);
     }
     return result;
 }

@@ -23,21 +23,21 @@ static struct nl_cell text_cell(struct nl_result *result, const char *text)
 
 /* ---- runs ---- */
 
-static const struct nl_result_column run_columns[] = {
-    {"similarity", NULL, NL_MEANS_NUMBER},
-    {"id", NULL, NL_MEANS_TEXT},
-    {"name", NULL, NL_MEANS_TEXT},
-    {"same_share", "same", NL_MEANS_SHARE},
-    {"same_items", "items", NL_MEANS_COUNT},
-    {"alike_share", "alike", NL_MEANS_SHARE},
-    {"unmatched_share", "other", NL_MEANS_SHARE},
-    {"behaviour", NULL, NL_MEANS_NUMBER},
-    {"parts", NULL, NL_MEANS_TEXT},
-    {"device", NULL, NL_MEANS_TEXT},
-    {"model", NULL, NL_MEANS_TEXT},
-    {"tags", NULL, NL_MEANS_TEXT},
-    {"added", NULL, NL_MEANS_TEXT},
-};
+#define RUN_LIST(C, P)                                                                             \
+    C(P, similarity, NULL, NUMBER)                                                                 \
+    C(P, id, NULL, TEXT)                                                                           \
+    C(P, name, NULL, TEXT)                                                                         \
+    C(P, same_share, "same", SHARE)                                                                \
+    C(P, same_items, "items", COUNT)                                                               \
+    C(P, alike_share, "alike", SHARE)                                                              \
+    C(P, unmatched_share, "other", SHARE)                                                          \
+    C(P, behaviour, NULL, NUMBER)                                                                  \
+    C(P, parts, NULL, TEXT)                                                                        \
+    C(P, device, NULL, TEXT)                                                                       \
+    C(P, model, NULL, TEXT)                                                                        \
+    C(P, tags, NULL, TEXT)                                                                         \
+    C(P, added, NULL, TEXT)
+NL_TABLE_COLUMNS(run_columns, RUN, RUN_LIST);
 
 static const char *part_names(struct nl_result *result, unsigned parts)
 {
@@ -59,34 +59,34 @@ static void add_run(struct nl_result *result, const struct nl_similar_run *run)
 {
     const struct nl_likeness *like = &run->likeness;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_cell_f64(rounded(like->similarity));
-    cells[1] = text_cell(result, run->id);
-    cells[2] = text_cell(result, run->name);
-    cells[3] = nl_cell_f64(rounded(like->same));
-    cells[4] = nl_answer_count(like->same_items);
-    cells[5] = nl_cell_f64(rounded(like->alike));
-    cells[6] = nl_cell_f64(rounded(like->unmatched));
-    cells[7] = nl_cell_f64(rounded(like->behaviour));
-    cells[8] = text_cell(result, part_names(result, like->level_parts));
-    cells[9] = text_cell(result, run->texts.device);
-    cells[10] = text_cell(result, run->model);
-    cells[11] = text_cell(result, run->tags);
-    cells[12] = text_cell(result, run->added);
+    cells[RUN_similarity] = nl_cell_f64(rounded(like->similarity));
+    cells[RUN_id] = text_cell(result, run->id);
+    cells[RUN_name] = text_cell(result, run->name);
+    cells[RUN_same_share] = nl_cell_f64(rounded(like->same));
+    cells[RUN_same_items] = nl_answer_count(like->same_items);
+    cells[RUN_alike_share] = nl_cell_f64(rounded(like->alike));
+    cells[RUN_unmatched_share] = nl_cell_f64(rounded(like->unmatched));
+    cells[RUN_behaviour] = nl_cell_f64(rounded(like->behaviour));
+    cells[RUN_parts] = text_cell(result, part_names(result, like->level_parts));
+    cells[RUN_device] = text_cell(result, run->texts.device);
+    cells[RUN_model] = text_cell(result, run->model);
+    cells[RUN_tags] = text_cell(result, run->tags);
+    cells[RUN_added] = text_cell(result, run->added);
 }
 
 /* ---- items ---- */
 
-static const struct nl_result_column item_columns[] = {
-    {"id", NULL, NL_MEANS_TEXT},
-    {"part", NULL, NL_MEANS_TEXT},
-    {"signature", NULL, NL_MEANS_TEXT},
-    {"share", "here", NL_MEANS_SHARE},
-    {"other_share", "there", NL_MEANS_SHARE},
-    {"closeness", NULL, NL_MEANS_NUMBER},
-    {"component", "differs in", NL_MEANS_TEXT},
-    {"value", "value here", NL_MEANS_NUMBER},
-    {"other_value", "value there", NL_MEANS_NUMBER},
-};
+#define ITEM_LIST(C, P)                                                                            \
+    C(P, id, NULL, TEXT)                                                                           \
+    C(P, part, NULL, TEXT)                                                                         \
+    C(P, signature, NULL, TEXT)                                                                    \
+    C(P, share, "here", SHARE)                                                                     \
+    C(P, other_share, "there", SHARE)                                                              \
+    C(P, closeness, NULL, NUMBER)                                                                  \
+    C(P, component, "differs in", TEXT)                                                            \
+    C(P, value, "value here", NUMBER)                                                              \
+    C(P, other_value, "value there", NUMBER)
+NL_TABLE_COLUMNS(item_columns, ITEM, ITEM_LIST);
 
 static const char *signature_of(const struct pages *pages, const struct nl_similar_run *run,
                                 unsigned part, const struct nl_likeness_item *item)
@@ -101,17 +101,19 @@ static void add_item(const struct pages *pages, struct nl_result *result,
                      const struct nl_likeness_item *item)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = text_cell(result, run->id);
-    cells[1] = nl_answer_static(nl_print_part_names[part]);
-    cells[2] = text_cell(result, signature_of(pages, run, part, item));
-    cells[3] = nl_cell_f64(item->a == SIZE_MAX ? NL_NULL_F64 : rounded(item->share_a));
-    cells[4] = nl_cell_f64(item->b == SIZE_MAX ? NL_NULL_F64 : rounded(item->share_b));
-    cells[5] = nl_cell_f64(rounded(item->closeness));
+    cells[ITEM_id] = text_cell(result, run->id);
+    cells[ITEM_part] = nl_answer_static(nl_print_part_names[part]);
+    cells[ITEM_signature] = text_cell(result, signature_of(pages, run, part, item));
+    cells[ITEM_share] = nl_cell_f64(item->a == SIZE_MAX ? NL_NULL_F64 : rounded(item->share_a));
+    cells[ITEM_other_share] =
+        nl_cell_f64(item->b == SIZE_MAX ? NL_NULL_F64 : rounded(item->share_b));
+    cells[ITEM_closeness] = nl_cell_f64(rounded(item->closeness));
     if (item->worst == NL_PRINT_VALUES)
         return;
-    cells[6] = nl_answer_static(nl_print_values[item->worst].column);
-    cells[7] = nl_cell_f64(rounded(pages->view->items[part][item->a].values[item->worst]));
-    cells[8] = nl_cell_f64(rounded(run->view.items[part][item->b].values[item->worst]));
+    cells[ITEM_component] = nl_answer_static(nl_print_values[item->worst].column);
+    cells[ITEM_value] = nl_cell_f64(rounded(pages->view->items[part][item->a].values[item->worst]));
+    cells[ITEM_other_value] =
+        nl_cell_f64(rounded(run->view.items[part][item->b].values[item->worst]));
 }
 
 static int by_agreement(const void *left, const void *right)
@@ -145,11 +147,13 @@ static void add_items(struct pages *pages, const struct nl_similar_run *run, uns
 
 /* ---- components ---- */
 
-static const struct nl_result_column component_columns[] = {
-    {"id", NULL, NL_MEANS_TEXT},          {"part", NULL, NL_MEANS_TEXT},
-    {"component", NULL, NL_MEANS_TEXT},   {"known_share", "known", NL_MEANS_SHARE},
-    {"closeness", NULL, NL_MEANS_NUMBER},
-};
+#define COMPONENT_LIST(C, P)                                                                       \
+    C(P, id, NULL, TEXT)                                                                           \
+    C(P, part, NULL, TEXT)                                                                         \
+    C(P, component, NULL, TEXT)                                                                    \
+    C(P, known_share, "known", SHARE)                                                              \
+    C(P, closeness, NULL, NUMBER)
+NL_TABLE_COLUMNS(component_columns, COMPONENT, COMPONENT_LIST);
 
 static void add_components(struct nl_result *result, const struct nl_similar_run *run,
                            unsigned part)
@@ -159,11 +163,11 @@ static void add_components(struct nl_result *result, const struct nl_similar_run
         if (!(like->known[v] > 0))
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] = text_cell(result, run->id);
-        cells[1] = nl_answer_static(nl_print_part_names[part]);
-        cells[2] = nl_answer_static(nl_print_values[v].column);
-        cells[3] = nl_cell_f64(rounded(like->known[v]));
-        cells[4] = nl_cell_f64(rounded(like->closeness[v]));
+        cells[COMPONENT_id] = text_cell(result, run->id);
+        cells[COMPONENT_part] = nl_answer_static(nl_print_part_names[part]);
+        cells[COMPONENT_component] = nl_answer_static(nl_print_values[v].column);
+        cells[COMPONENT_known_share] = nl_cell_f64(rounded(like->known[v]));
+        cells[COMPONENT_closeness] = nl_cell_f64(rounded(like->closeness[v]));
     }
 }
 

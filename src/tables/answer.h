@@ -62,6 +62,21 @@ struct nl_window nl_answer_host_window(const struct nl_analyze_options *options)
     enum { list(NL_COLUMN_PLACE) AT_COUNT };                                                       \
     static const struct nl_result_column columns[AT_COUNT] = {list(NL_COLUMN_ROW)}
 
+/* The same for a file with several tables; the array and the places have names of their own:
+ *
+ *     #define GATE_LIST(C, P)                    \
+ *         C(P, verdict, NULL, TEXT)              \
+ *         C(P, exit_status, "exit", INTEGER)
+ *     NL_TABLE_COLUMNS(gate_columns, GATE, GATE_LIST);
+ *     ...
+ *     cells[GATE_exit_status] = nl_cell_i64(status);
+ */
+#define NL_TABLE_PLACE(prefix, name, head, meaning) prefix##_##name,
+#define NL_TABLE_ROW(prefix, name, head, meaning)   {#name, head, NL_MEANS_##meaning},
+#define NL_TABLE_COLUMNS(array, prefix, list)                                                      \
+    enum { list(NL_TABLE_PLACE, prefix) prefix##_COUNT };                                          \
+    static const struct nl_result_column array[prefix##_COUNT] = {list(NL_TABLE_ROW, prefix)}
+
 #define NL_ANSWER_NEW(name, title, columns)                                                        \
     nl_result_new(name, title, columns, sizeof(columns) / sizeof(columns)[0])
 
