@@ -118,6 +118,7 @@ static bool show(const struct nl_call *call, struct nl_output *output, struct nl
     struct nl_view_options options = {.section = s->section,
                                       .width = output->width,
                                       .color = output->color,
+                                      .ascii = output->ascii,
                                       .all = s->all,
                                       .rows = (size_t)s->limit,
                                       .base = base};

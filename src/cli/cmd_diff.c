@@ -48,6 +48,7 @@ static bool show(const struct nl_call *call, struct nl_output *output, const str
                                                                         : NULL,
                                       .width = output->width,
                                       .color = output->color,
+                                      .ascii = output->ascii,
                                       .all = call->settings.all,
                                       .rows = (size_t)call->settings.limit,
                                       .base = sides[0].profile};

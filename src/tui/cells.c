@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "view/celltext.h"
+#include "view/plot.h"
 
 void cells_init(struct cells *cells, unsigned rows, unsigned columns, bool ascii)
 {
@@ -76,8 +77,6 @@ void cells_bar(struct cells *cells, unsigned row, enum cell_style style)
 void cells_plot(struct cells *cells, unsigned row, unsigned column, unsigned width,
                 enum cell_style style, const float *ring, unsigned room, uint64_t next)
 {
-    static const char *const steps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    static const char ascii[] = "_.-:=+*#";
     for (unsigned i = 0; i < width; i++) {
         uint64_t back = width - i; /* 1 = the newest */
         if (back > next || back > room)
@@ -85,11 +84,8 @@ void cells_plot(struct cells *cells, unsigned row, unsigned column, unsigned wid
         float value = ring[(next - back) % room];
         if (value < 0)
             continue;
-        unsigned step = value >= 1 ? 7 : (unsigned)(value * 8);
-        if (cells->ascii)
-            put(cells, row, column + i, style, &ascii[step], 1);
-        else
-            put(cells, row, column + i, style, steps[step], strlen(steps[step]));
+        const char *height = nl_plot_height((double)value, cells->ascii);
+        put(cells, row, column + i, style, height, strlen(height));
     }
 }
 

@@ -6,33 +6,30 @@
 #include "base/units.h"
 #include "tables/lookup.h"
 #include "view/celltext.h"
+#include "view/plot.h"
 
 #define BAR           24
 #define LEAST_SHARE   0.0005
 #define COMPUTE_LINES 3
 
 static const struct {
-    const char *column, *word, *mark, *color;
-} parts[NL_WHOLE_PARTS] = {{"compute_ns", "computing", "█", GREEN},
-                           {"exposed_comm_ns", "exposed communication", "▒", MAGENTA},
-                           {"exposed_copy_ns", "exposed copies", "▓", CYAN},
-                           {"idle_ns", "idle", "·", RED},
-                           {NULL, "CPU before and after its work", "-", YELLOW}};
+    const char *column, *word;
+    enum nl_ink ink;
+} parts[NL_WHOLE_PARTS] = {{"compute_ns", "computing", NL_INK_compute},
+                           {"exposed_comm_ns", "exposed communication", NL_INK_comm},
+                           {"exposed_copy_ns", "exposed copies", NL_INK_copy},
+                           {"idle_ns", "idle", NL_INK_idle},
+                           {NULL, "CPU before and after its work", NL_INK_host}};
 
 static void put_cells(struct brief *brief, const struct nl_verdict_bar *bar)
 {
-    size_t drawn = 0;
-    int64_t sum = 0;
-    for (size_t i = 0; i < NL_WHOLE_PARTS; i++) {
-        sum += bar->parts[i];
-        size_t upto =
-            i + 1 == NL_WHOLE_PARTS ? BAR : (size_t)((double)sum / (double)bar->ns * BAR + 0.5);
-        if (upto > drawn)
-            nl_brief_style(brief, brief->out, parts[i].color);
-        for (; drawn < upto; drawn++)
-            nl_buf_text(brief->out, parts[i].mark);
-    }
-    nl_brief_style(brief, brief->out, PLAIN);
+    struct nl_plot_part drawn[NL_WHOLE_PARTS];
+    for (size_t i = 0; i < NL_WHOLE_PARTS; i++)
+        drawn[i] = (struct nl_plot_part){parts[i].word, (double)bar->parts[i], parts[i].ink};
+    nl_plot_stack(brief->out, drawn, NL_WHOLE_PARTS, BAR,
+                  &(struct nl_plot_style){.ascii = brief->options->ascii,
+                                          .color = brief->options->color,
+                                          .shades = true});
 }
 
 /* `copies`: what exposed copies are called where memsets are among them. */

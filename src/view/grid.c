@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "view/celltext.h"
 #include "view/distinct.h"
+#include "view/plot.h"
 
 #define GAP        2  /* between columns */
 #define LEAST_TEXT 24 /* text columns shrink no further while others can go, */
@@ -285,14 +286,5 @@ void nl_grid_line(struct nl_buf *out, const struct nl_grid *grid, size_t row)
 
 void nl_grid_bar(struct nl_buf *out, double share, size_t width, bool pad)
 {
-    static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    double bounded = share > 1 ? 1 : share > 0 ? share : 0;
-    size_t eighths = (size_t)(bounded * (double)(width * 8) + 0.5);
-    if (!eighths && bounded > 0)
-        eighths = 1;
-    for (size_t i = 0; i < eighths / 8; i++)
-        nl_buf_text(out, "█");
-    nl_buf_text(out, parts[eighths % 8]);
-    if (pad)
-        spaces(out, width - (eighths + 7) / 8);
+    nl_plot_bar(out, share, width, NL_INK_NONE, pad, &(struct nl_plot_style){0});
 }

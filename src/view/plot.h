@@ -22,6 +22,7 @@ struct nl_plot_style {
     unsigned height; /* lines of the drawing area of lines, points; 0 = 8 */
     bool ascii;      /* nothing but ASCII */
     bool color;      /* ANSI colours */
+    bool shades;     /* stacks: blocks of different density instead of letters */
 };
 
 struct nl_plot_part {
@@ -67,6 +68,9 @@ void nl_plot_bars(struct nl_buf *out, const struct nl_plot_part *parts, size_t c
 void nl_plot_waterfall(struct nl_buf *out, const char *start_name, double start,
                        const struct nl_plot_part *parts, size_t count, const char *end_name,
                        enum nl_meaning meaning, const struct nl_plot_style *style);
+
+/* One column as high as `share` of it. */
+const char *nl_plot_height(double share, bool ascii);
 
 /* `cells` columns of heights; of more values than columns each column shows the largest of its own. From 0 (or
  * the least, if less) to the largest value. */

@@ -148,16 +148,35 @@ static void divide(const struct nl_plot_part *parts, size_t count, size_t cells,
     }
 }
 
+/* What a part is drawn with where its letter would be too much. */
+static const char *shade_of(enum nl_ink ink)
+{
+    switch (ink) {
+    case NL_INK_comm: return "▒";
+    case NL_INK_copy: return "▓";
+    case NL_INK_memset: return "░";
+    case NL_INK_idle: return "·";
+    case NL_INK_host: return "-";
+    default: return "█";
+    }
+}
+
 void nl_plot_stack(struct nl_buf *out, const struct nl_plot_part *parts, size_t count, size_t cells,
                    const struct nl_plot_style *style)
 {
     size_t *width = nl_zalloc((count + 1) * sizeof *width), used = 0;
     divide(parts, count, cells, width);
     for (size_t i = 0; i < count; i++) {
+        if (!width[i])
+            continue;
         char mark[] = {nl_inks[parts[i].ink].mark, '\0'};
         bool block = style->color && !style->ascii && parts[i].ink != NL_INK_NONE;
         nl_plot_ink(out, parts[i].ink, style);
-        repeat(out, block ? "█" : mark, width[i]);
+        repeat(out,
+               style->shades && !style->ascii ? shade_of(parts[i].ink)
+               : block                        ? "█"
+                                              : mark,
+               width[i]);
         nl_plot_plain(out, parts[i].ink, style);
         used += width[i];
     }
@@ -289,11 +308,17 @@ void nl_plot_waterfall(struct nl_buf *out, const char *start_name, double start,
 
 /* ---- sparklines ---- */
 
+const char *nl_plot_height(double share, bool ascii)
+{
+    static const char *const steps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char letters[][2] = {"_", ".", "-", ":", "=", "+", "*", "#"};
+    size_t step = share >= 1 ? 7 : share > 0 ? (size_t)(share * 8) : 0;
+    return ascii ? letters[step] : steps[step];
+}
+
 void nl_plot_spark(struct nl_buf *out, const double *values, size_t count, size_t cells,
                    enum nl_ink ink, const struct nl_plot_style *style)
 {
-    static const char *const steps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    static const char ascii[][2] = {"_", ".", "-", ":", "=", "+", "*", "#"};
     double least = 0, most = 0;
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i])) {
@@ -308,8 +333,8 @@ void nl_plot_spark(struct nl_buf *out, const double *values, size_t count, size_
             if (isfinite(values[i]) && !(top >= values[i]))
                 top = values[i];
         bool known = isfinite(top);
-        size_t step = known && most > least ? (size_t)((top - least) / (most - least) * 7.999) : 0;
-        nl_buf_text(out, !known ? " " : style->ascii ? ascii[step] : steps[step]);
+        double share = known && most > least ? (top - least) / (most - least) * 7.999 / 8 : 0;
+        nl_buf_text(out, known ? nl_plot_height(share, style->ascii) : " ");
     }
     nl_plot_plain(out, ink, style);
 }

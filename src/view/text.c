@@ -13,11 +13,13 @@
 #include "view/partition.h"
 #include "view/view.h"
 #include "base/units.h"
+#include "tables/lookup.h"
 
 #define DEFAULT_WIDTH 100
 #define REPORT_ROWS   12
 #define NOTE_ROWS     20
 #define PAGE_BYTES    ((size_t)1 << 31)
+#define MOST_PARTS    16
 
 #define BOLD          "\033[1m"
 #define DIM           "\033[2m"
@@ -285,7 +287,25 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
     return page_close(&page, err);
 }
 
-/* Above the table of a section that was asked for. */
+/* The change of each part of the time, one beginning where the one before ended: what A and B differ by. */
+static void put_change(struct page *page, const struct nl_result *result,
+                       const struct nl_plot_style *style)
+{
+    struct nl_plot_part parts[MOST_PARTS];
+    size_t count = 0;
+    for (size_t row = 0; row < result->rows && count < MOST_PARTS; row++) {
+        int64_t change = nl_lookup_i64(result, row, "change_ns");
+        if (change == INT64_MIN || change == 0)
+            continue;
+        parts[count++] =
+            (struct nl_plot_part){nl_lookup_text(result, row, "part").ptr, (double)change,
+                                  change > 0 ? NL_INK_bad : NL_INK_good};
+    }
+    if (count > 1)
+        nl_plot_waterfall(&page->line, NULL, 0, parts, count, "change", NL_MEANS_CHANGE_NS, style);
+}
+
+/* Above the table: of what a change is made of, and of a roofline that was asked for. */
 static void put_plot(struct page *page, const struct nl_result *result)
 {
     const struct nl_view_options *options = page->options;
@@ -293,9 +313,10 @@ static void put_plot(struct page *page, const struct nl_result *result)
                                   .height = nl_view_plot_height(options->height),
                                   .ascii = options->ascii,
                                   .color = options->color};
-    if (!options->section || strcmp(result->name, "roofline") != 0)
-        return;
-    nl_rooflineplot_table(&page->line, result, &style);
+    if (strcmp(result->name, "parts") == 0)
+        put_change(page, result, &style);
+    else if (options->section && strcmp(result->name, "roofline") == 0)
+        nl_rooflineplot_table(&page->line, result, &style);
     if (page->line.len)
         put_line(page, NULL);
 }

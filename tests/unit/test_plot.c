@@ -82,7 +82,23 @@ static void stack_fills_its_width(void)
     CHECK_INT(text.len, 0);
     nl_plot_stack(&text, parts, 1, 2, &colored);
     CHECK_STR(((struct nl_str){text.ptr, text.len}), "\033[38;5;33m██\033[39m");
+    nl_buf_clear(&text);
+    nl_plot_stack(&text, parts, CHECK_LENGTH(parts), 20, &(struct nl_plot_style){.shades = true});
+    CHECK_STR(((struct nl_str){text.ptr, text.len}), "█████████▒▓▓▓▓▓·····");
+    nl_buf_clear(&text);
+    nl_plot_stack(&text, parts, CHECK_LENGTH(parts), 20,
+                  &(struct nl_plot_style){.shades = true, .ascii = true});
+    CHECK_STR(((struct nl_str){text.ptr, text.len}), "KKKKKKKKKNCCCCC.....");
     end();
+}
+
+static void heights_go_from_least_to_most(void)
+{
+    CHECK_STR(nl_str(nl_plot_height(0, false)), "▁");
+    CHECK_STR(nl_str(nl_plot_height(-1, false)), "▁");
+    CHECK_STR(nl_str(nl_plot_height(0.5, false)), "▅");
+    CHECK_STR(nl_str(nl_plot_height(2, false)), "█");
+    CHECK_STR(nl_str(nl_plot_height(1, true)), "#");
 }
 
 static void bars_have_names_numbers_and_shares(void)
@@ -294,6 +310,7 @@ CHECK_MAIN("plot", {"a bar is exact to an eighth", bar_is_exact_to_an_eighth},
            {"bars have names, numbers and shares", bars_have_names_numbers_and_shares},
            {"a waterfall ends at the sum", waterfall_ends_at_the_sum},
            {"a sparkline shows peaks", spark_shows_peaks},
+           {"heights go from the least to the most", heights_go_from_least_to_most},
            {"lines go through their points", lines_go_through_their_points},
            {"points and gaps", points_and_gaps}, {"a roofline by hand", roofline_by_hand},
            {"every plot fits every width", every_plot_fits_every_width},
