@@ -2,7 +2,7 @@
 """Speed and memory beside yardsticks measured in the same run.
 
     make bench
-    bench/bench.py [--json-mb 500] [--gz-mb 200] [--nsys-rows 2000000] [--profile FILE]
+    bench/bench.py [--json-mb 500] [--gz-mb 200] [--nsys-rows 2000000] [--profile FILE] [--only JOB]
 
 Every row is ours, the yardstick's and their ratio, and the goal where there is one. Files are made
 in build/bench and kept. All reading is warm: the page cache holds the input, as it does for a file
@@ -264,16 +264,19 @@ def main():
     parser.add_argument("--gz-mb", type=int, default=200)
     parser.add_argument("--nsys-rows", type=int, default=2000000)
     parser.add_argument("--profile", help="a Kineto JSON to use instead of the made one")
+    parser.add_argument("--only", choices=("json", "gz", "nsys", "export", "report"), help="this job alone")
     wanted = parser.parse_args()
     os.makedirs(FOLDER, exist_ok=True)
     print("%s, %d processors" % (PROGRAM, len(os.sched_getaffinity(0))))
     row("job", "ours", "yardstick", "ratio", "")
-    path = wanted.profile or make_json(wanted.json_mb)
-    bench_json(path)
-    bench_gz(make_json(wanted.gz_mb, ".gz"), wanted.gz_mb)
-    bench_nsys(make_nsys(wanted.nsys_rows), wanted.nsys_rows)
-    bench_export(make_nsys(wanted.nsys_rows))
-    bench_report(path)
+    jobs = {"json": lambda: bench_json(wanted.profile or make_json(wanted.json_mb)),
+            "gz": lambda: bench_gz(make_json(wanted.gz_mb, ".gz"), wanted.gz_mb),
+            "nsys": lambda: bench_nsys(make_nsys(wanted.nsys_rows), wanted.nsys_rows),
+            "export": lambda: bench_export(make_nsys(wanted.nsys_rows)),
+            "report": lambda: bench_report(wanted.profile or make_json(wanted.json_mb))}
+    for name, job in jobs.items():
+        if wanted.only in (None, name):
+            job()
 
 
 main()
