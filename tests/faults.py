@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """The n-th call of the system fails, for commands that read, keep, compare, export and record.
 
-    tests/faults.py [--all] [--seed N] [COMMAND...]     a sample of n (default), or every n; all commands, or those named
+    tests/faults.py [--seed N] [COMMAND...]               a sample of n; all commands, or those named
+    tests/faults.py --places [--sticky] [COMMAND...]      one n of every place: functions that called each other down to the call
+    tests/faults.py --all [--minutes M] [COMMAND...]      every n, one of every place first, the others in any order
 
-Kinds of calls: memory, open, read, write, mmap, fsync, rename, threads (tests/faultshim.c). Whatever fails:
+--sticky: the calls after the n-th fail as well. Kinds of calls: memory, open, read, write, mmap, fsync, rename, threads, folders made,
+files removed, what is asked of files (tests/faultshim.c). Whatever fails:
   - the command ends by itself with 0, 4 or 5 (or as without a fault), never by a signal or with 70;
   - with 0 its answer is the one it gives without a fault; else it says why;
   - an output is there whole or not at all, and nothing is left in folders for temporary files;
   - a ledger is sound, and the command works when it is repeated.
 """
 import argparse
+import hashlib
 import os
 import random
 import re
@@ -17,6 +21,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 
 from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
 
@@ -24,7 +29,8 @@ SHIM = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "libfaultshim.so"
 KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
 NSYS = os.path.join(ROOT, "tests", "corpus", "nsys", "era-3.25-all.sqlite")
 PACKED = os.path.join(ROOT, "tests", "fixtures", "torch_cpu_train.json.gz")
-KINDS = ["malloc", "open", "read", "write", "mmap", "fsync", "rename", "thread"]
+KINDS = ["malloc", "open", "read", "write", "mmap", "fsync", "rename", "thread", "folder", "remove", "stat"]  # as in the shim
+RARE = {"folder": 1, "remove": 1, "stat": 2}  # so many of them in a sample
 ENOSPC, EIO = 28, 5
 # name: words; OUT stands for the file that is written, LEDGER for a ledger with a run in it
 COMMANDS = {
@@ -42,6 +48,15 @@ WORKS = {"add", "diff"}  # need a ledger
 VARIES = {"run"}
 SAMPLE = 4
 tally = Tally("faults")
+
+
+def state(folder):
+    found = {}
+    for base, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(base, name), "rb") as file:
+                found[os.path.relpath(os.path.join(base, name), folder)] = hashlib.sha1(file.read()).digest()
+    return found
 
 
 class Place:
@@ -63,6 +78,10 @@ class Place:
         os.makedirs(self.tmp)
         shutil.copytree(self.model, self.ledger)
 
+    def changed(self):
+        """Is any byte of the ledger other than in its model?"""
+        return state(self.ledger) != state(self.model)
+
     def leftovers(self):
         """What an ended command left where it should not."""
         found = [os.path.join(base, name) for folder in (self.tmp, os.path.dirname(self.out))
@@ -70,26 +89,44 @@ class Place:
         return [path for path in found if path != self.out]
 
 
-def execute(place, words, kind=None, at=0, error=EIO):
-    """(status, stdout, stderr, calls counted); status None when it hung."""
+def execute(place, words, shim=None):
+    """(status, stdout, stderr); status None when it hung. `shim` is what faultshim.c is told, without FAULT_."""
     words = [place.out if word == "OUT" else word for word in words]
     end = words.index("--") if "--" in words else len(words)
     env = environment(place.path)
     env["TMPDIR"] = place.tmp
-    counter = os.path.join(place.path, "count")
-    with open(counter, "wb") as file:
-        file.write(bytes(8))
-    if kind:
-        env.update(LD_PRELOAD=SHIM, FAULT_KIND=kind, FAULT_AT=str(at), FAULT_ERRNO=str(error), FAULT_COUNT=counter)
+    if shim:
+        env.update({"FAULT_" + key: str(value) for key, value in shim.items()}, LD_PRELOAD=SHIM)
     command = [PROGRAM] + words[:end] + ["--ledger", place.ledger] + words[end:]
     try:
         done = subprocess.run(command, cwd=place.path, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=60)
     except subprocess.TimeoutExpired:
-        return None, "", "", 0
-    with open(counter, "rb") as file:
-        count, = struct.unpack("<Q", file.read(8))
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), count
+        return None, "", ""
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def counted(place, words):
+    """{kind: number of calls}"""
+    path = os.path.join(scratch(), "count")
+    with open(path, "wb") as file:
+        file.write(bytes(8 * len(KINDS)))
+    place.fresh()
+    execute(place, words, dict(KIND="all", COUNT=path))
+    with open(path, "rb") as file:
+        return dict(zip(KINDS, struct.unpack("<%dQ" % len(KINDS), file.read())))
+
+
+def first_of_places(place, words, kind, count):
+    """For each stack of functions from which the call is made, the number of one such call."""
+    path = os.path.join(scratch(), "stacks")
+    with open(path, "wb") as file:
+        file.write(bytes(8 * count))
+    place.fresh()
+    execute(place, words, dict(KIND=kind, STACKS=path))
+    with open(path, "rb") as file:
+        stacks = struct.unpack("<%dQ" % count, file.read())
+    return sorted({stack: number + 1 for number, stack in reversed(list(enumerate(stacks)))}.values())
 
 
 def answer(place, stdout):
@@ -101,9 +138,9 @@ def answer(place, stdout):
     return re.sub(r'"(made|created|added)[a-z_]*": *("[^"]*"|\d+)', "", text)
 
 
-def judge(name, place, words, want, got, sound_ledger):
+def judge(name, place, words, want, got, kind):
     """What is wrong with how a command took its fault, or None."""
-    status, stdout, stderr, _ = got
+    status, stdout, stderr = got
     if status is None:
         return "it hangs"
     if status not in (0, 4, 5, want[0]):
@@ -114,9 +151,9 @@ def judge(name, place, words, want, got, sound_ledger):
         return "exit %s with another answer: %s" % (status, answer(place, stdout)[:200])
     if status not in (0, 1, 3) and os.path.exists(place.out) and name not in VARIES:
         return "exit %s, but an output is there" % status
-    if place.leftovers() and name not in VARIES:
+    if kind != "remove" and place.leftovers() and name not in VARIES:
         return "left behind: %s" % place.leftovers()[:3]
-    damage = unsound(place, words, want) if sound_ledger else None
+    damage = unsound(place, words, want) if name == "add" and place.changed() else None
     return "exit %s, then %s" % (status, damage) if damage else None
 
 
@@ -137,17 +174,34 @@ def unsound(place, words, want):
     return "the ledger is damaged: %s" % checked.stdout[-300:]
 
 
-def places_to_fail(dice, count, every):
+def sample(dice, kind, count):
     """The first and last calls, and some between."""
-    if every or count <= SAMPLE:
+    most = RARE.get(kind, SAMPLE)
+    if count <= most:
         return list(range(1, count + 1))
-    return sorted({1, count} | set(dice.sample(range(2, count), SAMPLE - 2)))
+    if most == 1:
+        return [dice.randint(1, count)]
+    return sorted({1, count} | set(dice.sample(range(2, count), most - 2)))
 
 
-def command(name, dice, every):
+def faults_of(place, words, dice, options):
+    """[(kind, n)]: what is to fail; the places first."""
+    counts, places, others = counted(place, words), [], []
+    for kind, count in counts.items():
+        if options.all or options.places:
+            first = first_of_places(place, words, kind, count) if count else []
+            places += [(kind, at) for at in first]
+            others += [(kind, at) for at in sorted(set(range(1, count + 1)) - set(first))] if options.all else []
+        else:
+            places += [(kind, at) for at in sample(dice, kind, count)]
+    dice.shuffle(others)
+    return places, others, counts
+
+
+def command(name, dice, options, end):
     words, place = COMMANDS[name], Place(name)
     place.fresh()
-    status, stdout, stderr, _ = execute(place, words)
+    status, stdout, stderr = execute(place, words)
     if name == "run" and (status != 0 or not os.path.exists(place.out)):
         tally.skip(name, "nothing can be recorded here")
         return
@@ -155,23 +209,28 @@ def command(name, dice, every):
     if not tally.check("%s: without a fault" % name, status in (0, 1, 3), stderr):
         return
     wrong, runs = [], 0
-    for kind in KINDS:
+    places, others, counts = faults_of(place, words, dice, options)
+    for kind, at in places + others:
+        if end and time.time() > end:
+            break
+        error = dice.choice((EIO, ENOSPC))
         place.fresh()
-        count = execute(place, words, kind)[3]
-        for at in places_to_fail(dice, count, every):
-            error = dice.choice((EIO, ENOSPC))
-            place.fresh()
-            got = execute(place, words, kind, at, error)
-            said = judge(name, place, words, want, got, name == "add" and (every or at % 3 == 0))
-            runs += 1
-            if said:
-                wrong.append("%s %d of %d (error %d): %s" % (kind, at, count, error, said))
-    tally.check("%s: %d faults" % (name, runs), not wrong, "\n".join(wrong[:12]))
+        got = execute(place, words, dict(KIND=kind, AT=at, ERRNO=error, **({"STICKY": 1} if options.sticky else {})))
+        said = judge(name, place, words, want, got, kind)
+        runs += 1
+        if said:
+            wrong.append("%s %d of %d (error %d): %s" % (kind, at, counts[kind], error, said))
+        if (said or runs % 500 == 0) and (options.all or options.places):
+            print("    %s: %d of %d faults%s" % (name, runs, len(places + others), ", " + wrong[-1] if said else ""), flush=True)
+    whole = "of %d (%d places)" % (len(places + others), len(places)) if options.all or options.places else "of %d calls" % sum(counts.values())
+    tally.check("%s: %d faults %s" % (name, runs, whole), not wrong, "\n".join(wrong[:12]))
 
 
 def main():
     reader = argparse.ArgumentParser(usage=__doc__)
-    reader.add_argument("--all", action="store_true")
+    for word in ("--all", "--places", "--sticky"):
+        reader.add_argument(word, action="store_true")
+    reader.add_argument("--minutes", type=float, default=0, help="for each command")
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("words", nargs="*")
     options = reader.parse_args()
@@ -181,7 +240,7 @@ def main():
     dice = random.Random(options.seed)
     for name in COMMANDS:
         if not options.words or name in options.words:
-            command(name, dice, options.all)
+            command(name, dice, options, time.time() + 60 * options.minutes if options.minutes else 0)
     tally.finish()
 
 

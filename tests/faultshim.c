@@ -2,10 +2,12 @@
  * faultshim — for LD_PRELOAD: the n-th call of a kind fails, as a full disk or a lack of memory would make it.
  * tests/faults.py runs commands with it.
  *
- *   FAULT_KIND   malloc open read write mmap fsync rename thread
- *   FAULT_AT     n: this call fails; 0 or unset: none, calls are counted only
+ *   FAULT_KIND   malloc open read write mmap fsync rename thread folder remove stat; all: calls are counted only
+ *   FAULT_AT     n: this call fails; 0 or unset: none
+ *   FAULT_STICKY 1: all calls of the kind from the n-th on fail
  *   FAULT_ERRNO  number of the error (EIO); memory is always ENOMEM, threads EAGAIN
- *   FAULT_COUNT  file of 8 bytes that holds the number of calls, also when the process is killed
+ *   FAULT_COUNT  file of 8 bytes a kind that holds the numbers of calls, also when the process is killed
+ *   FAULT_STACKS file of 8 bytes a call of FAULT_KIND: a number for the functions that it was called from
  *
  * glibc's regular expressions are left alone: without memory regcomp frees twice and regexec says that nothing
  * matches (2.36), which is not ours to mend.
@@ -17,6 +19,7 @@
 #undef _FORTIFY_SOURCE /* its inline functions are the ones that this file defines */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -33,49 +36,84 @@
 #define SEEN          __attribute__((visibility("default")))
 #define STREAM_FAILED 0x20 /* glibc's _IO_ERR_SEEN, which ferror reads */
 
-enum kind { MALLOC, OPEN, READ, WRITE, MMAP, FSYNC, RENAME, THREAD, KINDS };
-static const char *const names[KINDS] = {"malloc", "open",  "read",   "write",
-                                         "mmap",   "fsync", "rename", "thread"};
+enum kind { MALLOC, OPEN, READ, WRITE, MMAP, FSYNC, RENAME, THREAD, FOLDER, REMOVE, STAT, KINDS };
+static const char *const names[KINDS + 1] = {"malloc", "open",   "read",   "write",
+                                             "mmap",   "fsync",  "rename", "thread",
+                                             "folder", "remove", "stat",   "all"};
 
-static enum kind chosen = KINDS;
+static bool active;
+static enum kind chosen; /* KINDS: all are counted */
 static uint64_t fails_at;
+static bool sticky;
 static int error_number = EIO;
-static _Atomic uint64_t own_count;
-static _Atomic uint64_t *count = &own_count;
+static _Atomic uint64_t own_count[KINDS];
+static _Atomic uint64_t *count = own_count;
+static uint64_t *stacks; /* a number for each call's stack */
+static uint64_t stacks_most;
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t number, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 
+/* The whole file in memory that other processes see; NULL when there is none. */
+static void *shared_file(const char *path, uint64_t *bytes)
+{
+    int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0600) : -1;
+    if (fd < 0)
+        return NULL;
+    *bytes = (uint64_t)syscall(SYS_lseek, fd, 0, SEEK_END);
+    void *at = (void *)syscall(SYS_mmap, NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    syscall(SYS_close, fd);
+    return at == MAP_FAILED ? NULL : at;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     const char *kind = getenv("FAULT_KIND"), *at = getenv("FAULT_AT");
-    const char *error = getenv("FAULT_ERRNO"), *path = getenv("FAULT_COUNT");
+    const char *error = getenv("FAULT_ERRNO");
+    uint64_t bytes = 0;
+    void *frames[2], *counts = shared_file(getenv("FAULT_COUNT"), &bytes);
+    if (counts && bytes >= sizeof own_count)
+        count = counts;
+    stacks = shared_file(getenv("FAULT_STACKS"), &bytes);
+    stacks_most = bytes / sizeof *stacks;
+    if (stacks)
+        (void)backtrace(frames, 2); /* its library is loaded now, not within a call */
     fails_at = at ? strtoull(at, NULL, 10) : 0;
+    sticky = getenv("FAULT_STICKY") != NULL;
     error_number = error ? (int)strtol(error, NULL, 10) : EIO;
-    if (path) {
-        int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0600);
-        void *shared = fd >= 0 ? (void *)syscall(SYS_mmap, NULL, sizeof *count,
-                                                 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                               : MAP_FAILED;
-        if (shared != MAP_FAILED)
-            count = shared;
-        if (fd >= 0)
-            syscall(SYS_close, fd);
-    }
-    for (int i = 0; kind && i < KINDS; i++)
-        if (strcmp(names[i], kind) == 0)
+    for (int i = 0; kind && i <= KINDS; i++)
+        if (strcmp(names[i], kind) == 0) {
             chosen = (enum kind)i;
+            active = true;
+        }
     unsetenv("FAULT_KIND");
     unsetenv("LD_PRELOAD");
 }
 
 static _Thread_local bool spared;
 
-/* Counts a call; true when it is the one that fails. */
+static void keep_stack(uint64_t number)
+{
+    void *frames[64];
+    spared = true;
+    int depth = backtrace(frames, 64);
+    uint64_t sum = 1469598103934665603u;
+    for (int i = 2; i < depth; i++)
+        sum = (sum ^ (uintptr_t)frames[i]) * 1099511628211u;
+    stacks[number] = sum;
+    spared = false;
+}
+
+/* Counts a call; true when it is one that fails. */
 static bool hit(enum kind kind, int error)
 {
-    if (kind != chosen || spared || atomic_fetch_add(count, 1) + 1 != fails_at)
+    if (!active || spared || (chosen != KINDS && chosen != kind))
+        return false;
+    uint64_t number = atomic_fetch_add(&count[kind], 1);
+    if (stacks && number < stacks_most)
+        keep_stack(number);
+    if (!fails_at || (sticky ? number + 1 < fails_at : number + 1 != fails_at))
         return false;
     errno = error;
     return true;
@@ -170,6 +208,35 @@ PASSES(int, rename, RENAME, -1, (const char *from, const char *to), (from, to),
        LIST(const char *, const char *))
 PASSES(int, renameat, RENAME, -1, (int below, const char *from, int folder, const char *to),
        (below, from, folder, to), LIST(int, const char *, int, const char *))
+
+#define FOLDERS(name, parameters, arguments, types)                                                \
+    SEEN int name parameters;                                                                      \
+    PASSES(int, name, FOLDER, -1, parameters, arguments, LIST types)
+#define REMOVES(name, parameters, arguments, types)                                                \
+    SEEN int name parameters;                                                                      \
+    PASSES(int, name, REMOVE, -1, parameters, arguments, LIST types)
+#define STATS(name, parameters, arguments, types)                                                  \
+    SEEN int name parameters;                                                                      \
+    PASSES(int, name, STAT, -1, parameters, arguments, LIST types)
+
+FOLDERS(mkdir, (const char *path, mode_t mode), (path, mode), (const char *, mode_t))
+FOLDERS(mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode),
+        (int, const char *, mode_t))
+REMOVES(unlink, (const char *path), (path), (const char *))
+REMOVES(unlinkat, (int folder, const char *path, int how), (folder, path, how),
+        (int, const char *, int))
+REMOVES(rmdir, (const char *path), (path), (const char *))
+REMOVES(remove, (const char *path), (path), (const char *))
+STATS(stat, (const char *path, void *to), (path, to), (const char *, void *))
+STATS(stat64, (const char *path, void *to), (path, to), (const char *, void *))
+STATS(lstat, (const char *path, void *to), (path, to), (const char *, void *))
+STATS(lstat64, (const char *path, void *to), (path, to), (const char *, void *))
+STATS(fstat, (int fd, void *to), (fd, to), (int, void *))
+STATS(fstat64, (int fd, void *to), (fd, to), (int, void *))
+STATS(fstatat, (int folder, const char *path, void *to, int how), (folder, path, to, how),
+      (int, const char *, void *, int))
+STATS(fstatat64, (int folder, const char *path, void *to, int how), (folder, path, to, how),
+      (int, const char *, void *, int))
 
 /* As in regex.h, which declares an array of variable length. */
 SEEN int regcomp(void *made, const char *pattern, int flags);
