@@ -107,6 +107,7 @@ install: all
 wheel:
 	@tools/setup.sh build
 	@python3 tools/wheel.py
+	@python3 tests/hardening.py dist/*.whl
 
 clean:
 	rm -rf build build-* dist

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the compiler and the linker put around the code, looked for in every program and library of the build, and in the wheel's.
+"""What the compiler and the linker put around the code, looked for in every program and library of the build, and of the wheel in dist/.
 
-    tests/hardening.py [FILE...]
+    tests/hardening.py [FILE...]     those alone; a .whl is unpacked (`make wheel` does so)
 """
 import glob
 import os
@@ -10,11 +10,15 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 
-from harness import PROGRAM, ROOT, Tally
+from harness import PROGRAM, ROOT, Tally, scratch
 
 tally = Tally("hardening")
 BUILD = os.path.dirname(PROGRAM)
+# `mov %fs:40, …` and `sub` or `cmp` with it: the canary is taken and compared. The linker of the wheel keeps the name of what is
+# called then to itself.
+CANARY = re.compile(rb"\x64[\x48\x4c][\x2b\x3b\x8b].\x25\x28\0\0\0", re.S)
 
 
 def ask(*words):
@@ -22,17 +26,31 @@ def ask(*words):
 
 
 def built():
-    """The program, the injected library, the C extensions; of the wheel where `make wheel` left them."""
-    wheel = [path for path in glob.glob(os.path.join(ROOT, "build-wheel", "linked", "*")) if not path.endswith(".c")]
+    """The program, the injected library, the C extensions; the wheel where `make wheel` left one."""
     return [PROGRAM] + glob.glob(os.path.join(BUILD, "src", "capture", "*.so")) + \
-        glob.glob(os.path.join(BUILD, "python", "nlens", "*.so")) + wheel
+        glob.glob(os.path.join(BUILD, "python", "nlens", "*.so")) + glob.glob(os.path.join(ROOT, "dist", "*.whl"))
+
+
+def unpacked(wheel):
+    """What of a wheel the machine runs."""
+    folder, paths = os.path.join(scratch(), "hardening-wheel"), []
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if archive.open(name).read(4) == b"\x7fELF":
+                paths.append(archive.extract(name, folder))
+    return paths
+
+
+def canaries(path):
+    with open(path, "rb") as file:
+        return len(CANARY.findall(file.read()))
 
 
 def missing(path):
     """What of it a file does not have."""
     segments, dynamic, symbols = ask("readelf", "-lW", path), ask("readelf", "-dW", path), ask("readelf", "--dyn-syms", "-W", path)
-    wheel = "build-wheel" in path
-    stack = re.search(r"GNU_STACK.*?(RWE?)\s+0x", segments)
+    wheel = "hardening-wheel" in path
+    stack = re.search(r"GNU_STACK.*\s(RWE?)\s+(?:0x)?\d+$", segments, re.M)
     found = {
         "position independent": "DYN" in ask("readelf", "-hW", path),
         "stack that cannot be executed": stack is not None and stack.group(1) == "RW",
@@ -40,7 +58,7 @@ def missing(path):
         "BIND_NOW": "BIND_NOW" in dynamic or re.search(r"FLAGS_1.*\bNOW\b", dynamic) is not None,
         "no segment to write and execute": re.search(r"LOAD.*\bRWE\b", segments) is None,
         "no text relocations": "TEXTREL" not in dynamic,
-        "stack protector": "__stack_chk_fail" in symbols,
+        "stack protector": "__stack_chk_fail" in symbols or wheel and canaries(path) > 20,
         "FORTIFY": re.search(r"__\w+_chk\b(?<!__stack_chk)", symbols.replace("__stack_chk_fail", "")) is not None,
         "no RPATH": "RPATH" not in dynamic and "RUNPATH" not in dynamic or wheel,
     }
@@ -71,14 +89,20 @@ def main():
     if not shutil.which("readelf"):
         tally.skip("hardening", "no readelf")
         tally.finish()
-    with open(PROGRAM, "rb") as file:
-        content = file.read()
+    content = b""
+    if not sys.argv[1:]:
+        with open(PROGRAM, "rb") as file:
+            content = file.read()
     if b"__asan_init" in content or b"__tsan_init" in content:
         tally.skip("hardening", "a build with sanitizers")
         tally.finish()
     for path in sys.argv[1:] or built():
-        lacks = missing(path)
-        tally.check(os.path.relpath(path, ROOT), not lacks, "without " + ", ".join(lacks))
+        found = unpacked(path) if path.endswith(".whl") else [path]
+        if path.endswith(".whl"):
+            tally.check("%s has three programs and libraries" % os.path.basename(path), len(found) == 3, found)
+        for one in found:
+            lacks = missing(one)
+            tally.check(os.path.relpath(one, ROOT).split("hardening-wheel/")[-1], not lacks, "without " + ", ".join(lacks))
     if not sys.argv[1:]:
         flags()
     tally.finish()
