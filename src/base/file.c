@@ -23,10 +23,12 @@ static int open_regular(const char *path, struct stat *info, struct nl_err *err)
         (void)nl_fail(err, NL_IO, "cannot open: %s", strerror(errno));
         return -1;
     }
-    if (fstat(fd, info) != 0 || !S_ISREG(info->st_mode)) {
+    bool asked = fstat(fd, info) == 0;
+    if (!asked || !S_ISREG(info->st_mode)) {
         nl_err_at(err, path, -1);
-        (void)nl_fail(err, NL_IO, "%s, not a regular file",
-                      S_ISDIR(info->st_mode) ? "is a folder" : "is a device or pipe");
+        (void)(asked ? nl_fail(err, NL_IO, "%s, not a regular file",
+                               S_ISDIR(info->st_mode) ? "is a folder" : "is a device or pipe")
+                     : nl_fail(err, NL_IO, "cannot read: %s", strerror(errno)));
         close(fd);
         return -1;
     }
@@ -73,7 +75,10 @@ void nl_map_forget(const struct nl_map *map, size_t from, size_t to)
 static bool set_mode(int fd, const char *path)
 {
     struct stat old;
-    if (stat(path, &old) == 0 && S_ISREG(old.st_mode)) {
+    bool there = stat(path, &old) == 0;
+    if (!there && errno != ENOENT)
+        return false;
+    if (there && S_ISREG(old.st_mode)) {
         /* The owner before the mode, which a change of owner may cut. Others cannot be served: then the
          * group must not get what the old group had. */
         mode_t mode = old.st_mode & 0777;

@@ -411,6 +411,20 @@ uint64_t nl_file_bytes(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
 }
 
+bool nl_file_size(const char *path, uint64_t *bytes, struct nl_err *err)
+{
+    struct stat info;
+    *bytes = 0;
+    if (strcmp(path, "-") == 0)
+        return true;
+    if (stat(path, &info) != 0) {
+        nl_err_at(err, path, -1);
+        return nl_fail(err, NL_IO, "cannot read: %s", strerror(errno));
+    }
+    *bytes = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+    return true;
+}
+
 size_t nl_file_start(const char *path, void *bytes, size_t room)
 {
     if (!is_regular(path))

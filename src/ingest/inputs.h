@@ -62,6 +62,9 @@ int64_t nl_rank_in_name(const char *name);
 /* Size of a regular file, 0 when it is none. */
 uint64_t nl_file_bytes(const char *path);
 
+/* The same; fails with NL_IO when the system does not say, but for "-", which has no size. */
+NL_MUST_CHECK bool nl_file_size(const char *path, uint64_t *bytes, struct nl_err *err);
+
 /* First bytes of a file; returns how many there were. */
 size_t nl_file_start(const char *path, void *bytes, size_t room);
 

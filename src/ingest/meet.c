@@ -108,8 +108,7 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
 const struct nl_format *nl_meet(struct nl_input *input, const struct nl_path *path,
                                 unsigned char *head, struct nl_err *err)
 {
-    if (!look(input, path, head, err))
+    if (!look(input, path, head, err) || !nl_file_size(path->path, &input->bytes, err))
         return NULL;
-    input->bytes = nl_file_bytes(path->path);
     return recognise(input, err);
 }

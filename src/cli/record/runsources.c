@@ -1,14 +1,17 @@
 /* Files of the inputs that the trace's table of sources knows, by name and size. */
 #include "cli/record/runsources.h"
 
-static bool was_read(const struct nl_trace *trace, const struct nl_path *path)
+static bool was_read(const struct nl_trace *trace, const struct nl_path *path, bool *read,
+                     struct nl_err *err)
 {
-    uint64_t bytes = nl_file_bytes(path->path);
-    for (uint32_t row = 0; row < trace->source.rows; row++)
-        if (nl_str_is(nl_trace_name(trace, trace->source.file[row]), path->name) &&
-            trace->source.bytes[row] == bytes)
-            return true;
-    return false;
+    uint64_t bytes;
+    *read = false;
+    if (!nl_file_size(path->path, &bytes, err))
+        return false;
+    for (uint32_t row = 0; row < trace->source.rows && !*read; row++)
+        *read = nl_str_is(nl_trace_name(trace, trace->source.file[row]), path->name) &&
+                trace->source.bytes[row] == bytes;
+    return true;
 }
 
 static bool digest(struct nl_run_sources *sources, const struct nl_path *path, struct nl_job *job,
@@ -25,7 +28,7 @@ static bool digest(struct nl_run_sources *sources, const struct nl_path *path, s
 bool nl_run_sources_find(struct nl_run_sources *sources, const char *const *paths, size_t count,
                          const struct nl_trace *trace, struct nl_job *job, struct nl_err *err)
 {
-    size_t known = 0;
+    bool known = false;
     *sources = (struct nl_run_sources){0};
     if (!nl_inputs_expand(&sources->inputs, paths, count, err))
         return false;
@@ -33,13 +36,15 @@ bool nl_run_sources_find(struct nl_run_sources *sources, const char *const *path
     if (inputs->spool_count > 0)
         return nl_fail(err, NL_USAGE, "a run is known by its file; save the profile first");
     sources->items = nl_zalloc((inputs->count + 1) * sizeof *sources->items);
-    for (size_t i = 0; i < inputs->count; i++)
-        known += was_read(trace, &inputs->items[i]);
-    for (size_t i = 0; i < inputs->count; i++)
-        if ((!known || was_read(trace, &inputs->items[i])) &&
-            !digest(sources, &inputs->items[i], job, err))
-            return false;
-    return true;
+    bool *read = nl_zalloc((inputs->count + 1) * sizeof *read), done = true;
+    for (size_t i = 0; done && i < inputs->count; i++) {
+        done = was_read(trace, &inputs->items[i], &read[i], err);
+        known |= read[i];
+    }
+    for (size_t i = 0; done && i < inputs->count; i++)
+        done = (known && !read[i]) || digest(sources, &inputs->items[i], job, err);
+    nl_free(read);
+    return done;
 }
 
 void nl_run_sources_release(struct nl_run_sources *sources)
