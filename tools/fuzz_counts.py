@@ -34,9 +34,8 @@ def read_table():
     with open(PAGE, encoding="utf-8") as file:
         for line in file:
             cells = [cell.strip().replace(",", "") for cell in line.strip().strip("|").split("|")]
-            if len(cells) == 6 and cells[1].isdigit():
+            if len(cells) == 6 and all(cell.isdigit() for cell in cells[1:]):  # not the sum, which has no speed
                 rows[cells[0]] = [int(cell) for cell in cells[1:]]
-    rows.pop("**all**", None)
     return rows
 
 
