@@ -1,17 +1,21 @@
 /*
- * answers — what is asked of a trace that a fuzz target loaded: every report in a view, the run document,
- * the fingerprint, a difference with itself, and every table in SQL. Whatever the profile says, nothing
- * may end with NL_INTERNAL, which is for bugs of ours.
+ * answers — what is asked of a trace that a fuzz target loaded: every report in a view or as a page, the
+ * run document, every export, the fingerprint, a difference with itself, and every table in SQL. Whatever
+ * the profile says, nothing may end with NL_INTERNAL, which is for bugs of ours, and JSON is JSON.
  */
 #ifndef NL_FUZZ_ANSWERS_H
 #define NL_FUZZ_ANSWERS_H
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "answer/report.h"
 #include "compare/diff.h"
+#include "export/export.h"
 #include "fingerprint/fingerprint.h"
+#include "report/page.h"
 #include "rundoc/rundoc.h"
 #include "sql/db.h"
 #include "view/view.h"
@@ -42,7 +46,10 @@ static inline void answers_report(const struct nl_trace *trace, const char *plan
         return;
     const struct nl_view_options how = {.width = 100, .all = options.all};
     struct nl_profile *profile = nl_profile_new(trace, &options.window);
-    bool shown = nl_views[variant % 4]->render_report(out, profile, report, &how, &err);
+    const struct nl_page page = {.kind = "analyze", .title = "12_fuzz", .command = "neurolens"};
+    bool shown = variant % 9 == 8
+                     ? nl_page_report(out, &page, trace, profile, report, &err)
+                     : nl_views[variant % 4]->render_report(out, profile, report, &how, &err);
     answers_fine(shown ? "a view" : "a view that failed", &err);
     nl_profile_free(profile);
     nl_report_free(report);
@@ -61,6 +68,57 @@ static inline void answers_document(const struct nl_trace *trace)
     bool done = nl_rundoc_write(trace, &options, NULL, &text, &err);
     answers_fine(done ? "a document" : "a document that failed", &err);
     nl_buf_release(&text);
+}
+
+/* Is each line, or all of it, a JSON value? */
+static inline void answers_json(const char *what, char *text, size_t size, bool lines)
+{
+    while (size) {
+        char *end = lines ? memchr(text, '\n', size) : NULL;
+        size_t len = end ? (size_t)(end - text) + 1 : size;
+        json_error_t problem;
+        json_t *value = json_loadb(text, len, JSON_ALLOW_NUL, &problem);
+        if (!value) {
+            fprintf(stderr, "%s: no JSON: %s near %.200s\n", what, problem.text, text);
+            abort();
+        }
+        json_decref(value);
+        text += len;
+        size -= len;
+    }
+}
+
+/* One of the exports: whole or the later half, of tables one. */
+static inline void answers_export(const struct nl_trace *trace, unsigned variant)
+{
+    struct nl_err err;
+    struct nl_export export;
+    struct nl_window window = {0};
+    unsigned count = 0;
+    char *text = NULL;
+    size_t size = 0;
+    while (nl_exporters[count].name)
+        count++;
+    const struct nl_exporter *exporter = &nl_exporters[variant % count];
+    if (variant / count % 4 == 3)
+        window = (struct nl_window){.has_time = true,
+                                    .start = trace->first_ts / 2 + trace->last_ts / 2,
+                                    .end = trace->last_ts};
+    nl_err_clear(&err);
+    nl_export_init(&export, trace, &window, NULL);
+    export.out = open_memstream(&text, &size);
+    if (!export.out)
+        abort();
+    if (exporter->shape == NL_EXPORT_TABLES)
+        export.table = nl_tables[variant / count % NL_TABLE_COUNT].sql;
+    export.csv_safe = variant & 1;
+    bool done = exporter->write(&export, &err);
+    fclose(export.out);
+    answers_fine(exporter->name, &err);
+    if (done && strstr(exporter->ending, ".json"))
+        answers_json(exporter->name, text, size, strcmp(exporter->ending, ".jsonl") == 0);
+    nl_export_release(&export);
+    free(text);
 }
 
 static inline void answers_sql(const struct nl_trace *trace, FILE *out)
@@ -99,6 +157,15 @@ static inline void answers_compare(const struct nl_trace *trace)
     nl_runprint_free(print);
 }
 
+/* A number that the whole input decides, for `variant`. */
+static inline unsigned answers_variant(const unsigned char *data, size_t size)
+{
+    unsigned sum = 2166136261u;
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ data[i]) * 16777619u;
+    return sum ^ sum >> 15;
+}
+
 /* Asks a part of it, which `variant` picks. */
 static inline void answers_ask(const struct nl_trace *trace, unsigned variant)
 {
@@ -107,11 +174,13 @@ static inline void answers_ask(const struct nl_trace *trace, unsigned variant)
         out = fopen("/dev/null", "w");
     if (!out || trace->slice.rows > ANSWERS_SLICES)
         return;
-    switch (variant % 5) {
-    case 0: answers_report(trace, "analyze", variant / 5, out); break;
-    case 1: answers_report(trace, "info", variant / 5, out); break;
+    switch (variant % 7) {
+    case 0: answers_report(trace, "analyze", variant / 7, out); break;
+    case 1: answers_report(trace, "info", variant / 7, out); break;
     case 2: answers_document(trace); break;
     case 3: answers_sql(trace, out); break;
+    case 4:
+    case 5: answers_export(trace, variant / 7); break;
     default: answers_compare(trace); break;
     }
 }

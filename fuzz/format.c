@@ -43,7 +43,7 @@ static void load(const struct nl_format *format, const char *path, const uint8_t
                 fprintf(stderr, "%s\n", what);
                 abort();
             }
-            answers_ask(trace, (unsigned)size + (size ? data[size / 2] : 0u));
+            answers_ask(trace, answers_variant(data, size));
             nl_trace_free(trace);
         }
         return;

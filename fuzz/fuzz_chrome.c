@@ -1,12 +1,13 @@
 /*
  * Any bytes as trace JSON: loading never fails but with a message, and gives a trace that can be
- * finished. The first byte chooses whether two threads load it as well; of sound text they must load
- * what one does.
+ * finished and answers what is asked of it. The first byte chooses whether two threads load it as well;
+ * of sound text they must load what one does.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "answers.h"
 #include "ingest/ingest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,6 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         nl_trace_free(two);
     }
+    if (one)
+        answers_ask(one, answers_variant(data, size));
     nl_trace_free(one);
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * Any bytes as a page of Nsight Compute that is joined to a small run: whatever its kernels are called,
  * no kernel has more than one measurement, measurements are of kernels of one shape, and metrics
- * belong to measurements.
+ * belong to measurements; and it answers what is asked of it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "../tests/unit/gputrace.h"
 
+#include "answers.h"
 #include "ingest/ingest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -74,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     nl_builder_join(make.builder, report);
     struct nl_trace *trace = gputrace_close(&make);
     check(trace);
+    answers_ask(trace, answers_variant(data, size));
     nl_trace_free(trace);
     return 0;
 }

@@ -1,10 +1,11 @@
 /*
  * Any bytes as a pickle, and what it holds as a flight recorder dump or as a memory snapshot: loading
- * never fails but with a message, ends soon, and gives a trace that can be finished.
+ * never fails but with a message, ends soon, and gives a trace that can be finished and answers what is asked of it.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "answers.h"
 #include "ingest/torch/flightrec.h"
 #include "ingest/torch/picklewatch.h"
 #include "ingest/torch/torchmem.h"
@@ -31,6 +32,7 @@ static void load(const uint8_t *data, size_t size, bool flight)
         abort();
     if (!ok && (trace->slice.rows || trace->memory.rows))
         abort(); /* rows of what was refused */
+    answers_ask(trace, answers_variant(data, size));
     nl_trace_free(trace);
 }
 

@@ -1,6 +1,6 @@
 /*
  * Any bytes as a SQLite database: the page reader alone, on every page as if it were the root of a
- * table; then the whole reader of Nsight Systems exports up to a finished trace. The bytes may be a
+ * table; then the whole reader of Nsight Systems exports up to a finished trace that answers what is asked of it. The bytes may be a
  * whole database, or, when they begin with 'P', patches {offset, value} for a sound small one.
  */
 #define _GNU_SOURCE
@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "base/mem.h"
 #include "ingest/nsys/nsys.h"
 
@@ -133,8 +134,10 @@ static void load_all(const unsigned char *bytes, size_t size)
         return;
     }
     struct nl_trace *trace = nl_builder_finish(builder, &err);
-    if (trace)
+    if (trace) {
+        answers_ask(trace, answers_variant(bytes, size));
         nl_trace_free(trace);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

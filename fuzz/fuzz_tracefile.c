@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nl_trace *trace = nl_trace_open(path, size & 1, 1, &err);
     if (trace) {
         walk(trace);
-        answers_ask(trace, (unsigned)size + (size > 3 ? data[3] : 0u));
+        answers_ask(trace, answers_variant(data, size));
         nl_trace_free(trace);
     } else if (err.code != NL_FORMAT && err.code != NL_IO) {
         abort();

@@ -1,8 +1,9 @@
-/* Any bytes as a file of trtexec: refused with a reason, or a trace that can be finished. Halves of
+/* Any bytes as a file of trtexec: refused with a reason, or a trace that can be finished and answers what is asked of it. Halves of
  * the bytes are two files of one profile, so that layers are joined. */
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "answers.h"
 #include "ingest/ingest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -48,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nl_trace *trace = nl_builder_finish(builder, &err);
     if (!trace)
         abort();
+    answers_ask(trace, answers_variant(data, size));
     nl_trace_free(trace);
     return 0;
 }
