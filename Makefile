@@ -62,7 +62,7 @@ bench-overhead: all
 fuzz:
 	@tools/setup.sh
 	$(call compile,build-asan,$(ASAN_FLAGS))
-	@tools/fuzz.sh build-asan $(FUZZ_SECONDS)
+	@FUZZ_DEEP=1 tools/fuzz.sh build-asan $(FUZZ_SECONDS)
 
 # Round after round until Ctrl-C, or FUZZ_MINUTES; counts go to docs/fuzzing.md.
 FUZZ_MINUTES ?= 0

@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nl_trace *trace = nl_builder_finish(builder, &err);
     if (!trace)
         abort();
-    answers_ask(trace, answers_variant(data, size));
+    if (answers_deep())
+        answers_ask(trace, answers_variant(data, size));
     nl_trace_free(trace);
     return 0;
 }

@@ -72,7 +72,8 @@ def fuzz(build, name, seconds):
     before = set(os.listdir(found))
     done = subprocess.run([os.path.join(build, "fuzz", "fuzz_" + name), "-max_total_time=%d" % seconds, "-print_final_stats=1",
                            "-artifact_prefix=" + found + "/"] + LIMITS + [own] + seeds(name),
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+                          env=dict(os.environ, FUZZ_DEEP="1"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, errors="replace")
     runs = last_number(r"stat::number_of_executed_units: *(\d+)", done.stderr) or last_number(r"^#(\d+)\b", done.stderr)
     fresh = sorted(set(os.listdir(found)) - before)
     if done.returncode or fresh:
