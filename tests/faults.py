@@ -236,7 +236,7 @@ def main():
     reader.add_argument("--minutes", type=float, default=0, help="for each command")
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("words", nargs="*")
-    options = reader.parse_args()
+    options = reader.parse_intermixed_args()
     if not os.path.exists(SHIM):
         tally.skip("faults", "no shim in this build (sanitizers take its place)")
         tally.finish()

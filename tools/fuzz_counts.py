@@ -23,7 +23,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "fuzzing.md")
 GOAL = 10 ** 9
-KEPT, KEPT_BYTES = 8, 2048
+KEPT, KEPT_BYTES = 8, 1024
 LIMITS = ["-timeout=10", "-rss_limit_mb=2048", "-max_len=65536"]
 HEAD = "| target | executions | per second | edges | inputs | findings |\n|---|---:|---:|---:|---:|---:|\n"
 
@@ -100,7 +100,8 @@ def minimise(build, name):
                     shutil.copy(path, os.path.join(kept, "seed-" + os.path.basename(path)))
         subprocess.run([os.path.join(build, "fuzz", "fuzz_" + name), "-merge=1"] + LIMITS + [kept, small], stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        fresh = sorted((path for path in glob.glob(os.path.join(kept, "*")) if not os.path.basename(path).startswith("seed-")), key=os.path.getsize)
+        fresh = sorted((path for path in glob.glob(os.path.join(kept, "*")) if not os.path.basename(path).startswith("seed-")),
+                       key=os.path.getsize, reverse=True)  # the longest reach most
         place = os.path.join(ROOT, "fuzz", "seeds", name)
         there = len(glob.glob(os.path.join(place, "fuzzed-*")))
         for path in fresh[:max(0, KEPT - there)]:
@@ -116,7 +117,7 @@ def main():
     reader.add_argument("--seconds", type=int, default=60)
     reader.add_argument("--minimise", action="store_true")
     reader.add_argument("names", nargs="*")
-    options = reader.parse_args()
+    options = reader.parse_intermixed_args()
     targets = sorted(os.path.basename(path)[5:] for path in glob.glob(os.path.join(options.build, "fuzz", "fuzz_*"))
                      if os.path.isfile(path) and os.access(path, os.X_OK))
     targets = [name for name in targets if not options.names or name in options.names]
