@@ -36,9 +36,9 @@ CASES = [
     ("data comes late", {"loader": 900}, ["Slower by 1", r"host-bound: enumerate\(DataLoader\)"], [],
      0),
     ("another batch", {"batch": 64, "scale": {"sgemm_qkv": 2, "sgemm_out": 2, "flash_fwd": 2}},
-     [r"Cannot compare: batch.*A has 32, B has 64"], ["Slower"], 3),
+     [r"Cannot compare: batch.*A has 32, B has 64"], ["Slower", "clocks"], 3),
     ("another GPU", {"device": "NVIDIA H100 80GB HBM3", "clock": 0.5},
-     ["Cannot compare: device model: A has NVIDIA A100.*B has NVIDIA H100"], ["Faster"], 3),
+     ["Cannot compare: device model: A has NVIDIA A100.*B has NVIDIA H100"], ["Faster", "clocks"], 3),
     ("one step fewer", {"steps": 19}, ["No significant change|Inconclusive: [-+]0"],
      ["Slower|Faster"], 0),
     ("clocks are 5 % lower", {"clock": 1.05}, ["Slower by [45]", "Every kernel takes 5.*clocks"], [], 0),
@@ -46,10 +46,21 @@ CASES = [
      ["Hidden behind other work: ncclDevKernel.*a call 250.* → 450"], [], 0),
     ("every tenth step is 50 % slower", {"slow_steps": {9: 1.5, 19: 1.5, 29: 1.5, 39: 1.5, 49: 1.5, 59: 1.5},
                                          "steps": 60},
-     ["on average", "steps in B|in B take over 1.1"], ["No significant"], 0),
+     ["on average", "steps in B|in B take over 1.1"], ["No significant", "clocks"], 0),
     ("two of five steps are 20 % slower", {"slow_steps": {i: 1.2 for i in range(60) if i % 5 < 2},
-                                           "steps": 60}, ["Slower by [678].* on average|Slower"], ["No significant"], 0),
+                                           "steps": 60}, ["Slower by [678].* on average|Slower"], ["No significant", "clocks"], 0),
 ]
+
+
+# of the same pairs, what the first five lines of `check` must say, and its status
+CHECKS = {"nothing": ("^Pass", 0), "a kernel is renamed": ("^Pass.*Renamed.*flash_fwd → flash_fwd_v3", 0),
+          "one operator is 10 % slower": ("^Regression: step.p50.*sgemm_qkv .*a call .*[+](9.9|10.[01])", 1),
+          "two kernels are fused": (r"^Pass: step.p50 -[78].*triton_fused_gelu_add \(fused\).*was .*gelu_kernel", 0),
+          "a kernel is split": (r"^Regression.*\(split\).*was flash_fwd", 1),
+          "calls synchronise": ("idle, host-bound: cudaDeviceSynchronize", None),
+          "another batch": ("^Cannot compare: batch", 3), "another GPU": ("^Cannot compare: device model", 3),
+          "one step fewer": ("^Pass", 0), "clocks are 5 % lower": ("^Regression.*Every kernel takes 5.*clocks", 1),
+          "two of five steps are 20 % slower": ("^Pass.*But the mean step takes [678].*step.mean", 0)}
 
 
 def captures(folder, name, changes, count, rng):
@@ -74,6 +85,12 @@ def check(tally, folder, case, count):
     wrong += ["told: " + m for m in never if re.search(m, lines)]
     if result.status != status:
         wrong.append("status %d: %s" % (result.status, result.stderr))
+    if what in CHECKS:
+        said, exits = CHECKS[what]
+        gate = neurolens(["check", b, "--baseline", a, "--no-cache", "--quiet"], cwd=folder)
+        five = " ".join(line.strip() for line in gate.stdout.splitlines()[:5])
+        if not re.search(said, five) or gate.status != exits and exits is not None:
+            wrong.append("check, status %d: %s" % (gate.status, five))
     tally.check("%s, %d captures a side" % (what, count), not wrong,
                 "\n    ".join(wrong + result.stdout.splitlines()[:8]))
 

@@ -35,6 +35,16 @@ static double weighted_median(const struct kernel *kernels, size_t count)
     return 0;
 }
 
+/* Whether it can be clocks: another device or batch is none, and clocks move the typical step as they move the mean,
+ * single slow steps do not. */
+static bool may_be_clocks(const struct diff_doc *doc)
+{
+    double mean = fabs(log((double)doc->changed.mean / (double)doc->base.mean));
+    bool single = doc->base.by_step && mean > CLOCKS_LEAST && isfinite(mean) &&
+                  fabs(log(doc->sureness.ratio)) < mean / 2;
+    return doc->sureness.verdict != DIFF_INCOMPARABLE && !single;
+}
+
 struct diff_clocks diff_find_clocks(const struct diff_doc *doc)
 {
     struct diff_clocks clocks = {.ratio = NAN};
@@ -60,8 +70,8 @@ struct diff_clocks diff_find_clocks(const struct diff_doc *doc)
             clocks.alike++;
         }
     clocks.ratio = exp(common);
-    clocks.found =
-        clocks.alike >= CLOCKS_NAMES && fabs(common) > CLOCKS_LEAST && alike >= CLOCKS_SHARE * all;
+    clocks.found = may_be_clocks(doc) && clocks.alike >= CLOCKS_NAMES &&
+                   fabs(common) > CLOCKS_LEAST && alike >= CLOCKS_SHARE * all;
     nl_free(kernels);
     return clocks;
 }

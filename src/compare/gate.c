@@ -225,6 +225,27 @@ static void say_needed(const struct gate *gate, struct nl_buf *out)
         nl_buf_format(out, " %zu more captures a side would decide.", most);
 }
 
+static bool has_rule_on(const struct gate *gate, const char *metric)
+{
+    for (size_t i = 0; i < gate->rules->count; i++)
+        if (strcmp(gate->rules->items[i].metric.text, metric) == 0)
+            return true;
+    return false;
+}
+
+/* What passes by the typical step may be slower by single ones. */
+static void say_single_steps(const struct gate *gate, struct nl_buf *out)
+{
+    const struct diff_sureness *s = &gate->doc->sureness;
+    char share[NL_UNIT_TEXT];
+    if (gate->base && s->verdict == DIFF_SLOWER && s->basis != DIFF_BY_TYPICAL &&
+        !has_rule_on(gate, "step.mean"))
+        nl_buf_format(out,
+                      " But the mean step takes %s longer: single steps are slow; the rule "
+                      "'step.mean > +2%%' would fail that.",
+                      nl_format_percent(share, s->mean_ratio - 1));
+}
+
 static const char *first_line(struct gate *gate)
 {
     struct nl_buf out;
@@ -244,6 +265,7 @@ static const char *first_line(struct gate *gate)
     } else {
         nl_buf_text(&out, "Pass: ");
         put_all(gate, &out, NL_GATE_PASS);
+        say_single_steps(gate, &out);
     }
     const char *text = nl_arena_text(&gate->report->arena, out.ptr, out.len);
     nl_buf_release(&out);
