@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 import zlib
 
-from harness import PROGRAM, Tally, neurolens
+from harness import PROGRAM, Noise, Tally, calmly, neurolens
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CORPUS = os.path.join(HERE, "corpus")
@@ -246,8 +246,23 @@ def processor_seconds(words, sandbox):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def cost(tally, folder):
+def dearer(path):
     """Opening an archive in a process of its own costs at most 5 ms or a tenth; the least of runs in turn."""
+    least = {"off": 9e9, "auto": 9e9}
+    for _ in range(30):
+        for sandbox in least:
+            least[sandbox] = min(least[sandbox], processor_seconds(["info", "-q", "--no-cache", path], sandbox))
+        extra = least["auto"] - least["off"]
+        if extra <= max(0.005, 0.1 * least["off"]):
+            break
+    said = "%.1f ms beside %.1f ms" % (1e3 * extra, 1e3 * least["off"])
+    if "--cost" in sys.argv:
+        print("    " + said)
+    return None if extra <= max(0.005, 0.1 * least["off"]) else Noise(said)
+
+
+def cost(tally, folder):
+    """A small archive, where the process counts most, and a large one."""
     if b"__asan_init" in open(PROGRAM, "rb").read():
         tally.skip("cost", "a build with sanitizers reads in one process")
         return
@@ -257,17 +272,8 @@ def cost(tally, folder):
     events = json.dumps({"traceEvents": json.loads(kernel_trace(0, 0))["traceEvents"] * 8000}).encode()
     zipped(large, [("rank%d.json" % i, events) for i in range(4)])
     for path in (small, large):
-        least = {"off": 9e9, "auto": 9e9}
-        for _ in range(30):
-            for sandbox in least:
-                least[sandbox] = min(least[sandbox], processor_seconds(["info", "-q", "--no-cache", path], sandbox))
-            extra = least["auto"] - least["off"]
-            if extra <= max(0.005, 0.1 * least["off"]):
-                break
-        tally.check("cost of the process: %s" % os.path.basename(path), extra <= max(0.005, 0.1 * least["off"]),
-                    "%.1f ms beside %.1f ms" % (1e3 * extra, 1e3 * least["off"]))
-        if "--cost" in sys.argv:
-            print("    %.1f ms beside %.1f ms" % (1e3 * extra, 1e3 * least["off"]))
+        problem = calmly(dearer, path)
+        tally.check("cost of the process: %s" % os.path.basename(path), problem is None, problem)
 
 
 def main():
