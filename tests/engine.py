@@ -52,14 +52,28 @@ else:
 """
 
 STOPPED = """
-import sys, time, nlens
+import sys, nlens
+from nlens import _native
 profile = nlens.open(sys.argv[1])
 profile.sql("SELECT 1")
+library, order = _native.find(), []
+real_sql, real_free = library.nlens_sql, library.nlens_task_free
+
+def sql(*words):
+    answer = real_sql(*words)
+    order.append("the query ended")
+    return answer
+
+def free(task):
+    order.append("its task was freed")
+    real_free(task)
+
+library.nlens_sql, library.nlens_task_free = sql, free
 print("asking", flush=True)
 try:
     profile.sql("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n")
 except KeyboardInterrupt:
-    print("stopped", flush=True)
+    print("stopped", order, flush=True)
 print(profile.sql("SELECT 2").rows, flush=True)
 """
 
@@ -112,6 +126,50 @@ def errors(nlens):
         tally.ok("the command's answers have no stream")
 
 
+def copies(nlens):
+    """Tables and profiles can be copied and sent to other processes."""
+    import copy
+    import pickle
+    profile = nlens.open(FILES[0])
+    table = profile.sql("SELECT name, dur FROM kernels ORDER BY dur DESC LIMIT 3")
+    again, other = pickle.loads(pickle.dumps(table)), pickle.loads(pickle.dumps(profile))
+    tally.check("tables and profiles are pickled and copied", again.rows == table.rows == copy.deepcopy(table).rows and len(again) == 3 and
+                other.sql("SELECT count(*) FROM kernels").rows == profile.sql("SELECT count(*) FROM kernels").rows, again)
+    try:
+        profile.sql("SELECT 5 AS x\0 garbage")
+        tally.fail("a NUL in a query", "no error")
+    except nlens.UsageError as wrong:
+        tally.check("a NUL in a query", "NUL" in str(wrong), wrong)
+
+
+GERMAN = """
+import locale, sys, nlens
+locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+assert locale.localeconv()["decimal_point"] == ","
+profile = nlens.open(sys.argv[1])
+print(profile.sql("SELECT value FROM counters ORDER BY 1").rows, profile.sql("SELECT 0.5 UNION ALL SELECT 'x'").rows)
+"""
+
+
+def languages():
+    """A program that speaks German writes 0,5: the library does not."""
+    folder = os.path.join(scratch(), "locales")
+    os.makedirs(folder)
+    made = shutil.which("localedef") and subprocess.run(["localedef", "-f", "UTF-8", "-i", "de_DE", os.path.join(folder, "de_DE.UTF-8")],
+                                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if not os.path.exists(os.path.join(folder, "de_DE.UTF-8", "LC_NUMERIC")):
+        tally.skip("numbers in another language", "no localedef, or no source of de_DE: %s" % (made and made.stdout.decode()[-100:]))
+        return
+    path = os.path.join(scratch(), "halves.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": [{"ph": "C", "name": "load", "pid": 1, "ts": i, "args": {"value": 0.5 + i}} for i in range(3)] +
+                   [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 0.25, "dur": 1.5}]}, file)
+    env = dict(environment(scratch()), PYTHONPATH=os.path.join(BUILD, "python"), NEUROLENS_LIBRARY=LIBRARY, NEUROLENS_PROGRAM=PROGRAM,
+               LOCPATH=folder)
+    done = subprocess.run([sys.executable, "-c", GERMAN, path], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    tally.check("numbers in another language", done.stdout == "[(0.5,), (1.5,), (2.5,)] [('0.5',), ('x',)]\n", done.stdout)
+
+
 def streams(nlens):
     """Capsules that nobody takes give their memory back; so do answers, whatever goes first."""
     profile = nlens.open(FILES[0])
@@ -144,7 +202,7 @@ def stopped():
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=60)[0]
-    tally.check("Ctrl-C ends a query, and the profile can be asked again", rest == "stopped\n[(2,)]\n", rest)
+    tally.check("Ctrl-C ends a query, and the profile can be asked again", rest == "stopped ['the query ended', 'its task was freed']\n[(2,)]\n", rest)
 
 
 def compiled():
@@ -187,7 +245,9 @@ else:
         tables(nlens)
         errors(nlens)
         streams(nlens)
+        copies(nlens)
     consumers()
+    languages()
     stopped()
     compiled()
 tally.finish()

@@ -40,7 +40,8 @@ def raised(kind, status, call, *words):
     try:
         found = call(*words)
     except nlens.NeuroLensError as wrong:
-        return type(wrong) is kind and wrong.status == status and str(wrong) == wrong.message != "" and wrong.command[0] == PROGRAM
+        return type(wrong) is kind and wrong.status == status and str(wrong) == wrong.message != "" and \
+            wrong.command[0] in (PROGRAM, "libneurolens")
     return found is None
 
 

@@ -15,7 +15,7 @@ class NeuroLensError(Exception):
     """The command could not answer.
 
     ``message``: what went wrong, where (file, byte or table) and what to do next. ``status``: its exit status, None when
-    it could not be started. ``command``: the words it was started with.
+    it could not be started. ``command``: the words it was started with; of what the library was asked, "libneurolens" and the question.
     """
 
     def __init__(self, message: str, status: Optional[int] = None, command: Sequence[str] = ()) -> None:

@@ -5,7 +5,7 @@ import os
 import threading
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from ._engine import status_error
+from ._engine import UsageError, status_error
 
 _LOOK_S = 0.05  # how long Ctrl-C may wait for the interpreter
 _STREAM = b"arrow_array_stream"
@@ -82,7 +82,8 @@ class Answer:
         stream.release(ctypes.byref(stream))
 
     def __del__(self) -> None:
-        self._library.nlens_answer_free(self._handle)
+        if getattr(self, "_handle", None):
+            self._library.nlens_answer_free(self._handle)
 
     def _stream(self) -> _Stream:
         stream = _Stream()
@@ -151,42 +152,60 @@ class Profile:
         def opened(task: int, error: Any) -> Any:
             options = _Options(ctypes.sizeof(_Options), 0, 0, cache, task)
             return library.nlens_open(words, len(paths), ctypes.byref(options), error)
-        self._handle = _call(library, opened, ["open"] + list(paths))
+        self._handle = _call(library, opened, ["open"] + list(paths), "nlens_close")
 
     def __del__(self) -> None:
-        if self._handle:
+        if getattr(self, "_handle", None):
             self._library.nlens_close(self._handle)
 
     def sql(self, query: str) -> Answer:
         text = query.encode("utf-8", "surrogatepass")
-        handle = _call(self._library, lambda task, error: self._library.nlens_sql(self._handle, text, task, error), ["sql", query])
+        handle = _call(self._library, lambda task, error: self._library.nlens_sql(self._handle, text, task, error), ["sql", query], "nlens_answer_free")
         return Answer(self._library, handle)
 
 
-def _call(library: ctypes.CDLL, function: Callable[[int, Any], Any], words: List[str]) -> Any:
-    """What the function gave, from a thread of its own: this one sees Ctrl-C meanwhile, and cancels."""
+def _call(library: ctypes.CDLL, function: Callable[[int, Any], Any], words: List[str], free: str) -> Any:
+    """What the function gave, from a thread of its own: this one sees Ctrl-C meanwhile, cancels, and waits for the end. ``free``: the
+    function for what a call gave that came too late."""
+    if any("\0" in word for word in words):
+        raise UsageError("a NUL character cannot stand in a name or query", 2)
     error = ctypes.c_void_p()
     task = library.nlens_task_new()
     given: List[Any] = []
-    worker = threading.Thread(target=lambda: given.append(function(task, ctypes.byref(error))), name="nlens", daemon=True)
+    done = threading.Event()  # not Thread.join: after a Ctrl-C it says that a thread which runs has ended
+
+    def work() -> None:
+        try:
+            given.append(function(task, ctypes.byref(error)))
+        finally:
+            done.set()
+    stopped: Optional[BaseException] = None
+    worker = threading.Thread(target=work, name="nlens", daemon=True)
     try:
         worker.start()
-        try:
-            while worker.is_alive():
-                worker.join(_LOOK_S)
-        except BaseException:
-            library.nlens_task_cancel(task)
-            worker.join()
-            if error.value:
-                library.nlens_error_free(error)
-            raise
-    finally:
+    except RuntimeError:  # no thread can be had
         library.nlens_task_free(task)
-    if given and given[0]:
-        return given[0]
-    message, status = library.nlens_error_text(error).decode("utf-8", "replace"), library.nlens_error_status(error)
-    library.nlens_error_free(error)
-    raise status_error(status, message, ["libneurolens"] + words)
+        raise
+    except BaseException as wrong:
+        stopped = wrong
+        library.nlens_task_cancel(task)
+    while not done.is_set():
+        try:
+            done.wait(_LOOK_S)
+        except BaseException as wrong:
+            stopped = wrong
+            library.nlens_task_cancel(task)
+    library.nlens_task_free(task)
+    answer = given[0] if given else None
+    if stopped is not None or not answer:
+        status, message = 70, "the library gave neither an answer nor an error"
+        if error.value:
+            message, status = library.nlens_error_text(error).decode("utf-8", "replace"), library.nlens_error_status(error)
+            library.nlens_error_free(error)
+        if answer:
+            getattr(library, free)(answer)
+        raise stopped or status_error(status, message, ["libneurolens"] + words)
+    return answer
 
 
 def _cache() -> Optional[bytes]:

@@ -42,6 +42,10 @@ class Table:
             self._rows = self._native.rows()
         return self._rows
 
+    def __getstate__(self) -> Dict[str, Any]:
+        """For pickle and copy: the rows; memory of the library stays in its process."""
+        return dict(self.__dict__, _rows=self.rows, _native=None)
+
     def __len__(self) -> int:
         return self._native.count if self._native else len(self.rows)
 
@@ -134,6 +138,10 @@ class Profile:
         self._window = window
         self._full = full
         self._native: Optional[_native.Profile] = None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """For pickle and copy: the name and what was answered; another process opens the profile again."""
+        return dict(self.__dict__, _native=None)
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "base/plainlocale.h"
 
 struct loop {
     nl_run_fn *run;
@@ -29,12 +30,15 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct loop *loop = worker->loop;
+    locale_t theirs = nl_locale_enter();
     for (;;) {
         size_t index = atomic_fetch_add(&loop->next, 1);
         if (index >= loop->count)
-            return NULL;
+            break;
         loop->run(loop->context, index, worker->number);
     }
+    nl_locale_leave(theirs);
+    return NULL;
 }
 
 void nl_parallel(unsigned threads, size_t count, nl_run_fn *run, void *context)

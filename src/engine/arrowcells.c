@@ -65,6 +65,10 @@ static void add_text(struct arrow_cells *cells, struct nl_str text)
 static void add_number_text(struct arrow_cells *cells, bool whole, int64_t i64, double f64)
 {
     char text[40];
+    if (!whole && fabs(f64) <= (double)EXACT_IN_DOUBLE && f64 == (double)(int64_t)f64) {
+        whole = true; /* 3.0 was perhaps 3 before the column became real */
+        i64 = (int64_t)f64;
+    }
     if (whole)
         snprintf(text, sizeof text, "%" PRId64, i64);
     else

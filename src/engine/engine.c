@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plainlocale.h"
 #include "base/pool.h"
 #include "engine/arrowanswer.h"
 #include "engine/public.h"
@@ -115,7 +116,11 @@ NL_PUBLIC void nlens_task_free(struct nlens_task *task)
 /* A call's own job, cancelled with the caller's task. */
 static struct nl_job call_job(const struct nlens_profile *profile, struct nlens_task *task)
 {
-    return (struct nl_job){.threads = profile->threads,
+    const char *apart = getenv("NEUROLENS_SANDBOX"); /* as the command reads it */
+    return (struct nl_job){.apart = apart && strcmp(apart, "off") == 0   ? NL_APART_NEVER
+                                    : apart && strcmp(apart, "all") == 0 ? NL_APART_ALL
+                                                                         : NL_APART_RISKY,
+                           .threads = profile->threads,
                            .memory_bytes = profile->memory_bytes,
                            .parent = task ? &task->job : NULL};
 }
@@ -140,11 +145,14 @@ static void keep_words(struct nlens_profile *profile, const char *const *paths, 
     nl_buf_text(&profile->words, count > MOST_WORDS ? " …" : "");
 }
 
-static void read_options(struct nlens_options *to, const struct nlens_options *given)
+static bool read_options(struct nlens_options *to, const struct nlens_options *given)
 {
     *to = (struct nlens_options){0};
-    if (given && given->size >= OPTIONS_AT_LEAST)
+    if (given && given->size < OPTIONS_AT_LEAST)
+        return false;
+    if (given)
         memcpy(to, given, given->size < sizeof *to ? given->size : sizeof *to);
+    return true;
 }
 
 NL_PUBLIC struct nlens_profile *nlens_open(const char *const *paths, size_t count,
@@ -155,9 +163,11 @@ NL_PUBLIC struct nlens_profile *nlens_open(const char *const *paths, size_t coun
     struct nl_err err;
     pthread_once(&prepared, prepare);
     nl_err_clear(&err);
-    read_options(&options, given);
-    if (!paths || !count) {
-        (void)nl_fail(&err, NL_USAGE, "name at least one file");
+    bool sized = read_options(&options, given);
+    if (!sized || !paths || !count) {
+        (void)nl_fail(&err, NL_USAGE,
+                      sized ? "name at least one file"
+                            : "options.size is not set; it is sizeof(struct nlens_options)");
         tell(error, &err);
         return NULL;
     }
@@ -165,12 +175,14 @@ NL_PUBLIC struct nlens_profile *nlens_open(const char *const *paths, size_t coun
     profile->memory_bytes = options.memory_bytes ? options.memory_bytes : nl_memory_available() / 2;
     profile->threads =
         options.threads && options.threads <= MOST_THREADS ? options.threads : nl_processors();
+    locale_t theirs = nl_locale_enter();
     struct nl_job job = call_job(profile, options.task);
     struct nl_ingest_options ingest = {.cache_folder = options.cache,
                                        .cache_bytes = options.cache ? CACHE_BYTES : 0,
                                        .rank = NL_NULL_I64,
                                        .verify = true};
     profile->trace = nl_ingest(paths, count, &ingest, &job, &err);
+    nl_locale_leave(theirs);
     if (profile->trace) {
         keep_words(profile, paths, count);
         return profile;
@@ -227,7 +239,9 @@ NL_PUBLIC char *nlens_report(struct nlens_profile *profile, const char *what, co
     if (!out)
         nl_memory_exhausted(1);
     struct nl_job job = call_job(profile, task);
+    locale_t theirs = nl_locale_enter();
     bool done = write_report(profile, view, what ? what : "analyze", section, &job, out, &err);
+    nl_locale_leave(theirs);
     if (fclose(out) != 0 && done)
         done = nl_fail(&err, NL_MEMORY, "the report does not fit into memory");
     if (!done) {
@@ -249,9 +263,11 @@ NL_PUBLIC struct nlens_answer *nlens_sql(struct nlens_profile *profile, const ch
     nl_err_clear(&err);
     struct nlens_answer *answer = nl_answer_new(profile->memory_bytes / 2);
     struct nl_db_sink sink = nl_answer_sink(answer);
+    locale_t theirs = nl_locale_enter();
     struct nl_db *db = nl_db_open(profile->trace, &options, &job, &err);
     bool done = db && nl_db_rows(db, query ? query : "", &sink, &err);
     nl_db_close(db);
+    nl_locale_leave(theirs);
     if (done)
         return answer;
     nlens_answer_free(answer);
@@ -289,13 +305,17 @@ NL_PUBLIC bool nlens_export(struct nlens_profile *profile, const char *format, c
     const char *name = format ? format : "";
     const struct nl_exporter *exporter = nl_exporter_find(name);
     bool done = false;
-    if (!exporter || exporter->shape != NL_EXPORT_FILE)
+    locale_t theirs = nl_locale_enter();
+    if (!path)
+        (void)nl_fail(&err, NL_USAGE, "name the file to write");
+    else if (!exporter || exporter->shape != NL_EXPORT_FILE)
         (void)nl_fail(
             &err, NL_USAGE,
             "no format that is one file is called '%s'; `neurolens export --help` lists them",
             name);
     else
         done = write_export(profile, exporter, path, &job, &err);
+    nl_locale_leave(theirs);
     if (!done)
         tell(error, &err);
     return done;

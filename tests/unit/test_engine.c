@@ -217,6 +217,11 @@ static void errors_say_what_is_wrong(void)
     CHECK_INT(nlens_error_status(error), 2);
     nlens_error_free(error);
     CHECK(!nlens_open(missing, 1, NULL, NULL)); /* nobody asks why */
+    struct nlens_options unsized = {.threads = 1};
+    error = NULL;
+    CHECK(!nlens_open(missing, 1, &unsized, &error));
+    CHECK_INT(nlens_error_status(error), 2);
+    nlens_error_free(error);
 
     struct nlens_profile *profile = opened();
     error = NULL;
@@ -233,6 +238,10 @@ static void errors_say_what_is_wrong(void)
     nlens_error_free(error);
     error = NULL;
     CHECK(!nlens_export(profile, "csv", "/dev/null", NULL, &error)); /* a folder of tables */
+    CHECK_INT(nlens_error_status(error), 2);
+    nlens_error_free(error);
+    error = NULL;
+    CHECK(!nlens_export(profile, "chrome", NULL, NULL, &error));
     CHECK_INT(nlens_error_status(error), 2);
     nlens_error_free(error);
     error = NULL;

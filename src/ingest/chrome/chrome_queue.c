@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
+#include "base/plainlocale.h"
 #include "ingest/chrome/chrome_feed.h"
 #include "ingest/chrome/chrome_work.h"
 
@@ -174,6 +175,7 @@ static void *run(void *context)
     struct runner *runner = context;
     struct chrome_worker *worker = runner->worker;
     struct block block;
+    (void)nl_locale_enter(); /* the thread ends with this */
     while (take(runner->queue, &block)) {
         if (!nl_job_cancelled(worker->load->job)) {
             const char *p = block.text;
