@@ -18,6 +18,8 @@
 #define STATUS_REGRESSION   1
 #define STATUS_INCONCLUSIVE 3
 
+#define AMOUNT_OF_WORK "amount of work" /* as a rules file allows it */
+
 const char *const nl_gate_sections[] = {"gate",        "rules",  "comparability", "parts",
                                         "attribution", "counts", "next",          NULL};
 
@@ -106,6 +108,18 @@ static bool is_allowed(const struct nl_rules *rules, struct nl_str fact)
     return false;
 }
 
+/* Of sides without steps: their times say nothing of one another when one did less of the same work. */
+static void say_amount_of_work(const struct gate *gate, struct nl_buf *text)
+{
+    const struct diff_pace *pace = &gate->doc->pace;
+    char share[NL_UNIT_TEXT];
+    if (!pace->other_work)
+        return;
+    double work = pace->changed_pieces / pace->base_pieces - 1;
+    nl_buf_format(text, AMOUNT_OF_WORK ": B did %s %s operations of the same names",
+                  nl_format_percent(share, fabs(work)), work < 0 ? "fewer" : "more");
+}
+
 /* Facts that disagree and that the rules do not allow to. */
 static void find_against(struct gate *gate)
 {
@@ -124,6 +138,8 @@ static void find_against(struct gate *gate)
     }
     if (gate->base && !text.len && gate->doc->base.unit == DIFF_UNITS)
         nl_buf_text(&text, "nothing was recorded on both sides that takes time");
+    if (gate->base && !text.len && !is_allowed(gate->rules, nl_str(AMOUNT_OF_WORK)))
+        say_amount_of_work(gate, &text);
     if (text.len)
         gate->against = nl_arena_text(&gate->report->arena, text.ptr, text.len);
     nl_buf_release(&text);
@@ -241,8 +257,8 @@ static void say_single_steps(const struct gate *gate, struct nl_buf *out)
     if (gate->base && s->verdict == DIFF_SLOWER && s->basis != DIFF_BY_TYPICAL &&
         !has_rule_on(gate, "step.mean"))
         nl_buf_format(out,
-                      " But the mean step takes %s longer: single steps are slow; the rule "
-                      "'step.mean > +2%%' would fail that.",
+                      " But the mean step takes %s longer: single steps are slow, which the rule "
+                      "'step.mean > +2%%' would judge.",
                       nl_format_percent(share, s->mean_ratio - 1));
 }
 
