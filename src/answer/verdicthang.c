@@ -29,7 +29,8 @@ struct hang {
     uint32_t *missing, *stuck, *pending;
     int64_t ranks; /* highest rank of a dump + 1 */
     size_t dumps;
-    const struct entry *first; /* the earliest that a rank is missing from, or that is stuck */
+    const struct entry *first;  /* the earliest that a rank is missing from, or that is stuck */
+    const struct entry **where; /* the same of each rank; NULL without one */
     size_t mismatches;
     const struct entry *mismatch;
 };
@@ -116,9 +117,11 @@ static int64_t next_member(struct nl_str list, size_t *at)
     return rank < MOST_RANKS ? rank : 0;
 }
 
-static void blame(struct hang *hang, uint32_t *count, const struct entry *entry)
+static void blame(struct hang *hang, uint32_t *count, int64_t rank, const struct entry *entry)
 {
     ++*count;
+    if (!hang->where[rank] || entry->ts < hang->where[rank]->ts)
+        hang->where[rank] = entry;
     if (!hang->first || entry->ts < hang->first->ts)
         hang->first = entry;
 }
@@ -140,7 +143,7 @@ static bool find_missing(struct hang *hang, const struct entry *run, size_t coun
             here = run[i].rank == rank;
         if (here)
             continue;
-        blame(hang, &hang->missing[rank], run);
+        blame(hang, &hang->missing[rank], rank, run);
         found = true;
     }
     return found;
@@ -161,7 +164,7 @@ static void find_stuck(struct hang *hang, const struct entry *group, size_t coun
                 same++;
             if (same < count)
                 continue;
-            blame(hang, &hang->stuck[group[i].rank], &group[i]);
+            blame(hang, &hang->stuck[group[i].rank], group[i].rank, &group[i]);
             break;
         }
     }
@@ -251,6 +254,30 @@ static size_t put_ranks(const struct hang *hang, struct nl_buf *out, const uint3
     return count;
 }
 
+/* The first operation; of the blamed ranks that another one is about, that one: "all_to_all 7 of EP_GROUP 73 (rank 15: of
+ * EP_GROUP 74)". */
+static void put_places(const struct hang *hang, struct nl_buf *out, const uint32_t *blamed,
+                       bool idle_only)
+{
+    struct nl_buf room;
+    size_t said = 0;
+    nl_buf_init(&room, 400);
+    put_entry(hang, out, hang->first);
+    for (int64_t rank = 0; rank < hang->ranks && said < MOST_NAMED; rank++) {
+        const struct entry *where = hang->where[rank];
+        if (!blamed[rank] || (idle_only && hang->pending[rank]) || !where ||
+            where->group == hang->first->group)
+            continue;
+        nl_buf_format(out, "%srank %lld: ", said++ ? "; " : " (", (long long)rank);
+        if (where->operation != hang->first->operation || where->sequence != hang->first->sequence)
+            put_entry(hang, out, where);
+        else
+            nl_buf_format(out, "of %s", description(hang, where->group, &room));
+    }
+    nl_buf_text(out, said ? ")" : "");
+    nl_buf_release(&room);
+}
+
 static size_t count_of(const struct hang *hang, const uint32_t *blamed, bool idle_only)
 {
     size_t count = 0;
@@ -277,7 +304,7 @@ static void tell_stopped(struct hang *hang)
     size_t count = put_ranks(hang, out, hang->missing, true);
     nl_buf_text(out, " stopped on the CPU: everything enqueued there has completed, and ");
     nl_buf_text(out, count == 1 ? "it never issued " : "they never issued ");
-    put_entry(hang, out, hang->first);
+    put_places(hang, out, hang->missing, true);
     nl_buf_text(out, ", in which the others wait.");
     nl_tell_end(hang->judged, &hang->judged->verdict->sentence);
     keep_culprit(hang, hang->missing, true);
@@ -308,7 +335,7 @@ static void tell_stuck(struct hang *hang)
     else
         nl_buf_text(out,
                     count == 1 ? " stopped first: it is still in " : " stopped first: still in ");
-    put_entry(hang, out, hang->first);
+    put_places(hang, out, blamed, false);
     nl_buf_text(out, blamed == hang->missing ? ", in which the others wait."
                      : both
                          ? ", which its peer has completed, and is missing from later collectives."
@@ -403,6 +430,7 @@ bool nl_judge_hang(struct nl_judged *judged)
     struct hang hang = {.judged = judged};
     uint32_t *counts = nl_zalloc(3 * MOST_RANKS * sizeof *counts);
     hang.dumped = nl_zalloc(MOST_RANKS);
+    hang.where = nl_zalloc(MOST_RANKS * sizeof *hang.where);
     hang.missing = counts;
     hang.stuck = counts + MOST_RANKS;
     hang.pending = counts + 2 * MOST_RANKS;
@@ -421,6 +449,7 @@ bool nl_judge_hang(struct nl_judged *judged)
         tell_more(&hang);
     nl_free(hang.entries);
     nl_free(hang.dumped);
+    nl_free(hang.where);
     nl_free(counts);
     return true;
 }
