@@ -150,29 +150,48 @@ static bool says_nothing(struct nl_str name)
            nl_str_is(name, "(program)") || nl_str_starts(name, "[unknown]");
 }
 
-/* Functions that hold much together with what they call. */
-static void tell_callers(struct nl_judged *judged, const struct nl_result *rows)
+/* With what it calls, not by itself, and not nearly all. */
+static bool holds_much(const struct nl_result *rows, size_t row)
 {
-    struct nl_buf *out = nl_tell_begin(judged);
-    size_t told = 0;
-    for (size_t row = 0; row < rows->rows && row < 60 && told < 4; row++) {
-        double with = nl_lookup_f64(rows, row, "total_share"),
-               self = nl_lookup_f64(rows, row, "share");
-        if (with < 0.1 || with > 0.95 || self * 2 > with ||
-            says_nothing(nl_lookup_text(rows, row, "function")))
+    double with = nl_lookup_f64(rows, row, "total_share"), self = nl_lookup_f64(rows, row, "share");
+    return with >= 0.1 && with <= 0.95 && self * 2 <= with &&
+           !says_nothing(nl_lookup_text(rows, row, "function"));
+}
+
+/* Functions of the event that hold much together with what they call, the largest first. */
+static void tell_callers(struct nl_judged *judged, const struct nl_result *rows,
+                         struct nl_str event)
+{
+    enum { LOOKED_AT = 60, MOST = 4 };
+    size_t best[MOST], told = 0;
+    for (size_t row = 0; row < rows->rows && row < LOOKED_AT; row++) {
+        double with = nl_lookup_f64(rows, row, "total_share");
+        if (!holds_much(rows, row) || !nl_str_eq(nl_lookup_text(rows, row, "event"), event))
             continue;
-        put_function(out, told++ ? ", " : "With what they call: ", rows, row, "total_share");
+        size_t at = told < MOST ? told++ : MOST;
+        for (; at && nl_lookup_f64(rows, best[at - 1], "total_share") < with; at--)
+            if (at < MOST)
+                best[at] = best[at - 1];
+        if (at < MOST)
+            best[at] = row;
     }
+    struct nl_buf *out = nl_tell_begin(judged);
+    for (size_t i = 0; i < told; i++)
+        put_function(out, i ? ", " : "With what they call: ", rows, best[i], "total_share");
     if (told)
         nl_buf_char(out, '.');
     nl_tell_note(judged);
 }
 
 /* What the weights count: time, memory, or waiting for locks. */
-static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct nl_result *rows)
+static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct nl_result *rows,
+                     struct nl_str event)
 {
-    struct nl_str unit = nl_lookup_text(rows, 0, "unit"), event = nl_lookup_text(rows, 0, "event");
-    bool memory = nl_str_is(unit, "bytes") || nl_str_find_nocase(event, "alloc") >= 0 ||
+    bool bytes = false;
+    for (size_t row = 0; row < rows->rows && !bytes; row++)
+        bytes = nl_str_eq(nl_lookup_text(rows, row, "event"), event) &&
+                nl_str_is(nl_lookup_text(rows, row, "unit"), "bytes");
+    bool memory = bytes || nl_str_find_nocase(event, "alloc") >= 0 ||
                   nl_str_find_nocase(event, "inuse") >= 0 ||
                   nl_str_find_nocase(event, "space") >= 0;
     bool locks = nl_str_find_nocase(event, "contention") >= 0 ||
@@ -180,7 +199,8 @@ static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct 
                  nl_str_find_nocase(event, "mutex") >= 0 || nl_str_find_nocase(event, "block") >= 0;
     if (memory) {
         judged->verdict->class = NL_VERDICT_MEMORY_SNAPSHOT;
-        nl_buf_text(out, "Heap profile, bytes by where they were allocated: ");
+        nl_buf_format(
+            out, "Heap profile, %s by where they were allocated: ", bytes ? "bytes" : "objects");
     } else if (locks) {
         judged->verdict->class = NL_VERDICT_IDLE;
         nl_buf_text(out, "Contention profile, waiting for locks by where: ");
@@ -193,9 +213,12 @@ static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct 
     }
 }
 
-/* Rows of the event that the first function with a name was counted by. */
+/* The event to speak of: of memory the bytes, not the objects; else that of the first function with a name. */
 static struct nl_str told_event(const struct nl_result *rows)
 {
+    for (size_t row = 0; row < rows->rows; row++)
+        if (nl_str_is(nl_lookup_text(rows, row, "unit"), "bytes"))
+            return nl_lookup_text(rows, row, "event");
     for (size_t row = 0; row < rows->rows; row++)
         if (!says_nothing(nl_lookup_text(rows, row, "function")))
             return nl_lookup_text(rows, row, "event");
@@ -236,8 +259,8 @@ static bool judge_samples(struct nl_judged *judged)
         return true;
     struct nl_buf *out = nl_tell_begin(judged);
     judged->verdict->class = NL_VERDICT_CPU_ONLY;
-    put_kind(judged, out, rows);
     struct nl_str event = told_event(rows);
+    put_kind(judged, out, rows, event);
     put_nameless(out, rows, event);
     size_t said = 0;
     for (size_t row = 0; row < rows->rows && said < 3; row++) {
@@ -251,7 +274,7 @@ static bool judge_samples(struct nl_judged *judged)
     }
     nl_buf_text(out, said ? "." : "no frame has a name.");
     nl_tell_end(judged, &judged->verdict->sentence);
-    tell_callers(judged, rows);
+    tell_callers(judged, rows, event);
     return true;
 }
 
