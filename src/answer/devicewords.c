@@ -355,8 +355,10 @@ void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
 {
     const struct nl_time_part *first = &it->parts.parts[NL_TIME_FIRST];
     struct nl_buf *out = nl_tell_begin(it->judged);
-    bool early =
-        it->parts.early_nothing && it->parts.largest_nothing <= it->parts.parts[NL_TIME_NOTHING].ns;
+    bool early = it->parts.early_nothing;
+    /* the gap may hold more than what nothing was recorded of */
+    if (it->parts.largest_nothing > it->parts.parts[NL_TIME_NOTHING].ns)
+        it->parts.largest_nothing = it->parts.parts[NL_TIME_NOTHING].ns;
     if ((early && it->parts.largest_nothing > ns / 2) || it->parts.nothing_before > ns / 2) {
         put_early_nothing(it, out);
     } else {
