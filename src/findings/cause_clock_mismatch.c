@@ -61,44 +61,51 @@ static const char *by_up_to(const struct nl_scene *scene, int64_t worst)
     return worst > 0 ? nl_say(scene, ", by up to %s", nl_say_ns(scene, worst)) : "";
 }
 
+static struct nl_evidence early_work(struct nl_scene *scene, int64_t early)
+{
+    const struct nl_clock_check *check = scene->clock;
+    return (struct nl_evidence){
+        .metric = "early_work",
+        .says = nl_say(scene,
+                       "%s kernels and copies start before the call that launched them began; "
+                       "of %s compared%s",
+                       nl_say_count(scene, (uint64_t)early), nl_say_count(scene, check->launches),
+                       by_up_to(scene, check->worst_early)),
+        .threshold = "none may",
+        .query = nl_say(scene,
+                        "SELECT count(*) FROM (SELECT ts, launch FROM kernels WHERE %s UNION "
+                        "ALL SELECT ts, launch FROM copies WHERE %s) w JOIN slices c ON c.id = "
+                        "w.launch WHERE w.ts < c.ts",
+                        nl_scene_on(scene, ""), nl_scene_on(scene, "")),
+        .meaning = NL_MEANS_COUNT,
+        .value = (double)early};
+}
+
+static struct nl_evidence late_work(struct nl_scene *scene, int64_t late)
+{
+    const struct nl_clock_check *check = scene->clock;
+    return (struct nl_evidence){
+        .metric = "late_work",
+        .says =
+            nl_say(scene, "%s of %s ends compared lie behind the return of a wait for them%s; %s",
+                   nl_say_count(scene, check->late), nl_say_count(scene, check->waits),
+                   by_up_to(scene, check->worst_late), repair(scene, check)),
+        .threshold = "none may (the number is of all devices)",
+        .query = "SELECT coalesce(sum(count), 0) FROM coverage WHERE item = '" NL_CLOCK_LATE "'",
+        .meaning = NL_MEANS_COUNT,
+        .value = (double)late};
+}
+
 static void contradiction(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_clock_check *check = scene->clock;
     int64_t worst = check->worst_early > check->worst_late ? check->worst_early : check->worst_late;
     nl_title(scene, finding, "The clocks of CPU and %s contradict each other by up to %s",
              nl_scene_name(scene), nl_say_ns(scene, worst));
-    int64_t early = count_early(scene);
-    nl_evidence(
-        finding,
-        (struct nl_evidence){
-            .metric = "early_work",
-            .says =
-                nl_say(scene,
-                       "%s kernels and copies start before the call that launched them began; "
-                       "of %s compared%s",
-                       nl_say_count(scene, (uint64_t)early), nl_say_count(scene, check->launches),
-                       by_up_to(scene, check->worst_early)),
-            .threshold = "none may",
-            .query = nl_say(scene,
-                            "SELECT count(*) FROM (SELECT ts, launch FROM kernels WHERE %s UNION "
-                            "ALL SELECT ts, launch FROM copies WHERE %s) w JOIN slices c ON c.id = "
-                            "w.launch WHERE w.ts < c.ts",
-                            nl_scene_on(scene, ""), nl_scene_on(scene, "")),
-            .meaning = NL_MEANS_COUNT,
-            .value = (double)early});
-    nl_evidence(
-        finding,
-        (struct nl_evidence){
-            .metric = "late_work",
-            .says = nl_say(scene,
-                           "%s of %s ends compared lie behind the return of a wait for them%s; %s",
-                           nl_say_count(scene, check->late), nl_say_count(scene, check->waits),
-                           by_up_to(scene, check->worst_late), repair(scene, check)),
-            .threshold = "none may (the number is of all devices)",
-            .query =
-                "SELECT coalesce(sum(count), 0) FROM coverage WHERE item = '" NL_CLOCK_LATE "'",
-            .meaning = NL_MEANS_COUNT,
-            .value = (double)count_late(scene->trace)});
+    int64_t early = count_early(scene), late = count_late(scene->trace);
+    bool launches = early || !late; /* what is contradicted comes first */
+    nl_evidence(finding, launches ? early_work(scene, early) : late_work(scene, late));
+    nl_evidence(finding, launches ? late_work(scene, late) : early_work(scene, early));
 }
 
 static void say_error(struct nl_scene *scene, struct nl_finding *finding, int64_t error,

@@ -74,6 +74,8 @@ static const struct {
 
 static bool repeats(const struct brief *brief, const struct nl_finding *finding)
 {
+    if (!has_time(brief->report->verdict->sentence, (double)finding->cost_ns))
+        return false; /* another number is another fact */
     for (size_t i = 0; i < sizeof repeated / sizeof repeated[0]; i++)
         if (!strcmp(finding->cause, repeated[i].cause))
             return repeated[i].classes >> brief->report->verdict->class & 1;
