@@ -52,6 +52,17 @@ def verdicts(tally, folder):
     result = check(folder, "base0.json", "--fail-on", "step.p50 > 1ms")
     tally.check("a budget needs no baseline", result.status == 1 and
                 result.stdout.startswith("Regression: step.p50 5."), result.describe())
+    for name, every in (("paced", 100), ("lazy", 112)):  # as much time, 11 % fewer kernels
+        with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k%d" % (i * 7 % 5), "pid": 0, "tid": 7, "ts": i * every * (1 + i % 3 / 50),
+                                        "dur": 60 + i * 13 % 11, "args": {"device": 0, "stream": 7}} for i in range(100000 // every)] +
+                       [{"ph": "X", "cat": "kernel", "name": "last", "pid": 0, "tid": 7, "ts": 105000, "dur": 10, "args": {"device": 0, "stream": 7}}]},
+                      file)
+    result = check(folder, "lazy.json", "--baseline", "paced.json")
+    tally.check("another amount of work", result.status == 3 and result.stdout.startswith("Cannot compare: amount of work: B did 10."),
+                result.describe())
+    result = check(folder, "lazy.json", "--baseline", "paced.json", "--allow", "amount of work")
+    tally.check("another amount of work, allowed", "Cannot compare" not in result.stdout, result.describe())
     noisy = captures(folder, "noisy", 2, sd=0.08, seed=5)
     result = check(folder, noisy, "--baseline", captures(folder, "noise", 2, sd=0.08, seed=9))
     tally.check("noise decides nothing", result.status in (0, 3), result.stdout[:300])
