@@ -350,7 +350,48 @@ def labels():
     call(ledger, "ls", "added=soon", status=2)
 
 
-TESTS = [lost, moved_away, orphans, superseded, checked, merged, unreadable, shared, init_warns, tags, labels]
+def removed_stay_removed():
+    """Tags and notes that came with a document are the ledger's from then on."""
+    there, here, files = place("said-there"), place("said-here"), place("said-files")
+    path, plain = os.path.join(files, "run.json"), os.path.join(files, "plain.json")
+    call(there, "add", SMALL)
+    with open(plain, "w", encoding="utf-8") as file:
+        file.write(call(there, "export", "@", "--to", "run.json").stdout)
+    call(there, "tag", "@", "secret-tag", "kept-tag")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(call(there, "export", "@", "--to", "run.json").stdout)
+    call(there, "note", "@", "a secret note")
+    noted = os.path.join(files, "noted.json")
+    with open(noted, "w", encoding="utf-8") as file:
+        file.write(call(there, "export", "@", "--to", "run.json").stdout)
+
+    def said():
+        run = json.loads(call(here, "export", "@", "--to", "run.json").stdout)["run"]
+        return run["tags"], [note["text"] for note in run["notes"]]
+
+    call(here, "add", path)
+    tally.check("tags come in with a document", said() == (["kept-tag", "secret-tag"], []), said())
+    call(here, "tag", "@", "--remove", "secret-tag")
+    tally.check("a removed tag is in no export", said() == (["kept-tag"], []), said())
+    call(here, "tag", "@", "--remove", "kept-tag")
+    tally.check("nor is the last one", said() == ([], []), said())
+    bare = place("said-bare")
+    call(bare, "add", noted)
+    call(bare, "tag", "@", "--remove", "secret-tag", "kept-tag")
+    with sqlite3.connect(os.path.join(bare, "ledger.db")) as database:
+        database.execute("DELETE FROM notes")
+    database.close()
+    run = json.loads(call(bare, "export", "@", "--to", "run.json").stdout)["run"]
+    tally.check("nor is the last note", run["tags"] == run["notes"] == [], (run["tags"], run["notes"]))
+    untouched = place("said-untouched")
+    call(untouched, "add", plain)
+    with open(plain, encoding="utf-8") as file:
+        tally.check("a document without any is exported as it came",
+                    call(untouched, "export", "@", "--to", "run.json").stdout == file.read())
+
+
+TESTS = [lost, moved_away, orphans, superseded, checked, merged, unreadable, shared, init_warns, tags, labels,
+         removed_stay_removed]
 
 for test in TESTS:
     if len(sys.argv) < 2 or any(word in test.__name__ for word in sys.argv[1:]):

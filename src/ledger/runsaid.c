@@ -57,13 +57,16 @@ static bool said(struct nl_ledger *ledger, int64_t run, bool *any, struct nl_err
     return done;
 }
 
-static bool patch(struct nl_ledger *ledger, int64_t run, struct nl_buf *text, struct nl_err *err)
+/* Its own tags and notes are not the ledger's: they came with the file, and may have been removed since.
+ * Without any on either side the text stays as it was kept. */
+static bool patch(struct nl_ledger *ledger, int64_t run, bool any, struct nl_buf *text,
+                  struct nl_err *err)
 {
     json_t *document = nl_runrows_parse(text->ptr, text->len, err);
     json_t *object = json_object_get(document, "run");
     json_t *tags = json_object_get(object, "tags"), *notes = json_object_get(object, "notes");
-    bool done = document != NULL;
-    if (done && json_is_array(tags) && json_is_array(notes)) {
+    bool done = document != NULL, differ = any || json_array_size(tags) || json_array_size(notes);
+    if (done && differ && json_is_array(tags) && json_is_array(notes)) {
         json_array_clear(tags);
         json_array_clear(notes);
         done = put_tags(ledger, run, tags, err) && put_notes(ledger, run, notes, err) &&
@@ -80,7 +83,7 @@ bool nl_ledger_document_said(struct nl_ledger *ledger, const struct nl_ledger_ru
     bool any;
     nl_buf_init(&text, NL_DOCUMENT_MAX);
     bool done = nl_ledger_document(ledger, run, &text, err) && said(ledger, run->run, &any, err) &&
-                (!any || patch(ledger, run->run, &text, err));
+                patch(ledger, run->run, any, &text, err);
     if (done)
         nl_buf_add(out, text.ptr, text.len);
     nl_buf_release(&text);
