@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/folders.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "ledger/ledgershare.h"
@@ -61,17 +62,33 @@ static void warn_of_another(const struct nl_call *call, const char *folder)
     nl_free(meant);
 }
 
+/* The ledger to make: the one that --ledger names, else .neurolens of the folder given or of this one. */
+static const char *chosen(const struct nl_call *call, struct nl_arena *arena, struct nl_err *err)
+{
+    const char *named = call->settings.ledger;
+    if (!named)
+        return nl_arena_format(arena, "%s/.neurolens", call->count ? call->argument[0] : ".");
+    if (call->count) {
+        (void)nl_fail(err, NL_USAGE,
+                      "--ledger names the ledger to make, and '%s' the folder to make one in; give "
+                      "one of the two",
+                      call->argument[0]);
+        return NULL;
+    }
+    char *checked = nl_ledger_folder(named, err);
+    const char *folder = checked ? nl_arena_format(arena, "%s", checked) : NULL;
+    nl_free(checked);
+    return folder;
+}
+
 bool nl_cmd_init(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     struct nl_arena arena;
     bool existed;
     nl_arena_init(&arena);
-    const char *folder =
-        call->settings.ledger && !call->count
-            ? call->settings.ledger
-            : nl_arena_format(&arena, "%s/.neurolens", call->count ? call->argument[0] : ".");
-    bool done = make_ledger(folder, &existed, err) &&
+    const char *folder = chosen(call, &arena, err);
+    bool done = folder && make_ledger(folder, &existed, err) &&
                 (!call->settings.shared || nl_ledger_share(folder, err)) &&
                 nl_output_open(&output, call, NULL, 0, err);
     if (done) {
