@@ -232,6 +232,27 @@ def compiled():
     tally.check("pkg-config is told", "-lneurolens" in text and "Cflags: -I${includedir}" in text, text)
 
 
+def versions():
+    """find_package takes this version and older ones of its major."""
+    if not shutil.which("cmake"):
+        tally.skip("versions of the CMake package", "no cmake")
+        return
+    asked = {"": True, "0": True, "0.1": True, "0.1.0": True, "0.1.0 EXACT": True, "0.0.9": True, "0.1.1": False, "0.2": False, "1.0": False,
+             "0.0.9 EXACT": False, "0.1...0.3": True, "0.0.1...<0.1.0": False, "0.0.1...0.0.9": False}
+    folder = os.path.join(scratch(), "cmake")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+        file.write("cmake_minimum_required(VERSION 3.19)\nproject(asks NONE)\nset_property(GLOBAL PROPERTY TARGET_SUPPORTS_SHARED_LIBS TRUE)\n")
+        for words in asked:
+            file.write('set(neurolens_DIR "%s" CACHE PATH "" FORCE)\n' % os.path.join(BUILD, "src", "engine"))
+            file.write('find_package(neurolens %s CONFIG QUIET)\nmessage("[%s] ${neurolens_FOUND}")\n' % (words, words))
+            file.write("unset(neurolens_FOUND)\n")
+    done = subprocess.run(["cmake", "-S", folder, "-B", os.path.join(folder, "build")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
+    got = {words: "[%s] 1" % words in done.stdout.splitlines() for words in asked}
+    tally.check("find_package takes the versions it should", done.returncode == 0 and got == asked, done.stdout)
+
+
 if not os.path.exists(LIBRARY):
     tally.skip("all of it", "no library beside the program")
 elif "build-asan" in LIBRARY:
@@ -250,4 +271,5 @@ else:
     languages()
     stopped()
     compiled()
+    versions()
 tally.finish()
