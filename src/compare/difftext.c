@@ -71,6 +71,17 @@ static void put_times(const struct diff_doc *doc, struct nl_buf *text)
     }
 }
 
+/* A window as a shell takes it: names of ranges have apostrophes, too. */
+static void put_window(struct nl_buf *text, struct nl_str range)
+{
+    struct nl_buf window;
+    nl_buf_init(&window, DIFF_SENTENCE);
+    nl_buf_format(&window, "[nvtx=\"%.*s\"]", (int)range.len, range.ptr);
+    nl_buf_text(text, ", such as ");
+    nl_buf_shell_word(text, (struct nl_str){window.ptr, window.len});
+    nl_buf_release(&window);
+}
+
 /* Without steps, and with less of the same work on one side, the times are not of the same thing. */
 static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
 {
@@ -100,7 +111,7 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
     struct nl_str range = diff_common_range(doc);
     nl_buf_text(text, ". Mark steps, or give windows of the same work");
     if (range.len)
-        nl_buf_format(text, ", such as '[nvtx=\"%.*s\"]'", (int)range.len, range.ptr);
+        put_window(text, range);
 }
 
 bool diff_is_same(const struct diff_doc *doc)
