@@ -78,7 +78,11 @@ void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
 struct nl_result *diff_next_table(const struct diff_doc *doc);
 /* Whether every part has the same time on both sides. */
 bool diff_is_same(const struct diff_doc *doc);
-/* Name of the NVTX range or annotation that covers most of both sides, where it can stand in a window; empty none. */
+
+/* ---- diffrange.c ---- */
+/* The NVTX range or annotation that both sides have equally often and that covers more than half of the compared
+ * time of both, the largest share first, and whose name can stand in a window; empty none, and where a side has a
+ * window already. Of the first captures. */
 struct nl_str diff_common_range(const struct diff_doc *doc);
 
 #endif

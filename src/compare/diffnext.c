@@ -41,65 +41,11 @@ static void put_next(struct nl_result *result, const char *action, const char *w
     cells[NEXT_verify] = nl_cell_text(result, nl_str(verify));
 }
 
-/* ---- windows of the same work ---- */
-
-#define RANGE_NAME_MOST 60
-
-/* Whether a range's name can stand in a window as it is. */
-static bool is_plain_range(struct nl_str name)
-{
-    bool plain = name.len && name.len <= RANGE_NAME_MOST;
-    for (size_t i = 0; i < name.len && plain; i++)
-        plain = name.ptr[i] >= ' ' && name.ptr[i] != 127 && !strchr("\"\\*?[],", name.ptr[i]);
-    return plain;
-}
-
-/* ns of all ranges of each name. */
-static int64_t *range_sums(const struct nl_trace *trace)
-{
-    int64_t *sums = nl_zalloc((trace->names.count + (size_t)1) * sizeof *sums);
-    for (uint32_t row = 0; row < trace->slice.rows; row++) {
-        int64_t *sum = &sums[trace->slice.name[row]];
-        if (trace->slice.kind[row] == NL_KIND_NVTX && trace->slice.dur[row] > 0 &&
-            __builtin_add_overflow(*sum, trace->slice.dur[row], sum))
-            *sum = INT64_MAX;
-    }
-    return sums;
-}
-
-struct nl_str diff_common_range(const struct diff_doc *doc)
-{
-    const struct nl_trace *a = diff_captures((struct diff_side *)&doc->base)[0].trace,
-                          *b = diff_captures((struct diff_side *)&doc->changed)[0].trace;
-    struct nl_str found = {NULL, 0};
-    int64_t most = 0;
-    if (!nl_rangetree_any(a, NL_KIND_NVTX) || !nl_rangetree_any(b, NL_KIND_NVTX))
-        return found;
-    int64_t *in_a = range_sums(a), *in_b = range_sums(b);
-    for (uint32_t id = 0; id < a->names.count; id++) {
-        struct nl_str name = nl_trace_name(a, id);
-        uint32_t other = in_a[id] > most ? nl_dict_find(&b->names, name) : UINT32_MAX;
-        if (other == UINT32_MAX || !in_b[other] || !is_plain_range(name))
-            continue;
-        int64_t least = in_a[id] < in_b[other] ? in_a[id] : in_b[other];
-        if (least > most) {
-            most = least;
-            found = name;
-        }
-    }
-    nl_free(in_a);
-    nl_free(in_b);
-    return found;
-}
-
-/* The same with the window of a range, where it has none. */
+/* The same with the window of a range. */
 static const char *windowed(struct nl_arena *arena, const char *word, struct nl_str range)
 {
-    size_t len = strlen(word);
-    bool has = len && word[len - 1] == ']';
-    return quoted(
-        arena,
-        has ? word : nl_arena_format(arena, "%s[nvtx=\"%.*s\"]", word, (int)range.len, range.ptr));
+    return quoted(arena,
+                  nl_arena_format(arena, "%s[nvtx=\"%.*s\"]", word, (int)range.len, range.ptr));
 }
 
 /* Without steps and with unequal amounts of work. */

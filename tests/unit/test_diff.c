@@ -309,6 +309,73 @@ static void tells_less_work_in_the_same_time(void)
     nl_trace_free(b);
 }
 
+/* The same with ranges: of `name` that many from 0 us on, one after another, each so long. */
+static struct nl_trace *ranged(int64_t pieces, const char *name, int64_t count, int64_t each_us)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    for (int64_t i = 0; i < pieces; i++) {
+        gputrace_kernel(&make, 7, "gemm", -1, 0, i * 950 / (pieces - 1), 30);
+        gputrace_kernel(&make, 8, "relu", -1, 0, i * 950 / (pieces - 1) + 30, 10);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        struct nl_nvtx_row row = nl_nvtx_row();
+        row.slice = gputrace_slice(&make, NL_KIND_NVTX, make.calls, name, i * each_us, each_us);
+        nl_stage_nvtx(make.stage, &row);
+    }
+    return gputrace_close(&make);
+}
+
+/* What is proposed as a window: of most of the time, equally often, as a shell takes it, and only once. */
+static void proposes_windows(void)
+{
+    static const char bob[] = "'[nvtx=\"Bob'\\''s work\"]'";
+    static const struct {
+        const char *name, *a, *b, *says;
+        int64_t counts[2], each_us[2];
+        bool windows;
+    } cases[] = {
+        {"Bob's work", "a", "b", bob, {8, 8}, {110, 90}, false},
+        {"Bob's work", "a", "b", NULL, {8, 7}, {110, 110}, false}, /* unequal work */
+        {"Bob's work", "a", "b", NULL, {8, 8}, {110, 50}, false},  /* 40 % of B */
+        {"ncclGroupEnd", "a", "b", NULL, {66, 66}, {1, 1}, false},
+        {"Bob's work", "a[nvtx=\"x\"]", "b", NULL, {8, 8}, {110, 90}, false},
+        {"Bob's work", "a", "b[nvtx=\"x\"]", NULL, {8, 8}, {110, 90}, false},
+        {"Bob's work", "a", "b", NULL, {8, 8}, {110, 90}, true},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_err err = {0};
+        struct nl_trace *a = ranged(20, cases[i].name, cases[i].counts[0], cases[i].each_us[0]),
+                        *b = ranged(16, cases[i].name, cases[i].counts[1], cases[i].each_us[1]);
+        bool comparable;
+        REQUIRE(a && b);
+        struct nl_window window = {
+            .has_time = cases[i].windows, .start = a->first_ts, .end = a->last_ts};
+        struct nl_diff_input base = {.trace = a, .word = cases[i].a, .window = window},
+                             changed = {.trace = b, .word = cases[i].b, .window = window};
+        struct nl_report *report = nl_diff_new(&base, &changed, NULL, &comparable, NULL, &err);
+        REQUIRE(report);
+        const struct nl_result *next = nl_report_result(report, "next");
+        const char *says = report->headlines[0];
+        check_case(cases[i].a);
+        CHECK(strstr(says, "Mark steps, or give windows of the same work"));
+        REQUIRE(next->rows);
+        const char *verify = text(next, 0, "verify");
+        if (cases[i].says) {
+            CHECK(strstr(says, cases[i].says));
+            CHECK_TEXT(verify, "neurolens diff 'a[nvtx=\"Bob'\\''s work\"]' "
+                               "'b[nvtx=\"Bob'\\''s work\"]'");
+        } else {
+            CHECK(!strstr(says, "such as"));
+            CHECK(strstr(text(next, 0, "do"), "mark steps on both sides"));
+            CHECK(!strstr(verify, "neurolens diff"));
+        }
+        nl_report_free(report);
+        nl_trace_free(a);
+        nl_trace_free(b);
+    }
+}
+
 /* One kernel less often, or not at all, is a change of the program. */
 static void takes_no_change_for_less_work(void)
 {
@@ -486,6 +553,7 @@ CHECK_MAIN("diff", {"divides steps", divides_steps}, {"counts exactly", counts_e
            {"shares what overlaps", shares_what_overlaps}, {"shares among many", shares_among_many},
            {"rounds to the sum", rounds_to_the_sum},
            {"tells less work in the same time", tells_less_work_in_the_same_time},
+           {"proposes windows", proposes_windows},
            {"takes no change for less work", takes_no_change_for_less_work},
            {"looks at most of the work", looks_at_most_of_the_work},
            {"leaves unknown facts open", leaves_unknown_facts_open},
