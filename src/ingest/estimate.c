@@ -26,6 +26,7 @@
 #define FIXED_BYTES   (4.0 * (1 << 20)) /* of any profile, however small */
 #define ROW_BYTES     100.0             /* where no part was loaded */
 #define BYTES_A_ROW   60.0              /* likewise, of the file, decompressed */
+#define UNPACKED      8.0               /* bytes from a packed one, where none is unpacked */
 
 const char *nl_estimate_how_text(enum nl_estimate_how how)
 {
@@ -270,8 +271,9 @@ static bool is_whole_trace(struct nl_file_estimate *file, const char *path)
     return true;
 }
 
+/* Where every format is read in a process of its own (`apart`), nothing but the first bytes is read here. */
 static bool one_file(struct nl_file_estimate *file, const struct nl_path *path, unsigned char *head,
-                     struct nl_err *err)
+                     bool apart, struct nl_err *err)
 {
     struct nl_input input;
     double rows;
@@ -284,14 +286,14 @@ static bool one_file(struct nl_file_estimate *file, const struct nl_path *path, 
         return path->from_folder && (err->code == NL_FORMAT || err->code == NL_ENVIRONMENT);
     input.bytes = file->bytes;
     file->format = format->name;
-    bool risky = format->risky && format->risky(&input);
+    bool risky = apart || (format->risky && format->risky(&input));
     int fd = risky || format->reach != NL_REACH_INPUT ? -1 : open(path->path, O_RDONLY | O_CLOEXEC);
     if (!risky && nl_estimate_tables(path->path, format->name, &input, &rows))
         by_tables(file, rows);
     else if (fd >= 0)
         by_part(file, format, &input, fd);
     else
-        by_size(file, (double)file->bytes);
+        by_size(file, (double)file->bytes * (strcmp(input.encoding, "plain") ? UNPACKED : 1));
     if (fd >= 0)
         close(fd);
     return true;
@@ -319,7 +321,7 @@ bool nl_ingest_estimate(struct nl_estimate *estimate, const struct nl_inputs *in
         if (nl_job_cancelled(job))
             done = nl_fail(err, NL_INTERRUPTED, "stopped");
         else
-            done = one_file(file, &inputs->items[i], head, err);
+            done = one_file(file, &inputs->items[i], head, job->apart == NL_APART_ALL, err);
         estimate->bytes += file->bytes;
         add(&estimate->rows, file->rows);
         add(&estimate->memory, file->memory);
@@ -349,6 +351,8 @@ bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struc
     for (size_t i = 0; i < inputs->count; i++)
         bytes += nl_file_bytes(inputs->items[i].path);
     if (!job || !job->memory_bytes || bytes < WORTH_BYTES || bytes < job->memory_bytes / 64)
+        return true;
+    if (job->apart == NL_APART_ALL) /* a size alone decides nothing */
         return true;
     nl_err_clear(&ignored);
     bool known = nl_ingest_estimate(&estimate, inputs, job, &ignored);

@@ -7,6 +7,8 @@
  * part is loaded as it would be, and what came of it is multiplied; where the file is not packed, places in its middle
  * tell how dense it is there. A file that is no larger than that part is counted, not estimated.
  *
+ * With NL_APART_ALL no part is loaded here, outside the confined process: files are judged by their size.
+ *
  * Rows are those of slices, samples, counters, memory, calls, nodes and metrics. Memory is what loading takes at most
  * beside mapped files, as --memory counts it. Both come with a range that holds the truth of
  * every format in tests/membudget.py.
