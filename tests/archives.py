@@ -114,6 +114,7 @@ def commands(tally, folder):
     one = neurolens(["sql", "--no-cache", "--format", "json", path + "/job/rank2_trace.json", "SELECT file, rank FROM sources"], timeout=20)
     tally.check("one member by its name", one.status == 0 and json.loads(one.stdout)["result"]["rows"] == [["rank2_trace.json", 2]],
                 one.describe())
+    estimates(tally, folder)
     twice = os.path.join(folder, "twice.zip")
     zipped(twice, [("a/rank0.json", kernel_trace(0, 1000)), ("b/rank0_again.json", kernel_trace(1, 1000))])
     result = neurolens(["diff", path + "/job/rank0_trace.json", twice], timeout=60)
@@ -129,6 +130,24 @@ def commands(tally, folder):
     for form in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
         tar(deep, [(long, ranks[1][1])], format=form)
         tally.check("long names of tar (%d)" % form, answers(deep)[1] == [[os.path.basename(long), 1]], str(answers(deep)))
+
+
+def estimates(tally, folder):
+    """Before loading: a good archive is judged by its size, and its rows are within the range."""
+    number = random.Random(5).random
+    events = [{"ph": "X", "cat": "kernel", "name": "k%d" % (i % 7), "pid": 0, "tid": 7, "ts": i * 10 + number(), "dur": 9 * number(),
+               "args": {"device": 0, "stream": 7, "correlation": i}} for i in range(5000)]
+    files = [("rank%d.json" % rank, json.dumps({"traceEvents": events}).encode()) for rank in range(2)]
+    paths = [os.path.join(folder, "estimate" + end) for end in (".zip", ".tgz", ".tar")]
+    zipped(paths[0], files)
+    tar(paths[1], files, "w:gz")
+    tar(paths[2], files)
+    for path in paths + [paths[0] + "/rank1.json"]:
+        result = neurolens(["info", "--estimate", "--format", "json", path], timeout=20)
+        told = json.loads(result.stdout)["result"][0] if result.status == 0 else None
+        rows = 5000 if path.endswith(".json") else 10000
+        tally.check("estimated: %s" % path[len(folder) + 1:], told and (told["format"], told["estimated_from"]) == ("archive", "its size alone")
+                    and told["rows_low"] <= rows <= told["rows_high"] and told["memory_low_bytes"] == 0, result.describe())
 
 
 def bomb(path):

@@ -26,6 +26,7 @@
 #define FIXED_BYTES   (4.0 * (1 << 20)) /* of any profile, however small */
 #define ROW_BYTES     100.0             /* where no part was loaded */
 #define BYTES_A_ROW   60.0              /* likewise, of the file, decompressed */
+#define ARCHIVE_START 512               /* bytes, of which a tar is known */
 #define UNPACKED      8.0               /* bytes from a packed one, where none is unpacked */
 
 const char *nl_estimate_how_text(enum nl_estimate_how how)
@@ -226,6 +227,18 @@ static void by_size(struct nl_file_estimate *file, double bytes)
     file->memory.low = 0; /* not sure enough to decide by */
 }
 
+/* What is in it, and how tightly, is not looked at; of one member not even its share. */
+static void by_archive(struct nl_file_estimate *file, const struct nl_path *path)
+{
+    unsigned char start[ARCHIVE_START];
+    size_t got = nl_file_start(path->path, start, sizeof start);
+    bool plain = got == sizeof start && nl_archive_is_tar(start);
+    file->format = "archive";
+    by_size(file, (double)file->bytes * (plain ? 1 : UNPACKED));
+    if (path->member)
+        file->rows.low = 0;
+}
+
 static void by_part(struct nl_file_estimate *file, const struct nl_format *format,
                     const struct nl_input *input, int fd)
 {
@@ -281,6 +294,10 @@ static bool one_file(struct nl_file_estimate *file, const struct nl_path *path, 
     file->bytes = nl_file_bytes(path->path);
     if (is_whole_trace(file, path->path))
         return true;
+    if (path->member || nl_archive_is(path->path)) {
+        by_archive(file, path);
+        return true;
+    }
     const struct nl_format *format = nl_meet(&input, path, head, err);
     if (!format)
         return path->from_folder && (err->code == NL_FORMAT || err->code == NL_ENVIRONMENT);

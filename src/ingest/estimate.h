@@ -44,8 +44,8 @@ struct nl_estimate {
     struct nl_arena arena;
 };
 
-/* False with err when a named file cannot be read or is of no format. Archives are not opened: their members count as
- * JSON by their size. Release in any case. */
+/* False with err when a named file cannot be read or is of no format. Archives are not opened: what they hold counts
+ * as JSON of eight times their size (an unpacked tar: of its size), their format is "archive". Release in any case. */
 NL_MUST_CHECK bool nl_ingest_estimate(struct nl_estimate *estimate, const struct nl_inputs *inputs,
                                       struct nl_job *job, struct nl_err *err);
 void nl_estimate_release(struct nl_estimate *estimate);
