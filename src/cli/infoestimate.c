@@ -71,15 +71,40 @@ static struct nl_result *table_of(const struct nl_estimate *estimate, const stru
     return result;
 }
 
+/* What cannot be estimated: part of a profile, and runs, which are loaded already. */
+static bool check_words(const struct nl_input_words *input, const struct nl_call *call,
+                        struct nl_err *err)
+{
+    static const struct nl_window_words none;
+    struct nl_ledger_run run;
+    bool is_run;
+    nl_err_at(err, input->paths[0], -1);
+    if (memcmp(&input->window, &none, sizeof none) != 0)
+        return nl_fail(err, NL_USAGE,
+                       "--estimate looks at whole files; leave out the window in brackets");
+    if (!nl_input_run(input, call, &run, &is_run, err))
+        return false;
+    for (size_t i = 0; !is_run && i < input->count; i++) {
+        nl_err_at(err, input->paths[i], -1);
+        is_run = nl_input_names_run(call, input->paths[i]);
+    }
+    if (is_run)
+        return nl_fail(err, NL_USAGE,
+                       "a run of the ledger cannot be estimated: it was loaded when it was added; "
+                       "leave out --estimate");
+    nl_err_clear(err);
+    return true;
+}
+
 bool nl_info_estimate(struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
     struct nl_inputs inputs;
     struct nl_output output;
     struct nl_estimate estimate = {0};
-    if (!nl_input_read(&input, call->argument, (size_t)call->count, err))
-        return false;
-    bool done = nl_inputs_expand(&inputs, (const char *const *)input.paths, input.count, err);
+    bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
+                check_words(&input, call, err);
+    done = done && nl_inputs_expand(&inputs, (const char *const *)input.paths, input.count, err);
     if (done) {
         done = nl_ingest_estimate(&estimate, &inputs, call->job, err) &&
                nl_output_open(&output, call, input.paths, input.count, err);
