@@ -3,6 +3,7 @@
 #include "ingest/estimate.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,12 +23,14 @@
 #define WINDOWS      7 /* places of a plain file that are looked at */
 
 /* What loading takes beside the finished columns, while both are there. */
-#define WHILE_LOADING 1.35
-#define FIXED_BYTES   (4.0 * (1 << 20)) /* of any profile, however small */
-#define ROW_BYTES     100.0             /* where no part was loaded */
-#define BYTES_A_ROW   60.0              /* likewise, of the file, decompressed */
-#define ARCHIVE_START 512               /* bytes, of which a tar is known */
-#define UNPACKED      8.0               /* bytes from a packed one, where none is unpacked */
+#define WHILE_LOADING     1.35
+#define FIXED_BYTES       (4.0 * (1 << 20)) /* of any profile, however small */
+#define ROW_BYTES         100.0             /* where no part was loaded */
+#define BYTES_A_ROW       60.0              /* likewise, of the file, decompressed */
+#define ROW_IN_FILE       40.0              /* bytes of a database's row */
+#define LEAST_ROW_IN_FILE 8.0               /* of the shortest with its header */
+#define ARCHIVE_START     512               /* bytes, of which a tar is known */
+#define UNPACKED          8.0               /* bytes from a packed one, where none is unpacked */
 
 const char *nl_estimate_how_text(enum nl_estimate_how how)
 {
@@ -259,11 +262,20 @@ static void by_part(struct nl_file_estimate *file, const struct nl_format *forma
     nl_free(part.text);
 }
 
+/* Row ids of tables may be numbers of something else, such as times: what the file has no room for is no
+ * number of rows, and the least is what it has room for with rows of ordinary length. */
 static void by_tables(struct nl_file_estimate *file, double rows)
 {
+    double bytes = (double)file->bytes, sure = fmin(rows, bytes / ROW_IN_FILE);
+    if (rows > bytes / LEAST_ROW_IN_FILE) {
+        by_size(file, bytes);
+        return;
+    }
     file->how = NL_ESTIMATE_DATABASE;
     file->rows = about(rows, 1.5);
+    file->rows.low = sure / 1.5;
     file->memory = memory_of(rows * ROW_BYTES, 4);
+    file->memory.low = sure * ROW_BYTES / 4;
 }
 
 static bool is_whole_trace(struct nl_file_estimate *file, const char *path)
