@@ -157,6 +157,30 @@ def estimated(path, home, anonymous):
     return None
 
 
+def check_many(tally):
+    """Of many files eight are looked at, one of each ending among them; the rest is like them."""
+    home = os.path.join(scratch(), "many")
+    folder = os.path.join(home, "ranks")
+    os.makedirs(folder)
+    rows = 0
+    for i in range(40):
+        count = 300 + 40 * (i % 5)
+        rows += count
+        with open(os.path.join(folder, "rank%d.json" % i), "wb") as file:
+            file.write(events(count, lambda at: {"ph": "X", "name": "k%d" % (at % 9), "pid": 1, "tid": 1, "ts": 9 * at, "dur": 5}))
+    with open(os.path.join(folder, "stacks.folded"), "wb") as file:
+        file.write(b"".join(b"main;f%d 3\n" % i for i in range(50)))
+    done = subprocess.run([PROGRAM, "info", "--estimate", "--format", "json", folder], cwd=home, env=environment(home),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    told = json.loads(done.stdout)["result"] if done.returncode == 0 else []
+    like = [row for row in told if row["estimated_from"] == "files like it"]
+    other = [row for row in told if row["file"] == "stacks.folded"]
+    tally.check("many files: eight are looked at", len(told) == 42 and len(like) == 33 and {row["format"] for row in like} == {"kineto"}
+                and other and other[0]["format"] == "collapsed" and other[0]["estimated_from"] == "counted"
+                and told[-1]["rows_low"] <= rows + 50 <= told[-1]["rows_high"] and abs(told[-1]["rows"] - rows) < rows / 5,
+                done.stderr + str(told[-3:]))
+
+
 def check(job):
     """Faults of one profile under all commands and budgets, and how many runs answered."""
     name, path, budgets = job
@@ -304,6 +328,7 @@ def main():
     check_queries(tally, small)
     check_cache(tally, small)
     check_limit(tally, small)
+    check_many(tally)
     tally.finish()
 
 

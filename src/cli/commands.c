@@ -304,8 +304,9 @@ const struct nl_command nl_commands[] = {
          "its\n"
          "coverage: what the source did not record, and what was dropped, truncated or repaired.\n"
          "`neurolens PROFILE` does the same in a pipe.\n"
-         "--estimate tells in less than 0.1 s how many rows a profile has and what memory it\n"
-         "needs, from its first part and its size, or from the rows of its tables.",
+         "--estimate tells in about 0.1 s how many rows a profile has and what memory it needs,\n"
+         "from its first part and its size, or from the rows of its tables; of many files\n"
+         "it looks at eight.",
      .examples = "neurolens info trace.json.gz            # one profile\n"
                  "neurolens info 'ranks/*.json.gz'        # many files: one multi-rank profile\n"
                  "neurolens info --format json run.sqlite # for a script\n"

@@ -35,10 +35,9 @@
 const char *nl_estimate_how_text(enum nl_estimate_how how)
 {
     static const char *const texts[] = {
-        [NL_ESTIMATE_COUNTED] = "counted",
-        [NL_ESTIMATE_DATABASE] = "rows of its tables",
-        [NL_ESTIMATE_SAMPLED] = "its first part",
-        [NL_ESTIMATE_SIZE] = "its size alone",
+        [NL_ESTIMATE_COUNTED] = "counted",        [NL_ESTIMATE_DATABASE] = "rows of its tables",
+        [NL_ESTIMATE_SAMPLED] = "its first part", [NL_ESTIMATE_SIZE] = "its size alone",
+        [NL_ESTIMATE_LIKE] = "files like it",
     };
     return texts[how];
 }
@@ -296,6 +295,11 @@ static bool is_whole_trace(struct nl_file_estimate *file, const char *path)
     return true;
 }
 
+static double unpacked_bytes(const struct nl_input *input)
+{
+    return (double)input->bytes * (strcmp(input->encoding, "plain") != 0 ? UNPACKED : 1);
+}
+
 /* Where every format is read in a process of its own (`apart`), nothing but the first bytes is read here. */
 static bool one_file(struct nl_file_estimate *file, const struct nl_path *path, unsigned char *head,
                      bool apart, struct nl_err *err)
@@ -322,10 +326,108 @@ static bool one_file(struct nl_file_estimate *file, const struct nl_path *path, 
     else if (fd >= 0)
         by_part(file, format, &input, fd);
     else
-        by_size(file, (double)file->bytes * (strcmp(input.encoding, "plain") ? UNPACKED : 1));
+        by_size(file, unpacked_bytes(&input));
     if (fd >= 0)
         close(fd);
     return true;
+}
+
+/* ---- many files ---- */
+
+#define LOOKED_AT  8   /* of many files; the others are like those of the same ending */
+#define LIKE_RANGE 2.0 /* how far they may be from it, to either side */
+
+struct looked {
+    size_t at[LOOKED_AT], count;
+};
+
+static const char *ending(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot : "";
+}
+
+static bool is_looked_at(const struct looked *looked, size_t file)
+{
+    for (size_t i = 0; i < looked->count; i++)
+        if (looked->at[i] == file)
+            return true;
+    return false;
+}
+
+/* `room`: bytes that may be read of all of them. */
+static void look_at(struct looked *looked, size_t file, const struct nl_inputs *inputs,
+                    double *room)
+{
+    double bytes = fmin((double)nl_file_bytes(inputs->items[file].path), (double)SAMPLE_BYTES);
+    if (looked->count == LOOKED_AT || (looked->count && bytes > *room) ||
+        is_looked_at(looked, file))
+        return;
+    looked->at[looked->count++] = file;
+    *room -= bytes;
+}
+
+/* One of each ending; then such as are spread over all. */
+static void choose(struct looked *looked, const struct nl_inputs *inputs, double room)
+{
+    looked->count = 0;
+    for (size_t i = 0; i < inputs->count && looked->count < LOOKED_AT; i++) {
+        bool first = true;
+        for (size_t j = 0; first && j < looked->count; j++)
+            first = strcmp(ending(inputs->items[looked->at[j]].name),
+                           ending(inputs->items[i].name)) != 0;
+        if (first)
+            look_at(looked, i, inputs, &room);
+    }
+    if (inputs->count <= LOOKED_AT)
+        for (size_t i = 0; i < inputs->count; i++)
+            look_at(looked, i, inputs, &room);
+    else
+        for (size_t i = 0; i < LOOKED_AT; i++)
+            look_at(looked, (2 * i + 1) * inputs->count / (2 * LOOKED_AT), inputs, &room);
+}
+
+/* Per byte of a file; `low` and `high` of the outermost. */
+static void widen(struct nl_amount *each, const struct nl_amount *of, double fixed, double bytes)
+{
+    each->low = fmin(each->low, of->low / bytes);
+    each->likely += fmax(of->likely - fixed, 0);
+    each->high = fmax(each->high, fmax(of->high - fixed, 0) / bytes);
+}
+
+static struct nl_amount like(const struct nl_amount *each, double fixed, double bytes, double share)
+{
+    return (struct nl_amount){each->low * bytes / LIKE_RANGE, each->likely * share + fixed,
+                              each->high * bytes * LIKE_RANGE + fixed};
+}
+
+/* A file that was not looked at. One of an ending that no other has is like all of them, and its least is nothing. */
+static void by_others(struct nl_estimate *estimate, struct nl_file_estimate *file,
+                      const struct looked *looked, bool same_ending)
+{
+    struct nl_amount rows = {INFINITY, 0, 0}, memory = {INFINITY, 0, 0};
+    double bytes = 0, size = (double)file->bytes;
+    bool met = false;
+    for (size_t i = 0; i < looked->count; i++) {
+        const struct nl_file_estimate *other = &estimate->files[looked->at[i]];
+        if (same_ending && strcmp(ending(other->name), ending(file->name)) != 0)
+            continue;
+        double its = fmax((double)other->bytes, 1);
+        met = true;
+        bytes += its;
+        widen(&rows, &other->rows, 0, its);
+        widen(&memory, &other->memory, FIXED_BYTES, its);
+        if (other->format)
+            file->format = other->format;
+    }
+    if (!met && same_ending) {
+        by_others(estimate, file, looked, false);
+        file->rows.low = file->memory.low = 0;
+    } else if (file->format) {
+        file->how = NL_ESTIMATE_LIKE;
+        file->rows = like(&rows, 0, size, size / bytes);
+        file->memory = like(&memory, FIXED_BYTES, size, size / bytes);
+    }
 }
 
 /* ---- all of them ---- */
@@ -337,20 +439,32 @@ static void add(struct nl_amount *sum, struct nl_amount more)
     sum->high += more.high;
 }
 
-bool nl_ingest_estimate(struct nl_estimate *estimate, const struct nl_inputs *inputs,
-                        struct nl_job *job, struct nl_err *err)
+/* With `room` bytes read of them at the most; of one file in any case. */
+static bool estimate_within(struct nl_estimate *estimate, const struct nl_inputs *inputs,
+                            double room, struct nl_job *job, struct nl_err *err)
 {
     unsigned char *head = nl_alloc(NL_SNIFF_BYTES);
+    struct looked looked;
     bool done = true;
     *estimate = (struct nl_estimate){0};
     nl_arena_init(&estimate->arena);
     estimate->files = nl_zalloc((inputs->count + 1) * sizeof *estimate->files);
-    for (size_t i = 0; done && i < inputs->count; i++) {
-        struct nl_file_estimate *file = &estimate->files[estimate->count++];
+    choose(&looked, inputs, room);
+    for (size_t i = 0; done && i < looked.count; i++) {
+        size_t at = looked.at[i];
         if (nl_job_cancelled(job))
             done = nl_fail(err, NL_INTERRUPTED, "stopped");
         else
-            done = one_file(file, &inputs->items[i], head, job->apart == NL_APART_ALL, err);
+            done = one_file(&estimate->files[at], &inputs->items[at], head,
+                            job->apart == NL_APART_ALL, err);
+    }
+    for (size_t i = 0; done && i < inputs->count; i++) {
+        struct nl_file_estimate *file = &estimate->files[estimate->count++];
+        if (!is_looked_at(&looked, i)) {
+            file->name = inputs->items[i].name;
+            file->bytes = nl_file_bytes(inputs->items[i].path);
+            by_others(estimate, file, &looked, true);
+        }
         estimate->bytes += file->bytes;
         add(&estimate->rows, file->rows);
         add(&estimate->memory, file->memory);
@@ -359,6 +473,12 @@ bool nl_ingest_estimate(struct nl_estimate *estimate, const struct nl_inputs *in
         nl_err_clear(err);
     nl_free(head);
     return done;
+}
+
+bool nl_ingest_estimate(struct nl_estimate *estimate, const struct nl_inputs *inputs,
+                        struct nl_job *job, struct nl_err *err)
+{
+    return estimate_within(estimate, inputs, LOOKED_AT * (double)SAMPLE_BYTES, job, err);
 }
 
 void nl_estimate_release(struct nl_estimate *estimate)
@@ -370,6 +490,7 @@ void nl_estimate_release(struct nl_estimate *estimate)
 /* ---- before loading ---- */
 
 #define WORTH_BYTES ((uint64_t)1 << 20) /* smaller profiles say sooner by being loaded */
+#define WORTH_SHARE 8                   /* of many small files no more than a part is read twice */
 
 bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struct nl_err *err)
 {
@@ -384,7 +505,8 @@ bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struc
     if (job->apart == NL_APART_ALL) /* a size alone decides nothing */
         return true;
     nl_err_clear(&ignored);
-    bool known = nl_ingest_estimate(&estimate, inputs, job, &ignored);
+    double room = fmax((double)WORTH_BYTES, (double)bytes / WORTH_SHARE);
+    bool known = estimate_within(&estimate, inputs, room, job, &ignored);
     bool fits = !known || estimate.memory.low <= (double)job->memory_bytes;
     if (!fits)
         (void)nl_fail(

@@ -7,6 +7,9 @@
  * part is loaded as it would be, and what came of it is multiplied; where the file is not packed, places in its middle
  * tell how dense it is there. A file that is no larger than that part is counted, not estimated.
  *
+ * Of more than eight files eight are looked at, among them one of each ending of a name; the others are as many rows
+ * a byte as those of their ending.
+ *
  * With NL_APART_ALL no part is loaded here, outside the confined process: files are judged by their size.
  *
  * Rows are those of slices, samples, counters, memory, calls, nodes and metrics. Memory is what loading takes at most
@@ -22,7 +25,8 @@ enum nl_estimate_how {
     NL_ESTIMATE_COUNTED,  /* all of it was read */
     NL_ESTIMATE_DATABASE, /* from the numbers of rows of its tables */
     NL_ESTIMATE_SAMPLED,  /* from its first part */
-    NL_ESTIMATE_SIZE      /* from its size alone: a part of it cannot be read */
+    NL_ESTIMATE_SIZE,     /* from its size alone: a part of it cannot be read */
+    NL_ESTIMATE_LIKE      /* from its size and files of its ending that were looked at */
 };
 
 struct nl_amount {
@@ -44,7 +48,7 @@ struct nl_estimate {
     struct nl_arena arena;
 };
 
-/* False with err when a named file cannot be read or is of no format. Archives are not opened: what they hold counts
+/* False with err when a named file that is looked at cannot be read or is of no format. Archives are not opened: what they hold counts
  * as JSON of eight times their size (an unpacked tar: of its size), their format is "archive". Release in any case. */
 NL_MUST_CHECK bool nl_ingest_estimate(struct nl_estimate *estimate, const struct nl_inputs *inputs,
                                       struct nl_job *job, struct nl_err *err);
