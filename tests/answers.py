@@ -277,6 +277,52 @@ def engine(folder):
           "trtexec --exportProfile" in text and "Kineto" not in text, "an engine description says how to get times", text[:400])
 
 
+def model_runs(folder):
+    """Runs of a model: stalls are told apart from slow operators, and time without an operator from both."""
+    def runs(name, length, lead=0, gap=0):
+        events = [{"cat": "Session", "pid": 1, "tid": 1, "dur": 100, "ts": 1, "ph": "X", "name": "model_loading_uri", "args": {}}]
+        now = 1000
+        for number in range(10):
+            start = now
+            now += lead
+            for node, kind in (("conv_a", "Conv"), ("conv_b", "Conv"), ("slice_c", "Slice"), ("gemm_d", "Gemm")):
+                events.append({"cat": "Node", "pid": 1, "tid": 1, "dur": length(number, node), "ts": now, "ph": "X",
+                               "name": node + "_kernel_time",
+                               "args": {"op_name": kind, "provider": "CPUExecutionProvider", "node_index": "1"}})
+                now += length(number, node) + gap
+            for session in ("SequentialExecutor::Execute", "model_run"):
+                events.append({"cat": "Session", "pid": 1, "tid": 1, "dur": now - start, "ts": start, "ph": "X", "name": session,
+                               "args": {}})
+            now += 1
+        path = os.path.join(folder, name + ".json")
+        with open(path, "w") as file:
+            file.write("[\n" + ",\n".join(json.dumps(event) for event in events) + "\n]\n")
+        return path
+
+    def usual(number, node):
+        return {"conv_a": 600, "conv_b": 300, "slice_c": 20, "gemm_d": 80}[node]
+
+    def stalled(number, node):
+        hit = {3: "slice_c", 5: "gemm_d", 7: "conv_b"}.get(number)
+        return usual(number, node) + (4000 if node == hit else 0)
+
+    def answer(path):
+        found = json.loads(run([path], "--format", "json")[1])["result"]["answer"]
+        return found, " ".join([found["sentence"], *found.get("notes", [])])
+
+    found, told = answer(runs("stalls", stalled))
+    check("12.00 ms of it stalls in single calls" in told and "3 calls of 3 operators in 3 runs" in told and
+          "Conv 90 %, Gemm 8.0 %, Slice 2.0 % of 10.00 ms without the stalls" in told and "not slow" in told and
+          found["culprit"] == "stalls in single calls", "stalls are no operator's", found)
+    found, told = answer(runs("slow", lambda number, node: 4000 if node == "slice_c" else usual(number, node)))
+    check("stall" not in told.lower() and found["culprit"] == "Slice", "an operator that is always slow is no stall", found)
+    found, told = answer(runs("cold", lambda number, node: usual(number, node) * (9 if number == 0 else 1)))
+    check("all in the first run: warm-up" in told and "not slow" not in told, "a slow first run is warm-up", found)
+    found, told = answer(runs("handover", usual, lead=3000, gap=100))
+    check("no operator 34.00 ms (77 %)" in told and "30.00 ms before the first operator of a run, 3.000 ms between" in told and
+          found["culprit"] == "time without an operator", "time without an operator is the executor's", found)
+
+
 def sampled(folder, leaf):
     """100 samples of 1 ms as `perf script` prints them, nine of ten in one function."""
     path = os.path.join(folder, leaf + ".perf")
@@ -872,6 +918,7 @@ with tempfile.TemporaryDirectory() as scratch:
     rates(scratch)
     thinned(scratch)
     engine(scratch)
+    model_runs(scratch)
     hot(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))

@@ -28,6 +28,10 @@ nl_judge nl_judge_hang, nl_judge_memory, nl_judge_counters, nl_judge_device, nl_
 /* Of several files: what is to be said first about them, as the first note. */
 void nl_judge_files(struct nl_judged *judged);
 
+/* Of runs of a compiled model on the CPU: ends the sentence that stands in `out`, and adds notes. False, with nothing
+ * written, when no runs were marked or the question is about a window. `span`: length of the profile in ns. */
+bool nl_judge_runs(struct nl_judged *judged, struct nl_buf *out, int64_t span);
+
 /* Whether the question is about a part of the profile: a time, a rank or a device. */
 bool nl_judged_in_window(const struct nl_judged *judged);
 

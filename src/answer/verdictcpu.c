@@ -315,31 +315,16 @@ static void tell_outliers(struct cpu_case *it)
         return;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_tell_number(out, "Outliers: ", (int64_t)slow, "step takes", "steps take");
-    nl_tell_time(out, " more than twice the median of ", (int64_t)median);
+    bool apart = nl_lookup_i64(summary, 0, "apart") > 0;
+    nl_tell_time(out,
+                 apart ? " more than twice the median after warm-up, "
+                       : " more than twice the median of ",
+                 (int64_t)median);
     nl_buf_format(out, "; the slowest, step %lld",
                   (long long)nl_lookup_i64(steps, slowest, "index"));
     nl_tell_time(out, ", takes ", nl_lookup_i64(steps, slowest, "dur_ns"));
     nl_buf_char(out, '.');
     nl_tell_note(it->judged);
-}
-
-static void tell_busy(struct cpu_case *it)
-{
-    struct nl_buf *out = nl_tell_begin(it->judged);
-    put_head(it, out, "CPU-only profile, ");
-    size_t top = top_row(it, it->rows, 0);
-    it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(it->rows, top, "name"));
-    if (!put_node_types(it, out)) {
-        nl_buf_format(out, "; of the self time of %s: ", it->what);
-        for (size_t i = 0; i < 3; i++) {
-            size_t row = top_row(it, it->rows, i);
-            if (row < it->rows->rows)
-                put_row(it, out, i ? ", " : "", row);
-        }
-    }
-    nl_buf_char(out, '.');
-    nl_tell_end(it->judged, &it->judged->verdict->sentence);
-    it->judged->verdict->class = NL_VERDICT_CPU_ONLY;
 }
 
 /* Rows of functions that may hold most of the time with what they call, and how much of it: recursion counts once. */
@@ -382,6 +367,29 @@ static void tell_inclusive(struct cpu_case *it)
     nl_tell_note(it->judged);
 }
 
+/* Also with what functions call, unless runs of a model say all. */
+static void tell_busy(struct cpu_case *it)
+{
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    put_head(it, out, "CPU-only profile, ");
+    if (nl_judge_runs(it->judged, out, it->span))
+        return;
+    size_t top = top_row(it, it->rows, 0);
+    it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(it->rows, top, "name"));
+    if (!put_node_types(it, out)) {
+        nl_buf_format(out, "; of the self time of %s: ", it->what);
+        for (size_t i = 0; i < 3; i++) {
+            size_t row = top_row(it, it->rows, i);
+            if (row < it->rows->rows)
+                put_row(it, out, i ? ", " : "", row);
+        }
+    }
+    nl_buf_char(out, '.');
+    nl_tell_end(it->judged, &it->judged->verdict->sentence);
+    it->judged->verdict->class = NL_VERDICT_CPU_ONLY;
+    tell_inclusive(it);
+}
+
 /* Samples without slices of the program's own, unless nearly all of them are of a thread that does nothing. */
 static bool samples_say_more(const struct cpu_case *it)
 {
@@ -407,7 +415,6 @@ static bool judge_timeline(struct cpu_case *it)
     if (judge_messages(it) || judge_waiting(it) || judge_startup(it))
         return true;
     tell_busy(it);
-    tell_inclusive(it);
     tell_outliers(it);
     return true;
 }
