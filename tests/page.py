@@ -141,6 +141,15 @@ def pages(home):
         faults += same_answer(page, json.loads(told.stdout))
         tally.check("%s: one file, one script, the same answer (%d KiB)" % (name, len(page) >> 10), not faults, "\n".join(faults))
         made[name] = out
+        if name == "ranks" and document(page, "page")["title"] != "sampled_rank-*.json.gz (2 files)":
+            tally.fail("ranks: the title has what the names share", document(page, "page")["title"])
+        if name == "memory":  # thousands of allocations and one annotation: no profile of one event
+            asked = run(["sql", "-q", "--no-cache", "--format", "csv", paths[0], "SELECT count(*), max(ts) - min(ts) FROM memory"], home)
+            rows, span = map(int, asked.stdout.decode().splitlines()[1].split(","))
+            contents = document(page, "page")["contents"]
+            told = run(["info", "-q", "--no-cache"] + paths, home).stdout.decode().splitlines()[0]
+            tally.check("memory: %d memory events, not one event" % rows, contents["count"] == rows > 1000 and contents["span_ns"] >= span > 0 and
+                        told.startswith("%s memory events over " % format(rows, ",")), "%s %s %s" % (contents, span, told))
     return made
 
 
@@ -361,9 +370,14 @@ def compared(home):
             return {}
     run(["report", "@", "--ledger", ledger, "--site", os.path.join(home, "compared")], home)
     made["runs"] = os.path.join(home, "compared", "index.html")
+    many = []  # more candidates than colours, with long names
+    for at in range(10):
+        many.append(os.path.join(home, "candidate_%d_of_a_backend_with_a_long_name_that_no_narrow_page_has_room_for.json.gz" % at))
+        shutil.copyfile(os.path.join(FIXTURES, runs[2 + at % 2] + ".json.gz"), many[-1])
     commands = {"diff": ["diff", a, b], "check": ["check", b, "--baseline", a, "--fail-on", "time.mean > +5%", "--fail-on", "kernels.count > +0"],
                 "rank": ["rank", os.path.join(FIXTURES, runs[2] + ".json.gz"), os.path.join(FIXTURES, runs[3] + ".json.gz")],
-                "trend": ["trend", "step.p50", "--ledger", ledger]}
+                "rank_many": ["rank"] + many, "trend": ["trend", "step.p50", "--ledger", ledger]}
+    titles = {"diff": "made_gpu_train.json.gz → made_gpu_train.json.gz", "check": "Gate: made_gpu_train.json.gz against made_gpu_train.json.gz"}
     for name, words in commands.items():
         out = os.path.join(home, name + ".html")
         done = run(words + ["-q", "-o", out], home)
@@ -374,7 +388,10 @@ def compared(home):
         faults = structure(name, page)
         answer, shown = document(page, "answer"), document(page, "page")
         told = json.loads(run(words + ["-q", "--format", "json"], home).stdout)["result"]
+        told = {key: value[:200] if isinstance(value, list) else value for key, value in told.items()}  # what a page shows of a table
         faults += ["%s differs" % key for key, value in answer["result"].items() if value != told.get(key) and key != "truncated"]
+        if shown["title"] != titles.get(name, shown["title"]):
+            faults.append("called " + shown["title"])
         if name in ("diff", "check"):
             faults += pair_faults(home, answer["result"], shown, trace, a, b)
         tally.check("%s: one file, the same answer%s" % (name, ", and pictures that add up to it" if name in ("diff", "check") else ""),

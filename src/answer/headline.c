@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "answer/contents.h"
 #include "tables/answer.h"
 #include "tables/lookup.h"
 #include "tables/shortname.h"
@@ -222,25 +223,14 @@ static void tell_steps(const struct story *story)
 static void tell_contents(const struct story *story)
 {
     const struct nl_trace *trace = story->trace;
-    const struct {
-        uint32_t rows;
-        const char *one, *many;
-    } kinds[] = {{trace->slice.rows, "slice", "slices"},
-                 {trace->sample.rows, "CPU sample", "CPU samples"},
-                 {trace->call.rows, "function", "functions"},
-                 {trace->node.rows, "node of a model", "nodes of a model"},
-                 {trace->memory.rows, "memory event", "memory events"},
-                 {trace->counter.rows, "counter value", "counter values"}};
-    size_t kind = 0;
-    while (!kinds[kind].rows && kind + 1 < sizeof kinds / sizeof kinds[0])
-        kind++;
-    if (kinds[kind].rows)
-        put_count(story->out, "", kinds[kind].rows, kinds[kind].one, kinds[kind].many);
+    struct nl_contents most = nl_contents_of(trace);
+    if (most.count)
+        put_count(story->out, "", (int64_t)most.count, most.one, most.many);
     else
         nl_buf_text(story->out, "No events");
-    if (trace->last_ts > trace->first_ts)
-        put_ns(story->out, " over ", trace->last_ts - trace->first_ts);
-    else if (kinds[kind].rows)
+    if (most.span_ns)
+        put_ns(story->out, " over ", most.span_ns);
+    else if (most.count)
         nl_buf_text(story->out, " without a timeline");
     const struct {
         uint32_t rows;
@@ -251,7 +241,7 @@ static void tell_contents(const struct story *story)
                   {trace->device.rows, "device", "devices"},
                   {trace->kernel.rows, "kernel", "kernels"}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (others[i].rows || kind == 0) /* that a timeline has no kernels is worth a word */
+        if (others[i].rows || most.slices) /* that a timeline has no kernels is worth a word */
             put_count(story->out, ", ", others[i].rows, others[i].one, others[i].many);
     nl_buf_char(story->out, '.');
 }

@@ -73,6 +73,7 @@ struct nl_profile *nl_profile_new(const struct nl_trace *trace, const struct nl_
     profile->last_ns = trace->last_ts;
     profile->duration_ns = trace->last_ts - trace->first_ts;
     profile->slices = trace->slice.rows;
+    profile->contents = nl_contents_of(trace);
     if (window)
         profile->window = *window;
     if (window && window->has_time) {

@@ -172,7 +172,10 @@ static bool show_page(const struct nl_call *call, struct nl_output *output,
                       const struct nl_diff_input *b, const struct nl_profile *base,
                       const struct nl_profile *changed, struct nl_err *err)
 {
-    struct nl_page page = {.kind = "check", .title = report->title, .command = call->line};
+    const char *title = nl_arena_format(&report->arena, "Gate: %s against %s",
+                                        nl_page_title(changed, &report->arena),
+                                        nl_page_title(base, &report->arena));
+    struct nl_page page = {.kind = "check", .title = title, .command = call->line};
     struct nl_view_options options = {.all = call->settings.all, .base = base};
     const struct nl_trace *traces[] = {a->trace, b->trace};
     nl_report_cut(report, (size_t)call->settings.limit);

@@ -54,7 +54,10 @@ static bool show(const struct nl_call *call, struct nl_output *output, const str
                                       .base = sides[0].profile};
     nl_report_cut(report, (size_t)call->settings.limit);
     if (output->view == &nl_view_html && !call->settings.section) {
-        struct nl_page page = {.kind = "diff", .title = report->title, .command = call->line};
+        const char *title = nl_arena_format(&report->arena, "%s → %s",
+                                            nl_page_title(sides[0].profile, &report->arena),
+                                            nl_page_title(sides[1].profile, &report->arena));
+        struct nl_page page = {.kind = "diff", .title = title, .command = call->line};
         const struct nl_trace *traces[] = {sides[0].captures.input.trace,
                                            sides[1].captures.input.trace};
         return nl_page_diff(output->stream, &page, traces, sides[1].profile, report, &options, err);

@@ -55,22 +55,6 @@ static enum ending ending_of(const char *path)
     return ENDING_OTHER;
 }
 
-/* "trace.json.gz", "8 files": what a page is called. */
-static const char *title_of(const struct nl_profile *profile, struct nl_arena *arena)
-{
-    const struct nl_result *files = profile->files;
-    if (profile->file_count != 1 || !files->rows ||
-        nl_result_cell(files, 0, 0)->type != NL_CELL_TEXT)
-        return nl_arena_format(arena, "%u files", profile->file_count);
-    struct nl_str name = nl_result_cell(files, 0, 0)->text;
-    for (size_t i = name.len; i-- > 0;)
-        if (name.ptr[i] == '/') {
-            name = (struct nl_str){name.ptr + i + 1, name.len - i - 1};
-            break;
-        }
-    return nl_arena_text(arena, name.ptr, name.len);
-}
-
 typedef bool write_function(const struct nl_call *call, const struct nl_input_words *input,
                             const struct nl_trace *trace, struct nl_output *output,
                             struct nl_err *err);
@@ -141,7 +125,8 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     struct nl_profile *profile = nl_profile_new(trace, &options.window);
     char *words = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
     struct nl_page page = {.kind = "analyze",
-                           .title = own_title(added, title_of(profile, &answer->arena), answer),
+                           .title =
+                               own_title(added, nl_page_title(profile, &answer->arena), answer),
                            .command = call->line,
                            .own = added,
                            .input = words,
@@ -247,7 +232,7 @@ static bool write_flame(const struct nl_call *call, const struct nl_input_words 
     nl_arena_init(&arena);
     struct nl_profile *profile = nl_profile_new(trace, &window);
     struct nl_page page = {
-        .kind = "flame", .title = title_of(profile, &arena), .command = call->line};
+        .kind = "flame", .title = nl_page_title(profile, &arena), .command = call->line};
     const char *heading = nl_arena_format(&arena, "%s · %s", source->title, page.title);
     nl_progress_quiet(call->progress);
     bool done = true;

@@ -142,11 +142,11 @@ struct nl_result *diff_verdict_table(const struct diff_doc *doc)
 /* ---- work per time ---- */
 
 #define PACE_LIST(C, P)                                                                            \
-    C(P, base_piece_ns, "A, a piece", NS)                                                          \
-    C(P, new_piece_ns, "B, a piece", NS)                                                           \
+    C(P, base_piece_ns, "A, per operation", NS)                                                    \
+    C(P, new_piece_ns, "B, per operation", NS)                                                     \
     C(P, ratio, "B/A", NUMBER)                                                                     \
-    C(P, base_pieces, "A pieces", NUMBER)                                                          \
-    C(P, new_pieces, "B pieces", NUMBER)                                                           \
+    C(P, base_pieces, "A operations", NUMBER)                                                      \
+    C(P, new_pieces, "B operations", NUMBER)                                                       \
     C(P, base_pieces_per_s, "A, a second", NUMBER)                                                 \
     C(P, new_pieces_per_s, "B, a second", NUMBER)                                                  \
     C(P, same_work, "same work", TEXT)

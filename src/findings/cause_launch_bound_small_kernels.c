@@ -53,6 +53,6 @@ const struct nl_cause nl_cause_launch_bound_small_kernels = {
     .of_gaps = true,
     .evaluate = evaluate,
     .not_this_if =
-        "the queue is full (under 20 % of launches start within 20 us): then small kernels "
+        "the queue is full (under 20 % of launches start within 20 µs): then small kernels "
         "run back to back and cost nothing",
 };

@@ -36,7 +36,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_evidence *evidence = nl_evidence(
         finding, (struct nl_evidence){.metric = "launch_latency_ns",
                                       .says = nl_say(scene,
-                                                     "%s (%s of the time) in gaps of 1 to 30 us "
+                                                     "%s (%s of the time) in gaps of 1 to 30 µs "
                                                      "whose next work had been launched before",
                                                      nl_say_ns(scene, cost),
                                                      nl_say_share(scene, finding->cost_share)),

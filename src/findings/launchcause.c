@@ -86,7 +86,7 @@ void nl_launch_tell_delay(struct nl_scene *scene, struct nl_finding *finding,
                 (struct nl_evidence){
                     .metric = "prompt_start_share",
                     .says = nl_say(scene,
-                                   "%s of launches start on the device within 20 us of the call's "
+                                   "%s of launches start on the device within 20 µs of the call's "
                                    "return: its queue is empty then",
                                    nl_say_share(scene, share)),
                     .threshold = ">= 20 % of launches",
@@ -111,7 +111,7 @@ void nl_launch_tell_small(struct nl_scene *scene, struct nl_finding *finding,
                 (struct nl_evidence){
                     .metric = "small_kernel_share",
                     .says = nl_say(scene,
-                                   "%s of %s kernels take less than 10 us (median %s); a launch "
+                                   "%s of %s kernels take less than 10 µs (median %s); a launch "
                                    "call takes %s",
                                    nl_say_share(scene, share), nl_say_count(scene, facts->kernels),
                                    nl_say_ns(scene, (int64_t)facts->kernel_median_ns),
@@ -129,7 +129,7 @@ void nl_launch_tell_median(struct nl_scene *scene, struct nl_finding *finding,
                              .metric = "kernel_median_ns",
                              .says = nl_say(scene, "the median kernel takes %s",
                                             nl_say_ns(scene, (int64_t)facts->kernel_median_ns)),
-                             .threshold = "< 15 us",
+                             .threshold = "< 15 µs",
                              .query = nl_say(scene, "SELECT median(dur) FROM kernels WHERE %s",
                                              nl_scene_on(scene, "")),
                              .meaning = NL_MEANS_NUMBER,

@@ -266,6 +266,19 @@ static void shorter_release(struct shorter *shorter)
     nl_free(shorter->rows);
 }
 
+static void put_contents(struct nl_json *json, const struct nl_trace *trace)
+{
+    struct nl_contents contents = nl_contents_of(trace);
+    nl_json_key(json, "contents");
+    nl_json_open(json, '{');
+    nl_json_put_u64(json, "count", contents.count, true);
+    nl_json_put_text(json, "what", contents.count == 1 ? contents.one : contents.many);
+    nl_json_key(json, "slices");
+    nl_json_bool(json, contents.slices);
+    nl_json_put_i64(json, "span_ns", contents.span_ns, true);
+    nl_json_close(json, '}');
+}
+
 /* `source` has `sides` places: one profile, two that are compared, or none. */
 static bool put_pictures(FILE *out, const struct nl_page *page, const struct nl_page_source *source,
                          unsigned sides, const struct nl_report *report, const size_t *rows,
@@ -282,6 +295,7 @@ static bool put_pictures(FILE *out, const struct nl_page *page, const struct nl_
     if (sides == 2)
         nl_page_pair(&json, source);
     if (sides == 1) {
+        put_contents(&json, source->trace);
         nl_page_timeline(&json, source);
         nl_page_steps(&json, source);
         nl_page_busy(&json, source);

@@ -22,6 +22,9 @@ struct nl_page {
     const struct nl_template *own; /* what the user adds to it; NULL = nothing */
 };
 
+/* "trace.json.gz", "rank-*.json (8 files)": what a page about the profile is called. */
+const char *nl_page_title(const struct nl_profile *profile, struct nl_arena *arena);
+
 /* The page of a report of plan "analyze", with pictures. */
 NL_MUST_CHECK bool nl_page_report(FILE *out, const struct nl_page *page,
                                   const struct nl_trace *trace, const struct nl_profile *profile,

@@ -16,7 +16,7 @@
     C(rank, NULL, INTEGER)                                                                         \
     C(device, NULL, INTEGER)                                                                       \
     C(class, NULL, TEXT)                                                                           \
-    C(activity, "CPU did", TEXT)                                                                   \
+    C(activity, "CPU activity", TEXT)                                                              \
     C(name, NULL, TEXT)                                                                            \
     C(gaps, NULL, COUNT)                                                                           \
     C(total_ns, "total", NS)                                                                       \

@@ -18,7 +18,7 @@
     C(start_ns, "start", NS)                                                                       \
     C(dur_ns, "length", NS)                                                                        \
     C(class, NULL, TEXT)                                                                           \
-    C(activity, "CPU did", TEXT)                                                                   \
+    C(activity, "CPU activity", TEXT)                                                              \
     C(name, NULL, TEXT)                                                                            \
     C(activity_ns, "for", NS)                                                                      \
     C(before, "work before", TEXT)                                                                 \

@@ -10,7 +10,7 @@
     C(rank, NULL, INTEGER)                                                                         \
     C(device, NULL, INTEGER)                                                                       \
     C(kernels, NULL, COUNT)                                                                        \
-    C(small, "under 10 us", COUNT)                                                                 \
+    C(small, "under 10 µs", COUNT)                                                                 \
     C(small_share, "of kernels", SHARE)                                                            \
     C(small_ns, "their time", NS)                                                                  \
     C(small_time_share, "of time", SHARE)                                                          \
@@ -89,7 +89,7 @@ const struct nl_analysis nl_analysis_small_kernels = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = small_kernels_run,
-    .doc = "Per rank and device: kernels under 10 us, their share of all kernels and of all kernel "
+    .doc = "Per rank and device: kernels under 10 µs, their share of all kernels and of all kernel "
            "time, the median kernel, and kernels shorter than the call that launched them. Small "
            "kernels cost something only where the queue runs empty: see idle and queue.",
 };

@@ -125,11 +125,14 @@ static void put_profile(struct brief *brief)
     add_joined(line, profile->tools, profile->tool_count);
     if (profile->rank_count > 1)
         nl_buf_format(line, " · %zu ranks", profile->rank_count);
-    if (profile->slices)
-        nl_buf_format(line, " · %s event%s", nl_format_count(text, profile->slices),
-                      profile->slices == 1 ? "" : "s");
-    if (profile->duration_ns)
-        nl_buf_format(line, " · %s", nl_format_ns(text, profile->duration_ns));
+    const struct nl_contents *most = &profile->contents;
+    if (most->count)
+        nl_buf_format(line, " · %s %s", nl_format_count(text, most->count),
+                      most->slices       ? most->count == 1 ? "event" : "events"
+                      : most->count == 1 ? most->one
+                                         : most->many);
+    if (most->span_ns)
+        nl_buf_format(line, " · %s", nl_format_ns(text, most->span_ns));
     if (is_cut(profile))
         nl_buf_text(line, " · cut: its end is missing, see `neurolens info`");
     nl_brief_line(brief, DIM, 2);

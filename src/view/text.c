@@ -262,11 +262,12 @@ static void put_profile(struct page *page, const struct nl_profile *profile, con
         nl_buf_format(line, profile->rank_count == 1 ? " · rank %lld" : " · %lld ranks",
                       profile->rank_count == 1 ? (long long)profile->ranks[0]
                                                : (long long)profile->rank_count);
-    if (profile->slices)
-        nl_buf_format(line, profile->slices == 1 ? " · %s slice" : " · %s slices",
-                      nl_format_count(text, profile->slices));
-    if (profile->duration_ns)
-        nl_buf_format(line, " · %s", nl_format_ns(text, profile->duration_ns));
+    const struct nl_contents *most = &profile->contents;
+    if (most->count)
+        nl_buf_format(line, " · %s %s", nl_format_count(text, most->count),
+                      most->count == 1 ? most->one : most->many);
+    if (most->span_ns)
+        nl_buf_format(line, " · %s", nl_format_ns(text, most->span_ns));
     put_wrapped(page, DIM);
     if (profile->window.has_time) {
         nl_buf_format(line, "limited to %s", nl_format_ns(text, profile->window_start_ns));

@@ -5,9 +5,9 @@ import type { Answer, Page, Row, Section } from "./data";
 import { numberOf, rowsOf, textOf } from "./data";
 import { h } from "./dom";
 import { flameView } from "./flame";
-import { ns, number, plain, share } from "./format";
+import { count, ns, number, share } from "./format";
 import type { Part, Series } from "./plots";
-import { inkOf, legend, plot, stack, waterfall } from "./plots";
+import { inkOf, legend, plot, SERIES_INKS, stack, waterfall } from "./plots";
 import type { Block } from "./report";
 import { coverage, findings, tableOf, unitMeaning } from "./report";
 import { labelOf } from "./table";
@@ -225,6 +225,11 @@ function bars(title: string, rows: readonly { name: string; value: number; low: 
   })), rows.map((row) => row.name)));
 }
 
+/** How many times as long, with the digits that matter: 1.41, 46.7, 1,275. */
+function times(ratio: number): string {
+  return ratio >= 100 ? count(ratio) : ratio.toFixed(ratio >= 10 ? 1 : 2);
+}
+
 function rankBars(answer: Answer): HTMLElement | null {
   const rows = rowsOf(answer, "rank").filter((row) => numberOf(row, "time_ns") > 0);
   if (!rows.length) return null;
@@ -232,16 +237,17 @@ function rankBars(answer: Answer): HTMLElement | null {
   return bars(rows.every((row) => numberOf(row, "steps") > 0) ? "Typical step of each candidate" : "Time of each candidate", rows.map((row, at) => {
     const ratio = numberOf(row, "ratio");
     const [low, high] = [numberOf(row, "ratio_low"), numberOf(row, "ratio_high")];
-    const note = !at ? "fastest" : `× ${plain(Number(ratio.toFixed(3)))}${Number.isFinite(low) && Number.isFinite(high) ? ` (${low.toFixed(2)} to ${high.toFixed(2)})` : ""}${textOf(row, "tie") === "yes" ? ", a tie" : ""}`;
+    const note = !at ? "fastest" : `× ${times(ratio)}${Number.isFinite(low) && Number.isFinite(high) ? ` (${times(low)} to ${times(high)})` : ""}${textOf(row, "tie") === "yes" ? ", a tie" : ""}`;
     return { name: textOf(row, "candidate"), value: numberOf(row, "time_ns"), low: low * best, high: high * best, note, ink: inkOf(at) };
   }));
 }
 
 /** Operators in which candidates differ most: a bar for each candidate. */
 function operatorBars(answer: Answer): HTMLElement | null {
-  const candidates = rowsOf(answer, "rank").map((row) => textOf(row, "candidate")).slice(0, 8);
-  const rows = rowsOf(answer, "operators").slice(0, MOST_OPERATORS);
+  const every = rowsOf(answer, "rank").map((row) => textOf(row, "candidate"));
+  const candidates = every.slice(0, SERIES_INKS.length);
   const value = (row: Row, at: number): number => numberOf(row, `time_${at + 1}_ns`);
+  const rows = rowsOf(answer, "operators").filter((row) => candidates.some((_, at) => value(row, at) > 0)).slice(0, MOST_OPERATORS);
   const most = Math.max(0, ...rows.flatMap((row) => candidates.map((_, at) => value(row, at) || 0)));
   if (!rows.length || candidates.length < 2 || !(most > 0)) return null;
   const figure = h("figure", { class: "plot" }, h("figcaption", {}, "Where they differ most, a step of a device"));
@@ -250,9 +256,11 @@ function operatorBars(answer: Answer): HTMLElement | null {
       const bar = h("i", {});
       bar.style.background = inkOf(at);
       bar.style.width = `${((value(row, at) || 0) / most) * 100}%`;
-      return h("span", { class: "grouped-bar" }, h("span", { class: "grouped-track", "aria-hidden": "true" }, bar), h("span", { class: "grouped-value" }, h("span", { class: "offscreen" }, `${candidate}: `), Number.isFinite(value(row, at)) ? ns(value(row, at)) : "–"));
+      const none = !Number.isFinite(value(row, at)); // it has no such operator
+      return h("span", { class: "grouped-bar" }, h("span", { class: "grouped-track", "aria-hidden": "true" }, none ? null : bar), h("span", { class: "grouped-value" }, h("span", { class: "offscreen" }, `${candidate}: `), Number.isFinite(value(row, at)) ? ns(value(row, at)) : "–"));
     })))));
   figure.append(keys(candidates), list);
+  if (every.length > candidates.length) figure.append(h("p", { class: "note" }, `Drawn for the ${candidates.length} fastest of ${every.length} candidates; the table has all.`));
   return figure;
 }
 

@@ -39,6 +39,7 @@ export interface Finding {
   readonly title: string;
   readonly severity: string;
   readonly confidence: number;
+  readonly explained_by: string | null; // a finding above that has most of the same time
   readonly cost_ns: number | null;
   readonly cost_share: number | null;
   readonly saving_ns: readonly (number | null)[];
@@ -182,6 +183,7 @@ export interface Page {
   readonly counters?: readonly CounterSeries[];
   readonly counter_series?: number;
   readonly flames?: readonly Flame[];
+  readonly contents?: { readonly count: number; readonly what: string; readonly slices: boolean; readonly span_ns: number };
   readonly pair?: { readonly a: { readonly dur: readonly number[] }; readonly b: { readonly dur: readonly number[] } };
   readonly own?: Own;
 }

@@ -4,7 +4,7 @@
 //   w s + -  zoom      a d ← →  pan      0  all      f, double click  the selection
 //   . ,  next, previous box      ↑ ↓  box above, below      ] [  along launches      Enter ⇧Enter  next match
 
-import { announce, h, hideTip, onTheme, onWidth, showTip, token } from "./dom";
+import { announce, button, h, hideTip, onTheme, onWidth, showTip, token } from "./dom";
 import { byteTicks, number, ticks } from "./format";
 
 export interface Level {
@@ -44,6 +44,10 @@ interface Spot {
 const ROW = 19;
 const GAP = 7;
 const HEAD = 24;
+const TALL = 620; // the part in sight, at most; then what a canvas, and a sheet of paper, can have
+const MOST_TALL = 8000;
+const PAPER_TALL = 900;
+const PAPER_WIDE = 700; // of A4 and Letter between their margins, in px
 const FLOOR = 10; // least width of the view, in units of the axis
 
 /** What tells lanes apart, where there is room for few words: the number, and what kind of lane it is. */
@@ -108,7 +112,16 @@ export class LanePainter {
     this.scroller.append(this.spacer);
     this.spacer.append(this.canvas, this.overlay, this.labels);
     this.element = h("div", { class: "lanes" }, this.scroller);
-    this.scroller.style.maxHeight = `${Math.min(top + 2, 620)}px`;
+    this.scroller.style.maxHeight = `${Math.min(top + 2, TALL)}px`;
+    if (top > TALL + ROW) this.element.append(this.grower());
+    addEventListener("beforeprint", () => {
+      this.width = Math.min(this.width, PAPER_WIDE);
+      this.grow(PAPER_TALL);
+    });
+    addEventListener("afterprint", () => {
+      this.width = Math.floor(this.scroller.clientWidth);
+      this.size();
+    });
     this.listen();
     onWidth(this.scroller, (width) => {
       this.width = width;
@@ -116,9 +129,25 @@ export class LanePainter {
     });
     onTheme(() => {
       this.patterns = { comm: null, copy: null };
-      this.request();
+      this.repaint();
     });
     this.scroller.addEventListener("scroll", () => this.request());
+  }
+
+  /** What says that there is more than is in sight, and shows it. */
+  private grower(): HTMLElement {
+    const rest = Math.ceil((this.high - TALL) / ROW);
+    const made = button(`Scroll for ${rest} more ${rest === 1 ? "row" : "rows"}, or show all`, () => {
+      this.grow(MOST_TALL);
+      made.remove();
+      this.focus();
+    }, { class: "lanes-more" });
+    return made;
+  }
+
+  private grow(most: number): void {
+    this.scroller.style.maxHeight = `${Math.max(this.scroller.clientHeight, Math.min(this.high + 2, most))}px`;
+    this.size();
   }
 
   get view(): readonly [number, number] {
@@ -230,7 +259,12 @@ export class LanePainter {
       canvas.style.height = `${high}px`;
     }
     this.overlay.style.marginTop = `${-high}px`;
-    this.request();
+    this.repaint(); // at once: a canvas that changed its size is empty, and paper waits for no frame
+  }
+
+  private repaint(): void {
+    this.paint();
+    this.paintOverlay();
   }
 
   private request(): void {
@@ -238,8 +272,7 @@ export class LanePainter {
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      this.paint();
-      this.paintOverlay();
+      this.repaint();
     });
   }
 
@@ -590,11 +623,6 @@ export class LanePainter {
         return true;
       default: return false;
     }
-  }
-
-  /** As a picture of all of it, for paper. */
-  fullHeight(): number {
-    return this.high;
   }
 }
 

@@ -27,7 +27,7 @@ function themeButton(): HTMLElement {
   return made;
 }
 
-function facts(profile: Profile): HTMLElement {
+function facts(profile: Profile, contents?: Page["contents"]): HTMLElement {
   const file = profile.files[0];
   const size = profile.files.reduce((sum, one) => sum + (typeof one["bytes"] === "number" ? one["bytes"] : 0), 0);
   const names = [...new Set(profile.devices.map((device) => textOf(device, "name")).filter(Boolean))];
@@ -37,8 +37,8 @@ function facts(profile: Profile): HTMLElement {
     ["Tool", profile.tools.join(", ")],
     ["Ranks", profile.ranks.length > 1 ? count(profile.ranks.length) : ""],
     ["Devices", names.length ? `${profile.devices.length > 1 ? count(profile.devices.length) + " × " : ""}${names.slice(0, 3).join(", ")}` : ""],
-    ["Duration", profile.duration_ns > 0 ? ns(profile.duration_ns) : ""],
-    ["Events", profile.slices > 0 ? count(profile.slices) : ""],
+    ["Duration", (contents?.span_ns ?? profile.duration_ns) > 0 ? ns(contents?.span_ns ?? profile.duration_ns) : ""],
+    contents && !contents.slices ? [contents.what.replace(/^./, (first) => first.toUpperCase()), count(contents.count)] : ["Events", profile.slices > 0 ? count(profile.slices) : ""],
     ["Size", size > 0 ? bytes(size) : ""],
   ];
   return h("dl", { class: "facts" }, ...list.filter(([, value]) => value).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { title: value }, value))));
@@ -117,11 +117,11 @@ function draw(): void {
     h("div", { class: "top-title", title: page.title }, page.title), themeButton());
   const main = h("main", { id: "content", tabindex: -1 }, h("h1", {}, page.title), front(page), headline(answer), idleShare(answer),
     answer?.base ? h("div", { class: "pair" }, h("div", {}, h("h2", { class: "small" }, "A"), facts(answer.base.profile)), answer.profile ? h("div", {}, h("h2", { class: "small" }, "B"), facts(answer.profile)) : null)
-      : answer?.profile ? facts(answer.profile) : null,
+      : answer?.profile ? facts(answer.profile, page.contents) : null,
     ...blocks.map((block) => h("section", { id: block.id, "aria-labelledby": `h-${block.id}` }, h("h2", { id: `h-${block.id}` }, block.title), ...block.body)),
     h("footer", {}, page.command ? h("div", {}, h("p", {}, "This page was made by"), command(page.command)) : null, h("p", {}, `NeuroLens ${page.version}`)));
   app.replaceWith(h("div", { class: "frame" }, head, blocks.length > 1 ? contents(blocks) : h("div"), main));
-  addEventListener("beforeprint", () => document.querySelectorAll<HTMLDetailsElement>("details.finding, .finding details").forEach((details) => (details.open = true)));
+  addEventListener("beforeprint", () => document.querySelectorAll<HTMLDetailsElement>("details.finding, details.same-time").forEach((details) => (details.open = true)));
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 

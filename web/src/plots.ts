@@ -72,6 +72,7 @@ function rangeOf(values: Iterable<number>, axis: Axis, foot: boolean): [number, 
   least = axis.least ?? least;
   largest = axis.most ?? largest;
   if (!(least <= largest)) return [0, 1];
+  if (foot && least === 0 && largest === 0) return [0, 1];
   if (least === largest) return axis.log ? [least / 2, largest * 2] : [least - Math.abs(least || 1) * 0.1, largest + Math.abs(largest || 1) * 0.1];
   if (axis.log) return [least / (largest / least) ** 0.05, largest * (largest / least) ** 0.05];
   return foot ? [least, largest + (largest - least) * 0.04] : [least, largest];

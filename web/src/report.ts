@@ -27,7 +27,7 @@ const PARTS = [
 const MOST_DEVICES = 32;
 
 /** Tables that a picture or a section of their own shows; the others are listed at the end. */
-const SHOWN = new Set(["breakdown", "kernels", "step_summary", "idle", "idle_causes", "missing"]);
+const SHOWN = new Set(["breakdown", "kernels", "step_summary", "idle", "idle_causes", "memory", "missing"]);
 
 export function reportBlocks(answer: Answer | null, page: Page): Block[] {
   const sections = new Map((page.sections ?? []).map((section) => [section.name, section]));
@@ -37,11 +37,17 @@ export function reportBlocks(answer: Answer | null, page: Page): Block[] {
     if (!hidden.has(id) && body.some((part) => part !== null)) blocks.push({ id, title, body });
   };
   add("findings", "Findings", findings(answer));
+  const moments = page.contents?.slices === false; // allocations or counters, and hardly a slice
+  const inTime = (): void => {
+    add("memory", "Memory", memory(page), tableOf(answer, sections.get("memory"), 8));
+    add("counters", "Counters and telemetry", counters(page));
+  };
   for (const own of page.own?.sections ?? []) {
     const section = sections.get(own.name);
     add(own.name, section?.title ?? own.name, own.text ? h("p", {}, own.text) : null,
       own.draw === "bars" ? bars(answer, section) : null, tableOf(answer, section, own.draw === "bars" ? 5 : 15) ?? h("p", { class: "note" }, "No rows."));
   }
+  if (moments) inTime();
   add("time", "Where the time goes", breakdown(answer), busy(page), account(answer, sections.get("account")));
   add("steps", "Steps", steps(page), rankHeat(page), stepParts(answer), tableOf(answer, sections.get("step_summary"), 8));
   add("idle", "Why devices were idle", idle(answer), tableOf(answer, sections.get("idle_causes"), 10));
@@ -49,8 +55,7 @@ export function reportBlocks(answer: Answer | null, page: Page): Block[] {
   add("flame", "Flame graphs", flames(page));
   add("kernels", "Kernels", tableOf(answer, sections.get("kernels"), 15), distributions(page));
   add("roofline", "Roofline", roofline(answer));
-  add("memory", "Memory", memory(page), tableOf(answer, sections.get("memory"), 8));
-  add("counters", "Counters and telemetry", counters(page));
+  if (!moments) inTime();
   add("tables", "All tables", tables(answer, page.sections ?? []));
   add("coverage", "Coverage", missing(answer), coverage(answer));
   return blocks;
@@ -106,7 +111,11 @@ export function findings(answer: Answer | null): HTMLElement | null {
   if (!Array.isArray(list)) return null;
   if (!list.length) return null;
   const file = fileName(answer);
-  return h("ol", { class: "findings" }, ...(list as Finding[]).map((finding, at) => h("li", {}, card(finding, file, at === 0))));
+  const every = list as Finding[];
+  const [own, same] = [every.filter((one) => !one.explained_by), every.filter((one) => one.explained_by)];
+  const items = (some: readonly Finding[]): HTMLElement => h("ol", { class: "findings" }, ...some.map((finding) => h("li", {}, card(finding, file, finding === every[0], every))));
+  if (!same.length) return items(own);
+  return h("div", {}, items(own), h("details", { class: "same-time" }, h("summary", {}, `${same.length} more ${same.length === 1 ? "finding describes" : "findings describe"} time that those above account for`), items(same)));
 }
 
 function chip(label: string, value: string): HTMLElement {
@@ -114,23 +123,25 @@ function chip(label: string, value: string): HTMLElement {
 }
 
 /** The first is open; of the others the title, what it costs and the first thing to do are in sight. */
-function card(finding: Finding, file: string, open: boolean): HTMLElement {
+function card(finding: Finding, file: string, open: boolean, every: readonly Finding[]): HTMLElement {
   const [low, high] = finding.saving_ns;
   const chips = [
     finding.cost_ns ? chip("costs", `${ns(finding.cost_ns)}${finding.cost_share !== null ? ` (${share(finding.cost_share)})` : ""}`) : null,
-    typeof high === "number" && high > 0 ? chip("saves up to", low !== null && low !== undefined && low > 0 && low < high ? `${ns(low)} to ${ns(high)}` : ns(high)) : null,
+    typeof high === "number" && high > 0 ? chip("saves", low !== null && low !== undefined && low > 0 && low < high ? `${ns(low)} to ${ns(high)}` : `up to ${ns(high)}`) : null,
     chip("confidence", share(finding.confidence)),
     placeChip(finding),
   ];
+  const same = every.find((one) => one.id === finding.explained_by);
   const first = finding.suggestions[0]?.do;
   const queries = finding.evidence.filter((one) => one.query);
   return h("details", { class: `finding ${finding.severity}`, open },
     h("summary", {}, h("span", { class: "finding-head" }, h("span", { class: `badge ${finding.severity}` }, finding.severity), h("h3", {}, finding.title)),
       h("span", { class: "chips" }, ...chips), first ? h("span", { class: "first-step" }, h("b", {}, "First: "), first) : null),
+    same ? h("p", { class: "note" }, `Most of this time is counted in: ${same.title}.`) : null,
     h("h4", {}, "Evidence"),
     h("ul", { class: "evidence" }, ...finding.evidence.map((one) => h("li", {},
       one.says ?? `${one.metric}: ${number(one.value ?? NaN, meaningOf(one.metric))}`,
-      one.threshold ? h("span", { class: "threshold" }, ` threshold ${one.threshold}`) : null,
+      one.threshold ? h("span", { class: "threshold" }, ` threshold ${one.threshold.replace(/>=/g, "≥").replace(/<=/g, "≤")}`) : null,
       one.examples.length ? h("ul", { class: "examples" }, ...one.examples.map((example) =>
         h("li", { title: example.name }, `${example.dur_ns !== null ? ns(example.dur_ns) + " " : ""}at ${ns(example.start_ns)}: `, h("code", {}, elide(example.name))))) : null))),
     h("h4", {}, "What to do"),
@@ -152,6 +163,8 @@ function placeChip(finding: Finding): HTMLElement | null {
 
 function verify(text: string, file: string): HTMLElement | null {
   if (!text) return null;
+  const aside = /\((neurolens [^)]*)\)/.exec(text)?.[1]; // a sentence that names a command in passing
+  if (aside) return h("div", { class: "verify" }, h("span", { class: "verify-label" }, "Check: "), h("span", {}, withFile(text, file)), command(withFile(aside, file)));
   const found = /(neurolens .*?)(?::\s|$)/.exec(text);
   if (!found?.[1]) return h("div", { class: "verify" }, h("span", { class: "verify-label" }, "Check: "), withFile(text, file));
   const rest = text.replace(found[1], "").replace(/^:?\s*/, "");
@@ -284,7 +297,7 @@ function idle(answer: Answer | null): HTMLElement | null {
   const worst = [...devices].map(([place, list]) => ({ place, list, total: list.reduce((sum, row) => sum + (numberOf(row, "total_ns") || 0), 0) })).sort((a, b) => b.total - a.total)[0];
   if (!worst || !(worst.total > 0)) return null;
   const parts = worst.list.filter((row) => numberOf(row, "total_ns") > 0).sort((a, b) => numberOf(b, "total_ns") - numberOf(a, "total_ns"))
-    .map((row) => ({ name: textOf(row, "class").replace(/_/g, " "), value: numberOf(row, "total_ns"), ink: "bad", note: Number.isFinite(numberOf(row, "gaps")) ? `${count(numberOf(row, "gaps"))} gaps` : "" }));
+    .map((row) => ({ name: textOf(row, "class").replace(/_/g, " "), value: numberOf(row, "total_ns"), ink: "bad", note: Number.isFinite(numberOf(row, "gaps")) ? `${count(numberOf(row, "gaps"))} ${numberOf(row, "gaps") === 1 ? "gap" : "gaps"}` : "" }));
   return waterfall(`Idle time of ${worst.place}${devices.size > 1 ? ", the most idle" : ""}, by cause`, parts, "idle in all", "ns");
 }
 
@@ -363,7 +376,8 @@ function roofline(answer: Answer | null): HTMLElement | null {
 // ---- memory, counters ----
 
 function memory(page: Page): HTMLElement | null {
-  const list = page.memory ?? [];
+  // What a snapshot saw at one moment is no curve: the table has it.
+  const list = (page.memory ?? []).filter((one) => one.t.some((at) => at !== one.t[0]));
   if (!list.length) return null;
   const groups = new Map<string, Series[]>();
   for (const one of list) {
@@ -420,12 +434,22 @@ function missing(answer: Answer | null): HTMLElement | null {
     h("strong", {}, textOf(row, "missing")), textOf(row, "answers") ? ` would answer: ${textOf(row, "answers")}.` : "", textOf(row, "record") ? " Record it with " : "", textOf(row, "record") ? h("code", {}, textOf(row, "record")) : null))));
 }
 
+/** Causes that were not judged, by reason, the commonest first; which they are opens on request. */
+function unjudged(rows: readonly Row[]): HTMLElement {
+  const reasons = new Map<string, number>();
+  for (const row of rows) reasons.set(textOf(row, "reason"), (reasons.get(textOf(row, "reason")) ?? 0) + 1);
+  const most = [...reasons].sort((a, b) => b[1] - a[1]);
+  const told = most.slice(0, 3).map(([reason, times]) => (most.length > 1 ? `${reason} (${count(times)})` : reason)).join("; ");
+  return h("details", { class: "unjudged" }, h("summary", {}, `${count(rows.length)} ${rows.length === 1 ? "cause" : "causes"} could not be judged`, h("span", { class: "rows" }, `${told}${most.length > 3 ? "; …" : ""}`)),
+    table({ caption: "Causes that could not be judged", rows, first: 10, columns: ["cause", "reason", "record"].map((name) => ({ name, head: null, meaning: null })) }));
+}
+
 export function coverage(answer: Answer | null): HTMLElement | null {
   const rows = answer?.coverage?.items ?? [];
   const abstained = (answer?.result["abstained"] as Row[] | undefined) ?? [];
   const parts: HTMLElement[] = [];
   if (Array.isArray(answer?.result["findings"]) && !answer.result["findings"].length) parts.push(h("p", { class: "note" }, "No cause that could be judged passed its thresholds."));
-  if (abstained.length) parts.push(h("h3", {}, "Causes that could not be judged"), table({ caption: "Causes that could not be judged", rows: abstained, first: 10, columns: ["cause", "reason", "record"].map((name) => ({ name, head: null, meaning: null })) }));
+  if (abstained.length) parts.push(unjudged(abstained));
   if (rows.length) parts.push(h("h3", {}, "How the files were read"), table({ caption: "Coverage", rows, first: 12, columns: ["item", "count", "detail", "file"].map((name) => ({ name, head: null, meaning: name === "count" ? "count" : null })) }));
   return parts.length ? h("div", {}, ...parts) : h("p", { class: "note" }, "Nothing was left out, cut or repaired while reading.");
 }

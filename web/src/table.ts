@@ -64,8 +64,12 @@ function isNumeric(column: Column, rows: readonly Row[]): boolean {
   return false;
 }
 
+/** PyTorch's numbers of kinds of devices (c10/core/DeviceType.h), as far as allocations have them. */
+const DEVICE_TYPES: readonly (readonly [number, string])[] = [[0, "CPU"], [1, "CUDA"], [6, "HIP"], [9, "XLA"], [12, "XPU"], [13, "MPS"], [15, "HPU"], [19, "MTIA"]];
+
 function cellText(value: Cell | undefined, meaning: string | null): string {
   if (value === null || value === undefined) return "–";
+  if (meaning === "device type") return DEVICE_TYPES.find(([one]) => one === value)?.[1] ?? String(value);
   if (typeof value === "number") return number(value, meaning);
   const text = String(value);
   if (/^[0-9a-f]{32}$/.test(text)) return text.slice(0, 8); // an id: as `ls` writes it
@@ -77,6 +81,7 @@ const UNITS: { readonly [unit: string]: string } = { ns: "ns", bytes: "bytes", B
 
 /** Where a row has its unit in a column, its values are written with it. */
 function meaningIn(row: Row, column: Column): string | null {
+  if (column.name === "device_type") return "device type";
   const unit = row["unit"];
   const known = MEASURED.has(column.name) && typeof unit === "string" ? UNITS[unit] : undefined;
   return known ?? column.meaning ?? meaningOf(column.name);
@@ -138,7 +143,7 @@ export function table(options: TableOptions): HTMLElement {
       const value = row[column.name];
       const written = column.name === "unit" && typeof value === "string" && value in UNITS && columns.some((other) => MEASURED.has(other.name));
       const text = written ? "" : cellText(value, meaningIn(row, column)); // the unit stands with the values
-      const cell = h("td", { class: numeric[index] ? "number" : "text" });
+      const cell = h("td", { class: numeric[index] ? "number" : column.meaning === "id" ? "text id" : text.length <= 20 ? "text short" : "text" });
       if (largest[index] && typeof value === "number" && value >= 0.002) {
         const bar = h("span", { class: "cell-bar", "aria-hidden": "true" });
         bar.style.width = `${Math.max(0, Math.min(1, value)) * 100}%`;
@@ -214,6 +219,6 @@ export function table(options: TableOptions): HTMLElement {
   return h("div", { class: "table" }, tools,
     h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": options.caption },
       h("table", {}, h("caption", { class: "offscreen" }, options.caption), h("thead", {}, h("tr", {}, ...heads)), body)),
-    columns.length > PRINTED ? h("p", { class: "note on-paper" }, `${columns.length - PRINTED} further columns are not printed; the page has them.`) : null,
+    columns.length > PRINTED ? h("p", { class: "note on-paper" }, `${columns.length - PRINTED} more ${columns.length - PRINTED === 1 ? "column is" : "columns are"} on the page.`) : null,
     more);
 }

@@ -38,7 +38,18 @@ function decode(timeline: Timeline): { slices: Slices; lanes: LaneLayout[] } {
     }
     return { label: labelOf(lane), group: groupOf(lane), levels: squeeze(levels, slices) };
   });
-  return { slices, lanes };
+  return { slices, lanes: together(lanes, slices) };
+}
+
+/** Lanes of one process stand together, in the order in which processes come first. */
+function together(lanes: readonly LaneLayout[], slices: Slices): LaneLayout[] {
+  const first = new Map<string, number>();
+  lanes.forEach((lane, at) => first.set(lane.group, first.get(lane.group) ?? at));
+  const order = lanes.map((_, at) => at).sort((a, b) => (first.get(lanes[a]?.group ?? "") ?? 0) - (first.get(lanes[b]?.group ?? "") ?? 0) || a - b);
+  const place = new Uint16Array(lanes.length);
+  order.forEach((from, to) => (place[from] = to));
+  for (let id = 0; id < slices.lane.length; id++) slices.lane[id] = place[slices.lane[id] ?? 0] ?? 0;
+  return order.flatMap((at) => lanes[at] ?? []);
 }
 
 /** Depths without slices take no room: a lane whose outer ranges lie outside the window begins at its first. */

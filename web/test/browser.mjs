@@ -33,7 +33,7 @@ async function open(path, options) {
 for (const [name, path] of Object.entries(pages)) {
   const bad = [];
   const sizes = [[400, "light"], [768, "dark"], [1280, "light"], [2560, "dark"]];
-  for (const [width, colorScheme] of ["diff", "check", "rank", "trend", "runs"].includes(name) ? [[400, "dark"], [1280, "light"]] : sizes) {
+  for (const [width, colorScheme] of ["diff", "check", "rank", "rank_many", "trend", "runs"].includes(name) ? [[400, "dark"], [1280, "light"]] : sizes) {
     const { context, page, faults } = await open(path, { viewport: { width, height: 900 }, colorScheme });
     // Closed sections draw when they are opened.
     await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
@@ -144,6 +144,20 @@ if (pages.kineto) {
   const pdf = await page.pdf({ format: "A4", printBackground: true });
   const keys = await timeline.locator(".legend span").allTextContents();
   say("timeline: its colours are explained", keys.includes("compute kernel") && keys.includes("operator") && keys.includes("API call"), keys.join(" | "));
+  await page.emulateMedia({ media: "print" });
+  const paper = await page.evaluate(() => {
+    dispatchEvent(new Event("beforeprint"));
+    return [...document.querySelectorAll(".lanes")].filter((one) => one.getClientRects().length).map((one) => {
+      const [canvas, overlay] = one.querySelectorAll("canvas");
+      const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      const seen = new Set();
+      for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 200) seen.add(`${data[at]},${data[at + 1]},${data[at + 2]}`);
+      return { wide: canvas.width / devicePixelRatio, colours: seen.size, over: getComputedStyle(overlay).display };
+    });
+  });
+  say("on paper timelines and flame graphs are drawn, as wide as a sheet, with nothing above them",
+    paper.length >= 2 && paper.every((one) => one.wide <= 700 && one.colours > 10 && one.over === "none"), JSON.stringify(paper));
+  await page.emulateMedia({ media: "screen" });
   say("prints to PDF", pdf.length > 50000 && pdf.subarray(0, 4).toString() === "%PDF", pdf.length);
   await context.close();
 }
@@ -180,6 +194,16 @@ if (pages.trend && pages.rank) {
   say("trend: values have their unit", values.length > 1 && values.every((text) => /[µmn]?s$/.test(text)), values.join(" "));
   say("trend: a point for each run", dots > 1 && dots === rows, `${dots} points, ${rows} rows, ${upright} changes`);
   await context.close();
+  const ten = await open(pages.rank_many, {});
+  const drawn = await ten.page.locator(".grouped li").first().locator(".grouped-bar").count();
+  const note = await ten.page.locator("#t-operators figure .note").textContent();
+  say("rank: of more candidates than colours the fastest are drawn, and it says so", drawn === 9 && /9 fastest of 10/.test(note ?? ""), `${drawn} ${note}`);
+  const over = await ten.page.evaluate(() => [...document.querySelectorAll(".ranked li")].filter((one) => {
+    const [note, track] = [one.querySelector(".ranked-note"), one.querySelector(".ranked-track")].map((part) => part.getBoundingClientRect());
+    return note.left + one.querySelector(".ranked-note").scrollWidth > track.left;
+  }).length);
+  say("rank: no ratio runs into its bar", over === 0, over);
+  await ten.context.close();
   const other = await open(pages.rank, {});
   const names = await other.page.locator(".ranked .ranked-name").allTextContents();
   const bars = await other.page.locator(".grouped li").first().locator(".grouped-bar").count();
