@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "account/accountmake.h"
+#include "account/devicesteps.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "timeline/feeder.h"
@@ -339,7 +340,7 @@ struct nl_account *nl_account_finish(struct nl_account_maker *maker,
 struct nl_account *nl_account_new(const struct nl_trace *trace, const struct nl_window *window)
 {
     struct nl_found_steps steps;
-    nl_steps_find(trace, &steps);
+    nl_steps_find_run(trace, &steps);
     struct nl_account_maker *maker = nl_account_begin(trace, window, &steps);
     nl_idle_free(nl_idle_new_into(trace, window, nl_account_sink(maker)));
     struct nl_owners owners;

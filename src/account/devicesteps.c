@@ -2,8 +2,6 @@
  * one search by the time of the launch finds the step's first work and the one before it. */
 #include "account/devicesteps.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/search.h"
 #include "timeline/worksweep.h"
@@ -111,16 +109,22 @@ bool nl_steps_move(const struct nl_trace *trace, int64_t rank, struct nl_found_s
     return any;
 }
 
-bool nl_steps_as_run(const struct nl_trace *trace, const struct nl_found_steps *found,
-                     const struct nl_step_group *group, struct nl_found_step *steps)
+void nl_steps_as_run(const struct nl_trace *trace, struct nl_found_steps *found)
 {
-    if (group->count)
-        memcpy(steps, found->items + group->first, group->count * sizeof *steps);
-    if (group->method == NL_STEPS_LAUNCHES ||
-        !nl_steps_move(trace, group->rank, steps, group->count))
-        return false;
-    for (size_t i = 0; i < group->count; i++)
-        steps[i].phase = NL_STEP_STEADY;
-    nl_steps_set_phases(steps, group->count);
-    return true;
+    for (size_t g = 0; g < found->group_count; g++) {
+        const struct nl_step_group *group = &found->groups[g];
+        struct nl_found_step *steps = found->items + group->first;
+        if (group->method == NL_STEPS_LAUNCHES || group->on_device ||
+            !nl_steps_move(trace, group->rank, steps, group->count))
+            continue;
+        for (size_t i = 0; i < group->count; i++)
+            steps[i].phase = NL_STEP_STEADY;
+        nl_steps_set_phases(steps, group->count);
+    }
+}
+
+void nl_steps_find_run(const struct nl_trace *trace, struct nl_found_steps *found)
+{
+    nl_steps_find(trace, found);
+    nl_steps_as_run(trace, found);
 }

@@ -14,10 +14,14 @@
 bool nl_steps_move(const struct nl_trace *trace, int64_t rank, struct nl_found_step *steps,
                    size_t count);
 
-/* Writes the steps of a group, of which `found` are all, as the devices ran them to `steps`, which has room for
- * group->count. Where any was moved their phases are judged again: what stepfind took for warm-up by its length on
- * the CPU may be a CPU that fills a queue first. Periods of launches stay as they are. False when nothing was moved. */
-bool nl_steps_as_run(const struct nl_trace *trace, const struct nl_found_steps *found,
-                     const struct nl_step_group *group, struct nl_found_step *steps);
+/* nl_steps_find, and the steps moved to where the devices ran them: the steps that everything takes that tells, sums
+ * or compares lengths of steps. Where any of a rank was moved the phases of its steps are judged again: what stepfind
+ * took for warm-up by its length on the CPU may be a CPU that fills a queue first. Periods of launches and steps that the device's own
+ * lanes mark stay as they are.
+ * marked_start and marked_end keep the marks. */
+void nl_steps_find_run(const struct nl_trace *trace, struct nl_found_steps *found);
+
+/* The same of steps that were found. */
+void nl_steps_as_run(const struct nl_trace *trace, struct nl_found_steps *found);
 
 #endif

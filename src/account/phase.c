@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "account/devicesteps.h"
 #include "account/startup.h"
 #include "base/mem.h"
 #include "base/search.h"
@@ -168,19 +167,16 @@ static bool stand_for(int64_t end, const struct nl_startup *span)
 }
 
 /* False when the rank has no steps that stand for its work. */
-static bool cut_by_any_steps(struct nl_phases *phases, const struct nl_trace *trace,
-                             const struct nl_startup *span)
+static bool cut_by_any_steps(struct nl_phases *phases, const struct nl_startup *span)
 {
     const struct nl_step_group *group = steps_of(phases->steps, span->rank);
     if (!group)
         return false;
-    struct nl_found_step *steps = nl_alloc((group->count + 1) * sizeof *steps);
-    (void)nl_steps_as_run(trace, phases->steps, group, steps);
-    bool use = stand_for(steps[group->count - 1].end, span);
-    if (use)
-        cut_by_steps(phases, group, steps);
-    nl_free(steps);
-    return use;
+    const struct nl_found_step *steps = phases->steps->items + group->first;
+    if (!stand_for(steps[group->count - 1].end, span))
+        return false;
+    cut_by_steps(phases, group, steps);
+    return true;
 }
 
 void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
@@ -190,7 +186,7 @@ void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
     struct nl_startup *spans = nl_startups(trace, &count);
     *phases = (struct nl_phases){.steps = steps};
     for (size_t i = 0; i < count; i++)
-        if (!cut_by_any_steps(phases, trace, &spans[i]))
+        if (!cut_by_any_steps(phases, &spans[i]))
             cut_by_work(phases, &spans[i]);
     nl_free(spans);
 }

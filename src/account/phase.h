@@ -1,6 +1,6 @@
 /*
  * phase — which part of a run a moment belongs to, per rank: start-up, warm-up, steady, tail, or a single
- * step unlike the others. Built from the steps (timeline/stepfind.h) where there are some:
+ * step unlike the others. Built from the steps (account/devicesteps.h) where there are some:
  *
  *   startup   before the first step
  *   warmup    steps at the beginning that stepfind calls warm-up or compile
@@ -8,7 +8,7 @@
  *   outlier   a later step that compiles or takes unusually long, and a long pause between two steps
  *   tail      after the last step
  *
- * Steps after which more than half of the device work's span comes are not used. Steps are taken as the devices ran them (account/devicesteps.h), not as the CPU queued them. Without steps
+ * Steps after which more than half of the device work's span comes are not used. Without steps
  * account/startup.h says when start-up is over, and tail begins where the rank's device work ends. A rank
  * without device work is then steady throughout.
  *
@@ -44,7 +44,7 @@ struct nl_phases {
 /* "startup", "warmup", "steady", "tail", "outlier". */
 const char *nl_phase_name(enum nl_phase phase);
 
-/* Borrows both. */
+/* Borrows both. `steps` are those that the devices ran (account/devicesteps.h), not those that the CPU queued. */
 void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
                     const struct nl_found_steps *steps);
 void nl_phases_release(struct nl_phases *phases);

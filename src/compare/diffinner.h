@@ -14,10 +14,6 @@ const struct diff_device *diff_device_of_rank(const struct diff_side *side, int6
 /* diff_sides_allow of any number of sides, so that all are measured in one way. */
 bool diff_all_allow(struct diff_side *const *sides, size_t count, enum diff_unit unit);
 
-/* Whether one of diff_steps counts in the window; by where it was marked. */
-bool diff_step_counts(const struct diff_side *side, const struct nl_step_group *group,
-                      const struct nl_found_step *step);
-
 /* Steps of its own instead of those that are marked: of one capture. */
 void diff_drop_own_steps(struct diff_side *side);
 bool diff_has_steady(const struct diff_side *side, const struct nl_step_group *group);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "compare/diffwork.h"
+#include "tables/steptime.h"
 
 void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
                     const struct nl_window *window)
@@ -25,13 +26,7 @@ void diff_drop_own_steps(struct diff_side *side)
 {
     if (side->has_own)
         nl_steps_release(&side->own);
-    side->has_own = side->as_run = false;
-}
-
-bool diff_step_counts(const struct diff_side *side, const struct nl_step_group *group,
-                      const struct nl_found_step *step)
-{
-    return side->as_run || nl_step_in_window(group, step, &side->window);
+    side->has_own = false;
 }
 
 struct diff_side *diff_captures(struct diff_side *side)
@@ -109,11 +104,6 @@ static void add_span(struct diff_side *side, struct diff_device *device, int64_t
     device->spans++;
 }
 
-size_t diff_whole_steps(const struct nl_step_group *group)
-{
-    return group->count - (group->method == NL_STEPS_LAUNCHES && group->count > 1);
-}
-
 /* The steady steps of the device's rank that begin in the window. */
 static void add_steps(struct diff_side *side, struct diff_device *device)
 {
@@ -123,9 +113,9 @@ static void add_steps(struct diff_side *side, struct diff_device *device)
         if (group->rank != device->rank)
             continue;
         side->method = group->method;
-        for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
+        for (size_t i = group->first; i < group->first + group->count; i++) {
             const struct nl_found_step *step = &found->items[i];
-            if (diff_step_counts(side, group, step) && step->phase == NL_STEP_STEADY)
+            if (nl_step_in_window(group, step, &side->window) && step->phase == NL_STEP_STEADY)
                 add_span(side, device, step->start, step->end, step->index);
         }
     }
@@ -138,7 +128,7 @@ static void count_apart(struct diff_side *side)
     for (size_t g = 0; g < found->group_count; g++)
         for (size_t i = 0; i < found->groups[g].count; i++) {
             const struct nl_found_step *step = &found->items[found->groups[g].first + i];
-            if (!diff_step_counts(side, &found->groups[g], step))
+            if (!nl_step_in_window(&found->groups[g], step, &side->window))
                 continue;
             side->warm_up += step->phase == NL_STEP_WARM_UP;
             side->compile += step->phase == NL_STEP_COMPILE;
@@ -214,10 +204,10 @@ static void find_ranks(struct diff_side *side)
 bool diff_has_steady(const struct diff_side *side, const struct nl_step_group *group)
 {
     const struct nl_found_steps *found = diff_steps(side);
-    for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
+    for (size_t i = group->first; i < group->first + group->count; i++) {
         const struct nl_found_step *step = &found->items[i];
         if (step->phase == NL_STEP_STEADY && step->end > step->start &&
-            diff_step_counts(side, group, step))
+            nl_step_in_window(group, step, &side->window))
             return true;
     }
     return false;

@@ -140,8 +140,7 @@ struct diff_side {
     enum nl_step_method method; /* how the steps were found */
     struct nl_found_steps own;  /* instead of the marked ones: see diff_steps */
     bool has_own;
-    bool as_run;            /* `own` are steps as the devices ran them, those of the window alone */
-    enum nl_kind host_kind; /* of unit host */
+    enum nl_kind host_kind;      /* of unit host */
     struct nl_str weight, event; /* of unit functions: unit of its numbers, and what was sampled */
     struct nl_result *functions; /* of units layers and functions: the analysis they come from */
     struct nl_idle *idle;        /* of units step and wall */
@@ -188,10 +187,8 @@ void diff_parts_own(struct diff_parts *parts, struct diff_side *side);
 /* What other programs took, as a share of the time with it; NaN not known. */
 double diff_kept_share(const struct diff_side *side);
 
-/* The steps that are looked at: as marked; of unit step as the devices ran them (account/devicesteps.h), as the
- * account has them; found by launches though they are marked, where another side has no marks. Of a group, how many from the first are known to be whole: a period of
- * launches ends where the next begins, the last one only with the last work. */
+/* The steps that are looked at: the memo's, or found by launches though they are marked, where another side has no
+ * marks. */
 const struct nl_found_steps *diff_steps(const struct diff_side *side);
-size_t diff_whole_steps(const struct nl_step_group *group);
 
 #endif

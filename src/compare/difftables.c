@@ -402,15 +402,15 @@ static void put_apart(struct nl_result *result, const struct diff_side *side, co
         const struct nl_step_group *group = &found->groups[g];
         for (size_t i = 0; i < group->count; i++) {
             const struct nl_found_step *step = &found->items[group->first + i];
-            bool whole = i < diff_whole_steps(group);
-            if (!diff_step_counts(side, group, step) || (whole && step->phase == NL_STEP_STEADY))
+            if (!nl_step_in_window(group, step, &side->window) || step->phase == NL_STEP_STEADY)
                 continue;
             struct nl_cell *cells = nl_result_row(result);
             cells[APART_side] = nl_answer_static(letter);
             cells[APART_rank] = nl_cell_i64(group->rank);
             cells[APART_step] = nl_cell_i64(step->index);
-            cells[APART_why] = nl_answer_static(whole ? nl_step_phase_text(step->phase)
-                                                      : "its end was not recorded");
+            cells[APART_why] =
+                nl_answer_static(step->phase == NL_STEP_LAST ? "its end was not recorded"
+                                                             : nl_step_phase_text(step->phase));
             cells[APART_dur_ns] = nl_cell_i64(step->end - step->start);
         }
     }

@@ -1,8 +1,5 @@
 /* By what two sides can be compared: every capture of both must have it. */
-#include "account/devicesteps.h"
-#include "base/mem.h"
 #include "compare/diffinner.h"
-#include "tables/steptime.h"
 
 bool diff_has_steady_steps(const struct diff_side *side)
 {
@@ -55,40 +52,6 @@ static void find_by_launches(struct diff_side *side)
     side->has_own = true;
 }
 
-/* Copies the steps of the window as the devices ran them; whether any was moved. */
-static bool copy_as_run(struct diff_side *side, const struct nl_found_steps *found)
-{
-    struct nl_found_steps *own = &side->own;
-    struct nl_found_step *steps = nl_alloc((found->count + 1) * sizeof *steps);
-    bool moved = false;
-    for (size_t g = 0; g < found->group_count; g++) {
-        const struct nl_step_group *marked = &found->groups[g];
-        struct nl_step_group group = *marked;
-        moved = nl_steps_as_run(side->trace, found, marked, steps) || moved;
-        group.first = own->count;
-        for (size_t i = 0; i < marked->count; i++)
-            if (nl_step_in_window(marked, &found->items[marked->first + i], &side->window)) {
-                nl_grow(&own->items, &own->cap, own->count + 1);
-                own->items[own->count++] = steps[i];
-            }
-        group.count = own->count - group.first;
-        nl_grow(&own->groups, &own->group_cap, own->group_count + 1);
-        own->groups[own->group_count++] = group;
-    }
-    nl_free(steps);
-    return moved;
-}
-
-static void find_as_run(struct diff_side *side)
-{
-    if (side->has_own)
-        return;
-    side->has_own = side->as_run = true;
-    side->own = (struct nl_found_steps){0};
-    if (!copy_as_run(side, nl_memo_steps(side->memo)))
-        diff_drop_own_steps(side);
-}
-
 /* All captures of all sides, in one list. */
 struct all {
     struct diff_side *const *sides;
@@ -129,20 +92,16 @@ static bool all_have_device_steps(const struct all *all)
 }
 
 /* A step that a program marks and the period of its launches are not the same time: where one capture
- * has no marks, launches are looked at in all. Marks are the CPU's; a device that is behind runs the step later, and
- * it is the device's time that is compared. */
+ * has no marks, launches are looked at in all. */
 static bool all_have_steps(const struct all *all)
 {
     if (!all_have_device_steps(all))
         return false;
     size_t launches = count_by_launches(all);
-    if (launches == all->count)
+    if (!launches || launches == all->count)
         return true;
     for (size_t i = 0; i < all->count; i++)
-        if (launches)
-            find_by_launches(capture_at(all, i));
-        else
-            find_as_run(capture_at(all, i));
+        find_by_launches(capture_at(all, i));
     if (all_have_device_steps(all))
         return true;
     for (size_t i = 0; i < all->count; i++)

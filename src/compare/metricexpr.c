@@ -161,9 +161,15 @@ static bool is_one_of(const char *word, const char *const *words)
 /* Units say what it is, and for the rest there are two lists. */
 static bool find_document(struct nl_metric *metric, const char *word)
 {
-    static const char *const good_shares[] = {
-        "compute_share", "gpu_busy_share", "comm_overlap_share", "mfu",
-        "hfu",           "operator_mfu",   "roof_share",         NULL};
+    static const char *const good_shares[] = {"compute_share",
+                                              "step_compute_share",
+                                              "gpu_busy_share",
+                                              "comm_overlap_share",
+                                              "mfu",
+                                              "hfu",
+                                              "operator_mfu",
+                                              "roof_share",
+                                              NULL};
     static const char *const exact[] = {"kernels", "FLOP", NULL};
     for (size_t i = 0; i < DOCUMENTS; i++) {
         const char *unit = documents[i].unit;

@@ -14,8 +14,10 @@
 #include "compare/shift.h"
 #include "rundoc/rundoc.h"
 #include "tables/lookup.h"
+#include "tables/steptime.h"
 
 #define DOCUMENT_MOST ((size_t)1 << 28)
+#define MEMORY_PEAK   11   /* of metricnames.def */
 #define TABLE_SE      0.01 /* of one row's statistics, besides how captures differ */
 
 static struct nl_metric_value unknown(const char *missing)
@@ -56,7 +58,7 @@ static struct marks marks_of(const struct diff_side *capture)
 static uint32_t thread_of(const struct marks *marks, const struct nl_trace *trace,
                           const struct nl_found_step *step)
 {
-    uint64_t key = nl_sort_key(step->start);
+    uint64_t key = nl_sort_key(step->marked_start);
     uint32_t low = NL_FIRST(i, 0, marks->count, marks->order[i].key >= key);
     for (; low < marks->count && marks->order[low].key == key; low++) {
         uint32_t row = marks->order[low].row, lane = trace->step.lane[row];
@@ -66,47 +68,31 @@ static uint32_t thread_of(const struct marks *marks, const struct nl_trace *trac
     return NL_NULL_ROW;
 }
 
+struct measured {
+    const struct diff_side *capture;
+    struct marks marks;
+};
+
 /* Without what other programs took of it, where a diff leaves that out, too. */
-static double step_length(const struct diff_side *capture, const struct marks *marks,
-                          const struct nl_found_step *step)
+static double step_length(const void *context, const struct nl_found_step *step)
 {
+    const struct measured *measured = context;
+    const struct diff_side *capture = measured->capture;
     int64_t length = step->end - step->start;
-    if (marks->count)
-        length -= nl_preempt_in(capture->preempt, thread_of(marks, capture->trace, step),
-                                step->start, step->end);
+    if (measured->marks.count)
+        length -= nl_preempt_in(capture->preempt, thread_of(&measured->marks, capture->trace, step),
+                                step->marked_start, step->marked_end);
     return length > 0 ? (double)length : 1;
 }
 
-/* Whole lengths of the steady steps, whatever is compared; of several ranks the mean of the n-th steps. */
+/* Whole lengths of the steady steps, whatever is compared. */
 static double *step_lengths(const struct diff_side *capture, size_t *count)
 {
-    const struct nl_found_steps *found = diff_steps(capture);
-    size_t most = 0;
-    for (size_t g = 0; g < found->group_count; g++)
-        most = found->groups[g].count > most ? found->groups[g].count : most;
-    double *sums = nl_zalloc((most + 1) * sizeof *sums);
-    size_t *ranks = nl_zalloc((most + 1) * sizeof *ranks);
-    struct marks marks = marks_of(capture);
-    for (size_t g = 0; g < found->group_count; g++) {
-        const struct nl_step_group *group = &found->groups[g];
-        size_t n = 0;
-        for (size_t i = group->first; i < group->first + diff_whole_steps(group); i++) {
-            const struct nl_found_step *step = &found->items[i];
-            if (step->phase != NL_STEP_STEADY || step->end <= step->start ||
-                !diff_step_counts(capture, group, step))
-                continue;
-            sums[n] += step_length(capture, &marks, step);
-            ranks[n++]++;
-        }
-    }
-    *count = 0;
-    while (*count < most && ranks[*count]) {
-        sums[*count] /= (double)ranks[*count];
-        ++*count;
-    }
-    nl_free(marks.order);
-    nl_free(ranks);
-    return sums;
+    struct measured measured = {capture, marks_of(capture)};
+    double *lengths =
+        nl_step_lengths(diff_steps(capture), &capture->window, step_length, &measured, count);
+    nl_free(measured.marks.order);
+    return lengths;
 }
 
 /* Interpolated linearly at p (n - 1), as everywhere. */
@@ -271,6 +257,14 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
                          : known(number, 0);
 }
 
+/* As everywhere, of the whole capture; where no accelerator's allocator told, the most that any record says. */
+static struct nl_metric_value peak_value(const struct nl_metric *metric, struct diff_side *capture)
+{
+    const struct nl_metric document = {.column = "peak_memory_bytes"};
+    struct nl_metric_value peak = document_value(&document, capture, NULL);
+    return isnan(peak.value) ? count_value(metric, capture) : peak;
+}
+
 /* ---- tables ---- */
 
 /* The first column of texts is a row's name. */
@@ -361,7 +355,9 @@ struct nl_metric_value nl_metric_of(const struct nl_metric *metric, struct diff_
     case NL_METRIC_LATENCY: return step_value(metric, capture);
     case NL_METRIC_TIME: return time_value(metric, capture);
     case NL_METRIC_GROUP: return group_value(metric, capture);
-    case NL_METRIC_COUNT: return count_value(metric, capture);
+    case NL_METRIC_COUNT:
+        return metric->which == MEMORY_PEAK ? peak_value(metric, capture)
+                                            : count_value(metric, capture);
     case NL_METRIC_DOCUMENT: return document_value(metric, capture, input);
     case NL_METRIC_TABLE: return table_value(metric, capture);
     }

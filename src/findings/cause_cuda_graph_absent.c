@@ -26,7 +26,8 @@ static size_t find_steps(const struct nl_scene *scene, struct step_hash *steps)
     size_t count = 0;
     for (size_t i = 0; i < scene->steps; i++)
         if (scene->found[i].phase == NL_STEP_STEADY)
-            steps[count++] = (struct step_hash){scene->found[i].start, scene->found[i].end, 0, 0};
+            steps[count++] =
+                (struct step_hash){scene->found[i].marked_start, scene->found[i].marked_end, 0, 0};
     return count;
 }
 

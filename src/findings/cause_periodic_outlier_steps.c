@@ -68,11 +68,11 @@ struct extra {
     int64_t inside, outside; /* time of a name in the outliers, in the other steps */
 };
 
-/* The step that a moment lies in; steps are in order of time. */
+/* The step that a moment of the CPU lies in; steps are in order of time. */
 static const struct nl_found_step *step_at(const struct nl_scene *scene, int64_t ts)
 {
-    size_t after = NL_FIRST(i, (size_t)0, scene->steps, scene->found[i].start > ts);
-    return after && scene->found[after - 1].end > ts ? &scene->found[after - 1] : NULL;
+    size_t after = NL_FIRST(i, (size_t)0, scene->steps, scene->found[i].marked_start > ts);
+    return after && scene->found[after - 1].marked_end > ts ? &scene->found[after - 1] : NULL;
 }
 
 static void add_up(const struct nl_scene *scene, uint32_t thread, int64_t median,
@@ -87,7 +87,7 @@ static void add_up(const struct nl_scene *scene, uint32_t thread, int64_t median
         for (uint32_t row = trace->lane.first[lane]; row < end; row++) {
             const struct nl_found_step *step = step_at(scene, trace->slice.ts[row]);
             if (!step || !is_later(step) || self[row] <= 0 ||
-                trace->slice.dur[row] > step->end - step->start - 1)
+                trace->slice.dur[row] > step->marked_end - step->marked_start - 1)
                 continue;
             struct extra *it = &extras[trace->slice.name[row]];
             nl_sum_add(is_outlier(step, median) ? &it->inside : &it->outside, self[row]);

@@ -120,7 +120,8 @@ void nl_scene_find_steps(struct nl_scene *scene, const struct nl_found_steps *fo
         scene->group = group;
         for (size_t j = 0; j < group->count; j++) {
             const struct nl_found_step *step = &found->items[group->first + j];
-            if (window->has_time && (step->start < window->start || step->start >= window->end))
+            if (window->has_time &&
+                (step->marked_start < window->start || step->marked_start >= window->end))
                 continue;
             if (!scene->steps++) {
                 scene->found = step;

@@ -26,7 +26,7 @@ void fp_excluded_init(struct fp_excluded *excluded, const struct nl_found_steps 
                 continue;
             nl_grow(&excluded->spans, &excluded->cap, excluded->count + 1);
             excluded->spans[excluded->count++] =
-                (struct fp_span){group->rank, step[i].start, step[i].end};
+                (struct fp_span){group->rank, step[i].marked_start, step[i].marked_end};
         }
         if (excluded->count - before > excluded->steps)
             excluded->steps = excluded->count - before;

@@ -24,11 +24,10 @@ static const struct {
              {"run.duration", "timeline.duration_ns"},
              {"kernels.count", "metrics.kernels_per_step"},
              {"memory.peak", "metrics.peak_memory_bytes"},
-             {"copies.bytes", "metrics.copied_bytes"},
-             {"compute.share", "metrics.compute_share"},
-             {"exposed_comm.share", "metrics.exposed_comm_share"},
-             {"exposed_copy.share", "metrics.exposed_copy_share"},
-             {"idle.share", "metrics.idle_share"},
+             {"compute.share", "metrics.step_compute_share"},
+             {"exposed_comm.share", "metrics.step_exposed_comm_share"},
+             {"exposed_copy.share", "metrics.step_exposed_copy_share"},
+             {"idle.share", "metrics.step_idle_share"},
              {"gpu_busy.share", "metrics.gpu_busy_share"},
              {"comm_overlap.share", "metrics.comm_overlap_share"},
              {"mfu", "metrics.mfu"}};
@@ -36,6 +35,7 @@ static const struct {
 struct number {
     int64_t run;
     double value;
+    int64_t rank; /* of a step; else 0 */
 };
 
 struct numbers {
@@ -58,7 +58,8 @@ static bool take(struct numbers *numbers, struct nl_ledger *ledger, sqlite3_stmt
             continue;
         nl_grow(&numbers->items, &numbers->cap, numbers->count + 1);
         numbers->items[numbers->count++] =
-            (struct number){sqlite3_column_int64(rows, 0), sqlite3_column_double(rows, 1)};
+            (struct number){sqlite3_column_int64(rows, 0), sqlite3_column_double(rows, 1),
+                            sqlite3_column_int64(rows, 2)};
     }
     return ok;
 }
@@ -69,24 +70,45 @@ static int ascending(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* The steps of one run, rank after rank: a step of several ranks is the mean of their n-th steps, as in rules of
+ * check (nl_step_lengths). Writes their lengths to `values`, which has room for all; `ranks` is as long and zeroed. */
+static size_t join_ranks(const struct number *steps, size_t count, double *values, uint32_t *ranks)
+{
+    size_t most = 0;
+    for (size_t i = 0, n = 0; i < count; i++, n++) {
+        if (i && steps[i].rank != steps[i - 1].rank)
+            n = 0;
+        values[n] = ranks[n] ? values[n] + steps[i].value : steps[i].value;
+        ranks[n]++;
+        most = n + 1 > most ? n + 1 : most;
+    }
+    for (size_t n = 0; n < most; n++) {
+        values[n] /= ranks[n];
+        ranks[n] = 0;
+    }
+    return most;
+}
+
 /* Rows of one run each, in order, become its quantile. */
 static void to_quantiles(struct numbers *numbers, double share)
 {
     double *values = nl_alloc((numbers->count + 1) * sizeof *values);
+    uint32_t *ranks = nl_zalloc((numbers->count + 1) * sizeof *ranks);
     size_t kept = 0;
     for (size_t i = 0, next; i < numbers->count; i = next) {
-        size_t n = 0;
         for (next = i; next < numbers->count && numbers->items[next].run == numbers->items[i].run;)
-            values[n++] = numbers->items[next++].value;
+            next++;
+        size_t n = join_ranks(numbers->items + i, next - i, values, ranks);
         qsort(values, n, sizeof *values, ascending);
         double rank = share * (double)(n - 1);
         size_t low = (size_t)rank;
         double value = low + 1 < n
                            ? values[low] + (rank - (double)low) * (values[low + 1] - values[low])
                            : values[low];
-        numbers->items[kept++] = (struct number){numbers->items[i].run, value};
+        numbers->items[kept++] = (struct number){numbers->items[i].run, value, 0};
     }
     numbers->count = kept;
+    nl_free(ranks);
     nl_free(values);
 }
 
@@ -105,12 +127,13 @@ static bool step_values(struct nl_ledger *ledger, const char *metric, struct nl_
     if (!*known)
         return true;
     series->meaning = NL_MEANS_NS;
-    bool done = take(numbers, ledger,
-                     nl_ledgerdb_ask(ledger, err,
-                                     "SELECT run, dur_ns FROM steps WHERE phase = 'steady' "
-                                     "ORDER BY run",
-                                     ""),
-                     err);
+    bool done =
+        take(numbers, ledger,
+             nl_ledgerdb_ask(ledger, err,
+                             "SELECT run, dur_ns, rank FROM steps WHERE phase = 'steady' AND "
+                             "dur_ns > 0 ORDER BY run, ordinal",
+                             ""),
+             err);
     if (done)
         to_quantiles(numbers, share);
     return done;

@@ -115,7 +115,7 @@ static struct run_stats step_stats(const struct run_parts *parts, const struct n
     size_t count = 0;
     for (size_t i = group->first; i < group->first + group->count; i++) {
         const struct nl_found_step *step = &parts->steps.items[i];
-        if (!steady || step->phase == NL_STEP_STEADY)
+        if (!steady || nl_step_is_steady(step))
             lengths[count++] = step->end - step->start;
     }
     nl_sort_i64(lengths, count);

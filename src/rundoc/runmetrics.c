@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "tables/lookup.h"
+#include "tables/steptime.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "rundoc/runparts.h"
@@ -131,28 +132,24 @@ static bool in_steady_step(const struct run_parts *parts, const struct nl_step_g
     return step->start <= ts && step->phase == NL_STEP_STEADY;
 }
 
-static size_t steady_steps(const struct run_parts *parts, const struct nl_step_group *group,
-                           double *total)
+static size_t steady_steps(const struct run_parts *parts, const struct nl_step_group *group)
 {
     size_t count = 0;
     for (size_t i = group->first; i < group->first + group->count; i++)
-        if (parts->steps.items[i].phase == NL_STEP_STEADY) {
-            *total += (double)(parts->steps.items[i].end - parts->steps.items[i].start);
-            count++;
-        }
+        count += nl_step_is_steady(&parts->steps.items[i]);
     return count;
 }
 
 static struct metric metric_kernels_per_step(const struct run_parts *parts)
 {
     const struct nl_trace *trace = parts->trace;
-    double kernels = 0, ignored = 0;
+    double kernels = 0;
     size_t steps = 0;
     if (!trace->kernel.rows)
         return unknown("kernels");
     for (size_t g = 0; g < parts->steps.group_count; g++) {
         const struct nl_step_group *group = &parts->steps.groups[g];
-        steps += steady_steps(parts, group, &ignored);
+        steps += steady_steps(parts, group);
         for (uint32_t row = 0; row < trace->kernel.rows; row++) {
             uint32_t slice = trace->kernel.slice[row];
             if (slice != NL_NULL_ROW && nl_slice_rank(trace, slice) == group->rank)
@@ -162,26 +159,51 @@ static struct metric metric_kernels_per_step(const struct run_parts *parts)
     return steps ? known(kernels / (double)steps) : unknown("steady steps");
 }
 
+/* Of several ranks a step is the mean of their n-th steps, as in rules of check. */
 static struct metric metric_mean_step_ns(const struct run_parts *parts)
 {
-    double total = 0;
-    size_t count = 0;
-    for (size_t g = 0; g < parts->steps.group_count; g++)
-        count += steady_steps(parts, &parts->steps.groups[g], &total);
-    return count ? known(total / (double)count) : unknown("steady steps");
+    const struct nl_window everything = {0};
+    size_t count;
+    double sum = 0;
+    double *lengths = nl_step_lengths(&parts->steps, &everything, NULL, NULL, &count);
+    for (size_t i = 0; i < count; i++)
+        sum += lengths[i];
+    nl_free(lengths);
+    return count ? known(sum / (double)count) : unknown("steady steps");
 }
 
 static struct metric metric_steps_per_s(const struct run_parts *parts)
 {
-    double means = 0;
-    size_t ranks = 0;
-    for (size_t g = 0; g < parts->steps.group_count; g++) {
-        double total = 0;
-        size_t count = steady_steps(parts, &parts->steps.groups[g], &total);
-        means += count ? total / (double)count : 0;
-        ranks += count > 0;
-    }
-    return means > 0 ? known((double)ranks * 1e9 / means) : unknown("steady steps");
+    struct metric mean = metric_mean_step_ns(parts);
+    return mean.value > 0 ? known(1e9 / mean.value) : unknown("steady steps");
+}
+
+static struct metric step_share(const struct run_parts *parts, enum nl_step_part part)
+{
+    double all = parts->step_parts[NL_PART_WALL];
+    if (all > 0 && starts_are_unknown(parts))
+        return unknown(NO_STARTS);
+    return all > 0 ? known(parts->step_parts[part] / all) : unknown("steady steps of devices");
+}
+
+static struct metric metric_step_compute_share(const struct run_parts *parts)
+{
+    return step_share(parts, NL_PART_COMPUTE);
+}
+
+static struct metric metric_step_exposed_comm_share(const struct run_parts *parts)
+{
+    return step_share(parts, NL_PART_COMM);
+}
+
+static struct metric metric_step_exposed_copy_share(const struct run_parts *parts)
+{
+    return step_share(parts, NL_PART_COPY);
+}
+
+static struct metric metric_step_idle_share(const struct run_parts *parts)
+{
+    return step_share(parts, NL_PART_IDLE);
 }
 
 static struct metric metric_samples_per_s(const struct run_parts *parts)

@@ -12,6 +12,7 @@
 
 #include "tables/analyze.h"
 #include "base/json.h"
+#include "tables/steptime.h"
 #include "timeline/stepfind.h"
 #include "rundoc/docschema.h"
 #include "rundoc/rundoc.h"
@@ -37,6 +38,7 @@ struct run_parts {
     struct nl_device_breakdown *devices;
     size_t device_count;
     struct nl_found_steps steps;
+    double step_parts[NL_STEP_PARTS]; /* ns over all devices and steady steps; 0 without */
     struct run_work work;
     const struct nl_findings *findings; /* NULL: the document has none */
     const struct nl_runprint *print;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tables/analyze.h"
+#include "account/devicesteps.h"
 #include "base/mem.h"
 #include "rundoc/doccheck.h"
 #include "rundoc/runparts.h"
@@ -267,6 +268,18 @@ static bool judge(struct run_parts *parts, struct nl_err *err)
     return parts->findings && parts->print;
 }
 
+static void sum_step_parts(struct run_parts *parts)
+{
+    const struct nl_window everything = {0};
+    struct nl_step_times times;
+    nl_step_times_init(&times, parts->trace, &everything, &parts->steps);
+    for (size_t i = 0; i < times.count; i++)
+        for (size_t part = 0; part < NL_STEP_PARTS && nl_step_is_steady(times.items[i].step);
+             part++)
+            parts->step_parts[part] += (double)times.items[i].parts[part];
+    nl_step_times_release(&times);
+}
+
 /* What several parts need. */
 static bool prepare(struct run_parts *parts, struct nl_err *err)
 {
@@ -274,7 +287,8 @@ static bool prepare(struct run_parts *parts, struct nl_err *err)
     doc_schema_open(&parts->schema);
     run_facts_init(&parts->facts);
     parts->devices = nl_time_breakdown(parts->trace, &everything.window, &parts->device_count);
-    nl_steps_find(parts->trace, &parts->steps);
+    nl_steps_find_run(parts->trace, &parts->steps);
+    sum_step_parts(parts);
     run_work_find(&parts->work, parts->trace);
     run_choose_events(parts);
     run_facts_find(&parts->facts, &parts->schema, parts->trace, parts->device_count);

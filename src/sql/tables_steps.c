@@ -1,6 +1,7 @@
 /* The table function detected_steps: iterations however they are known (stepfind.h). */
 #include <string.h>
 
+#include "account/devicesteps.h"
 #include "base/mem.h"
 #include "timeline/stepfind.h"
 #include "sql/tablecells.h"
@@ -27,6 +28,7 @@ static bool open_steps(struct nl_tf_call *call, sqlite3_value **args)
         return false;
     struct nl_found_steps *found = nl_alloc(sizeof *found);
     nl_steps_find_by(call->db->trace, methods, found);
+    nl_steps_as_run(call->db->trace, found);
     call->state = found;
     call->rows = found->count;
     return true;
@@ -61,7 +63,9 @@ static void step_column(const struct nl_tf_call *call, size_t row, int column,
     case 5: nl_show_text(context, nl_step_phase_text(step->phase)); break;
     case 6: nl_show_text(context, nl_step_method_text(group->method)); break;
     case 7: nl_show_real(context, group->confidence); break;
-    default: nl_show_text(context, group->pattern); break;
+    case 8: nl_show_text(context, group->pattern); break;
+    case 9: nl_show_int(context, step->marked_start - call->db->origin); break;
+    default: nl_show_int(context, step->marked_end - step->marked_start); break;
     }
 }
 
@@ -69,20 +73,24 @@ const struct nl_table_function nl_tf_detected_steps = {
     .name = "detected_steps",
     .signature = "detected_steps(only_method)",
     .doc = "Iterations per rank, however they are known: as marked (table steps), else from ranges "
-           "whose text stands for an iteration, else from the launch sequence that repeats. "
-           "Warm-up and compile steps are in it with their phase. docs/steps.md has the rules.",
+           "whose text stands for an iteration, else from the launch sequence that repeats. ts and "
+           "dur are where the devices ran them. Warm-up and compile steps are in it with their "
+           "phase. docs/steps.md has the rules.",
     .example = "SELECT rank, avg(dur) FROM detected_steps WHERE phase = 'steady' GROUP BY rank",
     .columns =
         (const struct nl_tf_column[]){
             {"rank", "INTEGER", "rank, NULL where not known"},
             {"index", "INTEGER", "number as marked; else 0, 1, …"},
-            {"ts", "INTEGER NS", "start"},
+            {"ts", "INTEGER NS", "start, where the devices ran the step"},
             {"dur", "INTEGER NS", "length"},
             {"name", "TEXT", "name of the mark, or of the kernel it begins with"},
-            {"phase", "TEXT", "steady, warm-up or compile"},
+            {"phase", "TEXT",
+             "steady, warm-up, compile or last (of launches: ends with its last kernel)"},
             {"method", "TEXT", "marked, ranges or launches"},
             {"confidence", "REAL", "how sure that these are the iterations, 0 to 1"},
             {"pattern", "TEXT", "what the texts of the ranges have in common"},
+            {"marked_ts", "INTEGER NS", "start as the CPU marked it"},
+            {"marked_dur", "INTEGER NS", "length as the CPU marked it"},
             {0}},
     .arguments =
         (const struct nl_tf_column[]){{"only_method", "TEXT", "look in this way only"}, {0}},

@@ -1,6 +1,7 @@
 /* op_work and roofline: opwork.h and roofline.h as tables. */
 #include <stdio.h>
 
+#include "account/devicesteps.h"
 #include "base/mem.h"
 #include "work/roofline.h"
 #include "sql/tablecells.h"
@@ -22,7 +23,7 @@ static void find_roofs(struct works *state, const struct nl_owners *owners,
     nl_rangetree_init(&layers, trace, modules ? NL_KIND_LAYER : NL_KIND_NVTX);
     uint32_t *layer_of =
         modules ? nl_owners_layer(owners, &layers, ops, owner_of) : nl_owners_find(owners, &layers);
-    nl_steps_find(trace, &state->steps);
+    nl_steps_find_run(trace, &state->steps);
     nl_work_places_init(&places, &state->works, &layers, layer_of, &state->steps);
     nl_roofs_init(&state->roofs, &state->works, state->peaks, &places, NL_ROOF_TARGET);
     nl_work_places_release(&places);

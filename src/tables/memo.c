@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "account/devicesteps.h"
 #include "base/mem.h"
 #include "tables/scope.h"
 #include "timeline/attribution.h"
@@ -159,7 +160,7 @@ const struct nl_device_breakdown *nl_memo_breakdown(struct nl_memo *memo, size_t
 const struct nl_found_steps *nl_memo_steps(struct nl_memo *memo)
 {
     if (begin(&memo->steps_once))
-        nl_steps_find(memo->trace, &memo->steps);
+        nl_steps_find_run(memo->trace, &memo->steps);
     finish(&memo->steps_once);
     return &memo->steps;
 }

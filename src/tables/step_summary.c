@@ -1,12 +1,16 @@
 /*
  * step_summary — length of the steady iterations, per rank: the distribution in one row.
  */
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "tables/answer.h"
 #include "tables/memo.h"
 #include "tables/steptime.h"
+#include "base/mem.h"
 #include "base/sort.h"
+#include "base/units.h"
 
 #define COLUMNS(C)                                                                                 \
     C(rank, NULL, INTEGER)                                                                         \
@@ -49,6 +53,31 @@ static void step_summary_add_row(struct nl_result *result, const struct nl_step_
     cells[AT_stddev_ns] = nl_cell_f64(stats.stddev_ns);
 }
 
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* What check and trend call step.p50. */
+static void note_all_ranks(struct nl_result *result, const struct nl_found_steps *found,
+                           const struct nl_window *window)
+{
+    size_t count;
+    char text[NL_UNIT_TEXT];
+    double *lengths = nl_step_lengths(found, window, NULL, NULL, &count);
+    if (count) {
+        qsort(lengths, count, sizeof *lengths, by_value);
+        int64_t p50 = llround((lengths[(count - 1) / 2] + lengths[count / 2]) / 2);
+        result->note = nl_arena_format(
+            &result->arena,
+            "%s; p50 of all ranks, a step being the mean of their n-th: %s (%" PRId64
+            " ns, %zu steps)",
+            result->note, nl_format_ns(text, p50), p50, count);
+    }
+    nl_free(lengths);
+}
+
 static struct nl_result *step_summary_run(const struct nl_trace *trace,
                                           const struct nl_analyze_options *options,
                                           struct nl_job *job, struct nl_err *err)
@@ -66,7 +95,7 @@ static struct nl_result *step_summary_run(const struct nl_trace *trace,
             const struct nl_found_step *step = &found->items[i];
             if (!nl_step_in_window(group, step, &options->window))
                 continue;
-            if (step->phase == NL_STEP_STEADY)
+            if (nl_step_is_steady(step))
                 values[count++] = step->end - step->start;
             else
                 apart++;
@@ -75,6 +104,8 @@ static struct nl_result *step_summary_run(const struct nl_trace *trace,
             step_summary_add_row(result, group, values, count, apart);
     }
     nl_step_note(result, found);
+    if (result->rows > 1)
+        note_all_ranks(result, found, &options->window);
     nl_free(values);
     return result;
 }
@@ -84,6 +115,8 @@ const struct nl_analysis nl_analysis_step_summary = {
     .key = "step_summary",
     .title = "Length of the steps",
     .run = step_summary_run,
-    .doc = "Per rank: number of steady iterations and the distribution of their lengths, how many "
-           "were excluded as warm-up or compile, how they are known (steps) and how sure that is.",
+    .doc =
+        "Per rank: number of steady iterations and the distribution of their lengths, how many "
+        "were excluded (warm-up, compile, last), how they are known (steps) and how sure that is. "
+        "Of several ranks the note has the typical step of all: step.p50 of check and trend.",
 };

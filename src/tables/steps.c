@@ -1,6 +1,6 @@
 /*
  * steps — the iterations of each rank in order of time: as the program marked them, else as they
- * were found (timeline/stepfind.h), with the phase of each.
+ * were found (timeline/stepfind.h), moved to where the devices ran them (account/devicesteps.h), with the phase of each.
  */
 #include "tables/answer.h"
 #include "tables/memo.h"
@@ -14,7 +14,9 @@
     C(dur_ns, "length", NS)                                                                        \
     C(phase, NULL, TEXT)                                                                           \
     C(method, NULL, TEXT)                                                                          \
-    C(confidence, NULL, NUMBER)
+    C(confidence, NULL, NUMBER)                                                                    \
+    C(marked_start_ns, "marked at", NS)                                                            \
+    C(marked_dur_ns, "marked length", NS)
 NL_COLUMNS(COLUMNS);
 
 static void steps_add_row(struct nl_result *result, const struct nl_trace *trace,
@@ -29,6 +31,8 @@ static void steps_add_row(struct nl_result *result, const struct nl_trace *trace
     cells[AT_phase] = nl_answer_static(nl_step_phase_text(step->phase));
     cells[AT_method] = nl_answer_static(nl_step_method_text(group->method));
     cells[AT_confidence] = nl_cell_f64(group->confidence);
+    cells[AT_marked_start_ns] = nl_cell_i64(step->marked_start - trace->first_ts);
+    cells[AT_marked_dur_ns] = nl_cell_i64(step->marked_end - step->marked_start);
 }
 
 static struct nl_result *steps_run(const struct nl_trace *trace,
@@ -54,7 +58,9 @@ const struct nl_analysis nl_analysis_steps = {
     .key = "steps",
     .title = "Steps",
     .run = steps_run,
-    .doc = "Every iteration: rank, number, start, length and phase (steady, warm-up, compile), how "
-           "it is known (marked by the program, ranges whose text stands for an iteration, or the "
-           "launch sequence that repeats) and how sure that is.",
+    .doc =
+        "Every iteration: rank, number, start and length where the devices ran it, phase (steady, "
+        "warm-up, compile, last), how it is known (marked by the program, ranges whose text "
+        "stands for an iteration, or the launch sequence that repeats), how sure that is, and "
+        "start and length as the CPU marked it.",
 };

@@ -12,7 +12,8 @@ bool nl_step_in_window(const struct nl_step_group *group, const struct nl_found_
 {
     if (window->has_rank && group->rank != window->rank)
         return false;
-    return !window->has_time || (step->start >= window->start && step->start < window->end);
+    return !window->has_time ||
+           (step->marked_start >= window->start && step->marked_start < window->end);
 }
 
 /* Busy time of one device, disjoint: compute, then what communication and copies add to it. */
@@ -24,6 +25,15 @@ struct lanes {
     struct nl_work_lane *items;
     size_t count;
 };
+
+/* Lanes of annotations alone make no device that could be idle. */
+static bool has_work(const struct lanes *lanes, uint32_t device)
+{
+    for (size_t i = 0; i < lanes->count && device != NL_NULL_ROW; i++)
+        if (lanes->items[i].device == device)
+            return true;
+    return false;
+}
 
 static void busy_init(struct busy *busy, const struct nl_trace *trace, const struct lanes *lanes,
                       uint32_t device)
@@ -107,7 +117,7 @@ void nl_step_times_init(struct nl_step_times *times, const struct nl_trace *trac
     nl_places_init(&places, trace);
     lanes.count = nl_work_lanes(trace, NULL, &lanes.items);
     for (size_t i = 0; times->found->count && i < places.count; i++)
-        if (places.items[i].device != NL_NULL_ROW)
+        if (has_work(&lanes, places.items[i].device))
             measure_place(times, &cap, trace, &lanes, &places.items[i], window);
     nl_free(lanes.items);
     nl_places_release(&places);
@@ -117,6 +127,34 @@ void nl_step_times_release(struct nl_step_times *times)
 {
     nl_free(times->items);
     times->items = NULL;
+}
+
+double *nl_step_lengths(const struct nl_found_steps *found, const struct nl_window *window,
+                        nl_step_length length, const void *context, size_t *count)
+{
+    size_t most = 0;
+    for (size_t g = 0; g < found->group_count; g++)
+        most = found->groups[g].count > most ? found->groups[g].count : most;
+    double *sums = nl_zalloc((most + 1) * sizeof *sums);
+    size_t *ranks = nl_zalloc((most + 1) * sizeof *ranks);
+    for (size_t g = 0; g < found->group_count; g++) {
+        const struct nl_step_group *group = &found->groups[g];
+        size_t n = 0;
+        for (size_t i = group->first; i < group->first + group->count; i++) {
+            const struct nl_found_step *step = &found->items[i];
+            if (!nl_step_is_steady(step) || !nl_step_in_window(group, step, window))
+                continue;
+            sums[n] += length ? length(context, step) : (double)(step->end - step->start);
+            ranks[n++]++;
+        }
+    }
+    *count = 0;
+    while (*count < most && ranks[*count]) {
+        sums[*count] /= (double)ranks[*count];
+        ++*count;
+    }
+    nl_free(ranks);
+    return sums;
 }
 
 void nl_step_note(struct nl_result *result, const struct nl_found_steps *found)
@@ -137,8 +175,9 @@ void nl_step_note(struct nl_result *result, const struct nl_found_steps *found)
     for (size_t i = 0; i < found->count; i++)
         apart += found->items[i].phase != NL_STEP_STEADY;
     result->note = nl_arena_format(
-        &result->arena,
-        "steps: %s%s%s%s, confidence %.2f; %zu of %zu excluded as warm-up or compile",
+        &result->arena, "steps: %s%s%s%s, confidence %.2f; %zu of %zu excluded as %s",
         how[least->method], least->pattern ? " (\"" : "", least->pattern ? least->pattern : "",
-        least->pattern ? "\")" : "", least->confidence, apart, found->count);
+        least->pattern ? "\")" : "", least->confidence, apart, found->count,
+        least->method == NL_STEPS_LAUNCHES ? "warm-up, compile or the last, whose end is not known"
+                                           : "warm-up or compile");
 }

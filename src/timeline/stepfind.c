@@ -32,7 +32,7 @@ const char *nl_step_method_text(enum nl_step_method method)
 
 const char *nl_step_phase_text(enum nl_step_phase phase)
 {
-    static const char *const text[] = {"steady", "warm-up", "compile"};
+    static const char *const text[] = {"steady", "warm-up", "compile", "last"};
     return text[phase];
 }
 
@@ -80,6 +80,8 @@ static bool find_marked(const struct nl_trace *trace, int64_t rank, struct nl_fo
             continue;
         if (!group)
             group = add_group(found, rank, NL_STEPS_MARKED, MARKED_CONFIDENCE);
+        group->on_device =
+            table->lane[row] != NL_NULL_ROW && trace->lane.device[table->lane[row]] != NL_NULL_ROW;
         add_step(found, group,
                  (struct nl_found_step){.index = table->index[row],
                                         .start = table->ts[row],
@@ -368,6 +370,19 @@ static void find_of_rank(const struct nl_trace *trace, const struct nl_step_rang
         find_launches(trace, rank, found);
 }
 
+/* Phases, and the marks. Where the last period of launches would have ended is not known, unless it is the only one. */
+static void settle(struct nl_found_steps *found, const struct nl_step_group *group)
+{
+    struct nl_found_step *steps = found->items + group->first;
+    nl_steps_set_phases(steps, group->count);
+    for (size_t i = 0; i < group->count; i++) {
+        steps[i].marked_start = steps[i].start;
+        steps[i].marked_end = steps[i].end;
+    }
+    if (group->method == NL_STEPS_LAUNCHES && group->count > 1)
+        steps[group->count - 1].phase = NL_STEP_LAST;
+}
+
 void nl_steps_find(const struct nl_trace *trace, struct nl_found_steps *found)
 {
     nl_steps_find_by(trace, (1u << NL_STEP_METHODS) - 1, found);
@@ -387,7 +402,7 @@ void nl_steps_find_by(const struct nl_trace *trace, unsigned methods, struct nl_
     if (found->count)
         count_loads(trace, found);
     for (size_t i = 0; i < found->group_count; i++)
-        nl_steps_set_phases(found->items + found->groups[i].first, found->groups[i].count);
+        settle(found, &found->groups[i]);
 }
 
 void nl_steps_release(struct nl_found_steps *found)

@@ -9,6 +9,9 @@
  * The first of them that answers is taken. Steps of a rank are in order of time and do not
  * overlap. Warm-up and compile steps are recognised and stay in the list with their phase. The table
  * step itself is not changed.
+ *
+ * Marks are the CPU's. Where the devices ran the steps says account/devicesteps.h; only who looks for the
+ * marks themselves takes them from here.
  */
 #ifndef NL_STEPFIND_H
 #define NL_STEPFIND_H
@@ -20,14 +23,16 @@ enum nl_step_method { NL_STEPS_MARKED, NL_STEPS_RANGES, NL_STEPS_LAUNCHES, NL_ST
 enum nl_step_phase {
     NL_STEP_STEADY,
     NL_STEP_WARM_UP, /* at the beginning and of unusual length, or unlike the others */
-    NL_STEP_COMPILE  /* loads modules or compiles for 5 % of its length or more */
+    NL_STEP_COMPILE, /* loads modules or compiles for 5 % of its length or more */
+    NL_STEP_LAST     /* of launches: ends with its last kernel, not where the next step begins */
 };
 
 struct nl_found_step {
-    int64_t index;      /* number as marked; else 0, 1, … */
-    int64_t start, end; /* store time */
-    int64_t load_ns;    /* loading modules and compiling that began in it */
-    uint32_t name;      /* dictionary id of the mark, or of the kernel it begins with */
+    int64_t index;                    /* number as marked; else 0, 1, … */
+    int64_t start, end;               /* store time */
+    int64_t marked_start, marked_end; /* as the program marked it; windows choose steps by it */
+    int64_t load_ns;                  /* loading modules and compiling that began in it */
+    uint32_t name; /* dictionary id of the mark, or of the kernel it begins with */
     enum nl_step_phase phase;
 };
 
@@ -37,6 +42,7 @@ struct nl_step_group {
     enum nl_step_method method;
     double confidence;   /* 0..1 that these are the iterations */
     const char *pattern; /* of the ranges, or NULL */
+    bool on_device;      /* marked on lanes of devices: the device's own steps (XPlane) */
     size_t first, count; /* in items */
 };
 
@@ -47,7 +53,13 @@ struct nl_found_steps {
     size_t group_count, group_cap;
 };
 
-/* Methods by name: "marked", "ranges", "launches"; phases: "steady", "warm-up", "compile". */
+/* Whether it counts for the typical step: a steady one that takes time. */
+static inline bool nl_step_is_steady(const struct nl_found_step *step)
+{
+    return step->phase == NL_STEP_STEADY && step->end > step->start;
+}
+
+/* Methods by name: "marked", "ranges", "launches"; phases: "steady", "warm-up", "compile", "last". */
 const char *nl_step_method_text(enum nl_step_method method);
 const char *nl_step_phase_text(enum nl_step_phase phase);
 

@@ -80,7 +80,7 @@ class Program(oracle.Neurolens):
 def excluded(program, profile):
     """What starts in a step of warm-up or compilation does not count: spans of them, where a rank has others, too."""
     steps = {}
-    for rank, ts, dur, phase in program.rows(profile, "SELECT rank, ts, dur, phase FROM detected_steps"):
+    for rank, ts, dur, phase in program.rows(profile, "SELECT rank, marked_ts, marked_dur, phase FROM detected_steps"):
         steps.setdefault(rank, []).append((ts, ts + dur, phase))
     return {rank: [s[:2] for s in of if s[2] != "steady"] for rank, of in steps.items()
             if any(s[2] == "steady" for s in of)}

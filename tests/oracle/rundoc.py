@@ -330,7 +330,7 @@ def check_devices(check, program, label, profile, document):
 def check_steps(check, label, document):
     for group in document["steps"]:
         lengths = [step["dur_ns"] for step in group["items"]]
-        steady = [step["dur_ns"] for step in group["items"] if step["phase"] == "steady"]
+        steady = [step["dur_ns"] for step in group["items"] if step["phase"] == "steady" and step["dur_ns"] > 0]
         check.equal("%s: rank %s: %d steps" % (label, group["rank"], len(lengths)), True,
                     same_stats(stats(lengths), group["dur_ns"]) and
                     (same_stats(stats(steady), group["steady_dur_ns"]) if steady
@@ -349,14 +349,15 @@ def check_metrics(check, label, document):
     devices, work = document["devices"], document["workload"]
     total = {k: sum(d[k] for d in devices) for k in devices[0] if k.endswith("_ns")} \
         if devices and has_starts(document) else {}
-    steady = [s["dur_ns"] for g in document["steps"] for s in g["items"] if s["phase"] == "steady"]
-    means = [g["steady_dur_ns"]["mean_ns"] for g in document["steps"] if g["steady_dur_ns"]]
-    rate = len(means) * 1e9 / sum(means) if means else None
+    ranks = [[s["dur_ns"] for s in g["items"] if s["phase"] == "steady" and s["dur_ns"] > 0] for g in document["steps"]]
+    together = [[rank[n] for rank in ranks if n < len(rank)] for n in range(max(map(len, ranks), default=0))]
+    mean = sum(sum(one) / len(one) for one in together) / len(together) if together else None
+    rate = 1e9 / mean if mean else None
     times = lambda *values: None if None in values else math.prod(values)
     flops = times(work["model_flops_per_step"], rate)
     peak = document["hardware"].get("peak_%s_flops_per_s" % work["precision"])
     expected = {"wall_ns": total.get("wall_ns"),
-                "mean_step_ns": sum(steady) / len(steady) if steady else None,
+                "mean_step_ns": mean,
                 "steps_per_s": rate, "samples_per_s": times(work["batch_size"], rate),
                 "tokens_per_s": times(work["batch_size"], rate, work["sequence_length"]),
                 "model_flops_per_s": flops,

@@ -12,7 +12,7 @@ import os
 import oracle
 
 LAYERS_ONLY = ("h100_2gpu_1s", "mfu_2gpu_before", "mfu_2gpu_after", "vllm_decode_full/graph_exec")
-QUERY = ("SELECT rank, count(*), percentile(dur, 50), min(confidence) FROM detected_steps('%s') "
+QUERY = ("SELECT rank, count(*), percentile(marked_dur, 50), min(confidence) FROM detected_steps('%s') "
          "GROUP BY rank")
 
 

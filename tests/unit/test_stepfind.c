@@ -246,8 +246,9 @@ static void detects_repeating_launches(void)
         CHECK(found.groups[0].confidence <= cases[i].most);
         for (size_t step = 0; step < found.count; step++) {
             CHECK_STR(nl_trace_name(trace, found.items[step].name), "embed");
-            CHECK_INT(found.items[step].phase,
-                      step < cases[i].warm ? NL_STEP_WARM_UP : NL_STEP_STEADY);
+            CHECK_INT(found.items[step].phase, step < cases[i].warm     ? NL_STEP_WARM_UP
+                                               : step + 1 < found.count ? NL_STEP_STEADY
+                                                                        : NL_STEP_LAST);
             if (step)
                 CHECK_INT(found.items[step].start, found.items[step - 1].end);
         }
