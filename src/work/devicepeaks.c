@@ -6,6 +6,7 @@
 #include "work/devicepeaks.h"
 
 #include <math.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
@@ -84,7 +85,29 @@ static void estimate(struct nl_device_peaks *peaks, const struct nl_trace *trace
         a->minor);
 }
 
-static void find_peaks(struct nl_device_peaks *peaks, const struct gpu_peaks *table,
+/* A device without a product that is known, by its capability, multiprocessors and memory. */
+static void recognise(struct nl_device_peaks *peaks, struct gpu_peaks *table,
+                      const struct nl_trace *trace, uint32_t device, struct nl_arena *arena)
+{
+    const struct nl_device_table *d = &trace->device;
+    struct gpu_likeness like;
+    if (d->sm_count[device] == NL_NULL_U32 || d->memory_bytes[device] == NL_NULL_U64 ||
+        d->compute_major[device] == NL_NULL_U32 || d->compute_minor[device] == NL_NULL_U32)
+        return;
+    const double chip[4] = {d->compute_major[device], d->compute_minor[device], d->sm_count[device],
+                            (double)d->memory_bytes[device] / (double)(1 << 30)};
+    if (!gpu_peaks_recognise(table, chip, &like))
+        return;
+    memcpy(peaks->figures, like.figures, sizeof like.figures);
+    peaks->known = true;
+    if (!peaks->product)
+        peaks->product = nl_arena_text(arena, like.products, strlen(like.products));
+    peaks->source = nl_arena_format(
+        arena, "recognised as %s by %.0f multiprocessors, capability %.0f.%.0f and %.0f GiB; %s",
+        like.products, chip[2], chip[0], chip[1], chip[3], like.source);
+}
+
+static void find_peaks(struct nl_device_peaks *peaks, struct gpu_peaks *table,
                        const struct nl_trace *trace, uint32_t device, struct nl_arena *arena)
 {
     uint32_t sms = trace->device.sm_count[device];
@@ -101,6 +124,11 @@ static void find_peaks(struct nl_device_peaks *peaks, const struct gpu_peaks *ta
     if (row) {
         peaks->known = true;
         peaks->source = nl_arena_text(arena, row->source, strlen(row->source));
+    } else {
+        recognise(peaks, table, trace, device, arena);
+        if (told != NL_NULL_U64 &&
+            told > 0) /* what the profile tells of the device beats its likeness */
+            peaks->figures[GPU_MEMORY] = NL_NULL_F64;
     }
     if (isnan(peaks->figures[GPU_FP16]) && isnan(peaks->figures[GPU_BF16]))
         estimate(peaks, trace, device, arena);

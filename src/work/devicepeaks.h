@@ -1,5 +1,6 @@
 /*
- * devicepeaks — what each device of a trace can do at most: by its product name (gpupeaks.h); else
+ * devicepeaks — what each device of a trace can do at most: by its product name (gpupeaks.h), or by its capability,
+ * multiprocessors and memory where the name is not told; else
  * estimated from its multiprocessors, clock and compute capability, and marked so; else unknown.
  *
  *     struct nl_device_peaks *peaks = nl_device_peaks_new(trace);     // one per row of trace->device

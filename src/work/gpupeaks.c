@@ -1,6 +1,7 @@
 /* data/gpus.yaml into rows. The file is ours: what is wrong in it is a bug, found by the tests. */
 #include "work/gpupeaks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <yaml.h>
@@ -87,6 +88,9 @@ static void take_gpu(struct load *load, const yaml_node_t *known, const yaml_nod
         peak.names[i] = nl_arena_text(&peaks->arena, name, strlen(name));
     }
     peak.sms = sms ? strtod(text_of(sms), NULL) : 0;
+    const yaml_node_t *chip = value_of(load, node, "chip");
+    for (size_t i = 0; chip && i < length_of(chip) && i < 4; i++)
+        peak.chip[i] = strtod(text_of(item_of(load, chip, i)), NULL);
     peak.source = join_sources(load, known, value_of(load, node, "sources"));
     for (size_t i = 0; i < GPU_FIGURES; i++) {
         const yaml_node_t *value = value_of(load, node, gpu_figures[i].key);
@@ -150,4 +154,47 @@ const struct gpu_peak *gpu_peaks_find(const struct gpu_peaks *peaks, const char 
                 return peak;
     }
     return NULL;
+}
+
+/* Drivers keep some of the memory for themselves, and say so in bytes. */
+static bool is_like(const struct gpu_peak *peak, const double chip[4])
+{
+    return peak->chip[2] > 0 && peak->chip[0] == chip[0] && peak->chip[1] == chip[1] &&
+           peak->chip[2] == chip[2] && fabs(chip[3] - peak->chip[3]) <= 0.04 * peak->chip[3];
+}
+
+static double figure_of(const struct gpu_peak *peak, size_t figure)
+{
+    for (size_t i = 0; i < peak->count; i++)
+        if (peak->figures[i].figure == (enum gpu_figure)figure)
+            return peak->figures[i].value;
+    return NAN;
+}
+
+bool gpu_peaks_recognise(struct gpu_peaks *peaks, const double chip[4], struct gpu_likeness *like)
+{
+    const struct gpu_peak *first = NULL;
+    struct nl_buf names;
+    *like = (struct gpu_likeness){0};
+    nl_buf_init(&names, 4096);
+    for (size_t i = 0; i < peaks->count; i++) {
+        const struct gpu_peak *peak = &peaks->items[i];
+        if (!is_like(peak, chip))
+            continue;
+        for (size_t k = 0; k < GPU_FIGURES; k++) {
+            double value = figure_of(peak, k);
+            if (!first)
+                like->figures[k] = value;
+            else if (like->figures[k] != value)
+                like->figures[k] = NAN;
+        }
+        nl_buf_format(&names, "%s%s", first ? " or " : "", peak->names[0]);
+        first = first ? first : peak;
+    }
+    if (first) {
+        like->products = nl_arena_text(&peaks->arena, names.ptr, names.len);
+        like->source = first->source;
+    }
+    nl_buf_release(&names);
+    return first != NULL;
 }
